@@ -4,7 +4,7 @@ import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
 import { SHADOW_MEMORY } from "./host-calls.ts";
 import { shadowOf } from "./shared-shadows.ts";
 
-type Imports = Record<string, Record<string, WebAssembly.ImportValue> | undefined>;
+type Imports = Readonly<Record<string, unknown>>;
 
 interface Shadow {
   memory: WebAssembly.Memory;
@@ -37,21 +37,14 @@ export class MainModules {
     declared: readonly WebAssembly.ModuleImportDescriptor[],
     layout: ShadowLayout,
   ): WebAssembly.Imports {
-    const given: Imports = Object.create(null);
     let shadow: Shadow | undefined;
-    // Loaders make imports while they are asked for them: each is taken once, by its name.
-    for (const { module, name } of declared.slice(0, -1)) {
-      const from = imports[module];
-      // The engine refuses it, in its own words.
-      if (from === null || (typeof from !== "object" && typeof from !== "function")) return imports;
-      given[module] ??= Object.create(null) as Record<string, WebAssembly.ImportValue>;
-      const value = from[name];
-      given[module][name] = value;
-      shadow ??= this.#shadows.get(value as WebAssembly.Memory);
-    }
+    for (const { module, name } of declared)
+      shadow ??= this.#shadows.get(imports[module]?.[name] as WebAssembly.Memory);
     const isSame = shadow !== undefined && JSON.stringify(shadow.layout) === JSON.stringify(layout);
     const { module, field } = SHADOW_IMPORT;
-    given[module] = { ...given[module], [field]: isSame ? shadow!.memory : shadowOf(layout) };
-    return given as WebAssembly.Imports;
+    return {
+      ...imports,
+      [module]: { ...imports[module], [field]: isSame ? shadow!.memory : shadowOf(layout) },
+    };
   }
 }

@@ -6,10 +6,20 @@ import type { InstantiationObserver, TrackedModule } from "./instantiation-obser
 import { MainModules } from "./main-modules.ts";
 import type { AnyFunction } from "./replace-property.ts";
 import { newShadow } from "./shared-shadows.ts";
+import { takeImports } from "./taken-imports.ts";
 import type { TrackedModules } from "./tracked-modules.ts";
 
 interface Observed extends ObservedImports {
   group?: string | undefined;
+}
+
+/** What the engine makes an instance of, and what goes with it if it is one of a rewritten module. */
+interface Given {
+  module: WebAssembly.Module;
+  imports: unknown[];
+  tracked?: TrackedModule;
+  taken?: WebAssembly.Imports;
+  observed?: Observed | undefined;
 }
 
 /** Makes instances of rewritten modules, which look like instances of the original ones. */
@@ -45,43 +55,48 @@ export class TrackedInstances {
 
   async instantiate(module: WebAssembly.Module, imports: unknown[]): Promise<WebAssembly.Instance> {
     const instantiate = (...args: unknown[]) => Reflect.apply(this.#instantiate, this.#namespace, args);
-    const plain = this.#plainModule(module, imports[0]);
-    if (plain !== undefined) return instantiate(plain, ...imports);
-    const observed = this.#observe(module, imports[0]);
-    const given = observed === undefined ? imports : [observed.imports];
-    return this.#adopt(await instantiate(module, ...given), module, imports[0], observed);
+    const given = this.#given(module, imports);
+    return this.#adopt(await instantiate(given.module, ...given.imports), given);
   }
 
   /** As `instantiate`, by the constructor. */
   construct(module: WebAssembly.Module, imports: unknown[]): WebAssembly.Instance {
-    const plain = this.#plainModule(module, imports[0]);
-    if (plain !== undefined) return Reflect.construct(this.#Instance, [plain, ...imports]);
-    const observed = this.#observe(module, imports[0]);
-    const given = observed === undefined ? imports : [observed.imports];
-    const instance = Reflect.construct(this.#Instance, [module, ...given]);
-    return this.#adopt(instance, module, imports[0], observed);
+    const given = this.#given(module, imports);
+    return this.#adopt(Reflect.construct(this.#Instance, [given.module, ...given.imports]), given);
+  }
+
+  /** What the engine is to be given for a module and its imports. */
+  #given(module: WebAssembly.Module, imports: unknown[]): Given {
+    const tracked = this.#modules.find(module);
+    if (tracked === undefined) return { module, imports };
+    const taken = takeImports(imports[0], this.#importsOf(module));
+    if (taken === undefined) return { module, imports, tracked };
+    const plain = this.#plainModule(tracked, taken);
+    if (plain !== undefined) return { module: plain, imports: [taken] };
+    const observed = this.#observe(module, taken, tracked);
+    return { module, imports: [observed?.imports ?? taken], tracked, taken, observed };
   }
 
   /** The module as it was, where what it is to import does not let the rewritten one run. */
-  #plainModule(module: WebAssembly.Module, imports: unknown): WebAssembly.Module | undefined {
-    const tracked = this.#modules.find(module);
-    if (tracked?.original === undefined || typeof imports !== "object" || imports === null) return undefined;
-    const reason = memoryBeyond(imports as WebAssembly.Imports, tracked.info);
+  #plainModule(tracked: TrackedModule, imports: WebAssembly.Imports): WebAssembly.Module | undefined {
+    if (tracked.original === undefined) return undefined;
+    const reason = memoryBeyond(imports, tracked.info);
     if (reason === undefined) return undefined;
     this.#observer.beyond(tracked, reason);
     return Reflect.construct(this.#Module, [tracked.original]);
   }
 
   /** The imports as the rewritten module is to get them. */
-  #observe(module: WebAssembly.Module, imports: unknown): Observed | undefined {
-    const tracked = this.#modules.find(module);
-    if (tracked === undefined || typeof imports !== "object" || imports === null) return undefined;
-    const original = imports as WebAssembly.Imports;
-    const hold = holdMemory(original, tracked.info);
-    const observed = this.#observeCalls(module, original, tracked);
+  #observe(
+    module: WebAssembly.Module,
+    imports: WebAssembly.Imports,
+    tracked: TrackedModule,
+  ): Observed | undefined {
+    const hold = holdMemory(imports, tracked.info);
+    const observed = this.#observeCalls(module, imports, tracked);
     if (hold === undefined) return observed;
     return {
-      ...(observed ?? { imports: original }),
+      ...(observed ?? { imports }),
       connect(exports) {
         observed?.connect(exports);
         hold(exports);
@@ -130,13 +145,7 @@ export class TrackedInstances {
   }
 
   /** Makes the exports of an instance look as those of the original module, and tells the observer of all of them. */
-  #adopt(
-    instance: WebAssembly.Instance,
-    module: WebAssembly.Module,
-    imports: unknown,
-    observed: Observed | undefined,
-  ): WebAssembly.Instance {
-    const tracked = this.#modules.find(module);
+  #adopt(instance: WebAssembly.Instance, { tracked, taken, observed }: Given): WebAssembly.Instance {
     if (tracked === undefined) return instance;
     const all: WebAssembly.Exports = Reflect.apply(this.#exportsOf, instance, []);
     observed?.connect(all);
@@ -144,7 +153,7 @@ export class TrackedInstances {
     const visible: WebAssembly.Exports = Object.create(null);
     for (const name of Object.keys(all)) if (!hidden.has(name)) visible[name] = all[name];
     this.#visibleExports.set(instance, Object.freeze(visible));
-    this.#mainModules.add(tracked.info, imports, all, visible);
+    this.#mainModules.add(tracked.info, taken, all, visible);
     this.#observer.instantiated(all, tracked, observed?.group);
     return instance;
   }
