@@ -1,4 +1,5 @@
 import { FormatError, UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
 import { say } from "../host/run/terminal-line.ts";
 
 /** Exit codes of memshade's own failures; otherwise the exit code is the program's. */
@@ -11,8 +12,18 @@ export function explainFailure(error: unknown): number {
     say(oneLine(error.message));
     return USER_MISTAKE;
   }
+  if (isRefusal(error)) {
+    say(`${error.path}: ${describeSystemError(error)}`);
+    return USER_MISTAKE;
+  }
   say(`internal error: ${error instanceof Error ? error.stack : String(error)}`);
   return DEFECT;
+}
+
+/** What the file system says of a path that the user has named, such as a link that leads to itself, is no defect of ours. */
+function isRefusal(error: unknown): error is NodeJS.ErrnoException {
+  const { syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
+  return error instanceof Error && syscall !== undefined && path !== undefined;
 }
 
 export function oneLine(text: string): string {

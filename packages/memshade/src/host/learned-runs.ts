@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { describeSystemError } from "../bytes/system-errors.ts";
@@ -78,7 +78,7 @@ export function learnedFile(name: string): string {
 
 /** What is in a file by the digests of modules; nothing if there is none. */
 function read(file: string): Map<string, SiteRuns> {
-  if (!existsSync(file)) return new Map();
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return new Map();
   const known = runsIn(new TextDecoder().decode(readWholeFile(file)));
   if (known === undefined) throw new UserError(`${file}: not a file that --learn has written`);
   return known;

@@ -46,6 +46,8 @@ function inSystemWords<T>(file: string, action: () => T): T {
       ENOENT: "No such file or directory",
       EISDIR: "Is a directory",
       EACCES: "Permission denied",
+      ELOOP: "Too many levels of symbolic links",
+      ENAMETOOLONG: "File name too long",
     };
     throw new ProfdataError(`${file}: ${reasons[code ?? ""] ?? (error as Error).message}`);
   }

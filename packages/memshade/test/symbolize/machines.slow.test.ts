@@ -68,6 +68,12 @@ describe.skipIf(!installed)("programs for any machine are named as by llvm-symbo
     expect(object.section(".debug_info")).toBeUndefined();
   });
 
+  it("split debug information has no relocations and is read for any machine", () => {
+    const { ours, theirs } = answersOf(build("mips64el-linux-gnu", "-O1 -gsplit-dwarf", "split"));
+    expect(ours).toEqual(theirs);
+    expect(ours.filter((answer) => answer.includes("machines.c")).length).toBeGreaterThan(100);
+  });
+
   it("none but those that can be unwound has rules", () => {
     const { object } = loadObject(build("riscv64-linux-gnu", "-O1", "riscv"));
     expect(object.architecture).toBe("other");

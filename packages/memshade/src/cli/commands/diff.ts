@@ -12,6 +12,7 @@ import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { diffTable } from "../../report/terminal/heap/diff-table.ts";
 import { collect } from "../collect.ts";
 import { loadHeap } from "../load/heap.ts";
+import { settleRun } from "../load/settle-run.ts";
 import {
   parseChoice,
   parseColor,
@@ -75,7 +76,8 @@ export function addDiffCommand(program: Command): void {
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
-    .action((older: string, newer: string, options: DiffOptions) => {
+    .action(async (older: string, newer: string, options: DiffOptions) => {
+      for (const input of [older, newer]) await settleRun(input);
       const { text, exceeded } = runDiff(older, newer, options, standardOutput());
       process.stdout.write(text);
       for (const sentence of exceeded) say(sentence);

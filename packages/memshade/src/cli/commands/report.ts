@@ -12,6 +12,7 @@ import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { loadHeap } from "../load/heap.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
+import { settleRun } from "../load/settle-run.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadWaste } from "../load/waste.ts";
 import {
@@ -84,7 +85,8 @@ export function addReportCommand(program: Command): void {
     .option("--color <when>", "auto, always or never", parseColor, "auto");
   addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)
-    .action((input: string, options: ReportOptions) => {
+    .action(async (input: string, options: ReportOptions) => {
+      await settleRun(input);
       for (const text of runReport(input, options, standardOutput())) process.stdout.write(text);
     });
 }

@@ -18,6 +18,7 @@ import { wasteTable } from "../../report/terminal/waste/waste-table.ts";
 import { workingSetTable } from "../../report/terminal/working-set/working-set-table.ts";
 import { collect } from "../collect.ts";
 import { hasHeap, loadHeap } from "../load/heap.ts";
+import { settleRun } from "../load/settle-run.ts";
 import { loadWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
 import {
@@ -91,7 +92,8 @@ export function addTopCommand(program: Command): void {
     .option("--binary-path <dir>", "folder or file of original modules; can be repeated", collect)
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
-    .action((input: string, options: TopOptions) => {
+    .action(async (input: string, options: TopOptions) => {
+      await settleRun(input);
       process.stdout.write(runTop(input, options, standardOutput()));
     });
 }

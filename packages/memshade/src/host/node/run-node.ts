@@ -63,12 +63,15 @@ export async function runNode(run: NodeRun): Promise<number> {
 /** Finds a script as Node does, which may leave out `.js`. `-` is standard input. */
 function assertThere(script: string): void {
   if (script === "-" || /^[a-z]+:/.test(script)) return;
+  let file: string;
   try {
-    createRequire(resolve("script.js")).resolve(resolve(script));
+    file = createRequire(resolve("script.js")).resolve(resolve(script));
   } catch {
     const isFolder = statSync(script, { throwIfNoEntry: false })?.isDirectory() === true;
     throw new UserError(`${script}: ${isFolder ? "it is a folder without a program" : "no such file"}`);
   }
+  // Node would wait for a pipe's writer, and read a device without end.
+  if (!statSync(file).isFile()) throw new UserError(`${script}: it is no regular file`);
 }
 
 /** A profile that ends a run, while it is written. */

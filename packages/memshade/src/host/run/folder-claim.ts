@@ -173,6 +173,12 @@ export function settleLeftovers(parent: string): void {
   }
 }
 
+/** Where a run is asked for and there is none: ends the exchange that a killed process may have left half done. */
+export function settleMissing(folder: string): void {
+  const parent = dirname(resolve(folder));
+  if (existsSync(claimOf(resolve(folder)))) settleLeftovers(parent);
+}
+
 function claimOf(target: string): string {
   return join(dirname(target), `.${basename(target)}.partial`);
 }

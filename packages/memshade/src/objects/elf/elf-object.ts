@@ -27,6 +27,8 @@ import {
   SHT_DYNSYM,
   SHT_NOBITS,
   SHT_NOTE,
+  SHT_REL,
+  SHT_RELA,
   SHT_SYMTAB,
 } from "./constants.ts";
 import {
@@ -86,11 +88,16 @@ export class ElfObject implements ObjectFile {
     this.#checkTable("section header table", this.#header.sectionHeaders, this.#sectionHeaders.length);
     this.#checkTable("program header table", this.#header.programHeaders, this.programHeaders.length);
     this.sections = this.#describeSections();
-    const { machine } = this.#header;
-    if (this.type === "relocatable" && !canRelocate(machine)) {
-      const detail = `relocations of machine ${machine} are not known, and its debug information cannot be read`;
+    if (this.type === "relocatable" && this.#needsUnknownRelocations()) {
+      const detail = `relocations of machine ${this.#header.machine} are not known, and its debug information cannot be read`;
       this.problems.push(new FormatError("unsupported", 18, "ELF header", detail));
     }
+  }
+
+  /** The compiler's files with split debug information are relocatable, but without relocations. */
+  #needsUnknownRelocations(): boolean {
+    const hasAny = this.#sectionHeaders.some(({ type }) => type === SHT_REL || type === SHT_RELA);
+    return hasAny && !canRelocate(this.#header.machine);
   }
 
   #checkTable(construct: string, { offset, count }: ElfHeader["sectionHeaders"], present: number): void {
@@ -156,7 +163,7 @@ export class ElfObject implements ObjectFile {
   }
 
   #relocatedSection(name: string): Relocated | undefined {
-    if (!canRelocate(this.#header.machine)) return undefined;
+    if (this.#needsUnknownRelocations()) return undefined;
     this.#relocated ??= new RelocatedSections(
       {
         sections: this.sections,

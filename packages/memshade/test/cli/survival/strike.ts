@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadHeap } from "../../../src/cli/load/heap.ts";
+import { settleRun } from "../../../src/cli/load/settle-run.ts";
 import {
   newFolder,
   type Outcome,
@@ -109,6 +110,8 @@ export async function strike(start: Start, programs: string, blow: Blow): Promis
   // What was signalled in its first moments has recorded nothing.
   if (/SyntaxError|ReferenceError|TypeError/.test(outcome.stderr))
     wrong.push("the program of the test is wrong");
+  // Whoever asks for a run, as report does, settles first what was struck between two steps.
+  await settleRun(join(cwd, "runs", "here"));
   const mustSay = wasReady && blow.program !== "node-script" && !isCliKilled;
   wrong.push(...faultsOf(join(cwd, "runs", "here"), outcome, mustSay, blow));
   await start(["run", "--out", "runs/next", join(programs, "small.wasm")], options).ended;

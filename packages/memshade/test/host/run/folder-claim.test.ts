@@ -15,6 +15,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../../src/bytes/errors.ts";
+import { settleRun } from "../../../src/cli/load/settle-run.ts";
 import { assertFolderWritable, FolderClaim, writeRunFolder } from "../../../src/host/run/folder-claim.ts";
 import { isRunning, ownIdentity } from "../../../src/host/run/process-identity.ts";
 
@@ -239,6 +240,22 @@ describe("what a killed process leaves", () => {
     assertFolderWritable(join(home, "another"));
     expect(readdirSync(home)).toEqual(["run"]);
     expect(heapIn(run)).toEqual([heap]);
+  });
+
+  it.each([
+    ["the new run", ["new", "old"], 2],
+    ["the earlier one", ["old"], 1],
+  ])("between two runs is settled when the run is asked for: it is %s", async (_which, inside, heap) => {
+    leaveClaim(deadProcess(), ...inside);
+    await settleRun(run);
+    expect(readdirSync(home)).toEqual(["run"]);
+    expect(heapIn(run)).toEqual([heap]);
+  });
+
+  it("of a run that is going on stays", async () => {
+    leaveClaim(ownIdentity(), "old");
+    await settleRun(run);
+    expect(readdirSync(home)).toEqual([".run.partial"]);
   });
 
   it("before it had the claim, or after, goes too", () => {
