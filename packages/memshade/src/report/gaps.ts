@@ -41,10 +41,13 @@ export function gapsOfBoth(older: HeapProfile, newer: HeapProfile): string[] {
   ];
 }
 
+/** Programs that keep a heap of their own take memory for it by pages at least. */
+const PAGE_BYTES = 65536;
+
 /** A heap that consists of one block, or of a few among many, may well be one that the program cuts up itself. */
 function heapsInBlocks(profile: HeapProfile): string[] {
   const dominant = dominantBlocks(profile);
-  if (dominant === undefined || dominant.peakBlocks === 1) return [];
+  if (dominant === undefined || dominant.peakBlocks === 1 || dominant.bytes < PAGE_BYTES) return [];
   const { blocks, bytes, peakBlocks, peakBytes } = dominant;
   const further = profile.modules.flatMap(({ allocator }) => allocator?.further ?? []);
   const searched = profile.modules.some(({ allocator }) => allocator !== undefined && isFound(allocator.how));

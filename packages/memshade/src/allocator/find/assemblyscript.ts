@@ -133,6 +133,7 @@ export function findAssemblyScript(
     return finding;
   }
   if (parts === undefined || insertBlock === undefined) {
+    finding.collector = undefined;
     finding.notes.push(
       "Where AssemblyScript's collector frees blocks was not found (its functions have no names).",
     );

@@ -393,7 +393,7 @@ describe("refusals", () => {
 
   it("asks for names where nothing is known", () => {
     expect(sentences(`(module (memory 1) (func (export "run")))`)).toBe(
-      "No allocator was found: allocations are not tracked. Name the functions with --allocator malloc=NAME,free=NAME.",
+      "No allocator was found: allocations are not tracked. Name the functions with --allocator malloc=NAME|#INDEX,free=NAME|#INDEX.",
     );
   });
 
