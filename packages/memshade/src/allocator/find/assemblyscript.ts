@@ -22,7 +22,7 @@ const SIZE_WORD_BYTES = 4;
 
 export interface AssemblyScriptFinding {
   found: boolean;
-  collector: string;
+  collector: string | undefined;
   /**
    * `__new`, `__renew` and the collector: they get no frame and their accesses are not the program's, but what
    * they allocate and free counts.
