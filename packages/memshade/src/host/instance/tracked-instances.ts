@@ -1,8 +1,8 @@
 import { isMemory } from "../../tools/is-memory.ts";
-import { holdMemory, memoryBeyond } from "../../tools/waste/read/held-memory.ts";
+import { holdMemory } from "../../tools/waste/read/held-memory.ts";
 import { type ObservedImports, observeImports } from "../../tools/waste/read/host-ranges.ts";
 import { guardImports } from "./host-frames.ts";
-import type { InstantiationObserver, TrackedModule } from "./instantiation-observer.ts";
+import type { InstantiationObserver, RewrittenModule, TrackedModule } from "./instantiation-observer.ts";
 import { MainModules } from "./main-modules.ts";
 import type { AnyFunction } from "./replace-property.ts";
 import { newShadow } from "./shared-shadows.ts";
@@ -18,20 +18,20 @@ export class TrackedInstances {
   readonly #modules: TrackedModules;
   readonly #observer: InstantiationObserver;
   // The engine's own, as they are before they are replaced.
-  readonly #Module: typeof WebAssembly.Module;
   readonly #Instance: typeof WebAssembly.Instance;
   readonly #instantiate: AnyFunction;
   readonly #importsOf: typeof WebAssembly.Module.imports;
   readonly #exportsOf: AnyFunction;
   readonly #visibleExports = new WeakMap<WebAssembly.Instance, WebAssembly.Exports>();
   readonly #mainModules = new MainModules();
+  /** Modules that were rewritten anew. */
+  readonly #fitting = new WeakMap<RewrittenModule, WebAssembly.Module>();
 
   constructor(namespace: typeof WebAssembly, modules: TrackedModules, observer: InstantiationObserver) {
     const { Module, Instance, instantiate } = namespace;
     this.#namespace = namespace;
     this.#modules = modules;
     this.#observer = observer;
-    this.#Module = Module;
     this.#Instance = Instance;
     this.#instantiate = instantiate;
     this.#importsOf = Module.imports;
@@ -45,31 +45,31 @@ export class TrackedInstances {
 
   async instantiate(module: WebAssembly.Module, imports: unknown[]): Promise<WebAssembly.Instance> {
     const instantiate = (...args: unknown[]) => Reflect.apply(this.#instantiate, this.#namespace, args);
-    const plain = this.#plainModule(module, imports[0]);
-    if (plain !== undefined) return instantiate(plain, ...imports);
-    const observed = this.#observe(module, imports[0]);
+    const fitting = this.#fittingModule(module, imports[0]);
+    const observed = this.#observe(fitting, imports[0]);
     const given = observed === undefined ? imports : [observed.imports];
-    return this.#adopt(await instantiate(module, ...given), module, imports[0], observed);
+    return this.#adopt(await instantiate(fitting, ...given), fitting, imports[0], observed);
   }
 
   /** As `instantiate`, by the constructor. */
   construct(module: WebAssembly.Module, imports: unknown[]): WebAssembly.Instance {
-    const plain = this.#plainModule(module, imports[0]);
-    if (plain !== undefined) return Reflect.construct(this.#Instance, [plain, ...imports]);
-    const observed = this.#observe(module, imports[0]);
+    const fitting = this.#fittingModule(module, imports[0]);
+    const observed = this.#observe(fitting, imports[0]);
     const given = observed === undefined ? imports : [observed.imports];
-    const instance = Reflect.construct(this.#Instance, [module, ...given]);
-    return this.#adopt(instance, module, imports[0], observed);
+    const instance = Reflect.construct(this.#Instance, [fitting, ...given]);
+    return this.#adopt(instance, fitting, imports[0], observed);
   }
 
-  /** The module as it was, where what it is to import does not let the rewritten one run. */
-  #plainModule(module: WebAssembly.Module, imports: unknown): WebAssembly.Module | undefined {
+  /** The module without the tools that cannot follow what it is to import; as it is where all of them can. */
+  #fittingModule(module: WebAssembly.Module, imports: unknown): WebAssembly.Module {
     const tracked = this.#modules.find(module);
-    if (tracked?.original === undefined || typeof imports !== "object" || imports === null) return undefined;
-    const reason = memoryBeyond(imports as WebAssembly.Imports, tracked.info);
-    if (reason === undefined) return undefined;
-    this.#observer.beyond(tracked, reason);
-    return Reflect.construct(this.#Module, [tracked.original]);
+    if (tracked?.original === undefined || typeof imports !== "object" || imports === null) return module;
+    const anew = this.#observer.rewriteFor(tracked, imports as WebAssembly.Imports);
+    if (anew === undefined) return module;
+    const fitting =
+      this.#fitting.get(anew) ?? this.#modules.construct({ ...anew, original: tracked.original }, []);
+    this.#fitting.set(anew, fitting);
+    return fitting;
   }
 
   /** The imports as the rewritten module is to get them. */
