@@ -1,3 +1,4 @@
+import { otherMemoriesNote } from "../rewrite/facts/other-memories.ts";
 import { canShareMemory } from "../rewrite/facts/shared-memory.ts";
 import { memoryType, readNames, type WasmModule } from "../wasm/index.ts";
 import type { AllocatorPlan } from "./find/plan.ts";
@@ -33,7 +34,7 @@ export function allocationNotes(
   const notTracked: string[] = [];
   if (plan.collector !== undefined) notTracked.push(plan.collector);
   const memories = module.importedMemoryCount + module.memories.length;
-  if (memories > 1) notTracked.push(`Only memory 0 of the module's ${memories} memories is followed.`);
+  notTracked.push(...otherMemoriesNote(module));
   if (memories > 0 && memoryType(module, 0).index64 && !held)
     notTracked.push("The module's memory is 64-bit: only its first 4 GiB are followed.");
   if (acrossThreads)
