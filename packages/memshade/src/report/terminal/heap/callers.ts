@@ -49,7 +49,7 @@ export function callerLines(
   const candidates = [...forkAbove(callers, total)];
   for (;;) {
     const heaviest = candidates.sort((a, b) => a.value - b.value).pop();
-    if (heaviest === undefined || heaviest.value < SMALLEST_PART * total) {
+    if (heaviest === undefined || (!screen.isWide && heaviest.value < SMALLEST_PART * total)) {
       break;
     }
     shown.add(heaviest);
