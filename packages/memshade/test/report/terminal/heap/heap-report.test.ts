@@ -198,14 +198,16 @@ describe("every report", () => {
     );
     const profile = profileOfPicture(callers.join("\n"));
     const all = report(profile, { isWide: true, callerLines: 1_000 });
-    expect(all.match(/← part\d+/g)!.length).toBe(120);
+    for (let i = 0; i < 40; i++)
+      expect(all).toContain(`← part${i}
+`);
     expect(all).not.toContain("--lines");
-    const some = report(profile, { isWide: true, callerLines: 20 });
-    expect(some.split("\n").length).toBeLessThan(60);
-    expect(some).toContain("← part119");
+    const some = report(profile, { isWide: true, callerLines: 10 });
+    expect(some.split("\n").length).toBeLessThan(90);
+    expect(some).toContain("← part39");
     expect(some).toMatch(/… and \d+ more lines: --lines N shows them/);
     const usual = report(profile, { isWide: true });
-    expect(usual.match(/^.*--lines N shows them$/gm)).toHaveLength(1);
+    expect(usual).toMatch(/… and 3\d more lines: --lines N shows them/);
   });
 
   it("bounds a single call path too", () => {
