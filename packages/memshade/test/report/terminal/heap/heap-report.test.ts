@@ -193,14 +193,12 @@ describe("every report", () => {
 
   it("has no more lines of callers than were asked for, the heaviest ones, and says how many more there are", () => {
     const callers = Array.from(
-      { length: 120 },
+      { length: 40 },
       (_, i) => `main > part${i} > work > allocate  ${i + 1} x 100  peak ${i + 1}`,
     );
     const profile = profileOfPicture(callers.join("\n"));
     const all = report(profile, { isWide: true, callerLines: 1_000 });
-    for (let i = 0; i < 40; i++)
-      expect(all).toContain(`← part${i}
-`);
+    for (let i = 0; i < 40; i++) expect(all).toContain(`← part${i}\n`);
     expect(all).not.toContain("--lines");
     const some = report(profile, { isWide: true, callerLines: 10 });
     expect(some.split("\n").length).toBeLessThan(90);
