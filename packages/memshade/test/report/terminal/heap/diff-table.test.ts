@@ -38,14 +38,14 @@ describe("the table of a comparison", () => {
     await expect(table("bytes", "site")).toMatchFileSnapshot(golden("diff-bytes"));
   });
 
-  it("tells functions of one name apart by their modules, compiled from bytes or not", () => {
+  it("tells functions of one name apart by their modules", () => {
     const picture = (first: number) => `
-      app#1f8ea2!run > app#1f8ea2!make  ${first} x 100
-      app#77aa01!run > app#77aa01!make  10 x 100`;
+      one!run > one!make  ${first} x 100
+      two!run > two!make  10 x 100`;
     const [old, now] = [profileOfPicture(picture(20)), profileOfPicture(picture(30))];
     const text = diffTable({ old, new: now }, diffHeaps(old, now, "site"), { ...usual });
-    expect(text).toContain("make of app#1f8ea2");
-    expect(text).not.toContain("make of app#77aa01");
+    expect(text).toMatch(/make of one/);
+    expect(text).not.toMatch(/of two/);
   });
 
   it("of call paths has their callers", async () => {
