@@ -1,4 +1,5 @@
 import { BEYOND_SENTENCE } from "../rewrite/facts/followed-bytes.ts";
+import { otherMemoriesNote } from "../rewrite/facts/other-memories.ts";
 import { canShareMemory } from "../rewrite/facts/shared-memory.ts";
 import { memoryCount, memoryType, readNames, type WasmModule } from "../wasm/index.ts";
 import type { AllocatorPlan } from "./find/plan.ts";
@@ -33,15 +34,15 @@ export function allocationNotes(
 ): { allocator: AllocatorDescription; notTracked: string[] } {
   const notTracked: string[] = [];
   if (plan.collector !== undefined) notTracked.push(plan.collector);
-  const memories = memoryCount(module);
-  if (memories > 1) notTracked.push(`Only memory 0 of the module's ${memories} memories is followed.`);
-  if (memories > 0 && memoryType(module, 0).index64 && !held) notTracked.push(BEYOND_SENTENCE);
+  notTracked.push(...otherMemoriesNote(module));
+  const hasMemory = memoryCount(module) > 0;
+  if (hasMemory && memoryType(module, 0).index64 && !held) notTracked.push(BEYOND_SENTENCE);
   if (acrossThreads)
     notTracked.push(
       "Threads share the module's memory: allocations, releases and live blocks are exact, accesses of several threads " +
         "to the same 8 bytes at the same time may be lost.",
     );
-  else if (memories > 0 && memoryType(module, 0).shared)
+  else if (hasMemory && memoryType(module, 0).shared)
     notTracked.push(
       "The module's memory is shared between threads: each thread's instance is followed on its own, and a block " +
         "freed by another thread than the one that allocated it stays live in the profile." +

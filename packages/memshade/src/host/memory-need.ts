@@ -1,4 +1,3 @@
-import { UserError } from "../bytes/errors.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
 import { shadowBytesPerByte } from "../tools/shadow-cost.ts";
 import { decodeModule, memoryCount, memoryType } from "../wasm/index.ts";
@@ -28,37 +27,49 @@ export function memoryWarning(
 ): string | undefined {
   const options = costlyOptions(tools);
   if (options === undefined) return undefined;
-  const factor = bytesPerByte(tools);
-  const verb = options.includes(" ") ? "take" : "takes";
   return (
-    `${options} ${verb} up to ${factor.toFixed(1)} times the memory that the program uses: ` +
-    `the ${inMib(available)} available here are enough for ${inMib(available / factor)} of its own`
+    `${takesTimes(options, tools)}: ` +
+    `the ${inMib(available)} available here are enough for ${inMib(available / bytesPerByte(tools))} of its own`
   );
 }
 
+function takesTimes(options: string, tools: ToolOptions): string {
+  const verb = options.includes(" ") ? "take" : "takes";
+  return `${options} ${verb} up to ${bytesPerByte(tools).toFixed(1)} times the memory that the program uses`;
+}
+
 /**
- * Refuses a module whose memory does not fit from the start.
+ * Why there is not enough memory for a program's own one to begin so large, with the figures and what to do; undefined: there is.
  *
- * @throws UserError with the figure
+ * @param initial bytes
  */
-export function assertMemoryFits(
-  bytes: Uint8Array,
-  name: string,
+export function memoryShortage(
+  initial: number,
   tools: ToolOptions,
   available: number = process.availableMemory(),
-): void {
+): MemoryShortage | undefined {
   const options = costlyOptions(tools);
-  if (options === undefined) return;
-  const module = decodeModule(bytes);
-  if (memoryCount(module) === 0) return;
-  const { minimum, pageSizeLog2 } = memoryType(module, 0);
-  const initial = minimum * 2 ** pageSizeLog2;
+  if (options === undefined) return undefined;
   const needed = initial * bytesPerByte(tools);
-  if (needed <= available) return;
-  throw new UserError(
-    `${name}: its memory begins with ${inMib(initial)}, which with ${options} may take ${inMib(needed)}; ` +
-      `${inMib(available)} are available: leave ${options} out, or run it where there is more memory`,
-  );
+  if (needed <= available) return undefined;
+  return {
+    figures: `${inMib(initial)}, which with ${options} may take ${inMib(needed)}; ${inMib(available)} are available`,
+    help: `leave ${options} out, or run it where there is more memory`,
+  };
+}
+
+/** Parts of a sentence. */
+export interface MemoryShortage {
+  figures: string;
+  help: string;
+}
+
+/** Bytes that the memory of a module begins with, as it declares; 0 if it has none. */
+export function initialMemory(bytes: Uint8Array): number {
+  const module = decodeModule(bytes);
+  if (memoryCount(module) === 0) return 0;
+  const { minimum, pageSizeLog2 } = memoryType(module, 0);
+  return minimum * 2 ** pageSizeLog2;
 }
 
 const LOOK_EVERY_MS = 100;
@@ -66,17 +77,21 @@ const LOOK_EVERY_MS = 100;
 const SHORT = 1 / 16;
 
 /** Says once when memory becomes short, before the system ends the process without a word. Returns how to stop looking. */
-export function watchMemory(tools: ToolOptions, say: (line: string) => void): () => void {
+export function watchMemory(
+  tools: ToolOptions,
+  say: (line: string) => void,
+  availableMemory: () => number = () => process.availableMemory(),
+): () => void {
   const options = costlyOptions(tools);
   if (options === undefined) return () => {};
-  const short = process.availableMemory() * SHORT;
+  const short = availableMemory() * SHORT;
   const timer = setInterval(() => {
-    const available = process.availableMemory();
+    const available = availableMemory();
     if (available >= short) return;
     clearInterval(timer);
     say(
-      `memory is short: ${inMib(available)} are left. ${options} needs up to ${bytesPerByte(tools).toFixed(1)} times the ` +
-        "memory that the program uses; the system may end the run. Use a smaller input, or leave it out",
+      `memory is short: ${inMib(available)} are left. ${takesTimes(options, tools)}; ` +
+        `the system may end the run. Use a smaller input, or leave ${options} out`,
     );
   }, LOOK_EVERY_MS);
   timer.unref();

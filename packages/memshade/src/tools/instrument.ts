@@ -73,7 +73,7 @@ class Instrumentation {
   readonly #memory: number;
   readonly #memory64: boolean;
   /** Why tools found nothing to follow. */
-  readonly #refusals: NotRecorded = {};
+  readonly #refusals: NotRecorded;
   #tools: readonly WovenTool[] = [];
   /** Global that calls by reference from inside set, behind those of the tools; −1: there is none. */
   #inside = -1;
@@ -81,6 +81,7 @@ class Instrumentation {
   constructor(module: WasmModule, options: InstrumentOptions) {
     this.#module = module;
     this.#options = options;
+    this.#refusals = { ...options.leftOut };
     this.#appended = new AppendedFunctions(module);
     this.#hostTable = new HostTable(module, this.#appended);
     this.#scan = scanModule(module);
@@ -92,7 +93,7 @@ class Instrumentation {
 
   run(): Instrumented {
     if (this.#memory >= 0) this.#tools = this.#weaveTools();
-    else for (const name of this.#options.tools ?? []) this.#refusals[name] = NO_MEMORY_SENTENCE;
+    else for (const name of this.#options.tools ?? []) this.#refusals[name] ??= NO_MEMORY_SENTENCE;
     if (this.#tools.length === 0) {
       const info = this.#describe([], new Set());
       return { bytes: encodeModule(this.#module, { customs: [infoSection(info)] }), info };
@@ -118,7 +119,8 @@ class Instrumentation {
   #weaveTools(): WovenTool[] {
     const module = this.#module;
     const wanted = new Set<ToolName>(this.#options.tools ?? ["heap"]);
-    const names = [...(wanted.delete("heap") ? (["heap"] as const) : []), ...wanted];
+    const first = wanted.delete("heap") ? (["heap"] as const) : [];
+    const names = [...first, ...wanted].filter((name) => this.#options.leftOut?.[name] === undefined);
     const stackPointer = findStackPointer(module, readNames(module), this.#scan);
     const tools: WovenTool[] = [];
     let shadowMemory = memoryCount(module);

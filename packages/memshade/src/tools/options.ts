@@ -43,6 +43,8 @@ export interface InstrumentOptions {
   clock?: "virtual" | "wall";
   /** A faster SHA-256 than the portable one, where the host has it. */
   sha256?: (bytes: Uint8Array) => Uint8Array;
+  /** Tools of those asked for that are left out, and why. */
+  leftOut?: NotRecorded | undefined;
   /** Only the access counters: no allocation records, no contexts. For measurements. */
   countersOnly?: boolean;
   /** What the waste tool records. */

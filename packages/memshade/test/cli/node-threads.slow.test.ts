@@ -17,6 +17,9 @@ const START = `
   const make = () => new WebAssembly.Instance(new WebAssembly.Module(readFileSync("library.wasm")), { host: { notify() {} } }).exports;
 `;
 
+const NOT_RECORDED =
+  "memshade: the program started other processes, which were not recorded: Node processes are with --trace-children\n";
+
 describe("worker threads under memshade node", () => {
   it.each([
     ["started plainly", "new Worker('./worker.cjs')"],
@@ -158,16 +161,40 @@ describe("child processes of a program under memshade node", () => {
 
   it("are left alone by default", async () => {
     const cwd = withScripts(quiet);
-    const { stdout } = await memshade(["node", "main.cjs"], { cwd });
+    const { stdout, stderr } = await memshade(["node", "main.cjs"], { cwd });
     expect(stdout).toBe("0\n0\nended 3\n");
+    expect(stderr).toContain(NOT_RECORDED);
     expect(runFolders(cwd)).toHaveLength(1);
     expect(onlyRun(cwd).heap?.allocations).toBe(1);
   });
 
+  it.each([
+    ["spawn", 'require("node:child_process").spawn(process.execPath, ["-e", "0"])'],
+    ["exec", 'require("node:child_process").exec("true")'],
+    ["execFileSync", 'require("node:child_process").execFileSync(process.execPath, ["-e", "0"])'],
+    [
+      "spawnSync of an ES module",
+      'import("node:child_process").then((it) => it.spawnSync(process.execPath, ["-e", "0"]))',
+    ],
+    [
+      "spawn of a worker thread",
+      `new (require("node:worker_threads").Worker)('require("node:child_process").spawn("true")', { eval: true })`,
+    ],
+  ])("are named where there were some and no module: %s", async (_, text) => {
+    const cwd = withScripts({ "main.cjs": text, "alone.cjs": "1" });
+    const { stderr } = await memshade(["node", "main.cjs"], { cwd });
+    expect(stderr).toBe(
+      `memshade: no WebAssembly module was instantiated; nothing was written\n${NOT_RECORDED}`,
+    );
+    const alone = await memshade(["node", "alone.cjs"], { cwd });
+    expect(alone.stderr).not.toContain(NOT_RECORDED);
+  });
+
   it("are recorded with --trace-children, each in a folder of its own", async () => {
     const cwd = withScripts(quiet);
-    const { stdout } = await memshade(["node", "--trace-children", "main.cjs"], { cwd });
+    const { stdout, stderr } = await memshade(["node", "--trace-children", "main.cjs"], { cwd });
     expect(stdout).toBe("0\n0\nended 3\n");
+    expect(stderr).not.toContain(NOT_RECORDED);
     const names = runFolders(cwd);
     expect(names.map((name) => name.split(".")[0])).toEqual(["child", "main"]);
     const [child, main] = names.map((name) => readRun(join(cwd, "memshade.out", name)));

@@ -15,8 +15,7 @@ import {
 import { LIBRARY, manySites, writeProgram } from "./support/programs.ts";
 
 const WRITTEN = /memshade: profile written to (\S+); see it with: memshade report \1\n$/;
-const NOTHING =
-  "memshade: no WebAssembly module was instantiated; nothing was written (processes that the program starts are recorded with --trace-children)\n";
+const NOTHING = "memshade: no WebAssembly module was instantiated; nothing was written\n";
 
 /** A folder with `library.wasm` and a script. */
 function withScript(name: string, text: string): string {

@@ -48,6 +48,12 @@ describe("memshade report", () => {
     expect(await memshade("report", run, "--color=always")).toContain("\u001b[");
     expect(await memshade("report", run, "--wide")).toContain("__gnu_cxx::__normal_iterator");
     expect(await memshade("report", run, "-n", "1")).toContain("more sites");
+    expect(await memshade("report", run, "--wide", "--lines", "1")).toContain(
+      "more lines: --lines N shows them",
+    );
+    expect(await memshade("report", run, "--wide", "--lines", "50")).toBe(
+      await memshade("report", run, "--wide"),
+    );
   });
 
   it("prints JSON", async () => {
@@ -87,9 +93,32 @@ describe("mistakes", () => {
     [["top", "x", "-n", "0"], '-n takes a number of rows from 1, not "0"'],
     [["top", "x", "-n", "many"], '-n takes a number of rows from 1, not "many"'],
     [["top", "x", "--group", "line"], '--group takes one of path, site, function, not "line"'],
+    [["report", "x", "--lines", "0"], '--lines takes a number of lines from 1, not "0"'],
+    [["report", "x", "--json", "--csv"], "--json and --csv are two forms of one report: give one of them"],
     [["report", "x", "--color", "red"], '--color takes one of auto, always, never, not "red"'],
   ])("%j: %s", async (words, message) => {
     await expect(memshade(...words)).rejects.toThrow(new UserError(message));
+  });
+
+  it("of lines without --wide", async () => {
+    const message = "--lines says how much --wide shows: give both of them";
+    await expect(memshade("report", run, "--lines", "3")).rejects.toThrow(new UserError(message));
+    await expect(memshade("top", run, "--lines", "3")).rejects.toThrow(new UserError(message));
+  });
+
+  it("of ranking by accesses what was recorded without counting any", async () => {
+    const description = JSON.parse(fs.readFileSync(path.join(run, "run.json"), "utf8"));
+    description.tools.heap.counters = "none";
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "memshade-"));
+    fs.copyFileSync(path.join(run, "heap.memprofraw"), path.join(folder, "heap.memprofraw"));
+    fs.writeFileSync(path.join(folder, "run.json"), JSON.stringify(description));
+    for (const by of ["density", "accesses"])
+      await expect(memshade("top", folder, "--by", by)).rejects.toThrow(
+        new UserError(
+          `--by ${by} needs a run that was recorded with --tool heap: no accesses were counted in ${folder}`,
+        ),
+      );
+    fs.rmSync(folder, { recursive: true });
   });
 
   it("of ranking by what a raw file alone does not know", async () => {

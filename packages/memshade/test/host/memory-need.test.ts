@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { assertMemoryFits, memoryWarning } from "../../src/host/memory-need.ts";
+import { describe, expect, it, vi } from "vitest";
+import { initialMemory, memoryShortage, memoryWarning, watchMemory } from "../../src/host/memory-need.ts";
 
 const MIB = 2 ** 20;
 const PAIRS = { tools: ["waste"], waste: { pairs: true } } as const;
@@ -24,19 +24,52 @@ describe("memory that a run needs", () => {
   it("is not spoken of where it is not", () => {
     expect(memoryWarning({ tools: ["waste"] }, MIB)).toBeUndefined();
     expect(memoryWarning({ tools: ["heap"], waste: { pairs: true } }, MIB)).toBeUndefined();
-    expect(() => assertMemoryFits(moduleWithMemory(1600), "a.wasm", {}, MIB)).not.toThrow();
+    expect(memoryShortage(100 * MIB, {}, MIB)).toBeUndefined();
   });
 
-  it("refuses a module that does not fit from the start, with the figures", () => {
-    const module = moduleWithMemory(1600);
-    expect(() => assertMemoryFits(module, "a.wasm", PAIRS, 1053 * MIB)).not.toThrow();
-    expect(() => assertMemoryFits(module, "a.wasm", PAIRS, 1051 * MIB)).toThrow(
-      "a.wasm: its memory begins with 100 MiB, which with --pairs may take 1,051 MiB; 1,051 MiB are available: " +
-        "leave --pairs out, or run it where there is more memory",
+  it("is short where a module's memory does not fit from the start, with the figures", () => {
+    const initial = initialMemory(moduleWithMemory(1600));
+    expect(initial).toBe(100 * MIB);
+    expect(memoryShortage(initial, PAIRS, 1053 * MIB)).toBeUndefined();
+    expect(memoryShortage(initial, PAIRS, 1051 * MIB)).toEqual({
+      figures: "100 MiB, which with --pairs may take 1,051 MiB; 1,051 MiB are available",
+      help: "leave --pairs out, or run it where there is more memory",
+    });
+  });
+
+  it("is none for modules without a memory", () => {
+    expect(initialMemory(moduleWithMemory(1).slice(0, 8))).toBe(0);
+  });
+
+  it("is said to be short once while the program runs, where it becomes so", () => {
+    vi.useFakeTimers();
+    const said: string[] = [];
+    let available = 1600 * MIB;
+    const look = (now: number): void => {
+      available = now;
+      vi.advanceTimersByTime(1000);
+    };
+    const stop = watchMemory(
+      PAIRS,
+      (line) => said.push(line),
+      () => available,
     );
-  });
-
-  it("lets modules without a memory pass", () => {
-    expect(() => assertMemoryFits(moduleWithMemory(1).slice(0, 8), "a.wasm", PAIRS, 0)).not.toThrow();
+    look(101 * MIB);
+    expect(said).toEqual([]);
+    look(99 * MIB);
+    look(98 * MIB);
+    expect(said).toEqual([
+      "memory is short: 99 MiB are left. --pairs takes up to 10.5 times the memory that the program uses; " +
+        "the system may end the run. Use a smaller input, or leave --pairs out",
+    ]);
+    stop();
+    watchMemory(
+      { tools: ["waste"] },
+      (line) => said.push(line),
+      () => available,
+    );
+    look(0);
+    expect(said).toHaveLength(1);
+    vi.useRealTimers();
   });
 });

@@ -23,7 +23,9 @@ describe("a module with several memories", () => {
     watched.call("b", 200);
     watched.call("both", 200);
     expect(watched.counts()).toEqual({ 96: 1, 200: 1 });
-    expect(watched.info.notTracked).toEqual(["Only memory 0 of the module's 2 memories is followed."]);
+    expect(watched.info.notTracked).toEqual([
+      "Only memory 0 of the module's 2 memories is followed: what happens in memory 1 (second) is not counted.",
+    ]);
   });
 
   it("does what it did, the growing of the others included", () => {

@@ -6,8 +6,8 @@ import { planWaste, type WasteWishes } from "../../src/tools/waste/memory-plan.t
 const MIB = 2 ** 20;
 
 function plannedBytes(memoryBytes: number, wishes: Pick<WasteWishes, "engine" | "objects">): number {
-  return planWaste({ memoryBytes, stores: 1, loads: 1, sites: 2, contexts: false, opaque: true, ...wishes })
-    .endBytes;
+  const module = { memoryBytes, mostPages: 65536, stores: 1, loads: 1, sites: 2 };
+  return planWaste({ ...module, contexts: false, opaque: true, ...wishes }).endBytes;
 }
 
 describe("shadow memory per byte of program memory", () => {

@@ -31,6 +31,16 @@ const MODULES: Readonly<Record<string, { module: Uint8Array; given?: () => WebAs
     module: wat(`(module (memory 1) (func (export "run")
       (drop (memory.grow (i32.const 30000))) (i32.store (i32.const 64) (i32.const 5)) (drop (i32.load (i32.const 64)))))`),
   },
+  "a memory that is asked for more than any has": {
+    module: wat(`(module (memory 1 2000) (func (export "run")
+      (drop (memory.grow (i32.const -1))) (drop (memory.grow (i32.const 2000)))
+      (i32.store (i32.const 64) (i32.const 5)) (drop (i32.load (i32.const 64)))))`),
+  },
+  "a large memory that is asked for more than any has": {
+    module: wat(`(module (memory 1) (func (export "run")
+      (drop (memory.grow (i32.const -1))) (drop (memory.grow (i32.const 65536))) (drop (memory.grow (i32.const 40000)))
+      (i32.store (i32.const 64) (i32.const 5)) (drop (i32.load (i32.const 64)))))`),
+  },
 };
 
 /** What is said, and whether figures were recorded. */
@@ -70,6 +80,12 @@ const EXPECTED: Readonly<
   "a memory that was refused growth": {
     waste: { says: [/asked for 1876 MiB of memory and did not get it.*room for 1024 MiB/], records: true },
     workingset: { says: [], records: true },
+  },
+  "a memory that is asked for more than any has": {
+    waste: { says: [/^(?!.*asked for)/s], records: true },
+  },
+  "a large memory that is asked for more than any has": {
+    waste: { says: [/asked for 2501 MiB of memory and did not get it: .*room for 1024 MiB/], records: true },
   },
 };
 

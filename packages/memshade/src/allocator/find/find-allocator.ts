@@ -421,7 +421,9 @@ class Search {
     else if (isDynamicLibrary(this.module)) this.notes.push(LIBRARY_SENTENCE);
     else {
       const start = this.notes.length === 0 ? "No allocator was found: allocations" : "Allocations";
-      this.notes.push(`${start} are not tracked. Name the functions with --allocator malloc=NAME|#INDEX,free=NAME|#INDEX.`);
+      this.notes.push(
+        `${start} are not tracked. Name the functions with --allocator malloc=NAME|#INDEX,free=NAME|#INDEX.`,
+      );
     }
     return {
       how: "none",

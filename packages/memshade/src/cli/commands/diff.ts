@@ -14,12 +14,14 @@ import { collect } from "../collect.ts";
 import { loadHeap } from "../load/heap.ts";
 import { settleRun } from "../load/settle-run.ts";
 import {
+  LINES_OPTION,
   parseChoice,
   parseColor,
   parseRows,
   screenOptions,
   standardOutput,
   type Terminal,
+  WIDE_OPTION,
 } from "./report-options.ts";
 
 const USUAL_ROWS = 20;
@@ -32,6 +34,7 @@ export interface DiffOptions {
   readonly group: GroupBy;
   readonly rows: number;
   readonly wide?: boolean | undefined;
+  readonly lines?: number | undefined;
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
   readonly binaryPath?: readonly string[] | undefined;
@@ -67,7 +70,8 @@ export function addDiffCommand(program: Command): void {
       "end with exit code 1 if a total grew by more: bytes+10%, peak+1MiB, count+0; can be repeated",
       (text: string, previous: GrowthLimit[] = []) => [...previous, parseGrowthLimit(text)],
     )
-    .option("--wide", "full names and complete call paths, lines as long as they get")
+    .addOption(WIDE_OPTION)
+    .addOption(LINES_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option(
       "--binary-path <dir>",
@@ -102,7 +106,7 @@ export function runDiff(
   const text = options.json
     ? diffJson(profiles, diff, { inputs, by, rows })
     : diffTable(profiles, diff, {
-        ...screenOptions(options.color, options.wide ?? false, terminal),
+        ...screenOptions(options, terminal),
         inputs,
         by,
         rows,

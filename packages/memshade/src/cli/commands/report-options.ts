@@ -1,6 +1,7 @@
+import { Option } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
-import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
+import { type ScreenOptions, USUAL_CALLER_LINES } from "../../report/terminal/common/screen.ts";
 
 const COLUMNS = 80;
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
@@ -13,18 +14,41 @@ export interface Terminal {
   readonly said?: Set<string>;
 }
 
-export function screenOptions(color: ColorChoice, isWide: boolean, terminal: Terminal): ScreenOptions {
+/** Options of reports, as they were given. */
+interface ScreenFlags {
+  readonly color: ColorChoice;
+  readonly wide?: boolean | undefined;
+  readonly lines?: number | undefined;
+}
+
+export const WIDE_OPTION = new Option("--wide", "full names and call paths, lines as long as they get");
+export const LINES_OPTION = new Option(
+  "--lines <N>",
+  `with --wide, lines of callers below a row (default: ${USUAL_CALLER_LINES})`,
+).argParser((text) => parsePositive("--lines", "lines", text));
+
+/** @throws UserError for `--lines` without `--wide` */
+export function screenOptions(
+  { color, wide = false, lines }: ScreenFlags,
+  terminal: Terminal,
+): ScreenOptions {
+  if (lines !== undefined && !wide)
+    throw new UserError("--lines says how much --wide shows: give both of them");
   const paint = createPaint(wantsColors(color, terminal.isTerminal, terminal.environment));
-  return { paint, width: COLUMNS, isWide, said: terminal.said };
+  return { paint, width: COLUMNS, isWide: wide, callerLines: lines, said: terminal.said };
 }
 
 /** The value of `-n`. */
 export function parseRows(text: string): number {
-  const rows = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(rows) || rows === 0) {
-    throw new UserError(`-n takes a number of rows from 1, not "${text}"`);
+  return parsePositive("-n", "rows", text);
+}
+
+function parsePositive(option: string, what: string, text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number === 0) {
+    throw new UserError(`${option} takes a number of ${what} from 1, not "${text}"`);
   }
-  return rows;
+  return number;
 }
 
 export function parseColor(text: string): ColorChoice {

@@ -17,6 +17,7 @@ export type ReportedTool = "heap" | "waste" | "workingset";
 export interface WorkingSetFlags {
   readonly rows?: number | undefined;
   readonly wide?: boolean | undefined;
+  readonly lines?: number | undefined;
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
   readonly tool?: ReportedTool | undefined;
@@ -53,7 +54,7 @@ export function runWorkingSetReport(input: string, flags: WorkingSetFlags, termi
   if (flags.csv) return workingSetCsv(profile);
   const presence = presenceOf(input);
   if (flags.json) return workingSetReportJson(profile, input, presence);
-  const screen = screenOptions(flags.color, flags.wide ?? false, terminal);
+  const screen = screenOptions(flags, terminal);
   return workingSetReport(profile, { ...screen, rows: flags.rows, input, presence });
 }
 

@@ -16,18 +16,21 @@ import { settleRun } from "../load/settle-run.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadWaste } from "../load/waste.ts";
 import {
+  LINES_OPTION,
   parseChoice,
   parseColor,
   parseRows,
   screenOptions,
   standardOutput,
   type Terminal,
+  WIDE_OPTION,
 } from "./report-options.ts";
 import { type ReportedTool, reportedTools, runWorkingSetReport } from "./report-working-set.ts";
 
 export interface ReportOptions extends HotColdFlags {
   readonly rows?: number | undefined;
   readonly wide?: boolean | undefined;
+  readonly lines?: number | undefined;
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
   readonly source?: boolean | undefined;
@@ -65,7 +68,8 @@ export function addReportCommand(program: Command): void {
     .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
       parseChoice<ReportedTool>("--tool", ["heap", "waste", "workingset"], text),
     )
-    .option("--wide", "full names and complete call paths, lines as long as they get")
+    .addOption(WIDE_OPTION)
+    .addOption(LINES_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option("--csv", "working set: all series as CSV instead of text")
     .option("--compat <tool>", "working set: as EfficiencySanitizer prints it (esan)", (text: string) =>
@@ -127,7 +131,7 @@ function runWasteReport(input: string, options: ReportOptions, terminal: Termina
   if (waste === undefined) throw new UserError(`${input} has no waste: it was recorded without --tool waste`);
   const presence = presenceOf(input);
   if (options.json) return wasteReportJson(waste, { input, rows: options.rows, presence });
-  const screen = screenOptions(options.color, options.wide ?? false, terminal);
+  const screen = screenOptions(options, terminal);
   return wasteReport(waste, { ...screen, rows: options.rows, input, presence });
 }
 
@@ -137,12 +141,12 @@ function runHeapReport(input: string, options: ReportOptions, terminal: Terminal
     const lines = sourceLines(profile);
     const read = createSourceReader(options.pathMap ?? []);
     if (options.json) return sourceLinesJson(lines, read, { input, rows: options.rows });
-    const screen = screenOptions(options.color, options.wide ?? false, terminal);
+    const screen = screenOptions(options, terminal);
     return sourceReport(lines, read, { ...screen, rows: options.rows });
   }
   if (options.json) {
     return heapReportJsonPieces(profile, { input, rows: options.rows, thresholds: thresholdsOf(options) });
   }
-  const screen = screenOptions(options.color, options.wide ?? false, terminal);
+  const screen = screenOptions(options, terminal);
   return heapReport(profile, { ...screen, rows: options.rows, input, thresholds: thresholdsOf(options) });
 }

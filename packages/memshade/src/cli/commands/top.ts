@@ -22,12 +22,14 @@ import { settleRun } from "../load/settle-run.ts";
 import { loadWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
 import {
+  LINES_OPTION,
   parseChoice,
   parseColor,
   parseRows,
   screenOptions,
   standardOutput,
   type Terminal,
+  WIDE_OPTION,
 } from "./report-options.ts";
 
 const USUAL_ROWS = 20;
@@ -49,6 +51,7 @@ export interface TopOptions {
   readonly rows: number;
   readonly reverse?: boolean | undefined;
   readonly wide?: boolean | undefined;
+  readonly lines?: number | undefined;
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
   readonly binaryPath?: readonly string[] | undefined;
@@ -87,7 +90,8 @@ export function addTopCommand(program: Command): void {
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
     .option("--reverse", "smallest first")
-    .option("--wide", "full names and complete call paths, lines as long as they get")
+    .addOption(WIDE_OPTION)
+    .addOption(LINES_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option("--binary-path <dir>", "folder or file of original modules; can be repeated", collect)
     .option("--color <when>", "auto, always or never", parseColor, "auto")
@@ -120,7 +124,7 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
   } as const;
   const text = options.json
     ? topJson(profile, { ...ranking, input })
-    : topTable(profile, { ...ranking, ...screenOptions(options.color, options.wide ?? false, terminal) });
+    : topTable(profile, { ...ranking, ...screenOptions(options, terminal) });
   if (text === undefined) {
     if (fs.existsSync(path.join(input, "run.json")))
       throw new UserError(
@@ -149,7 +153,7 @@ function otherKeys(input: string): string {
 function topWaste(input: string, by: WasteKey, options: TopOptions, terminal: Terminal): string {
   const waste = wasteFor(input, by, options);
   const order = options.reverse ? ("smallest" as const) : ("largest" as const);
-  const screen = screenOptions(options.color, options.wide ?? false, terminal);
+  const screen = screenOptions(options, terminal);
   return options.json
     ? wasteTopJson(waste, { input, by, order, rows: options.rows })
     : wasteTable(waste, { ...screen, by, order, rows: options.rows });
@@ -163,7 +167,7 @@ function topPairs(input: string, by: PairKey, options: TopOptions, terminal: Ter
     );
   if (options.reverse) throw new UserError(`--by ${by} shows most bytes first only: leave out --reverse`);
   const [table, { rows }] = [PAIR_TABLES[by], options];
-  const screen = screenOptions(options.color, options.wide ?? false, terminal);
+  const screen = screenOptions(options, terminal);
   return options.json
     ? wastePairsJson(waste, { input, table, rows })
     : wastePairs(waste, { ...screen, table, rows });
@@ -200,7 +204,7 @@ function topWorkingSet(input: string, by: WorkingSetKey, options: TopOptions, te
     ? workingSetTopJson(profile, { ...ranking, input })
     : workingSetTable(profile, {
         ...ranking,
-        ...screenOptions(options.color, options.wide ?? false, terminal),
+        ...screenOptions(options, terminal),
       });
   if (text === undefined) throw new UserError(missing);
   return text;

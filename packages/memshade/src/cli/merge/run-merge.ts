@@ -44,7 +44,7 @@ async function classify(inputs: readonly MergeInput[], flags: MergeFlags): Promi
   const thresholds = thresholdsOf(flags);
   const demangle = loadDemangler();
   const profile = heapProfileFromMemprof(named.profile, { version: 0, notTracked: [], demangle });
-  const screen = new Screen(screenOptions("auto", false, standardOutput()));
+  const screen = new Screen(screenOptions({ color: "auto" }, standardOutput()));
   const sites = classifySites(profile, thresholds);
   printHotCold(screen, profile, sites, thresholds, Number.POSITIVE_INFINITY);
   process.stdout.write(screen.text());

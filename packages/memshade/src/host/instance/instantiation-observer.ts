@@ -9,6 +9,8 @@ export interface TrackedModule {
   path: string | null;
   /** Bytes of the module before instrumentation; unknown when another thread compiled it. */
   original: Uint8Array | undefined;
+  /** Text of the scripts around it, where names of its exports can be found. */
+  glue?: string;
 }
 
 /** The outcome of rewriting; its bytes are needed only until they are compiled. */
@@ -27,8 +29,8 @@ export interface InstantiationObserver {
   rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined;
   /** The rewritten module does not compile, or cannot run with its imports; the original does. */
   rejected(module: TrackedModule, error: unknown): void;
-  /** The original was instantiated, since the tools cannot follow the memory that it got; `reason` is a sentence. */
-  beyond(module: TrackedModule, reason: string): void;
+  /** Rewrites a module anew, where the tools in it cannot follow the memory that it is to import. Undefined: they can. */
+  rewriteFor(module: TrackedModule, imports: WebAssembly.Imports): RewrittenModule | undefined;
   /**
    * A rewritten module has been instantiated. `exports` are all of its exports, hidden ones included; `group` names the
    * tables that it shares with other instances.

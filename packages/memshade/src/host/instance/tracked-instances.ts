@@ -1,8 +1,8 @@
 import { isMemory } from "../../tools/followed-memory.ts";
-import { holdMemory, memoryBeyond } from "../../tools/waste/read/held-memory.ts";
+import { holdMemory } from "../../tools/waste/read/held-memory.ts";
 import { type ObservedImports, observeImports } from "../../tools/waste/read/host-ranges.ts";
 import { guardImports } from "./host-frames.ts";
-import type { InstantiationObserver, TrackedModule } from "./instantiation-observer.ts";
+import type { InstantiationObserver, RewrittenModule, TrackedModule } from "./instantiation-observer.ts";
 import { MainModules } from "./main-modules.ts";
 import type { AnyFunction } from "./replace-property.ts";
 import { newShadow } from "./shared-shadows.ts";
@@ -28,20 +28,20 @@ export class TrackedInstances {
   readonly #modules: TrackedModules;
   readonly #observer: InstantiationObserver;
   // The engine's own, as they are before they are replaced.
-  readonly #Module: typeof WebAssembly.Module;
   readonly #Instance: typeof WebAssembly.Instance;
   readonly #instantiate: AnyFunction;
   readonly #importsOf: typeof WebAssembly.Module.imports;
   readonly #exportsOf: AnyFunction;
   readonly #visibleExports = new WeakMap<WebAssembly.Instance, WebAssembly.Exports>();
   readonly #mainModules = new MainModules();
+  /** Modules that were rewritten anew. */
+  readonly #fitting = new WeakMap<RewrittenModule, WebAssembly.Module>();
 
   constructor(namespace: typeof WebAssembly, modules: TrackedModules, observer: InstantiationObserver) {
     const { Module, Instance, instantiate } = namespace;
     this.#namespace = namespace;
     this.#modules = modules;
     this.#observer = observer;
-    this.#Module = Module;
     this.#Instance = Instance;
     this.#instantiate = instantiate;
     this.#importsOf = Module.imports;
@@ -71,19 +71,25 @@ export class TrackedInstances {
     if (tracked === undefined) return { module, imports };
     const taken = takeImports(imports[0], this.#importsOf(module));
     if (taken === undefined) return { module, imports, tracked };
-    const plain = this.#plainModule(tracked, taken);
-    if (plain !== undefined) return { module: plain, imports: [taken] };
-    const observed = this.#observe(module, taken, tracked);
-    return { module, imports: [observed?.imports ?? taken], tracked, taken, observed };
+    const fitting = this.#fittingModule(module, tracked, taken);
+    const as = this.#modules.find(fitting) ?? tracked;
+    const observed = this.#observe(fitting, taken, as);
+    return { module: fitting, imports: [observed?.imports ?? taken], tracked: as, taken, observed };
   }
 
-  /** The module as it was, where what it is to import does not let the rewritten one run. */
-  #plainModule(tracked: TrackedModule, imports: WebAssembly.Imports): WebAssembly.Module | undefined {
-    if (tracked.original === undefined) return undefined;
-    const reason = memoryBeyond(imports, tracked.info);
-    if (reason === undefined) return undefined;
-    this.#observer.beyond(tracked, reason);
-    return Reflect.construct(this.#Module, [tracked.original]);
+  /** The module without the tools that cannot follow what it is to import; as it is where all of them can. */
+  #fittingModule(
+    module: WebAssembly.Module,
+    tracked: TrackedModule,
+    imports: WebAssembly.Imports,
+  ): WebAssembly.Module {
+    if (tracked.original === undefined) return module;
+    const anew = this.#observer.rewriteFor(tracked, imports);
+    if (anew === undefined) return module;
+    const fitting =
+      this.#fitting.get(anew) ?? this.#modules.construct({ ...anew, original: tracked.original }, []);
+    this.#fitting.set(anew, fitting);
+    return fitting;
   }
 
   /** The imports as the rewritten module is to get them. */

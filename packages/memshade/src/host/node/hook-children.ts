@@ -1,4 +1,5 @@
-import { ChildProcess } from "node:child_process";
+import childProcess, { ChildProcess } from "node:child_process";
+import { syncBuiltinESMExports } from "node:module";
 import { replaceFunction } from "../instance/replace-property.ts";
 
 /**
@@ -14,4 +15,20 @@ export function hookChildProcesses(onKill: (pid: number, signal: string) => void
       return delivered;
     },
   });
+}
+
+/** Reports that the program starts another process, at the first time. */
+export function hookFirstChild(onStart: () => void): void {
+  let isTold = false;
+  const handler = {
+    apply(target: (...args: unknown[]) => unknown, self: unknown, args: unknown[]) {
+      if (!isTold) onStart();
+      isTold = true;
+      return Reflect.apply(target, self, args);
+    },
+  };
+  // Where all that do not wait for the end of their process come by.
+  replaceFunction(ChildProcess.prototype, "spawn", handler);
+  for (const name of ["spawnSync", "execSync", "execFileSync"]) replaceFunction(childProcess, name, handler);
+  syncBuiltinESMExports();
 }

@@ -31,6 +31,8 @@ export type RecordingMessage =
   /** Whether `--allocator` fits a module; if not, why. */
   | { kind: "allocator-option"; mismatch?: string }
   | { kind: "killed"; pid: number; signal: string }
+  /** The program has started another process, which is not recorded. */
+  | { kind: "child-started" }
   | { kind: "flush"; id: string; reply: SharedArrayBuffer }
   | { kind: "dump"; reply: SharedArrayBuffer }
   | { kind: "reset"; reply: SharedArrayBuffer }
@@ -41,6 +43,7 @@ export type ControlMessage =
   | { kind: "hello"; pid: number; parentPid: number }
   | { kind: "instantiated" }
   | { kind: "unprofiled" }
+  | { kind: "child-started" }
   /** The profile that ends the run is being written, because of a signal or not. */
   | { kind: "writing"; folder: string; signal: NodeJS.Signals | null }
   | { kind: "allocator-option"; mismatch?: string }

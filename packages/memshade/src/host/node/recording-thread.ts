@@ -112,6 +112,9 @@ function onMessage(message: RecordingMessage): void {
       allocatorOption.take(message.mismatch);
       control.send(message);
       return;
+    case "child-started":
+      control.send(message);
+      return;
     case "killed":
       control.send({ kind: "killed", pid: message.pid, signal: message.signal as NodeJS.Signals });
       return;

@@ -5,7 +5,7 @@
 import { fileURLToPath } from "node:url";
 import { getEnvironmentData, isMainThread, setEnvironmentData } from "node:worker_threads";
 import { defaultOutTemplate, hasPlaceHolder, programName } from "../run/run-folder.ts";
-import { hookChildProcesses } from "./hook-children.ts";
+import { hookChildProcesses, hookFirstChild } from "./hook-children.ts";
 import { hookAllContexts } from "./hook-contexts.ts";
 import { hookWorkers } from "./hook-workers.ts";
 import { ProcessEndHook } from "./process-end.ts";
@@ -59,6 +59,7 @@ function hookMainThread(settings: HookSettings): void {
     ended: (thread) => link.post({ kind: "thread-ended", thread }),
   });
   if (settings.traceChildren) hookChildProcesses((pid, signal) => link.post({ kind: "killed", pid, signal }));
+  else hookFirstChild(() => link.post({ kind: "child-started" }));
   publishRecording(link);
 }
 
@@ -70,6 +71,7 @@ function outTemplate(settings: HookSettings, program: string, isDirectChild: boo
 
 function hookWorkerThread(settings: ThreadSettings): void {
   const link = new WorkerThreadLink(settings.channel);
+  if (!settings.traceChildren) hookFirstChild(() => link.post({ kind: "child-started" }));
   hookAllContexts(new ThreadRecorder(settings.tools, link));
   hookWorkers(HOOK_PATH, {
     starting: () => {},

@@ -87,6 +87,8 @@ class NodeSupervisor {
   #server!: ControlServer;
   #child!: ChildProcess;
   #sawModule = false;
+  /** Whether the program has started processes that are not recorded. */
+  #hasChildren = false;
   #isComplete = true;
   /** Whether the process that was started has something to write. */
   #isRecorded = false;
@@ -128,7 +130,11 @@ class NodeSupervisor {
     if (ended.error !== undefined) say(`cannot start Node: ${ended.error.message}`);
     else if (this.#isRecorded && !this.#isProfileSettled) this.#sayLost(signal);
     else if (!this.#sawModule && signal === "SIGKILL") this.#sayLost(signal);
-    else if (!this.#sawModule) say(nothingWritten(run));
+    else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
+    if (this.#hasChildren)
+      say(
+        "the program started other processes, which were not recorded: Node processes are with --trace-children",
+      );
     if (ended.signal === "SIGKILL" && warning !== undefined)
       say(`the program was killed, perhaps for want of memory: ${warning}`);
     const { mistake } = this.#allocatorOption;
@@ -184,6 +190,9 @@ class NodeSupervisor {
         return;
       case "unprofiled":
         this.#sawModule = true;
+        return;
+      case "child-started":
+        this.#hasChildren = true;
         return;
       case "allocator-option":
         this.#allocatorOption.take(message.mismatch);
@@ -261,13 +270,6 @@ class NodeSupervisor {
     this.#request(this.#child.pid ?? 0, { kind: "dump" });
     say("no WebAssembly module has been instantiated yet; a dump follows as soon as there is one");
   }
-}
-
-function nothingWritten({ traceChildren }: NodeRun): string {
-  const nothing = "no WebAssembly module was instantiated; nothing was written";
-  return traceChildren
-    ? nothing
-    : `${nothing} (processes that the program starts are recorded with --trace-children)`;
 }
 
 function signalRequest(signal: NodeJS.Signals, isDelivered: boolean): ControlRequest {

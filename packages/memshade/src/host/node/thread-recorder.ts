@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { followedMemory } from "../../tools/followed-memory.ts";
 import {
   AllocatorMismatch,
   type Instrumented,
@@ -9,6 +10,8 @@ import {
 } from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
 import type { SharedPlace } from "../../tools/session.ts";
+import { wasteDescription } from "../../tools/waste/description.ts";
+import { memoryBeyond } from "../../tools/waste/read/held-memory.ts";
 import { connectHost, localNumber, type ShadowMemories } from "../instance/host-calls.ts";
 import type {
   InstantiationObserver,
@@ -17,7 +20,7 @@ import type {
 } from "../instance/instantiation-observer.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
-import { assertMemoryFits } from "../memory-need.ts";
+import { initialMemory, memoryShortage } from "../memory-need.ts";
 import { customSectionsOf } from "../module/custom-sections.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
 import { moduleName } from "../module/module-name.ts";
@@ -42,6 +45,13 @@ export interface RecordingLink {
   flush(id: string): void;
 }
 
+/** What rewriting needs to know of a module. */
+interface Facts {
+  name: string;
+  glue: string;
+  reason: string | undefined;
+}
+
 /** Rewritten modules kept for programs that compile the same bytes again. */
 const CACHED_MODULES = 8;
 
@@ -50,6 +60,7 @@ export class ThreadRecorder implements InstantiationObserver {
   readonly #tools: ToolOptions;
   readonly #link: RecordingLink;
   readonly #cache = new Map<string, RewrittenModule>();
+  readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
   readonly #givenUp = new Set<string>();
   readonly #gone: FinalizationRegistry<string>;
   #instances = 0;
@@ -77,17 +88,9 @@ export class ThreadRecorder implements InstantiationObserver {
       if (customSectionsOf(bytes, "memshade").length > 0) {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
-      assertMemoryFits(bytes, name, this.#tools);
-      const { bytes: rewritten, info } = this.#instrument(bytes, {
-        sha256: nativeSha256,
-        ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),
-        name,
-        ...(glue === "" ? {} : { glue }),
-        sharedShadow: true,
-        acrossThreads: true,
-        beside: this.#beside,
-      });
-      const module = { bytes: rewritten, tracked: { info, key, path, original: bytes } };
+      const shortage = this.#shortage("The module's memory begins with", initialMemory(bytes));
+      const module = this.#weave(bytes, { key, path, name, glue, reason: shortage });
+      const { info } = module.tracked;
       this.#remember(key, module);
       // Now, as another thread may be the one that instantiates it.
       this.#link.post({ kind: "module", key: moduleKey(info), original: bytes });
@@ -97,6 +100,44 @@ export class ThreadRecorder implements InstantiationObserver {
       if (WebAssembly.validate(bytes as BufferSource)) this.#giveUp(name, key, error);
       return undefined;
     }
+  }
+
+  /** `reason`: why the waste tool is left out; undefined: it is not. */
+  #weave(
+    bytes: Uint8Array,
+    { key, path, name, glue, reason }: Omit<TrackedModule, "info" | "original"> & Facts,
+  ): RewrittenModule {
+    const { bytes: rewritten, info } = this.#instrument(bytes, {
+      sha256: nativeSha256,
+      ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),
+      name,
+      ...(glue === "" ? {} : { glue }),
+      sharedShadow: true,
+      acrossThreads: true,
+      beside: this.#beside,
+      leftOut: reason === undefined ? undefined : { waste: reason },
+    });
+    return { bytes: rewritten, tracked: { info, key, path, original: bytes, glue } };
+  }
+
+  /** That there is too little memory for the waste tool, as a sentence. */
+  #shortage(what: string, bytes: number): string | undefined {
+    const shortage = memoryShortage(bytes, this.#tools);
+    if (shortage === undefined) return undefined;
+    const { figures, help } = shortage;
+    return `${what} ${figures}: the waste tool counts nothing of this module. To have it do so, ${help}.`;
+  }
+
+  rewriteFor(module: TrackedModule, imports: WebAssembly.Imports): RewrittenModule | undefined {
+    const { info, original, glue = "" } = module;
+    if (original === undefined || wasteDescription(info) === undefined) return undefined;
+    const given = followedMemory(info, imports, undefined)?.buffer.byteLength ?? 0;
+    const reason = memoryBeyond(imports, info) ?? this.#shortage("The memory from outside has", given);
+    if (reason === undefined) return undefined;
+    const anew =
+      this.#anew.get(module) ?? this.#weave(original, { ...module, name: info.name, glue, reason });
+    this.#anew.set(module, anew);
+    return anew;
   }
 
   /** Rewrites a module; one that `--allocator` does not fit as if it was not given. */
@@ -117,13 +158,6 @@ export class ThreadRecorder implements InstantiationObserver {
   rejected(module: TrackedModule, error: unknown): void {
     this.#cache.delete(module.key);
     this.#giveUp(module.info.name, module.key, error);
-  }
-
-  beyond({ info, path }: TrackedModule, reason: string): void {
-    const { toolLayouts: _, layout: __, ...facts } = info;
-    const notRecorded = Object.fromEntries(info.tools.map((tool) => [tool, reason]));
-    const unfollowed = { ...facts, layout: undefined, notRecorded, notTracked: [reason] };
-    this.#postInstance({}, unfollowed, path, undefined);
   }
 
   recognize(section: ArrayBuffer): TrackedModule | undefined {

@@ -3,7 +3,7 @@ import { type InstrumentedInfo, instrument } from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
 import { decodeModule, functionType } from "../../wasm/index.ts";
 import { LearnedRuns } from "../learned-runs.ts";
-import { assertMemoryFits } from "../memory-need.ts";
+import { initialMemory, memoryShortage } from "../memory-need.ts";
 import { withBranchHints } from "../module/branch-hints.ts";
 import { nameFileInErrors, readModuleFile } from "../module/module-file.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
@@ -34,7 +34,12 @@ export async function loadWasiModule(
   invoke: string | undefined,
 ): Promise<WasiModule> {
   const original = readModuleFile(path);
-  nameFileInErrors(path, () => assertMemoryFits(original, path, tools));
+  const shortage = memoryShortage(
+    nameFileInErrors(path, () => initialMemory(original)),
+    tools,
+  );
+  if (shortage !== undefined)
+    throw new UserError(`${path}: its memory begins with ${shortage.figures}: ${shortage.help}`);
   const { bytes, info } = nameFileInErrors(path, () =>
     instrument(original, {
       ...new LearnedRuns(tools.learn).added(toInstrumentOptions(tools), original),

@@ -9,6 +9,8 @@ export interface WasteDescription extends WasteLayout {
   compat: string;
   /** The program's memory may be asked to grow beyond what is followed. */
   limited: boolean;
+  /** How large it could be without the tool, pages. */
+  mostPages: number;
   exportsMemory: boolean;
   /** The host may read and says nothing of it. */
   opaque: boolean;

@@ -99,6 +99,8 @@ export interface WasteLayout {
 export interface WasteWishes {
   /** Largest size the program's memory can reach, bytes. */
   memoryBytes: number;
+  /** Pages that the memory can have in engines, if nobody else keeps it smaller. */
+  mostPages: number;
   stores: number;
   loads: number;
   sites: number;
@@ -281,6 +283,7 @@ export function wasteConstants(
 ): Record<string, number> {
   return {
     COVERED: layout.covered,
+    MOST_PAGES: wishes.mostPages,
     CONTROL: layout.control,
     STORES: layout.stores,
     LOADS: layout.loads,

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { hookWebAssembly } from "../../../src/host/instance/hook-webassembly.ts";
 import type {
   InstantiationObserver,
+  RewrittenModule,
   TrackedModule,
 } from "../../../src/host/instance/instantiation-observer.ts";
 import type { InstrumentedInfo } from "../../../src/tools/index.ts";
@@ -38,7 +39,7 @@ function hooked(replacement: Uint8Array | undefined): { wasm: typeof WebAssembly
       return { bytes: replacement, tracked };
     },
     rejected: () => void seen.rejected++,
-    beyond: () => {},
+    rewriteFor: () => undefined,
     instantiated: (exports) => void seen.instantiated.push(Object.keys(exports)),
     recognize: () => undefined,
     sharedShadow: () => undefined,
@@ -67,24 +68,23 @@ describe("a hooked WebAssembly namespace", () => {
     expect(seen).toMatchObject({ rewritten: 1, instantiated: [ALL, ALL, ALL] });
   });
 
-  it("instantiates the original where a memory from outside is larger than what tools can follow", async () => {
+  it("instantiates what was rewritten anew where a memory from outside is larger than what tools can follow", async () => {
     const imports = '(import "env" "memory" (memory 1 4)) (func (export "f") (result i32)';
     const original = assemble(`(module ${imports} (i32.const 1)))`);
-    const info = {
-      hiddenExports: [],
-      memoryImport: { module: "env", field: "memory" },
-      toolLayouts: { waste: { limited: true, covered: 2 * 65536, control: 0 } },
-    } as unknown as InstrumentedInfo;
-    const reasons: string[] = [];
+    const info = { hiddenExports: [] } as unknown as InstrumentedInfo;
+    const rewritten = (result: number): RewrittenModule => ({
+      bytes: assemble(`(module ${imports} (i32.const ${result})))`),
+      tracked: { info, key: String(result), path: null, original },
+    });
+    const anew = rewritten(3);
+    const instantiated: string[] = [];
     const wasm = vm.runInNewContext("WebAssembly") as typeof WebAssembly;
     hookWebAssembly(wasm, {
-      rewrite: () => ({
-        bytes: assemble(`(module ${imports} (i32.const 2)))`),
-        tracked: { info, key: "k", path: null, original },
-      }),
+      rewrite: () => rewritten(2),
+      rewriteFor: (_, { env }) =>
+        (env!.memory as WebAssembly.Memory).buffer.byteLength > 2 * 65536 ? anew : undefined,
       rejected: () => {},
-      beyond: (_, reason) => void reasons.push(reason),
-      instantiated: () => {},
+      instantiated: (_, { key }) => void instantiated.push(key),
       recognize: () => undefined,
       sharedShadow: () => undefined,
     });
@@ -94,11 +94,10 @@ describe("a hooked WebAssembly namespace", () => {
     });
     const module = new wasm.Module(original);
     expect(of(new wasm.Instance(module, withPages(2)))).toBe(2);
-    expect(of(new wasm.Instance(module, withPages(3)))).toBe(1);
-    expect(of(await wasm.instantiate(module, withPages(3)))).toBe(1);
-    expect(of((await wasm.instantiate(original, withPages(3))).instance)).toBe(1);
-    expect(reasons).toHaveLength(3);
-    expect(reasons[0]).toMatch(/The memory from outside has 1 MiB, of which the waste tool can follow 0 MiB/);
+    expect(of(new wasm.Instance(module, withPages(3)))).toBe(3);
+    expect(of(await wasm.instantiate(module, withPages(3)))).toBe(3);
+    expect(of((await wasm.instantiate(original, withPages(3))).instance)).toBe(3);
+    expect(instantiated).toEqual(["2", "3", "3", "3"]);
   });
 
   it("takes the bytes as they are at the call, whatever happens to them later", async () => {

@@ -13,7 +13,7 @@ function instrumenting(tools: ToolName[]): typeof WebAssembly {
       return { bytes, tracked: { info, key: "k", path: null, original } };
     },
     rejected() {},
-    beyond() {},
+    rewriteFor: () => undefined,
     instantiated() {},
     recognize: () => undefined,
     sharedShadow: () => undefined,

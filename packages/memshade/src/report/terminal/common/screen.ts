@@ -1,3 +1,4 @@
+import { plural } from "../../format.ts";
 import { shortenName } from "./names.ts";
 import type { Paint } from "./paint.ts";
 import { displayWidth, printable } from "./text.ts";
@@ -8,23 +9,30 @@ export interface ScreenOptions {
   readonly width: number;
   /** Nothing is shortened: full names, complete call paths, lines as long as they get. */
   readonly isWide: boolean;
+  /** Lines of callers below a row of a wide screen, at most. */
+  readonly callerLines?: number | undefined;
   /** Sentences that an earlier part of the same report has said; what is said is added. */
   readonly said?: Set<string> | undefined;
 }
+
+/** Lines of callers below a row: more than a screen has. */
+export const USUAL_CALLER_LINES = 50;
 
 /** Lines of a report, and whether something had to be shortened to fit. */
 export class Screen {
   readonly paint: Paint;
   readonly width: number;
   readonly isWide: boolean;
+  readonly callerLines: number;
   readonly said: Set<string>;
   isShortened = false;
   private readonly lines: string[] = [];
 
-  constructor({ paint, width, isWide, said = new Set() }: ScreenOptions) {
+  constructor({ paint, width, isWide, callerLines = USUAL_CALLER_LINES, said = new Set() }: ScreenOptions) {
     this.paint = paint;
     this.width = width;
     this.isWide = isWide;
+    this.callerLines = callerLines;
     this.said = said;
   }
 
@@ -46,6 +54,15 @@ export class Screen {
       this.isShortened = true;
     }
     return shortened;
+  }
+
+  /** The lines of callers below a row of a wide screen: as many as are wanted, and how many more there are. */
+  bounded(lines: readonly string[], margin: string, all = lines.length): string[] {
+    const shown = lines.slice(0, this.callerLines);
+    const left = all - shown.length;
+    return left === 0
+      ? shown
+      : [...shown, `${margin}… and ${plural(left, "more line")}: --lines N shows them`];
   }
 
   /** Left and right text on one line; the right one wraps to the next line where both do not fit. */

@@ -23,7 +23,7 @@ const LONGEST_NAME = 36;
  *     ├ 80.0 % ← moveToRoot ← step ← main
  *     └ 20.0 % ← balance ← … 5 more ← main
  *
- * At most `lineLimit` lines, unless the screen is wide: the heaviest branches come first, and "…" stands where
+ * At most `lineLimit` lines, or what a wide screen has for them: the heaviest branches come first, and "…" stands where
  * a fork is not shown.
  */
 export function callerLines(
@@ -42,24 +42,25 @@ export function callerLines(
   const margin = " ".repeat(indent);
   const draw = (isShown: (caller: CallerNode) => boolean) =>
     new CallerTreeLines(screen, profile, total, isShown).lines(callers, total, margin);
-  if (screen.isWide) {
-    return draw(() => true);
-  }
+  const all = screen.isWide ? draw(() => true) : [];
+  if (screen.isWide && all.length <= screen.callerLines) return all;
+  const mostLines = screen.isWide ? screen.callerLines : lineLimit;
   const shown = new Set<CallerNode>();
   const candidates = [...forkAbove(callers, total)];
   for (;;) {
     const heaviest = candidates.sort((a, b) => a.value - b.value).pop();
-    if (heaviest === undefined || heaviest.value < SMALLEST_PART * total) {
+    if (heaviest === undefined || (!screen.isWide && heaviest.value < SMALLEST_PART * total)) {
       break;
     }
     shown.add(heaviest);
-    if (draw((caller) => shown.has(caller)).length > lineLimit) {
+    if (draw((caller) => shown.has(caller)).length > mostLines) {
       shown.delete(heaviest);
       break;
     }
     candidates.push(...forkAbove(heaviest.callers, heaviest.value));
   }
-  return draw((caller) => shown.has(caller));
+  const lines = draw((caller) => shown.has(caller));
+  return screen.isWide ? screen.bounded(lines, margin, all.length) : lines;
 }
 
 /** The callers of the frame that names a site: what was inlined below it stands alone at the root of the tree. */
@@ -86,7 +87,7 @@ function forkAbove(callers: readonly CallerNode[], value: number): readonly Call
 
 /**
  * One line: some facts, the heaviest call path of a site, and how many more there are. A wide screen gets
- * all of them as a tree below the facts.
+ * the tree of all of them below the facts.
  */
 export function heaviestPathLine(
   screen: Screen,
@@ -137,7 +138,8 @@ export function pathLine(
   }
   const place = { first, hanging: margin, lineLimit: 1, reservedWidth: displayWidth(remark) };
   const lines = chainLines(screen, profile, frames.slice(1), place);
-  return [...lines.slice(0, -1), lines.at(-1)! + remark];
+  const told = [...lines.slice(0, -1), lines.at(-1)! + remark];
+  return screen.isWide ? screen.bounded(told, margin) : told;
 }
 
 function rootInWords({ description }: HeapProfile): string {

@@ -12,8 +12,9 @@ import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../model/memprof/
 import { formatBlocks, formatBytes, formatCount, formatPercent } from "../../format.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
+import { printRankings } from "../common/rankings.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
-import { displayWidth, printable } from "../common/text.ts";
+import { printable } from "../common/text.ts";
 import { accessedPlaces } from "./accessed-places.ts";
 import { printBlockHistograms } from "./block-histograms.ts";
 import { callerLines, heaviestPathLine } from "./callers.ts";
@@ -221,12 +222,6 @@ function printHints(screen: Screen, profile: HeapProfile, input: string): void {
     "count",
     ...(knowsAccesses ? ["accesses", "density"] : []),
     "lifetime",
-  ].join("|");
-  const command = `memshade top ${quote(input)} --by ${keys}`;
-  const fits = displayWidth(command) + 2 <= screen.width || screen.isWide;
-  screen.print(faint("Other rankings:"), faint(`  ${fits ? command : `memshade top DIR --by ${keys}`}`));
-}
-
-function quote(argument: string): string {
-  return /^[\w./%+-]+$/.test(argument) ? argument : `'${printable(argument)}'`;
+  ];
+  printRankings(screen, input, keys);
 }

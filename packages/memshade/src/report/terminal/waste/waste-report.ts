@@ -6,6 +6,7 @@ import { libraryOfFinding, placeOf, sentencesOf } from "../../waste-sentences.ts
 import { printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
 import { presenceInWords } from "../common/presence.ts";
+import { printRankings } from "../common/rankings.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { cutMiddle, padLeft, printable } from "../common/text.ts";
 import { printObjects } from "./waste-objects.ts";
@@ -80,9 +81,8 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   if (took !== undefined) row("Profiler", took);
   printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
   if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
-  const name = printable(options.input);
   screen.print("");
-  screen.print(screen.paint.faint(`  memshade top ${name} --by dead|silent|redundant ranks all sites`));
+  printRankings(screen, options.input, ["dead", "silent", "redundant"]);
   if (file.options.engine === "brief")
     screen.print(
       screen.paint.faint("  Record with --pairs to see who overwrote, repeated and loaded before"),

@@ -49,7 +49,7 @@ export function confirmAllocator(info: InstrumentedInfo, instances: readonly Sha
   };
 }
 
-/** Sentences about what the figures leave out or could not tell apart. */
+/** Sentences about what the figures leave out or could not tell apart. Who reads them says of full tables by `heap.overflow`. */
 export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
   const sum = (field: keyof ShadowTotals): number =>
     instances.reduce((total, instance) => total + instance[field], 0);
@@ -62,18 +62,6 @@ export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
     "allocation was",
     "allocations were",
     " made while this was read, as the program went on: of those, and of blocks that were freed meanwhile, some are missing.",
-  );
-  say(
-    sum("overflowContexts"),
-    "allocation shares",
-    "allocations share",
-    " one entry, because --max-contexts calling contexts were in use.",
-  );
-  say(
-    sum("overflowBlocks"),
-    "block was",
-    "blocks were",
-    " counted but not followed, because --max-blocks were live.",
   );
   say(
     sum("unmatchedFrees"),

@@ -235,7 +235,13 @@ export class HeapSession {
     const known = this.#modules.findIndex(
       (m) => m.info.buildId === info.buildId && m.info.name === info.name,
     );
-    if (known >= 0) return known;
+    if (known >= 0) {
+      // One that could not be followed is told of, whichever instance it was.
+      const module = this.#modules[known];
+      if (info.notRecorded !== undefined)
+        module.info = { ...module.info, notRecorded: { ...info.notRecorded, ...module.info.notRecorded } };
+      return known;
+    }
     return this.#modules.push({ info, original, path, instances: 0 }) - 1;
   }
 }

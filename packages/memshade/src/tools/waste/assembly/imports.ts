@@ -3,6 +3,9 @@
 
 @external("layout", "COVERED")
 export declare const COVERED: u32;
+// Pages that the program's memory can have without the tool at most.
+@external("layout", "MOST_PAGES")
+export declare const MOST_PAGES: u32;
 @external("layout", "CONTROL")
 export declare const CONTROL: u32;
 @external("layout", "STORES")

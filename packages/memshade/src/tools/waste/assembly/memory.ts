@@ -1,21 +1,21 @@
 // What both modes note of the program's memory: how large it is, the sizes of blocks and frames, and who asks for zeros.
-import { CONTROL, COVERED, SIZES, programPages } from "./imports";
+import { CONTROL, COVERED, MOST_PAGES, SIZES, programPages } from "./imports";
 import { Control } from "./layout.generated";
 
 export function notePages(): void {
   store<u32>(CONTROL, programPages(), Control.pages);
 }
 
-/** Before `memory.grow`: the pages that are asked for, or more than any memory has, so that it fails. */
+/**
+ * Before `memory.grow`: the pages that are asked for, or more than any memory has, so that it fails. What would fail without the tool
+ * too is not the tool's doing, and is not noted.
+ */
 export function growing(pages: u32): u32 {
   const wanted = <u64>programPages() + pages;
   if (wanted <= <u64>(COVERED >>> 16)) return pages;
+  if (wanted > <u64>MOST_PAGES) return 0xffffffff;
   store<u32>(CONTROL, load<u32>(CONTROL, Control.refused) + 1, Control.refused);
-  store<u32>(
-    CONTROL,
-    max<u32>(load<u32>(CONTROL, Control.asked), <u32>min<u64>(wanted, 0xffffffff)),
-    Control.asked,
-  );
+  store<u32>(CONTROL, max<u32>(load<u32>(CONTROL, Control.asked), <u32>wanted), Control.asked);
   return 0xffffffff;
 }
 

@@ -1,3 +1,4 @@
+import { otherMemoriesNote } from "../../../rewrite/facts/other-memories.ts";
 import { importsOf, memoryType, type WasmModule } from "../../../wasm/index.ts";
 import type { WeavingPlan } from "./weaving-plan.ts";
 
@@ -12,11 +13,7 @@ export function unseenBy({ around, isVisible, exact, wishes: { opaque } }: Weavi
   const sentences: string[] = [];
   if (allocator.functions.length === 0)
     sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
-  const others = otherMemories(module);
-  if (others.length > 0)
-    sentences.push(
-      `Only memory 0 of the module's ${others.length + 1} memories is followed: what happens in ${others.join(", ")} is not counted.`,
-    );
+  sentences.push(...otherMemoriesNote(module));
   const names = unknownImports(module, exact);
   if (opaque) {
     const which = names.length === 0 ? "" : ` (imports: ${names.join(", ")})`;
@@ -47,18 +44,5 @@ function unknownImports(module: WasmModule, exact: ReadonlySet<number>): string[
     return name.length > LONGEST_IMPORT ? `${name.slice(0, LONGEST_IMPORT - 1)}…` : name;
   });
   if (unknown.length > names.length) names.push(`${unknown.length - names.length} more`);
-  return names;
-}
-
-/** Memories other than the first by their numbers, with the names that they are imported or exported by. */
-function otherMemories(module: WasmModule): string[] {
-  const imported = importsOf(module, "memory");
-  const names: string[] = [];
-  for (let index = 1; index < imported.length + module.memories.length; index++) {
-    const from = imported[index];
-    const exported = module.exports.find((one) => one.kind === "memory" && one.index === index)?.name;
-    const name = exported ?? (from === undefined ? undefined : `${from.module}.${from.field}`);
-    names.push(name === undefined ? `memory ${index}` : `memory ${index} (${name})`);
-  }
   return names;
 }

@@ -325,6 +325,7 @@ class WasteWeaver {
       exportsMemory: isVisible,
       opaque: wishes.opaque,
       limited: layout.covered < around.memoryBytes,
+      mostPages: wishes.mostPages,
     };
   }
 }

@@ -1,6 +1,6 @@
 import { allFrameBytes } from "../../../contexts/frames/call-frames.ts";
 import type { FramePlan } from "../../../contexts/frames/frame-plan.ts";
-import { memoryType, type WasmModule } from "../../../wasm/index.ts";
+import { type MemoryType, memoryType, type WasmModule } from "../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../tool.ts";
 import { tooLargeSentence } from "../memory-limit.ts";
 import { isPreciseMode, planWaste, type WasteLayout, type WasteWishes } from "../memory-plan.ts";
@@ -46,6 +46,7 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
   const exact = exactImports(module, around.options.glue);
   const wishes: WasteWishes = {
     memoryBytes,
+    mostPages: mostPages(memoryType(module, memory)),
     stores: sites.stores,
     loads: sites.loads,
     sites: sites.length,
@@ -69,6 +70,11 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
     wishes,
     layout: planWaste(wishes),
   };
+}
+
+/** What engines give a memory at most, by the type of its addresses, where it is not declared smaller: 4 GiB, 16 GiB. */
+function mostPages({ maximum = Number.POSITIVE_INFINITY, index64 }: MemoryType): number {
+  return Math.min(maximum, index64 ? 2 ** 18 : 2 ** 16);
 }
 
 /** Why the tool can follow nothing of a module, as a sentence; undefined: it can. */

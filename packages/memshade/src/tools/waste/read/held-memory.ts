@@ -40,9 +40,9 @@ export function holdMemory(
   if (beyond !== undefined) throw new RangeError(`memshade: ${beyond}`);
   let control: DataView | undefined;
   const refuse = (pages: number): void => {
+    if (pages > layout.mostPages) return;
     control?.setUint32(Control.refused, control.getUint32(Control.refused, true) + 1, true);
-    const asked = Math.min(pages, 2 ** 32 - 1);
-    control?.setUint32(Control.asked, Math.max(control.getUint32(Control.asked, true), asked), true);
+    control?.setUint32(Control.asked, Math.max(control.getUint32(Control.asked, true), pages), true);
   };
   const given = followedMemory(info, imports, undefined);
   if (given !== undefined) hold(given, layout.covered, refuse);

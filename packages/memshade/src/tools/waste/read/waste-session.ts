@@ -78,11 +78,13 @@ export class WasteSession implements ToolSession {
     const isAlone = facts.modules.length === 1;
     const named = (name: string, sentence: string) => (isAlone ? sentence : `${name}: ${sentence}`);
     // Modules that the tool could not be woven into say why.
-    const notRecorded = facts.modules.flatMap(({ index, name, notRecorded }) =>
-      notRecorded?.waste === undefined || this.#modules.has(index)
-        ? []
-        : { module: index, name, reason: notRecorded.waste },
+    const left = facts.modules.flatMap(({ index, name, notRecorded }) =>
+      notRecorded?.waste === undefined ? [] : { module: index, name, reason: notRecorded.waste },
     );
+    const notRecorded = left.filter(({ module }) => !this.#modules.has(module));
+    const partly = left
+      .filter(({ module }) => this.#modules.has(module))
+      .map(({ name, reason }) => named(name, `Not every instance is recorded. ${reason}`));
     const refused = modules.flatMap(({ info, contents }) => {
       const sentence = refusedGrowth(contents);
       return sentence === undefined ? [] : `${info.name}: ${sentence}`;
@@ -91,14 +93,14 @@ export class WasteSession implements ToolSession {
     file.modules = file.modules?.map((module) => namedModuleOf(facts.modules[module.index] ?? module));
     if (notRecorded.length > 0) file.notRecorded = notRecorded;
     const reasons = notRecorded.map(({ name, reason }) => named(name, reason));
-    file.notTracked.push(...reasons);
+    file.notTracked.push(...reasons, ...partly);
     if (end.kind === "trap" && options.engine === "brief") file.notTracked.push(TRAPPED);
     return {
       description: options,
       file: { name: WASTE_FILE, contents: wasteText(file) },
       shadowBytes: contents.reduce((sum, { contents: of }) => sum + of.shadowBytes, 0),
       notTracked: file.notTracked,
-      warnings: [...notRecorded.map(({ name, reason }) => `${name}: ${reason}`), ...refused],
+      warnings: [...left.map(({ name, reason }) => `${name}: ${reason}`), ...refused],
       siteRuns: modules.map((of) => ({ original: of.original, runs: siteRunsOf(of.contents) })),
     };
   }

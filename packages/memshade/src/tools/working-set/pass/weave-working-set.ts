@@ -2,6 +2,7 @@ import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import { EntryPoints } from "../../../contexts/entry-points.ts";
 import { BEYOND_SENTENCE, LARGEST_FOLLOWED_BYTES } from "../../../rewrite/facts/followed-bytes.ts";
 import { usesTailCalls } from "../../../rewrite/facts/module-scan.ts";
+import { otherMemoriesNote } from "../../../rewrite/facts/other-memories.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import type { ToolPass } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
@@ -107,6 +108,7 @@ class WorkingSetWeaver {
       },
       allocations: attribution?.allocations,
       notTracked: [
+        ...otherMemoriesNote(this.#around.module),
         ...(this.#around.memory64 && this.#around.memoryBytes === LARGEST_FOLLOWED_BYTES
           ? [BEYOND_SENTENCE]
           : []),

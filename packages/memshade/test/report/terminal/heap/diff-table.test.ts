@@ -38,6 +38,16 @@ describe("the table of a comparison", () => {
     await expect(table("bytes", "site")).toMatchFileSnapshot(golden("diff-bytes"));
   });
 
+  it("tells functions of one name apart by their modules", () => {
+    const picture = (first: number) => `
+      one!run > one!make  ${first} x 100
+      two!run > two!make  10 x 100`;
+    const [old, now] = [profileOfPicture(picture(20)), profileOfPicture(picture(30))];
+    const text = diffTable({ old, new: now }, diffHeaps(old, now, "site"), { ...usual });
+    expect(text).toMatch(/make of one/);
+    expect(text).not.toMatch(/of two/);
+  });
+
   it("of call paths has their callers", async () => {
     await expect(table("peak", "path", 2)).toMatchFileSnapshot(golden("diff-paths"));
   });

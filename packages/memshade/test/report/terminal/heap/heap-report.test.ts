@@ -190,4 +190,29 @@ describe("every report", () => {
     expect(full).not.toMatch(/…|--wide|-n N/);
     expect(full).toContain("__gnu_cxx::__normal_iterator<Token*, std::vector<Token> >, Token const&)");
   });
+
+  it("has no more lines of callers than were asked for, the heaviest ones, and says how many more there are", () => {
+    const callers = Array.from(
+      { length: 40 },
+      (_, i) => `main > part${i} > work > allocate  ${i + 1} x 100  peak ${i + 1}`,
+    );
+    const profile = profileOfPicture(callers.join("\n"));
+    const all = report(profile, { isWide: true, callerLines: 1_000 });
+    for (let i = 0; i < 40; i++) expect(all).toContain(`← part${i}\n`);
+    expect(all).not.toContain("--lines");
+    const some = report(profile, { isWide: true, callerLines: 10 });
+    expect(some.split("\n").length).toBeLessThan(90);
+    expect(some).toContain("← part39");
+    expect(some).toMatch(/… and \d+ more lines: --lines N shows them/);
+    const usual = report(profile, { isWide: true });
+    expect(usual).toMatch(/… and 3\d more lines: --lines N shows them/);
+  });
+
+  it("bounds a single call path too", () => {
+    const deep = Array.from({ length: 90 }, (_, i) => `level${i}`).join(" > ");
+    const profile = profileOfPicture(`${deep} > allocate  10 x 100  peak 10`);
+    const some = report(profile, { isWide: true, callerLines: 8 });
+    expect(some.split("\n").length).toBeLessThan(60);
+    expect(some).toMatch(/… and 8[12] more lines: --lines N shows them/);
+  });
 });

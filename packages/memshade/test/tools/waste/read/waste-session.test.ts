@@ -102,7 +102,7 @@ describe("a recording with the waste tool", () => {
       { tools: ["waste"] },
     );
     expect(wasteOf(grows).notTracked.join()).toMatch(
-      /the shadow memory of the waste tool has room for \d+ MiB of the program's, and memory\.grow fails there\./,
+      /The program asked for 4063 MiB of memory and did not get it: the shadow memory of the waste tool has room for \d+ MiB/,
     );
   });
 
@@ -129,7 +129,7 @@ describe("a recording with the waste tool", () => {
       const { stores, notTracked } = wasteOf(grown);
       expect(stores).toMatchObject([{ bytes_written: 4, bytes_read: 4 }]);
       expect(notTracked.join()).toMatch(
-        /the shadow memory of the waste tool has room for \d+ MiB of the program's/,
+        /The program asked for 3751 MiB of memory and did not get it \(2 requests\): .* has room for \d+ MiB/,
       );
       expect(notTracked.join()).not.toMatch(/not reliable/);
     });
@@ -155,7 +155,6 @@ describe("a recording with the waste tool", () => {
       { tools: ["waste"] },
     );
     expect(grown.value).toEqual([1n, -1n, -1n, 2n]);
-    expect(grown.run.notTracked.join()).not.toContain("4 GiB");
     expect(wasteOf(grown).stores).toMatchObject([{ bytes_written: 4, bytes_read: 4 }]);
   });
 
@@ -169,14 +168,14 @@ describe("a recording with the waste tool", () => {
     );
     expect(large.value).toBe(7);
     expect(wasteOf(large).notTracked.join()).toMatch(
-      /^The module's memory begins with 4096 MiB, of which the waste tool can follow \d+ MiB: it counts nothing of this module\. The other tools \(--tool heap, --tool workingset\) follow up to 4096 MiB/,
+      /^The module's memory begins with 4096 MiB, of which the waste tool can follow \d+ MiB: it counts nothing of this module\. The other tools/,
     );
     const wide = await profile(
       wat(`(module (memory (export "memory") 24000) (func (export "f")))`),
       async (instantiate) => ((await instantiate()).exports as Exports).f(),
       { tools: ["waste"], waste: { pairs: true } },
     );
-    expect(wasteOf(wide).notTracked.join()).toMatch(/this one follows a memory that begins smaller/);
+    expect(wasteOf(wide).notTracked.join()).toMatch(/it counts nothing of this module/);
   });
 
   it("refuses a memory from outside that is larger already", async () => {
