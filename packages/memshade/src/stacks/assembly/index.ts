@@ -221,7 +221,8 @@ function takeCallChain(): void {
   reserveFrames(userCount);
   for (let index: u32 = 0; index < userCount; index++) {
     const address = load<u64>(user + (index << 3));
-    addFrame(placeAt(index === 0 && kernelCount === 0 ? address : address - 1));
+    // The first is where the program was, also when it has entered the kernel: behind a system call, or at what faulted.
+    addFrame(placeAt(index === 0 ? address : address - 1));
   }
 }
 

@@ -134,7 +134,7 @@ function tellOfProcesses(events: readonly ProcessEvent[]): { records: Uint8Array
 }
 
 describe("samples with call chains", () => {
-  it("are split at the markers, callers at the call", async () => {
+  it("are split at the markers, callers at the call and the program where it entered the kernel", async () => {
     const chain = [KERNEL, 0xffff_ffff_8100_0000n, USER, 0x40_1000n, 0x40_1100n, -4000n, 0x1234n];
     const file = drawPerfData([chainSample(5, 0x99, chain)], false, CALL_CHAIN_SAMPLES);
     const seen: object[] = [];
@@ -143,7 +143,7 @@ describe("samples with call chains", () => {
       onSample: ({ kernel, frames, end }) =>
         seen.push({ kernel, frames: frames.map(({ address }) => address), end }),
     });
-    const frames = [0x40_0fff, 0x40_10ff];
+    const frames = [0x40_1000, 0x40_10ff];
     expect(seen).toEqual([{ kernel: ["ffffffff81000000"], frames, end: undefined }]);
   });
 
