@@ -75,8 +75,8 @@ export function addDiffCommand(program: Command): void {
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
-    .action((older: string, newer: string, options: DiffOptions) => {
-      const { text, exceeded } = runDiff(older, newer, options, standardOutput());
+    .action(async (older: string, newer: string, options: DiffOptions) => {
+      const { text, exceeded } = await runDiff(older, newer, options, standardOutput());
       process.stdout.write(text);
       for (const sentence of exceeded) say(sentence);
       if (exceeded.length > 0) process.exitCode = LIMIT_EXCEEDED;
@@ -84,16 +84,16 @@ export function addDiffCommand(program: Command): void {
 }
 
 /** The text that `memshade diff` prints, and a sentence for each limit that is exceeded. */
-export function runDiff(
+export async function runDiff(
   older: string,
   newer: string,
   options: DiffOptions,
   terminal: Terminal,
-): { readonly text: string; readonly exceeded: readonly string[] } {
+): Promise<{ readonly text: string; readonly exceeded: readonly string[] }> {
   const { by, group, rows, binaryPath: binaryPaths } = options;
   const profiles = {
-    old: loadHeap(older, { binaryPaths }).profile,
-    new: loadHeap(newer, { binaryPaths }).profile,
+    old: (await loadHeap(older, { binaryPaths })).profile,
+    new: (await loadHeap(newer, { binaryPaths })).profile,
   };
   const diff = diffHeaps(profiles.old, profiles.new, group);
   const inputs = { old: older, new: newer };

@@ -91,13 +91,13 @@ export function addTopCommand(program: Command): void {
     .option("--binary-path <dir>", "folder or file of original modules; can be repeated", collect)
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
-    .action((input: string, options: TopOptions) => {
-      process.stdout.write(runTop(input, options, standardOutput()));
+    .action(async (input: string, options: TopOptions) => {
+      process.stdout.write(await runTop(input, options, standardOutput()));
     });
 }
 
 /** The text that `memshade top` prints. */
-export function runTop(input: string, options: TopOptions, terminal: Terminal): string {
+export async function runTop(input: string, options: TopOptions, terminal: Terminal): Promise<string> {
   const { by, group, rows } = options;
   const wasteKey = WASTE_KEYS.find((key) => key === by);
   if (wasteKey !== undefined) return topWaste(input, wasteKey, options, terminal);
@@ -109,7 +109,7 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
     throw new UserError(
       `--by ${by} needs a run that was recorded with --tool heap: ${input} is none${otherKeys(input)}`,
     );
-  const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
+  const { profile } = await loadHeap(input, { binaryPaths: options.binaryPath });
   const ranking = {
     by: by as MetricKey,
     group,

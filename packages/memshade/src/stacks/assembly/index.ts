@@ -177,7 +177,7 @@ function takeProcess(record: u32, type: u32): bool {
 
 function take(): void {
   limitPlaces();
-  enterProcess(load<i32>(sample, 12));
+  enterProcess(load<i32>(sample, 12), load<u64>(sample, 40));
   const has = load<u32>(sample, 20);
   const abi = load<u32>(sample, 52);
   splitCallChain(has);
