@@ -155,7 +155,7 @@ describe("perf.data", () => {
     const short = record(9, new DumpWriter().u64(1).u32(7).u32(8).u64(5).u64(1).u64(2).finish());
     const { seen, gaps } = await recordsOf(drawPerfData([short, sample(10, 0x1000)]));
     expect(seen).toHaveLength(1);
-    expect(gaps).toEqual(["1 samples are damaged and left out."]);
+    expect(gaps).toEqual(["1 sample is damaged and left out."]);
   });
 
   it("of other machines or kinds is refused", async () => {
