@@ -121,7 +121,8 @@ export function placeAt(address: u64): u32 {
 function addPlace(address: u64, epoch: u32): u32 {
   const mapping = mappingAt(address);
   let shown = address;
-  if (mapping !== 0 && (load<u16>(mapping, 38) & IS_NO_FILE) === 0) shown += load<u64>(mapping, 16) - load<u64>(mapping);
+  if (mapping !== 0 && (load<u16>(mapping, 38) & IS_NO_FILE) === 0)
+    shown += load<u64>(mapping, 16) - load<u64>(mapping);
   markPlace(address);
   makeRoom();
   const place = placeCount++;
