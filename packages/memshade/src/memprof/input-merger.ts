@@ -8,7 +8,6 @@ import { isMemprofYaml } from "../formats/memprof-text/is-yaml.ts";
 import { isMemshadeProfile, MemshadeProfile, type ProfileOrigin } from "../formats/memshade-profile/index.ts";
 import {
   type CreateSpillFile,
-  type MemprofProfile,
   type MergedProfile,
   ProfileMerger,
   SpilledRuns,
@@ -93,23 +92,15 @@ export class InputMerger {
    * @throws UserError naming the file, if it cannot be read or is damaged; then nothing of it was added
    */
   async add(input: MergeInput, number: number): Promise<void> {
-    const yaml = this.addUnlessYaml(input, number);
+    const { path } = input;
+    const yaml = explained(path, () =>
+      this.reader.open(path, (source) => this.addSource(input, source, number)),
+    );
     if (yaml !== undefined) {
       const readYaml = await loadYamlReader();
-      explained(input.path, () => this.addProfile(readYaml(yaml), number));
+      explained(path, () => this.addProfile(readYaml(yaml), number));
     }
     this.spillIfLarge();
-  }
-
-  /** As {@link add}, for who has the reader of YAML already. */
-  addNow(input: MergeInput, number: number, readYaml: (bytes: Uint8Array) => MemprofProfile): void {
-    const yaml = this.addUnlessYaml(input, number);
-    if (yaml !== undefined) explained(input.path, () => this.addProfile(readYaml(yaml), number));
-  }
-
-  private addUnlessYaml(input: MergeInput, number: number): Uint8Array | undefined {
-    const { path } = input;
-    return explained(path, () => this.reader.open(path, (source) => this.addSource(input, source, number)));
   }
 
   /** @returns the bytes of a profile in YAML, which is not added yet */

@@ -6,7 +6,6 @@ import { heapProfileFromMemprof } from "../formats/memprof/index.ts";
 import { isIndexedProfile, readContainer } from "../formats/memprof-indexed/index.ts";
 import { isMemprofRaw, lastVersion } from "../formats/memprof-raw/index.ts";
 import { isMemprofYaml } from "../formats/memprof-text/index.ts";
-import { readMemprofYaml } from "../formats/memprof-text/read-yaml.ts";
 import { isMemshadeProfile } from "../formats/memshade-profile/index.ts";
 import { loadDemangler } from "../load/demangler.ts";
 import { openFile } from "../load/file.ts";
@@ -24,10 +23,10 @@ import { findFunctions } from "./known-functions.ts";
  * @param binaryPaths programs and libraries, and folders with such
  * @throws UserError naming the file
  */
-export function memprofHeapProfile(
+export async function memprofHeapProfile(
   file: string,
   binaryPaths: readonly string[] = [],
-): HeapProfile | undefined {
+): Promise<HeapProfile | undefined> {
   const start = startOf(file);
   const isRaw = isMemprofRaw(start);
   if (isRaw && binaryPaths.length === 0) return undefined;
@@ -41,7 +40,7 @@ export function memprofHeapProfile(
     searchPaths: isOfModules ? binaryPaths.filter(isFolder) : [],
   };
   const merger = new InputMerger(places, { fields: MIB_FIELDS, keepsSources: true });
-  merger.addNow({ path: file, modules: [] }, 0, readMemprofYaml);
+  await merger.add({ path: file, modules: [] }, 0);
   const { profile, origin, dropped } = merger.take();
   const notTracked: string[] = [];
   if (dropped > 0) {

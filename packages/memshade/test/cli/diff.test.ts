@@ -21,20 +21,20 @@ beforeAll(() => {
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 describe("memshade diff", () => {
-  it("compares two runs", () => {
-    const { text, exceeded } = runDiff(older, newer, usual, terminal);
+  it("compares two runs", async () => {
+    const { text, exceeded } = await runDiff(older, newer, usual, terminal);
     expect(text).toMatch(/\+500 B +1000 B +1.46 KiB +\+50.0 % {2}parse/);
     expect(exceeded).toEqual([]);
   });
 
-  it("says which limits are exceeded", () => {
+  it("says which limits are exceeded", async () => {
     const failOn = ["bytes+50%", "count+4", "peak+0"].map(parseGrowthLimit);
-    const { exceeded } = runDiff(older, newer, { ...usual, failOn }, terminal);
+    const { exceeded } = await runDiff(older, newer, { ...usual, failOn }, terminal);
     expect(exceeded).toEqual(["count grew from 10 to 15 (+50.0 %), more than count+4 allows"]);
   });
 
-  it("has the same as JSON, with both sites", () => {
-    const { text } = runDiff(older, newer, { ...usual, json: true }, terminal);
+  it("has the same as JSON, with both sites", async () => {
+    const { text } = await runDiff(older, newer, { ...usual, json: true }, terminal);
     expect(JSON.parse(text)).toMatchObject({
       schema: "memshade-diff",
       version: 1,
@@ -55,16 +55,16 @@ describe("memshade diff", () => {
     });
   });
 
-  it("says what two profiles do not both know", () => {
+  it("says what two profiles do not both know", async () => {
     const raw = path.join(folder, "alone.memprofraw");
     fs.copyFileSync(path.join(newer, "heap.memprofraw"), raw);
-    expect(() => runDiff(older, raw, { ...usual, by: "peak" }, terminal)).toThrow(
+    await expect(runDiff(older, raw, { ...usual, by: "peak" }, terminal)).rejects.toThrow(
       "--by peak is not known in both",
     );
   });
 
-  it.skipIf(shared === "")("takes native profiles of any kind, named through their program", () => {
-    const compared = runDiff(
+  it.skipIf(shared === "")("takes native profiles of any kind, named through their program", async () => {
+    const compared = await runDiff(
       path.join(shared, "v4.memprofraw"),
       path.join(shared, "v4.v4.full.yaml"),
       { ...usual, binaryPath: [path.join(shared, "v4.exe")] },

@@ -133,7 +133,7 @@ describe("signals", () => {
     for (let dump = 1; dump <= 5; dump++) {
       program.child.kill("SIGUSR2");
       await program.printed(`here.dump${dump}`);
-      const { profile } = loadHeap(join(cwd, `here.dump${dump}`));
+      const { profile } = await loadHeap(join(cwd, `here.dump${dump}`));
       gaps.push(...gapsOf(profile));
     }
     // It may be held up by another program for as long as one is read.
@@ -144,6 +144,6 @@ describe("signals", () => {
     );
     program.child.kill("SIGTERM");
     await program.ended;
-    expect(gapsOf(loadHeap(join(cwd, "here")).profile)).toEqual([]);
+    expect(gapsOf((await loadHeap(join(cwd, "here"))).profile)).toEqual([]);
   });
 });

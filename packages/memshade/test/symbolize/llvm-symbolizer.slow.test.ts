@@ -121,6 +121,32 @@ describe.skipIf(!hasNative)(
   },
 );
 
+/** The same numbers in an order that has nothing to do with theirs, and is the same each time. */
+function shuffled(numbers: readonly number[]): number[] {
+  const rank = (number: number) => Math.imul(number, 0x9e37_79b1) >>> 0;
+  return numbers.toSorted((first, second) => rank(first) - rank(second));
+}
+
+describe.skipIf(!hasNative)("prints what llvm-symbolizer prints, in whatever order it is asked", () => {
+  it.each([
+    ["with the standard library", "a1", 23],
+    ["package of split units", "a5", 23],
+    ["of gcc", "a9", 23],
+    ["with type units", "a13", 23],
+    ["for aarch64", "a18", 2],
+  ])("%s", (_, name, step) => {
+    const file = path.join(temporaryFolder(), name);
+    const ascending = codeAddresses(file, step);
+    expect(ascending.length).toBeGreaterThan(200);
+    for (const addresses of [ascending, shuffled(ascending)]) {
+      const input = addresses.map((address) => `0x${address.toString(16)}`).join("\n");
+      expect(printed([process.execPath, MEMSHADE, "symbolize", "--obj", file], input)).toEqual(
+        printed([LLVM_SYMBOLIZER, "--obj", file], input),
+      );
+    }
+  });
+});
+
 /** Options that change what is printed, each list compared as text. */
 const OPTIONS = [
   "--addresses --verbose",

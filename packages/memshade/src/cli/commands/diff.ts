@@ -82,7 +82,7 @@ export function addDiffCommand(program: Command): void {
     .addHelpText("after", EXAMPLES)
     .action(async (older: string, newer: string, options: DiffOptions) => {
       for (const input of [older, newer]) await settleRun(input);
-      const { text, exceeded } = runDiff(older, newer, options, standardOutput());
+      const { text, exceeded } = await runDiff(older, newer, options, standardOutput());
       process.stdout.write(text);
       for (const sentence of exceeded) say(sentence);
       if (exceeded.length > 0) process.exitCode = LIMIT_EXCEEDED;
@@ -90,16 +90,16 @@ export function addDiffCommand(program: Command): void {
 }
 
 /** The text that `memshade diff` prints, and a sentence for each limit that is exceeded. */
-export function runDiff(
+export async function runDiff(
   older: string,
   newer: string,
   options: DiffOptions,
   terminal: Terminal,
-): { readonly text: string; readonly exceeded: readonly string[] } {
+): Promise<{ readonly text: string; readonly exceeded: readonly string[] }> {
   const { by, group, rows, binaryPath: binaryPaths } = options;
   const profiles = {
-    old: loadHeap(older, { binaryPaths }).profile,
-    new: loadHeap(newer, { binaryPaths }).profile,
+    old: (await loadHeap(older, { binaryPaths })).profile,
+    new: (await loadHeap(newer, { binaryPaths })).profile,
   };
   const diff = diffHeaps(profiles.old, profiles.new, group);
   const inputs = { old: older, new: newer };

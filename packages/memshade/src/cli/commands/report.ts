@@ -91,33 +91,34 @@ export function addReportCommand(program: Command): void {
     .addHelpText("after", EXAMPLES)
     .action(async (input: string, options: ReportOptions) => {
       await settleRun(input);
-      for (const text of runReport(input, options, standardOutput())) process.stdout.write(text);
+      for await (const text of runReport(input, options, standardOutput())) process.stdout.write(text);
     });
 }
 
 /** The text that `memshade report` prints, in pieces. */
-function* runReport(
+async function* runReport(
   input: string,
   options: ReportOptions,
   terminal: Terminal,
-): Generator<string, void, undefined> {
+): AsyncGenerator<string, void, undefined> {
   if (options.json && options.csv)
     throw new UserError("--json and --csv are two forms of one report: give one of them");
   const run = { heap: runHeapReport, waste: runWasteReport, workingset: runWorkingSetReport };
   const tools = reportedTools(input, options);
   const one = { ...terminal, said: new Set<string>() };
-  const pieces = (tool: ReportedTool) => {
-    const text: string | Iterable<string> = run[tool](input, options, one);
+  const pieces = async (tool: ReportedTool): Promise<Iterable<string>> => {
+    const text = await run[tool](input, options, one);
     return typeof text === "string" ? [text] : text;
   };
   if (options.json === true && tools.length > 1) {
-    const parts = tools.map((tool) => [tool, JSON.parse([...pieces(tool)].join(""))]);
-    yield runReportJson(input, Object.fromEntries(parts));
+    const parts: Record<string, unknown> = {};
+    for (const tool of tools) parts[tool] = JSON.parse([...(await pieces(tool))].join(""));
+    yield runReportJson(input, parts);
     return;
   }
   for (const [index, tool] of tools.entries()) {
     if (index > 0) yield "\n";
-    yield* pieces(tool);
+    yield* await pieces(tool);
   }
 }
 
@@ -135,8 +136,12 @@ function runWasteReport(input: string, options: ReportOptions, terminal: Termina
   return wasteReport(waste, { ...screen, rows: options.rows, input, presence });
 }
 
-function runHeapReport(input: string, options: ReportOptions, terminal: Terminal): string | Iterable<string> {
-  const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
+async function runHeapReport(
+  input: string,
+  options: ReportOptions,
+  terminal: Terminal,
+): Promise<string | Iterable<string>> {
+  const { profile } = await loadHeap(input, { binaryPaths: options.binaryPath });
   if (options.source) {
     const lines = sourceLines(profile);
     const read = createSourceReader(options.pathMap ?? []);

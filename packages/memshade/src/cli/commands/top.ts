@@ -98,12 +98,12 @@ export function addTopCommand(program: Command): void {
     .addHelpText("after", EXAMPLES)
     .action(async (input: string, options: TopOptions) => {
       await settleRun(input);
-      process.stdout.write(runTop(input, options, standardOutput()));
+      process.stdout.write(await runTop(input, options, standardOutput()));
     });
 }
 
 /** The text that `memshade top` prints. */
-export function runTop(input: string, options: TopOptions, terminal: Terminal): string {
+export async function runTop(input: string, options: TopOptions, terminal: Terminal): Promise<string> {
   const { by, group, rows } = options;
   const wasteKey = WASTE_KEYS.find((key) => key === by);
   if (wasteKey !== undefined) return topWaste(input, wasteKey, options, terminal);
@@ -115,7 +115,7 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
     throw new UserError(
       `--by ${by} needs a run that was recorded with --tool heap: ${input} is none${otherKeys(input)}`,
     );
-  const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
+  const { profile } = await loadHeap(input, { binaryPaths: options.binaryPath });
   const ranking = {
     by: by as MetricKey,
     group,

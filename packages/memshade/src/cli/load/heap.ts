@@ -33,7 +33,7 @@ export interface LoadedHeap {
  * @param places where to look for the original modules besides where they were
  * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
  */
-export function loadHeap(input: string, places: OriginalPlaces = {}): LoadedHeap {
+export async function loadHeap(input: string, places: OriginalPlaces = {}): Promise<LoadedHeap> {
   const status = fs.statSync(input, { throwIfNoEntry: false });
   if (status === undefined) {
     throw new UserError(`${input}: there is no such file or directory`);
@@ -56,7 +56,7 @@ export function hasHeap(input: string): boolean {
   return !fs.existsSync(runFile) || loadRun(runFile).tools.heap !== undefined;
 }
 
-function loadDirectory(input: string, directory: string, places: OriginalPlaces): LoadedHeap {
+async function loadDirectory(input: string, directory: string, places: OriginalPlaces): Promise<LoadedHeap> {
   const runFile = path.join(directory, RUN_FILE);
   if (!fs.existsSync(runFile)) {
     throw new UserError(`${input} is not a memshade run: no ${RUN_FILE} in it${suggestRuns(directory)}`);
@@ -69,18 +69,18 @@ function loadDirectory(input: string, directory: string, places: OriginalPlaces)
   if (!fs.existsSync(heapFile)) {
     throw new UserError(`${input} is incomplete: ${path.basename(heapFile)} is missing`);
   }
-  return { input, run, profile: profileOf(heapFile, run, places) };
+  return { input, run, profile: await profileOf(heapFile, run, places) };
 }
 
-function loadFile(file: string, places: OriginalPlaces): LoadedHeap {
+async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHeap> {
   const runFile = path.join(path.dirname(file), RUN_FILE);
   if (fs.existsSync(runFile)) {
     const run = loadRun(runFile);
     if ((run.files.heap ?? DEFAULT_HEAP_FILE) === path.basename(file)) {
-      return { input: file, run, profile: profileOf(file, run, places) };
+      return { input: file, run, profile: await profileOf(file, run, places) };
     }
   }
-  return { input: file, run: undefined, profile: profileOf(file, undefined, places) };
+  return { input: file, run: undefined, profile: await profileOf(file, undefined, places) };
 }
 
 function loadRun(file: string): Run {
@@ -97,8 +97,8 @@ function hintOf(bytes: Uint8Array): string {
   return isJson ? "; memshade waste-print prints a waste.json, also one of the tool deadstores" : "";
 }
 
-function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): HeapProfile {
-  const native = run === undefined ? memprofHeapProfile(file, places.binaryPaths) : undefined;
+async function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): Promise<HeapProfile> {
+  const native = run === undefined ? await memprofHeapProfile(file, places.binaryPaths) : undefined;
   if (native !== undefined) return native;
   const bytes = readFile(file);
   if (!isMemprofRaw(bytes)) throw new UserError(`${file} is not a MemProf profile${hintOf(bytes)}`);

@@ -292,7 +292,6 @@ class RecordReader {
       if (decoded !== undefined) this.#options.onRecord(decoded, this.#header);
       return;
     }
-    if (this.#header.events.length === 0) return;
     if (this.#wasm.decode(address) === 0) this.#damagedSamples++;
     else this.#options.onRecord(this.#memory.sample(), this.#header);
   }

@@ -177,7 +177,7 @@ function takeProcess(record: u32, type: u32): bool {
 
 function take(): void {
   limitPlaces();
-  enterProcess(load<i32>(sample, 12));
+  enterProcess(load<i32>(sample, 12), load<u64>(sample, 40));
   const has = load<u32>(sample, 20);
   const abi = load<u32>(sample, 52);
   splitCallChain(has);
@@ -221,7 +221,8 @@ function takeCallChain(): void {
   reserveFrames(userCount);
   for (let index: u32 = 0; index < userCount; index++) {
     const address = load<u64>(user + (index << 3));
-    addFrame(placeAt(index === 0 && kernelCount === 0 ? address : address - 1));
+    // The first is where the program was, also when it has entered the kernel: behind a system call, or at what faulted.
+    addFrame(placeAt(index === 0 ? address : address - 1));
   }
 }
 

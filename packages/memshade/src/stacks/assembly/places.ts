@@ -4,7 +4,7 @@
 //   places   {0 u64 address; 8 u32 epoch; 12 u32 rule, or RULE_UNASKED; 16 i32 CFA offset; 20 i32 frame pointer offset; 24 u32 –;
 //             28 u32 1 if a return address leads there, 2 if not, 0 not asked; 32 16 digits of the shown address}
 import { writeHex } from "./hex";
-import { mappingAt, markPlace, processEpoch } from "./processes";
+import { IS_NO_FILE, mappingAt, markPlace, processEpoch } from "./processes";
 
 @external("records", "allocate")
 declare function allocate(bytes: u32): u32;
@@ -121,7 +121,8 @@ export function placeAt(address: u64): u32 {
 function addPlace(address: u64, epoch: u32): u32 {
   const mapping = mappingAt(address);
   let shown = address;
-  if (mapping !== 0 && load<u16>(mapping, 38) === 0) shown += load<u64>(mapping, 16) - load<u64>(mapping);
+  if (mapping !== 0 && (load<u16>(mapping, 38) & IS_NO_FILE) === 0)
+    shown += load<u64>(mapping, 16) - load<u64>(mapping);
   markPlace(address);
   makeRoom();
   const place = placeCount++;

@@ -3,15 +3,19 @@
 //
 //   processes  by pid, open addressing: {0 u32 1 if there is one; 4 i32 pid; 8 u32 epoch, 0 before its first place;
 //               12 u32 mappings; 16 u32 their number; 20 u32 version, another one with each change; 24 u32 blocks that
-//               places lie in, as bits of their hash, 0 if there is no room for them yet}
+//               places lie in, as bits of their hash, 0 if there is no room for them yet; 28 u32 1 if mappings may be of the
+//               program that it ran before}
 //   mappings   {0 u32 processes that they are of; 4 u32 capacity}, from 16 on by address: {0 u64 start; 8 u64 end;
 //               16 u64 offset in the file; 24 i64 address in the process − address in the object; 32 u32 file;
-//               36 u16 1 if its bias is known; 38 u16 1 if what is there is in no file}
+//               36 u16 1 if its bias is known; 38 u16 IS_NO_FILE if what is there is in no file, IS_FORMER if it is of the
+//               program that the process ran before}
 import { mappedFile } from "./file-names";
 
 @external("records", "allocate")
 declare function allocate(bytes: u32): u32;
 
+export const IS_NO_FILE: u16 = 1;
+const IS_FORMER: u16 = 2;
 const PROCESS_BYTES: u32 = 32;
 const FEWEST_PROCESSES: u32 = 64;
 const HEAD_BYTES: u32 = 16;
@@ -125,6 +129,7 @@ function forget(known: u32): void {
   leaveMappings(known);
   store<u32>(known, 0, 8);
   store<u32>(known, ++versions, 20);
+  store<u32>(known, 0, 28);
 }
 
 @inline
@@ -177,7 +182,7 @@ function add(known: u32, start: u64, end: u64, fileOffset: u64, file: u32, isNoF
   store<u64>(mapping, fileOffset, 16);
   store<u32>(mapping, file, 32);
   store<u16>(mapping, 0, 36);
-  store<u16>(mapping, u16(isNoFile), 38);
+  store<u16>(mapping, isNoFile ? IS_NO_FILE : 0, 38);
   store<u32>(known, count - (last - first) + 1 + u32(hasFront) + u32(hasBack), 16);
 }
 
@@ -212,9 +217,42 @@ export function takeMapping(record: u32, nameOffset: u32): void {
   if (load<u32>(known, 8) !== 0 && hasPlaces(known, start, end)) store<u32>(known, 0, 8);
 }
 
-/** A process runs another program. */
+/**
+ * A process runs another program. Until that runs indeed, the system call of the program before is sampled, whose mappings
+ * are what its addresses are in.
+ */
 export function execute(pid: i32): void {
-  forget(processOf(pid));
+  const known = processOf(pid);
+  if (load<u32>(known, 28) !== 0) dropFormer(known);
+  const count = load<u32>(known, 16);
+  if (!ownMappings(known, count)) {
+    forget(known);
+    return;
+  }
+  for (let index: u32 = 0; index < count; index++) {
+    const mapping = mappingOf(known, index);
+    store<u16>(mapping, load<u16>(mapping, 38) | IS_FORMER, 38);
+  }
+  store<u32>(known, 1, 28);
+}
+
+/** Takes away what is left of the program that a process ran before. */
+function dropFormer(known: u32): void {
+  const count = load<u32>(known, 16);
+  if (!ownMappings(known, count)) {
+    forget(known);
+    return;
+  }
+  let kept: u32 = 0;
+  for (let index: u32 = 0; index < count; index++) {
+    const mapping = mappingOf(known, index);
+    if ((load<u16>(mapping, 38) & IS_FORMER) !== 0) continue;
+    memory.copy(mappingOf(known, kept++), mapping, MAPPING_BYTES);
+  }
+  store<u32>(known, kept, 16);
+  store<u32>(known, 0, 8);
+  store<u32>(known, ++versions, 20);
+  store<u32>(known, 0, 28);
 }
 
 /** A process was made by another one. */
@@ -229,11 +267,20 @@ export function fork(pid: i32, parentPid: i32): void {
   store<u32>(mappings, load<u32>(mappings) + 1);
   store<u32>(child, mappings, 12);
   store<u32>(child, load<u32>(parent, 16), 16);
+  store<u32>(child, load<u32>(parent, 28), 28);
 }
 
-/** Turns to the process that the next places are of. */
-export function enterProcess(pid: i32): void {
+/**
+ * Turns to the process that the next places are of.
+ *
+ * @param ip where it was sampled, in the program or in the kernel
+ */
+export function enterProcess(pid: i32, ip: u64): void {
   process = processOf(pid);
+  if (load<u32>(process, 28) !== 0) {
+    const mapping = mappingAt(ip);
+    if (mapping !== 0 && (load<u16>(mapping, 38) & IS_FORMER) === 0) dropFormer(process);
+  }
   if (load<u32>(process, 8) !== 0) return;
   if (load<u32>(process, 24) === 0) store<u32>(process, allocate(BLOCK_BYTES), 24);
   memory.fill(load<u32>(process, 24), 0, BLOCK_BYTES);

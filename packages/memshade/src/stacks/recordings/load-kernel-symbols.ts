@@ -22,7 +22,7 @@ export function loadKernelSymbols(
   ];
   if (buildIdOfRunningKernel() === buildId) places.push("/proc/kallsyms");
   for (const place of places) {
-    const text = contentOf(place)?.toString("latin1");
+    const text = contentOf(place);
     const symbols = text === undefined ? undefined : KernelSymbols.parse(text, reference);
     if (symbols !== undefined) return symbols;
   }

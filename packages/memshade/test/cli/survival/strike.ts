@@ -113,13 +113,13 @@ export async function strike(start: Start, programs: string, blow: Blow): Promis
   // Whoever asks for a run, as report does, settles first what was struck between two steps.
   await settleRun(join(cwd, "runs", "here"));
   const mustSay = wasReady && blow.program !== "node-script" && !isCliKilled;
-  wrong.push(...faultsOf(join(cwd, "runs", "here"), outcome, mustSay, blow));
+  wrong.push(...(await faultsOf(join(cwd, "runs", "here"), outcome, mustSay, blow)));
   await start(["run", "--out", "runs/next", join(programs, "small.wasm")], options).ended;
   for (const folder of [join(cwd, "runs"), temporary]) {
     const left = readdirSync(folder).filter((name) => !["here", "next", "node-compile-cache"].includes(name));
     if (left.length > 0) wrong.push(`the next run leaves ${left}`);
   }
-  wrong.push(...faultsOf(join(cwd, "runs", "here"), outcome, mustSay, blow));
+  wrong.push(...(await faultsOf(join(cwd, "runs", "here"), outcome, mustSay, blow)));
   return wrong.map(
     (sentence) =>
       `${sentence}; ${JSON.stringify({ code: outcome.code, signal: outcome.signal, stderr: outcome.stderr })}`,
@@ -127,7 +127,12 @@ export async function strike(start: Start, programs: string, blow: Blow): Promis
 }
 
 /** What does not go together: a folder, what was said of it, and what was there before. */
-function faultsOf(folder: string, { stderr }: Outcome, mustSay: boolean, blow: Blow): string[] {
+async function faultsOf(
+  folder: string,
+  { stderr }: Outcome,
+  mustSay: boolean,
+  blow: Blow,
+): Promise<string[]> {
   const saysWritten = stderr.includes("profile written to");
   const saysLost = /not written|nothing is saved|nothing was written|cannot write/.test(stderr);
   const wrong: string[] = [];
@@ -139,7 +144,7 @@ function faultsOf(folder: string, { stderr }: Outcome, mustSay: boolean, blow: B
     return wrong;
   }
   try {
-    loadHeap(folder);
+    await loadHeap(folder);
     const { program, heap } = readRun(folder);
     const isEarlier = program === "small";
     if (isEarlier && saysWritten) wrong.push("it is the earlier run");

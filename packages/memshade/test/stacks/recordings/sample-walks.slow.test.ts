@@ -92,12 +92,29 @@ const processEvent = fc.oneof(
 );
 type ProcessEvent = typeof processEvent extends fc.Arbitrary<infer Event> ? Event : never;
 
+interface MappedProcess {
+  modules: ModuleMap<MappedModule>;
+  /** What was mapped since it was to run another program, as long as no sample of that one was seen. */
+  sinceExec: ModuleMap<MappedModule> | undefined;
+}
+
+function becomeNewProgram(process: MappedProcess): void {
+  process.modules = process.sinceExec ?? process.modules;
+  process.sinceExec = undefined;
+}
+
+function copyOf(modules: ModuleMap<MappedModule>): ModuleMap<MappedModule> {
+  const copy = new ModuleMap<MappedModule>();
+  for (const module of modules.all) copy.add(module);
+  return copy;
+}
+
 /** The records of what happens to processes, and where the samples among them are: by a map of each process' own. */
 function tellOfProcesses(events: readonly ProcessEvent[]): { records: Uint8Array[]; expected: SeenPlace[] } {
-  const processes = new Map<number, ModuleMap<MappedModule>>();
+  const processes = new Map<number, MappedProcess>();
   const expected: SeenPlace[] = [];
-  const modulesOf = (pid: number) => {
-    const known = processes.get(pid) ?? new ModuleMap<MappedModule>();
+  const processOf = (pid: number) => {
+    const known = processes.get(pid) ?? { modules: new ModuleMap<MappedModule>(), sinceExec: undefined };
     processes.set(pid, known);
     return known;
   };
@@ -108,25 +125,29 @@ function tellOfProcesses(events: readonly ProcessEvent[]): { records: Uint8Array
       case "map": {
         const [start, length] = [event.page * PAGE, event.pages * PAGE];
         const file = new NativeFile(event.file, undefined, NOWHERE);
-        modulesOf(pid).add(new MappedModule(file, start, start + length, 3 * PAGE));
+        const { modules, sinceExec } = processOf(pid);
+        for (const map of [modules, sinceExec])
+          map?.add(new MappedModule(file, start, start + length, 3 * PAGE));
         return mmap2(time, start, event.file, { pid, length, fileOffset: 3 * PAGE });
       }
       case "sample": {
         const address = event.page * PAGE + 0x10;
-        const module = modulesOf(pid).find(address);
+        const known = processOf(pid);
+        if (known.sinceExec?.find(address) !== undefined) becomeNewProgram(known);
+        const module = known.modules.find(address);
         expected.push([module?.name, address + (module?.shownOffset ?? 0)]);
         return chainSample(time, address, [], pid);
       }
       case "fork": {
         if (pid !== event.parent) {
-          const child = new ModuleMap<MappedModule>();
-          for (const module of modulesOf(event.parent).all) child.add(module);
-          processes.set(pid, child);
+          const { modules, sinceExec } = processOf(event.parent);
+          processes.set(pid, { modules: copyOf(modules), sinceExec: sinceExec && copyOf(sinceExec) });
         }
         return fork(time, pid, event.parent);
       }
       default:
-        processes.delete(pid);
+        becomeNewProgram(processOf(pid));
+        processOf(pid).sinceExec = new ModuleMap();
         return comm(time, "program", { pid, isExec: true });
     }
   });
@@ -134,7 +155,7 @@ function tellOfProcesses(events: readonly ProcessEvent[]): { records: Uint8Array
 }
 
 describe("samples with call chains", () => {
-  it("are split at the markers, callers at the call", async () => {
+  it("are split at the markers, callers at the call and the program where it entered the kernel", async () => {
     const chain = [KERNEL, 0xffff_ffff_8100_0000n, USER, 0x40_1000n, 0x40_1100n, -4000n, 0x1234n];
     const file = drawPerfData([chainSample(5, 0x99, chain)], false, CALL_CHAIN_SAMPLES);
     const seen: object[] = [];
@@ -143,7 +164,7 @@ describe("samples with call chains", () => {
       onSample: ({ kernel, frames, end }) =>
         seen.push({ kernel, frames: frames.map(({ address }) => address), end }),
     });
-    const frames = [0x40_0fff, 0x40_10ff];
+    const frames = [0x40_1000, 0x40_10ff];
     expect(seen).toEqual([{ kernel: ["ffffffff81000000"], frames, end: undefined }]);
   });
 
@@ -192,6 +213,41 @@ describe("samples with call chains", () => {
       onSample: ({ frames }) => seen.push(frames[0]!.module?.name),
     });
     expect(seen).toEqual(["/bin/before", undefined, "/bin/after", "/bin/new"]);
+  });
+
+  it("are in the program before while it is still in the call that runs another one", async () => {
+    const chain = [KERNEL, -0x7f00_0000n, USER, 0x1010n];
+    const records = [
+      mmap2(1, 0x1000, "/lib/before"),
+      comm(2, "program", { isExec: true }),
+      chainSample(3, -0x7f00_0000, chain),
+      mmap2(4, 0x9000, "/bin/after"),
+      chainSample(5, -0x7f00_0000, chain),
+      chainSample(6, 0x9010, []),
+      chainSample(7, -0x7f00_0000, chain),
+    ];
+    const seen: (string | undefined)[] = [];
+    await unwindPerfData(sourceOfBytes(drawPerfData(records, false, CALL_CHAIN_SAMPLES)), NOWHERE, {
+      zstd: nodeZstd,
+      onSample: ({ frames }) => seen.push(frames[0]!.module?.name),
+    });
+    expect(seen).toEqual(["/lib/before", "/lib/before", "/bin/after", undefined]);
+  });
+
+  it("are counted as damaged where the recording tells of no event", async () => {
+    const records = [chainSample(1, 0x1234, [])];
+    const file = drawPerfData(records, true, CALL_CHAIN_SAMPLES);
+    // The record of the event is the first one of a pipe.
+    new DataView(file.buffer, file.byteOffset).setUint32(16, 999, true);
+    let text = "";
+    const { gaps } = await unwindPerfData(sourceOfBytes(file), NOWHERE, {
+      zstd: nodeZstd,
+      onText: (piece) => {
+        text += new TextDecoder().decode(piece);
+      },
+    });
+    expect(text).toBe("");
+    expect(gaps).toEqual(["1 sample is damaged and left out."]);
   });
 
   it("are in what processes inherited, mapped since and lost", async () => {

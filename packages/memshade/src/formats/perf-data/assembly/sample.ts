@@ -101,8 +101,9 @@ function readBytes(at: u32, format: u32): u32 {
   return 8 + times + bytesOf(load<u64>(at), perValue);
 }
 
-/** Decodes the sample at an address into `SAMPLE`; false if a field reaches beyond the record. */
+/** Decodes the sample at an address into `SAMPLE`; false if a field reaches beyond the record, or no event is known. */
 export function decode(record: u32): bool {
+  if (eventCount === 0) return false;
   const size = <u32>load<u16>(record, 6);
   const end = record + size;
   const event = eventOf(record, size);

@@ -120,7 +120,10 @@ export function planLocality(
   return layout;
 }
 
-/** Bytes of tables per byte of program memory: an entry for so many lines, with its stamps in the tree. */
+/**
+ * Bytes of tables per byte of program memory: an entry for so many lines, with its stamps in the tree. What reads them at
+ * the end of a sampled run takes some 250 bytes more for each line that was followed: as much as 4 per byte at a rate of 1.
+ */
 export function localityBytesPerByte(options: LocalityOptions): number {
   const { linesShift } = hashing(samplingOf(options).rate);
   const bytesPerWord = MARK_WORD_BYTES + TREE_BYTES_PER_BLOCK / WORDS_PER_BLOCK;

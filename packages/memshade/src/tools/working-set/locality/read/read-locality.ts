@@ -43,12 +43,18 @@ export function readLocality(
     times: readBins(view, layout.times),
     firsts: readBins(view, layout.firsts),
     sites: readSites(view, layout),
-    positions: readPositions(view, layout),
   };
-  if (!layout.exact) followBuffered(view, layout, view.getUint32(state + State.buffered, true), tables);
-  const { references } = tables;
   const lasts: Bins = new Map();
-  for (const position of tables.positions.values()) addTo(lasts, Math.max(1, references + 1 - position));
+  if (layout.exact) {
+    for (const entry of usedEntries(view, layout))
+      addTo(lasts, Math.max(1, tables.references + 1 - positionOf(view, layout, entry)));
+  } else {
+    const open: OpenTables = Object.assign(tables, { positions: readPositions(view, layout) });
+    followBuffered(view, layout, view.getUint32(state + State.buffered, true), open);
+    for (const position of open.positions.values())
+      addTo(lasts, Math.max(1, tables.references + 1 - position));
+  }
+  const { references } = tables;
   return {
     references,
     sampled: tables.sampled,
@@ -63,22 +69,31 @@ export function readLocality(
   };
 }
 
+/** Those of lines that were referenced: without an array of them, which would take more than the tables. */
+function* usedEntries(view: DataView, layout: LocalityLayout): Generator<number, void, undefined> {
+  const high = view.getUint32(layout.state + State.high, true);
+  for (let entry = 0; entry < high; entry++) {
+    if (view.getUint32(layout.entries + entry * ENTRY_BYTES, true) !== 0) yield entry;
+  }
+}
+
+function positionOf(view: DataView, layout: LocalityLayout, entry: number): number {
+  return Number(view.getBigUint64(layout.entries + entry * ENTRY_BYTES + Entry.position, true));
+}
+
 /** Lines by their last references, the longest ago first. */
 function readPositions(view: DataView, layout: LocalityLayout): Map<number, number> {
-  const high = view.getUint32(layout.state + State.high, true);
-  const positionOf = (entry: number) =>
-    Number(view.getBigUint64(layout.entries + entry * ENTRY_BYTES + Entry.position, true));
   const stamped: [stamp: number, entry: number][] = [];
-  for (let entry = 0; entry < high; entry++) {
+  for (const entry of usedEntries(view, layout)) {
     const stamp = view.getUint32(layout.entries + entry * ENTRY_BYTES, true);
-    if (stamp !== 0 && stamp !== IN_FRONT) stamped.push([stamp, entry]);
+    if (stamp !== IN_FRONT) stamped.push([stamp, entry]);
   }
   const order = stamped.sort(([a], [b]) => a - b).map(([, entry]) => entry);
   for (let place = FRONT_LINES - 1; place >= 0; place--) {
     const at = view.getUint32(layout.state + State.front + 4 * place, true);
     if (at !== 0) order.push((at - layout.entries) / ENTRY_BYTES);
   }
-  return new Map(order.map((entry) => [entry, positionOf(entry)]));
+  return new Map(order.map((entry) => [entry, positionOf(view, layout, entry)]));
 }
 
 function readSites(view: DataView, layout: LocalityLayout): OpenTables["sites"] {
