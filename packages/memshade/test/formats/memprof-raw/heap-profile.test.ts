@@ -98,7 +98,7 @@ describe("what a profile says that it does not cover", () => {
     expect(gaps({}, { overflow: { contexts: 7, blocks: 9 }, sites: sites.slice(1) })).toEqual([
       expect.stringContaining("The table of call paths was full: 7 allocations"),
       expect.stringContaining("The table of live blocks was full: 9 allocations"),
-      "1 of 4 call paths have no entry in run.json: taken for empty.",
+      "1 of 4 call paths has no entry in run.json: taken for empty.",
     ]);
   });
 });
