@@ -98,7 +98,7 @@ describe.each(["gcc", "clang-22"])("cores of programs that %s compiled", (compil
     const made = gdb("-ex", handle, "-ex", run, "-ex", "gcore core", "-ex", "kill", "./own");
     expect(made.stdout).toContain("Saved corefile core");
     const frames = gdb("-x", "frames.py", "./own", "core").stdout.match(/(?<=^FRAME ).*/gm) ?? [];
-    const { stdout } = await memshade(["unwind", join(folder, "core"), "--format", "json"], {});
+    const { stdout } = await memshade(["unwind", join(folder, "core"), "--format", "json"], { cwd: folder });
     const shown = upToMain(lines(JSON.parse(stdout).threads[0].frames));
     expect(shown.length).toBeGreaterThan(15);
     expect(shown).toEqual(upToMain(frames));
