@@ -93,3 +93,24 @@ describe.skipIf(!canRun)("damaged raw profiles", () => {
     }
   });
 });
+
+describe.skipIf(!canRun)("damaged indexed profiles", () => {
+  it.each(["c-basic/v5.v2", "cpp-inline/v5.v3", "threads/v5.v4"])(
+    "%s: are shown as by llvm-profdata, or refused",
+    (profile) => {
+      const good = readFileSync(join(root, `${profile}.memprofdata`));
+      const file = join(folder, "damaged.memprofdata");
+      for (let seed = SEED; seed < SEED + RUNS; seed++) {
+        writeFileSync(file, mutate(good, randomNumbers(seed)));
+        const reference = llvm("show", "--memory", file);
+        let text: string | undefined;
+        try {
+          text = [...showProfile(file, [])].join("");
+        } catch (error) {
+          expect((error as Error).name, `seed ${seed}`).toBe("ProfdataError");
+        }
+        if (text !== undefined && reference.status === 0) expect(text, `seed ${seed}`).toBe(reference.stdout);
+      }
+    },
+  );
+});

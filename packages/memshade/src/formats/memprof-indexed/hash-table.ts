@@ -48,9 +48,14 @@ function emptyBuckets(length: number, entries: number): Buckets {
 }
 
 function insertAtHead({ length, head, next }: Buckets, keys: BigUint64Array, entry: number): void {
-  const bucket = Number(BigInt.asUintN(32, keys[entry]!)) & (length - 1);
+  const bucket = bucketOf(keys[entry]!, length);
   next[entry] = head[bucket]!;
   head[bucket] = entry;
+}
+
+/** @param buckets a power of two */
+function bucketOf(key: bigint, buckets: number): number {
+  return Number(BigInt.asUintN(32, key)) & (buckets - 1);
 }
 
 function finalBuckets(entries: number): number {
@@ -117,6 +122,7 @@ export function* readTable(
   const payloads = file.another();
   const bucketCount = table.u64();
   table.u64();
+  if ((bucketCount & (bucketCount - 1n)) !== 0n) throw table.error(`${bucketCount} buckets`);
   if (bucketCount * 8n > table.remaining) throw table.error(`${bucketCount} buckets do not fit`);
   let taken = 0;
   for (let bucket = 0; bucket < bucketCount; bucket++) {
@@ -126,10 +132,14 @@ export function* readTable(
     const entries = payload.u16();
     for (let index = 0; index < entries; index++) {
       const start = payload.position;
-      payload.skip(8);
+      const hash = payload.u64();
       if (hasKeyLength && payload.u64() !== 8n) throw payload.error("a key that is not eight bytes long");
       const length = payload.u64();
       const key = payload.u64();
+      // Nobody who looks the key up would find it.
+      if (hash !== key || bucketOf(key, Number(bucketCount)) !== bucket) {
+        throw payload.error(`the key ${key} is in the wrong place`);
+      }
       if (length > payload.remaining) throw payload.error(`an entry of ${length} bytes`);
       const dataBytes = Number(length);
       const data = payload.skip(dataBytes);

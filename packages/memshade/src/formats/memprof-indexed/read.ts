@@ -5,6 +5,7 @@ import {
   type DataAccessProfile,
   type MemprofFrame,
   type MemprofProfile,
+  type MemprofSummary,
   ProfileBuilder,
   type RecordRows,
 } from "../../model/memprof/index.ts";
@@ -139,6 +140,8 @@ function readVersion3Or4(cursor: Cursor, version: number): SectionContent {
 /** A memprof section of version 3 or 4 whose parts are read when they are asked for. */
 export interface LinearSection {
   readonly version: number;
+  /** Of version 4. */
+  readonly summary: MemprofSummary | undefined;
   readonly schema: readonly MibField[];
   readonly frames: readonly MemprofFrame[];
   /** Decodes the call stacks. */
@@ -154,11 +157,9 @@ export function readLinear(cursor: Cursor, version: number): LinearSection {
   const recordPayload = cursor.offset("record payload");
   const recordTable = cursor.offset("record table");
   const dataAccess = version === 4 ? cursor.offset("data access profile") : 0;
+  let summary: MemprofSummary | undefined;
   if (version === 4) {
-    const summaryFields = cursor.u32();
-    if (summaryFields < 6) throw cursor.error(`${summaryFields} summary fields, at least 6 are needed`);
-    cursor.need(8 * summaryFields, "summary");
-    cursor.skip(8 * summaryFields);
+    summary = readSummary(cursor);
   }
   const schema = readSchema(cursor);
   if (arrayStart < cursor.position || recordPayload < arrayStart) {
@@ -169,6 +170,7 @@ export function readLinear(cursor: Cursor, version: number): LinearSection {
   const { window } = cursor;
   return {
     version,
+    summary,
     schema,
     frames,
     stacksOf: (child) => new LinearStacks(window, arrayStart, recordPayload, frameCount, child),
@@ -179,6 +181,22 @@ export function readLinear(cursor: Cursor, version: number): LinearSection {
     },
     dataAccess: () => (dataAccess === 0 ? undefined : readDataAccess(window, dataAccess)),
   };
+}
+
+function readSummary(cursor: Cursor): MemprofSummary {
+  const fields = cursor.u32();
+  if (fields < 6) throw cursor.error(`${fields} summary fields, at least 6 are needed`);
+  cursor.need(8 * fields, "summary");
+  const summary = {
+    contexts: cursor.u64(),
+    coldContexts: cursor.u64(),
+    hotContexts: cursor.u64(),
+    maxColdTotalSize: cursor.u64(),
+    maxWarmTotalSize: cursor.u64(),
+    maxHotTotalSize: cursor.u64(),
+  };
+  cursor.skip(8 * (fields - 6));
+  return summary;
 }
 
 function readSchema(cursor: Cursor): MibField[] {

@@ -1,4 +1,10 @@
-import { frameAt, framesOfStack, type MemprofProfile, summarize } from "../../model/memprof/index.ts";
+import {
+  frameAt,
+  framesOfStack,
+  type MemprofProfile,
+  shownSummary,
+  viewOf,
+} from "../../model/memprof/index.ts";
 import type { Mib } from "../../model/mib.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import type { RawSegment } from "../../model/raw-profile.ts";
@@ -22,7 +28,7 @@ export interface RawTextHead {
 export function* rawProfileText(head: RawTextHead, profile: MemprofProfile): Generator<string> {
   const { records } = profile;
   const indices = [...records.guid.keys()];
-  yield `---\n${summaryLines(summarize(profile))}MemprofProfile:\n  Summary:\n`;
+  yield `---\n${summaryLines(shownSummary(viewOf(profile)))}MemprofProfile:\n  Summary:\n`;
   yield `    Version: ${head.version}\n    NumSegments: ${head.segments.length}\n`;
   yield `    NumMibInfo: ${records.allocStack.length}\n`;
   yield `    NumAllocFunctions: ${indices.filter((row) => records.allocStart[row] !== records.allocStart[row + 1]).length}\n`;

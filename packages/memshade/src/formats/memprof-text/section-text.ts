@@ -1,4 +1,4 @@
-import { FrameTable, RankedBits, StackChains, SummaryBuilder } from "../../model/memprof/index.ts";
+import { FrameTable, placeOf, RankedBits, StackChains, SummaryBuilder } from "../../model/memprof/index.ts";
 import { mibFromFields } from "../../model/memprof/merge/block-merge.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { type Cursor, type LinearSection, readCallees, schemaBytes } from "../memprof-indexed/index.ts";
@@ -19,7 +19,7 @@ export function sectionText(section: LinearSection): Generator<string> {
 function check(section: LinearSection) {
   const { schema, version } = section;
   const frames = new FrameTable(false);
-  const ids = section.frames.map((frame) => frames.intern(frame));
+  const ids = section.frames.map((frame) => frames.intern(placeOf(frame)));
   const chains = new StackChains();
   const stacks = section.stacksOf((parent, frame) => chains.child(parent, ids[frame]!));
   const blockBytes = schemaBytes(schema);
@@ -46,7 +46,7 @@ function check(section: LinearSection) {
   const dataAccess = section.dataAccess();
   chains.release();
   seen.release();
-  return { summary: summary.build(), records: known.size, dataAccess };
+  return { summary: section.summary ?? summary.build(), records: known.size, dataAccess };
 }
 
 function* recordTexts(section: LinearSection): Generator<string> {

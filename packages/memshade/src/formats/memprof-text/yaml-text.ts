@@ -6,6 +6,7 @@ import {
   type MemprofProfile,
   type MemprofSummary,
   type ProfileView,
+  shownSummary,
   viewOf,
 } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
@@ -26,7 +27,7 @@ export function indexedProfileText(profile: MemprofProfile): Generator<string> {
 export function* profileText(profile: ProfileView): Generator<string> {
   const { records, dataAccess } = profile;
   yield* documentText(
-    { summary: profile.summary(), records: records.length, dataAccess },
+    { summary: shownSummary(profile), records: records.length, dataAccess },
     recordTexts(profile),
   );
 }

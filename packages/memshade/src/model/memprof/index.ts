@@ -35,6 +35,7 @@ export {
   SpilledRuns,
   type SpillFile,
 } from "./runs/spilled-runs.ts";
+export { placeOf, shownSummary } from "./shown-summary.ts";
 export { SlotTable } from "./slot-table.ts";
 export { StackChains } from "./stack-chains.ts";
 export { type MemprofSummary, SummaryBuilder, summarize } from "./summary.ts";

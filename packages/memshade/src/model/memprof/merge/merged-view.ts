@@ -1,6 +1,6 @@
 import { HOT_COLD_FIELDS } from "../block-table.ts";
 import { type ChainOrder, ChainWalk } from "../chain-walk.ts";
-import type { BlockWords, StackTreeView, TreeCursor } from "../profile-view.ts";
+import { type StackTreeView, type TreeCursor, wholeWord } from "../profile-view.ts";
 import { type MemprofSummary, SummaryBuilder } from "../summary.ts";
 import { MergedOrder } from "./merged-order.ts";
 import type { ProfileMerger } from "./merger.ts";
@@ -68,10 +68,9 @@ export function summaryOfMerged({ contexts, blocks, knownFields }: ProfileMerger
   );
   const [count, size, lifetime, density] = words;
   const summary = new SummaryBuilder();
-  const wide = (of: BlockWords | undefined, row: number) =>
-    of === undefined ? 0n : BigInt(of.low(row)) + (BigInt(of.high(row)) << 32n);
   for (let row = 0; row < contexts.length; row++) {
-    summary.add(count?.low(row) ?? 0, wide(size, row), wide(lifetime, row), wide(density, row));
+    const lived = wholeWord(lifetime, row);
+    summary.add(count?.low(row) ?? 0, wholeWord(size, row), lived, wholeWord(density, row));
   }
   return summary.build();
 }

@@ -1,0 +1,106 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { memshade } from "./support/command-line.ts";
+
+// Programs that are compiled here and now and crash, and what GDB says of their cores.
+
+const folder = mkdtempSync(join(tmpdir(), "memshade-own-cores-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Recursion, calls from libc, inlined and tail calls; with an argument it ends in a handler of the signal. */
+const SOURCE = `
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+volatile int sink; char *volatile bad;
+__attribute__((noinline)) int crash(int x) { *bad = x; return sink; }
+__attribute__((noinline)) int tail1(int x) { sink = x; return crash(x + 1); }
+__attribute__((noinline)) int tail2(int x) { sink = x * 2; return tail1(x + 3); }
+static inline int small(int x) {
+  return tail2(x) + 1;
+}
+__attribute__((noinline)) int compare(const void *a, const void *b) {
+  return small(*(const int *)a - *(const int *)b) * 2;
+}
+__attribute__((noinline)) int sorter(int n) {
+  int v[5] = {n, 3, 1, 2, 0};
+  qsort(v, 5, sizeof *v, compare);
+  return v[0] + 1;
+}
+static void handler(int number) {
+  sink = number;
+  abort();
+}
+int deep(int n) {
+  if (n == 0) return sorter(n) + 1;
+  return deep(n - 1) * 3 + sink;
+}
+int main(int count, char **arguments) {
+  if (count > 1) signal(SIGSEGV, handler);
+  printf("%d\\n", deep(8));
+}`;
+
+/** Prints the frames of a core but those that GDB infers from call sites. */
+const FRAMES = `
+import gdb
+frame = gdb.selected_frame()
+while frame is not None:
+    if frame.type() == gdb.SIGTRAMP_FRAME: print("FRAME <signal>")
+    elif frame.type() != gdb.TAILCALL_FRAME: print("FRAME", frame.name(), frame.find_sal().line)
+    frame = frame.older()
+`;
+
+const gdb = (...commands: string[]) =>
+  spawnSync("gdb", ["-q", "-batch", "-nx", ...commands], { cwd: folder, encoding: "utf8" });
+
+function compile(compiler: string, level: string): boolean {
+  return spawnSync(compiler, [level, "-g", "own.c", "-o", "own"], { cwd: folder }).status === 0;
+}
+
+let canRun = false;
+beforeAll(() => {
+  writeFileSync(join(folder, "own.c"), SOURCE);
+  writeFileSync(join(folder, "frames.py"), FRAMES);
+  canRun = gdb("-ex", "python print('there')").stdout?.includes("there") ?? false;
+  if (!canRun) console.warn("SKIPPED: there is no gdb with Python, nothing is compared with it");
+});
+
+interface JsonFrame {
+  readonly kind: string;
+  readonly function?: string;
+  readonly line?: string;
+  readonly inlined?: readonly JsonFrame[];
+}
+
+/** The frames as the script prints them. */
+function lines(frames: readonly JsonFrame[]): string[] {
+  const line = (frame: JsonFrame) => `${frame.function} ${frame.line?.split(":").at(-1) ?? 0}`;
+  return frames.flatMap((frame) =>
+    frame.kind === "signal" ? ["<signal>"] : [...(frame.inlined ?? []).map(line), line(frame)],
+  );
+}
+
+/** GDB ends there. */
+const upToMain = (frames: readonly string[]) =>
+  frames.slice(0, frames.findIndex((frame) => frame.startsWith("main ")) + 1);
+
+describe.each(["gcc", "clang-22"])("cores of programs that %s compiled", (compiler) => {
+  it.each(
+    ["-O0", "-O1", "-O2", "-O3"].flatMap((level) => [true, false].map((isHandled) => ({ level, isHandled }))),
+  )("have the frames that GDB shows: %o", async ({ level, isHandled }) => {
+    if (!canRun) return;
+    if (!compile(compiler, level)) return console.warn(`SKIPPED: ${compiler} is not installed`);
+    const handle = isHandled ? "handle SIGSEGV nostop noprint pass" : "handle SIGSEGV stop";
+    const run = isHandled ? "run handled" : "run";
+    const made = gdb("-ex", handle, "-ex", run, "-ex", "gcore core", "-ex", "kill", "./own");
+    expect(made.stdout).toContain("Saved corefile core");
+    const frames = gdb("-x", "frames.py", "./own", "core").stdout.match(/(?<=^FRAME ).*/gm) ?? [];
+    const { stdout } = await memshade(["unwind", join(folder, "core"), "--format", "json"], { cwd: folder });
+    const shown = upToMain(lines(JSON.parse(stdout).threads[0].frames));
+    expect(shown.length).toBeGreaterThan(15);
+    expect(shown).toEqual(upToMain(frames));
+  });
+});
