@@ -8,6 +8,8 @@ import workerThreads, {
 import type { RunEnd } from "../../model/run.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
+import { NOT_WRITTEN } from "../run/profile-failure.ts";
+import { say } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
 import type { RecordingMessage } from "./messages.ts";
 import type { RecordingThreadData } from "./recording-thread.ts";
@@ -111,12 +113,22 @@ export class MainThreadLink extends Link {
   /** Waits until the recording thread listens to the threads that are about to start. */
   startAndWait(): void {
     this.#record();
+    this.#waitForStart();
+  }
+
+  #waitForStart(): void {
     Atomics.wait(this.state, StateWord.Recording, 0, START_WITHIN_MS);
   }
 
   /** Waits until the final profile is written. Only the first one counts, whoever asked for it. */
   finish(end: RunEnd): void {
-    if (this.#isRecording) this.ask((reply) => ({ kind: "finish", end, reply }));
+    if (!this.#isRecording) return;
+    this.#waitForStart();
+    // Its failure is an event, which cannot come here while this thread waits.
+    Atomics.compareExchange(this.state, StateWord.Recording, 0, 2);
+    if (this.ask((reply) => ({ kind: "finish", end, reply })) !== undefined) return;
+    say("the thread that records has failed: nothing is written");
+    process.exitCode = NOT_WRITTEN;
   }
 
   protected override isAlive(): boolean {

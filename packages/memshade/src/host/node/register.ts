@@ -20,7 +20,9 @@ function readSettings(): HookSettings | undefined {
   const text = process.env[SETTINGS_VARIABLE];
   if (text === undefined) return undefined;
   const settings = JSON.parse(text) as HookSettings;
-  if (!settings.traceChildren) delete process.env[SETTINGS_VARIABLE];
+  if (settings.traceChildren)
+    process.env[SETTINGS_VARIABLE] = JSON.stringify({ ...settings, isDirectChild: false });
+  else delete process.env[SETTINGS_VARIABLE];
   return settings;
 }
 
@@ -33,7 +35,8 @@ function hideOwnOption(): void {
 }
 
 function hookMainThread(settings: HookSettings): void {
-  const isDirectChild = process.ppid === settings.supervisorPid;
+  // Not by the parent's process id: who is killed at once is no parent any more.
+  const { isDirectChild } = settings;
   const script = process.argv[1] ?? "node";
   const program = programName(script);
   const channel = `memshade-${process.pid}`;

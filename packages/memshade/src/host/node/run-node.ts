@@ -166,7 +166,7 @@ class NodeSupervisor {
       cwd: process.cwd(),
       out: template,
       command: [...run.command],
-      supervisorPid: process.pid,
+      isDirectChild: true,
       lender: lends ? ownIdentity() : undefined,
       socket: this.#server.path,
       traceChildren: run.traceChildren ?? false,

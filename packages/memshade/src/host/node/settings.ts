@@ -15,10 +15,11 @@ export interface HookSettings {
   out: string | null;
   /** The program and its arguments as they were typed, for the process started directly. */
   command: string[];
-  /** Process that supervises, and the socket on which it listens. */
-  supervisorPid: number;
+  /** Whether this is the process that `memshade node` started: it hands on false. */
+  isDirectChild: boolean;
   /** The supervising process, if it holds the folder that the process started directly writes: see `FolderClaim`. */
   lender: string | undefined;
+  /** Where the supervising process listens. */
   socket: string | null;
   /** Child processes are recorded too. */
   traceChildren: boolean;
