@@ -42,6 +42,8 @@ class Run {
   readonly functions: Plain[] = [];
   /** What is known after each call. */
   readonly noted: number[] = [];
+  /** Number of stores so far. */
+  readonly #stores = new WebAssembly.Global({ value: "i32", mutable: true }, 0);
   readonly #first: Run | undefined;
   #callsBack = false;
 
@@ -51,7 +53,7 @@ class Run {
     this.#first = first;
     const library = new WebAssembly.Instance(LIBRARY, { host: { log: () => this.#log() } });
     const other = library.exports.other as Plain;
-    const imports: WebAssembly.Imports = { host: { log: () => this.#log(), other } };
+    const imports: WebAssembly.Imports = { host: { log: () => this.#log(), other, stores: this.#stores } };
     if (first !== undefined) imports.first = first.exports as never;
     this.functions.push(other, ...(first === undefined ? [] : [first.exports.pure]));
     const module = new WebAssembly.Module(bytes as BufferSource);
@@ -62,15 +64,13 @@ class Run {
   }
 
   #log(): void {
-    // The start function runs before there are exports.
-    if (this.exports === undefined) return;
     this.#note();
     if (this.#callsBack) this.exports.pure();
     this.#note();
   }
 
   #note(): void {
-    this.seen.add(this.exports.stores.value);
+    this.seen.add(this.#stores.value);
   }
 
   /** Makes the calls that a seed says, each of one of the functions at hand, and looks what functions there are behind it. */
@@ -128,7 +128,7 @@ class Run {
   /** Bytes that were overwritten without that anybody could have looked. */
   get dead(): number {
     let stores = 0;
-    for (let store = 1; store < this.exports.stores.value; store++) if (!this.seen.has(store)) stores++;
+    for (let store = 1; store < this.#stores.value; store++) if (!this.seen.has(store)) stores++;
     return 4 * stores;
   }
 }

@@ -12,8 +12,6 @@ const SLOTS = 8;
 /** What the exports of an instance of such a module may be, beside functions that do something. */
 export interface EnteredExports extends Record<string, unknown> {
   memory: WebAssembly.Memory;
-  /** Number of stores so far: each goes to the same place, with a value of its own. */
-  stores: WebAssembly.Global<"i32">;
   /** Functions that may still run: all that a call leads to comes to an end. */
   refuel(): void;
   /** Not in any table. */
@@ -22,7 +20,8 @@ export interface EnteredExports extends Record<string, unknown> {
 
 /**
  * Functions of type () → () which store once, load a few times, and call each other, the host (`host.log`) and what they
- * import (`host.other`) by name, through tables and through references. A seed decides what is exported how often, and what is in
+ * import (`host.other`) by name, through tables and through references. `host.stores` is the number of stores so far: each goes
+ * to the same place, with a value of its own. A seed decides what is exported how often, and what is in
  * tables, globals and element segments of every kind. `imports`: declarations of further functions that it may call.
  */
 export function enteredModule(seed: number, imports: readonly string[] = []): EnteredModule {
@@ -66,11 +65,11 @@ export function enteredModule(seed: number, imports: readonly string[] = []): En
     (type $v (func))
     (import "host" "log" (func $log))
     (import "host" "other" (func $other))
+    (import "host" "stores" (global $stores (mut i32)))
     ${imports.join("\n")}
     (memory (export "memory") 1 2)
     (table $t ${choices.chance(60) ? '(export "t")' : ""} ${SLOTS} funcref)
     (table $u ${choices.chance(20) ? '(export "u")' : ""} ${SLOTS} funcref)
-    (global $stores (export "stores") (mut i32) (i32.const 0))
     (global $fuel (mut i32) (i32.const 4))
     (func (export "refuel") (global.set $fuel (i32.const 12)))
     (global $next (mut i32) (i32.const 4096))
