@@ -1,8 +1,8 @@
 import { functionsReaching, recursiveComponents } from "../rewrite/facts/call-graph.ts";
-import { FunctionFact, type ModuleScan, usesTailCalls } from "../rewrite/facts/module-scan.ts";
-import { functionCount, importsOf, type WasmModule } from "../wasm/index.ts";
+import { FunctionFact, type ModuleScan } from "../rewrite/facts/module-scan.ts";
+import { importsOf, type WasmModule } from "../wasm/index.ts";
 import { EntryPoints } from "./entry-points.ts";
-import { findCallSites } from "./frames/call-sites.ts";
+import { LeavingFunctions } from "./leaving-functions.ts";
 
 /** What a call does with the context at hand. */
 export const CallTreatment = {
@@ -28,8 +28,7 @@ export abstract class CallPlan {
   protected readonly imported: number;
   readonly #reaches: Uint8Array;
   readonly #component: Int32Array;
-  /** Functions that may leave the module by a tail call, 1 for each; empty where there are none. */
-  readonly #leavesForGood: Uint8Array;
+  readonly #leaving: LeavingFunctions;
 
   /** `targets`: functions in which something happens. `leadsNowhere`: direct calls that lead to none of them. */
   constructor(
@@ -43,7 +42,7 @@ export abstract class CallPlan {
     const all = targets.length === 0 ? [] : [...targets, ...mayRunAnything(module, scan)];
     this.#reaches = functionsReaching(module, scan, all, leadsNowhere);
     this.entries = new EntryPoints(module, scan, (index) => this.reaches(index));
-    this.#leavesForGood = usesTailCalls(scan) ? this.#findLeaving(module, scan) : new Uint8Array(0);
+    this.#leaving = new LeavingFunctions(module, scan);
   }
 
   /** Whether something can happen while the function runs, so that it matters who called it. */
@@ -59,23 +58,7 @@ export abstract class CallPlan {
    * host stands. −1 is one unknown.
    */
   leavesForGood(callee: number): boolean {
-    return callee < 0 ? this.#leavesForGood.includes(1) : this.#leavesForGood[callee] === 1;
-  }
-
-  #findLeaving(module: WasmModule, scan: ModuleScan): Uint8Array {
-    const { callee, isTail, firstOfFunction } = findCallSites(module);
-    const count = functionCount(module);
-    const leaving: number[] = [];
-    const tails = new Set<number>();
-    for (let defined = 0; defined < module.bodies.length; defined++) {
-      const caller = defined + this.imported;
-      for (let call = firstOfFunction[defined]; call < firstOfFunction[defined + 1]; call++) {
-        if (!isTail[call]) continue;
-        if (callee[call] < this.imported) leaving.push(caller);
-        else tails.add(caller * count + callee[call]);
-      }
-    }
-    return functionsReaching(module, scan, leaving, (from, to) => !tails.has(from * count + to));
+    return this.#leaving.has(callee);
   }
 
   /** Whether a call is one inside of a recursive component. */

@@ -23,8 +23,8 @@ export interface WrapperSurroundings {
   followed: readonly FollowedCalls[];
   /** Whether the functions can be called by reference too, so also from inside. */
   byReference: boolean;
-  /** Whether the wrappers make way for what they call: the module has tail calls, and chains of them must not grow a stack. */
-  tailCalls: boolean;
+  /** Whether the wrappers make way for what they call, which may leave the module by a tail call: chains must not grow a stack. */
+  leaves: boolean;
   /** Whether exceptions of the host may pass through the module: then they are caught on their way and go on. */
   catchesHostExceptions: boolean;
   /** Global with a word that the functions take as one more parameter and give back as one more result, −1 where they do not. */
@@ -48,9 +48,9 @@ export class EntryWrappers {
 
   constructor(around: WrapperSurroundings) {
     this.#around = around;
-    const { catchesHostExceptions, tailCalls, followed, inside, byReference } = around;
-    this.#catches = catchesHostExceptions && !tailCalls && followed.length > 0;
-    this.#keepsInside = inside >= 0 && !byReference && !tailCalls;
+    const { catchesHostExceptions, leaves, followed, inside, byReference } = around;
+    this.#catches = catchesHostExceptions && !leaves && followed.length > 0;
+    this.#keepsInside = inside >= 0 && !byReference && !leaves;
   }
 
   /** Body of the wrapper around function `target`, which was one of type `type`. */
@@ -68,7 +68,7 @@ export class EntryWrappers {
   }
 
   #before(type: FuncType): Uint8Array {
-    const { followed, inside, carried, tailCalls, resultsType } = this.#around;
+    const { followed, inside, carried, leaves, resultsType } = this.#around;
     const locals = followed.length + (this.#keepsInside ? 1 : 0);
     const body = new BodyBuilder(Array<number>(locals).fill(I32));
     if (this.#keepsInside)
@@ -81,8 +81,7 @@ export class EntryWrappers {
     else if (this.#catches) body.open("try", type.results[0]);
     for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
     if (carried >= 0) body.op("global.get", carried);
-    // What hands on a word ends in no tail call.
-    return body.op(tailCalls && carried < 0 ? "return_call" : "call").unfinished();
+    return body.op(leaves ? "return_call" : "call").unfinished();
   }
 
   /** Tells those that listen of the host, but not of the module's own calls. */

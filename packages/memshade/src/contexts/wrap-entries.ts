@@ -1,14 +1,14 @@
 import type { HookedCalls } from "../allocator/hooked-calls.ts";
-import { type ModuleScan, usesTailCalls } from "../rewrite/facts/module-scan.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import type { RewrittenBodies } from "../rewrite/write/rewritten-bodies.ts";
 import { type FuncType, functionType, functionTypeIndex, type WasmModule } from "../wasm/index.ts";
 import type { EntryPoints } from "./entry-points.ts";
 import { EntryWrappers, type FollowedCalls, type WrapperSurroundings } from "./entry-wrappers.ts";
+import type { LeavingFunctions } from "./leaving-functions.ts";
 
 export interface EntrySurroundings {
   module: WasmModule;
-  scan: ModuleScan;
+  leaving: LeavingFunctions;
   appended: AppendedFunctions;
   bodies: RewrittenBodies;
   calls: HookedCalls;
@@ -37,7 +37,7 @@ export interface EntryListeners {
 
 /** Gives the functions that can be entered from outside their wrappers, one for all who listen and who follow calls. */
 export function wrapEntries(
-  { module, scan, appended, bodies, calls, internals }: EntrySurroundings,
+  { module, leaving, appended, bodies, calls, internals }: EntrySurroundings,
   followed: readonly (FollowedCalls & { entries: EntryPoints })[],
   listening: EntryListeners | undefined,
   carried: CarriedWord | undefined,
@@ -47,7 +47,6 @@ export function wrapEntries(
   const references = new Set([...followed, listening].flatMap((each) => each?.entries.referenced ?? []));
   const wrappers = new WrapperKinds({
     inside: listening?.inside ?? -1,
-    tailCalls: usesTailCalls(scan),
     catchesHostExceptions: module.imports.some(
       ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
     ),
@@ -71,6 +70,7 @@ export function wrapEntries(
       followed: isFollowed ? followed : [],
       listeners: listening?.told(index) ?? [],
       byReference: references.has(index),
+      leaves: leaving.has(index),
       carried: type === undefined ? -1 : carried!.global,
     });
     const body = kind.body(moved, functionType(module, index));
@@ -79,7 +79,7 @@ export function wrapEntries(
 }
 
 /** What wrappers of one module differ in. */
-type WrapperKind = Pick<WrapperSurroundings, "followed" | "listeners" | "byReference" | "carried">;
+type WrapperKind = Pick<WrapperSurroundings, "followed" | "listeners" | "byReference" | "leaves" | "carried">;
 
 /** The wrappers of a module, which differ in what they do. */
 class WrapperKinds {
@@ -91,8 +91,8 @@ class WrapperKinds {
   }
 
   of(kind: WrapperKind): EntryWrappers {
-    const { followed, listeners, byReference, carried } = kind;
-    const key = `${followed.length} ${listeners} ${byReference} ${carried}`;
+    const { followed, listeners, byReference, leaves, carried } = kind;
+    const key = `${followed.length} ${listeners} ${byReference} ${leaves} ${carried}`;
     const known = this.#kinds.get(key);
     if (known !== undefined) return known;
     const wrappers = new EntryWrappers({ ...this.#around, ...kind });

@@ -4,6 +4,7 @@ import { hookAllocator } from "../allocator/hook-allocator.ts";
 import { HookedCalls } from "../allocator/hooked-calls.ts";
 import { UserError } from "../bytes/errors.ts";
 import { EntryPoints } from "../contexts/entry-points.ts";
+import { LeavingFunctions } from "../contexts/leaving-functions.ts";
 import { ReferenceCalls } from "../contexts/reference-calls.ts";
 import { type CarriedWord, type EntryListeners, wrapEntries } from "../contexts/wrap-entries.ts";
 import { LARGEST_FOLLOWED_BYTES } from "../rewrite/facts/followed-bytes.ts";
@@ -162,10 +163,11 @@ class Instrumentation {
     const tools = this.#tools;
     const appended = this.#appended;
     const listening = this.#entryListeners();
+    const leaving = new LeavingFunctions(module, this.#scan);
     const passes = tools.flatMap(({ pass, beside }) => [pass, ...(beside === undefined ? [] : [beside])]);
     // First of all: behind a call, tools go on with what the listeners left.
     if (listening !== undefined && listening.inside >= 0)
-      passes.unshift(new ReferenceCalls(appended, listening.inside, listening.functions));
+      passes.unshift(new ReferenceCalls(appended, leaving, listening.inside, listening.functions));
     const recorder = tools.find((tool) => tool.recorder !== undefined)?.recorder;
     const allocations = tools.flatMap((tool) => tool.allocations ?? []);
     const followed = tools.flatMap(({ followedCalls }) => followedCalls ?? []);
@@ -189,10 +191,10 @@ class Instrumentation {
     });
     const start = startFunction(module, appended, tools);
     if (calls !== undefined) {
-      const around = { module, scan: this.#scan, appended, bodies, calls };
-      const allocating = { ...around, allocator: this.#allocator, memory: this.#memory };
+      const around = { module, appended, bodies, calls };
+      const allocating = { ...around, scan: this.#scan, allocator: this.#allocator, memory: this.#memory };
       if (hooksAllocator) hookAllocator(allocating, recorder, allocations);
-      if (wraps) wrapEntries({ ...around, internals }, followed, listening, this.#carried);
+      if (wraps) wrapEntries({ ...around, leaving, internals }, followed, listening, this.#carried);
     }
     bodies.write();
     return { writer, bodies, start };

@@ -221,7 +221,8 @@ export class IntervalPass implements ToolPass {
       return;
     }
     if (accesses || polls.mayExit(callee)) this.#save(start);
-    if (polls.isHost(callee)) this.#publish(start);
+    // What a reference leads to may be the host's, and behind a tail call nothing comes that publishes.
+    if (polls.isHost(callee) || (tail && callee < 0)) this.#publish(start);
     // The host may have let the memory grow.
     if (!tail && callee >= 0 && callee < this.#state.module.importedFunctionCount)
       this.#add(end, (sink) => sink.indexed(Op.CALL, this.#targets.noteSize));
