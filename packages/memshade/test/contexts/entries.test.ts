@@ -141,6 +141,49 @@ describe("tail calls", () => {
     (func $f (export "f") (call $last) (call $inner))
     (func (export "leave") (return_call $out)))`);
 
+  describe("by which some functions of a module leave", () => {
+    const some = wat(`(module (import "host" "look" (func $look)) (memory (export "memory") 1) (type $t (func))
+      (table (export "table") 2 funcref) (elem (i32.const 0) $look $store)
+      (global $n (mut i32) (i32.const 0))
+      (func $store
+        (global.set $n (i32.add (global.get $n) (i32.const 1)))
+        (i32.store (i32.const 64) (i32.add (i32.load (i32.const 128)) (global.get $n))))
+      (func $back (export "back") (call $store))
+      (func $leave (export "leave")
+        (call $store) (drop (i32.load (i32.const 128))) (return_call_indirect (type $t) (i32.const 0)))
+      (func (export "out") (call $store) (call_indirect (type $t) (i32.const 0)) (call $store))
+      (func (export "left") (call $store) (call $leave) (call $store))
+      (func (export "twice") (call $store) (call $store)))`);
+    const dead = (look: (exports: Exports) => void, name: string) => {
+      const wasted = new Wasted(
+        some,
+        { imports: (exports) => ({ host: { look: () => look(exports()) } }) },
+        { contexts: false },
+      );
+      wasted.call(name);
+      return wasted.contents().stores.reduce((sum, { overwritten }) => sum + overwritten, 0);
+    };
+
+    it("are followed as anywhere else in those that do not", () => {
+      expect(dead(() => {}, "twice")).toBe(4);
+      // The host looks before it comes back in, and again before it returns.
+      expect(dead(({ back }) => back(), "out")).toBe(0);
+    });
+
+    it("are noticed behind the call of one that has", () => {
+      // Overwritten between the two calls alone.
+      expect(dead(() => {}, "left")).toBe(4);
+    });
+
+    it("are told of before they lead out by reference", () => {
+      const { exports, accesses } = instantiate(some, { tools: ["workingset"] }, { host: { look() {} } });
+      for (let calls = 1; calls <= 3; calls++) {
+        exports.leave();
+        expect(accesses()).toBe(3 * calls);
+      }
+    });
+  });
+
   it("out of a module leave the host where it was", () => {
     const imports = (exports: () => Exports) => ({ host: { out: () => exports().inner() } });
     const profiled = new Profiled(leaving, { imports });
