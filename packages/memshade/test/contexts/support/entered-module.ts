@@ -3,7 +3,8 @@ import { Choices } from "../../support/random-module.ts";
 /** A module that can be entered in many ways, as text, and what is known of it. */
 export interface EnteredModule {
   text: string;
-  tailCalls: boolean;
+  /** Whether it has tail calls by reference: of the host it may be missed that it had control behind one that led out. */
+  leavesByReference: boolean;
 }
 
 const FUNCTIONS = 6;
@@ -86,7 +87,7 @@ export function enteredModule(seed: number, imports: readonly string[] = []): En
     (func (export "pure") (type $v) (drop (call $run)))
     ${functions.join("\n")}
     ${lines.join("\n")})`;
-  return { text, tailCalls };
+  return { text, leavesByReference: text.includes("return_call_indirect") };
 }
 
 function call(choices: Choices, all: readonly string[], table: string, how: "" | "return_"): string {
