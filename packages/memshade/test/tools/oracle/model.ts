@@ -8,30 +8,31 @@ type Writer = Site | "zero" | "init";
 /** `I`: invalid; `F`: valid, and unread since it was written; `R`: valid, and read. */
 type State = "I" | "F" | "R";
 
-export interface StoreCounts {
-  stores: number;
-  written: number;
-  read: number;
-  overwritten: number;
-  deallocated: number;
-  exit: number;
-  silent: number;
-  silentBytes: number;
-  hostRead: number;
-  same: number;
-  overZero: number;
-  approximate: number;
-}
-
-export interface LoadCounts {
-  loads: number;
-  bytes: number;
-  silent: number;
-  redundant: number;
-  redundantBytes: number;
-  zeroBytes: number;
-  approximate: number;
-}
+const NO_STORES = {
+  stores: 0,
+  written: 0,
+  read: 0,
+  overwritten: 0,
+  deallocated: 0,
+  exit: 0,
+  silent: 0,
+  silentBytes: 0,
+  hostRead: 0,
+  same: 0,
+  overZero: 0,
+  approximate: 0,
+};
+const NO_LOADS = {
+  loads: 0,
+  bytes: 0,
+  silent: 0,
+  redundant: 0,
+  redundantBytes: 0,
+  zeroBytes: 0,
+  approximate: 0,
+};
+export type StoreCounts = typeof NO_STORES;
+export type LoadCounts = typeof NO_LOADS;
 
 interface Byte {
   value: number;
@@ -294,40 +295,11 @@ export class Model {
   }
 
   #storesOf(site: Site): StoreCounts {
-    const known = this.stores.get(site);
-    if (known !== undefined) return known;
-    const counts: StoreCounts = {
-      stores: 0,
-      written: 0,
-      read: 0,
-      overwritten: 0,
-      deallocated: 0,
-      exit: 0,
-      silent: 0,
-      silentBytes: 0,
-      hostRead: 0,
-      same: 0,
-      overZero: 0,
-      approximate: 0,
-    };
-    this.stores.set(site, counts);
-    return counts;
+    return countsOf(this.stores, site, NO_STORES);
   }
 
   #loadsOf(site: Site): LoadCounts {
-    const known = this.loads.get(site);
-    if (known !== undefined) return known;
-    const counts: LoadCounts = {
-      loads: 0,
-      bytes: 0,
-      silent: 0,
-      redundant: 0,
-      redundantBytes: 0,
-      zeroBytes: 0,
-      approximate: 0,
-    };
-    this.loads.set(site, counts);
-    return counts;
+    return countsOf(this.loads, site, NO_LOADS);
   }
 }
 
@@ -343,4 +315,13 @@ function isNear(before: readonly number[], now: readonly number[], float: FloatB
 function floatOf(bytes: readonly number[]): number {
   const view = new DataView(Uint8Array.from(bytes).buffer);
   return bytes.length === 4 ? view.getFloat32(0, true) : view.getFloat64(0, true);
+}
+
+/** The counts of a site, which begin as `none`. */
+function countsOf<Counts extends object>(all: Map<Site, Counts>, site: Site, none: Counts): Counts {
+  const known = all.get(site);
+  if (known !== undefined) return known;
+  const counts = { ...none };
+  all.set(site, counts);
+  return counts;
 }

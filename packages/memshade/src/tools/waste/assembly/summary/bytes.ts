@@ -410,6 +410,20 @@ export function fillLine(at: usize, all: v128): void {
   v128.store(at, all, 112);
 }
 
+/** The bits that all words of a line's shadow have. */
+@inline
+export function commonOfLine(at: usize): v128 {
+  const low = v128.and(
+    v128.and(v128.load(at), v128.load(at, 16)),
+    v128.and(v128.load(at, 32), v128.load(at, 48)),
+  );
+  const high = v128.and(
+    v128.and(v128.load(at, 64), v128.load(at, 80)),
+    v128.and(v128.load(at, 96), v128.load(at, 112)),
+  );
+  return v128.and(low, high);
+}
+
 /** Moves what is known of `size` bytes. The bytes left behind become nobody's. */
 export function moveBytes(to: u32, from: u32, size: u32): void {
   memory.copy(to << 1, from << 1, size << 1);
@@ -426,17 +440,7 @@ export function areRead(address: u32, size: u32): bool {
 export function readUntil(low: u32, high: u32): u32 {
   let at: usize = low << 1;
   const end: usize = high << 1;
-  for (; at + 128 <= end; at += 128) {
-    const low = v128.and(
-      v128.and(v128.load(at), v128.load(at, 16)),
-      v128.and(v128.load(at, 32), v128.load(at, 48)),
-    );
-    const high = v128.and(
-      v128.and(v128.load(at, 64), v128.load(at, 80)),
-      v128.and(v128.load(at, 96), v128.load(at, 112)),
-    );
-    if (v128.any_true(v128.not(v128.and(low, high)))) return at >>> 1;
-  }
+  for (; at + 128 <= end; at += 128) if (v128.any_true(v128.not(commonOfLine(at)))) return at >>> 1;
   for (; at + 8 <= end; at += 8) if (load<u64>(at) !== -1) return at >>> 1;
   for (; at < end; at += 2) if (load<u16>(at) !== 0xffff) return at >>> 1;
   return high;

@@ -1,5 +1,5 @@
 // Bytes whose memory goes: blocks that are released, frames that end. What nobody has read of them is charged to its stores.
-import { LOWEST, bump, fillLine, gone, isFilled, isReal } from "./bytes";
+import { LOWEST, bump, commonOfLine, fillLine, gone, isFilled, isReal } from "./bytes";
 import { recordOf, resolveOverflow } from "./ids";
 import { Store } from "../layout.generated";
 
@@ -102,15 +102,7 @@ function invalidatePieces(at: usize, size: u32): usize {
   const lowest = i64x2.splat(LOWEST);
   const end = at + ((size << 1) & ~(PIECE - 1));
   for (; at !== end; at += PIECE) {
-    const low = v128.and(
-      v128.and(v128.load(at), v128.load(at, 16)),
-      v128.and(v128.load(at, 32), v128.load(at, 48)),
-    );
-    const high = v128.and(
-      v128.and(v128.load(at, 64), v128.load(at, 80)),
-      v128.and(v128.load(at, 96), v128.load(at, 112)),
-    );
-    if (v128.any_true(v128.not(v128.or(v128.and(low, high), lowest)))) {
+    if (v128.any_true(v128.not(v128.or(commonOfLine(at), lowest)))) {
       if (isFilled(at, load<u16>(at))) chargeGone(load<u16>(at), PIECE >>> 1);
       else chargeWords(at, PIECE);
     }
