@@ -31,7 +31,7 @@ export interface EntryListeners {
   /** Those of them to call when the host calls a function of the module, by index. */
   told(index: number): readonly number[];
   entries: EntryPoints;
-  /** Global that calls by reference from inside set, −1: none lead to a wrapper. */
+  /** Global that calls by reference from inside set, −1: none lead to a wrapper or out of the module. */
   inside: number;
 }
 

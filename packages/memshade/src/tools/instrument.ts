@@ -206,9 +206,9 @@ class Instrumentation {
     const functions = this.#tools.map(({ entered = -1 }) => entered).filter((index) => index >= 0);
     if (functions.length === 0) return undefined;
     const entries = new EntryPoints(module, this.#scan);
-    const callsWrappers = entries.referenced.some((index) => entries.wrapped.has(index));
     const own = this.#tools.reduce((sum, { globals = [] }) => sum + globals.length, 0);
-    if (callsWrappers) this.#inside = module.importedGlobalCount + module.globals.length + own;
+    if (entries.hostMayCallReferences)
+      this.#inside = module.importedGlobalCount + module.globals.length + own;
     const told = (index: number): number[] =>
       this.#tools.flatMap(({ entered = -1, isQuiet }) =>
         entered < 0 || isQuiet?.(index) === true ? [] : entered,

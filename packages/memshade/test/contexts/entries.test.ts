@@ -85,6 +85,21 @@ describe("the host's calls through a table", () => {
     return wasted.contents().stores.reduce((sum, { overwritten }) => sum + overwritten, 0);
   };
 
+  it("lead out wherever no function of the module's own is in a table", () => {
+    const wasted = new Wasted(
+      wat(`(module (import "host" "look" (func $look)) (memory (export "memory") 1) (type $t (func))
+        (table 1 funcref) (elem (i32.const 0) $look)
+        (func (export "around")
+          (i32.store (i32.const 64) (i32.const 1))
+          (call_indirect (type $t) (i32.const 0))
+          (i32.store (i32.const 64) (i32.const 2))))`),
+      { imports: () => ({ host }) },
+      { contexts: false },
+    );
+    wasted.call("around");
+    expect(wasted.contents().stores.reduce((sum, { overwritten }) => sum + overwritten, 0)).toBe(0);
+  });
+
   it("leave it in control between them: it may have read what they stored", () => {
     const store = ({ table }: Exports) => (table as unknown as WebAssembly.Table).get(0) as () => void;
     expect(dead((exports) => [store(exports)(), store(exports)()])).toBe(0);
@@ -142,7 +157,8 @@ describe("tail calls", () => {
     (func (export "leave") (return_call $out)))`);
 
   describe("by which some functions of a module leave", () => {
-    const some = wat(`(module (import "host" "look" (func $look)) (memory (export "memory") 1) (type $t (func))
+    const some =
+      wat(`(module (import "host" "look" (func $look)) (memory (export "memory") 1) (type $t (func))
       (table (export "table") 2 funcref) (elem (i32.const 0) $look $store)
       (global $n (mut i32) (i32.const 0))
       (func $store
