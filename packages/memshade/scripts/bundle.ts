@@ -18,7 +18,7 @@ export const NODE_ENTRIES: Entries = {
   loader: "host/loader",
   unwinding: "unwinding",
   register: "host/node/register",
-  "recording-thread": "host/node/recording-thread",
+  "recording-start": "host/node/recording-start",
   "program-thread": "host/wasi/program-thread",
   "merge-thread": "memprof/merge-thread",
   "decompress-xz": "load/decompress-xz",

@@ -53,7 +53,7 @@ const allocator = record<RunAllocator>({
   further: optional(list(text)),
 });
 
-const presence = record<Presence>({ own: count, modules: count, shadow: count, recorded: count });
+const presence = record<Presence>({ modules: count, shadow: count, recorded: count });
 
 const module = record<RunModule>({
   index: count,

@@ -26,20 +26,18 @@ export interface Run {
   heap?: RunHeap | undefined;
   /** Sentences about what the profile does not cover. */
   notTracked: string[];
-  /** About how much memory the profiler took. */
+  /** What the profiler took in memory, as far as it is known. */
   presence?: Presence | undefined;
   /** File names inside the run's directory. */
   files: { heap?: string | undefined; waste?: string | undefined; workingset?: string | undefined };
 }
 
 /**
- * About how much memory the profiler took in the process of the program, bytes. It is made of what was recorded, so that two runs of
- * one program say the same; docs/concepts.md tells how near it comes to what a process really grows by.
+ * What the profiler took in the memory of the program's process, bytes: the parts that are the same in every run of one
+ * program. Its own code and thread, the engine's code for the rewritten modules, and what rewriting them takes come on top.
  */
 export interface Presence {
-  /** Its own code and thread; 0 where it runs in a thread of the program. */
-  own: number;
-  /** The rewritten modules: their bytes, the engine's code for them, and what rewriting them takes. */
+  /** The rewritten modules; of those that the loader read, whose new size is not known, the original ones. */
   modules: number;
   /** Shadow memory and tables that were touched. */
   shadow: number;

@@ -13,7 +13,8 @@ import { say } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
 import type { RecordingMessage } from "./messages.ts";
 import type { RecordingThreadData } from "./recording-thread.ts";
-import { openSharedState, StateWord } from "./shared-state.ts";
+import type { ThreadSettings } from "./settings.ts";
+import { isRecordingAlive, StateWord } from "./shared-state.ts";
 import { openReply, type Reply, waitForReply } from "./sync-reply.ts";
 import type { RecordingLink } from "./thread-recorder.ts";
 
@@ -22,11 +23,24 @@ const NativeWorker = workerThreads.Worker;
 
 const START_WITHIN_MS = 10_000;
 
+const FAILED =
+  "the thread that records has failed: nothing is written. " +
+  "Where it said no reason, it was probably short of memory: --node-arg=--max-old-space-size=MIB gives it more";
+
+/** With what Node itself ends a process, without telling the program. */
+type NodeProcess = typeof process & { reallyExit(code: number): never };
+
 abstract class Link implements RecordingLink {
   readonly thread = threadId;
+  /** Shared with the recording thread. */
+  protected readonly state: Int32Array;
   #asked = 0;
+
+  constructor(state: Int32Array) {
+    this.state = state;
+  }
+
   abstract post(message: RecordingMessage): void;
-  protected abstract isAlive(): boolean;
 
   flush(id: string): void {
     this.ask((reply) => ({ kind: "flush", id, reply }));
@@ -62,7 +76,7 @@ abstract class Link implements RecordingLink {
   protected ask(message: (reply: SharedArrayBuffer) => RecordingMessage): Reply | undefined {
     const reply = openReply();
     this.post(message(reply));
-    return waitForReply(reply, () => this.isAlive());
+    return waitForReply(reply, () => isRecordingAlive(this.state));
   }
 }
 
@@ -71,14 +85,13 @@ abstract class Link implements RecordingLink {
  * that supervises it; it records from the first message on.
  */
 export class MainThreadLink extends Link {
-  /** Shared with the recording thread. */
-  readonly state: Int32Array = openSharedState();
   readonly #onRecording: () => void;
   readonly #worker: Worker;
   #isRecording = false;
+  #hasFailed = false;
 
-  constructor(data: Omit<RecordingThreadData, "state">, onRecording: () => void) {
-    super();
+  constructor(data: RecordingThreadData, onRecording: () => void) {
+    super(data.settings.state);
     this.#onRecording = onRecording;
     this.#worker = this.#start(data);
   }
@@ -94,9 +107,8 @@ export class MainThreadLink extends Link {
     this.#onRecording();
   }
 
-  #start(data: Omit<RecordingThreadData, "state">): Worker {
-    const workerData: RecordingThreadData = { ...data, state: this.state };
-    const worker = new NativeWorker(siblingModule(import.meta.url, "recording-thread"), {
+  #start(workerData: RecordingThreadData): Worker {
+    const worker = new NativeWorker(siblingModule(import.meta.url, "recording-start"), {
       name: "memshade",
       workerData,
       env: {},
@@ -122,17 +134,16 @@ export class MainThreadLink extends Link {
 
   /** Waits until the final profile is written. Only the first one counts, whoever asked for it. */
   finish(end: RunEnd): void {
-    if (!this.#isRecording) return;
+    if (!this.#isRecording || this.#hasFailed) return;
     this.#waitForStart();
-    // Its failure is an event, which cannot come here while this thread waits.
+    // A system that has no thread for it tells by an event, which cannot come here while this thread waits.
     Atomics.compareExchange(this.state, StateWord.Recording, 0, 2);
     if (this.ask((reply) => ({ kind: "finish", end, reply })) !== undefined) return;
-    say("the thread that records has failed: nothing is written");
+    this.#hasFailed = true;
+    say(FAILED);
     process.exitCode = NOT_WRITTEN;
-  }
-
-  protected override isAlive(): boolean {
-    return Atomics.load(this.state, StateWord.Recording) !== 2;
+    // As where a profile cannot be written, that is the exit code after signals too.
+    if (end.kind === "signal") (process as NodeProcess).reallyExit(NOT_WRITTEN);
   }
 }
 
@@ -140,17 +151,13 @@ export class MainThreadLink extends Link {
 export class WorkerThreadLink extends Link {
   readonly #channel: BroadcastChannel;
 
-  constructor(channel: string) {
-    super();
+  constructor({ channel, state }: ThreadSettings) {
+    super(state);
     this.#channel = new BroadcastChannel(channel);
     this.#channel.unref();
   }
 
   override post(message: RecordingMessage): void {
     this.#channel.postMessage(message);
-  }
-
-  protected override isAlive(): boolean {
-    return true;
   }
 }

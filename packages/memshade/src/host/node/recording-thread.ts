@@ -39,7 +39,6 @@ import { answer, type Reply } from "./sync-reply.ts";
 
 export interface RecordingThreadData {
   settings: ThreadSettings;
-  state: Int32Array;
   command: string[];
   program: string;
   outTemplate: string;
@@ -56,14 +55,14 @@ const DIE_WITHIN_MS = 150;
 const SAME_SIGNAL_MS = 250;
 
 const data = workerData as RecordingThreadData;
-const { settings, state, command, program, parentPid } = data;
+const { settings, command, program, parentPid } = data;
+const { state } = settings;
 const recorder = new Recorder({
   tools: settings.tools,
   command,
   program,
   linesOf: moduleLines,
   typesOf: moduleTypes,
-  hasThread: true,
 });
 const folders = new RunFolders(data.outTemplate, settings.out === null, data.environment);
 const shadows = new SharedShadows();
@@ -298,12 +297,6 @@ async function mainThreadTurn(): Promise<void> {
   while (Atomics.load(state, StateWord.Pong) < ping) await new Promise((done) => setTimeout(done, 10));
 }
 
-// Threads that wait for an answer must learn that none will come.
-process.on("exit", () => Atomics.store(state, StateWord.Recording, 2));
-process.on("uncaughtException", (error) => {
-  say(`the recording thread failed: ${error.stack}`);
-  process.exit(1);
-});
 parentPort!.on("message", onMessage);
 channel.onmessage = (event: unknown) => onMessage((event as { data: RecordingMessage }).data);
 Atomics.store(state, StateWord.Recording, 1);

@@ -12,6 +12,7 @@ import { ProcessEndHook } from "./process-end.ts";
 import { publishRecording } from "./recording-api.ts";
 import { MainThreadLink, WorkerThreadLink } from "./recording-link.ts";
 import { type HookSettings, SETTINGS_KEY, SETTINGS_VARIABLE, type ThreadSettings } from "./settings.ts";
+import { openSharedState } from "./shared-state.ts";
 import { ThreadRecorder } from "./thread-recorder.ts";
 
 const HOOK_PATH = fileURLToPath(import.meta.url);
@@ -40,7 +41,8 @@ function hookMainThread(settings: HookSettings): void {
   const script = process.argv[1] ?? "node";
   const program = programName(script);
   const channel = `memshade-${process.pid}`;
-  const threadSettings: ThreadSettings = { ...settings, channel };
+  const state = openSharedState();
+  const threadSettings: ThreadSettings = { ...settings, channel, state };
   setEnvironmentData(SETTINGS_KEY, threadSettings as never);
 
   const link = new MainThreadLink(
@@ -55,7 +57,7 @@ function hookMainThread(settings: HookSettings): void {
     },
     () => end.arm(),
   );
-  const end = new ProcessEndHook({ finish: (how) => link.finish(how), state: link.state });
+  const end = new ProcessEndHook({ finish: (how) => link.finish(how), state });
   hookAllContexts(new ThreadRecorder(settings.tools, link));
   hookWorkers(HOOK_PATH, {
     starting: () => link.startAndWait(),
@@ -73,7 +75,7 @@ function outTemplate(settings: HookSettings, program: string, isDirectChild: boo
 }
 
 function hookWorkerThread(settings: ThreadSettings): void {
-  const link = new WorkerThreadLink(settings.channel);
+  const link = new WorkerThreadLink(settings);
   if (!settings.traceChildren) hookFirstChild(() => link.post({ kind: "child-started" }));
   hookAllContexts(new ThreadRecorder(settings.tools, link));
   hookWorkers(HOOK_PATH, {

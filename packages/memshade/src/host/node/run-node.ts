@@ -128,9 +128,8 @@ class NodeSupervisor {
     for (const sayLine of this.#linesForTheEnd) sayLine();
     const signal = this.#endSignal(ended);
     if (ended.error !== undefined) say(`cannot start Node: ${ended.error.message}`);
-    else if (this.#isRecorded && !this.#isProfileSettled) this.#sayLost(signal);
-    else if (!this.#sawModule && signal === "SIGKILL") this.#sayLost(signal);
-    else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
+    // With this code the process itself has said that it recorded in vain.
+    else if (ended.code !== NOT_WRITTEN) this.#sayWhatIsMissing(signal);
     if (this.#hasChildren)
       say(
         "the program started other processes, which were not recorded: Node processes are with --trace-children",
@@ -152,12 +151,14 @@ class NodeSupervisor {
     return ended.signal ?? noted ?? this.#dyingBySignal ?? null;
   }
 
-  #sayLost(signal: NodeJS.Signals | null): void {
-    if (this.#isInterrupted) sayInterrupted(this.#writing!.folder, process.cwd());
-    else
+  #sayWhatIsMissing(signal: NodeJS.Signals | null): void {
+    const isLost = this.#isRecorded ? !this.#isProfileSettled : !this.#sawModule && signal === "SIGKILL";
+    if (isLost && this.#isInterrupted) sayInterrupted(this.#writing!.folder, process.cwd());
+    else if (isLost)
       say(
         `the program was ended${signal === null ? "" : ` by ${signal}`} before its profile was written: nothing is saved`,
       );
+    else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
   }
 
   #start(run: NodeRun, template: string | null, lends: boolean): ChildProcess {

@@ -29,4 +29,6 @@ export interface HookSettings {
 export interface ThreadSettings extends HookSettings {
   /** Name of the broadcast channel to the recording thread. */
   channel: string;
+  /** Words shared with it: see `StateWord`. */
+  state: Int32Array;
 }

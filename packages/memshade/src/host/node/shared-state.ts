@@ -1,3 +1,6 @@
+import { existsSync, readlinkSync } from "node:fs";
+import { basename } from "node:path";
+
 /**
  * A few words shared by the main thread of a program and its recording thread, so that each can see the other while
  * both are busy.
@@ -7,8 +10,10 @@ export const StateWord = {
   Recording: 0,
   /** Highest ping that the main thread has answered. */
   Pong: 1,
+  /** The system's number of the recording thread; 0 where it is not known. */
+  Thread: 2,
   /** From here on, two words per signal of `WATCHED_SIGNALS`: listeners of the program, time of the last delivery. */
-  Signals: 2,
+  Signals: 3,
 } as const;
 
 /** Signals that end a program unless it listens to them. */
@@ -21,6 +26,25 @@ export function isWatchedSignal(name: unknown): name is WatchedSignal {
 
 export function openSharedState(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(4 * (StateWord.Signals + 2 * WATCHED_SIGNALS.length)));
+}
+
+/** The system's number of this thread; 0 where it does not tell. */
+export function threadNumber(): number {
+  try {
+    return Number(basename(readlinkSync("/proc/thread-self")));
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * Whether the recording thread may still answer. One that runs out of memory ends without a word: Node tells of it by
+ * an event, which cannot come to a thread that waits.
+ */
+export function isRecordingAlive(state: Int32Array): boolean {
+  if (Atomics.load(state, StateWord.Recording) === 2) return false;
+  const thread = Atomics.load(state, StateWord.Thread);
+  return thread === 0 || existsSync(`/proc/self/task/${thread}`);
 }
 
 export function listenersWord(signal: WatchedSignal): number {

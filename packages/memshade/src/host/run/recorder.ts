@@ -46,14 +46,7 @@ export interface RecorderOptions {
   /** Reads debug information, for tools that write lines. */
   linesOf?: LinesOf;
   typesOf?: TypesOf;
-  /** The profiler has a thread of its own in the process. */
-  hasThread?: boolean;
 }
-
-/** What the profiler's code and its thread take in a Node process, bytes, as measured. */
-const THREAD_BYTES = 48 * 2 ** 20;
-/** What a byte of a rewritten module stands for: itself, the engine's code for it, and what rewriting and compiling it takes. */
-const BYTES_PER_REWRITTEN = 12;
 
 /** Stands for the shadow memory of modules that have none. */
 const NO_MEMORY = new WebAssembly.Memory({ initial: 0, maximum: 0 });
@@ -164,8 +157,7 @@ export class Recorder {
     const sumOf = (figure: (of: (typeof others)[number]) => number): number =>
       others.reduce((sum, of) => sum + figure(of), 0);
     const presence: Presence = {
-      own: this.#options.hasThread === true ? THREAD_BYTES : 0,
-      modules: rewrittenBytes * BYTES_PER_REWRITTEN,
+      modules: rewrittenBytes,
       shadow: Math.ceil((heapPart ? heap.profilerBytes : 0) + sumOf(({ shadowBytes }) => shadowBytes)),
       recorded: (heapPart ? rawBytes.length : 0) + sumOf(({ file }) => file.contents.length),
     };

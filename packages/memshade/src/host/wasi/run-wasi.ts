@@ -70,7 +70,6 @@ export async function runWasi(run: WasiRun): Promise<number> {
     program: programName(run.path),
     linesOf: moduleLines,
     typesOf: moduleTypes,
-    hasThread: true,
   });
   removeLeftControlFolders();
   if (!isNamed) assertFolderWritable(folders.next(false));

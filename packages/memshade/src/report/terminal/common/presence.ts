@@ -8,12 +8,9 @@ const SAID = "what the profiler took";
 export function presenceInWords(screen: Screen, presence: Presence | undefined): string | undefined {
   if (presence === undefined || screen.said.has(SAID)) return undefined;
   screen.said.add(SAID);
-  const { own, modules, shadow, recorded } = presence;
-  const parts = [
-    ...(own === 0 ? [] : [`${formatBytes(own)} for itself`]),
-    `${formatBytes(modules)} for rewritten modules`,
-    `${formatBytes(shadow)} of shadow memory and tables`,
-    `${formatBytes(recorded)} of recorded data`,
-  ];
-  return `took about ${formatBytes(own + modules + shadow + recorded)} of memory: ${parts.join(", ")}`;
+  const { modules, shadow, recorded } = presence;
+  return (
+    `took ${formatBytes(shadow)} of shadow memory and tables, ${formatBytes(modules)} of rewritten modules and ` +
+    `${formatBytes(recorded)} of recorded data; its own code and the engine's for the modules come on top`
+  );
 }
