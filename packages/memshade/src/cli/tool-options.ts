@@ -154,19 +154,23 @@ function stopsAtPositionals(command: Command): boolean {
   return (command as unknown as { _passThroughOptions?: boolean })._passThroughOptions === true;
 }
 
-/** Options that mean nothing without the waste tool. */
-const WASTE_FLAGS = {
-  pairs: "--pairs",
-  contexts: "--contexts",
-  objects: "--objects",
-  compat: "--compat",
-  learn: "--learn",
-} as const;
+/** Options that mean nothing without their tool. */
+const FLAGS_OF_TOOLS: readonly [tool: ToolName, name: string, flags: readonly (keyof ToolFlags)[]][] = [
+  ["waste", "waste tool", ["pairs", "contexts", "objects", "compat", "learn"]],
+  ["workingset", "working-set tool", ["interval", "cpuTime", "maxIntervals", "who", "locality"]],
+];
+
+function checkTools(flags: ToolFlags): void {
+  for (const [tool, name, own] of FLAGS_OF_TOOLS) {
+    const given = own.find((flag) => flags[flag] !== undefined);
+    if (given === undefined || flags.tool?.includes(tool)) continue;
+    const option = given.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new UserError(`--${option} is an option of the ${name}: add --tool ${tool}`);
+  }
+}
 
 export function toolOptionsOf(flags: ToolFlags): ToolOptions {
-  for (const [flag, option] of Object.entries(WASTE_FLAGS))
-    if (flags[flag as keyof typeof WASTE_FLAGS] !== undefined && !flags.tool?.includes("waste"))
-      throw new UserError(`${option} is an option of the waste tool: add --tool waste`);
+  checkTools(flags);
   if (flags.allocator !== undefined) checkAllocatorOption(flags.allocator);
   return {
     tools: flags.tool,
@@ -207,21 +211,17 @@ function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
   return options;
 }
 
-function attributionOptionsOf({ who, tool }: ToolFlags): AttributionOptions | undefined {
+function attributionOptionsOf({ who }: ToolFlags): AttributionOptions | undefined {
   if (who !== true) return undefined;
-  if (!tool?.includes("workingset"))
-    throw new UserError("--who is an option of the working-set tool: add --tool workingset");
   return { firstTouch: true, owners: true, fill: true };
 }
 
-function localityOptionsOf({ tool, locality, localityRate }: ToolFlags): LocalityOptions | undefined {
+function localityOptionsOf({ locality, localityRate }: ToolFlags): LocalityOptions | undefined {
   if (locality === undefined) {
     if (localityRate !== undefined)
       throw new UserError("--locality-rate says how to follow the locality: add --locality");
     return undefined;
   }
-  if (!tool?.includes("workingset"))
-    throw new UserError("--locality is an option of the working-set tool: add --tool workingset");
   if (locality === "exact" && localityRate !== undefined)
     throw new UserError("--locality exact samples nothing: it goes without --locality-rate");
   return { method: locality, rate: localityRate };

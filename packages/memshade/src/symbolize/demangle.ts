@@ -13,6 +13,8 @@ const RUST_V0 = /^_{1,2}R[A-Z0-9]/;
 const MICROSOFT = /^\?/;
 /** wasm-ld undoes the outer layer of Rust's older names alone: `core::ptr::drop$LT$T$GT$::h<16 digits>`. */
 const HALF_DEMANGLED_RUST = /::h[0-9a-f]{16}$/;
+/** wasm-bindgen and others leave the hash of each crate in names that they have read: `alloc[597d984130f21c3e]::vec`. */
+const CRATE_HASH = /(?<=\w)\[[0-9a-f]{12,16}\](?=::)/g;
 /** Emscripten's rewriters put it in front of functions that they have replaced, or made for another one. */
 const WRAPPED = /^(?:orig|legalstub|legalfunc)\$/;
 
@@ -66,7 +68,8 @@ function demangleOne(name: string, others: OtherNames): string {
   if (LEGACY_RUST.test(name)) return withSuffix(name, others) ?? name;
   if (ITANIUM.test(name)) return demangleItanium(name) ?? name;
   if (RUST_V0.test(name)) return withSuffix(name, others) ?? name;
-  return MICROSOFT.test(name) ? (others.read(name) ?? name) : name;
+  if (MICROSOFT.test(name)) return others.read(name) ?? name;
+  return name.includes("]::") ? name.replaceAll(CRATE_HASH, "") : name;
 }
 
 /** What compilers append to names of Rust (`.llvm.123`, `.cold`) stands in parentheses behind them, as with C++. */

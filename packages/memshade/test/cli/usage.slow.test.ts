@@ -60,6 +60,14 @@ describe("the command line", () => {
       "--locality is an option of the working-set tool: add --tool workingset",
     ],
     [
+      ["run", "--interval", "5acc", "x.wasm"],
+      "--interval is an option of the working-set tool: add --tool workingset",
+    ],
+    [
+      ["instrument", "--tool", "waste", "--max-intervals", "9", "-o", "x", "x.wasm"],
+      "--max-intervals is an option of the working-set tool: add --tool workingset",
+    ],
+    [
       ["run", "--tool", "workingset", "--locality-rate", "0.5", "x.wasm"],
       "--locality-rate says how to follow the locality: add --locality",
     ],

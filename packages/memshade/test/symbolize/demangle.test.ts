@@ -35,6 +35,12 @@ describe("demangle", () => {
       "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
     ],
     ["grid::épée::h0123456789abcdef", "grid::épée"],
+    [
+      "<hexane[2f4fddf7486950aa]::btree::SlabBTree<hexane[2f4fddf7486950aa]::prefix::Weight<usize>>>::alloc",
+      "<hexane::btree::SlabBTree<hexane::prefix::Weight<usize>>>::alloc",
+    ],
+    ["__rustc[1963b85898d4d9c3]::__rdl_realloc", "__rustc::__rdl_realloc"],
+    ["<alloc[0f984d130f21c3e]::vec::Vec<u8>>::grow[1]", "<alloc::vec::Vec<u8>>::grow[1]"],
   ])("Rust: %s is %s", (name, readable) => {
     expect(demangle(name)).toBe(readable);
   });

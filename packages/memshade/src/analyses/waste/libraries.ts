@@ -1,6 +1,9 @@
 import type { WasteFrame, WasteIp } from "../../model/waste/waste.ts";
 
-/** Names of functions that belong to a language's library, by the library. */
+/**
+ * Names of functions that belong to a language's library, by the library. `_start` and `__main_void` are none of them: compilers
+ * give the latter name to `int main(void)`, and inline it into the former.
+ */
 const LIBRARIES: readonly (readonly [string, RegExp])[] = [
   // Names may begin with the type that a template returns.
   ["the C++ library", /^(\S+ )*std::__|^(operator new|operator delete|__cxa_|__cxxabiv1)/],
@@ -10,7 +13,7 @@ const LIBRARIES: readonly (readonly [string, RegExp])[] = [
   ],
   [
     "the C library",
-    /^(mem(cpy|set|move|cmp|chr)|str(len|cpy|cmp|chr|ncpy|ncmp|cat|dup|tol.*)|__?(fwritex|towrite|toread|stdio_.*|wasi_.*|wasilibc_.*|wasm_call_.*|libc_.*|init_.*|ofl_.*|lockfile|unlockfile|fdopen)|v?s?n?f?printf(_core)?|printf_core|pop_arg|fmt_[a-z]+|pad|out|f(open|read|write|puts|putc|getc|gets|seek|tell|close|flush)(_.*)?|put(s|char)|get(c|char|line)|dl(malloc|free|realloc|calloc|memalign)|(m|c|re)alloc|free|q?sort(_r)?|a(toi|tof|tol)|exit|_Exit|_start|_initialize|__original_main|__main_void|wctomb|wcrtomb|mbrtowc|frexp|emscripten_.*)$/,
+    /^(mem(cpy|set|move|cmp|chr)|str(len|cpy|cmp|chr|ncpy|ncmp|cat|dup|tol.*)|__?(fwritex|towrite|toread|stdio_.*|wasi_.*|wasilibc_.*|wasm_call_.*|libc_.*|init_.*|ofl_.*|lockfile|unlockfile|fdopen)|v?s?n?f?printf(_core)?|printf_core|pop_arg|fmt_[a-z]+|pad|out|f(open|read|write|puts|putc|getc|gets|seek|tell|close|flush)(_.*)?|put(s|char)|get(c|char|line)|dl(malloc|free|realloc|calloc|memalign)|(m|c|re)alloc|free|q?sort(_r)?|a(toi|tof|tol)|exit|_Exit|wctomb|wcrtomb|mbrtowc|frexp|emscripten_.*)$/,
   ],
 ];
 

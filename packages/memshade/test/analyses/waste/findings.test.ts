@@ -239,6 +239,10 @@ describe("libraries", () => {
     expect(libraryOf("memory_pool_get")).toBeUndefined();
   });
 
+  it("are none where compilers put the program's main function", () => {
+    for (const name of ["_start", "__main_void", "__original_main"]) expect(libraryOf(name)).toBeUndefined();
+  });
+
   it("are known by their files where these are known: a name alone may be anybody's", () => {
     expect(libraryOf("pad")).toBe("the C library");
     expect(libraryOf("pad", "/home/me/editor/pad.c")).toBeUndefined();

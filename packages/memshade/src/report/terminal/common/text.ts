@@ -41,12 +41,19 @@ export function cutMiddle(text: string, width: number): string {
   return `${start}…${end}`;
 }
 
-/** Lines of words, each line at most `width` columns. A word that is wider stands alone, cut. */
+/** A pause between words: a number stays with its sign of percent, and what is quoted for the shell in one piece. */
+const PAUSE = /((?<=\s)'[^']*'\S*)|\s+(?!%(?:\W|$))/;
+/** What is to be typed as it stands: quoted for the shell, or an option's `name=value`. */
+const TYPED = /^(?:'.|\w+=)/;
+
+/**
+ * Lines of words, each line at most `width` columns. A word that is wider stands alone, cut; but what is to be typed
+ * stays whole.
+ */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
-  // A number stays with its sign of percent.
-  for (const word of text.split(/\s+(?!%(?:\W|$))/).filter((part) => part !== "")) {
+  for (const word of text.split(PAUSE).filter((part) => part !== undefined && part !== "")) {
     const longer = line === "" ? word : `${line} ${word}`;
     if (displayWidth(longer) <= width) {
       line = longer;
@@ -55,7 +62,7 @@ export function wrapWords(text: string, width: number): string[] {
     if (line !== "") {
       lines.push(line);
     }
-    line = cutMiddle(word, width);
+    line = TYPED.test(word) ? word : cutMiddle(word, width);
   }
   return line === "" ? lines : [...lines, line];
 }

@@ -137,7 +137,13 @@ export function pathLine(
     return fits ? [line] : [first, `${margin}${root}${remark}`];
   }
   const place = { first, hanging: margin, lineLimit: 1, reservedWidth: displayWidth(remark) };
-  const lines = chainLines(screen, profile, frames.slice(1), place);
+  let lines = chainLines(screen, profile, frames.slice(1), place);
+  const width = displayWidth(lines.at(-1)! + remark);
+  // Facts that leave no room for a caller have a line of their own.
+  const isApart = facts !== "" && !screen.isWide && width > screen.width;
+  if (isApart) {
+    lines = [first.trimEnd(), ...chainLines(screen, profile, frames.slice(1), { ...place, first: margin })];
+  }
   const told = [...lines.slice(0, -1), lines.at(-1)! + remark];
   return screen.isWide ? screen.bounded(told, margin) : told;
 }

@@ -173,16 +173,16 @@ function printIntervals(
   screen.print("", screen.paint.strong(`Intervals of ${time(instance.period * level.factor)}`));
   screen.print(
     screen.paint.faint(
-      `  ${padLeft("until", 9)} ${padLeft("lines", 10)} ${padLeft("bytes", 9)} ${padLeft("read", 9)} ${padLeft("written", 9)} ${padLeft("both", 9)} ${padLeft("new", 9)}`,
+      `  ${padLeft("until", 9)} ${padLeft("lines", 10)} ${padLeft("bytes", 8)} ${padLeft("read", 8)} ${padLeft("written", 8)} ${padLeft("both", 8)} ${padLeft("new", 8)}`,
     ),
   );
   start.forEach((_, i) => {
-    const of = (measure: "read" | "written" | "both") => padLeft(bytes(counts[measure]?.[i] ?? 0), 9);
+    const of = (measure: "read" | "written" | "both") => padLeft(bytes(counts[measure]?.[i] ?? 0), 8);
     const lines = counts.lines?.[i] ?? 0;
     const isLast = i === start.length - 1;
     const partial = !isLast ? "" : instance.incomplete ? " incomplete" : lastIsPartial ? " partial" : "";
     screen.print(
-      `  ${padLeft(time(end[i]), 9)} ${padLeft(groupDigits(lines), 10)} ${padLeft(bytes(lines), 9)} ${of("read")} ${of("written")} ${of("both")} ${padLeft(bytes(fresh[i]), 9)}${partial}`,
+      `  ${padLeft(time(end[i]), 9)} ${padLeft(groupDigits(lines), 10)} ${padLeft(bytes(lines), 8)} ${of("read")} ${of("written")} ${of("both")} ${padLeft(bytes(fresh[i]), 8)}${partial}`,
     );
     printInterval(screen, instance, number, i);
   });

@@ -101,6 +101,15 @@ describe("a sparkline", () => {
 });
 
 describe("the working set's report", () => {
+  it("fits 80 columns where a run was stopped in the middle", () => {
+    const profile = structuredClone(TWO_PHASES);
+    profile.instances[0].incomplete = true;
+    const options = { paint: createPaint(false), width: 80, isWide: false, rows: undefined, input: "run" };
+    const lines = workingSetReport(profile, options).split("\n");
+    expect(lines.filter((line) => line.endsWith(" incomplete"))).toHaveLength(1);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
   it("shows the timeline, phases and scales in 80 columns", () => {
     const text = workingSetReport(TWO_PHASES, {
       paint: createPaint(false),
