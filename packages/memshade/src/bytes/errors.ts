@@ -11,7 +11,7 @@ export type FormatErrorKind =
  * Input bytes that cannot be read as what they claim to be.
  *
  * `offset` is the byte offset in the input where the construct starts, `construct` names it in the
- * words of the format's specification ("code section", "memarg", "segment entry").
+ * words of the format's specification ("code section", "memarg", "segment entry"). `detail` says what is wrong with it.
  *
  * @example
  * ```ts
@@ -28,13 +28,15 @@ export class FormatError extends Error {
   readonly kind: FormatErrorKind;
   readonly offset: number;
   readonly construct: string;
+  readonly detail: string;
 
-  constructor(kind: FormatErrorKind, offset: number, construct: string, detail?: string) {
-    super(`${construct} at offset 0x${offset.toString(16)}: ${detail ?? kind}`);
+  constructor(kind: FormatErrorKind, offset: number, construct: string, detail: string = kind) {
+    super(`${construct} at offset 0x${offset.toString(16)}: ${detail}`);
     this.name = "FormatError";
     this.kind = kind;
     this.offset = offset;
     this.construct = construct;
+    this.detail = detail;
   }
 }
 

@@ -57,9 +57,8 @@ export async function loadYamlReader() {
 }
 
 /** What is wrong with a file, as the end of a sentence that begins with its name. */
-export function faultOf({ kind, construct, message }: FormatError): string {
+export function faultOf({ kind, construct, detail, message }: FormatError): string {
   if (kind !== "unsupported-version") return `is damaged: ${message}`;
-  const [, detail] = /^.* at offset 0x[0-9a-f]+: (.*)$/s.exec(message) ?? [];
   // Of a profile of ours, what it was made of can be merged again.
   return construct === "memshade profile"
     ? `was written by another version of memshade: ${detail}; merge again what it was made of`

@@ -24,7 +24,7 @@ export function rawError(file: string, error: FormatError): ProfdataError {
     case "unsupported-version":
       return new ProfdataError(`${file}\n${VERSION}`);
     default: {
-      const detail = detailOf(error);
+      const { detail } = error;
       return error.construct === "memprof raw header"
         ? new ProfdataError(`${file}\n${MALFORMED}`)
         : new ProfdataError(`${MALFORMED}: ${detail}`);
@@ -42,7 +42,7 @@ export function indexedError(file: string, error: FormatError): ProfdataError {
     case "unsupported-version":
       return new ProfdataError(
         error.construct === "memprof section"
-          ? `${file}: ${VERSION}: ${detailOf(error)}`
+          ? `${file}: ${VERSION}: ${error.detail}`
           : `${file}: ${VERSION}`,
       );
     case "unsupported":
@@ -52,16 +52,11 @@ export function indexedError(file: string, error: FormatError): ProfdataError {
           : `${file}: no memprof profile in it`,
       );
     default: {
-      const detail = detailOf(error);
+      const { detail } = error;
       const short = detail.startsWith("memprof schema invalid") ? "memprof schema invalid" : detail;
       return new ProfdataError(`${file}: ${MALFORMED}: ${short}`);
     }
   }
-}
-
-/** What a format error says behind the place. */
-function detailOf({ message }: FormatError): string {
-  return message.replace(/^.* at offset 0x[0-9a-f]+: /, "");
 }
 
 /** Runs `read` and turns format errors into the reference tool's. */

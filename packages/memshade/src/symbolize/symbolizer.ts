@@ -1,6 +1,7 @@
 import { FormatError } from "../bytes/errors.ts";
 import { DwarfFile, isTypeUnit, type PathStyle, type Unit, UnitIndex } from "../dwarf/index.ts";
 import { type Decompressors, type ObjectFile, type ObjectSymbol, openObject } from "../objects/index.ts";
+import { DecodedUnits } from "./decoded-units.ts";
 import type { Demangle } from "./demangle.ts";
 import { type FileRequest, keyOf, type ProvidedFile } from "./file-request.ts";
 import type { Frame, GrowingFrame } from "./frame.ts";
@@ -48,7 +49,10 @@ export interface SourcePlace {
 
 const UNKNOWN_FRAME: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
 
-/** Bytes of line tables and functions that stay decoded: as many as llvm-symbolizer keeps. */
+/**
+ * Bytes of line tables and functions that stay decoded. Most programs have fewer, and nothing of them is decoded twice; the
+ * largest ones must not fill the memory. (llvm-symbolizer has no such bound: its 4 GiB are for the files that it keeps.)
+ */
 const MOST_BYTES = 512 << 20;
 
 /**
@@ -77,6 +81,7 @@ export class Symbolizer {
   readonly #units = new Map<Unit, UnitFrames>();
   /** Units whose split half is awaited, by the key of the request. */
   readonly #awaiting = new Map<string, Set<UnitFrames>>();
+  readonly #decoded = new DecodedUnits(MOST_BYTES);
   readonly #problems: FormatError[] = [];
   #debugObject: ObjectFile;
   #dwarf: DwarfFile | undefined;
@@ -84,7 +89,6 @@ export class Symbolizer {
   #package: DwarfFile | undefined;
   #moreSymbols: ObjectFile | undefined;
   #sourceMap: SourceMapLookup | undefined;
-  #decodedBytes = 0;
 
   constructor(object: ObjectFile, options: SymbolizerOptions = {}) {
     this.object = object;
@@ -167,7 +171,7 @@ export class Symbolizer {
     this.#dwarf = undefined;
     this.#index = undefined;
     this.#units.clear();
-    this.#decodedBytes = 0;
+    this.#decoded.clear();
     this.#askForShared();
   }
 
@@ -265,9 +269,8 @@ export class Symbolizer {
       const unit = this.#unitIndex().find(address);
       if (unit === undefined) return [];
       const frames = this.#framesOf(unit);
-      const isNew = frames.sizeBytes === 0;
       const result = frames.at(address, this.object.codeSectionAt?.(address));
-      if (isNew) this.#countBytes(frames, unit);
+      this.#decoded.count(frames);
       return result;
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
@@ -289,20 +292,6 @@ export class Symbolizer {
       this.#findSplitUnit(frames);
     }
     return frames;
-  }
-
-  /** Units are decoded whole. When they have become too large together, those that were decoded first go. */
-  #countBytes(decoded: UnitFrames, current: Unit): void {
-    this.#units.delete(current);
-    this.#units.set(current, decoded);
-    this.#decodedBytes += decoded.sizeBytes;
-    if (this.#decodedBytes <= MOST_BYTES) return;
-    for (const [unit, frames] of this.#units) {
-      if (unit === current) continue;
-      this.#decodedBytes -= frames.sizeBytes;
-      frames.forget();
-      if (this.#decodedBytes <= MOST_BYTES / 2) return;
-    }
   }
 
   #dwarfFile(): DwarfFile {

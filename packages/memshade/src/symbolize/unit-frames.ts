@@ -40,12 +40,15 @@ export class UnitFrames {
   /** By offset of the entry in `.debug_info` that has it, or leads to it. */
   readonly #declarations = new Map<number, Declaration>();
   readonly #lineTables = new Map<Unit, LineTable | undefined>();
+  /** The unit that has the functions: the split one, once it is known. */
+  #described: Unit;
   readonly #paths = new Map<number, string | undefined>();
   #index: SubroutineIndex | undefined;
   #variables: UnitVariables | undefined;
 
   constructor(unit: Unit, style: FrameStyle) {
     this.unit = unit;
+    this.#described = unit;
     this.#style = style;
   }
 
@@ -57,8 +60,8 @@ export class UnitFrames {
   /** Looks for functions in the split unit from now on. */
   useSplitUnit(split: Unit): void {
     split.skeleton = this.unit;
-    this.#index = new SubroutineIndex(split);
-    this.#declarations.clear();
+    this.#described = split;
+    this.#forgetEntries();
   }
 
   /**
@@ -69,8 +72,7 @@ export class UnitFrames {
   at(address: number, section?: number): GrowingFrame[] {
     const { skipLineZero } = this.#style;
     const place = this.lineTable?.find(address, { section, skipLineZero });
-    this.#index ??= new SubroutineIndex(this.unit);
-    const index = this.#index;
+    const index = this.#subroutines;
     const file = place && this.#path(place.file);
     // Like llvm-symbolizer: a row whose file is not in the table says nothing.
     const row = file === undefined ? undefined : place;
@@ -135,13 +137,12 @@ export class UnitFrames {
 
   /** The variables of the innermost function at an address, and of those inlined into it. */
   variablesAt(address: number): LocalVariable[] {
-    this.#index ??= new SubroutineIndex(this.unit);
-    return localVariables(this.#index, address, (file, unit) => this.#absolutePath(file, unit));
+    return localVariables(this.#subroutines, address, (file, unit) => this.#absolutePath(file, unit));
   }
 
   /** Where the variable is declared that covers an address of data. */
   declarationOfData(address: number): DataDeclaration | undefined {
-    this.#variables ??= new UnitVariables(this.#index?.unit ?? this.unit);
+    this.#variables ??= new UnitVariables(this.#described);
     return this.#variables.find(address, (file, unit) => this.#absolutePath(file, unit));
   }
 
@@ -153,15 +154,24 @@ export class UnitFrames {
   /** Gives back what was decoded; it is decoded again when it is needed. */
   forget(): void {
     this.#lineTables.clear();
-    this.#declarations.clear();
     this.#paths.clear();
+    this.#forgetEntries();
+  }
+
+  #forgetEntries(): void {
+    this.#index = undefined;
+    this.#declarations.clear();
     this.#variables = undefined;
-    if (this.#index?.unit === this.unit) this.#index = undefined;
   }
 
   /** Memory that what was decoded takes, roughly; all is decoded at the first address. */
   get sizeBytes(): number {
-    return (this.lineTable?.rowCount ?? 0) * 12 + (this.#index?.length ?? 0) * 64;
+    return (this.#lineTables.get(this.unit)?.rowCount ?? 0) * 12 + (this.#index?.length ?? 0) * 64;
+  }
+
+  get #subroutines(): SubroutineIndex {
+    this.#index ??= new SubroutineIndex(this.#described);
+    return this.#index;
   }
 
   /** Name and declaration of a subroutine. Inlined instances have them from the function that they are copies of. */

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memshade } from "./support/command-line.ts";
+import { madeUpProgram } from "./support/made-up-program.ts";
 
 // Programs that are compiled here and now and crash, and what GDB says of their cores.
 
@@ -87,20 +88,54 @@ function lines(frames: readonly JsonFrame[]): string[] {
 const upToMain = (frames: readonly string[]) =>
   frames.slice(0, frames.findIndex((frame) => frame.startsWith("main ")) + 1);
 
+/** Frames of a core as GDB and memshade show them, up to `main`. Undefined: the compiler is not there. */
+async function framesOfCore(
+  compiler: string,
+  level: string,
+  handled = false,
+): Promise<{ ours: string[]; gdbs: string[] } | undefined> {
+  if (!compile(compiler, level)) {
+    console.warn(`SKIPPED: ${compiler} is not installed`);
+    return undefined;
+  }
+  const handle = handled ? "handle SIGSEGV nostop noprint pass" : "handle SIGSEGV stop";
+  const run = handled ? "run handled" : "run";
+  const made = gdb("-ex", handle, "-ex", run, "-ex", "gcore core", "-ex", "kill", "./own");
+  expect(made.stdout).toContain("Saved corefile core");
+  const frames = gdb("-x", "frames.py", "./own", "core").stdout.match(/(?<=^FRAME ).*/gm) ?? [];
+  const { stdout } = await memshade(["unwind", join(folder, "core"), "--format", "json"], { cwd: folder });
+  return { ours: upToMain(lines(JSON.parse(stdout).threads[0].frames)), gdbs: upToMain(frames) };
+}
+
 describe.each(["gcc", "clang-22"])("cores of programs that %s compiled", (compiler) => {
   it.each(
     ["-O0", "-O1", "-O2", "-O3"].flatMap((level) => [true, false].map((isHandled) => ({ level, isHandled }))),
   )("have the frames that GDB shows: %o", async ({ level, isHandled }) => {
     if (!canRun) return;
-    if (!compile(compiler, level)) return console.warn(`SKIPPED: ${compiler} is not installed`);
-    const handle = isHandled ? "handle SIGSEGV nostop noprint pass" : "handle SIGSEGV stop";
-    const run = isHandled ? "run handled" : "run";
-    const made = gdb("-ex", handle, "-ex", run, "-ex", "gcore core", "-ex", "kill", "./own");
-    expect(made.stdout).toContain("Saved corefile core");
-    const frames = gdb("-x", "frames.py", "./own", "core").stdout.match(/(?<=^FRAME ).*/gm) ?? [];
-    const { stdout } = await memshade(["unwind", join(folder, "core"), "--format", "json"], { cwd: folder });
-    const shown = upToMain(lines(JSON.parse(stdout).threads[0].frames));
-    expect(shown.length).toBeGreaterThan(15);
-    expect(shown).toEqual(upToMain(frames));
+    const frames = await framesOfCore(compiler, level, isHandled);
+    if (frames === undefined) return;
+    expect(frames.ours.length).toBeGreaterThan(15);
+    expect(frames.ours).toEqual(frames.gdbs);
   });
+});
+
+/** More programs: MEMSHADE_SEED=… MEMSHADE_RUNS=… */
+const RUNS = Number(process.env.MEMSHADE_RUNS ?? 2);
+const FIRST_SEED = Number(process.env.MEMSHADE_SEED ?? 1);
+
+describe("cores of programs made up at random", () => {
+  it.each(Array.from({ length: RUNS }, (_, index) => FIRST_SEED + index))(
+    "have the frames that GDB shows: %i",
+    async (seed) => {
+      if (!canRun) return;
+      writeFileSync(join(folder, "own.c"), madeUpProgram(seed));
+      const compiler = ["gcc", "clang-22"][seed % 2]!;
+      const level = ["-O0", "-O1", "-O2", "-O3", "-Os"][seed % 5]!;
+      const frames = await framesOfCore(compiler, level);
+      if (frames === undefined) return;
+      expect(frames.ours.length).toBeGreaterThan(2);
+      expect(frames.ours, `${compiler} ${level}`).toEqual(frames.gdbs);
+    },
+    60_000,
+  );
 });

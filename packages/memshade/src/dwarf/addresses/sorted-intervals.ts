@@ -1,3 +1,5 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
+
 /** Intervals of addresses in ascending order, with a value each. */
 export class SortedIntervals {
   readonly #starts: ArrayLike<number>;
@@ -13,13 +15,7 @@ export class SortedIntervals {
   /** Value of the interval with the largest start at or below an address, if it reaches that far; else −1. */
   find(address: number): number {
     const starts = this.#starts;
-    let low = 0;
-    let high = starts.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (starts[middle] <= address) low = middle + 1;
-      else high = middle;
-    }
-    return low > 0 && address < this.#ends[low - 1] ? this.#values[low - 1] : -1;
+    const last = partitionPoint(0, starts.length, (index) => starts[index] <= address) - 1;
+    return last >= 0 && address < this.#ends[last] ? this.#values[last] : -1;
   }
 }

@@ -1,6 +1,7 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
 import { readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { ObjectSection } from "../types.ts";
 import type { FunctionBody } from "./symbols.ts";
 
@@ -26,17 +27,11 @@ export class FunctionBodies {
   /** The entry around an offset. @throws FormatError where those before it could not be read */
   around(offset: number): FunctionBody | undefined {
     const ends = this.#ends;
-    let low = 0;
-    let high = ends.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (ends[middle] <= offset) low = middle + 1;
-      else high = middle;
-    }
-    if (low === ends.length && this.#damage !== undefined) throw this.#damage;
-    const address = low === 0 ? this.#first : ends[low - 1];
-    if (low === ends.length || offset < address) return undefined;
-    return { index: low, address, size: ends[low] - address };
+    const index = partitionPoint(0, ends.length, (before) => ends[before] <= offset);
+    if (index === ends.length && this.#damage !== undefined) throw this.#damage;
+    const address = index === 0 ? this.#first : ends[index - 1];
+    if (index === ends.length || offset < address) return undefined;
+    return { index, address, size: ends[index] - address };
   }
 
   /** All entries. @throws FormatError after those that could be read, if there should be more */

@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { CfiRows } from "../cfi/rows.ts";
 import type { ReducedRules } from "./reduce.ts";
 
@@ -81,14 +82,8 @@ export class ExtentTable {
   find(offset: number): number {
     if (!this.#prepared) this.prepare();
     const offsets = this.#offsets;
-    let low = 0;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (offsets[middle] <= offset) low = middle + 1;
-      else high = middle;
-    }
-    return low > 0 && offset - offsets[low - 1] < this.#lengths[low - 1] ? this.#sets[low - 1] : 0;
+    const last = partitionPoint(0, this.count, (index) => offsets[index] <= offset) - 1;
+    return last >= 0 && offset - offsets[last] < this.#lengths[last] ? this.#sets[last] : 0;
   }
 
   #isSorted(): boolean {
