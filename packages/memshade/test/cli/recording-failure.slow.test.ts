@@ -60,16 +60,16 @@ describe("a recording thread that fails", () => {
     expect(runs).toEqual([]);
   });
 
-  it.each([
-    "",
-    'process.kill(process.pid, "SIGTERM");',
-  ])("for want of memory does not let the program wait for ever: %j", async (rest) => {
-    const { stdout, stderr, code, runs } = await run(RUNS_OUT_OF_MEMORY, rest);
-    expect(stdout).toBe("ran\n");
-    expect(stderr).toMatch(FAILED);
-    expect(stderr).toContain("--node-arg=--max-old-space-size=MIB");
-    expect(stderr.split("memshade: ").length - 1).toBe(1);
-    expect(code).toBe(74);
-    expect(runs).toEqual([]);
-  });
+  it.each(["", 'process.kill(process.pid, "SIGTERM");'])(
+    "for want of memory does not let the program wait for ever: %j",
+    async (rest) => {
+      const { stdout, stderr, code, runs } = await run(RUNS_OUT_OF_MEMORY, rest);
+      expect(stdout).toBe("ran\n");
+      expect(stderr).toMatch(FAILED);
+      expect(stderr).toContain("--node-arg=--max-old-space-size=MIB");
+      expect(stderr.split("memshade: ").length - 1).toBe(1);
+      expect(code).toBe(74);
+      expect(runs).toEqual([]);
+    },
+  );
 });

@@ -38,7 +38,10 @@ describe("text on a terminal", () => {
     expect(wrapWords("--allocator malloc=zend_emalloc,free=zend_efree.", 20)[1]).toBe(
       "malloc=zend_emalloc,free=zend_efree.",
     );
-    expect(wrapWords("the program's own heap, the host's", 20)).toEqual(["the program's own", "heap, the host's"]);
+    expect(wrapWords("the program's own heap, the host's", 20)).toEqual([
+      "the program's own",
+      "heap, the host's",
+    ]);
   });
 
   it("never exceeds the width it was cut or wrapped to", () => {

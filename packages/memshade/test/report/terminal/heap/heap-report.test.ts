@@ -64,7 +64,8 @@ describe("lines of the report", () => {
   it("fit the screen where long facts, long module names and many paths meet", () => {
     const paths = Array.from(
       { length: 1200 },
-      (_, i) => `main > caller${i} > a_long_database_name!append_to_buffer > database!alloc  17 x ${7100 + i}  life 1`,
+      (_, i) =>
+        `main > caller${i} > a_long_database_name!append_to_buffer > database!alloc  17 x ${7100 + i}  life 1`,
     );
     const inTwoModules = [...paths, "main > append_to_buffer > database!alloc  1 x 7  life 400"].join("\n");
     for (const line of report(profileOfPicture(inTwoModules)).split("\n"))
