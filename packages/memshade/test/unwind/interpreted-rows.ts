@@ -46,8 +46,7 @@ export class InterpretedRows {
   }
 
   #name(register: number): string {
-    // The vector registers of AArch64 are not among those that are recovered.
-    return this.#names[register] ?? (register >= 64 && register < 96 ? `v${register - 64}` : `r${register}`);
+    return this.#names[register] ?? vectorRegister(register, this.#names.includes("rax")) ?? `r${register}`;
   }
 
   #cfaText(set: number): string {
@@ -86,4 +85,10 @@ export class InterpretedRows {
 
 function signed(value: number): string {
   return value < 0 ? `${value}` : `+${value}`;
+}
+
+/** Vector registers are not among those that are recovered. */
+function vectorRegister(register: number, isX64: boolean): string | undefined {
+  if (isX64 && register >= 17 && register < 33) return `xmm${register - 17}`;
+  return !isX64 && register >= 64 && register < 96 ? `v${register - 64}` : undefined;
 }

@@ -4,11 +4,12 @@ import { CfiCursor } from "./cursor.ts";
 import type { Expressions } from "./expressions.ts";
 import type { CfiProblems } from "./problems.ts";
 import { OFFSET_BIAS, ProgramRows } from "./rows.ts";
-import { CFA_RULE, RULE, type RuleSets } from "./rule-sets.ts";
+import { RULE, type RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
 import {
   INT32_LIMIT,
   withCfa,
+  withCfaExpression,
   withCfaOffset,
   withCfaRegister,
   withOffset,
@@ -187,7 +188,7 @@ export class CfiProgram {
         this.#set = withCfaOffset(rules, set, cursor.sleb() * factor);
         break;
       case DW_CFA.def_cfa_expression:
-        this.#set = rules.withCfa(set, CFA_RULE.expression, 0, this.#expression());
+        this.#set = withCfaExpression(rules, set, this.#expression());
         break;
       case DW_CFA.expression:
         this.#set = rules.withRule(set, cursor.uleb(), RULE.expression, this.#expression());

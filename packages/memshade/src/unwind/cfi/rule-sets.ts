@@ -92,7 +92,7 @@ export class RuleSets {
     return this.words[this.starts[set] + 1] & 0xff;
   }
 
-  /** Base register of the CFA, where its rule is `CFA_RULE.register`. */
+  /** Base register of the CFA, where its rule is `CFA_RULE.register`; of an expression, the offset that waits for a register. */
   cfaRegister(set: number): number {
     return this.words[this.starts[set] + 1] >>> 8;
   }

@@ -22,16 +22,48 @@ export function withCfa(rules: RuleSets, set: number, register: number, offset: 
   return rules.withCfa(set, CFA_RULE.register, register, offset);
 }
 
+/** Makes the CFA what an expression says; the offset of before stays known. */
+export function withCfaExpression(rules: RuleSets, set: number, expression: number): number {
+  return rules.withCfa(set, CFA_RULE.expression, lastOffset(rules, set), expression);
+}
+
+/** A CFA that an expression computes stays; the offset then waits for a register, as with GDB and libgcc. */
 export function withCfaOffset(rules: RuleSets, set: number, offset: number): number {
-  const isRegister = rules.cfaRule(set) === CFA_RULE.register;
-  if (!isRegister) return rules.withCfa(set, CFA_RULE.unknown, 0, 0);
-  return withCfa(rules, set, rules.cfaRegister(set), offset);
+  switch (rules.cfaRule(set)) {
+    case CFA_RULE.register:
+      return withCfa(rules, set, rules.cfaRegister(set), offset);
+    case CFA_RULE.expression:
+      return rules.withCfa(set, CFA_RULE.expression, asLastOffset(offset), rules.cfaOperand(set));
+    default:
+      return rules.withCfa(set, CFA_RULE.unknown, 0, 0);
+  }
 }
 
 export function withCfaRegister(rules: RuleSets, set: number, register: number): number {
-  const isRegister = rules.cfaRule(set) === CFA_RULE.register;
-  if (!isRegister) return rules.withCfa(set, CFA_RULE.unknown, 0, 0);
-  return withCfa(rules, set, register, rules.cfaOperand(set));
+  if (rules.cfaRule(set) === CFA_RULE.register) return withCfa(rules, set, register, rules.cfaOperand(set));
+  const offset = lastOffset(rules, set);
+  if (offset === NO_OFFSET) return rules.withCfa(set, CFA_RULE.unknown, 0, 0);
+  return withCfa(rules, set, register, offset);
+}
+
+/** Stands for an offset that is not known beside an expression. It is the largest that there is room for. */
+const NO_OFFSET = 2 ** 24 - 1;
+
+/** What an expression has in place of a register: offsets that are negative or larger are not kept. */
+function asLastOffset(offset: number): number {
+  return offset >= 0 && offset < NO_OFFSET ? offset : NO_OFFSET;
+}
+
+/** Offset from a register that the CFA has, or had before it became an expression. */
+function lastOffset(rules: RuleSets, set: number): number {
+  switch (rules.cfaRule(set)) {
+    case CFA_RULE.register:
+      return asLastOffset(rules.cfaOperand(set));
+    case CFA_RULE.expression:
+      return rules.cfaRegister(set);
+    default:
+      return NO_OFFSET;
+  }
 }
 
 /**
