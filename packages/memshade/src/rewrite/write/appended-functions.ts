@@ -1,6 +1,6 @@
 import { ByteWriter } from "../../bytes/writer.ts";
 import { type FuncType, functionCount, type ValType, type WasmModule, writeType } from "../../wasm/index.ts";
-import type { FunctionWriter } from "./function-writer.ts";
+import type { FunctionWriter, LatePiece } from "./function-writer.ts";
 
 const FUNC = 0x60;
 
@@ -94,11 +94,11 @@ export class AppendedFunctions {
       if (isLate) late.push({ at: writer.length, write });
       else write(writer);
     }
-    // From the last one on, so that the places of those before stay what they were.
-    for (const { at, write } of late.reverse()) {
-      const end = writer.length;
+    const pieces = late.map(({ at, write }): LatePiece => {
+      const start = writer.length;
       write(writer);
-      writer.moveBack(end, at);
-    }
+      return { start, end: writer.length, at };
+    });
+    writer.moveBack(pieces);
   }
 }

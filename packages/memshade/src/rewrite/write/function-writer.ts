@@ -6,6 +6,7 @@ import {
   writeS64Leb,
   writeU32Leb,
 } from "../../bytes/leb128.ts";
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import { type FunctionBody, writeOpcodeInto } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import { MOST_LOCALS } from "../facts/function-locals.ts";
@@ -25,6 +26,13 @@ export interface CodeMark {
   offset: number;
   /** −1: code from here on is nobody's of the original. */
   original: number;
+}
+
+/** Something that was written behind what it belongs in front of. */
+export interface LatePiece {
+  start: number;
+  end: number;
+  at: number;
 }
 
 const I32 = 0x7f;
@@ -88,19 +96,30 @@ export class FunctionWriter implements SnippetSink {
     this.length += content.length;
   }
 
-  /** Moves what was written from `start` on to `at`, before what stands there. */
-  moveBack(start: number, at: number): void {
-    const moved = this.bytes.slice(start, this.length);
-    for (const mark of this.marks)
-      if (mark.offset >= start) mark.offset -= start - at;
-      else if (mark.offset >= at) mark.offset += moved.length;
-    this.marks.sort((a, b) => a.offset - b.offset);
-    const { rare } = this;
-    for (let i = 0; i < rare.length; i++)
-      if (rare[i] >= start) rare[i] -= start - at;
-      else if (rare[i] >= at) rare[i] += moved.length;
-    this.bytes.copyWithin(at + moved.length, at, start);
-    this.bytes.set(moved, at);
+  /**
+   * Moves what was written last, piece behind piece, each to its place among what was written before: in front of what
+   * stands there. Places ascend; the pieces have no marks or rare branches.
+   */
+  moveBack(pieces: readonly LatePiece[]): void {
+    if (pieces.length === 0) return;
+    const begin = pieces[0].start;
+    const late = this.bytes.slice(begin, this.length);
+    const places = pieces.map(({ at }) => at);
+    // By number of pieces before: how far what stands behind them moves.
+    const shifts = [0];
+    for (const { start, end } of pieces) shifts.push(shifts.at(-1)! + end - start);
+    let to = begin;
+    for (let index = pieces.length - 1; index >= 0; index--) {
+      const { at, start, end } = pieces[index];
+      this.bytes.copyWithin(at + shifts[index + 1], at, to);
+      this.bytes.set(late.subarray(start - begin, end - begin), at + shifts[index]);
+      to = at;
+    }
+    // A mark at a place is the end of the body before it.
+    const moved = (offset: number): number =>
+      offset + shifts[partitionPoint(0, places.length, (index) => places[index] < offset)];
+    for (const mark of this.marks) mark.offset = moved(mark.offset);
+    this.rare = this.rare.map(moved);
   }
 
   /** All bodies written so far, each behind its length; a view of `bytes`. */

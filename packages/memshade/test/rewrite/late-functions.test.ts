@@ -1,0 +1,55 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { AppendedFunctions } from "../../src/rewrite/write/appended-functions.ts";
+import { FunctionWriter } from "../../src/rewrite/write/function-writer.ts";
+import { Insertions } from "../../src/rewrite/write/insertions.ts";
+import { decodeModule } from "../../src/wasm/index.ts";
+
+const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+
+it("functions that are written late stand where their numbers say, and marks stay with their code", () => {
+  const kind = fc.record({ isLate: fc.boolean(), size: fc.integer({ min: 2, max: 200 }) });
+  fc.assert(
+    fc.property(fc.array(kind, { maxLength: 30 }), (kinds) => {
+      const module = decodeModule(EMPTY);
+      const appended = new AppendedFunctions(module);
+      const writer = new FunctionWriter(EMPTY, new Insertions(), { memory64: false, capacity: 10 });
+      const written: number[] = [];
+      kinds.forEach(({ isLate, size }, index) => {
+        const body = () => {
+          written.push(index);
+          return new Uint8Array(size).fill(index);
+        };
+        if (isLate) appended.addLate(0, body);
+        else
+          appended.addWritten(0, (to) => {
+            to.writeBody(body());
+            to.marks.push({ offset: to.length - 1, original: index }, { offset: to.length, original: -1 });
+            to.rare.push(to.length - 1);
+          });
+      });
+      appended.writeBodies(writer);
+      const isLateAt = (index: number) => kinds[index].isLate;
+      expect(written).toEqual([
+        ...kinds.keys().filter((index) => !isLateAt(index)),
+        ...kinds.keys().filter(isLateAt),
+      ]);
+      const marks = new Map(writer.marks.map(({ offset, original }) => [offset, original]));
+      const expected: number[] = [];
+      const ends: number[] = [];
+      kinds.forEach(({ isLate, size }, index) => {
+        expected.push(
+          ...(size < 128 ? [size] : [(size & 127) | 128, size >>> 7]),
+          ...Array(size).fill(index),
+        );
+        if (isLate) return;
+        ends.push(expected.length);
+        expect(marks.get(5 + expected.length - 1)).toBe(index);
+        expect(marks.get(5 + expected.length)).toBe(-1);
+      });
+      expect([...writer.bodies]).toEqual(expected);
+      expect(writer.rare).toEqual(ends.map((end) => 5 + end - 1));
+      expect(writer.marks.map(({ offset }) => offset)).toEqual(ends.flatMap((end) => [5 + end - 1, 5 + end]));
+    }),
+  );
+});
