@@ -49,8 +49,8 @@ export class EntryWrappers {
   constructor(around: WrapperSurroundings) {
     this.#around = around;
     const { catchesHostExceptions, leaves, followed, inside, byReference } = around;
-    this.#catches = catchesHostExceptions && !leaves && followed.length > 0;
     this.#keepsInside = inside >= 0 && !byReference && !leaves;
+    this.#catches = catchesHostExceptions && !leaves && (followed.length > 0 || this.#keepsInside);
   }
 
   /** Body of the wrapper around function `target`, which was one of type `type`. */
@@ -111,8 +111,9 @@ export class EntryWrappers {
   }
 
   #after(type: FuncType): Uint8Array {
-    const { followed, inside, carried } = this.#around;
+    const { followed, carried } = this.#around;
     const body = new BodyBuilder();
+    if (carried >= 0) body.op("global.set", carried);
     if (this.#catches) {
       body.op("catch_all");
       followed.forEach(({ shadowMemory, frames }, i) => {
@@ -121,11 +122,15 @@ export class EntryWrappers {
           body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
         }
       });
+      this.#putBackInside(body, type);
       body.op("rethrow", 0).end();
     }
-    if (carried >= 0) body.op("global.set", carried);
-    if (this.#keepsInside)
-      body.op("local.get", type.params.length + followed.length).op("global.set", inside);
+    this.#putBackInside(body, type);
     return body.end().code();
+  }
+
+  #putBackInside(body: BodyBuilder, { params }: FuncType): void {
+    const { followed, inside } = this.#around;
+    if (this.#keepsInside) body.op("local.get", params.length + followed.length).op("global.set", inside);
   }
 }

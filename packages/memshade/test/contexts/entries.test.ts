@@ -111,6 +111,21 @@ describe("the host's calls through a table", () => {
   });
 });
 
+it("a function of the host that is called through a table has control also behind an exception that it catches", () => {
+  const module =
+    wat(`(module (import "host" "look" (func $look)) (memory (export "memory") 1) (tag $e) (type $t (func))
+    (table 1 funcref) (elem (i32.const 0) $look)
+    (func $store (param i32) (i32.store (i32.const 64) (local.get 0)))
+    (func (export "back") (call $store (i32.const 1)) (throw $e))
+    (func (export "around") (call_indirect (type $t) (i32.const 0)) (call $store (i32.const 2))))`);
+  const imports = (exports: () => Exports) => ({ host: { look: () => expect(exports().back).toThrow() } });
+  for (const contexts of [false, true]) {
+    const wasted = new Wasted(module, { imports }, { contexts });
+    wasted.call("around");
+    expect(wasted.contents().stores.reduce((sum, { overwritten }) => sum + overwritten, 0)).toBe(0);
+  }
+});
+
 it("the start function is entered by the host", () => {
   const module = wat(`(module (memory 1) (func $start (local i32)
     (loop $more

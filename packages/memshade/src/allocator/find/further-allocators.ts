@@ -22,7 +22,8 @@ type FamilyRole = (typeof SUFFIXES)[number][0];
 
 interface Member {
   index: number;
-  name: string;
+  /** What `--allocator` calls it: its name, or its index where others have that name too. */
+  reference: string;
 }
 
 const MOST_OFFERED = 3;
@@ -40,6 +41,7 @@ export function findFurtherAllocators(
   const known = new Set([...plan.internals, ...plan.wrappers]);
   const hooked = new Map(plan.functions.map((entry) => [entry.index, entry]));
   const families = new Map<string, Map<FamilyRole, Member>>();
+  const shared = namesOfSeveral(names.values());
   const addMember = (index: number, name: string) => {
     if (index < graph.imported || known.has(index)) return;
     const { scope, base } = splitName(withoutCloneSuffix(name));
@@ -48,7 +50,8 @@ export function findFurtherAllocators(
     const key = `${scope}::${base.replace(match[1], "")}`;
     const family = families.get(key) ?? new Map<FamilyRole, Member>();
     families.set(key, family);
-    if (!family.has(match[0])) family.set(match[0], { index, name });
+    if (!family.has(match[0]))
+      family.set(match[0], { index, reference: shared.has(name) ? `#${index}` : name });
   };
   for (const [index, name] of names) addMember(index, name);
   for (const { kind, index, name } of module.exports)
@@ -67,6 +70,13 @@ export function findFurtherAllocators(
     .sort((a, b) => Number(a.isLayer) - Number(b.isLayer) || b.uses - a.uses)
     .slice(0, MOST_OFFERED)
     .map(({ text }) => text);
+}
+
+/** Static functions of several files may have one name. */
+function namesOfSeveral(names: Iterable<string>): Set<string> {
+  const [seen, shared] = [new Set<string>(), new Set<string>()];
+  for (const name of names) (seen.has(name) ? shared : seen).add(name);
+  return shared;
 }
 
 /** Whether a function asks the known allocator for as much as it is asked for, or a header more. */
@@ -103,7 +113,7 @@ function optionFor(
 function itemFor(
   module: WasmModule,
   role: FamilyRole,
-  { index, name }: Member,
+  { index, reference }: Member,
   shift: number,
 ): string | undefined {
   const type = definedType(module, index);
@@ -118,5 +128,5 @@ function itemFor(
   if (type === undefined || !fitsOperands(type, operands)) return undefined;
   const { pointerParam, countParam, sizeParam } = operands;
   const positions = [pointerParam, countParam, sizeParam].filter((position) => position >= 0);
-  return `${role}=${name}${shift === 0 ? "" : positions.map((position) => `:${position}`).join("")}`;
+  return `${role}=${reference}${shift === 0 ? "" : positions.map((position) => `:${position}`).join("")}`;
 }

@@ -33,7 +33,8 @@ export function scriptsOnStack(): string[] {
   return [...new Set(scripts as string[])];
 }
 
-function toPath(name: string | null | undefined): string | undefined {
+/** The path that a name stands for: that of a `file:` address, others as they are. Undefined for an address that is no path here. */
+export function toPath(name: string | null | undefined): string | undefined {
   if (name === null || name === undefined) return undefined;
   if (!name.startsWith("file:")) return name;
   try {

@@ -28,7 +28,16 @@ export function removeControlFolder(address: string): void {
 /** Removes the folders of supervising processes that were killed. */
 export function removeLeftControlFolders(): void {
   if (process.platform === "win32") return;
-  for (const name of readdirSync(base())) if (NAME.test(name)) removeIfLeft(join(base(), name));
+  for (const name of namesIn(base())) if (NAME.test(name)) removeIfLeft(join(base(), name));
+}
+
+/** None where there is no such folder, or it is not ours to read. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 function base(): string {

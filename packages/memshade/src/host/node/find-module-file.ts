@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { toPath } from "./call-site.ts";
 
 /** Folders with more entries than this are not looked through. */
 const ENTRIES_LIMIT = 2000;
@@ -15,7 +15,7 @@ export function findModuleFile(
   address: string | undefined,
   glue: string,
 ): string | null {
-  if (address?.startsWith("file:")) return fileURLToPath(address);
+  if (address?.startsWith("file:")) return toPath(address) ?? null;
   const folders = new Set<string>();
   for (const script of scripts) {
     if (script.startsWith("node:")) continue;

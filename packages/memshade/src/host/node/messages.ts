@@ -64,6 +64,6 @@ export interface SignalRequest {
   signal: NodeJS.Signals;
   /** Whether the process has been sent the signal too; if not, it is to be passed on. */
   isDelivered: boolean;
-  /** When it came, as by `wordTime()`. */
+  /** When it came, as by `Date.now()`. */
   time: number;
 }

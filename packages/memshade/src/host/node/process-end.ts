@@ -2,12 +2,11 @@ import type { RunEnd } from "../../model/run.ts";
 import { replaceFunction } from "../instance/replace-property.ts";
 import { describeEnd } from "../run/run-end.ts";
 import {
-  deliveryWord,
   isWatchedSignal,
   listenersWord,
+  noteDelivery,
   WATCHED_SIGNALS,
   type WatchedSignal,
-  wordTime,
 } from "./shared-state.ts";
 
 /** Signals that end a process that does not listen to them. */
@@ -107,7 +106,7 @@ export class ProcessEndHook {
   }
 
   #onSignal(signal: WatchedSignal, deliver: () => boolean): boolean {
-    Atomics.store(this.#observer.state, deliveryWord(signal), wordTime());
+    noteDelivery(this.#observer.state, signal);
     if (process.listenerCount(signal) > 0) return deliver();
     this.#observer.finish({ kind: "signal", signal });
     this.#disarm(signal);

@@ -29,8 +29,8 @@ import type { ControlRequest, RecordingMessage, SignalRequest } from "./messages
 import { OptionFit } from "./option-fit.ts";
 import type { ThreadSettings } from "./settings.ts";
 import {
-  deliveryWord,
   isWatchedSignal,
+  lastDelivery,
   listenersWord,
   StateWord,
   type WatchedSignal,
@@ -276,8 +276,7 @@ async function onSignal(signal: WatchedSignal, { isDelivered, time }: SignalRequ
   if (isDelivered) return;
   await mainThreadTurn();
   await mainThreadTurn();
-  const delivered = Atomics.load(state, deliveryWord(signal));
-  if (delivered < time - SAME_SIGNAL_MS) process.kill(process.pid, signal);
+  if (lastDelivery(state, signal) < time - SAME_SIGNAL_MS) process.kill(process.pid, signal);
 }
 
 /** The supervising process was killed, or there never was one. What it has started ends with it, busy or not. */

@@ -20,7 +20,6 @@ import { ControlServer, type Peer } from "./control-server.ts";
 import type { ControlMessage, ControlRequest } from "./messages.ts";
 import { OptionFit } from "./option-fit.ts";
 import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
-import { wordTime } from "./shared-state.ts";
 
 export interface NodeRun {
   /** The script and its arguments. */
@@ -79,6 +78,7 @@ interface Writing {
   folder: string;
   /** What began it, or came meanwhile. */
   signal: NodeJS.Signals | undefined;
+  /** When that was, as by `performance.now()`. */
   since: number;
 }
 
@@ -206,7 +206,11 @@ class NodeSupervisor {
         return;
       case "writing":
         if (from.pid === this.#child.pid)
-          this.#writing = { folder: message.folder, signal: message.signal ?? undefined, since: wordTime() };
+          this.#writing = {
+            folder: message.folder,
+            signal: message.signal ?? undefined,
+            since: performance.now(),
+          };
         return;
       case "not-written":
         this.#isComplete = false;
@@ -250,8 +254,8 @@ class NodeSupervisor {
   #onSignalWhileWriting(signal: NodeJS.Signals, writing: Writing): void {
     if (writing.signal === undefined) {
       writing.signal = signal;
-      writing.since = wordTime();
-    } else if (wordTime() - writing.since >= SAME_SIGNAL_MS) {
+      writing.since = performance.now();
+    } else if (performance.now() - writing.since >= SAME_SIGNAL_MS) {
       this.#isInterrupted = true;
       this.#child.kill("SIGKILL");
     }
@@ -274,7 +278,7 @@ class NodeSupervisor {
 }
 
 function signalRequest(signal: NodeJS.Signals, isDelivered: boolean): ControlRequest {
-  return { kind: "signal", signal, isDelivered, time: wordTime() };
+  return { kind: "signal", signal, isDelivered, time: Date.now() };
 }
 
 interface ChildEnd {

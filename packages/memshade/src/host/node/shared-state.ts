@@ -12,8 +12,8 @@ export const StateWord = {
   Pong: 1,
   /** The system's number of the recording thread; 0 where it is not known. */
   Thread: 2,
-  /** From here on, two words per signal of `WATCHED_SIGNALS`: listeners of the program, time of the last delivery. */
-  Signals: 3,
+  /** From here on, a word per signal of `WATCHED_SIGNALS`: listeners of the program. */
+  Listeners: 3,
 } as const;
 
 /** Signals that end a program unless it listens to them. */
@@ -24,8 +24,11 @@ export function isWatchedSignal(name: unknown): name is WatchedSignal {
   return (WATCHED_SIGNALS as readonly unknown[]).includes(name);
 }
 
+/** Behind the words: the time of the last delivery of each signal, in milliseconds since 1970, as i64. */
+const DELIVERIES = 8 * Math.ceil((StateWord.Listeners + WATCHED_SIGNALS.length) / 2);
+
 export function openSharedState(): Int32Array {
-  return new Int32Array(new SharedArrayBuffer(4 * (StateWord.Signals + 2 * WATCHED_SIGNALS.length)));
+  return new Int32Array(new SharedArrayBuffer(DELIVERIES + 8 * WATCHED_SIGNALS.length));
 }
 
 /** The system's number of this thread; 0 where it does not tell. */
@@ -48,14 +51,19 @@ export function isRecordingAlive(state: Int32Array): boolean {
 }
 
 export function listenersWord(signal: WatchedSignal): number {
-  return StateWord.Signals + 2 * WATCHED_SIGNALS.indexOf(signal);
+  return StateWord.Listeners + WATCHED_SIGNALS.indexOf(signal);
 }
 
-export function deliveryWord(signal: WatchedSignal): number {
-  return listenersWord(signal) + 1;
+/** Notes that the program gets a signal now. */
+export function noteDelivery(state: Int32Array, signal: WatchedSignal): void {
+  Atomics.store(deliveries(state), WATCHED_SIGNALS.indexOf(signal), BigInt(Date.now()));
 }
 
-/** Milliseconds that fit into a word and can be compared across threads. */
-export function wordTime(): number {
-  return Date.now() & 0x3fffffff;
+/** When the program got a signal last, as by `Date.now()`; 0 if it never did. */
+export function lastDelivery(state: Int32Array, signal: WatchedSignal): number {
+  return Number(Atomics.load(deliveries(state), WATCHED_SIGNALS.indexOf(signal)));
+}
+
+function deliveries({ buffer }: Int32Array): BigInt64Array {
+  return new BigInt64Array(buffer, DELIVERIES, WATCHED_SIGNALS.length);
 }

@@ -43,15 +43,15 @@ export class FolderClaim {
   readonly #claim: string;
   /** Topmost of the folders that had to be made. */
   readonly #made: string | undefined;
-  /** Whether another process holds it and lets this one write. */
-  readonly #isBorrowed: boolean;
+  /** Who holds it, if another process does and lets this one write. */
+  readonly #lender: string | undefined;
 
-  private constructor(folder: string, target: string, made: string | undefined, isBorrowed: boolean) {
+  private constructor(folder: string, target: string, made: string | undefined, lender: string | undefined) {
     this.folder = folder;
     this.#target = target;
     this.#claim = claimOf(target);
     this.#made = made;
-    this.#isBorrowed = isBorrowed;
+    this.#lender = lender;
   }
 
   /**
@@ -82,7 +82,7 @@ export class FolderClaim {
     try {
       settleLeftovers(dirname(target));
       const isOwn = occupy(folder, target, lender);
-      const claim = new FolderClaim(folder, target, made, !isOwn);
+      const claim = new FolderClaim(folder, target, made, isOwn ? undefined : lender);
       try {
         assertElsewhere(folder, target);
         assertReplaceable(folder, target);
@@ -121,14 +121,17 @@ export class FolderClaim {
     }
   }
 
-  /** Gives the claim back. Nothing is left of it, nor of folders made for it that are empty. */
+  /**
+   * Gives the claim back. Nothing is left of it, nor of folders made for it that are empty. Once more it does nothing, also if
+   * somebody else has claimed the folder since.
+   */
   release(): void {
-    if (!this.#isBorrowed) this.revoke();
+    if (this.#lender === undefined) this.revoke();
   }
 
   /** As `release`, also for a claim of a process that has ended. */
   revoke(): void {
-    discard(this.#claim, this.#target);
+    discard(this.#claim, this.#target, this.#lender ?? ownIdentity());
     removeEmpty(dirname(this.#target), this.#made);
   }
 }
@@ -165,8 +168,9 @@ export function settleLeftovers(parent: string): void {
     const path = join(parent, entry.name);
     try {
       if (!readdirSync(path).every((inside) => [OWNER, NEW, OLD].includes(inside))) continue;
-      const isLeft = pid === undefined ? isRunning(ownerOf(path) ?? "") === false : !isProcess(Number(pid));
-      if (isLeft) discard(path, join(parent, name));
+      const owner = ownerOf(path);
+      const isLeft = pid === undefined ? isRunning(owner ?? "") === false : !isProcess(Number(pid));
+      if (isLeft) discard(path, join(parent, name), owner);
     } catch {
       // Somebody else's, or somebody else is settling it.
     }
@@ -243,9 +247,10 @@ function ownerOf(claim: string): string | undefined {
 /**
  * Removes a claim. Its name is free in one step, as others wait for it.
  *
- * @param owner if somebody else was quicker and it is not this one's any more, it stays.
+ * @param owner if somebody else was quicker and it is not this one's any more, it stays; undefined: it does not say whose it is.
  */
-function discard(claim: string, target: string, owner?: string): void {
+function discard(claim: string, target: string, owner: string | undefined): void {
+  if (ownerOf(claim) !== owner) return;
   const gone = passing(target, "gone");
   try {
     renameSync(claim, gone);
@@ -253,7 +258,7 @@ function discard(claim: string, target: string, owner?: string): void {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw error;
   }
-  if (owner !== undefined && ownerOf(gone) !== owner) {
+  if (ownerOf(gone) !== owner) {
     renameSync(gone, claim);
     return;
   }

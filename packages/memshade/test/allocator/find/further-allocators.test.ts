@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { findAllocator } from "../../../src/allocator/find/index.ts";
 import { readAllocatorOption } from "../../../src/allocator/find/option.ts";
 import { readNames } from "../../../src/wasm/index.ts";
-import { moduleFromText, withoutNames } from "./support.ts";
+import { moduleFromText, withCustomSection, withoutNames } from "./support.ts";
 
 const ARENAS = moduleFromText(`(module (memory 1)
   (func $malloc (export "malloc") (param i32) (result i32) (i32.const 8))
@@ -45,6 +45,23 @@ describe("functions that look like further allocators", () => {
   it("are known by their exports where there are no names", () => {
     const bare = { ...withoutNames(ARENAS), exports: ARENAS.exports };
     expect(findAllocator(bare).further).toEqual(["malloc=_emalloc,free=_efree"]);
+  });
+
+  it("are offered by their index where a name is that of several", () => {
+    const bare = moduleFromText(
+      `(module (memory 1)
+        (func (export "malloc") (param i32) (result i32) (i32.const 8))
+        (func (export "free") (param i32))
+        (func (param i32) (result i32) (local.get 0)) (func (param i32))
+        (func (param i32) (result i32) (local.get 0)))`,
+      { names: false },
+    );
+    const names = ["malloc", "free", "pool_alloc", "pool_free", "pool_alloc"];
+    const entries = names.flatMap((name, i) => [i, name.length, ...Buffer.from(name)]);
+    const module = withCustomSection(bare, "name", [1, entries.length + 1, names.length, ...entries]);
+    const { further } = findAllocator(module);
+    expect(further).toEqual(["malloc=#2,free=pool_free"]);
+    expect(readAllocatorOption(further[0], module, readNames(module).functions).functions[0].index).toBe(2);
   });
 
   it("are not offered to who has named an allocator", () => {

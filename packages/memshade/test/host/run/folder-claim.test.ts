@@ -172,6 +172,15 @@ describe("a claim", () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
+  it("that was given back is not taken from somebody who has it now", () => {
+    const claim = FolderClaim.take(run);
+    claim.release();
+    const now = JSON.stringify({ pid: 1, host: "elsewhere", started: "" });
+    leaveClaim(now);
+    claim.release();
+    expect(readFileSync(join(home, ".run.partial", "owner"), "utf8")).toBe(now);
+  });
+
   it("can be lent, and is not given back by who borrowed it", () => {
     const claim = FolderClaim.take(run);
     const borrowed = FolderClaim.take(run, ownIdentity());

@@ -4,13 +4,7 @@ import { IMMEDIATE_KIND, opcodeIdAt, skipImmediates, skipOpcode } from "../../..
 import * as Op from "../../../../wasm/op.generated.ts";
 import type { ToolSurroundings } from "../../../tool.ts";
 
-const LOUD =
-  FunctionFact.HasAccess |
-  FunctionFact.HasCall |
-  FunctionFact.HasIndirectCall |
-  FunctionFact.HasTableCall |
-  FunctionFact.Grows |
-  FunctionFact.Copies;
+const LOUD = FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows;
 
 /**
  * Whether a function changes nothing that is followed: it accesses no memory, calls nobody, and leaves the stack pointer where it

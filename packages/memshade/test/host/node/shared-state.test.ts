@@ -1,0 +1,34 @@
+import { afterEach, expect, it, vi } from "vitest";
+import {
+  lastDelivery,
+  listenersWord,
+  noteDelivery,
+  openSharedState,
+} from "../../../src/host/node/shared-state.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+it("a signal that came later came later, whatever the time: long-running programs get each of theirs", () => {
+  const state = openSharedState();
+  expect(lastDelivery(state, "SIGHUP")).toBe(0);
+  // Around the times at which 30, 31 and 32 bits of milliseconds begin anew.
+  for (const bits of [30, 31, 32]) {
+    const wraps = 2 ** bits * Math.ceil(Date.now() / 2 ** bits);
+    vi.useFakeTimers({ now: wraps - 1 });
+    noteDelivery(state, "SIGHUP");
+    const before = lastDelivery(state, "SIGHUP");
+    vi.setSystemTime(wraps + 1000);
+    expect(Date.now() - before).toBe(1001);
+  }
+});
+
+it("signals and their listeners are told apart", () => {
+  const state = openSharedState();
+  Atomics.store(state, listenersWord("SIGHUP"), 7);
+  noteDelivery(state, "SIGTERM");
+  expect(Atomics.load(state, listenersWord("SIGHUP"))).toBe(7);
+  expect(Atomics.load(state, listenersWord("SIGTERM"))).toBe(0);
+  expect(lastDelivery(state, "SIGINT")).toBe(0);
+  expect(lastDelivery(state, "SIGHUP")).toBe(0);
+  expect(lastDelivery(state, "SIGTERM")).toBeGreaterThan(0);
+});
