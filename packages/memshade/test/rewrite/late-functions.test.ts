@@ -30,9 +30,10 @@ it("functions that are written late stand where their numbers say, and marks sta
       });
       appended.writeBodies(writer);
       const isLateAt = (index: number) => kinds[index].isLate;
+      const indices = [...kinds.keys()];
       expect(written).toEqual([
-        ...kinds.keys().filter((index) => !isLateAt(index)),
-        ...kinds.keys().filter(isLateAt),
+        ...indices.filter((index) => !isLateAt(index)),
+        ...indices.filter(isLateAt),
       ]);
       const marks = new Map(writer.marks.map(({ offset, original }) => [offset, original]));
       const expected: number[] = [];
