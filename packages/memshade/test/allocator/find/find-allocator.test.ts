@@ -306,6 +306,14 @@ describe("sources of knowledge", () => {
     );
     expect(pictureOf(findAllocator(numbered))).toEqual(expected);
 
+    const withClosure = rust("__wbindgen_export_1", "__wbindgen_export_2", "__wbindgen_export_3").replace(
+      /\)$/,
+      `(table 1 funcref) (type $closure (func (param i32 i32)))
+       (func (export "__wbindgen_export_4") (param i32 i32 i32)
+         (call_indirect (type $closure) (local.get 0) (local.get 2) (local.get 1))))`,
+    );
+    expect(pictureOf(findAllocator(moduleFromText(withClosure, { names: false })))).toEqual(expected);
+
     const minified = moduleFromText(rust("a", "b", "c"), { names: false });
     expect(findAllocator(minified).how).toBe("none");
     const glue = "const p=u(s,w.a,w.b);try{return d(p,n)}finally{w.c(p,n,1)}";
