@@ -11,7 +11,7 @@ import type {
   WasteType,
 } from "../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "./format.ts";
-import { compactName } from "./terminal/common/names.ts";
+import { compactName, withoutEllipses } from "./terminal/common/names.ts";
 
 /**
  * A place as `parse (parse.c:88)`, by its function and offset where no line is known. Code of a library that is inlined into
@@ -34,7 +34,7 @@ export function placeOf(ips: readonly WasteIp[]): string {
  * that instances of C++ templates return.
  */
 export function bareName(name: string): string {
-  const bare = ownName(shortName(name)).replaceAll("<…>", "").trimEnd();
+  const bare = withoutEllipses(ownName(shortName(name))).trimEnd();
   // Only names with parameters have a type in front; spaces in others (`store externref shim`) are their own.
   return /\)( const| &&?| \[.*\])*$/.test(name) ? withoutReturnType(bare) : bare;
 }

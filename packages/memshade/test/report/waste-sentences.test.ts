@@ -16,6 +16,8 @@ describe("bareName", () => {
   it.each([
     ["(anonymous namespace)::foo(int)", "(anonymous namespace)::foo"],
     ["Foo::operator unsigned int()", "Foo::operator unsigned int"],
+    ["leb128::read::signed::<&mut &[u8]>", "leb128::read::signed"],
+    ["map::of::<c>::next", "map::of::next"],
     ["operator new(unsigned long)", "operator new"],
     ["save externref shim multivalue shim", "save externref shim multivalue shim"],
     ["<a::Map<b> as core::iter::Iterator>::next", "<a::Map as core::iter::Iterator>::next"],
