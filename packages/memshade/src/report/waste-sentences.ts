@@ -11,7 +11,7 @@ import type {
   WasteType,
 } from "../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "./format.ts";
-import { compactName } from "./terminal/common/names.ts";
+import { compactName, withoutEllipses } from "./terminal/common/names.ts";
 
 /**
  * A place as `parse (parse.c:88)`, by its function and offset where no line is known. Code of a library that is inlined into
@@ -29,11 +29,27 @@ export function placeOf(ips: readonly WasteIp[]): string {
   return `${frameText(own.frame, address)} via ${bareName(via?.function ?? "a library")}`;
 }
 
-/** A function's name without arguments of templates, tags of the ABI and inline namespaces of versions. */
+/**
+ * A function's name without arguments of templates, tags of the ABI and inline namespaces of versions, and without the type
+ * that instances of C++ templates return.
+ */
 export function bareName(name: string): string {
-  return ownName(shortName(name))
-    .replaceAll("<…>", "")
-    .replace(/^.*(?<!\boperator) (?=(?:operator )?\S+$)/, "");
+  const bare = withoutEllipses(ownName(shortName(name))).trimEnd();
+  // Only names with parameters have a type in front; spaces in others (`store externref shim`) are their own.
+  return /\)( const| &&?| \[.*\])*$/.test(name) ? withoutReturnType(bare) : bare;
+}
+
+/** Without what stands before the last space outside of brackets and of an operator's name. */
+function withoutReturnType(name: string): string {
+  const end = name.search(/\boperator\b/);
+  let start = 0;
+  let depth = 0;
+  for (let i = 0; i < (end < 0 ? name.length : end); i++) {
+    if ("(<{[".includes(name[i]!)) depth++;
+    else if (")>}]".includes(name[i]!)) depth--;
+    else if (name[i] === " " && depth === 0) start = i + 1;
+  }
+  return name.slice(start);
 }
 
 /** Linkers' name of a `main` that has parameters. */

@@ -2,7 +2,7 @@ import { isDynamicLibrary, LIBRARY_SENTENCE } from "../../rewrite/facts/dynamic-
 import { type ModuleScan, scanModule } from "../../rewrite/facts/module-scan.ts";
 import { functionName, functionType, readNames, type WasmModule } from "../../wasm/index.ts";
 import { findAssemblyScript, isAssemblyScript } from "./assemblyscript.ts";
-import { buildCallGraph, type CallGraph, calleesOf, callersOf } from "./call-graph.ts";
+import { buildCallGraph, type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
 import { type CollectorFinding, findCollector } from "./collectors.ts";
 import { completeFamily } from "./family.ts";
 import { findFurtherAllocators } from "./further-allocators.ts";
@@ -187,8 +187,12 @@ class Search {
     return bindgen;
   }
 
-  /** wasm-bindgen's `__wbindgen_export_N` by type: no other numbered export has these three. */
+  /**
+   * wasm-bindgen's `__wbindgen_export_N` by type. Of the other numbered exports only those have these types through which
+   * JavaScript calls closures, and they do so through the table.
+   */
   private guessBindgenRole(index: number, bindgen: Map<number, AllocatorRole>): void {
+    if ((this.graph.traits[index] & Trait.CallsIndirectly) !== 0) return;
     const { params, results } = functionType(this.module, index);
     const shape = `${params.length}${results.length}`;
     const role = { "21": "wbindgen_malloc", "41": "wbindgen_realloc", "30": "wbindgen_free" }[shape] as

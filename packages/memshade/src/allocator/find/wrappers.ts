@@ -3,7 +3,16 @@ import { type BodySummary, type CallSummary, summarizeBody } from "./body-summar
 import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
 import type { Hooks } from "./hooks.ts";
 import { fitsOperands } from "./hooks.ts";
-import { fromCall, fromParam, OTHER, PRODUCT, soleParam } from "./origin.ts";
+import {
+  ANY_PARAM,
+  CONSTANT,
+  fromCall,
+  fromParam,
+  type Origin,
+  OTHER,
+  PRODUCT,
+  soleParam,
+} from "./origin.ts";
 import type { AllocatorRole, OperandPositions } from "./plan.ts";
 import { ROLES } from "./plan.ts";
 import { isOperatorNew, isProgramCpp } from "./symbol-names.ts";
@@ -48,7 +57,7 @@ export function forwardTargets(module: WasmModule, graph: CallGraph, entry: Entr
     const { callee } = call;
     if (callee < graph.imported || seen.has(callee)) continue;
     const target = targetOf(module, summary, tracked, operands, call);
-    if (target === undefined) continue;
+    if (target === undefined || (operands.kind === "release" && onlyLooks(module, callee))) continue;
     seen.add(callee);
     targets.push(target);
   }
@@ -57,6 +66,17 @@ export function forwardTargets(module: WasmModule, graph: CallGraph, entry: Entr
   if (operands.kind === "release" && targets.length > 1) return undefined;
   if (operands.kind !== "release" && !returnsOnly(summary, tracked, targets)) return undefined;
   return targets;
+}
+
+/**
+ * A function that changes nothing and hands nothing on of what it gets, as the check of a block's size in which Rust's
+ * `dealloc` may be built: asking it before a release leaves the release what it is.
+ */
+function onlyLooks(module: WasmModule, index: number): boolean {
+  const summary = summarizeBody(module, index, []);
+  if (summary === undefined || summary.bulk || summary.indirectCalls > 0) return false;
+  const isFromOutside = (origin: number) => (origin & (ANY_PARAM | PRODUCT | OTHER)) !== 0;
+  return summary.stores.length === 0 && !summary.calls.some(({ operands }) => operands.some(isFromOutside));
 }
 
 /** Reads one call as the same request: which operand of the callee is the block's address, which its size. */
@@ -93,7 +113,7 @@ function targetOf(
   }
   const isAllocation = entry.kind === "allocate" || pointerParam < 0;
   const role = isAllocation
-    ? allocationRole(type.params.length, sizeParam)
+    ? allocationRole(operands, sizeParam)
     : type.params.length >= 4
       ? "rust_realloc"
       : "realloc";
@@ -103,8 +123,9 @@ function targetOf(
   return fitsOperands(type, positions) ? { index: callee, role, operands: positions } : undefined;
 }
 
-function allocationRole(parameterCount: number, sizeParam: number): AllocatorRole {
-  if (parameterCount === 1) return "malloc";
+/** By the operands of a request: one that is always the same, as the address of the allocator's state, aligns nothing. */
+function allocationRole(operands: readonly Origin[], sizeParam: number): AllocatorRole {
+  if (operands.every((origin, position) => position === sizeParam || origin === CONSTANT)) return "malloc";
   return sizeParam === 0 ? "rust_alloc" : "memalign";
 }
 
@@ -259,7 +280,9 @@ function readForwarder(
   }
   if (!allocates) {
     const plain = releases && summary.stores.length === 0 && summary.indirectCalls === 0;
-    const onlyReleases = summary.calls.every(({ callee }) => known.has(callee));
+    const onlyReleases = summary.calls.every(
+      ({ callee }) => known.has(callee) || (callee >= graph.imported && onlyLooks(module, callee)),
+    );
     return plain && onlyReleases ? { ...ROLES.free.operands, pointerParam } : undefined;
   }
   const outPointerParam = storesResultThrough(summary);

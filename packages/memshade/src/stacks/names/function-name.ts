@@ -9,7 +9,7 @@ export function withoutParameters(whole: string): string {
   if (name.endsWith("@plt")) return `${withoutParameters(name.slice(0, -4))}@plt`;
   const end = name.lastIndexOf(")");
   // What may follow the parameters: qualifiers, and marks of compilers.
-  if (end < 0 || !/^(?: const| volatile|&{1,2})*$/.test(name.slice(end + 1))) return name;
+  if (end < 0 || !/^(?: const| volatile| ?&{1,2})*$/.test(name.slice(end + 1))) return name;
   let depth = 0;
   for (let at = end; at >= 0; at--) {
     if (name[at] === ")") depth++;

@@ -306,10 +306,46 @@ describe("sources of knowledge", () => {
     );
     expect(pictureOf(findAllocator(numbered))).toEqual(expected);
 
+    const withClosure = rust("__wbindgen_export_1", "__wbindgen_export_2", "__wbindgen_export_3").replace(
+      /\)$/,
+      `(table 1 funcref) (type $closure (func (param i32 i32)))
+       (func (export "__wbindgen_export_4") (param i32 i32 i32)
+         (call_indirect (type $closure) (local.get 0) (local.get 2) (local.get 1))))`,
+    );
+    expect(pictureOf(findAllocator(moduleFromText(withClosure, { names: false })))).toEqual(expected);
+
     const minified = moduleFromText(rust("a", "b", "c"), { names: false });
     expect(findAllocator(minified).how).toBe("none");
     const glue = "const p=u(s,w.a,w.b);try{return d(p,n)}finally{w.c(p,n,1)}";
     expect(pictureOf(findAllocator(minified, { glue }))).toEqual(expected);
+  });
+
+  it("follows a release past a check of the block, so that those who release without it are seen", () => {
+    const text = (check: string): string => `(module (memory 1)
+      (func $panic (param i32) (i32.store (i32.const 8) (local.get 0)))
+      (func $check (param $block i32) (param $size i32) ${check}
+        (if (i32.lt_u (i32.load (i32.sub (local.get $block) (i32.const 4))) (local.get $size))
+          (then (call $panic (i32.const 46)) (unreachable))))
+      (func $alloc (param $state i32) (param $size i32) (result i32)
+        (i32.store (i32.const 512) (local.get $size)) (i32.const 1024))
+      (func $free (param $state i32) (param $block i32) (i32.store (i32.const 516) (local.get $block)))
+      (func $dealloc (param $block i32) (param $size i32) (param $align i32)
+        (call $check (local.get $block) (local.get $size))
+        (call $free (i32.const 64) (local.get $block)))
+      (func (export "__wbindgen_malloc") (param $size i32) (param $align i32) (result i32)
+        (call $alloc (i32.const 64) (local.get $size)))
+      (func (export "__wbindgen_free") (param i32 i32 i32)
+        (if (local.get 1) (then (call $dealloc (local.get 0) (local.get 1) (local.get 2)))))
+      (func (export "drop") (param i32)
+        (call $check (local.get 0) (i32.const 40)) (call $free (i32.const 64) (local.get 0))))`;
+    const plan = findAllocator(moduleFromText(text(""), { names: false }));
+    expect(pictureOf(plan)).toEqual(["malloc #2 size 1", "free #3 pointer 1"]);
+    expect(plan.wrappers).toContain(4);
+    // One that notes the block does more than look.
+    const noting = text("(i32.store (i32.const 12) (local.get $block))");
+    expect(pictureOf(findAllocator(moduleFromText(noting, { names: false })))).toContain(
+      "rust_dealloc #4 pointer 0",
+    );
   });
 
   it("follows wasm-bindgen's malloc past a check that hands size and alignment back through memory", () => {

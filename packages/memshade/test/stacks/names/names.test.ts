@@ -16,6 +16,7 @@ describe("names of C++ functions", () => {
     ["Functor::operator()", "Functor::operator()"],
     ["(anonymous namespace)::name", "(anonymous namespace)::name"],
     ["unbalanced)", "unbalanced)"],
+    ["Box<int>::conv<int>(int) const &", "Box<int>::conv<int>"],
     ["std::ostream::put(char)@plt", "std::ostream::put@plt"],
   ])("%s is shown as %s", (full, short) => {
     expect(withoutParameters(full)).toBe(short);

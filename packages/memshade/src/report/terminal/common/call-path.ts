@@ -1,7 +1,8 @@
 import type { Screen } from "./screen.ts";
 import { displayWidth, printable } from "./text.ts";
 
-const LONGEST_NAME = 32;
+/** Both ends of a path and how many lie between them fit on a line. */
+const LONGEST_NAME = 28;
 /** What toolchains put between the host and `main`. */
 const STARTS: ReadonlySet<string> = new Set([
   "_start",

@@ -15,7 +15,7 @@ export function shortenName(name: string, width: number): string {
   const safe = printable(name);
   const withoutParameters = replaceBrackets(safe, "(", ")");
   const withoutArguments = replaceBrackets(withoutParameters, "<", ">");
-  const bare = compactName(name).replaceAll("<…>", "");
+  const bare = withoutEllipses(compactName(name));
   const candidates = [
     safe,
     withoutParameters,
@@ -26,6 +26,11 @@ export function shortenName(name: string, width: number): string {
   return (
     candidates.find((candidate) => displayWidth(candidate) <= width) ?? cutMiddle(candidates.at(-1)!, width)
   );
+}
+
+/** A compact name without what stands for template arguments; in Rust they may be of their own, as in `signed::<…>`. */
+export function withoutEllipses(name: string): string {
+  return name.replace(/(?:::)?<…>/g, "");
 }
 
 /** The name as it stands in a list of callers: without parameters and template arguments. */
