@@ -76,6 +76,8 @@ export function noteSize(): void {
 /** The host enters the program. */
 export function entered(): void {
   noteSize();
+  if (load<u32>(CONTROL, Control.inside) !== 0)
+    store<u32>(CONTROL, load<u32>(CONTROL, Control.traps) + 1, Control.traps);
   const left = clock();
   if (left <= 0) setClock(poll(left));
 }
