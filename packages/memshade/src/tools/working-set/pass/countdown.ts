@@ -58,6 +58,10 @@ export class Countdown {
 
   /** Copies the countdown to the tool's memory, before the host gets control, and says in the word behind it that it has. */
   publish(sink: SnippetSink): void {
+    if (!this.isVirtual) {
+      this.#setInside(sink, 0);
+      return;
+    }
     sink.i32(0);
     this.write(sink);
     sink.plain(Op.I64_EXTEND_I32_U);
@@ -66,8 +70,12 @@ export class Countdown {
 
   /** The module has control. Where it does not say otherwise before the host enters again, a trap took control away. */
   resume(sink: SnippetSink): void {
+    this.#setInside(sink, 1);
+  }
+
+  #setInside(sink: SnippetSink, value: number): void {
     sink.i32(0);
-    sink.i32(1);
+    sink.i32(value);
     sink.access(Op.I32_STORE, WORD, this.#targets.memory, this.#targets.published + WORD_BYTES);
   }
 

@@ -251,12 +251,12 @@ export class IntervalPass implements ToolPass {
 
   /** Before the host gets control. */
   #publish(position: number): void {
-    if (this.#countdown.isVirtual) this.#add(position, (sink) => this.#countdown.publish(sink));
+    this.#add(position, (sink) => this.#countdown.publish(sink));
   }
 
   /** Where the host may have had control. */
   #resume(position: number): void {
-    if (this.#countdown.isVirtual) this.#add(position, (sink) => this.#countdown.resume(sink));
+    this.#add(position, (sink) => this.#countdown.resume(sink));
   }
 
   /** Before a call of a function that carries the countdown, or a return from one: pushes it behind the other operands. */

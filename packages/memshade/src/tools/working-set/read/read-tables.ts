@@ -117,8 +117,7 @@ export class WorkingSetReader {
   }
 
   #cutShort(view: DataView): number {
-    const { control, unit } = this.#layout;
-    if (unit !== "accesses") return 0;
+    const { control } = this.#layout;
     return view.getUint32(control + Control.traps, true) + view.getUint32(control + Control.inside, true);
   }
 

@@ -30,7 +30,11 @@ const MODULE = wat(`(module
 
 type Exports = Record<string, (...operands: number[]) => void>;
 
-async function workingSetOf(use: (exports: Exports) => void, maxIntervals = 64): Promise<WorkingSetProfile> {
+async function workingSetOf(
+  use: (exports: Exports) => void,
+  maxIntervals = 64,
+  unit: "accesses" | "wall" = "accesses",
+): Promise<WorkingSetProfile> {
   const recorded: Profile = await profile(
     MODULE,
     async (instantiate) => {
@@ -42,7 +46,7 @@ async function workingSetOf(use: (exports: Exports) => void, maxIntervals = 64):
       exports = (await instantiate({ host: { answer } })).exports as Exports;
       use(exports);
     },
-    { tools: ["workingset"], workingset: { interval: 2, maxIntervals } },
+    { tools: ["workingset"], workingset: { interval: 2, maxIntervals, unit } },
   ).catch((error: ProfiledError) => error.profile as Profile);
   return readWorkingSet(String(recorded.toolFiles.find(({ name }) => name === "workingset.json")?.contents));
 }
@@ -83,34 +87,41 @@ describe("a recording with the working-set tool", () => {
     expect(cut.notTracked.join()).toContain("the interval of the working set in which it was is incomplete");
   });
 
-  it("says so too where the host caught the trap, whatever it called then", async () => {
-    const isIncomplete = async (use: (exports: Exports) => void) =>
-      (await workingSetOf(use)).instances[0].incomplete === true;
-    const survive = (run: (() => void) | undefined) => expect(run).toThrow(WebAssembly.RuntimeError);
-    expect(await isIncomplete(({ trap }) => survive(trap))).toBe(true);
-    expect(
-      await isIncomplete(({ trap, touch }) => {
-        survive(trap);
-        touch(A, B);
-      }),
-    ).toBe(true);
-    expect(
-      await isIncomplete(({ trapBehindTable, touch }) => {
-        survive(trapBehindTable);
-        touch(A, B);
-      }),
-    ).toBe(true);
-  });
+  it.each(["accesses", "wall"] as const)(
+    "says so too where the host caught the trap, whatever it called then: time in %s",
+    async (unit) => {
+      const isIncomplete = async (use: (exports: Exports) => void) =>
+        (await workingSetOf(use, 64, unit)).instances[0].incomplete === true;
+      const survive = (run: () => void) => expect(run).toThrow(WebAssembly.RuntimeError);
+      expect(await isIncomplete(({ trap }) => survive(trap))).toBe(true);
+      expect(
+        await isIncomplete(({ trap, touch }) => {
+          survive(trap);
+          touch(A, B);
+        }),
+      ).toBe(true);
+      expect(
+        await isIncomplete(({ trapBehindTable, touch }) => {
+          survive(trapBehindTable);
+          touch(A, B);
+        }),
+      ).toBe(true);
+    },
+  );
 
-  it("misses nothing where functions of the host throw, enter the module again, or end it by unreachable", async () => {
-    const { instances } = await workingSetOf(({ ask, askByTable, stop, touch }) => {
-      ask(0);
-      askByTable(0);
-      expect(() => ask(1)).toThrow("thrown");
-      expect(() => askByTable(1)).toThrow("thrown");
-      expect(stop).toThrow(WebAssembly.RuntimeError);
-      touch(A, B);
-    });
-    expect(instances[0].incomplete).toBeUndefined();
-  });
+  it.each(["accesses", "wall"] as const)(
+    "misses nothing where functions of the host throw, enter the module again, or end it by unreachable: time in %s",
+    async (unit) => {
+      const use = ({ ask, askByTable, stop, touch }: Exports) => {
+        ask(0);
+        askByTable(0);
+        expect(() => ask(1)).toThrow("thrown");
+        expect(() => askByTable(1)).toThrow("thrown");
+        expect(stop).toThrow(WebAssembly.RuntimeError);
+        touch(A, B);
+      };
+      const { instances } = await workingSetOf(use, 64, unit);
+      expect(instances[0].incomplete).toBeUndefined();
+    },
+  );
 });
