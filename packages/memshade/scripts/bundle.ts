@@ -31,9 +31,6 @@ export const BROWSER_ENTRIES: Entries = {
   unwinding: "unwinding",
 };
 
-/** Comments are half of the text, and reading over them takes time too. Names stay: stack traces show them. */
-const WITHOUT_COMMENTS = { compress: false, mangle: false, codegen: { removeWhitespace: true } } as const;
-
 /**
  * The rooms whose modules share a file, by its name, where several entries need them. Files import files above them alone:
  * modules that wait for each other would be used before they have run.
@@ -91,7 +88,10 @@ async function write(
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    minify: input.platform === "browser" ? true : WITHOUT_COMMENTS,
+    // Comments are half of the text, and reading over them takes time too. Names and lines stay under Node: it shows them where a
+    // program ends by an error of the engine, whose call stands in one of these files.
+    minify: input.platform === "browser",
+    comments: false,
     codeSplitting:
       codeSplitting === false ? false : { ...codeSplitting, includeDependenciesRecursively: false },
   });

@@ -85,8 +85,8 @@ export interface InstanceWorkingSet {
   /** Units that passed. */
   duration: number;
   /**
-   * Something stopped the program in the middle: the last interval of each scale may lack time, and may have lines that were about to
-   * be touched. Absent: false.
+   * Something stopped code of the program in the middle: the interval of each scale in which that was, the last one where it ended
+   * the run, may lack time, and may have lines that were about to be touched. Absent: false.
    */
   incomplete?: boolean | undefined;
   /** Length of a level-0 interval at the end, in units. */

@@ -49,8 +49,8 @@ export const Control = {
   busy: 60,
   /** i32: the countdown as it was when the host got control last, for readers. */
   clock: 64,
-  /** Lines of the program's memory, as last looked at. */
-  highLines: 68,
+  /** 1 while the module's code runs and has not handed control to the host: written together with `clock`. */
+  inside: 68,
   /** u64: lines looked at by snapshots. */
   work: 72,
   /** u64: accesses up to the last poll, where intervals are of real time. */
@@ -60,6 +60,10 @@ export const Control = {
   stackTo: 92,
   /** … and the first line of the heap. */
   heapFrom: 96,
+  /** Lines of the program's memory, as last looked at. */
+  highLines: 100,
+  /** How often the host entered though the code that it had called before neither returned nor threw: it trapped. */
+  traps: 104,
   counts: 128,
   /** While a snapshot is taken: the histories of a page's lines as seen from now. */
   scanAged: 1024,

@@ -73,22 +73,29 @@ export function noteSize(): void {
   store<u32>(CONTROL, <u32>min((<u64>programPages()) << 10, <u64>LINES), Control.highLines);
 }
 
+@inline
+function noteEntry(): void {
+  noteSize();
+  if (load<u32>(CONTROL, Control.inside) !== 0)
+    store<u32>(CONTROL, load<u32>(CONTROL, Control.traps) + 1, Control.traps);
+}
+
 /** The host enters the program. */
 export function entered(): void {
-  noteSize();
+  noteEntry();
   const left = clock();
   if (left <= 0) setClock(poll(left));
 }
 
 /** As `entered`, in real time. */
 export function enteredTimed(): void {
-  noteSize();
+  noteEntry();
   if (load<u32>(CONTROL, Control.flag) !== 0) pollFlag();
 }
 
 /** As `entered`, where both are looked at. */
 export function enteredBoth(): void {
-  noteSize();
+  noteEntry();
   const left = clock();
   if (left <= 0 || load<u32>(CONTROL, Control.flag) !== 0) setClock(pollBoth(left));
 }

@@ -7,7 +7,7 @@ export interface CountdownTargets {
   memory: number;
   /** Global with the countdown; −1 where nothing is counted. */
   clock: number;
-  /** Shadow address to which it is copied for whoever reads the tables. */
+  /** Shadow address to which it is copied for whoever reads the tables; behind it a word that says who has control. */
   published: number;
   /** Shadow address of the flag that real time sets; −1: time is virtual. */
   flag: number;
@@ -17,6 +17,8 @@ export interface CountdownTargets {
 
 const NO_RESULT = 0x40;
 const WORD = 2;
+const DOUBLE_WORD = 3;
+const WORD_BYTES = 4;
 
 /**
  * Writes the code that counts accesses down to the next snapshot. The countdown is a global; functions may keep it in a
@@ -54,11 +56,27 @@ export class Countdown {
     sink.indexed(Op.GLOBAL_SET, this.#targets.clock);
   }
 
-  /** Copies the countdown to the tool's memory, before the host gets control. */
+  /** Copies the countdown to the tool's memory, before the host gets control, and says in the word behind it that it has. */
   publish(sink: SnippetSink): void {
+    if (!this.isVirtual) {
+      this.#setInside(sink, 0);
+      return;
+    }
     sink.i32(0);
     this.write(sink);
-    sink.access(Op.I32_STORE, WORD, this.#targets.memory, this.#targets.published);
+    sink.plain(Op.I64_EXTEND_I32_U);
+    sink.access(Op.I64_STORE, DOUBLE_WORD, this.#targets.memory, this.#targets.published);
+  }
+
+  /** The module has control. Where it does not say otherwise before the host enters again, a trap took control away. */
+  resume(sink: SnippetSink): void {
+    this.#setInside(sink, 1);
+  }
+
+  #setInside(sink: SnippetSink, value: number): void {
+    sink.i32(0);
+    sink.i32(value);
+    sink.access(Op.I32_STORE, WORD, this.#targets.memory, this.#targets.published + WORD_BYTES);
   }
 
   /** Sets the countdown to the value on the stack. */

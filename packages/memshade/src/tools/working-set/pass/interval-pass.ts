@@ -21,6 +21,8 @@ export interface IntervalTargets extends CountdownTargets, MarkTargets {
   /** () → (): notes how large the program's memory is. */
   noteSize: number;
   polls: PollPlan;
+  /** Whether the host may call a function. */
+  isEntered(index: number): boolean;
   /** Whether the host may have control when a function returns. */
   publishes(index: number): boolean;
   /** Accesses lie in one line where their alignment hint says so. */
@@ -106,6 +108,7 @@ export class IntervalPass implements ToolPass {
     this.#carries = this.#targets.carriers.has(state.function);
     if (this.#carries) this.#enter(codeStart);
     else this.#load(codeStart);
+    if (this.#targets.isEntered(state.function)) this.#resume(codeStart);
     if (this.#targets.polls.pollsAtEntry(state.function)) this.#poll(codeStart);
   }
 
@@ -215,14 +218,16 @@ export class IntervalPass implements ToolPass {
     }
     const accesses = polls.mayAccess(callee);
     if (accesses) this.#calls++;
+    // What a reference leads to may be the host's.
+    const leadsOut = polls.isHost(callee) || callee < 0;
+    if (!tail && (leadsOut || this.#targets.publishes(callee))) this.#resume(end);
     if (this.#targets.carriers.has(callee)) {
       this.#handOn(start);
       this.#add(end, (sink) => this.#countdown.take(sink));
       return;
     }
     if (accesses || polls.mayExit(callee)) this.#save(start);
-    // What a reference leads to may be the host's, and behind a tail call nothing comes that publishes.
-    if (polls.isHost(callee) || (tail && callee < 0)) this.#publish(start);
+    if (leadsOut) this.#publish(start);
     // The host may have let the memory grow.
     if (!tail && callee >= 0 && callee < this.#state.module.importedFunctionCount)
       this.#add(end, (sink) => sink.indexed(Op.CALL, this.#targets.noteSize));
@@ -246,7 +251,12 @@ export class IntervalPass implements ToolPass {
 
   /** Before the host gets control. */
   #publish(position: number): void {
-    if (this.#countdown.isVirtual) this.#add(position, (sink) => this.#countdown.publish(sink));
+    this.#add(position, (sink) => this.#countdown.publish(sink));
+  }
+
+  /** Where the host may have had control. */
+  #resume(position: number): void {
+    this.#add(position, (sink) => this.#countdown.resume(sink));
   }
 
   /** Before a call of a function that carries the countdown, or a return from one: pushes it behind the other operands. */

@@ -172,16 +172,12 @@ class WorkingSetWeaver {
       : new Map();
   }
 
-  /** Functions behind which the host may have control: a tail call goes on to any. */
-  #returnsToHost(): (index: number) => boolean {
-    const { module, scan } = this.#around;
-    const { entered } = new EntryPoints(module, scan);
-    return usesTailCalls(scan) ? () => true : (index) => entered.has(index);
-  }
-
   #intervalPass(polls: PollPlan, carriers: ReadonlyMap<number, number>): IntervalPass {
     const layout = this.#layout;
     const looksAt = this.#looksAt;
+    const { module, scan } = this.#around;
+    const { entered } = new EntryPoints(module, scan);
+    const isEntered = (index: number) => entered.has(index);
     return new IntervalPass({
       memory: this.#around.shadowMemory,
       memory64: this.#around.memory64,
@@ -194,7 +190,9 @@ class WorkingSetWeaver {
       pollFlag: this.#target("pollFlag"),
       noteSize: this.#target("noteSize"),
       polls,
-      publishes: this.#returnsToHost(),
+      isEntered,
+      // A tail call goes on to any function.
+      publishes: usesTailCalls(scan) ? () => true : isEntered,
       carriers,
       assumeAligned: layout.assumeAligned,
       exceptions: this.#hasExceptions,

@@ -25,6 +25,8 @@ export interface WorkingSetTables {
   accesses: number;
   /** Whether the last record's interval was not full. */
   lastIsPartial: boolean;
+  /** How often code of the module is known not to have come to its end: what it counted last is missing. */
+  cutShort: number;
   /** Snapshots that found no room. */
   lost: number;
   /** Size of the program's memory, as far as the instance knows: that of the last look at it, and all that was touched. Bytes. */
@@ -74,6 +76,7 @@ export class WorkingSetReader {
       duration,
       accesses: this.#accesses(view),
       lastIsPartial: begun,
+      cutShort: this.#cutShort(view),
       lost: taken - kept,
       memoryBytes: this.#memoryBytes(view, marked),
       stackBytes: view.getUint32(this.#layout.control + Control.stackNext, true),
@@ -111,6 +114,11 @@ export class WorkingSetReader {
     const { control, unit } = this.#layout;
     if (unit === "accesses") return this.#accesses(view);
     return Math.max(readU64(view, control + Control.total), readU64(view, control + Control.now));
+  }
+
+  #cutShort(view: DataView): number {
+    const { control } = this.#layout;
+    return view.getUint32(control + Control.traps, true) + view.getUint32(control + Control.inside, true);
   }
 
   #accesses(view: DataView): number {

@@ -48,6 +48,8 @@ interface SessionInstance {
   last: Readings | undefined;
   /** Records before a reset, which are left out. */
   forgotten: number;
+  /** How often its code had not come to its end before that. */
+  forgottenCuts: number;
 }
 
 interface Readings extends WorkingSetTables {
@@ -87,6 +89,7 @@ export class WorkingSetSession implements ToolSession {
       attribution: attributionLayoutOf(layout),
       last: undefined,
       forgotten: 0,
+      forgottenCuts: 0,
     });
   }
 
@@ -100,15 +103,19 @@ export class WorkingSetSession implements ToolSession {
   }
 
   reset(): void {
-    for (const instance of this.#instances) instance.forgotten = read(instance).records.length;
+    for (const instance of this.#instances) {
+      const { records, cutShort } = read(instance);
+      instance.forgotten = records.length;
+      instance.forgottenCuts = cutShort;
+    }
   }
 
   snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot {
-    const readings = this.#instances.map((instance) => ({
-      instance,
-      readings: read(instance),
-      incomplete: isCutShort(instance, end),
-    }));
+    const readings = this.#instances.map((instance) => {
+      const readings = read(instance);
+      const incomplete = readings.cutShort > instance.forgottenCuts || isCutShort(instance, end);
+      return { instance, readings, incomplete };
+    });
     const [first] = this.#instances;
     const { workingset = {} } = this.#options;
     const options = {
@@ -162,9 +169,9 @@ export class WorkingSetSession implements ToolSession {
 }
 
 const CUT_SHORT =
-  "The program was stopped in the middle: the last interval of its working set is incomplete. Accesses since it began, or since the host was called last, may be missing from the time, and lines that were about to be touched may be counted.";
+  "Code of the program trapped or was stopped in the middle: the interval of the working set in which it was is incomplete. Accesses since that began, or since the host was called last, may be missing from the time, and lines that were about to be touched may be counted.";
 
-/** Whether the program was not where it tells its host what it has counted. Exceptions pass through such places. */
+/** Whether the run ended where the program does not tell its host what it has counted. Exceptions pass through such places. */
 function isCutShort({ reader, layout }: SessionInstance, { kind }: RunEnd): boolean {
   if (reader === undefined) return false;
   return kind === "trap" || (kind === "signal" && layout.unit === "accesses");
