@@ -31,8 +31,11 @@ export const BROWSER_ENTRIES: Entries = {
   unwinding: "unwinding",
 };
 
-/** Comments are half of the text, and reading over them takes time too. Names stay: stack traces show them. */
-const WITHOUT_COMMENTS = { compress: false, mangle: false, codegen: { removeWhitespace: true } } as const;
+/**
+ * Comments are half of the text, and reading over them takes time too. Names and lines stay: they are in stack traces, and Node
+ * prints the line that throws, also where it hands on what the program did wrong.
+ */
+const WITHOUT_COMMENTS = { minify: false, comments: false } as const;
 
 /**
  * The rooms whose modules share a file, by its name, where several entries need them. Files import files above them alone:
@@ -91,7 +94,7 @@ async function write(
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    minify: input.platform === "browser" ? true : WITHOUT_COMMENTS,
+    ...(input.platform === "browser" ? { minify: true } : WITHOUT_COMMENTS),
     codeSplitting:
       codeSplitting === false ? false : { ...codeSplitting, includeDependenciesRecursively: false },
   });

@@ -38,7 +38,7 @@ export function loadWaste(input: string, places: OriginalPlaces = {}): WasteFile
   const run = folder === undefined ? undefined : runOf(folder);
   if (run !== undefined) {
     addLines(waste, run.modules, places);
-    waste.notTracked.push(...run.notTracked);
+    waste.notTracked.push(...run.notTracked.filter((sentence) => !waste.notTracked.includes(sentence)));
   }
   addModules(waste, run?.modules ?? waste.modules ?? []);
   return waste;

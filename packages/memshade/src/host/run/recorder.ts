@@ -171,7 +171,7 @@ export class Recorder {
       end,
       modules,
       ...(heapPart ? { heap: { ...heap, notTracked } } : {}),
-      notTracked: [...this.#notes],
+      notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
       presence,
       files: { ...(heapPart ? { heap: HEAP_FILE } : {}), ...byTool(({ file }) => file.name) },
     };
