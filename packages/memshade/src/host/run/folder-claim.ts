@@ -165,8 +165,10 @@ export function settleLeftovers(parent: string): void {
     const path = join(parent, entry.name);
     try {
       if (!readdirSync(path).every((inside) => [OWNER, NEW, OLD].includes(inside))) continue;
-      const isLeft = pid === undefined ? isRunning(ownerOf(path) ?? "") === false : !isProcess(Number(pid));
-      if (isLeft) discard(path, join(parent, name));
+      const owner = ownerOf(path);
+      const isLeft = pid === undefined ? isRunning(owner ?? "") === false : !isProcess(Number(pid));
+      // Another process may have settled it since, and have claimed the folder.
+      if (isLeft) discard(path, join(parent, name), owner);
     } catch {
       // Somebody else's, or somebody else is settling it.
     }
