@@ -43,7 +43,7 @@ export interface ProfileDescription {
   readonly granuleBytes: number;
   readonly rawVersion: number;
   /** Totals counted while the program ran; absent for a raw file without its run. */
-  readonly totals?: Omit<RunHeap, "sites"> | undefined;
+  readonly totals?: Omit<RunHeap, "sites" | "notTracked"> | undefined;
   /** Sentences: everything the profile does not cover. */
   readonly notTracked: readonly string[];
   /** Fields of the blocks that the file did not have: they are 0 and mean nothing. */

@@ -99,6 +99,7 @@ const heap = record<RunHeap>({
   otherAccesses: count,
   profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
+  notTracked: optional(list(text)),
   sites: list(site),
 });
 

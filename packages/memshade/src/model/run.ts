@@ -24,7 +24,7 @@ export interface Run {
   end: RunEnd;
   modules: RunModule[];
   heap?: RunHeap | undefined;
-  /** Sentences about what the profile does not cover. */
+  /** Sentences about what no part of the profile covers. */
   notTracked: string[];
   /** What the profiler took in memory, as far as it is known. */
   presence?: Presence | undefined;
@@ -97,6 +97,7 @@ export interface RunModule {
   functions: RunFunction[];
   /** Sentences, by tool: why it recorded nothing of the module. */
   notRecorded?: Partial<Record<string, string>> | undefined;
+  /** Sentences about what no tool, or the heap's, sees of it; what others do not see is in their own files. */
   notTracked: string[];
 }
 
@@ -141,6 +142,8 @@ export interface RunHeap {
   profilerBytes: number;
   /** What found no room in the bounded tables. */
   overflow: { contexts: number; blocks: number };
+  /** Sentences about what the heap's figures do not cover. */
+  notTracked?: string[] | undefined;
   sites: RunSite[];
 }
 

@@ -77,11 +77,10 @@ function notes({
   const acrossThreads = tools.some(({ tables }) => tables?.acrossThreads === true);
   const { allocator, notTracked } = allocationNotes(module, plan, acrossThreads, isHeld);
   if (tools.some(({ tables }) => tables?.beside === true)) allocator.refused = COUNTED_LIBRARY_SENTENCE;
-  const ofTools = tools.flatMap((tool) => tool.notTracked);
-  return {
-    allocator,
-    notTracked: [...notTracked, ...ofTools, ...unseen, ...(memory < 0 ? [] : Object.values(refusals))],
-  };
+  const ofHeap = tools.flatMap((tool) => (tool.tables === undefined ? [] : tool.notTracked));
+  const { heap, alloc } = memory < 0 ? {} : refusals;
+  const refused = [heap, alloc].filter((sentence) => sentence !== undefined);
+  return { allocator, notTracked: [...notTracked, ...ofHeap, ...unseen, ...refused] };
 }
 
 function memoryKind(module: WasmModule, memory: number): { memory64: boolean; shared: boolean } {

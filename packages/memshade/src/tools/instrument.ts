@@ -37,7 +37,7 @@ import type { ToolSurroundings, WovenTool } from "./tool.ts";
 import { WEAVERS } from "./weavers.ts";
 
 const PAGE_BYTES = 65536;
-const NO_MEMORY_SENTENCE = "The module has no linear memory: there is nothing to follow in it.";
+const NO_MEMORY_SENTENCE = "The module has no linear memory: there is nothing to profile in it.";
 /** Room that is reserved for the new code, in multiples of the old; it grows when that is not enough. */
 const EXPECTED_GROWTH = 2.2;
 
@@ -94,7 +94,9 @@ class Instrumentation {
 
   run(): Instrumented {
     if (this.#memory >= 0) this.#tools = this.#weaveTools();
-    else for (const name of this.#options.tools ?? []) this.#refusals[name] ??= NO_MEMORY_SENTENCE;
+    else
+      for (const name of this.#options.tools ?? [])
+        this.#refusals[name] ??= this.#allocator.collector ?? NO_MEMORY_SENTENCE;
     if (this.#tools.length === 0) {
       const info = this.#describe([], new Set());
       return { bytes: encodeModule(this.#module, { customs: [infoSection(info)] }), info };

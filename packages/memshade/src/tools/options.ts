@@ -179,6 +179,9 @@ export interface InstrumentedInfo {
   notRecorded?: NotRecorded;
   /** Names of the exports that instrumentation added. */
   hiddenExports: string[];
-  /** Sentences: what this profile does not see. */
+  /**
+   * Sentences: what no tool sees, and what the heap profile does not. Those of other tools are in their `toolLayouts` and in
+   * `notRecorded`.
+   */
   notTracked: string[];
 }

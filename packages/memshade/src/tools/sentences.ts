@@ -6,3 +6,11 @@ export function sentencesOfTool({ toolLayouts }: InstrumentedInfo, tool: WovenTo
     .split("\n")
     .filter((sentence) => sentence !== "");
 }
+
+/** All that is not seen of a module, whichever tool it is that does not see it. */
+export function sentencesOfModule(info: InstrumentedInfo): string[] {
+  const ofTools = info.tools.flatMap((tool) =>
+    tool === "heap" || tool === "alloc" ? [] : sentencesOfTool(info, tool),
+  );
+  return [...info.notTracked, ...ofTools, ...Object.values(info.notRecorded ?? {})];
+}

@@ -64,6 +64,8 @@ export interface ToolSnapshot {
   shadowBytes: number;
   /** Sentences: what it did not see. */
   notTracked: string[];
+  /** Those of them on what the program did not get because of the tool: what other tools recorded is of such a run, too. */
+  keptBack?: string[];
   /** Those of them that whoever ran the program should see at once: what the tool kept from working. */
   warnings?: string[];
   /** How often what is in the modules ran, for later runs of them. */

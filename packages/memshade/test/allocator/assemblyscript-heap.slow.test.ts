@@ -47,7 +47,7 @@ async function heapOf(...options: string[]) {
   const plain = (await WebAssembly.instantiate(bytes as BufferSource, { env: { abort: () => undefined } }))
     .instance as unknown as Runtime;
   expect(value).toBe(plain.exports.run(ROUNDS));
-  return { heap: run.heap!, notTracked: run.notTracked, allocator: run.modules[0].allocator };
+  return { heap: run.heap!, notTracked: run.heap!.notTracked!, allocator: run.modules[0].allocator };
 }
 
 const LEVELS = ["-O0", "-O1", "-O2", "-O3", "-O3z"];

@@ -31,7 +31,7 @@ async function expectSeenWhole(text: string, ...args: string[]): Promise<void> {
   const { code, stderr } = await memshade(["node", "--out", "run", script, ...args], { cwd });
   expect(code, stderr).toBe(0);
   const run = JSON.parse(readFileSync(join(cwd, "run/run.json"), "utf8")) as Run;
-  const sentences = [...run.notTracked, ...run.modules.flatMap(({ notTracked }) => notTracked)];
+  const sentences = [...run.heap!.notTracked!, ...run.modules.flatMap(({ notTracked }) => notTracked)];
   if (sentences.some((sentence) => COLLECTED.test(sentence))) return;
   expect(run.heap!.allocations).toBeGreaterThan(0);
   expect(sentences.filter((sentence) => /handed out over|releases? named/.test(sentence))).toEqual([]);

@@ -43,6 +43,17 @@ async function runBoth(cwd: string, script: string, ...args: string[]): Promise<
 }
 
 describe("memshade node", () => {
+  it("leaves an error that the program does not catch readable: no line of it is a whole file", async () => {
+    const cwd = withScript(
+      "broken.cjs",
+      "new WebAssembly.Module(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 9, 9));",
+    );
+    const { code, stderr } = await runBoth(cwd, "broken.cjs");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^CompileError: .*\n +at /m);
+    expect(Math.max(...stderr.split("\n").map((line) => line.length))).toBeLessThan(300);
+  });
+
   it("records every way of instantiating a module", async () => {
     const cwd = withScript(
       "all.mjs",

@@ -11,12 +11,14 @@ import { heapPicture, writePicture } from "../heap-picture.ts";
 import { DATABASE } from "../report/pictures.ts";
 import { pictureOf } from "../report/working-set-picture.ts";
 
+const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "memshade-"));
+const newFolder = () => fs.mkdtempSync(path.join(scratch, "run-"));
 let run: string;
 beforeAll(() => {
-  run = writePicture(fs.mkdtempSync(path.join(os.tmpdir(), "memshade-")), heapPicture(DATABASE));
+  run = writePicture(newFolder(), heapPicture(DATABASE));
 });
 afterAll(() => {
-  fs.rmSync(run, { recursive: true });
+  fs.rmSync(scratch, { recursive: true });
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -100,6 +102,16 @@ describe("mistakes", () => {
     await expect(memshade(...words)).rejects.toThrow(new UserError(message));
   });
 
+  it("of a tool that the run was recorded without, or of no run at all", async () => {
+    const without = `--tool waste needs a run that was recorded with it: ${run} is none`;
+    await expect(memshade("report", run, "--tool", "waste")).rejects.toThrow(new UserError(without));
+    const nowhere = path.join(run, "nowhere");
+    const message = `${nowhere}: there is no such file or directory`;
+    for (const tool of ["heap", "waste", "workingset"])
+      await expect(memshade("report", nowhere, "--tool", tool)).rejects.toThrow(new UserError(message));
+    await expect(memshade("top", nowhere, "--by", "dead")).rejects.toThrow(new UserError(message));
+  });
+
   it("of lines without --wide", async () => {
     const message = "--lines says how much --wide shows: give both of them";
     await expect(memshade("report", run, "--lines", "3")).rejects.toThrow(new UserError(message));
@@ -109,7 +121,7 @@ describe("mistakes", () => {
   it("of ranking by accesses what was recorded without counting any", async () => {
     const description = JSON.parse(fs.readFileSync(path.join(run, "run.json"), "utf8"));
     description.tools.heap.counters = "none";
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "memshade-"));
+    const folder = newFolder();
     fs.copyFileSync(path.join(run, "heap.memprofraw"), path.join(folder, "heap.memprofraw"));
     fs.writeFileSync(path.join(folder, "run.json"), JSON.stringify(description));
     for (const by of ["density", "accesses"])
@@ -118,7 +130,6 @@ describe("mistakes", () => {
           `--by ${by} needs a run that was recorded with --tool heap: no accesses were counted in ${folder}`,
         ),
       );
-    fs.rmSync(folder, { recursive: true });
   });
 
   it("of ranking by what a raw file alone does not know", async () => {
@@ -133,7 +144,7 @@ describe("mistakes", () => {
 describe("runs with a working set", () => {
   /** A run of several tools, without the programs that made it. */
   function folderWith(profile: WorkingSetProfile): string {
-    const folder = writePicture(fs.mkdtempSync(path.join(os.tmpdir(), "memshade-")), heapPicture(DATABASE));
+    const folder = writePicture(newFolder(), heapPicture(DATABASE));
     fs.writeFileSync(path.join(folder, "workingset.json"), JSON.stringify(profile));
     return folder;
   }
@@ -174,7 +185,7 @@ describe("runs with a working set", () => {
   it("are incomplete without the file that they speak of", async () => {
     const picture = heapPicture(DATABASE);
     picture.run.files.workingset = "workingset.json";
-    const folder = writePicture(fs.mkdtempSync(path.join(os.tmpdir(), "memshade-")), picture);
+    const folder = writePicture(newFolder(), picture);
     const message = `${folder} is incomplete: workingset.json is missing`;
     await expect(memshade("report", folder)).rejects.toThrow(new UserError(message));
     await expect(memshade("top", folder, "--by", "lines")).rejects.toThrow(new UserError(message));
@@ -184,7 +195,7 @@ describe("runs with a working set", () => {
     const sentence = "Nothing is known of the second module.";
     const picture = heapPicture(DATABASE);
     picture.run.notTracked = [sentence];
-    const folder = writePicture(fs.mkdtempSync(path.join(os.tmpdir(), "memshade-")), picture);
+    const folder = writePicture(newFolder(), picture);
     const profile = { ...plain, notTracked: [sentence, "Time stood still."] };
     fs.writeFileSync(path.join(folder, "workingset.json"), JSON.stringify(profile));
     const text = await memshade("report", folder);

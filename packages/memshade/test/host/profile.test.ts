@@ -24,6 +24,20 @@ describe("profile()", () => {
     expect(context.mib).toMatchObject({ allocCount: 3, totalSize: 72n });
   });
 
+  it("says with each tool's part what that tool does not see, and nothing of the others", async () => {
+    const { run, toolFiles } = await profile(
+      LIBRARY_BYTES,
+      async (instantiate) => ((await instantiate(IMPORTS)).exports.fill as Fill)(3),
+      { name: "library.wasm", tools: ["heap", "waste", "workingset"] },
+    );
+    const ofTools = toolFiles.map(({ contents }) => JSON.parse(String(contents)).notTracked.join());
+    const ofHeap = [...run.notTracked, ...run.heap!.notTracked!, ...run.modules[0].notTracked];
+    const host = /The host does not say what it reads/;
+    expect(ofTools[0]).toMatch(host);
+    expect(ofTools[1]).not.toMatch(host);
+    expect(ofHeap.join()).not.toMatch(host);
+  });
+
   it("records several instances and hides its own exports", async () => {
     const { run } = await profile(LIBRARY_BYTES.buffer, async (instantiate) => {
       for (const count of [1, 2]) {

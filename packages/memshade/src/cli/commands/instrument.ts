@@ -7,6 +7,7 @@ import { say } from "../../host/run/terminal-line.ts";
 import { writeWholeFile } from "../../load/whole-file.ts";
 import { instrument } from "../../tools/index.ts";
 import { toInstrumentOptions } from "../../tools/run-options.ts";
+import { sentencesOfModule } from "../../tools/sentences.ts";
 import { addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
 
 interface InstrumentFlags extends ToolFlags {
@@ -55,7 +56,7 @@ export function addInstrumentCommand(program: Command): void {
       const seeksBlocks = info.tools.some((tool) => tool === "heap" || tool === "alloc");
       const refusals = seeksBlocks && refused !== undefined ? [refused] : [];
       // Why there are no blocks may be why there is nothing else.
-      for (const sentence of new Set([...refusals, ...info.notTracked])) say(sentence);
+      for (const sentence of new Set([...refusals, ...sentencesOfModule(info)])) say(sentence);
     });
 }
 

@@ -129,7 +129,8 @@ function runReportJson(input: string, parts: Readonly<Record<string, unknown>>):
 
 function runWasteReport(input: string, options: ReportOptions, terminal: Terminal): string {
   const waste = loadWaste(input, { binaryPaths: options.binaryPath });
-  if (waste === undefined) throw new UserError(`${input} has no waste: it was recorded without --tool waste`);
+  if (waste === undefined)
+    throw new UserError(`--tool waste needs a run that was recorded with it: ${input} is none`);
   const presence = presenceOf(input);
   if (options.json) return wasteReportJson(waste, { input, rows: options.rows, presence });
   const screen = screenOptions(options, terminal);

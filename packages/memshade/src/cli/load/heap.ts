@@ -84,8 +84,9 @@ async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHea
 }
 
 function loadRun(file: string): Run {
+  const text = readFile(file).toString("utf8");
   try {
-    return readRun(readFile(file).toString("utf8"));
+    return readRun(text);
   } catch (error) {
     throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
   }

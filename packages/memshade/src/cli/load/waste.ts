@@ -18,12 +18,15 @@ const WASTE_FILE = "waste.json";
  * Reads the waste of a run's directory, its `run.json` or a `waste.json`. Places that the recording knew no line of are
  * looked up in the original modules, which also have source maps and separate debug files.
  *
- * @returns undefined where the input is something else, or a run without the waste tool
- * @throws UserError in one line for a damaged file
+ * @returns undefined for a run without the waste tool, or a profile of another kind
+ * @throws UserError in one line where there is nothing, or it is damaged
  */
 export function loadWaste(input: string, places: OriginalPlaces = {}): WasteFile | undefined {
   const file = wasteFileOf(input);
-  if (file === undefined) return undefined;
+  if (file === undefined) {
+    if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
+    return undefined;
+  }
   let waste: WasteFile;
   try {
     waste = demangled(readWaste(readRegular(file).toString()));
@@ -33,7 +36,10 @@ export function loadWaste(input: string, places: OriginalPlaces = {}): WasteFile
   }
   const folder = folderOf(input);
   const run = folder === undefined ? undefined : runOf(folder);
-  if (run !== undefined) addLines(waste, run.modules, places);
+  if (run !== undefined) {
+    addLines(waste, run.modules, places);
+    waste.notTracked.push(...run.notTracked.filter((sentence) => !waste.notTracked.includes(sentence)));
+  }
   addModules(waste, run?.modules ?? waste.modules ?? []);
   return waste;
 }

@@ -35,7 +35,10 @@ export function loadWorkingSet(input: string): WorkingSetProfile {
   }
   if (fs.statSync(file).size > LARGEST_FILE_BYTES) throw new UserError(`${file} is too large`);
   try {
-    return demangled(readWorkingSet(readRegular(file).toString()));
+    const profile = demangled(readWorkingSet(readRegular(file).toString()));
+    const run = file === input ? undefined : runOf(path.dirname(file));
+    profile.notTracked.push(...(run?.notTracked ?? []));
+    return profile;
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
     throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);

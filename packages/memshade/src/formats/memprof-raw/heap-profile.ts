@@ -120,7 +120,7 @@ function describe(
       ],
     };
   }
-  const { sites: _, ...totals } = run.heap ?? { sites: [] };
+  const { sites: _, notTracked = [], ...totals } = run.heap ?? { sites: [] };
   const tool = run.tools.heap;
   return {
     program: run.program,
@@ -133,8 +133,9 @@ function describe(
     ...(tool?.counters === "none" ? { unknownFields: ACCESS_FIELDS } : {}),
     granuleBytes: tool?.granuleBytes ?? 8,
     rawVersion: raw.version,
-    totals: run.heap && (totals as Omit<RunHeap, "sites">),
+    totals: run.heap && (totals as Omit<RunHeap, "sites" | "notTracked">),
     notTracked: [
+      ...notTracked,
       ...run.notTracked,
       ...run.modules.flatMap((module) => gapsOfModule(module, run.modules.length > 1)),
       ...gapsOfHeap(raw, run, sites),

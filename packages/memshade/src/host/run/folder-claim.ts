@@ -170,6 +170,7 @@ export function settleLeftovers(parent: string): void {
       if (!readdirSync(path).every((inside) => [OWNER, NEW, OLD].includes(inside))) continue;
       const owner = ownerOf(path);
       const isLeft = pid === undefined ? isRunning(owner ?? "") === false : !isProcess(Number(pid));
+      // Another process may have settled it since, and have claimed the folder.
       if (isLeft) discard(path, join(parent, name), owner);
     } catch {
       // Somebody else's, or somebody else is settling it.

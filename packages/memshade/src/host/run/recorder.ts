@@ -31,7 +31,7 @@ export interface Profile {
   toolFiles: ProfileFile[];
   /** How often what is in the modules ran, as far as a tool tells; no part of the run folder. */
   siteRuns: ModuleRuns[];
-  /** Sentences for whoever ran the program: what the tools kept from working. They are part of `run.notTracked`. */
+  /** Sentences for whoever ran the program: what the tools kept from working. They are part of the tools' files. */
   warnings: string[];
 }
 
@@ -170,8 +170,8 @@ export class Recorder {
       tools: { ...(heapPart ? { heap: tool } : {}), ...byTool(({ description }) => description) },
       end,
       modules,
-      ...(heapPart ? { heap } : {}),
-      notTracked: [...notTracked, ...others.flatMap((of) => of.notTracked), ...this.#notes],
+      ...(heapPart ? { heap: { ...heap, notTracked } } : {}),
+      notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
       presence,
       files: { ...(heapPart ? { heap: HEAP_FILE } : {}), ...byTool(({ file }) => file.name) },
     };

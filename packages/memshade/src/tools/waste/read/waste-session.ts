@@ -87,7 +87,7 @@ export class WasteSession implements ToolSession {
       .map(({ name, reason }) => named(name, `Not every instance is recorded. ${reason}`));
     const refused = modules.flatMap(({ info, contents }) => {
       const sentence = refusedGrowth(contents);
-      return sentence === undefined ? [] : `${info.name}: ${sentence}`;
+      return sentence === undefined ? [] : { name: info.name, sentence };
     });
     const file = wasteFile(facts.command, options, modules, facts.linesOf, facts.typesOf);
     file.modules = file.modules?.map((module) => namedModuleOf(facts.modules[module.index] ?? module));
@@ -100,7 +100,11 @@ export class WasteSession implements ToolSession {
       file: { name: WASTE_FILE, contents: wasteText(file) },
       shadowBytes: contents.reduce((sum, { contents: of }) => sum + of.shadowBytes, 0),
       notTracked: file.notTracked,
-      warnings: [...left.map(({ name, reason }) => `${name}: ${reason}`), ...refused],
+      keptBack: file.notTracked.filter((said) => refused.some(({ sentence }) => said.endsWith(sentence))),
+      warnings: [
+        ...left.map(({ name, reason }) => `${name}: ${reason}`),
+        ...refused.map(({ name, sentence }) => `${name}: ${sentence}`),
+      ],
       siteRuns: modules.map((of) => ({ original: of.original, runs: siteRunsOf(of.contents) })),
     };
   }

@@ -94,7 +94,7 @@ describe("a recording with the waste tool", () => {
     expect([...both.raw]).toEqual([...heap.raw]);
   });
 
-  it("says of a memory that could not grow why", async () => {
+  it("says of a memory that could not grow why, and that it is so for all tools of the run", async () => {
     const grows = await profile(
       wat(`(module (memory (export "memory") 1) (func (export "f")
         (i32.store (i32.const 0) (i32.const 1)) (drop (memory.grow (i32.const 65000)))))`),
@@ -104,6 +104,7 @@ describe("a recording with the waste tool", () => {
     expect(wasteOf(grows).notTracked.join()).toMatch(
       /The program asked for 4063 MiB of memory and did not get it: the shadow memory of the waste tool has room for \d+ MiB/,
     );
+    expect(grows.run.notTracked.join()).toMatch(/^The program asked for 4063 MiB/);
   });
 
   for (const waste of [{}, { contexts: true }, { pairs: true }])
