@@ -31,10 +31,7 @@ it("functions that are written late stand where their numbers say, and marks sta
       appended.writeBodies(writer);
       const isLateAt = (index: number) => kinds[index].isLate;
       const indices = [...kinds.keys()];
-      expect(written).toEqual([
-        ...indices.filter((index) => !isLateAt(index)),
-        ...indices.filter(isLateAt),
-      ]);
+      expect(written).toEqual([...indices.filter((index) => !isLateAt(index)), ...indices.filter(isLateAt)]);
       const marks = new Map(writer.marks.map(({ offset, original }) => [offset, original]));
       const expected: number[] = [];
       const ends: number[] = [];

@@ -127,7 +127,11 @@ describe("call frame instructions", () => {
     ["def_cfa_expression", [0x0f, 3, 0x76, 0x78, 0x06], "exp ra=c-8"],
     ["def_cfa_offset behind an expression", [0x0f, 3, 0x76, 0x78, 0x06, 0x0e, 8], "exp ra=c-8"],
     // As at the end of libgcrypt's cipher loops.
-    ["def_cfa_register behind an expression", [0x0e, 56, 0x0f, 3, 0x76, 0x78, 0x06, 0x0d, 7], "rsp+56 ra=c-8"],
+    [
+      "def_cfa_register behind an expression",
+      [0x0e, 56, 0x0f, 3, 0x76, 0x78, 0x06, 0x0d, 7],
+      "rsp+56 ra=c-8",
+    ],
     ["both behind an expression", [0x0f, 3, 0x76, 0x78, 0x06, 0x0e, 40, 0x0d, 6], "rbp+40 ra=c-8"],
     ["def_cfa_register behind an offset that is not kept", [0x13, 1, 0x0f, 1, 0x30, 0x0d, 6], "? ra=c-8"],
     ["expression", [0x10, 6, 2, 0x76, 0], `${start}rbp=exp ra=c-8`],
