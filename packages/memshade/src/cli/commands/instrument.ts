@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { type Command, Option } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { nameFileInErrors, readModuleFile } from "../../host/module/module-file.ts";
+import { nativeSha256 } from "../../host/module/native-sha256.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import { writeWholeFile } from "../../load/whole-file.ts";
 import { instrument } from "../../tools/index.ts";
@@ -36,13 +37,14 @@ export function addInstrumentCommand(program: Command): void {
     .addOption(new Option("--shared", "make the shadow memory shared, so that another thread can read it"))
     .addHelpText("after", EXAMPLES)
     .action((path: string, flags: InstrumentFlags) => {
+      const tools = toolOptionsOf(flags);
       const original = readModuleFile(path);
       if (isSameFile(path, flags.output))
         throw new UserError(`${flags.output}: would overwrite the original`);
-      const tools = toolOptionsOf(flags);
       const { bytes, info } = nameFileInErrors(path, () =>
         instrument(original, {
           ...toInstrumentOptions(tools),
+          sha256: nativeSha256,
           name: basename(path),
           sharedShadow: flags.shared === true,
         }),

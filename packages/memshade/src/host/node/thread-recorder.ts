@@ -52,14 +52,14 @@ interface Facts {
   reason: string | undefined;
 }
 
-/** Rewritten modules kept for programs that compile the same bytes again. */
+/** Rewritten modules that are known for programs that compile the same bytes again, as long as there is memory for them. */
 const CACHED_MODULES = 8;
 
 /** Watches the modules that one thread compiles and instantiates, and reports them to the recording thread. */
 export class ThreadRecorder implements InstantiationObserver {
   readonly #tools: ToolOptions;
   readonly #link: RecordingLink;
-  readonly #cache = new Map<string, RewrittenModule>();
+  readonly #cache = new Map<string, WeakRef<RewrittenModule>>();
   readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
   readonly #givenUp = new Set<string>();
   readonly #gone: FinalizationRegistry<string>;
@@ -76,7 +76,7 @@ export class ThreadRecorder implements InstantiationObserver {
   rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined {
     if (describePreambleProblem(bytes) !== undefined) return undefined;
     const key = createHash("sha256").update(bytes).digest("hex");
-    const cached = this.#cache.get(key);
+    const cached = this.#cache.get(key)?.deref();
     if (cached !== undefined) return cached;
     const scripts = scriptsOnStack();
     if (isNodeItself(scripts)) return undefined;
@@ -89,11 +89,12 @@ export class ThreadRecorder implements InstantiationObserver {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
       const shortage = this.#shortage("The module's memory begins with", initialMemory(bytes));
-      const module = this.#weave(bytes, { key, path, name, glue, reason: shortage });
+      const original = sharedCopy(bytes);
+      const module = this.#weave(original, { key, path, name, glue, reason: shortage });
       const { info } = module.tracked;
       this.#remember(key, module);
       // Now, as another thread may be the one that instantiates it.
-      this.#link.post({ kind: "module", key: moduleKey(info), original: bytes });
+      this.#link.post({ kind: "module", key: moduleKey(info), original });
       return module;
     } catch (error) {
       // Bytes that the engine refuses too are the program's own affair: it gets to see the engine's error.
@@ -229,8 +230,15 @@ export class ThreadRecorder implements InstantiationObserver {
 
   #remember(key: string, module: RewrittenModule): void {
     if (this.#cache.size >= CACHED_MODULES) this.#cache.delete(this.#cache.keys().next().value!);
-    this.#cache.set(key, module);
+    this.#cache.set(key, new WeakRef(module));
   }
+}
+
+/** Bytes that threads have in common. */
+function sharedCopy(bytes: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
 }
 
 /** Names a module across threads by what its instrumented form says of itself. */

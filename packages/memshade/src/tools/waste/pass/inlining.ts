@@ -1,4 +1,5 @@
 import { readU32Leb } from "../../../bytes/leb128.ts";
+import { LARGE_FUNCTION_BYTES } from "../../../rewrite/facts/large-functions.ts";
 import {
   IMMEDIATE_KIND,
   opcodeIdAt,
@@ -12,11 +13,9 @@ import type { RunsPerSite } from "./sites/site-runs.ts";
 
 /** What following an access inline adds to the code, bytes, near enough to bound it. */
 const INLINED_BYTES = 100;
-/** A module's code may get so many times its own size by that, and so many bytes: engines compile, and rewriting writes, all of it. */
+/** No function grows beyond `LARGE_FUNCTION_BYTES` by that. A module's code may get so many times its own size by that, and so many bytes: engines compile, and rewriting writes, all of it. */
 const MOST_GROWTH = 2;
 const MOST_MODULE_BYTES = 2_000_000;
-/** Functions do not grow beyond this: engines take memory in proportion to the function they compile, about 1 KB for each byte. */
-const MOST_FUNCTION_BYTES = 128 * 1024;
 /** Trips that loops are taken to have, as is usual where nothing is known of them. */
 const TRIPS = 10;
 /** Deeper loops count as loops of this depth. */
@@ -40,7 +39,7 @@ export function inlinedSites(module: WasmModule, sites: SiteTable, frequencies: 
   const inlined = new Uint8Array(sites.length);
   const sizes = module.bodies.map(({ start, end }) => end - start);
   const code = sizes.reduce((sum, size) => sum + size, 0);
-  const roomIn = sizes.map((size) => MOST_FUNCTION_BYTES - size);
+  const roomIn = sizes.map((size) => LARGE_FUNCTION_BYTES - size);
   let room = Math.min(code * MOST_GROWTH, MOST_MODULE_BYTES);
   const regions = regionsOf(module, sites, frequencies);
   const order = Float64Array.from(regions.keys()).sort(

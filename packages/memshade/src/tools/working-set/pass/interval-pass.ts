@@ -1,3 +1,4 @@
+import { LARGE_FUNCTION_BYTES } from "../../../rewrite/facts/large-functions.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
@@ -92,7 +93,8 @@ export class IntervalPass implements ToolPass {
 
   begin(state: WalkState, codeStart: number): void {
     this.#state = state;
-    this.#marks.reset();
+    const { start, end } = state.module.bodies[state.function - state.module.importedFunctionCount];
+    this.#marks.reset(end - start <= LARGE_FUNCTION_BYTES);
     this.#countdown.local = NO_LOCAL;
     this.#countdown.scratch = NO_LOCAL;
     this.#loops = [];

@@ -19,13 +19,17 @@ export class LineMarks {
   readonly #known = new KnownPlaces();
   /** Aligned places are taken to lie in one line. */
   readonly #trusted: boolean;
+  /** Marks may depend on a test of alignment, which is a branch. */
+  #tests = true;
 
   constructor(trusted: boolean, insert: InsertMarks) {
     this.#trusted = trusted;
     this.#insert = insert;
   }
 
-  reset(): void {
+  /** Begins a function. `tests`: it may get branches. */
+  reset(tests: boolean): void {
+    this.#tests = tests;
     this.#open = 0;
     this.#known.forgetAll();
   }
@@ -70,7 +74,7 @@ export class LineMarks {
   #finish(group: PlaceGroup): void {
     const { base, position } = group;
     const marks = group.marks(this.#trusted);
-    const tested = this.#trusted || base === CONSTANT ? undefined : group.testedMarks();
+    const tested = this.#trusted || !this.#tests || base === CONSTANT ? undefined : group.testedMarks();
     this.#insert(group, marks, tested);
     for (const { offset, kinds } of marks) this.#known.add(base, offset, offset + 1, kinds, position);
   }

@@ -46,7 +46,7 @@ export class PlaceGroup {
 
   /** The marks that the group needs, by offset. `trusted`: aligned places lie in one line. */
   marks(trusted: boolean): Mark[] {
-    return mergeKinds((kind) => this.#bytes(kind, trusted));
+    return this.count === 1 ? this.#marksOfOne(trusted) : mergeKinds((kind) => this.#bytes(kind, trusted));
   }
 
   /**
@@ -67,6 +67,13 @@ export class PlaceGroup {
       (mark) => !always.some(({ offset, kinds }) => offset === mark.offset && kinds === mark.kinds),
     );
     return { always, unaligned, offset, mask: this.#sizeOf(largest) - 1 };
+  }
+
+  /** Most groups have one place. */
+  #marksOfOne(trusted: boolean): Mark[] {
+    const [first, last, kinds] = [this.#first[0], this.#last[0], this.#kinds[0]];
+    const begin = { offset: first, kinds };
+    return first === last || (trusted && this.#aligned[0]) ? [begin] : [begin, { offset: last, kinds }];
   }
 
   #sizeOf(place: number): number {
