@@ -1,10 +1,10 @@
 import "../packages/memshade/scripts/check-generated.ts";
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
+import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { machine } from "./harness/machine.ts";
 import type { ProgramMeasurement } from "./harness/measure.ts";
 import { isInstalled, SUITES, type Suite } from "./harness/programs.ts";
 import type { RewritingMeasurement } from "./harness/rewriting.ts";
@@ -81,16 +81,10 @@ for (const name of options.only ?? [])
   if (!names.includes(name)) fail(`bench: --only is one of ${names.join(", ")}`);
 
 const variants = Object.keys(COLUMNS) as Variant[];
-const { version } = JSON.parse(
-  readFileSync(new URL("../packages/memshade/package.json", import.meta.url), "utf8"),
-);
-const load = loadavg()
-  .map((each) => each.toFixed(1))
-  .join(" ");
 const text = [
   "# Benchmark results",
   "",
-  `${new Date().toISOString().slice(0, 10)}; memshade ${version}, Node ${process.versions.node} (V8 ${process.versions.v8}), ${process.platform} ${process.arch}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown CPU"}, load ${load} at the start.`,
+  machine(),
   "",
   `Ratios are CPU time (user and system, whole process) of an instrumented run over that of a plain run: medians of ${pairs} pairs in alternation behind ${WARM_UPS} that are not measured, node as it starts by default. Results are compared in every pair.`,
 ];
