@@ -149,5 +149,9 @@ export function readRun(json: string): Run {
 /** The same for the text of a `measured.json`. */
 export function readMeasured(json: string): ProcessCost {
   const what = "does not say what a run took";
-  return processCost(parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, what), "");
+  const { peakBytes, processorMs, rewritingMs, profileMs } = processCost(
+    parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, what),
+    "",
+  );
+  return { peakBytes, processorMs, rewritingMs, profileMs };
 }

@@ -35,7 +35,7 @@ function peakBytes(): number {
     const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "latin1"))!;
     return Number(kib) * 1024;
   } catch {
-    // Linux counts what the process had before it became this program, a copy of the one that started it.
+    // Other systems say it here. On Linux this would count the memory of the process that started this one, if that had more.
     return process.resourceUsage().maxRSS * 1024;
   }
 }

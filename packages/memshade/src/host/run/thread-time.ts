@@ -1,3 +1,5 @@
+import process from "node:process";
+
 // As they are before the program can replace them.
 const now = performance.now.bind(performance);
 const usage = process.threadCpuUsage?.bind(process);

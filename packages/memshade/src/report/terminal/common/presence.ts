@@ -18,7 +18,12 @@ export function presenceInWords(
   return [["Profiler", profiler], ...(process === undefined ? [] : [processInWords(process)])];
 }
 
-function processInWords({ peakBytes, processorMs, rewritingMs, profileMs }: ProcessCost): ["Process", string] {
+function processInWords({
+  peakBytes,
+  processorMs,
+  rewritingMs,
+  profileMs,
+}: ProcessCost): ["Process", string] {
   const time = (ms: number): string => formatLifetime(ms, { kind: "wall", unit: "ms" });
   return [
     "Process",
