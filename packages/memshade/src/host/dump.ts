@@ -38,7 +38,7 @@ export function dump(): Dump | undefined {
   if (reply === undefined || !reply.ok) return undefined;
   const folder = reply.text;
   const run = JSON.parse(readFileSync(join(folder, RUN_FILE), "utf8")) as Run;
-  const { heap, ...others } = run.files;
+  const { heap, measured: _, ...others } = run.files;
   const toolFiles = Object.values(others).flatMap((name) =>
     name === undefined ? [] : [{ name, contents: readFileSync(join(folder, name), "utf8") }],
   );

@@ -16,7 +16,10 @@ import {
 import {
   type Clock,
   type HeapTool,
+  MEASURED_SCHEMA,
+  MEASURED_VERSION,
   type Presence,
+  type ProcessCost,
   RUN_SCHEMA,
   RUN_VERSION,
   type Run,
@@ -53,7 +56,14 @@ const allocator = record<RunAllocator>({
   further: optional(list(text)),
 });
 
-const presence = record<Presence>({ modules: count, shadow: count, recorded: count });
+const presence = record<Omit<Presence, "process">>({ modules: count, shadow: count, recorded: count });
+
+const processCost = record<ProcessCost>({
+  peakBytes: count,
+  processorMs: count,
+  rewritingMs: count,
+  profileMs: count,
+});
 
 const module = record<RunModule>({
   index: count,
@@ -123,6 +133,7 @@ const run = record<Run>({
     heap: optional(text),
     waste: optional(text),
     workingset: optional(text),
+    measured: optional(text),
   }),
 });
 
@@ -133,4 +144,14 @@ const run = record<Run>({
  */
 export function readRun(json: string): Run {
   return run(parseVersioned(json, RUN_SCHEMA, RUN_VERSION, "does not describe a memshade run"), "");
+}
+
+/** The same for the text of a `measured.json`. */
+export function readMeasured(json: string): ProcessCost {
+  const what = "does not say what a run took";
+  const { peakBytes, processorMs, rewritingMs, profileMs } = processCost(
+    parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, what),
+    "",
+  );
+  return { peakBytes, processorMs, rewritingMs, profileMs };
 }

@@ -29,7 +29,13 @@ export interface Run {
   /** What the profiler took in memory, as far as it is known. */
   presence?: Presence | undefined;
   /** File names inside the run's directory. */
-  files: { heap?: string | undefined; waste?: string | undefined; workingset?: string | undefined };
+  files: {
+    heap?: string | undefined;
+    waste?: string | undefined;
+    workingset?: string | undefined;
+    /** What the process took; where a run folder was written. */
+    measured?: string | undefined;
+  };
 }
 
 /**
@@ -43,6 +49,26 @@ export interface Presence {
   shadow: number;
   /** What was recorded, as it is written. */
   recorded: number;
+  /** What was measured of the process, where that is known: `measured.json` has it, and `run.json` never. */
+  process?: ProcessCost | undefined;
+}
+
+export const MEASURED_SCHEMA = "memshade-measured";
+export const MEASURED_VERSION = 1;
+
+/**
+ * What the whole process took from its start until its profile was written, the program and the profiler together. That is
+ * never the same twice: it has a file of its own, `measured.json`.
+ */
+export interface ProcessCost {
+  /** What it had in memory when it had most. */
+  peakBytes: number;
+  /** Processor time of all threads, ms. */
+  processorMs: number;
+  /** Part of it that rewriting modules took in the threads that asked for them, ms. */
+  rewritingMs: number;
+  /** Part of it that making the files of the profile took, ms. */
+  profileMs: number;
 }
 
 /** How the heap was measured. */

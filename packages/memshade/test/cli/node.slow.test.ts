@@ -1,8 +1,9 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
+import { readMeasured } from "../../src/model/read-run.ts";
 import {
   memshade,
   newFolder,
@@ -315,6 +316,36 @@ describe("options of memshade node", () => {
     expect(readRun(join(cwd, "runs/me-1%")).tools.heap?.counters).toBe("exact");
   });
 
+  it("writes the same bytes for two runs of the same program, but for what its process took", async () => {
+    const cwd = withScript("gc.mjs", script);
+    const folders = ["one", "two"].map((name) => join(cwd, name));
+    for (const out of ["one", "two"])
+      await memshade(["node", "--tool", "heap,waste,workingset", "--out", out, "gc.mjs"], { cwd });
+    const [one, two] = folders.map((folder) => readdirSync(folder).sort());
+    const names = ["heap.memprofraw", "measured.json", "run.json", "waste.json", "workingset.json"];
+    expect([one, two]).toEqual([names, names]);
+    for (const name of names.filter((name) => name !== "measured.json")) {
+      const [first, second] = folders.map((folder) => readFileSync(join(folder, name)));
+      expect(first.equals(second), name).toBe(true);
+    }
+  });
+
+  it("tells the time that rewriting took in threads of the program too", async () => {
+    const cwd = withScript(
+      "thread.cjs",
+      `const { isMainThread, Worker } = require("node:worker_threads");
+      if (isMainThread) new Worker(__filename);
+      else {
+        const compiled = new WebAssembly.Module(require("node:fs").readFileSync("library.wasm"));
+        new WebAssembly.Instance(compiled, { host: { notify() {} } });
+      }`,
+    );
+    await memshade(["node", "--out", "here", "thread.cjs"], { cwd });
+    const measured = readMeasured(readFileSync(join(cwd, "here/measured.json"), "utf8"));
+    expect(measured.rewritingMs).toBeGreaterThan(0);
+    expect(measured.processorMs).toBeGreaterThanOrEqual(measured.rewritingMs + measured.profileMs);
+  });
+
   it("empties small tables in time, in the main thread and in workers", async () => {
     const cwd = withScript(
       "sites.cjs",
@@ -366,12 +397,12 @@ describe("dump() and reset() inside a program", () => {
       const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), imports);
       exports.fill(2); for (let i = 0; i < 3; i++) exports.free(exports.malloc(8));
       const first = dump();
-      console.log(first.run.heap.allocations, first.raw.length > 100);
+      console.log(first.run.heap.allocations, first.raw.length > 100, first.toolFiles.length);
       reset(); exports.fill(1);
       console.log(dump().run.heap.allocations, first.folder.endsWith(".dump1"));`,
     );
     const { stdout, stderr } = await memshade(["node", "own.mjs"], { cwd });
-    expect(stdout).toBe("5 true\n3 true\n");
+    expect(stdout).toBe("5 true 0\n3 true\n");
     expect(stderr).toContain("memshade: dump written to memshade.out/own.");
     const names = runFolders(cwd);
     expect(names.map((name) => name.replace(/\d+(?=$|\.)/, "PID"))).toEqual([

@@ -7,6 +7,7 @@ import { UserError } from "../../src/bytes/errors.ts";
 import { addReportCommand } from "../../src/cli/commands/report.ts";
 import { addTopCommand } from "../../src/cli/commands/top.ts";
 import type { WorkingSetProfile } from "../../src/model/working-set/working-set.ts";
+import { store, wasteOf } from "../analyses/waste/waste-picture.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 import { DATABASE } from "../report/pictures.ts";
 import { pictureOf } from "../report/working-set-picture.ts";
@@ -241,4 +242,68 @@ describe("runs with a working set", () => {
       /^instance,module,method,rate,lines,bytes,missRatio\n0,program\.wasm,shards,0\.01,64,4096,1\n/,
     );
   });
+});
+
+describe("what a run took", () => {
+  const presence = { modules: 474 << 10, shadow: 41 << 20, recorded: 86 << 10 };
+  const cost = { peakBytes: 939 << 20, processorMs: 5210, rewritingMs: 2100, profileMs: 88 };
+  const measured = JSON.stringify({ schema: "memshade-measured", version: 1, ...cost });
+  const PROCESS =
+    "process took 939 MiB at its peak and 5.21 s of processor time, program and profiler together; " +
+    "2.1 s of that rewrote modules and 88 ms made the profile";
+
+  /** A run of all tools, with a file of what was measured as far as there is one. */
+  function folderWith(text: string | undefined, names = { measured: "measured.json" }): string {
+    const picture = heapPicture(DATABASE);
+    const files = { heap: "heap.memprofraw", waste: "waste.json", workingset: "workingset.json", ...names };
+    const folder = writePicture(newFolder(), { ...picture, run: { ...picture.run, presence, files } });
+    const waste = wasteOf({ stores: [store("parse", 88, { nof_stores: 1 })] });
+    fs.writeFileSync(path.join(folder, "waste.json"), JSON.stringify(waste));
+    fs.writeFileSync(
+      path.join(folder, "workingset.json"),
+      JSON.stringify(pictureOf(["abcd", "ab", "a"], ["parse", "parse", "sum"])),
+    );
+    if (text !== undefined) fs.writeFileSync(path.join(folder, "measured.json"), text);
+    return folder;
+  }
+  const flowing = (text: string) => text.toLowerCase().replace(/\s+/g, " ");
+
+  it.each(["heap", "waste", "workingset"])(
+    "is in the head of the report of %s, within a terminal's width",
+    async (tool) => {
+      const folder = folderWith(measured);
+      const text = await memshade("report", folder, "--tool", tool);
+      expect(flowing(text)).toContain(flowing(PROCESS));
+      const head = text.split("\n").slice(0, 25);
+      for (const line of head) expect(line.length).toBeLessThanOrEqual(80);
+      const json = JSON.parse(await memshade("report", folder, "--tool", tool, "--json"));
+      expect(json.presence).toEqual({ ...presence, process: cost });
+    },
+  );
+
+  it("is said once in the report of several tools", async () => {
+    const text = await memshade("report", folderWith(measured));
+    expect(flowing(text).split(flowing(PROCESS))).toHaveLength(2);
+  });
+
+  it.each([
+    ["an earlier version wrote none", undefined, {}],
+    ["it is missing", undefined, undefined],
+    ["it is cut off", measured.slice(0, 60), undefined],
+    ["it is empty", "", undefined],
+    ["it is another file", "[]", undefined],
+    ["a figure is no number", measured.replace("5210", '"long"'), undefined],
+  ] as [string, string | undefined, { measured: string } | undefined][])(
+    "is left out where %s, and all else is as it was",
+    async (_what, text, names) => {
+      const folder = folderWith(text, names);
+      for (const tool of ["heap", "waste", "workingset"]) {
+        const report = await memshade("report", folder, "--tool", tool);
+        expect(flowing(report)).toContain("took 41.0 mib of shadow memory and tables");
+        expect(flowing(report)).not.toContain("processor time, program");
+        const json = JSON.parse(await memshade("report", folder, "--tool", tool, "--json"));
+        expect(json.presence).toEqual({ ...presence, process: null });
+      }
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { readMeasured } from "../../src/model/read-run.ts";
 import {
   memshade,
   newFolder,
@@ -198,9 +199,17 @@ describe("memshade run", () => {
     writeProgram(cwd, "copy.wasm", COPY_INPUT);
     for (const out of ["one", "two"])
       await memshade(["run", "--out", out, "copy.wasm"], { cwd, input: "abc" });
-    for (const file of ["run.json", "heap.memprofraw"]) {
+    const files = readdirSync(join(cwd, "one"));
+    expect(files.sort()).toEqual(["heap.memprofraw", "measured.json", "run.json"]);
+    for (const file of files.filter((name) => name !== "measured.json")) {
       expect(readFileSync(join(cwd, "one", file)).equals(readFileSync(join(cwd, "two", file)))).toBe(true);
     }
+    const { peakBytes, processorMs, rewritingMs, profileMs } = readMeasured(
+      readFileSync(join(cwd, "one/measured.json"), "utf8"),
+    );
+    expect(peakBytes).toBeGreaterThan(20 << 20);
+    expect(rewritingMs).toBeGreaterThan(0);
+    expect(processorMs).toBeGreaterThanOrEqual(rewritingMs + profileMs);
   });
 
   it("loses nothing when its tables are smaller than the program needs", async () => {
@@ -249,7 +258,7 @@ describe("memshade run", () => {
     await memshade(["run", "--out", "here", "seven.wasm"], { cwd });
     await memshade(["run", "--out", "here", "trap.wasm"], { cwd });
     expect(readRun(join(cwd, "here")).end.kind).toBe("trap");
-    expect(readdirSync(join(cwd, "here")).sort()).toEqual(["heap.memprofraw", "run.json"]);
+    expect(readdirSync(join(cwd, "here")).sort()).toEqual(["heap.memprofraw", "measured.json", "run.json"]);
   });
 
   it("says before the program runs that the folder cannot be written", async () => {

@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -17,12 +17,13 @@ beforeAll(() => {
   copyFileSync(TREES, join(cwd, "bintree.wasm"));
 });
 
-/** Runs the program into a run folder and gives what the tool wrote. */
+/** Runs the program into a run folder, but for what is never the same twice, and gives what the tool wrote. */
 async function record(out: string, depth: number, ...options: string[]) {
   const words = ["run", "--tool", "workingset", ...options, "--out", out, "bintree.wasm", String(depth)];
   const { code, stdout } = await memshade(words, { cwd });
   expect(code).toBe(0);
   expect(stdout).toMatch(/^bintree/);
+  rmSync(join(cwd, out, "measured.json"));
   const text = readFileSync(join(cwd, out, "workingset.json"), "utf8");
   return { text, profile: JSON.parse(text) };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UserError } from "../../src/bytes/errors.ts";
-import { readRun } from "../../src/model/read-run.ts";
+import { readMeasured, readRun } from "../../src/model/read-run.ts";
 import { heapPicture } from "../heap-picture.ts";
 
 const { run } = heapPicture("main > parse  3 x 16  live 1");
@@ -76,5 +76,25 @@ describe("reading run.json", () => {
         }
       }),
     );
+  });
+});
+
+describe("reading measured.json", () => {
+  const cost = { peakBytes: 2 ** 30, processorMs: 5200, rewritingMs: 2100, profileMs: 0 };
+  const written = { schema: "memshade-measured", version: 1, ...cost };
+
+  it("returns what the process took and nothing else", () => {
+    expect(readMeasured(JSON.stringify({ ...written, added: "later" }))).toEqual(cost);
+  });
+
+  it.each([
+    ["half of it", '{"schema": "memshade-mea'],
+    ["another file", JSON.stringify(run)],
+    ["a later version", JSON.stringify({ ...written, version: 2 })],
+    ["a figure that is missing", JSON.stringify({ ...written, processorMs: undefined })],
+    ["a figure below zero", JSON.stringify({ ...written, peakBytes: -1 })],
+    ["a figure that is none", JSON.stringify({ ...written, profileMs: "much" })],
+  ])("refuses %s", (_what, text) => {
+    expect(() => readMeasured(text)).toThrow(UserError);
   });
 });

@@ -8,10 +8,10 @@ import { readRegular } from "../../load/file.ts";
 import { faultOf } from "../../memprof/input-reader.ts";
 import { memprofHeapProfile } from "../../memprof/load-heap.ts";
 import type { HeapProfile, ProfileModule } from "../../model/heap-profile.ts";
-import { readRun } from "../../model/read-run.ts";
 import type { Run } from "../../model/run.ts";
 import { createRunSymbolizer } from "../../symbolize/run-functions.ts";
 import { withLines } from "../../symbolize/run-lines.ts";
+import { loadRun } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
 const RUN_FILE = "run.json";
@@ -81,15 +81,6 @@ async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHea
     }
   }
   return { input: file, run: undefined, profile: await profileOf(file, undefined, places) };
-}
-
-function loadRun(file: string): Run {
-  const text = readFile(file).toString("utf8");
-  try {
-    return readRun(text);
-  } catch (error) {
-    throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
-  }
 }
 
 function hintOf(bytes: Uint8Array): string {

@@ -1,9 +1,10 @@
 import fs from "node:fs";
 import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
 import { readRegular } from "../../load/file.ts";
-import { readRun } from "../../model/read-run.ts";
-import type { Presence, Run } from "../../model/run.ts";
+import { readMeasured, readRun } from "../../model/read-run.ts";
+import type { Presence, ProcessCost, Run } from "../../model/run.ts";
 
 /**
  * What the `run.json` of a folder says; undefined where there is none.
@@ -12,11 +13,33 @@ import type { Presence, Run } from "../../model/run.ts";
  */
 export function runOf(folder: string): Run | undefined {
   const file = path.join(folder, "run.json");
-  if (!fs.existsSync(file)) return undefined;
+  return fs.existsSync(file) ? loadRun(file) : undefined;
+}
+
+/**
+ * What a `run.json` says, with what was measured of its process.
+ *
+ * @throws UserError in one line if it cannot be read or is damaged
+ */
+export function loadRun(file: string): Run {
   try {
-    return readRun(readRegular(file).toString());
+    const run = readRun(readRegular(file).toString());
+    const { presence, files } = run;
+    const process = processOf(path.dirname(file), files.measured);
+    return { ...run, presence: presence && { ...presence, process } };
   } catch (error) {
-    throw new UserError(`${file}: ${(error as Error).message}`);
+    if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
+  }
+}
+
+/** Undefined if that is missing or damaged: all other figures are as good without it. */
+function processOf(folder: string, name: string | undefined): ProcessCost | undefined {
+  if (name === undefined) return undefined;
+  try {
+    return readMeasured(readRegular(path.join(folder, path.basename(name))).toString());
+  } catch {
+    return undefined;
   }
 }
 

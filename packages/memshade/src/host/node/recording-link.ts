@@ -14,7 +14,7 @@ import { siblingModule } from "../sibling-module.ts";
 import type { RecordingMessage } from "./messages.ts";
 import type { RecordingThreadData } from "./recording-thread.ts";
 import type { ThreadSettings } from "./settings.ts";
-import { isRecordingAlive, StateWord } from "./shared-state.ts";
+import { isRecordingAlive, noteRewriting, StateWord } from "./shared-state.ts";
 import { openReply, type Reply, waitForReply } from "./sync-reply.ts";
 import type { RecordingLink } from "./thread-recorder.ts";
 
@@ -41,6 +41,10 @@ abstract class Link implements RecordingLink {
   }
 
   abstract post(message: RecordingMessage): void;
+
+  rewrote(ms: number): void {
+    noteRewriting(this.state, ms);
+  }
 
   flush(id: string): void {
     this.ask((reply) => ({ kind: "flush", id, reply }));

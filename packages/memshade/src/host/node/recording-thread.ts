@@ -18,8 +18,9 @@ import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
 import { FolderClaim } from "../run/folder-claim.ts";
+import { takeRun } from "../run/measured.ts";
 import { sayNotWritten } from "../run/profile-failure.ts";
-import { profileFiles, Recorder, UNKNOWN_MODULE } from "../run/recorder.ts";
+import { Recorder, UNKNOWN_MODULE } from "../run/recorder.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
@@ -32,6 +33,7 @@ import {
   isWatchedSignal,
   lastDelivery,
   listenersWord,
+  rewritingMs,
   StateWord,
   type WatchedSignal,
 } from "./shared-state.ts";
@@ -215,9 +217,9 @@ function write(end: RunEnd): Reply {
     const claim = FolderClaim.take(folder, data.lender);
     try {
       if (what === "profile" && allocatorOption.mistake !== undefined) recorder.note(allocatorOption.mistake);
-      const profile = recorder.takeProfile(end);
+      const { profile, files } = takeRun(recorder, end, rewritingMs(state));
       profile.warnings.forEach(say);
-      claim.write(profileFiles(profile));
+      claim.write(files);
       if (what === "profile" && !new LearnedRuns(settings.tools.learn).keep(profile.siteRuns))
         control.send({ kind: "not-written", what: "learned" });
     } finally {

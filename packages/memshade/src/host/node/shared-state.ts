@@ -27,8 +27,11 @@ export function isWatchedSignal(name: unknown): name is WatchedSignal {
 /** Behind the words: the time of the last delivery of each signal, in milliseconds since 1970, as i64. */
 const DELIVERIES = 8 * Math.ceil((StateWord.Listeners + WATCHED_SIGNALS.length) / 2);
 
+/** Behind those: the time that all threads have taken to rewrite modules, in microseconds, as i64. */
+const REWRITING = DELIVERIES + 8 * WATCHED_SIGNALS.length;
+
 export function openSharedState(): Int32Array {
-  return new Int32Array(new SharedArrayBuffer(DELIVERIES + 8 * WATCHED_SIGNALS.length));
+  return new Int32Array(new SharedArrayBuffer(REWRITING + 8));
 }
 
 /** The system's number of this thread; 0 where it does not tell. */
@@ -66,4 +69,14 @@ export function lastDelivery(state: Int32Array, signal: WatchedSignal): number {
 
 function deliveries({ buffer }: Int32Array): BigInt64Array {
   return new BigInt64Array(buffer, DELIVERIES, WATCHED_SIGNALS.length);
+}
+
+/** Notes that a thread has rewritten a module. */
+export function noteRewriting({ buffer }: Int32Array, ms: number): void {
+  Atomics.add(new BigInt64Array(buffer, REWRITING, 1), 0, BigInt(Math.round(ms * 1000)));
+}
+
+/** Milliseconds that all threads have taken to rewrite modules. */
+export function rewritingMs({ buffer }: Int32Array): number {
+  return Number(Atomics.load(new BigInt64Array(buffer, REWRITING, 1), 0)) / 1000;
 }

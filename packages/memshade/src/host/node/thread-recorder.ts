@@ -27,6 +27,7 @@ import { moduleName } from "../module/module-name.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { say } from "../run/terminal-line.ts";
+import { threadMs } from "../run/thread-time.ts";
 import { isNodeItself, readGlue, scriptsOnStack } from "./call-site.ts";
 import { findModuleFile } from "./find-module-file.ts";
 import type { RecordingMessage } from "./messages.ts";
@@ -41,6 +42,8 @@ export interface RecordingLink {
     moduleKey: string,
     info: InstrumentedInfo,
   ): SharedShadow | undefined;
+  /** Notes how much time of this thread a module took to rewrite. */
+  rewrote(ms: number): void;
   /** Asks for tables to be emptied and waits until that is done. */
   flush(id: string): void;
 }
@@ -80,6 +83,15 @@ export class ThreadRecorder implements InstantiationObserver {
     if (cached !== undefined) return cached;
     const scripts = scriptsOnStack();
     if (isNodeItself(scripts)) return undefined;
+    return this.#timed(() => this.#rewrite(bytes, key, address, scripts));
+  }
+
+  #rewrite(
+    bytes: Uint8Array,
+    key: string,
+    address: string | undefined,
+    scripts: readonly string[],
+  ): RewrittenModule | undefined {
     const glue = readGlue(scripts);
     const path = findModuleFile(bytes, scripts, address, glue);
     let name: string | undefined;
@@ -100,6 +112,15 @@ export class ThreadRecorder implements InstantiationObserver {
       // Bytes that the engine refuses too are the program's own affair: it gets to see the engine's error.
       if (WebAssembly.validate(bytes as BufferSource)) this.#giveUp(name, key, error);
       return undefined;
+    }
+  }
+
+  #timed<T>(rewrite: () => T): T {
+    const start = threadMs();
+    try {
+      return rewrite();
+    } finally {
+      this.#link.rewrote(threadMs() - start);
     }
   }
 
@@ -136,7 +157,8 @@ export class ThreadRecorder implements InstantiationObserver {
     const reason = memoryBeyond(imports, info) ?? this.#shortage("The memory from outside has", given);
     if (reason === undefined) return undefined;
     const anew =
-      this.#anew.get(module) ?? this.#weave(original, { ...module, name: info.name, glue, reason });
+      this.#anew.get(module) ??
+      this.#timed(() => this.#weave(original, { ...module, name: info.name, glue, reason }));
     this.#anew.set(module, anew);
     return anew;
   }

@@ -12,8 +12,9 @@ import { moduleTypes } from "../module/module-types.ts";
 import { removeLeftControlFolders } from "../node/control-folder.ts";
 import { dieBySignal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim } from "../run/folder-claim.ts";
+import { takeRun } from "../run/measured.ts";
 import { NOT_WRITTEN, sayInterrupted, sayNotWritten } from "../run/profile-failure.ts";
-import { profileFiles, Recorder } from "../run/recorder.ts";
+import { Recorder } from "../run/recorder.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
@@ -208,9 +209,9 @@ class WasiSupervisor {
   /** @throws Interrupted after a second signal. */
   async #writeInto(claim: FolderClaim, end: RunEnd): Promise<void> {
     await this.#letSignalsIn();
-    const profile = this.#recorder.takeProfile(end);
+    const { profile, files } = takeRun(this.#recorder, end, this.#program.rewritingMs);
     profile.warnings.forEach(say);
-    for (const _ of claim.pieces(profileFiles(profile))) await this.#letSignalsIn();
+    for (const _ of claim.pieces(files)) await this.#letSignalsIn();
     if (end.kind !== "dump" && !new LearnedRuns(this.#run.tools.learn).keep(profile.siteRuns))
       this.#isComplete = false;
   }

@@ -7,6 +7,7 @@ import { initialMemory, memoryShortage } from "../memory-need.ts";
 import { withBranchHints } from "../module/branch-hints.ts";
 import { nameFileInErrors, readModuleFile } from "../module/module-file.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
+import { threadMs } from "../run/thread-time.ts";
 
 const WASI_VERSIONS = { wasi_snapshot_preview1: "preview1", wasi_unstable: "unstable" } as const;
 
@@ -15,6 +16,8 @@ export interface WasiModule {
   module: WebAssembly.Module;
   info: InstrumentedInfo;
   original: Uint8Array;
+  /** Processor time that it took to instrument. */
+  rewritingMs: number;
   version: "preview1" | "unstable";
   /** Value type bytes of the parameters of the function to invoke, if one was named. */
   invokeParameters: number[] | undefined;
@@ -40,6 +43,7 @@ export async function loadWasiModule(
   );
   if (shortage !== undefined)
     throw new UserError(`${path}: its memory begins with ${shortage.figures}: ${shortage.help}`);
+  const start = threadMs();
   const { bytes, info } = nameFileInErrors(path, () =>
     instrument(original, {
       ...new LearnedRuns(tools.learn).added(toInstrumentOptions(tools), original),
@@ -48,6 +52,7 @@ export async function loadWasiModule(
       sha256: nativeSha256,
     }),
   );
+  const rewritingMs = threadMs() - start;
   const module = await compileOrExplain(path, bytes, original);
   const version = checkImports(path, module);
   const exported = new Map(WebAssembly.Module.exports(module).map((entry) => [entry.name, entry.kind]));
@@ -61,7 +66,7 @@ export async function loadWasiModule(
     );
   }
   const invokeParameters = invoke === undefined ? undefined : parametersOfExport(original, invoke);
-  return { module, info, original, version, invokeParameters, kind };
+  return { module, info, original, rewritingMs, version, invokeParameters, kind };
 }
 
 async function compileOrExplain(

@@ -10,6 +10,7 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot-cold.ts";
 import { gapsOf } from "../gaps.ts";
 import { hotColdJson } from "./hot-cold.ts";
+import { presenceJson } from "./presence.ts";
 import { createSiteWriter } from "./sites.ts";
 import { jsonTextPieces, LazyArray } from "./text.ts";
 
@@ -45,7 +46,7 @@ export function heapReportJsonPieces(
     counters: description.counters ?? null,
     granuleBytes: description.granuleBytes,
     rawVersion: description.rawVersion,
-    presence: description.presence ?? null,
+    presence: presenceJson(description.presence),
     notTracked: gapsOf(profile),
     modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator }) => ({
       name,

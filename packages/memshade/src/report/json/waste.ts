@@ -5,6 +5,7 @@ import { rankWaste, type WasteKey } from "../../analyses/waste/rank-sites.ts";
 import type { Presence } from "../../model/run.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import { libraryOfFinding, sentencesOf } from "../waste-sentences.ts";
+import { presenceJson } from "./presence.ts";
 
 /** The waste of a run as JSON: totals and findings (docs/report-json.md). */
 export function wasteReportJson(
@@ -19,7 +20,7 @@ export function wasteReportJson(
       version: 1,
       input: options.input,
       command: file.command,
-      presence: options.presence ?? null,
+      presence: presenceJson(options.presence),
       modules: file.modules ?? null,
       notRecorded: file.notRecorded ?? [],
       options: file.options,

@@ -2,6 +2,7 @@ import { findPhases } from "../../analyses/working-set/phases.ts";
 import type { Presence } from "../../model/run.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { localityJson } from "./locality.ts";
+import { presenceJson } from "./presence.ts";
 
 export const WORKING_SET_REPORT_VERSION = 1;
 
@@ -12,7 +13,7 @@ export function workingSetReportJson(profile: WorkingSetProfile, input: string, 
     report: "working-set",
     version: WORKING_SET_REPORT_VERSION,
     input,
-    presence: presence ?? null,
+    presence: presenceJson(presence),
     instances: profile.instances.map((instance) => ({
       ...instance,
       phases: findPhases(instance),

@@ -25,9 +25,9 @@ describe("a folder that --out names", () => {
     writeProgram(cwd, "seven.wasm", EXIT_7);
     writeProgram(cwd, "trap.wasm", TRAP);
     await memshade(["run", "--tool", "heap,waste,workingset", "--out", "here", "seven.wasm"], { cwd });
-    expect(readdirSync(join(cwd, "here"))).toHaveLength(4);
+    expect(readdirSync(join(cwd, "here"))).toHaveLength(5);
     await memshade(["run", "--tool", "waste", "--out", "here", "trap.wasm"], { cwd });
-    expect(readdirSync(join(cwd, "here")).sort()).toEqual(["run.json", "waste.json"]);
+    expect(readdirSync(join(cwd, "here")).sort()).toEqual(["measured.json", "run.json", "waste.json"]);
     expect(readdirSync(cwd).sort()).toEqual(["here", "seven.wasm", "trap.wasm"]);
     expect(statSync(join(cwd, "here")).mode & 0o777).toBe(0o700);
   });

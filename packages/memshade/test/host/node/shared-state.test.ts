@@ -3,7 +3,9 @@ import {
   lastDelivery,
   listenersWord,
   noteDelivery,
+  noteRewriting,
   openSharedState,
+  rewritingMs,
 } from "../../../src/host/node/shared-state.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -31,4 +33,17 @@ it("signals and their listeners are told apart", () => {
   expect(lastDelivery(state, "SIGINT")).toBe(0);
   expect(lastDelivery(state, "SIGHUP")).toBe(0);
   expect(lastDelivery(state, "SIGTERM")).toBeGreaterThan(0);
+});
+
+it("the time of rewriting adds up over all threads, for hours too, and beside the signals", () => {
+  const state = openSharedState();
+  expect(rewritingMs(state)).toBe(0);
+  noteRewriting(state, 0.25);
+  noteRewriting(new Int32Array(state.buffer), 9_000_000);
+  expect(rewritingMs(state)).toBe(9_000_000.25);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    expect(lastDelivery(state, signal)).toBe(0);
+    noteDelivery(state, signal);
+  }
+  expect(rewritingMs(state)).toBe(9_000_000.25);
 });

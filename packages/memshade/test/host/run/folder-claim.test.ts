@@ -81,6 +81,13 @@ describe("the files of a run", () => {
     expect(heapIn(run)).toEqual([2]);
   });
 
+  it("take the place of one that measured what it took, or did not", () => {
+    for (const more of [["measured"], [], ["measured"]]) {
+      writeRunFolder(run, filesOf(1, ...more));
+      expect(readdirSync(run)).toHaveLength(2 + more.length);
+    }
+  });
+
   it("may go into an empty folder, and where a link leads", () => {
     mkdirSync(run);
     symlinkSync("run", join(home, "link"));
@@ -121,6 +128,11 @@ describe("the files of a run", () => {
 
 describe("a folder that is refused", () => {
   it.each([
+    [
+      "what a run without such a file did not write",
+      () => writeFileSync(join(run, "measured.json"), "{}"),
+      "measured.json",
+    ],
     ["notes beside a run", () => writeFileSync(join(run, "notes.txt"), "mine"), "notes.txt"],
     ["a run without its description", () => rmSync(join(run, "run.json")), "heap.memprofraw"],
     ["another description", () => writeFileSync(join(run, "run.json"), "{}"), "heap.memprofraw, run.json"],

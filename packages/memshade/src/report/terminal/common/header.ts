@@ -82,10 +82,10 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
   allocatorsInWords(profile).forEach((words, index) => {
     line(index === 0 ? "Allocator" : "", words);
   });
-  const took =
-    presenceInWords(screen, profile.description.presence) ??
-    (totals === undefined ? undefined : `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
-  if (took !== undefined) line("Profiler", took);
+  const taken = presenceInWords(screen, profile.description.presence);
+  for (const [who, took] of taken) line(who, took);
+  if (taken.length === 0 && totals !== undefined)
+    line("Profiler", `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
 }
 
 /** What to look at when nothing was allocated. */

@@ -1,16 +1,33 @@
-import type { Presence } from "../../../model/run.ts";
-import { formatBytes } from "../../format.ts";
+import type { Presence, ProcessCost } from "../../../model/run.ts";
+import { formatBytes, formatLifetime } from "../../format.ts";
 import type { Screen } from "./screen.ts";
 
 const SAID = "what the profiler took";
 
-/** What the profiler took, as the text of a line in a report's head; undefined where it is not known, or was said before. */
-export function presenceInWords(screen: Screen, presence: Presence | undefined): string | undefined {
-  if (presence === undefined || screen.said.has(SAID)) return undefined;
+/** Who took what, as lines of a report's head: whose they are, and a predicate. None where that is not known, or was said before. */
+export function presenceInWords(
+  screen: Screen,
+  presence: Presence | undefined,
+): [who: "Profiler" | "Process", took: string][] {
+  if (presence === undefined || screen.said.has(SAID)) return [];
   screen.said.add(SAID);
-  const { modules, shadow, recorded } = presence;
-  return (
+  const { modules, shadow, recorded, process } = presence;
+  const profiler =
     `took ${formatBytes(shadow)} of shadow memory and tables, ${formatBytes(modules)} of rewritten modules and ` +
-    `${formatBytes(recorded)} of recorded data; its own code and the engine's for the modules come on top`
-  );
+    `${formatBytes(recorded)} of recorded data; its own code and the engine's for the modules come on top`;
+  return [["Profiler", profiler], ...(process === undefined ? [] : [processInWords(process)])];
+}
+
+function processInWords({
+  peakBytes,
+  processorMs,
+  rewritingMs,
+  profileMs,
+}: ProcessCost): ["Process", string] {
+  const time = (ms: number): string => formatLifetime(ms, { kind: "wall", unit: "ms" });
+  return [
+    "Process",
+    `took ${formatBytes(peakBytes)} at its peak and ${time(processorMs)} of processor time, program and profiler together; ` +
+      `${time(rewritingMs)} of that rewrote modules and ${time(profileMs)} made the profile`,
+  ];
 }

@@ -77,8 +77,7 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
       "Segments",
       `${formatBytes(segmentBytes)} of the data that the module brought along are overwritten: they are no constants`,
     );
-  const took = presenceInWords(screen, options.presence);
-  if (took !== undefined) row("Profiler", took);
+  for (const [who, took] of presenceInWords(screen, options.presence)) row(who, took);
   printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
   if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
   screen.print("");

@@ -44,8 +44,8 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   screen.print(paint.heading(screen.isWide ? heading : cutMiddle(heading, screen.width)));
   printGaps(screen, profile.notTracked);
   printModules(screen, profile.modules);
-  const took = presenceInWords(screen, options.presence);
-  if (took !== undefined) printWrapped(screen, `The profiler ${took}.`, "", "  ", paint.faint);
+  for (const [who, took] of presenceInWords(screen, options.presence))
+    printWrapped(screen, `The ${who.toLowerCase()} ${took}.`, "", "  ", paint.faint);
   if (profile.options.assumeAligned)
     screen.print(paint.faint("Accesses were taken to be aligned as their hints say."));
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");
