@@ -1,11 +1,11 @@
 import { UserError } from "../../bytes/errors.ts";
-import { type Check, integer, list, optional, record, text } from "../../model/check.ts";
+import { type Check, integer, list, misfit, optional, part, record, text } from "../../model/check.ts";
 import type { DeadstoresFile, DeadstoresIp } from "./types.ts";
 
-const address: Check<number | bigint> = (value, path) => {
+const address: Check<number | bigint> = (value) => {
   if (typeof value === "bigint" && value >= 0n) return value;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new UserError(`${path} should be an address, not ${String(value)}`);
+  return misfit(`should be an address, not ${String(value)}`);
 };
 
 const ip = record<DeadstoresIp>({
@@ -15,10 +15,10 @@ const ip = record<DeadstoresIp>({
   line: optional(integer),
 });
 
-const ips: Check<DeadstoresIp[]> = (value, path) => {
-  const found = list(ip)(value, path);
+const ips: Check<DeadstoresIp[]> = (value) => {
+  const found = list(ip)(value);
   if (found.length > 0) return found;
-  throw new UserError(`${path} should have at least one address`);
+  return misfit("should have at least one address");
 };
 
 const file = record<DeadstoresFile>({
@@ -36,7 +36,7 @@ const file = record<DeadstoresFile>({
  * @throws UserError in one line that names the place: not JSON, or not of this shape
  */
 export function readDeadstores(content: string): DeadstoresFile {
-  return file(parse(content), "the file");
+  return part("the file", file, parse(content));
 }
 
 function parse(content: string): unknown {
