@@ -40,18 +40,22 @@ export function readDeadstores(content: string): DeadstoresFile {
 }
 
 function parse(content: string): unknown {
+  const reviver = LONG_ADDRESS.test(content) ? exactAddress : undefined;
   try {
-    return JSON.parse(content, exactAddress);
+    return JSON.parse(content, reviver);
   } catch (error) {
     for (const withEscapes of [escapeNames, escapeMembers])
       try {
-        return JSON.parse(withEscapes(content), exactAddress);
+        return JSON.parse(withEscapes(content), reviver);
       } catch {}
     // The engine's message quotes the content, which may be bytes that no terminal should get.
     const reason = content.trim() === "" ? "the file is empty" : "not JSON";
     throw new UserError(error instanceof SyntaxError ? reason : String(error));
   }
 }
+
+/** What a number may not hold; only then every value of a file has to be looked at while it is parsed. */
+const LONG_ADDRESS = /"address"\s*:\s*\d{16}/;
 
 /** Addresses have 64 bits; `context.source` is the number's own text. */
 function exactAddress(key: string, value: unknown, context?: { source?: string }): unknown {
