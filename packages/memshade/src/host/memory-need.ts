@@ -1,3 +1,4 @@
+import { groupDigits } from "../model/counted.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
 import { shadowBytesPerByte } from "../tools/shadow-cost.ts";
 import { decodeModule, memoryCount, memoryType } from "../wasm/index.ts";
@@ -17,7 +18,7 @@ function costlyOptions({ tools, waste }: ToolOptions): string | undefined {
 }
 
 function inMib(bytes: number): string {
-  return `${Math.floor(bytes / MIB).toLocaleString("en-US")} MiB`;
+  return `${groupDigits(Math.floor(bytes / MIB))} MiB`;
 }
 
 /** What is to be said in front of a run whose tools take many times the program's memory; undefined: nothing. */

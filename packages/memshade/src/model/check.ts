@@ -4,50 +4,90 @@ import { UserError } from "../bytes/errors.ts";
  * Checks of parsed JSON. A check returns the value it was given, typed, or throws a UserError that names the
  * place (`heap.sites[3].stackId`) and what was expected there. Unknown keys are let through.
  */
-export type Check<T> = (value: unknown, path: string) => T;
+export type Check<T> = (value: unknown) => T;
 
-export const text: Check<string> = (value, path) =>
-  typeof value === "string" ? value : fail(path, "text", value);
+/** What is wrong, and where. The place grows while the error passes the values around it: most files have none. */
+class Misfit extends UserError {
+  readonly #place: string;
+  readonly #fault: string;
 
-export const flag: Check<boolean> = (value, path) =>
-  typeof value === "boolean" ? value : fail(path, "true or false", value);
+  constructor(place: string, fault: string) {
+    super(`${place === "" ? "the file" : place} ${fault}`);
+    this.#place = place;
+    this.#fault = fault;
+  }
 
-export const integer: Check<number> = (value, path) =>
-  Number.isSafeInteger(value) ? (value as number) : fail(path, "a whole number", value);
+  /** The same as it is seen from around. */
+  within(place: string): Misfit {
+    const separator = this.#place === "" || this.#place.startsWith("[") ? "" : ".";
+    return new Misfit(`${place}${separator}${this.#place}`, this.#fault);
+  }
+}
+
+/** Says what is wrong with the value that is checked: `should be …`. */
+export function misfit(fault: string): never {
+  throw new Misfit("", fault);
+}
+
+/** Checks a part of a value; `place` says where in it that is: a key, or `[3]`. */
+export function part<T>(place: string, check: Check<T>, value: unknown): T {
+  try {
+    return check(value);
+  } catch (error) {
+    throw within(place, error);
+  }
+}
+
+function within(place: string, error: unknown): unknown {
+  return error instanceof Misfit ? error.within(place) : error;
+}
+
+export const text: Check<string> = (value) => (typeof value === "string" ? value : fail("text", value));
+
+export const flag: Check<boolean> = (value) =>
+  typeof value === "boolean" ? value : fail("true or false", value);
+
+export const integer: Check<number> = (value) =>
+  Number.isSafeInteger(value) ? (value as number) : fail("a whole number", value);
 
 /** A whole number from 0. */
-export const count: Check<number> = (value, path) =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : fail(path, "a count", value);
+export const count: Check<number> = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : fail("a count", value);
 
-export const number: Check<number> = (value, path) =>
-  Number.isFinite(value) ? (value as number) : fail(path, "a number", value);
+export const number: Check<number> = (value) =>
+  Number.isFinite(value) ? (value as number) : fail("a number", value);
 
 /** Text that a pattern accepts; `expected` describes it for the message. */
 export function textLike(pattern: RegExp, expected: string): Check<string> {
-  return (value, path) =>
-    typeof value === "string" && pattern.test(value) ? value : fail(path, expected, value);
+  return (value) => (typeof value === "string" && pattern.test(value) ? value : fail(expected, value));
 }
 
 export function oneOf<const T extends string | number>(...allowed: T[]): Check<T> {
-  return (value, path) =>
+  return (value) =>
     allowed.includes(value as T)
       ? (value as T)
-      : fail(path, allowed.map((item) => JSON.stringify(item)).join(" or "), value);
+      : fail(allowed.map((item) => JSON.stringify(item)).join(" or "), value);
 }
 
 export function optional<T>(check: Check<T>): Check<T | undefined> {
-  return (value, path) => (value === undefined ? undefined : check(value, path));
+  return (value) => (value === undefined ? undefined : check(value));
 }
 
 export function nullable<T>(check: Check<T>): Check<T | null> {
-  return (value, path) => (value === null ? null : check(value, path));
+  return (value) => (value === null ? null : check(value));
 }
 
 export function list<T>(check: Check<T>): Check<T[]> {
-  return (value, path) =>
-    Array.isArray(value)
-      ? value.map((item, index) => check(item, `${path}[${index}]`))
-      : fail(path, "a list", value);
+  return (value) => {
+    if (!Array.isArray(value)) return fail("a list", value);
+    let index = 0;
+    try {
+      for (; index < value.length; index++) check(value[index]);
+    } catch (error) {
+      throw within(`[${index}]`, error);
+    }
+    return value;
+  };
 }
 
 /** An object that has (at least) the given keys; a key that the type makes optional may be missing. */
@@ -56,23 +96,30 @@ export function record<T extends object>(
     [Key in keyof T]-?: Check<T[Key] | (object extends Pick<T, Key> ? undefined : never)>;
   },
 ): Check<T> {
-  return (value, path) => {
+  const entries = Object.entries(checks) as [string, Check<unknown>][];
+  return (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      return fail(path, "an object", value);
+      return fail("an object", value);
     }
-    for (const [key, check] of Object.entries(checks) as [string, Check<unknown>][]) {
-      check((value as Record<string, unknown>)[key], path === "" ? key : `${path}.${key}`);
+    let place = "";
+    try {
+      for (const [key, check] of entries) {
+        place = key;
+        check((value as Record<string, unknown>)[key]);
+      }
+    } catch (error) {
+      throw within(place, error);
     }
     return value as T;
   };
 }
 
 /** An object of plain values under any names. */
-export const settings: Check<Record<string, string | number | boolean>> = (value, path) => {
-  const entries = record<object>({})(value, path);
+export const settings: Check<Record<string, string | number | boolean>> = (value) => {
+  const entries = record<object>({})(value);
   for (const [key, entry] of Object.entries(entries))
     if (!["string", "number", "boolean"].includes(typeof entry))
-      return fail(`${path}.${key}`, "a plain value", entry);
+      return part(key, (plain) => fail("a plain value", plain), entry);
   return entries as Record<string, string | number | boolean>;
 };
 
@@ -98,9 +145,9 @@ export function parseVersioned(json: string, schema: string, version: number, wh
   return value;
 }
 
-function fail(path: string, expected: string, value: unknown): never {
+function fail(expected: string, value: unknown): never {
   const found = value === undefined ? "it is missing" : `found ${shorten(JSON.stringify(value))}`;
-  throw new UserError(`${path === "" ? "the file" : path} should be ${expected}, but ${found}`);
+  misfit(`should be ${expected}, but ${found}`);
 }
 
 function shorten(json: string): string {

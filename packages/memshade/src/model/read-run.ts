@@ -143,7 +143,7 @@ const run = record<Run>({
  * @throws UserError saying what is wrong in one line, without the file's name
  */
 export function readRun(json: string): Run {
-  return run(parseVersioned(json, RUN_SCHEMA, RUN_VERSION, "does not describe a memshade run"), "");
+  return run(parseVersioned(json, RUN_SCHEMA, RUN_VERSION, "does not describe a memshade run"));
 }
 
 /** The same for the text of a `measured.json`. */

@@ -1,4 +1,4 @@
-import { agreeing } from "../model/counted.ts";
+import { agreeing, groupDigits } from "../model/counted.ts";
 import type { Clock } from "../model/run.ts";
 
 const BINARY_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -15,13 +15,6 @@ export function formatCount(count: number): string {
     return groupDigits(Math.round(count));
   }
   return scale(count, 1000, DECIMAL_UNITS);
-}
-
-/** A whole number in full: `1,234,567,890`. */
-export function groupDigits(count: number): string {
-  return Math.round(count)
-    .toString()
-    .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** A part of a whole: `45.2 %`. */

@@ -1,8 +1,9 @@
 import { dominantBlocks } from "../analyses/dominant-blocks.ts";
 import { heapTotals } from "../analyses/totals.ts";
+import { groupDigits } from "../model/counted.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import type { RunAllocator } from "../model/run.ts";
-import { formatBytes, formatPercent, groupDigits } from "./format.ts";
+import { formatBytes, formatPercent } from "./format.ts";
 
 /** Some blocks stand out if they are no more than this part of all. */
 const FEW = 1 / 100;

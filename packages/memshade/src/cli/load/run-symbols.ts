@@ -35,12 +35,14 @@ export class RunSymbols {
     const original = this.#find(module);
     if (original === undefined) return undefined;
     const loaded = { path: original.file, object: original.object };
-    const symbolizer = loadSymbolizer(loaded, { demangle: loadDemangler() });
+    const symbolizer = loadSymbolizer(loaded, { demangle: loadDemangler(), starts: false });
+    // Of a module without debug information nothing is known but the names that the run has, too.
+    const isDescribed = symbolizer.symbolizer.hasDebugInfo || original.object.externalDebugInfo !== undefined;
     // What is missing is known once a place was asked for.
     let isTold = false;
     return {
       frames: (offset) => {
-        const frames = symbolizer.frames(offset);
+        const frames = isDescribed ? symbolizer.frames(offset) : [];
         if (!isTold) {
           isTold = true;
           this.missing.push(

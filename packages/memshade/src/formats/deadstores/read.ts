@@ -1,11 +1,11 @@
 import { UserError } from "../../bytes/errors.ts";
-import { type Check, integer, list, optional, record, text } from "../../model/check.ts";
+import { type Check, integer, list, misfit, optional, part, record, text } from "../../model/check.ts";
 import type { DeadstoresFile, DeadstoresIp } from "./types.ts";
 
-const address: Check<number | bigint> = (value, path) => {
+const address: Check<number | bigint> = (value) => {
   if (typeof value === "bigint" && value >= 0n) return value;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new UserError(`${path} should be an address, not ${String(value)}`);
+  return misfit(`should be an address, not ${String(value)}`);
 };
 
 const ip = record<DeadstoresIp>({
@@ -15,10 +15,10 @@ const ip = record<DeadstoresIp>({
   line: optional(integer),
 });
 
-const ips: Check<DeadstoresIp[]> = (value, path) => {
-  const found = list(ip)(value, path);
+const ips: Check<DeadstoresIp[]> = (value) => {
+  const found = list(ip)(value);
   if (found.length > 0) return found;
-  throw new UserError(`${path} should have at least one address`);
+  return misfit("should have at least one address");
 };
 
 const file = record<DeadstoresFile>({
@@ -36,22 +36,26 @@ const file = record<DeadstoresFile>({
  * @throws UserError in one line that names the place: not JSON, or not of this shape
  */
 export function readDeadstores(content: string): DeadstoresFile {
-  return file(parse(content), "the file");
+  return part("the file", file, parse(content));
 }
 
 function parse(content: string): unknown {
+  const reviver = LONG_ADDRESS.test(content) ? exactAddress : undefined;
   try {
-    return JSON.parse(content, exactAddress);
+    return JSON.parse(content, reviver);
   } catch (error) {
     for (const withEscapes of [escapeNames, escapeMembers])
       try {
-        return JSON.parse(withEscapes(content), exactAddress);
+        return JSON.parse(withEscapes(content), reviver);
       } catch {}
     // The engine's message quotes the content, which may be bytes that no terminal should get.
     const reason = content.trim() === "" ? "the file is empty" : "not JSON";
     throw new UserError(error instanceof SyntaxError ? reason : String(error));
   }
 }
+
+/** What a number may not hold; only then every value of a file has to be looked at while it is parsed. */
+const LONG_ADDRESS = /"address"\s*:\s*\d{16}/;
 
 /** Addresses have 64 bits; `context.source` is the number's own text. */
 function exactAddress(key: string, value: unknown, context?: { source?: string }): unknown {

@@ -5,6 +5,7 @@ import {
   flag,
   integer,
   list,
+  misfit,
   number,
   oneOf,
   optional,
@@ -48,10 +49,10 @@ const ip = record<WasteIp>({
 });
 const siteClass = oneOf("plain", "atomic", "copy", "fill", "host", "calloc");
 
-const someIps: Check<WasteIp[]> = (value, path) => {
-  const ips = list(ip)(value, path);
+const someIps: Check<WasteIp[]> = (value) => {
+  const ips = list(ip)(value);
   if (ips.length > 0) return ips;
-  throw new UserError(`${path} should have at least one place, but is empty`);
+  return misfit("should have at least one place, but is empty");
 };
 
 const store = record<WasteStore>({
@@ -185,7 +186,7 @@ const file = record<WasteFile>({
  * @throws UserError saying what is wrong in one line, without the file's name
  */
 export function readWaste(json: string): WasteFile {
-  const found = file(parseVersioned(json, WASTE_SCHEMA, WASTE_VERSION, "is not the waste of a run"), "");
+  const found = file(parseVersioned(json, WASTE_SCHEMA, WASTE_VERSION, "is not the waste of a run"));
   for (const { kind, first, second, end } of found.pairs ?? []) {
     const limit = kind === "redundant" ? found.loads.length : found.stores.length;
     if ((first ?? 0) >= limit || (second ?? 0) >= limit || (end ?? -1) >= (found.ends?.length ?? 0))

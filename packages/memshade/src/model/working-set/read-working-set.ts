@@ -1,5 +1,5 @@
 import { UserError } from "../../bytes/errors.ts";
-import { type Check, count, flag, integer, list, oneOf, optional, record, text } from "../check.ts";
+import { type Check, count, flag, integer, list, oneOf, optional, part, record, text } from "../check.ts";
 import { namedModule } from "../named-module.ts";
 import {
   type AttributedContext,
@@ -20,8 +20,8 @@ import {
   type WorkingSetProfile,
 } from "./working-set.ts";
 
-const weight: Check<number> = (value, path) =>
-  typeof value === "number" && Number.isFinite(value) ? value : integer(value, path);
+const weight: Check<number> = (value) =>
+  typeof value === "number" && Number.isFinite(value) ? value : integer(value);
 
 const measures = <T>(check: Check<T>): Check<Partial<Record<Measure, T>>> =>
   record<Partial<Record<Measure, T>>>(
@@ -44,9 +44,9 @@ const frame = record<StackFrame>({
   file: optional(text),
   line: optional(count),
 });
-const pair: Check<[number, number]> = (value, path) => {
-  const values = list(weight)(value, path);
-  return values.length === 2 ? [values[0], values[1]] : (count(undefined, `${path}[1]`) as never);
+const pair: Check<[number, number]> = (value) => {
+  const values = list(weight)(value);
+  return values.length === 2 ? [values[0], values[1]] : (part("[1]", count, undefined) as never);
 };
 
 const weights = list(weight);
@@ -156,7 +156,7 @@ export function readWorkingSet(json: string): WorkingSetProfile {
     throw new UserError(
       `version ${String(version)} of the working set is not known, only ${WORKING_SET_VERSION}`,
     );
-  const checked = profile(value, "");
+  const checked = profile(value);
   checked.instances.forEach((one, i) => {
     for (const { start, end, fresh, counts } of one.levels)
       for (const column of [end, fresh, ...Object.values(counts)])

@@ -1,4 +1,5 @@
 import { UserError } from "../../bytes/errors.ts";
+import { groupDigits } from "../../model/counted.ts";
 import type { ShadowLayout } from "../options.ts";
 import {
   CHILD_BYTES,
@@ -56,7 +57,7 @@ function roundUp(value: number, to: number): number {
 
 function checkedCapacity(what: string, value: number, most: number): number {
   if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw new UserError(`the number of ${what} to keep must be between 1 and ${most.toLocaleString("en-US")}`);
+  throw new UserError(`the number of ${what} to keep must be between 1 and ${groupDigits(most)}`);
 }
 
 function powerOfTwoAbove(value: number): number {

@@ -15,12 +15,13 @@ export function shortenName(name: string, width: number): string {
   const safe = printable(name);
   const withoutParameters = replaceBrackets(safe, "(", ")");
   const withoutArguments = replaceBrackets(withoutParameters, "<", ">");
-  const bare = withoutEllipses(compactName(name));
+  const compact = compactName(name);
+  const bare = withoutEllipses(compact);
   const candidates = [
     safe,
     withoutParameters,
     withoutArguments,
-    compactName(name),
+    compact,
     ...(bare === "" ? [] : [bare, ...withoutNamespaces(bare)]),
   ];
   return (
@@ -39,6 +40,9 @@ export function compactName(name: string): string {
   return short.replace(/(?<!operator)\(…?\)( const| &&?| \[.*\])*$/, "");
 }
 
+/** What has brackets that are none; at one position. */
+const VERBATIM = /operator *(\(\)|<=>|<<=?|>>=?|->\*?|<=?|>=?)|\(anonymous namespace\)|->/y;
+
 /**
  * Replaces what stands between outermost brackets by "…". Left alone: `(anonymous namespace)`, brackets in an
  * operator's name, a function's own `->`, and a leading `<T as Trait>`, where the inner brackets are replaced.
@@ -48,10 +52,8 @@ function replaceBrackets(name: string, open: "(" | "<", close: ")" | ">"): strin
   let result = "";
   let depth = 0;
   for (let position = 0; position < name.length; ) {
-    const verbatim = /^(operator *(\(\)|<=>|<<=?|>>=?|->\*?|<=?|>=?)|\(anonymous namespace\)|->)/.exec(
-      name.slice(position, position + 24),
-    )?.[0];
-    const piece = verbatim ?? name[position]!;
+    VERBATIM.lastIndex = position;
+    const piece = VERBATIM.exec(name)?.[0] ?? name[position]!;
     position += piece.length;
     const isHidden = depth > keptDepth;
     if (piece === open) {

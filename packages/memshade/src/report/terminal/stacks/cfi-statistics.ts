@@ -1,4 +1,5 @@
-import { formatBytes, formatPercent, groupDigits } from "../../format.ts";
+import { groupDigits } from "../../../model/counted.ts";
+import { formatBytes, formatPercent } from "../../format.ts";
 import { padLeft } from "../common/text.ts";
 
 /** Figures of a table of unwind rules, in bytes where they are sizes. */

@@ -1,5 +1,5 @@
 import { findPhases } from "../../../analyses/working-set/phases.ts";
-import { agreeing, counted } from "../../../model/counted.ts";
+import { agreeing, counted, groupDigits } from "../../../model/counted.ts";
 import type { Presence } from "../../../model/run.ts";
 import type {
   InstanceWorkingSet,
@@ -7,7 +7,7 @@ import type {
   TimeUnit,
   WorkingSetProfile,
 } from "../../../model/working-set/working-set.ts";
-import { formatBytes, formatCount, formatPercent, groupDigits, plural } from "../../format.ts";
+import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { bareName } from "../../waste-sentences.ts";
 import { printChain } from "../common/call-path.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
