@@ -3,7 +3,7 @@ import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { readRegular } from "../../load/file.ts";
 import { readRun } from "../../model/read-run.ts";
-import type { Presence, Run } from "../../model/run.ts";
+import { type Presence, RUN_FILE, type Run } from "../../model/run.ts";
 
 /**
  * What the `run.json` of a folder says; undefined where there is none.
@@ -11,7 +11,7 @@ import type { Presence, Run } from "../../model/run.ts";
  * @throws UserError in one line if it is damaged
  */
 export function runOf(folder: string): Run | undefined {
-  const file = path.join(folder, "run.json");
+  const file = path.join(folder, RUN_FILE);
   if (!fs.existsSync(file)) return undefined;
   try {
     return readRun(readRegular(file).toString());

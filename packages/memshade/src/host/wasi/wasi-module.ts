@@ -3,8 +3,9 @@ import { type InstrumentedInfo, instrument } from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
 import { decodeModule, functionType } from "../../wasm/index.ts";
 import { LearnedRuns } from "../learned-runs.ts";
-import { initialMemory, memoryShortage } from "../memory-need.ts";
+import { memoryShortage } from "../memory-need.ts";
 import { withBranchHints } from "../module/branch-hints.ts";
+import { initialMemory } from "../module/initial-memory.ts";
 import { nameFileInErrors, readModuleFile } from "../module/module-file.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
 
