@@ -1,7 +1,7 @@
 // Puts the modules of src/ into few files: to find, read and link several hundred takes longer than most of what the
 // command is asked for.
 import { fileURLToPath } from "node:url";
-import { type CodeSplittingGroup, type InputOptions, rolldown } from "rolldown";
+import { type ChunkingContext, type CodeSplittingGroup, type InputOptions, rolldown } from "rolldown";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
@@ -32,39 +32,69 @@ export const BROWSER_ENTRIES: Entries = {
 };
 
 /**
- * The rooms whose modules share a file, by its name, where several entries need them. Files import files above them alone:
- * modules that wait for each other would be used before they have run.
+ * What `memshade node` begins with: the command, the program's main thread and the recording thread. Whoever profiles a short
+ * program waits for all of them: what each needs and the others do not is in files of its own.
+ */
+const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
+  // Nothing may be loaded before that opens the standard streams.
+  streams: ["cli/standard-streams"],
+  command: ["cli/command-line", "cli/commands/node"],
+  program: ["host/node/register"],
+  recording: ["host/node/recording-thread"],
+};
+
+/**
+ * The rooms whose other modules share a file, by its name, where several entries need them. Files import files above them
+ * alone: modules that wait for each other would be used before they have run.
  */
 const FILES: Readonly<Record<string, readonly string[]>> = {
-  ground: [
-    "bytes/",
-    "wasm/",
-    "host/run/terminal-line.",
-    "model/version.",
-    "cli/failures.",
-    "cli/standard-streams.",
-  ],
   // Loads the package `yaml`, which few need.
   text: ["formats/memprof-text/"],
-  profiles: ["model/", "analyses/", "formats/", "objects/"],
+  profiles: ["bytes/", "wasm/", "model/", "analyses/", "formats/", "objects/"],
   native: ["dwarf/", "unwind/", "symbolize/", "unwinding."],
-  engine: ["rewrite/", "allocator/", "contexts/", "tools/", "host/"],
-  reports: ["load/", "report/", "memprof/", "stacks/"],
+  reports: [
+    ...["rewrite/", "allocator/", "contexts/", "tools/", "host/"],
+    ...["load/", "report/", "memprof/", "stacks/"],
+  ],
   cli: ["cli/"],
 };
 
-const GROUPS = Object.entries(FILES).map(([name, starts], index) => ({
-  name,
-  test: (id: string) => starts.some((start) => id.startsWith(source + start)),
-  priority: Object.keys(FILES).length - index,
-  minShareCount: 2,
-}));
+/** The file that a module goes to; null: that of the one entry which needs it. */
+function fileOf(module: string, context: ChunkingContext): string | null {
+  const users = Object.entries(BEGINNINGS)
+    .filter(([, files]) => loadedBy(files, context).has(module))
+    .map(([name]) => name);
+  if (users.length > 0) return users.join("-");
+  const room = Object.entries(FILES).find(([, starts]) =>
+    starts.some((start) => module.startsWith(source + start)),
+  );
+  return room?.[0] ?? null;
+}
+
+const loaded = new Map<readonly string[], ReadonlySet<string>>();
+
+/** The modules that are loaded with some, and these. */
+function loadedBy(files: readonly string[], context: ChunkingContext): ReadonlySet<string> {
+  const known = loaded.get(files);
+  if (known !== undefined) return known;
+  const modules = new Set(files.map((file) => `${source}${file}.ts`));
+  // What is added meanwhile is visited too.
+  for (const module of modules)
+    for (const next of context.getModuleInfo(module)?.importedIds ?? []) modules.add(next);
+  loaded.set(files, modules);
+  return modules;
+}
 
 /** Bundles the sources. What Node loads shares its modules, and with them classes and state; what a page loads is one file. */
 export async function bundle(): Promise<void> {
   // npm packages stay packages where Node finds them.
   const isPackage = (id: string) => !id.startsWith(".") && !id.startsWith("/");
-  await write(dist, NODE_ENTRIES, { platform: "node", external: isPackage }, { groups: GROUPS });
+  await write(
+    dist,
+    NODE_ENTRIES,
+    { platform: "node", external: isPackage },
+    { groups: [{ name: fileOf, debugName: "files", minShareCount: 2 }] },
+  );
   for (const [name, path] of Object.entries(BROWSER_ENTRIES))
     await write(`${dist}browser/`, { [name]: path }, { platform: "browser" }, false);
 }

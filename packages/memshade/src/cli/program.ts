@@ -16,9 +16,9 @@ type AddCommand = (program: Command) => void;
 
 /** The commands, in the order of the help. A start loads the asked one alone: most of the time is loading. */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  run: async () => (await import("./commands/recording.ts")).addRunCommand,
-  node: async () => (await import("./commands/recording.ts")).addNodeCommand,
-  instrument: async () => (await import("./commands/recording.ts")).addInstrumentCommand,
+  run: async () => (await import("./commands/run.ts")).addRunCommand,
+  node: async () => (await import("./commands/node.ts")).addNodeCommand,
+  instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
   report: async () => (await import("./commands/reading.ts")).addReportCommand,
   top: async () => (await import("./commands/reading.ts")).addTopCommand,
   diff: async () => (await import("./commands/reading.ts")).addDiffCommand,

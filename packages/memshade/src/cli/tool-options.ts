@@ -3,12 +3,11 @@ import { UserError } from "../bytes/errors.ts";
 import { learnedFile } from "../host/learned-runs.ts";
 import {
   type AttributionOptions,
-  checkAllocatorOption,
   type LocalityOptions,
   TOOL_NAMES,
   type ToolName,
   type WorkingSetOptions,
-} from "../tools/index.ts";
+} from "../tools/options.ts";
 import type { ToolOptions } from "../tools/run-options.ts";
 import { type Interval, parseInterval, parsePositive, parseRate } from "./option-values.ts";
 
@@ -169,9 +168,11 @@ function checkTools(flags: ToolFlags): void {
   }
 }
 
-export function toolOptionsOf(flags: ToolFlags): ToolOptions {
+export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   checkTools(flags);
-  if (flags.allocator !== undefined) checkAllocatorOption(flags.allocator);
+  // Who runs a program in another process needs no more of the engine.
+  if (flags.allocator !== undefined)
+    (await import("../tools/index.ts")).checkAllocatorOption(flags.allocator);
   return {
     tools: flags.tool,
     clock: flags.clock,

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Run } from "../model/run.ts";
+import { RUN_FILE, type Run } from "../model/run.ts";
 import { findRecording } from "./node/recording-api.ts";
 import { activeRecording } from "./profile.ts";
-import { type Profile, RUN_FILE } from "./run/recorder.ts";
+import type { Profile } from "./run/recorder.ts";
 
 /** A profile taken while the program runs. */
 export interface Dump extends Omit<Profile, "siteRuns" | "warnings"> {

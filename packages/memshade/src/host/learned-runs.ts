@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { UserError } from "../bytes/errors.ts";
@@ -7,6 +6,7 @@ import { readWholeFile } from "../load/file.ts";
 import { writeWholeFile } from "../load/whole-file.ts";
 import type { InstrumentOptions, SiteRuns } from "../tools/index.ts";
 import type { ModuleRuns } from "../tools/waste/read/site-runs.ts";
+import { nativeSha256Hex } from "./module/native-sha256.ts";
 import { say } from "./run/terminal-line.ts";
 
 const FORMAT = "memshade learned runs 1";
@@ -33,7 +33,7 @@ export class LearnedRuns {
    */
   added(options: InstrumentOptions, original: Uint8Array): InstrumentOptions {
     if (this.#file === undefined) return options;
-    const siteRuns = read(this.#file).get(digestOf(original));
+    const siteRuns = read(this.#file).get(nativeSha256Hex(original));
     return siteRuns === undefined ? options : { ...options, waste: { ...options.waste, siteRuns } };
   }
 
@@ -47,7 +47,7 @@ export class LearnedRuns {
     try {
       const known = read(this.#file);
       for (const { original, runs } of modules)
-        if (runs.offsets.length > 0) known.set(digestOf(original), runs);
+        if (runs.offsets.length > 0) known.set(nativeSha256Hex(original), runs);
       const text = textOf(known);
       writeWholeFile(this.#file, (file) => file.write(text));
       return true;
@@ -118,8 +118,4 @@ function textOf(known: ReadonlyMap<string, SiteRuns>): string {
     });
   }
   return `${lines.join("\n")}\n`;
-}
-
-function digestOf(original: Uint8Array): string {
-  return createHash("sha256").update(original).digest("hex");
 }

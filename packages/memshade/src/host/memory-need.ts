@@ -1,7 +1,6 @@
 import { groupDigits } from "../model/counted.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
 import { shadowBytesPerByte } from "../tools/shadow-cost.ts";
-import { decodeModule, memoryCount, memoryType } from "../wasm/index.ts";
 
 const MIB = 2 ** 20;
 
@@ -63,14 +62,6 @@ export function memoryShortage(
 export interface MemoryShortage {
   figures: string;
   help: string;
-}
-
-/** Bytes that the memory of a module begins with, as it declares; 0 if it has none. */
-export function initialMemory(bytes: Uint8Array): number {
-  const module = decodeModule(bytes);
-  if (memoryCount(module) === 0) return 0;
-  const { minimum, pageSizeLog2 } = memoryType(module, 0);
-  return minimum * 2 ** pageSizeLog2;
 }
 
 const LOOK_EVERY_MS = 100;

@@ -8,8 +8,8 @@ import { isMemprofYaml } from "../formats/memprof-text/index.ts";
 import { isMemshadeProfile } from "../formats/memshade-profile/index.ts";
 import { openRegular, readInput, readRegular } from "../load/file.ts";
 import { readRun } from "../model/read-run.ts";
+import { RUN_FILE } from "../model/run.ts";
 
-const RUN_FILE = "run.json";
 const HEAP_FILE = "heap.memprofraw";
 
 /** A profile to be merged. */

@@ -8,6 +8,9 @@
 export const RUN_SCHEMA = "memshade-run";
 export const RUN_VERSION = 1;
 
+/** Name of the file in its folder. */
+export const RUN_FILE = "run.json";
+
 export interface Run {
   schema: typeof RUN_SCHEMA;
   version: typeof RUN_VERSION;

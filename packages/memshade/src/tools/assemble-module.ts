@@ -142,13 +142,12 @@ class Assembly {
 
   /** Tells the tools where the places are that they marked. */
   #tellMarks(writer: FunctionWriter, codeStart: number): void {
+    const { codePayloadStart } = this.#parts.module;
     for (const tool of this.#parts.tools)
-      tool.codeWritten?.(
-        writer.marks.map(({ offset, original }) => ({
-          offset: offset + codeStart,
-          original: original < 0 ? original : original - this.#parts.module.codePayloadStart,
-        })),
-      );
+      tool.codeWritten?.({
+        offsets: writer.marks.map((offset) => offset + codeStart),
+        originals: writer.markPositions.map((at) => (at < 0 ? at : at - codePayloadStart)),
+      });
   }
 
   #addGlobals(sections: ModuleSections): void {

@@ -5,7 +5,7 @@ import {
   type ToolName,
   type WasteOptions,
   type WorkingSetOptions,
-} from "./index.ts";
+} from "./options.ts";
 
 /** What to record, and how each tool does it. Every field is optional. */
 export interface ToolOptions extends HeapOptions {

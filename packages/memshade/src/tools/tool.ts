@@ -7,7 +7,7 @@ import type { CarriedWord } from "../contexts/wrap-entries.ts";
 import type { ModuleScan } from "../rewrite/facts/module-scan.ts";
 import type { MemoryListeners, ToolPass } from "../rewrite/tool.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
-import type { CodeMark } from "../rewrite/write/function-writer.ts";
+import type { CodePlaces } from "../rewrite/write/function-writer.ts";
 import type { DataContent, ValType, WasmModule } from "../wasm/index.ts";
 import type { InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
 
@@ -61,7 +61,7 @@ export interface WovenTool {
   /** Sizes of further memories, behind that one. They are exported as `memshade.<name>.1` and so on. */
   readonly tableBytes?: readonly number[];
   /** All functions are written: the places that were marked, by file offset in the instrumented module. */
-  codeWritten?(marks: readonly CodeMark[]): void;
+  codeWritten?(marks: CodePlaces): void;
   /** What the host must know to read that memory; asked for when all functions are written. */
   describe(): Readonly<Record<string, number | string | boolean>>;
   /** Function without parameters to run before all others; −1 or absent: there is none. */

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { initialMemory, memoryShortage, memoryWarning, watchMemory } from "../../src/host/memory-need.ts";
+import { memoryShortage, memoryWarning, watchMemory } from "../../src/host/memory-need.ts";
+import { initialMemory } from "../../src/host/module/initial-memory.ts";
 
 const MIB = 2 ** 20;
 const PAIRS = { tools: ["waste"], waste: { pairs: true } } as const;

@@ -24,7 +24,8 @@ it("functions that are written late stand where their numbers say, and marks sta
         else
           appended.addWritten(0, (to) => {
             to.writeBody(body());
-            to.marks.push({ offset: to.length - 1, original: index }, { offset: to.length, original: -1 });
+            to.marks.push(to.length - 1, to.length);
+            to.markPositions.push(index, -1);
             to.rare.push(to.length - 1);
           });
       });
@@ -32,7 +33,7 @@ it("functions that are written late stand where their numbers say, and marks sta
       const isLateAt = (index: number) => kinds[index].isLate;
       const indices = [...kinds.keys()];
       expect(written).toEqual([...indices.filter((index) => !isLateAt(index)), ...indices.filter(isLateAt)]);
-      const marks = new Map(writer.marks.map(({ offset, original }) => [offset, original]));
+      const marks = new Map(writer.marks.map((offset, i) => [offset, writer.markPositions[i]]));
       const expected: number[] = [];
       const ends: number[] = [];
       kinds.forEach(({ isLate, size }, index) => {
@@ -47,7 +48,7 @@ it("functions that are written late stand where their numbers say, and marks sta
       });
       expect([...writer.bodies]).toEqual(expected);
       expect(writer.rare).toEqual(ends.map((end) => 5 + end - 1));
-      expect(writer.marks.map(({ offset }) => offset)).toEqual(ends.flatMap((end) => [5 + end - 1, 5 + end]));
+      expect(writer.marks).toEqual(ends.flatMap((end) => [5 + end - 1, 5 + end]));
     }),
   );
 });

@@ -36,8 +36,8 @@ export function addInstrumentCommand(program: Command): void {
   addToolOptions(command)
     .addOption(new Option("--shared", "make the shadow memory shared, so that another thread can read it"))
     .addHelpText("after", EXAMPLES)
-    .action((path: string, flags: InstrumentFlags) => {
-      const tools = toolOptionsOf(flags);
+    .action(async (path: string, flags: InstrumentFlags) => {
+      const tools = await toolOptionsOf(flags);
       const original = readModuleFile(path);
       if (isSameFile(path, flags.output))
         throw new UserError(`${flags.output}: would overwrite the original`);

@@ -48,7 +48,7 @@ export function addNodeCommand(program: Command): void {
         nodeOptions: flags.nodeArg ?? [],
         out: flags.out,
         traceChildren: flags.traceChildren,
-        tools: toolOptionsOf(flags),
+        tools: await toolOptionsOf(flags),
       });
       endProcess(code);
     });

@@ -57,7 +57,7 @@ export function addRunCommand(program: Command): void {
         preopens: preopensOf(flags.dir ?? []),
         invoke: flags.invoke,
         out: flags.out,
-        tools: toolOptionsOf(flags),
+        tools: await toolOptionsOf(flags),
       });
       endProcess(code);
     });

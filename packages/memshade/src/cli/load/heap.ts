@@ -8,13 +8,14 @@ import { readRegular } from "../../load/file.ts";
 import { faultOf } from "../../memprof/input-reader.ts";
 import { memprofHeapProfile } from "../../memprof/load-heap.ts";
 import type { HeapProfile, ProfileModule } from "../../model/heap-profile.ts";
-import type { Run } from "../../model/run.ts";
+
+import { RUN_FILE, type Run } from "../../model/run.ts";
+
 import { createRunSymbolizer } from "../../symbolize/run-functions.ts";
 import { withLines } from "../../symbolize/run-lines.ts";
 import { loadRun } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
-const RUN_FILE = "run.json";
 const DEFAULT_HEAP_FILE = "heap.memprofraw";
 
 /** A recorded run with its heap profile. */

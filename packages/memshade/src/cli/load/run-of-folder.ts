@@ -3,8 +3,9 @@ import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { readRegular } from "../../load/file.ts";
+
 import { readMeasured, readRun } from "../../model/read-run.ts";
-import type { Presence, ProcessCost, Run } from "../../model/run.ts";
+import { type Presence, type ProcessCost, RUN_FILE, type Run } from "../../model/run.ts";
 
 /**
  * What the `run.json` of a folder says; undefined where there is none.
@@ -12,7 +13,7 @@ import type { Presence, ProcessCost, Run } from "../../model/run.ts";
  * @throws UserError in one line if it is damaged
  */
 export function runOf(folder: string): Run | undefined {
-  const file = path.join(folder, "run.json");
+  const file = path.join(folder, RUN_FILE);
   return fs.existsSync(file) ? loadRun(file) : undefined;
 }
 

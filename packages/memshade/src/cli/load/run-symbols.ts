@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
+import { nativeSha256Hex } from "../../host/module/native-sha256.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { readRegular } from "../../load/file.ts";
 import { loadObject } from "../../load/objects.ts";
@@ -85,7 +85,7 @@ export class RunSymbols {
 function isSame(file: string, object: ObjectFile, { bytes, buildId }: ProfileModule | RunModule): boolean {
   if (object.buildId !== undefined) return object.buildId === buildId;
   if (bytes !== undefined && object.size !== bytes) return false;
-  const hash = createHash("sha256").update(readRegular(file)).digest("hex");
+  const hash = nativeSha256Hex(readRegular(file));
   return hash.slice(0, 2 * HASH_BYTES) === buildId;
 }
 

@@ -5,13 +5,12 @@ import { describeSystemError } from "../../bytes/system-errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { readRegular } from "../../load/file.ts";
 import { ambiguousNames, type NamedModule } from "../../model/named-module.ts";
-import type { RunModule } from "../../model/run.ts";
+import { RUN_FILE, type RunModule } from "../../model/run.ts";
 import { readWaste } from "../../model/waste/read-waste.ts";
 import type { WasteFile, WasteFrame, WasteIp } from "../../model/waste/waste.ts";
 import { runOf } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
-const RUN_FILE = "run.json";
 const WASTE_FILE = "waste.json";
 
 /**

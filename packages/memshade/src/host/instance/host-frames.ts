@@ -1,6 +1,7 @@
 import { SHADOW_IMPORT } from "../../tools/host-interface.ts";
-import { attributionLayoutOf, type InstrumentedInfo } from "../../tools/index.ts";
+import type { InstrumentedInfo } from "../../tools/options.ts";
 import { WASI_MODULES } from "../../tools/waste/read/host-ranges.ts";
+import { attributionLayoutOf } from "../../tools/working-set/attribution/memory-plan.ts";
 import { SHADOW_MEMORY, STACK_BASE } from "./host-calls.ts";
 
 type HostFunction = (...operands: unknown[]) => unknown;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { followedMemory } from "../../tools/followed-memory.ts";
 import {
   AllocatorMismatch,
@@ -20,11 +19,12 @@ import type {
 } from "../instance/instantiation-observer.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
-import { initialMemory, memoryShortage } from "../memory-need.ts";
+import { memoryShortage } from "../memory-need.ts";
 import { customSectionsOf } from "../module/custom-sections.ts";
+import { initialMemory } from "../module/initial-memory.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
 import { moduleName } from "../module/module-name.ts";
-import { nativeSha256 } from "../module/native-sha256.ts";
+import { nativeSha256, nativeSha256Hex } from "../module/native-sha256.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { say } from "../run/terminal-line.ts";
 import { threadMs } from "../run/thread-time.ts";
@@ -78,7 +78,7 @@ export class ThreadRecorder implements InstantiationObserver {
 
   rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined {
     if (describePreambleProblem(bytes) !== undefined) return undefined;
-    const key = createHash("sha256").update(bytes).digest("hex");
+    const key = nativeSha256Hex(bytes);
     const cached = this.#cache.get(key)?.deref();
     if (cached !== undefined) return cached;
     const scripts = scriptsOnStack();

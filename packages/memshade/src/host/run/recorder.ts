@@ -1,6 +1,6 @@
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import type { Presence, Run, RunEnd } from "../../model/run.ts";
-import { RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
+import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
@@ -19,7 +19,6 @@ import type { ModuleRuns } from "../../tools/waste/read/site-runs.ts";
 import { furtherMemories, type ShadowMemories } from "../instance/host-calls.ts";
 
 /** Names of the files of a run, as `run.json` refers to them. */
-export const RUN_FILE = "run.json";
 export const HEAP_FILE = "heap.memprofraw";
 
 /** What was recorded: the description of the run and the raw MemProf profile. */

@@ -2,8 +2,7 @@ import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { readRegular } from "../../load/file.ts";
-import { RUN_SCHEMA } from "../../model/run.ts";
-import { RUN_FILE } from "./recorder.ts";
+import { RUN_FILE, RUN_SCHEMA } from "../../model/run.ts";
 
 /*
  * Which folders a run may take. `folder` is always its name as it was given, for messages, and `target` the folder that this

@@ -21,11 +21,11 @@ import {
   temporaryCount,
 } from "./temporaries.ts";
 
-/** A place of instrumented code, by its offset in the file, and the offset in the original code section that it stands for. */
-export interface CodeMark {
-  offset: number;
+/** Places of instrumented code, by their offsets in the file, and the offsets in the original code section that they stand for. */
+export interface CodePlaces {
+  offsets: readonly number[];
   /** −1: code from here on is nobody's of the original. */
-  original: number;
+  originals: readonly number[];
 }
 
 /** Something that was written behind what it belongs in front of. */
@@ -59,8 +59,9 @@ export class FunctionWriter implements SnippetSink {
   bytes: Uint8Array;
   /** The number of bodies is put in front in the end. */
   length = COUNT_BYTES;
-  /** Marked places: offsets in `bytes` and positions in the module; −1 where no marked body goes on. */
-  marks: CodeMark[] = [];
+  /** Marked places: offsets in `bytes`, and their positions in the module; −1 where no marked body goes on. */
+  marks: number[] = [];
+  readonly markPositions: number[] = [];
   /** Offsets in `bytes` of branches that are hardly ever taken. */
   rare: number[] = [];
   readonly #source: Uint8Array;
@@ -76,9 +77,10 @@ export class FunctionWriter implements SnippetSink {
     this.bytes = new Uint8Array(capacity);
   }
 
-  /** Tells that the code written next stands for the instruction at a position of the module. */
+  /** Tells that the code written next stands for the instruction at a position of the module; −1: for none. */
   mark(position: number): void {
-    this.marks.push({ offset: this.length, original: position });
+    this.marks.push(this.length);
+    this.markPositions.push(position);
   }
 
   /** Copies a body, size included, as it is. */
@@ -118,7 +120,7 @@ export class FunctionWriter implements SnippetSink {
     // A mark at a place is the end of the body before it.
     const moved = (offset: number): number =>
       offset + shifts[partitionPoint(0, places.length, (index) => places[index] < offset)];
-    for (const mark of this.marks) mark.offset = moved(mark.offset);
+    this.marks = this.marks.map(moved);
     this.rare = this.rare.map(moved);
   }
 
@@ -131,7 +133,7 @@ export class FunctionWriter implements SnippetSink {
   finish(count: number): Uint8Array {
     const start = COUNT_BYTES - sizeOfU32Leb(count);
     writeU32Leb(this.bytes, start, count);
-    for (const mark of this.marks) mark.offset -= start;
+    this.marks = this.marks.map((offset) => offset - start);
     this.rare = this.rare.map((offset) => offset - start);
     return this.bytes.subarray(start, this.length);
   }
@@ -176,6 +178,7 @@ export class FunctionWriter implements SnippetSink {
     if (size > LARGEST_BODY) {
       this.length = sizeAt;
       this.marks.length = firstMark;
+      this.markPositions.length = firstMark;
       this.rare.length = firstRare;
       this.copyBody(body);
       return false;
@@ -184,10 +187,10 @@ export class FunctionWriter implements SnippetSink {
     if (start !== contentAt) {
       this.bytes.copyWithin(start, contentAt, this.length);
       this.length += start - contentAt;
-      for (let i = firstMark; i < this.marks.length; i++) this.marks[i].offset += start - contentAt;
+      for (let i = firstMark; i < this.marks.length; i++) this.marks[i] += start - contentAt;
       for (let i = firstRare; i < this.rare.length; i++) this.rare[i] += start - contentAt;
     }
-    if (this.marks.length > firstMark) this.marks.push({ offset: this.length, original: -1 });
+    if (this.marks.length > firstMark) this.mark(-1);
     writeU32Leb(this.bytes, sizeAt, size);
     return true;
   }

@@ -14,7 +14,12 @@ it("a place has the original place of the last mark at or before it", () => {
         offset += step;
         return { offset, original };
       });
-      const found = new CodeMarks(encodeCodeMarks(marks));
+      const found = new CodeMarks(
+        encodeCodeMarks({
+          offsets: marks.map((mark) => mark.offset),
+          originals: marks.map((mark) => mark.original),
+        }),
+      );
       expect(found.originalOf(marks[0].offset - 1)).toBe(-1);
       marks.forEach(({ offset: at, original }, i) => {
         expect(found.originalOf(at)).toBe(original);

@@ -17,6 +17,8 @@ function groupOf(places: readonly Place[]): PlaceGroup {
 
 const marksOf = (places: readonly Place[], trusted = false) => groupOf(places).marks(trusted);
 
+const testedMarksOf = (places: readonly Place[]) => groupOf(places).testedMarks(marksOf(places));
+
 const lineOf = (address: number) => Math.floor(address / 64);
 
 /** Lines of the places of one kind, when the group's base lies at an address. */
@@ -67,7 +69,7 @@ describe("the marks of places with one base", () => {
   it("are one for a place whose address is tested, and its end where it is not aligned", () => {
     const written = { size: 4, kinds: Kind.Written };
     const place = { offset: 12, ...written };
-    expect(groupOf([place]).testedMarks()).toEqual({
+    expect(testedMarksOf([place])).toEqual({
       always: [{ offset: 12, kinds: Kind.Written }],
       unaligned: [{ offset: 15, kinds: Kind.Written }],
       offset: 12,
@@ -75,11 +77,11 @@ describe("the marks of places with one base", () => {
     });
     // One test must do for all: the wider access decides, if the others are aligned where it is.
     const wide = { offset: 32, size: 8, kinds: Kind.Read };
-    expect(groupOf([place, wide]).testedMarks()).toMatchObject({ offset: 32, mask: 7 });
-    expect(groupOf([{ ...place, offset: 14 }, wide]).testedMarks()).toBeUndefined();
+    expect(testedMarksOf([place, wide])).toMatchObject({ offset: 32, mask: 7 });
+    expect(testedMarksOf([{ ...place, offset: 14 }, wide])).toBeUndefined();
     // Nothing is saved where the ends of several places need two marks anyway, or where nothing is promised.
-    expect(groupOf([place, { offset: 20, ...written }]).testedMarks()).toBeUndefined();
-    expect(groupOf([{ ...place, aligned: false }]).testedMarks()).toBeUndefined();
+    expect(testedMarksOf([place, { offset: 20, ...written }])).toBeUndefined();
+    expect(testedMarksOf([{ ...place, aligned: false }])).toBeUndefined();
   });
 
   it("mark exactly the lines of all bytes, wherever the base lies and whether aligned or not", () => {
@@ -93,7 +95,7 @@ describe("the marks of places with one base", () => {
         kinds: 1 + below(3),
         aligned: below(4) > 0,
       }));
-      const marks = groupOf(places).testedMarks();
+      const marks = testedMarksOf(places);
       if (marks === undefined) continue;
       tested++;
       for (const base of [4096, 4096 + 16 * below(4), 4096 + below(64), 4096 + below(64)]) {

@@ -13,11 +13,7 @@ describe("frames of an engine's stack", () => {
     at other (wasm://wasm/other-0006:wasm-function[2]:0x10)
     at wasm://wasm/bintree-0005:wasm-function[8]:0x482`;
     const marks = new CodeMarks(
-      encodeCodeMarks([
-        { offset: 0x8d0, original: 0x50 },
-        { offset: 0x8e0, original: -1 },
-        { offset: 0x920, original: 0x20 },
-      ]),
+      encodeCodeMarks({ offsets: [0x8d0, 0x8e0, 0x920], originals: [0x50, -1, 0x20] }),
     );
     expect(framesOf(stack, marks)).toEqual([
       { function: 14, offset: 0x20 },

@@ -74,7 +74,7 @@ export class LineMarks {
   #finish(group: PlaceGroup): void {
     const { base, position } = group;
     const marks = group.marks(this.#trusted);
-    const tested = this.#trusted || !this.#tests || base === CONSTANT ? undefined : group.testedMarks();
+    const tested = this.#trusted || !this.#tests || base === CONSTANT ? undefined : group.testedMarks(marks);
     this.#insert(group, marks, tested);
     for (const { offset, kinds } of marks) this.#known.add(base, offset, offset + 1, kinds, position);
   }

@@ -51,15 +51,15 @@ export class PlaceGroup {
 
   /**
    * How the group is marked if one test of an address tells whether all its accesses are aligned, as they nearly always
-   * are; undefined if that would save no marks.
+   * are; undefined if that would save no marks. `exact`: its marks without such a test.
    */
-  testedMarks(): TestedMarks | undefined {
-    const always = this.marks(true);
-    const exact = this.marks(false);
-    if (always.length >= exact.length) return undefined;
+  testedMarks(exact: readonly Mark[]): TestedMarks | undefined {
     let largest = -1;
     for (let i = 0; i < this.count; i++)
       if (this.#aligned[i] && (largest < 0 || this.#sizeOf(i) > this.#sizeOf(largest))) largest = i;
+    if (largest < 0) return undefined;
+    const always = this.marks(true);
+    if (always.length >= exact.length) return undefined;
     const offset = this.#first[largest];
     for (let i = 0; i < this.count; i++)
       if (this.#aligned[i] && ((this.#first[i] - offset) & (this.#sizeOf(i) - 1)) !== 0) return undefined;
