@@ -151,7 +151,6 @@ export function readMeasured(json: string): ProcessCost {
   const what = "does not say what a run took";
   const { peakBytes, processorMs, rewritingMs, profileMs } = processCost(
     parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, what),
-    "",
   );
   return { peakBytes, processorMs, rewritingMs, profileMs };
 }
