@@ -6,6 +6,8 @@ export interface GranuleAccesses {
   /** By granule, the first one at the start of the block. */
   readonly counts: Float64Array;
   readonly granuleBytes: number;
+  /** By granule, whether counters in it may have been full: then there were so many accesses, or more. */
+  readonly isCut: readonly boolean[];
   /** Ranges of bytes that no access went to; `end` is not included. */
   readonly untouched: readonly { readonly start: number; readonly end: number }[];
 }
@@ -24,11 +26,15 @@ export function granuleAccesses(
   rows: readonly IndexIntoContextTable[],
 ): GranuleAccesses {
   const { histogram } = contexts.mibs;
-  const { granuleBytes } = description;
+  const { granuleBytes, counterLimit: limit = Number.POSITIVE_INFINITY } = description;
   const lists = rows.map((row) => histogram[row] ?? []);
   const counts = new Float64Array(lists.reduce((most, list) => Math.max(most, list.length), 0));
+  const isCut = new Array<boolean>(counts.length).fill(false);
   for (const list of lists) {
-    for (const [granule, count] of list.entries()) counts[granule]! += Number(count);
+    for (const [granule, count] of list.entries()) {
+      counts[granule]! += Number(count);
+      isCut[granule] ||= Number(count) >= limit;
+    }
   }
   const untouched: { start: number; end: number }[] = [];
   for (const [granule, count] of counts.entries()) {
@@ -38,5 +44,20 @@ export function granuleAccesses(
     if (last?.end === start) last.end = start + granuleBytes;
     else untouched.push({ start, end: start + granuleBytes });
   }
-  return { counts, granuleBytes, untouched };
+  return { counts, granuleBytes, isCut, untouched };
+}
+
+/**
+ * Whether there may have been more accesses to the blocks of some contexts (without them, of all) than are counted,
+ * because counters were full. One of a single block is full at the limit; sums of several may be.
+ */
+export function areAccessesCut(
+  { contexts, description }: HeapProfile,
+  rows?: readonly IndexIntoContextTable[],
+): boolean {
+  const { counterLimit: limit } = description;
+  if (limit === undefined) return false;
+  const { histogram } = contexts.mibs;
+  const lists = rows === undefined ? histogram : rows.map((row) => histogram[row]);
+  return lists.some((counts) => counts?.some((count) => count >= limit) === true);
 }

@@ -1,5 +1,6 @@
 import { lifetimeHistogram, sizeHistogram } from "../../analyses/block-histograms.ts";
 import type { BlockMeasure } from "../../analyses/block-measure.ts";
+import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
 import { leaks } from "../../analyses/leaks.ts";
 import { measureGroups, rank } from "../../analyses/metrics.ts";
@@ -47,7 +48,7 @@ export function heapReportJsonPieces(
     rawVersion: description.rawVersion,
     presence: description.presence ?? null,
     notTracked: gapsOf(profile),
-    modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator }) => ({
+    modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator, knows }) => ({
       name,
       path: path ?? null,
       buildId,
@@ -56,6 +57,7 @@ export function heapReportJsonPieces(
       bytes: bytes ?? null,
       exports: exports ?? null,
       allocator: allocator ?? null,
+      ...(knows === undefined ? {} : { knows }),
     })),
     totals: totalsOf(profile),
     findings: {
@@ -78,6 +80,7 @@ function totalsOf(profile: HeapProfile): object {
     allocations,
     allocatedBytes,
     heapAccesses,
+    ...(areAccessesCut(profile) ? { heapAccessesAtLeast: true } : {}),
     frees: totals?.frees ?? null,
     peakBytes: totals?.peakBytes ?? null,
     peakBlocks: totals?.peakBlocks ?? null,
