@@ -57,6 +57,7 @@ int main(int count, char **) {
 }`;
 
 interface Report {
+  hotCold: { sites: { frame: { function: string; line?: number } }[] };
   totals: { allocations: number; allocatedBytes: number };
   sites: { allocCount: number; totalSize: number; stack: { function: string; module?: string }[] }[];
 }
@@ -132,6 +133,12 @@ describe.skipIf(!hasRuntime)("reports of a program that allocates in libstdc++",
     expect(JSON.parse(diff.stdout)).toMatchObject({
       totals: { count: { old: recorded.blocks, new: recordedIn(later).blocks } },
     });
+  });
+
+  it("tell the compiler about calls that it compiles alone", async () => {
+    const { hotCold } = await reportOf(profile);
+    expect(hotCold.sites.map(({ frame }) => frame.function)).toContain("main");
+    expect(hotCold.sites.filter(({ frame }) => frame.line === undefined)).toEqual([]);
   });
 
   it("put several processes together, each with its own addresses", async () => {

@@ -2,12 +2,7 @@ import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { RawCursor, RawScan, RawSegment } from "../../formats/memprof-raw/index.ts";
 import { mibBytesOf } from "../../formats/memprof-raw/layout.ts";
 import { haveEqualSegments } from "../../formats/memprof-raw/merge-dumps.ts";
-import type {
-  HeapProfile,
-  ProfileDescription,
-  ProfileModule,
-  ResolvedFrame,
-} from "../../model/heap-profile.ts";
+import type { HeapProfile, ProfileDescription, ProfileModule } from "../../model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
 import { mibFromPacked } from "../../model/memprof/merge/block-merge.ts";
 import { GrowingMibColumns } from "../../model/mib-columns.ts";
@@ -88,10 +83,14 @@ export class DumpRows {
 
   /** @param path innermost first */
   private stackOf(path: readonly CodePlace[]): number {
-    for (const { module } of path) if (module !== undefined) module.isShown = true;
-    return path
-      .flatMap(({ frames }) => frames)
-      .reduceRight((stack: number, frame: ResolvedFrame) => this.builder.child(stack, frame), 0);
+    let stack = 0;
+    for (let index = path.length - 1; index >= 0; index--) {
+      const { module, frames } = path[index]!;
+      if (module !== undefined) module.isShown = true;
+      for (let depth = frames.length - 1; depth >= 0; depth--)
+        stack = this.builder.child(stack, frames[depth]!);
+    }
+    return stack;
   }
 }
 

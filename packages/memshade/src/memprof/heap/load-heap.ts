@@ -17,6 +17,8 @@ import { explained, MAGIC_BYTES } from "../input-reader.ts";
 import { findFunctions } from "./known-functions.ts";
 import { rawHeapProfile } from "./raw-heap-profile.ts";
 
+const LEFT_OUT = "Blocks that no code with debug information asked for are not in profiles of this form.";
+
 /**
  * The heap profile in a raw file without a run, an indexed file, a memshade profile or YAML. Undefined for what is no
  * profile.
@@ -47,7 +49,7 @@ export async function memprofHeapProfile(
   });
   await merger.add({ path: file, modules: [] }, 0);
   const { profile, origin } = merger.take();
-  const notTracked: string[] = [];
+  const notTracked = isOfModules ? [] : [LEFT_OUT];
   if (isOfModules && origin.unmatched.length > 0) {
     const count = origin.unmatched.length;
     notTracked.push(`Frames in ${counted(count, "module")} without a binary are shown as [build id]+offset.`);
