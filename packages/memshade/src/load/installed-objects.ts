@@ -5,8 +5,8 @@ import { FormatError } from "../bytes/errors.ts";
 import { buildIdFileCandidates } from "../objects/index.ts";
 import { LIBRARY_FOLDERS, type LoadedObject, namesIn, tryLoad } from "./objects.ts";
 
-/** How many files are opened in search of build ids. */
-const MOST_FILES = 20_000;
+/** How many files of a folder are opened in search of build ids. */
+const MOST_FILES = 10_000;
 
 const LINKER_CONFIGURATION = "/etc/ld.so.conf.d";
 
@@ -95,15 +95,11 @@ function foldersOf(list: string | undefined): string[] {
 /** The files of folders, of each folder once, in the order of their names. */
 function* filesIn(folders: readonly string[]): Generator<string> {
   const seen = new Set<string>();
-  let left = MOST_FILES;
   for (const folder of folders) {
     const real = realPathOf(folder);
     if (real === undefined || seen.has(real)) continue;
     seen.add(real);
-    for (const name of namesIn(real)) {
-      if (left-- <= 0) return;
-      yield path.join(folder, name);
-    }
+    for (const name of namesIn(real).slice(0, MOST_FILES)) yield path.join(folder, name);
   }
 }
 

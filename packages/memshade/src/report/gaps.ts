@@ -26,7 +26,7 @@ export function gapsOf(profile: HeapProfile): string[] {
   if (areAccessesCut(profile)) {
     gaps.push(
       `Counters of accesses stop at ${profile.description.counterLimit} for each ` +
-        `${profile.description.granuleBytes} bytes of a block: where one may be full, numbers have "or more" behind them.`,
+        `${profile.description.granuleBytes} bytes of a block, and some may be full: what they count is that or more.`,
     );
   }
   gaps.push(...heapsInBlocks(profile));

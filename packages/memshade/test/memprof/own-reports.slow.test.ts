@@ -147,6 +147,9 @@ describe.skipIf(!hasRuntime)("reports of a program that allocates in libstdc++",
     writeFileSync(both, Buffer.concat([profile, other].map((file) => readFileSync(file))));
     const [one, two] = [await reportOf(profile), await reportOf(both)];
     expect(summedUp(two)).toEqual(recordedIn(both));
+    // To LLVM's tool, and so to `show`, such a file is none.
+    const shown = await memshade(["show", both, "--binary", "texts"], { cwd: folder });
+    expect(shown.stderr).toContain("memprof raw profile has different segment information");
     // Outer frames may be anything: libraries have no frame pointers.
     const leavesOf = ({ sites }: Report) => new Set(sites.map(({ stack }) => stack[0]!.function));
     expect(leavesOf(two)).toEqual(leavesOf(one));

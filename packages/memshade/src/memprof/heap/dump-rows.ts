@@ -15,14 +15,6 @@ const UNKNOWN_CODE: CodePlace = {
   isMain: false,
 };
 
-/** Innermost first. */
-function pcsOf({ pcs, pcsAt, depth }: RawCursor): number[] {
-  return Array.from({ length: depth }, (_, index) => {
-    const at = pcsAt + 8 * index;
-    return pcs.getUint32(at, true) + pcs.getUint32(at + 4, true) * 2 ** 32;
-  });
-}
-
 /** Collects the contexts of dumps. Those with the same call path are one. */
 export class DumpRows {
   /** Dumps of processes that had one before. */
@@ -65,7 +57,7 @@ export class DumpRows {
       const histogram = cursor.histogram();
       if (histogram !== undefined) mib.histogram = [...histogram];
       if (mib.allocCount > 0 && mib.minSize === 0) this.sizeless++;
-      const path = pcsOf(cursor).map((pc) => places.at(pc));
+      const path = places.pathOf(cursor);
       const stack = this.stackOf(isNative ? withoutEnds(path) : path);
       const row = this.rowOf.get(stack);
       if (row !== undefined && this.mibs.combine(row, mib)) continue;
@@ -101,9 +93,9 @@ function withoutEnds(path: readonly CodePlace[]): readonly CodePlace[] {
   return path.slice(end > 1 && path[0]!.isRuntime ? 1 : 0, end);
 }
 
-/** The modules of programs for an operating system have headers in front of their code; those of WebAssembly have none. */
+/** Whether these are modules of a program for an operating system: of WebAssembly, each begins at a multiple of 4 GiB. */
 export function areOfSystem(segments: readonly RawSegment[]): boolean {
-  return segments.some(({ start, offset }) => start !== offset);
+  return segments.some(({ start, offset }) => start !== offset || (start & 0xffff_ffffn) !== 0n);
 }
 
 /** Places of one process by their PCs. */
@@ -122,7 +114,15 @@ class ProcessPlaces {
       .sort((a, b) => Number(a.segment.start - b.segment.start));
   }
 
-  at(pc: number): CodePlace {
+  /** Innermost first. */
+  pathOf({ pcs, pcsAt, depth }: RawCursor): CodePlace[] {
+    const path: CodePlace[] = [];
+    for (let at = pcsAt; at < pcsAt + 8 * depth; at += 8)
+      path.push(this.at(pcs.getUint32(at, true) + pcs.getUint32(at + 4, true) * 2 ** 32));
+    return path;
+  }
+
+  private at(pc: number): CodePlace {
     let place = this.known.get(pc);
     if (place === undefined) {
       place = this.find(pc);

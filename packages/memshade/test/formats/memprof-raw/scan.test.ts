@@ -2,7 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ByteSource } from "../../../src/bytes/byte-source.ts";
 import { FormatError } from "../../../src/bytes/errors.ts";
-import { type RawProfile, readRaw, scanDumps, scanRaw, writeRaw } from "../../../src/formats/memprof-raw/index.ts";
+import {
+  type RawProfile,
+  readRaw,
+  scanDumps,
+  scanRaw,
+  writeRaw,
+} from "../../../src/formats/memprof-raw/index.ts";
 import { mibFromPacked } from "../../../src/model/memprof/merge/block-merge.ts";
 import { rawProfile as anyRawProfile } from "./arbitrary.ts";
 
@@ -140,8 +146,8 @@ describe("scanDumps", () => {
   });
 
   it("says of damage where in the file it is", () => {
-    const whole = writeRaw({ segments: [segment(0x1000n)], contexts: [] });
-    const damaged = writeRaw({ segments: [segment(0x2000n)], contexts: [] });
+    const whole = writeRaw({ version: 4, segments: [segment(0x1000n)], contexts: [] });
+    const damaged = writeRaw({ version: 4, segments: [segment(0x2000n)], contexts: [] });
     // More segments than there is room for.
     damaged[48] = 0xff;
     const thrown = () => scanDumps(new FileOf(Buffer.concat([whole, damaged])));
