@@ -22,15 +22,16 @@ export function placedAccesses({ contexts }: HeapProfile): Float64Array | undefi
 }
 
 export function granuleAccesses(
-  { contexts, description }: HeapProfile,
+  profile: HeapProfile,
   rows: readonly IndexIntoContextTable[],
 ): GranuleAccesses {
+  const { contexts, description } = profile;
   const { histogram } = contexts.mibs;
-  const { granuleBytes, counterLimit: limit = Number.POSITIVE_INFINITY } = description;
-  const lists = rows.map((row) => histogram[row] ?? []);
-  const counts = new Float64Array(lists.reduce((most, list) => Math.max(most, list.length), 0));
+  const { granuleBytes } = description;
+  const lists = rows.map((row) => ({ list: histogram[row] ?? [], limit: limitOf(profile, row) }));
+  const counts = new Float64Array(lists.reduce((most, { list }) => Math.max(most, list.length), 0));
   const isCut = new Array<boolean>(counts.length).fill(false);
-  for (const list of lists) {
+  for (const { list, limit } of lists) {
     for (const [granule, count] of list.entries()) {
       counts[granule]! += Number(count);
       isCut[granule] ||= Number(count) >= limit;
@@ -49,15 +50,23 @@ export function granuleAccesses(
 
 /**
  * Whether there may have been more accesses to the blocks of some contexts (without them, of all) than are counted,
- * because counters were full. One of a single block is full at the limit; sums of several may be.
+ * because counters were full.
  */
-export function areAccessesCut(
-  { contexts, description }: HeapProfile,
-  rows?: readonly IndexIntoContextTable[],
-): boolean {
-  const { counterLimit: limit } = description;
-  if (limit === undefined) return false;
-  const { histogram } = contexts.mibs;
-  const lists = rows === undefined ? histogram : rows.map((row) => histogram[row]);
-  return lists.some((counts) => counts?.some((count) => count >= limit) === true);
+export function areAccessesCut(profile: HeapProfile, rows?: readonly IndexIntoContextTable[]): boolean {
+  const { length, mibs } = profile.contexts;
+  if (profile.description.counterLimit === undefined) return false;
+  const all = rows ?? Array.from({ length }, (_, row) => row as IndexIntoContextTable);
+  return all.some((row) => {
+    const limit = limitOf(profile, row);
+    return mibs.histogram[row]?.some((count) => Number(count) >= limit) === true;
+  });
+}
+
+/**
+ * From where on the sum of one counter of all blocks of a context may have a full one in it. None is, if no block was accessed
+ * so often.
+ */
+function limitOf({ contexts, description }: HeapProfile, row: IndexIntoContextTable): number {
+  const { counterLimit = Number.POSITIVE_INFINITY } = description;
+  return Number(contexts.mibs.maxAccessCount[row]) < counterLimit ? Number.POSITIVE_INFINITY : counterLimit;
 }

@@ -67,8 +67,17 @@ function keptByBuildId(buildId: string): LoadedObject | undefined {
   return file === undefined ? undefined : tryLoad(file);
 }
 
-/** None of what is no object, or a damaged one: nobody named it. */
+/** Build ids of files that were opened before: two profiles that are compared have most of their modules in common. */
+const knownIds = new Map<string, string | undefined>();
+
 function buildIdIn(file: string): string | undefined {
+  const key = path.resolve(file);
+  if (!knownIds.has(key)) knownIds.set(key, readBuildId(file));
+  return knownIds.get(key);
+}
+
+/** None of what is no object, or a damaged one: nobody named it. */
+function readBuildId(file: string): string | undefined {
   try {
     return tryLoad(file)?.object.buildId;
   } catch (error) {
