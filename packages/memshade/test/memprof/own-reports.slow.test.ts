@@ -135,6 +135,14 @@ describe.skipIf(!hasRuntime)("reports of a program that allocates in libstdc++",
     });
   });
 
+  it("have the blocks of a memshade profile too, whose libraries had no binary", async () => {
+    const args = ["merge", profile, "--binary", "texts", "--format", "memshade", "-o", "merged.memshade"];
+    expect(await memshade(args, { cwd: folder })).toMatchObject({ code: 0 });
+    const report = await reportOf("merged.memshade");
+    expect(summedUp(report)).toEqual(recordedIn(profile));
+    expect(JSON.stringify(report.sites)).toMatch(/"function":"\[[0-9a-f]{8}\]\+0x/);
+  });
+
   it("tell the compiler about calls that it compiles alone", async () => {
     const { hotCold } = await reportOf(profile);
     expect(hotCold.sites.map(({ frame }) => frame.function)).toContain("main");
