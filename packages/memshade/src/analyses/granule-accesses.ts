@@ -6,6 +6,8 @@ export interface GranuleAccesses {
   /** By granule, the first one at the start of the block. */
   readonly counts: Float64Array;
   readonly granuleBytes: number;
+  /** By granule, whether counters in it may have been full: then there were so many accesses, or more. */
+  readonly isCut: readonly boolean[];
   /** Ranges of bytes that no access went to; `end` is not included. */
   readonly untouched: readonly { readonly start: number; readonly end: number }[];
 }
@@ -20,15 +22,20 @@ export function placedAccesses({ contexts }: HeapProfile): Float64Array | undefi
 }
 
 export function granuleAccesses(
-  { contexts, description }: HeapProfile,
+  profile: HeapProfile,
   rows: readonly IndexIntoContextTable[],
 ): GranuleAccesses {
+  const { contexts, description } = profile;
   const { histogram } = contexts.mibs;
   const { granuleBytes } = description;
-  const lists = rows.map((row) => histogram[row] ?? []);
-  const counts = new Float64Array(lists.reduce((most, list) => Math.max(most, list.length), 0));
-  for (const list of lists) {
-    for (const [granule, count] of list.entries()) counts[granule]! += Number(count);
+  const lists = rows.map((row) => ({ list: histogram[row] ?? [], limit: limitOf(profile, row) }));
+  const counts = new Float64Array(lists.reduce((most, { list }) => Math.max(most, list.length), 0));
+  const isCut = new Array<boolean>(counts.length).fill(false);
+  for (const { list, limit } of lists) {
+    for (const [granule, count] of list.entries()) {
+      counts[granule]! += Number(count);
+      isCut[granule] ||= Number(count) >= limit;
+    }
   }
   const untouched: { start: number; end: number }[] = [];
   for (const [granule, count] of counts.entries()) {
@@ -38,5 +45,28 @@ export function granuleAccesses(
     if (last?.end === start) last.end = start + granuleBytes;
     else untouched.push({ start, end: start + granuleBytes });
   }
-  return { counts, granuleBytes, untouched };
+  return { counts, granuleBytes, isCut, untouched };
+}
+
+/**
+ * Whether there may have been more accesses to the blocks of some contexts (without them, of all) than are counted,
+ * because counters were full.
+ */
+export function areAccessesCut(profile: HeapProfile, rows?: readonly IndexIntoContextTable[]): boolean {
+  const { length, mibs } = profile.contexts;
+  if (profile.description.counterLimit === undefined) return false;
+  const all = rows ?? Array.from({ length }, (_, row) => row as IndexIntoContextTable);
+  return all.some((row) => {
+    const limit = limitOf(profile, row);
+    return mibs.histogram[row]?.some((count) => Number(count) >= limit) === true;
+  });
+}
+
+/**
+ * From where on the sum of one counter of all blocks of a context may have a full one in it. None is, if no block was accessed
+ * so often.
+ */
+function limitOf({ contexts, description }: HeapProfile, row: IndexIntoContextTable): number {
+  const { counterLimit = Number.POSITIVE_INFINITY } = description;
+  return Number(contexts.mibs.maxAccessCount[row]) < counterLimit ? Number.POSITIVE_INFINITY : counterLimit;
 }

@@ -1,5 +1,11 @@
-import type { HeapProfile } from "../model/heap-profile.ts";
-import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../model/indices.ts";
+import type { HeapProfile, ProfileModule } from "../model/heap-profile.ts";
+import {
+  type IndexIntoContextTable,
+  type IndexIntoFrameTable,
+  type IndexIntoStackTable,
+  NONE,
+  type None,
+} from "../model/indices.ts";
 import {
   type AllocationType,
   classifyAllocation,
@@ -40,6 +46,8 @@ interface Shared {
   readonly contexts: readonly IndexIntoContextTable[];
   readonly totals: ReadonlyMap<AllocationType, TypeTotals>;
 }
+
+const isOfSystem = ({ knows }: ProfileModule) => knows !== undefined;
 
 const NOTHING: TypeTotals = { contexts: 0, blocks: 0, bytes: 0 };
 
@@ -83,9 +91,10 @@ function divide(
     Shared & { contexts: IndexIntoContextTable[]; totals: Map<AllocationType, TypeTotals> }
   >();
   for (const context of contexts) {
-    const stack = position[context]!;
+    const stack = compiledFrom(profile, position[context]!);
+    position[context] = stack;
     if (stack === NONE) continue;
-    const frame = profile.stacks.frame[stack]!;
+    const frame = profile.stacks.frame[stack as IndexIntoStackTable]!;
     const place = placeOf(profile, frame);
     let part = parts.get(place);
     if (part === undefined) {
@@ -98,6 +107,19 @@ function divide(
     part.totals.set(type, sum(part.totals.get(type) ?? NOTHING, added));
   }
   return [...parts.values()];
+}
+
+/** The innermost frame, from a stack's own on, that a compiler knows: code without lines is not compiled with the profile. */
+function compiledFrom({ stacks, frames, functions, modules }: HeapProfile, stack: number): number {
+  let from = stack as IndexIntoStackTable | None;
+  while (from !== NONE) {
+    const frame = stacks.frame[from]!;
+    const module = functions.module[frames.function[frame]!]!;
+    const isNative = module === NONE ? modules.some(isOfSystem) : isOfSystem(modules[module]!);
+    if (!isNative || frames.line[frame] !== 0) break;
+    from = stacks.prefix[from]!;
+  }
+  return from;
 }
 
 /** What the compiler tells frames apart by: function, line and column; without a line, the place in the code. */

@@ -18,3 +18,18 @@ export function sourceOfBytes(bytes: Uint8Array): ByteSource {
     read: (offset, length) => bytes.subarray(offset, Math.min(offset + length, bytes.length)),
   };
 }
+
+/** A part of a source as a source of its own: `size` bytes from `start` on. */
+export function partOfSource(source: ByteSource, start: number, size: number): ByteSource {
+  const left = (offset: number, length: number) => Math.max(0, Math.min(length, size - offset));
+  return {
+    size,
+    read: (offset, length) => source.read(start + offset, left(offset, length)),
+    ...(source.readInto === undefined
+      ? {}
+      : {
+          readInto: (offset: number, target: Uint8Array) =>
+            source.readInto!(start + offset, target.subarray(0, left(offset, target.length))),
+        }),
+  };
+}

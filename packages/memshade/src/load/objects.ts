@@ -46,6 +46,8 @@ export function loadObject(file: string): LoadedObject {
 export interface ObjectPlaces extends DebugFilePlaces {
   /** Folders or files that the user named, first to be looked at. */
   readonly binaryPaths?: readonly string[];
+  /** Folders in which debuginfod's clients keep what they have fetched. */
+  readonly debuginfodCaches?: readonly string[];
 }
 
 /** An object as a core, a profile or a run names it. */
@@ -67,9 +69,12 @@ export interface MissingObject {
  * Where the dynamic linkers of usual systems find libraries by name. Crashpad's dumps have no paths of libraries, but the
  * names that they were linked by.
  */
-const LIBRARY_FOLDERS = ["lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib"].flatMap(
-  (folder) => [`/${folder}`, `/usr/${folder}`],
-);
+export const LIBRARY_FOLDERS: readonly string[] = [
+  "lib64",
+  "lib/x86_64-linux-gnu",
+  "lib/aarch64-linux-gnu",
+  "lib",
+].flatMap((folder) => [`/${folder}`, `/usr/${folder}`]);
 
 /** Digits of a GUID in hexadecimal. */
 const GUID_DIGITS = 32;
@@ -166,6 +171,7 @@ export class ObjectFinder {
     return [
       ...folders.flatMap((place) => [...inBuildIdFolders(place, buildId)]),
       ...buildIdFileCandidates(buildId, this.#places),
+      ...this.#cached(buildId),
     ]
       .map(tryLoad)
       .find((loaded) => loaded?.object.buildId === buildId);
@@ -177,7 +183,8 @@ export class ObjectFinder {
     const folders = (this.#places.binaryPaths ?? []).filter((place) => !isFile(place));
     if (buildId !== undefined) {
       const own = folders.flatMap((place) => [...inBuildIdFolders(place, buildId)]);
-      for (const candidate of [...own, ...buildIdFileCandidates(buildId, this.#places)]) {
+      const kept = [...buildIdFileCandidates(buildId, this.#places), ...this.#cached(buildId)];
+      for (const candidate of [...own, ...kept]) {
         const loaded = tryLoad(candidate);
         if (loaded?.object.buildId === buildId && candidate !== objectPath) return loaded;
       }
@@ -189,6 +196,10 @@ export class ObjectFinder {
       if (loaded !== undefined && candidate !== objectPath && belongs(loaded, object)) return loaded;
     }
     return undefined;
+  }
+
+  #cached(buildId: string): string[] {
+    return (this.#places.debuginfodCaches ?? []).map((cache) => path.join(cache, buildId, "debuginfo"));
   }
 
   /** The object with the debug information that several objects share (`.gnu_debugaltlink`, made by dwz). */
@@ -229,7 +240,8 @@ function* inBuildIdFolders(place: string, buildId: string): Generator<string> {
   }
 }
 
-function tryLoad(file: string): LoadedObject | undefined {
+/** The object in a file; undefined if there is none. */
+export function tryLoad(file: string): LoadedObject | undefined {
   if (!isFile(file)) return undefined;
   try {
     return loadObject(file);
@@ -248,7 +260,8 @@ function isFile(file: string): boolean {
   }
 }
 
-function namesIn(folder: string): string[] {
+/** Names in a folder, in order; none of what is no folder, or cannot be read. */
+export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).sort();
   } catch {

@@ -109,9 +109,14 @@ export class ProfiledBinaries {
     return buildId === "" ? undefined : this.open(buildId)?.framesAt(offset);
   }
 
+  /** The binary with a build id, if it was named or lies in a folder that was. */
+  find(buildId: string): LoadedObject | undefined {
+    return this.named.get(buildId) ?? this.search(buildId);
+  }
+
   private open(buildId: string): Binary | undefined {
     if (!this.opened.has(buildId)) {
-      const loaded = this.named.get(buildId) ?? this.search(buildId);
+      const loaded = this.find(buildId);
       this.opened.set(buildId, loaded && this.binaryOf(loaded));
     }
     return this.opened.get(buildId);

@@ -46,9 +46,14 @@ export interface ProfileDescription {
   readonly totals?: Omit<RunHeap, "sites" | "notTracked"> | undefined;
   /** Sentences: everything the profile does not cover. */
   readonly notTracked: readonly string[];
+  /** Where counters of granules stop at a number, for each block: this number. */
+  readonly counterLimit?: number | undefined;
   /** Fields of the blocks that the file did not have: they are 0 and mean nothing. */
   readonly unknownFields?: readonly (keyof Mib)[] | undefined;
 }
+
+/** What is known of a module's code: functions and lines, or functions alone, as far as its file has them. */
+export type ModuleKnowledge = "lines" | "functions" | "nothing";
 
 export interface ProfileModule {
   readonly name: string;
@@ -63,6 +68,8 @@ export interface ProfileModule {
   /** Some functions that it exports, where no file is known to have it. */
   readonly exports?: readonly string[] | undefined;
   readonly allocator?: RunAllocator | undefined;
+  /** Of modules of native programs. */
+  readonly knows?: ModuleKnowledge | undefined;
 }
 
 export interface FunctionTable {

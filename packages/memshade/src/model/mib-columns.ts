@@ -1,4 +1,4 @@
-import type { Mib } from "./mib.ts";
+import { combineMibs, type Mib } from "./mib.ts";
 import { MIB_FIELDS, type U32Field, type U64Field } from "./mib-fields.ts";
 
 /** The MIBs of many contexts, one typed array per field. */
@@ -10,6 +10,11 @@ export type MibColumns = {
   /** Accesses per 8-byte granule, where the profile has them. */
   readonly histogram: readonly (readonly bigint[] | undefined)[];
 };
+
+/** Sums that reports show. */
+const TOTALS = MIB_FIELDS.filter(({ name }) =>
+  ["allocCount", "totalSize", "totalAccessCount", "totalLifetime"].includes(name),
+);
 
 /** Collects MIBs in columns: as objects they would take several times as much memory. */
 export class GrowingMibColumns {
@@ -23,6 +28,25 @@ export class GrowingMibColumns {
     const row = this.length++;
     for (const [index, { name }] of MIB_FIELDS.entries()) this.columns[index]![row] = mib[name];
     this.histograms.push(mib.histogram);
+  }
+
+  /** Puts the blocks of one more MIB into a row. @returns false, and does nothing, where a total would not fit into its field */
+  combine(row: number, mib: Mib): boolean {
+    const known = this.at(row);
+    if (TOTALS.some(({ name, bytes }) => BigInt(known[name]) + BigInt(mib[name]) >= 1n << BigInt(8 * bytes)))
+      return false;
+    const both = combineMibs(known, mib);
+    for (const [index, { name }] of MIB_FIELDS.entries()) this.columns[index]![row] = both[name];
+    this.histograms[row] = both.histogram;
+    return true;
+  }
+
+  private at(row: number): Mib {
+    const mib = Object.fromEntries(
+      MIB_FIELDS.map(({ name }, index) => [name, this.columns[index]![row]]),
+    ) as unknown as Mib;
+    const histogram = this.histograms[row];
+    return histogram === undefined ? mib : { ...mib, histogram: [...histogram] };
   }
 
   build(): MibColumns {

@@ -34,7 +34,7 @@ export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable):
         ? strings[name]!
         : index !== NONE
           ? `func[${index}]`
-          : `${module === NONE ? "unknown code" : modules[module]!.name}+0x${offset.toString(16)}`,
+          : `[${module === NONE ? "unknown code" : modules[module]!.name}]+0x${offset.toString(16)}`,
     index: index === NONE ? null : index,
     offset,
   };

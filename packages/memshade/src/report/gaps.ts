@@ -1,4 +1,5 @@
 import { dominantBlocks } from "../analyses/dominant-blocks.ts";
+import { areAccessesCut } from "../analyses/granule-accesses.ts";
 import { heapTotals } from "../analyses/totals.ts";
 import { groupDigits } from "../model/counted.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
@@ -21,6 +22,12 @@ export function gapsOf(profile: HeapProfile): string[] {
     gaps.push(
       `The sites below add up to ${groupDigits(inContexts.allocations - allocations)} allocations more than the ` +
         "run counted: a block that is live at a dump is in that dump and in the last one.",
+    );
+  }
+  if (areAccessesCut(profile)) {
+    gaps.push(
+      `Counters of accesses stop at ${profile.description.counterLimit} for each ` +
+        `${profile.description.granuleBytes} bytes of a block, and some may be full: what they count is that or more.`,
     );
   }
   gaps.push(...heapsInBlocks(profile));

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { granuleAccesses, placedAccesses } from "../../src/analyses/granule-accesses.ts";
+import { areAccessesCut, granuleAccesses, placedAccesses } from "../../src/analyses/granule-accesses.ts";
 import { heapProfileFromRaw, readRaw } from "../../src/formats/memprof-raw/index.ts";
 import type { IndexIntoContextTable } from "../../src/model/indices.ts";
 import { accessedPlaces } from "../../src/report/terminal/heap/accessed-places.ts";
@@ -26,6 +26,23 @@ describe("where in their blocks accesses go", () => {
       "  │ ▁█▁        │",
       "  96 B long · most at byte 16: 10,200 · never bytes 0–7, 32–95",
     ]);
+  });
+
+  it("is told with the counters that may have been full", () => {
+    const exact = profileOf("histogram.v4.memprofraw");
+    const profile = { ...exact, description: { ...exact.description, counterLimit: 255 } };
+    const rows = Array.from({ length: exact.contexts.length }, (_, row) => row as IndexIntoContextTable);
+    const cut = rows.filter((row) => areAccessesCut(profile, [row]));
+    expect(areAccessesCut(exact)).toBe(false);
+    expect(areAccessesCut(profile)).toBe(true);
+    expect(cut).toHaveLength(1);
+    const { counts, isCut } = granuleAccesses(profile, cut);
+    expect(isCut).toEqual(Array.from(counts, (count) => count >= 255));
+    // Of many blocks with few accesses each, no counter is full.
+    const { mibs } = exact.contexts;
+    const maxAccessCount = mibs.maxAccessCount.map(() => 254n);
+    const few = { ...profile, contexts: { ...exact.contexts, mibs: { ...mibs, maxAccessCount } } };
+    expect(areAccessesCut(few)).toBe(false);
   });
 
   it("is not told of profiles without", () => {

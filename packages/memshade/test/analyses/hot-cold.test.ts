@@ -1,21 +1,36 @@
 import { describe, expect, it } from "vitest";
 import { classifySites } from "../../src/analyses/hot-cold.ts";
-import type { HeapProfile } from "../../src/model/heap-profile.ts";
+import type { HeapProfile, ProfileModule } from "../../src/model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../src/model/heap-profile-builder.ts";
+import type { IndexIntoModuleTable } from "../../src/model/indices.ts";
 import { classifyAllocation } from "../../src/model/memprof/hot-cold.ts";
 import { zeroMib } from "../../src/model/mib-fields.ts";
 
 const COLD = { totalLifetime: 300_000n, totalLifetimeAccessDensity: 0n };
 const NOT_COLD = { totalLifetime: 10n, totalLifetimeAccessDensity: 5000n };
 
+/** A native program, and a library; functions whose names have an underscore in front are the library's, without lines. */
+const MODULES: readonly ProfileModule[] = ["app", "lib.so"].map((name) => ({
+  name,
+  buildId: name,
+  start: 0n,
+  end: 1n,
+  knows: "lines",
+}));
+
 /** Call paths, innermost function first, each with what its one block is like. */
 function profileOf(paths: readonly (readonly [string, typeof COLD])[]): HeapProfile {
   const builder = new HeapProfileBuilder(
     { clock: { kind: "wall", unit: "ms" }, granuleBytes: 8, rawVersion: 5, notTracked: [] },
-    [],
+    MODULES,
   );
   for (const [index, [path, times]] of paths.entries()) {
-    const frames = path.split(" ").map((name) => ({ name, offset: 0, file: "a.cpp", line: name.length }));
+    const frames = path.split(" ").map((name) => ({
+      name,
+      offset: 0,
+      module: Number(name.startsWith("_")) as IndexIntoModuleTable,
+      ...(name.startsWith("_") ? {} : { file: "a.cpp", line: name.length }),
+    }));
     builder.addContext(BigInt(index), frames, { ...zeroMib(), allocCount: 1, totalSize: 8n, ...times });
   }
   return builder.build();
@@ -40,6 +55,17 @@ describe("the hot/cold classification of allocation calls", () => {
         ]),
       ),
     ).toEqual([{ site: "f", type: "cold", deciding: ["cold: f"] }]);
+  });
+
+  it("passes by what is not compiled with the profile", () => {
+    const profile = profileOf([
+      ["_grow f g main", COLD],
+      ["_grow _append f h main", NOT_COLD],
+      ["_alone", COLD],
+    ]);
+    expect(describeSites(profile)).toEqual([
+      { site: "f", type: "ambiguous", deciding: ["cold: f g", "notcold: f h"] },
+    ]);
   });
 
   it("goes no further towards the callers than is needed to tell call paths apart", () => {

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memshade } from "../cli/support/command-line.ts";
 import { sharedPath } from "../shared-path.ts";
 
@@ -11,7 +11,10 @@ const cwd = mkdtempSync(join(tmpdir(), "memshade-native-"));
 afterAll(() => rmSync(cwd, { recursive: true }));
 
 describe.skipIf(shared === undefined)("reports of native programs", () => {
-  const raw = join(root, "cpp-inline/v5.memprofraw");
+  const recorded = join(root, "cpp-inline/v5.memprofraw");
+  // Without its program beside it.
+  const raw = join(cwd, "alone.memprofraw");
+  beforeAll(() => cpSync(recorded, raw));
   const program = join(root, "cpp-inline/v5.exe");
   const other = join(root, "c-basic/v5-static.exe");
   const indexed = join(root, "cpp-inline/v5.v4.memprofdata");
@@ -30,6 +33,14 @@ describe.skipIf(shared === undefined)("reports of native programs", () => {
   it("say how functions get their names where no program was given", async () => {
     const { stdout } = await memshade(["report", raw], { cwd });
     expect(stdout.replace(/\s+/g, " ")).toContain("--binary-path names the program");
+  });
+
+  it("find the program beside the profile, and say of another one that was given that it is of no use", async () => {
+    const { stdout } = await memshade(["report", recorded, "--binary-path", other], { cwd });
+    const words = stdout.replace(/\s+/g, " ");
+    expect(words).toContain("is none of this profile's modules");
+    expect(words).toContain(`Binaries ${program}`);
+    expect(words).toContain("shapes::make_node(long)");
   });
 
   it("take names from the binaries of a folder, also for indexed profiles and YAML", async () => {

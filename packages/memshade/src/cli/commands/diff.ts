@@ -75,7 +75,7 @@ export function addDiffCommand(program: Command): void {
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option(
       "--binary-path <dir>",
-      "folder or file of original modules or native programs; can be repeated",
+      "folder or file of original modules or native programs, looked at first; can be repeated",
       collect,
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto")

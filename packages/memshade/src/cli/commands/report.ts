@@ -83,7 +83,7 @@ export function addReportCommand(program: Command): void {
     )
     .option(
       "--binary-path <dir>",
-      "folder or file of original modules or native programs; can be repeated",
+      "folder or file of original modules or native programs, looked at first; can be repeated",
       collect,
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto");

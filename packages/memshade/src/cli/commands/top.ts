@@ -93,7 +93,11 @@ export function addTopCommand(program: Command): void {
     .addOption(WIDE_OPTION)
     .addOption(LINES_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
-    .option("--binary-path <dir>", "folder or file of original modules; can be repeated", collect)
+    .option(
+      "--binary-path <dir>",
+      "folder or file of original modules or native programs, looked at first; can be repeated",
+      collect,
+    )
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
     .action(async (input: string, options: TopOptions) => {

@@ -5,8 +5,8 @@ import { describeSystemError } from "../../bytes/system-errors.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../../formats/memprof-raw/index.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { readRegular } from "../../load/file.ts";
+import { memprofHeapProfile } from "../../memprof/heap/load-heap.ts";
 import { faultOf } from "../../memprof/input-reader.ts";
-import { memprofHeapProfile } from "../../memprof/load-heap.ts";
 import type { HeapProfile, ProfileModule } from "../../model/heap-profile.ts";
 
 import { RUN_FILE, type Run } from "../../model/run.ts";

@@ -47,9 +47,7 @@ export class DumpIndex implements RawScan {
     const window = new Window(source);
     const [first, ...others] = headers;
     this.segments = this.readDump(window, first!);
-    for (const header of others) {
-      requireEqualSegments(this.segments, this.readDump(window, header), header.fileOffset);
-    }
+    for (const header of others) this.readDump(window, header, this.segments);
     for (let index = 0; index < this.count; index++) {
       const row = this.order.get(index);
       if (this.stackAt.get(row) !== 0) continue;
@@ -111,12 +109,14 @@ export class DumpIndex implements RawScan {
     return merged!;
   }
 
-  private readDump(window: Window, header: DumpHeader): RawSegment[] {
+  /** @param expected the segments that it must have */
+  private readDump(window: Window, header: DumpHeader, expected?: readonly RawSegment[]): RawSegment[] {
     const { fileOffset, version, totalSize } = header;
     const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(window, header);
     const section = (name: string, start: number, end: number) =>
       new SectionReader(window, name, fileOffset + start, fileOffset + end);
     const segments = readSegments(section("segment section", segmentOffset, mibOffset));
+    if (expected !== undefined) requireEqualSegments(expected, segments, fileOffset);
     this.readBlocks(section("MIB section", mibOffset, stackOffset), version);
     this.readStacks(section("stack section", stackOffset, totalSize), fileOffset);
     return segments;

@@ -76,7 +76,8 @@ function malformed(offset: number, construct: string, detail: string): FormatErr
   return new FormatError("malformed", offset, construct, detail);
 }
 
-function haveEqualSegments(a: readonly RawSegment[], b: readonly RawSegment[]): boolean {
+/** Whether dumps with these segments can be of one process. */
+export function haveEqualSegments(a: readonly RawSegment[], b: readonly RawSegment[]): boolean {
   return (
     a.length === b.length &&
     a.every((segment, index) => {

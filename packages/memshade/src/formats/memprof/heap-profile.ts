@@ -6,6 +6,8 @@ import {
   type MemprofBlocks,
   type MemprofProfile,
   type MemprofStacks,
+  unresolvedName,
+  unresolvedPlace,
 } from "../../model/memprof/index.ts";
 import type { MibColumns } from "../../model/mib-columns.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
@@ -119,11 +121,21 @@ function resolve(
   const known = name === undefined ? functionOf?.(guid) : undefined;
   const knownLine = known === undefined ? line : known.startLine + (lineOffset | 0);
   return {
-    name: known !== undefined ? demangle(known.name) : demangle(name ?? `GUID 0x${guid.toString(16)}`),
+    name: known === undefined ? nameOf(name, guid, demangle) : demangle(known.name),
     offset: known === undefined && name === undefined ? lineOffset : 0,
     file: file ?? known?.file,
     line: knownLine,
     column,
     inlined: inline,
   };
+}
+
+/** So many digits of a build id tell modules apart. */
+const SHORT_ID_DIGITS = 8;
+
+function nameOf(name: string | undefined, guid: bigint, demangle: (name: string) => string): string {
+  const place = unresolvedPlace(name);
+  if (place !== undefined)
+    return unresolvedName({ ...place, buildId: place.buildId.slice(0, SHORT_ID_DIGITS) });
+  return demangle(name ?? `GUID 0x${guid.toString(16)}`);
 }

@@ -2,7 +2,7 @@ export { functionGuid } from "./guid.ts";
 export { heapProfileFromMemprof, type KnownFunction } from "./heap-profile.ts";
 export { RawAdder } from "./raw-adder.ts";
 export type { RawModule } from "./raw-module.ts";
-export { memprofFrames, type SourceFrame } from "./source-frames.ts";
+export { isInRuntime, memprofFrames, type SourceFrame } from "./source-frames.ts";
 export {
   type FramesAtPc,
   symbolizeRaw,

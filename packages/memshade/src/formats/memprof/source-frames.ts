@@ -20,6 +20,11 @@ const RUNTIME_FILES = new Set([
   "memprof_new_delete.cpp",
 ]);
 
+/** Whether a place is in MemProf's own allocation functions. */
+export function isInRuntime({ file }: Pick<SourceFrame, "file">): boolean {
+  return file !== undefined && RUNTIME_FILES.has(file.slice(file.lastIndexOf("/") + 1));
+}
+
 /**
  * Frames as MemProf has them (memprof-format, sections 6.4 and 6.5).
  *
@@ -29,8 +34,7 @@ const RUNTIME_FILES = new Set([
 export function memprofFrames(chain: readonly SourceFrame[]): MemprofFrame[] {
   const [innermost] = chain;
   if (innermost?.linkageName === undefined || innermost.linkageName === "") return [];
-  const file = innermost.file?.slice(innermost.file.lastIndexOf("/") + 1);
-  if (file !== undefined && RUNTIME_FILES.has(file)) return [];
+  if (isInRuntime(innermost)) return [];
   return chain.map((frame, depth) => ({
     guid: functionGuid(frame.linkageName ?? ""),
     lineOffset: (frame.line - frame.startLine) >>> 0,

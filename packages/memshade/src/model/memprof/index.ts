@@ -39,4 +39,4 @@ export { placeOf, shownSummary } from "./shown-summary.ts";
 export { SlotTable } from "./slot-table.ts";
 export { StackChains } from "./stack-chains.ts";
 export { type MemprofSummary, SummaryBuilder, summarize } from "./summary.ts";
-export { isUnresolved, type UnresolvedPlace, unresolvedName } from "./unresolved.ts";
+export { isUnresolved, type UnresolvedPlace, unresolvedName, unresolvedPlace } from "./unresolved.ts";

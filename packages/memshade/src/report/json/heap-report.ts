@@ -1,5 +1,6 @@
 import { lifetimeHistogram, sizeHistogram } from "../../analyses/block-histograms.ts";
 import type { BlockMeasure } from "../../analyses/block-measure.ts";
+import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
 import { leaks } from "../../analyses/leaks.ts";
 import { measureGroups, rank } from "../../analyses/metrics.ts";
@@ -48,7 +49,7 @@ export function heapReportJsonPieces(
     rawVersion: description.rawVersion,
     presence: presenceJson(description.presence),
     notTracked: gapsOf(profile),
-    modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator }) => ({
+    modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator, knows }) => ({
       name,
       path: path ?? null,
       buildId,
@@ -57,6 +58,7 @@ export function heapReportJsonPieces(
       bytes: bytes ?? null,
       exports: exports ?? null,
       allocator: allocator ?? null,
+      ...(knows === undefined ? {} : { knows }),
     })),
     totals: totalsOf(profile),
     findings: {
@@ -79,6 +81,7 @@ function totalsOf(profile: HeapProfile): object {
     allocations,
     allocatedBytes,
     heapAccesses,
+    ...(areAccessesCut(profile) ? { heapAccessesAtLeast: true } : {}),
     frees: totals?.frees ?? null,
     peakBytes: totals?.peakBytes ?? null,
     peakBlocks: totals?.peakBlocks ?? null,

@@ -1,8 +1,9 @@
+import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
-import { mibAt } from "../../model/mib-columns.ts";
+import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
 import { placeFramesOfContext } from "../../model/site-frame.ts";
 import { describeFrame, describeStack, type FrameDescription } from "../frames.ts";
 
@@ -13,6 +14,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
   stackIds: string[];
   temporaryBlocks: number;
   accessHistogramValues?: bigint[];
+  /** Counters were full: the numbers of accesses may be larger. */
+  accessesAtLeast?: true;
   stack: FrameDescription[];
 };
 
@@ -33,13 +36,26 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
     return {
       stackIds: rows.map((context) => `${contexts.stackId[context]}`),
       ...mib,
+      ...totalsOf(contexts.mibs, rows),
       ...(Object.fromEntries(sums.map(([field, column]) => [field, column?.[group] ?? null])) as {
         [Field in SiteField]: number | null;
       }),
       temporaryBlocks: temporary[group]!,
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
+      ...(areAccessesCut(profile, rows) ? { accessesAtLeast: true as const } : {}),
       stack: stackOfGroup(profile, groups, group),
     };
+  };
+}
+
+/** The sums of some rows, which may be larger than the fields of files are. */
+function totalsOf(mibs: MibColumns, rows: readonly number[]) {
+  const sumOf = (column: BigUint64Array) => rows.reduce((sum, row) => sum + column[row]!, 0n);
+  return {
+    allocCount: rows.reduce((sum, row) => sum + mibs.allocCount[row]!, 0),
+    totalSize: sumOf(mibs.totalSize),
+    totalAccessCount: sumOf(mibs.totalAccessCount),
+    totalLifetime: sumOf(mibs.totalLifetime),
   };
 }
 

@@ -51,7 +51,7 @@ describe("the tables of a raw profile", () => {
     expect(profile.contexts.site).toBeUndefined();
     expect(profile.description.totals).toBeUndefined();
     expect(profile.description.clock).toEqual({ kind: "wall", unit: "ms" });
-    expect(namesOf(profile, 2)).toEqual(["00000000+0x110", "00000000+0x110"]);
+    expect(namesOf(profile, 2)).toEqual(["[00000000]+0x110", "[00000000]+0x110"]);
   });
 });
 

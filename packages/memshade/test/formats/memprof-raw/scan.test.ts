@@ -2,7 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ByteSource } from "../../../src/bytes/byte-source.ts";
 import { FormatError } from "../../../src/bytes/errors.ts";
-import { type RawProfile, readRaw, scanRaw, writeRaw } from "../../../src/formats/memprof-raw/index.ts";
+import {
+  type RawProfile,
+  readRaw,
+  scanDumps,
+  scanRaw,
+  writeRaw,
+} from "../../../src/formats/memprof-raw/index.ts";
 import { mibFromPacked } from "../../../src/model/memprof/merge/block-merge.ts";
 import { rawProfile as anyRawProfile } from "./arbitrary.ts";
 
@@ -119,5 +125,37 @@ describe("going through a raw profile", () => {
       read: (offset, length) => bytes.slice(offset, Math.min(offset + length, 60)),
     };
     expect(() => scanRaw(shrinking)).toThrow(FormatError);
+  });
+});
+
+describe("scanDumps", () => {
+  const segment = (start: bigint) => ({ start, end: start + 0x100n, offset: 0n, buildId: Uint8Array.of(1) });
+
+  it("hands out the dumps of several processes, each with its own segments", () => {
+    fc.assert(
+      fc.property(fc.array(anyRawProfile, { minLength: 1, maxLength: 3 }), (processes) => {
+        const file = new FileOf(Buffer.concat(processes.map((raw) => writeRaw(raw))));
+        const dumps = scanDumps(file);
+        expect(dumps.map(({ segments }) => segments)).toEqual(
+          processes.map((raw) => readRaw(writeRaw(raw)).segments),
+        );
+        expect(dumps.map(({ length }) => length)).toEqual(processes.map(({ contexts }) => contexts.length));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("says of damage where in the file it is", () => {
+    const whole = writeRaw({ version: 4, segments: [segment(0x1000n)], contexts: [] });
+    const damaged = writeRaw({ version: 4, segments: [segment(0x2000n)], contexts: [] });
+    // More segments than there is room for.
+    damaged[48] = 0xff;
+    const thrown = () => scanDumps(new FileOf(Buffer.concat([whole, damaged])));
+    expect(thrown).toThrow(FormatError);
+    try {
+      thrown();
+    } catch (error) {
+      expect((error as FormatError).offset).toBeGreaterThanOrEqual(whole.length + 48);
+    }
   });
 });

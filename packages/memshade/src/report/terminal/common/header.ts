@@ -1,5 +1,6 @@
+import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
-import type { HeapProfile } from "../../../model/heap-profile.ts";
+import type { HeapProfile, ModuleKnowledge } from "../../../model/heap-profile.ts";
 import type { RunAllocator, RunEnd } from "../../../model/run.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../../format.ts";
 import { gapsOf } from "../../gaps.ts";
@@ -61,7 +62,9 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
   const areAccessesKnown = profile.description.unknownFields?.includes("totalAccessCount") !== true;
   line(
     "Accesses",
-    areAccessesKnown ? `${formatCount(heapAccesses)} to heap blocks${elsewhere}` : "not known",
+    areAccessesKnown
+      ? `${formatCount(heapAccesses)}${areAccessesCut(profile) ? " or more" : ""} to heap blocks${elsewhere}`
+      : "not known",
   );
   line(
     "Lifetimes",
@@ -82,6 +85,7 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
   allocatorsInWords(profile).forEach((words, index) => {
     line(index === 0 ? "Allocator" : "", words);
   });
+  printBinaries(screen, profile);
   const taken = presenceInWords(screen, profile.description.presence);
   for (const [who, took] of taken) line(who, took);
   if (taken.length === 0 && totals !== undefined)
@@ -134,6 +138,34 @@ function allocatorsInWords({ modules }: HeapProfile): string[] {
     ? [...lines, `and those of ${plural(known.length - ALLOCATORS_SHOWN, "more module")}`]
     : lines;
 }
+
+const BINARIES_SHOWN = 6;
+
+/** Lines about the files of a native program's modules. */
+export function printBinaries(screen: Screen, profile: HeapProfile, label = "Binaries"): void {
+  binariesInWords(screen, profile).forEach((words, index) => {
+    const lead = `  ${screen.paint.faint((index === 0 ? label : "").padEnd(12))}`;
+    printWrapped(screen, words, lead, " ".repeat(14));
+  });
+}
+
+/** Where the files of a native program's modules were found, and what they know; which ones were not. */
+function binariesInWords({ isWide }: Screen, { modules }: HeapProfile): string[] {
+  const native = modules.filter(({ knows }) => knows !== undefined);
+  const shown = isWide ? native : native.slice(0, BINARIES_SHOWN);
+  const lines = shown.map(({ path, buildId, knows }) => {
+    if (path === undefined) return `not found: ${buildId === "" ? "a module without a build id" : buildId}`;
+    return printable(path) + KNOWLEDGE[knows!];
+  });
+  const more = native.length - shown.length;
+  return more === 0 ? lines : [...lines, `and ${plural(more, "more module")}: --wide shows them`];
+}
+
+const KNOWLEDGE: { readonly [Knows in ModuleKnowledge]: string } = {
+  lines: "",
+  functions: " (functions without lines)",
+  nothing: " (no names of functions)",
+};
 
 export function endInWords({ kind, exitCode, signal }: RunEnd): string {
   switch (kind) {

@@ -14,14 +14,16 @@ export function accessedPlaces(
   indent: number,
 ): string[] {
   const places = granuleAccesses(profile, contexts);
-  const { counts, granuleBytes } = places;
+  const { counts, granuleBytes, isCut } = places;
   if (counts.length === 0) return [];
   const most = counts.reduce((largest, count) => Math.max(largest, count), 0);
   const busiest = counts.indexOf(most);
   const margin = " ".repeat(indent);
   const facts = [
     `${formatBytes(counts.length * granuleBytes)} long`,
-    ...(most === 0 ? [] : [`most at byte ${busiest * granuleBytes}: ${formatCount(most)}`]),
+    ...(most === 0
+      ? []
+      : [`most at byte ${busiest * granuleBytes}: ${formatCount(most)}${isCut[busiest] ? " or more" : ""}`]),
     untouchedText(places),
   ];
   return [`${margin}│${sparkline([...counts], MOST_COLUMNS)}│`, `${margin}${facts.join(" · ")}`];

@@ -8,7 +8,7 @@ import type { MetricKey } from "../../../analyses/metrics.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { formatMean, plural } from "../../format.ts";
 import { gapsOfBoth } from "../../gaps.ts";
-import { printGaps } from "../common/header.ts";
+import { printBinaries, printGaps } from "../common/header.ts";
 import { formatterOf, HEADS } from "../common/metric-format.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { cutMiddle, padLeft, printable } from "../common/text.ts";
@@ -54,6 +54,8 @@ export function diffTable(
     screen.print(screen.paint.faint(`${side}  ${screen.shorten(name, cutMiddle(name, screen.width - 5))}`));
   }
   printGaps(screen, gapsOfBoth(profiles.old, profiles.new));
+  printBinaries(screen, profiles.old, "Old");
+  printBinaries(screen, profiles.new, "New");
   const { clock } = profiles.new.description;
   const head = (words: string) => screen.print("", screen.paint.faint(words));
   const rightOf = (...cells: readonly [string, number][]) =>

@@ -1,3 +1,4 @@
+import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../model/indices.ts";
 import { formatBlocks, formatBytes, formatLifetime, formatMean, formatPercent } from "../../format.ts";
@@ -57,7 +58,10 @@ export class SiteFacts {
       ...this.life(contexts),
       ...(this.profile.description.unknownFields?.includes("totalAccessCount") === true
         ? []
-        : [`${formatMean(sumOf(totalAccessCount, contexts) / (bytes || 1))} accesses/B`]),
+        : [
+            `${formatMean(sumOf(totalAccessCount, contexts) / (bytes || 1))} accesses/B` +
+              (areAccessesCut(this.profile, contexts) ? " or more" : ""),
+          ]),
       ...this.touched(contexts),
       ...this.place(contexts),
     ];

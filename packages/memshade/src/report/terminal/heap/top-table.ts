@@ -3,7 +3,7 @@ import { METRICS, type Metric, type MetricKey, measureGroups, rank } from "../..
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { formatPercent, plural } from "../../format.ts";
 import { gapsOf } from "../../gaps.ts";
-import { printGaps } from "../common/header.ts";
+import { printBinaries, printGaps } from "../common/header.ts";
 import { formatterOf, HEADS } from "../common/metric-format.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { padLeft } from "../common/text.ts";
@@ -56,6 +56,7 @@ export function topTable(profile: HeapProfile, options: TopTableOptions): string
   const title = `${options.order === "largest" ? most : least} ${metric.title}`;
   screen.printEnds(title, amount + plural(ranking.length, noun), screen.paint.strong);
   printGaps(screen, gapsOf(profile));
+  printBinaries(screen, profile);
   screen.print("");
   if (ranking.length === 0) {
     screen.print(`Nothing to rank: no ${noun} has ${metric.title}.`);

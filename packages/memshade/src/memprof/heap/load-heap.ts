@@ -1,24 +1,27 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { ByteSource } from "../bytes/byte-source.ts";
-import { UserError } from "../bytes/errors.ts";
-import { heapProfileFromMemprof } from "../formats/memprof/index.ts";
-import { isIndexedProfile, readContainer } from "../formats/memprof-indexed/index.ts";
-import { isMemprofRaw, lastVersion } from "../formats/memprof-raw/index.ts";
-import { isMemprofYaml } from "../formats/memprof-text/index.ts";
-import { isMemshadeProfile } from "../formats/memshade-profile/index.ts";
-import { loadDemangler } from "../load/demangler.ts";
-import { openFile } from "../load/file.ts";
-import { agreeing, counted } from "../model/counted.ts";
-import type { HeapProfile } from "../model/heap-profile.ts";
-import { MIB_FIELDS } from "../model/mib-fields.ts";
-import { InputMerger } from "./input-merger.ts";
-import { MAGIC_BYTES } from "./input-reader.ts";
+import type { ByteSource } from "../../bytes/byte-source.ts";
+import { UserError } from "../../bytes/errors.ts";
+import { heapProfileFromMemprof } from "../../formats/memprof/index.ts";
+import { isIndexedProfile, readContainer } from "../../formats/memprof-indexed/index.ts";
+import { isMemprofRaw } from "../../formats/memprof-raw/index.ts";
+import { isMemprofYaml } from "../../formats/memprof-text/index.ts";
+import { isMemshadeProfile } from "../../formats/memshade-profile/index.ts";
+import { loadDemangler } from "../../load/demangler.ts";
+import { openFile } from "../../load/file.ts";
+import { agreeing, counted } from "../../model/counted.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { MIB_FIELDS } from "../../model/mib-fields.ts";
+import { InputMerger } from "../input-merger.ts";
+import { explained, MAGIC_BYTES } from "../input-reader.ts";
 import { findFunctions } from "./known-functions.ts";
+import { rawHeapProfile } from "./raw-heap-profile.ts";
+
+const LEFT_OUT = "Blocks that no code with debug information asked for are not in profiles of this form.";
 
 /**
- * The heap profile in an indexed file, a memshade profile or YAML; or in a raw file of a native program for which
- * binaries are given. Undefined for other raw files, and for what is no profile.
+ * The heap profile in a raw file without a run, an indexed file, a memshade profile or YAML. Undefined for what is no
+ * profile.
  *
  * @param binaryPaths programs and libraries, and folders with such
  * @throws UserError naming the file
@@ -29,28 +32,27 @@ export async function memprofHeapProfile(
 ): Promise<HeapProfile | undefined> {
   const start = startOf(file);
   const isRaw = isMemprofRaw(start);
-  if (isRaw && binaryPaths.length === 0) return undefined;
   if (!isRaw && !isIndexedProfile(start) && !isMemshadeProfile(start) && !isMemprofYaml(start))
     return undefined;
   const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   const binaries = binaryPaths.filter((path) => !isFolder(path));
-  const isOfModules = isRaw || isMemshadeProfile(start);
+  const isOfModules = isMemshadeProfile(start);
   const places = {
-    binaries: isOfModules ? binaries : [],
-    searchPaths: isOfModules ? binaryPaths.filter(isFolder) : [],
+    binaries: isOfModules || isRaw ? binaries : [],
+    searchPaths: isOfModules || isRaw ? binaryPaths.filter(isFolder) : [],
   };
-  const merger = new InputMerger(places, { fields: MIB_FIELDS, keepsSources: true });
+  if (isRaw) return withFile(file, (source) => explained(file, () => rawHeapProfile(file, source, places)));
+  const merger = new InputMerger(places, {
+    fields: MIB_FIELDS,
+    keepsSources: true,
+    keepsUnresolved: true,
+  });
   await merger.add({ path: file, modules: [] }, 0);
-  const { profile, origin, dropped } = merger.take();
-  const notTracked: string[] = [];
-  if (dropped > 0) {
-    notTracked.push(
-      `${counted(dropped, "call path is left out: none of its frames is", "call paths are left out: none of their frames is")} in a binary that was given.`,
-    );
-  }
+  const { profile, origin } = merger.take();
+  const notTracked = isOfModules ? [] : [LEFT_OUT];
   if (isOfModules && origin.unmatched.length > 0) {
     const count = origin.unmatched.length;
-    notTracked.push(`Frames in ${counted(count, "module")} without a binary are left out.`);
+    notTracked.push(`Frames in ${counted(count, "module")} without a binary are shown as [build id]+offset.`);
   }
   const nameless = new Set(
     [...profile.frames.guid].filter((_, frame) => (profile.frames.source?.name[frame] ?? -1) < 0),
@@ -114,6 +116,5 @@ function withFile<T>(file: string, use: (source: ByteSource) => T): T {
 }
 
 function versionOf(file: string, start: Uint8Array): number {
-  if (isMemprofRaw(start)) return withFile(file, (source) => lastVersion(source));
   return isIndexedProfile(start) ? withFile(file, (source) => readContainer(source).version) : 0;
 }

@@ -1,6 +1,6 @@
-import { functionGuid, type KnownFunction } from "../formats/memprof/index.ts";
-import { loadObject } from "../load/objects.ts";
-import { loadSymbolizer } from "../load/symbolizer.ts";
+import { functionGuid, type KnownFunction } from "../../formats/memprof/index.ts";
+import { loadObject } from "../../load/objects.ts";
+import { loadSymbolizer } from "../../load/symbolizer.ts";
 
 /** Inlined functions are found by looking at so many places of the code at most. */
 const MOST_PLACES = 500_000;
