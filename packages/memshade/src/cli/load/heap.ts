@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
+import { withOwnSites } from "../../analyses/frames/mark-frames.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../../formats/memprof-raw/index.ts";
@@ -12,6 +13,7 @@ import { readRun } from "../../model/read-run.ts";
 import type { Run } from "../../model/run.ts";
 import { createRunSymbolizer } from "../../symbolize/run-functions.ts";
 import { withLines } from "../../symbolize/run-lines.ts";
+import type { OwnCode } from "./own-code.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
 const RUN_FILE = "run.json";
@@ -33,7 +35,15 @@ export interface LoadedHeap {
  * @param places where to look for the original modules besides where they were
  * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
  */
-export async function loadHeap(input: string, places: OriginalPlaces = {}): Promise<LoadedHeap> {
+export async function loadHeap(
+  input: string,
+  { rules, ...places }: OriginalPlaces & OwnCode = {},
+): Promise<LoadedHeap> {
+  const loaded = await loadPlain(input, places);
+  return rules === undefined ? loaded : { ...loaded, profile: withOwnSites(loaded.profile, rules) };
+}
+
+async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedHeap> {
   const status = fs.statSync(input, { throwIfNoEntry: false });
   if (status === undefined) {
     throw new UserError(`${input}: there is no such file or directory`);

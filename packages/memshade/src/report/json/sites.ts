@@ -3,8 +3,9 @@ import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { mibAt } from "../../model/mib-columns.ts";
-import { placeFramesOfContext } from "../../model/site-frame.ts";
-import { describeFrame, describeStack, type FrameDescription } from "../frames.ts";
+import { placeFramesOfContext, siteFrameOfContext } from "../../model/site-frame.ts";
+import { framesOfContext } from "../../model/stacks.ts";
+import { describeFrame, type FrameDescription } from "../frames.ts";
 
 /** MemProf's fields of the blocks, what the run counted beside them, and where they were allocated. */
 export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
@@ -14,6 +15,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
   temporaryBlocks: number;
   accessHistogramValues?: bigint[];
   stack: FrameDescription[];
+  /** Which of `stack` names the site: the first of the program's own code. */
+  siteFrame: number;
 };
 
 /** The groups of a profile as JSON values, made one by one. */
@@ -38,15 +41,22 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
       }),
       temporaryBlocks: temporary[group]!,
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
-      stack: stackOfGroup(profile, groups, group),
+      ...stackOfGroup(profile, groups, group),
     };
   };
 }
 
-function stackOfGroup(profile: HeapProfile, groups: ContextGroups, group: number): FrameDescription[] {
+function stackOfGroup(
+  profile: HeapProfile,
+  groups: ContextGroups,
+  group: number,
+): Pick<JsonSite, "stack" | "siteFrame"> {
   const context = groups.contexts[group]![0]!;
-  if (groups.by === "path") {
-    return describeStack(profile, context);
-  }
-  return placeFramesOfContext(profile, context).map((frame) => describeFrame(profile, frame));
+  const frames =
+    groups.by === "path" ? framesOfContext(profile, context) : placeFramesOfContext(profile, context);
+  const site = siteFrameOfContext(profile, context);
+  return {
+    stack: frames.map((frame) => describeFrame(profile, frame)),
+    siteFrame: site === undefined ? 0 : frames.indexOf(site),
+  };
 }

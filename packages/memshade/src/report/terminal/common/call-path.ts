@@ -1,38 +1,44 @@
+import { START_UP } from "../../../analyses/frames/libraries.ts";
+import { shortPlace } from "../../frames.ts";
 import type { Screen } from "./screen.ts";
 import { displayWidth, printable } from "./text.ts";
 
 /** Both ends of a path and how many lie between them fit on a line. */
 const LONGEST_NAME = 28;
-/** What toolchains put between the host and `main`. */
-const STARTS: ReadonlySet<string> = new Set([
-  "_start",
-  "__main_void",
-  "__original_main",
-  "_start.command_export",
-]);
+
+/** A frame of a path, as it is printed. */
+export interface PathFrame {
+  readonly name: string;
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  /** The library that it is of; undefined for the program's own. */
+  readonly library?: string | undefined;
+}
 
 /**
  * Prints calls, innermost first: on one line, with those in the middle left out where they do not fit, or in full on a wide
- * screen. Nothing if there are none.
+ * screen. The last one shown is the outermost of the program's own. Nothing if there are none.
  *
- *     ← readPage ← moveToRoot ← … 4 more ← main
+ *     ← readPage (pager.c:88) ← … 4 more ← main (shell.c:9)
  */
-export function printCallers(screen: Screen, all: readonly string[], indent: string): void {
+export function printCallers(screen: Screen, all: readonly PathFrame[], indent: string): void {
   printChain(screen, all, `${indent}← `);
 }
 
 /** The same behind other words than an arrow. */
-export function printChain(screen: Screen, all: readonly string[], lead: string): void {
-  // How a program's main function came to be called tells nobody anything.
-  const last = all.findLastIndex((name) => !STARTS.has(name));
-  const shownFrames = screen.isWide ? all : all.slice(0, last + 1);
+export function printChain(screen: Screen, all: readonly PathFrame[], lead: string): void {
+  if (screen.isWide) {
+    if (all.length > 0)
+      screen.print(screen.paint.faint(lead + all.map((frame) => printable(wholeText(frame))).join(" ← ")));
+    return;
+  }
+  const own = all.findLastIndex(({ library }) => library === undefined);
+  // What called the program's main function tells nobody anything, but where that is all there is.
+  const shownFrames = all.slice(0, own + 1);
   if (shownFrames.length === 0) return;
-  const names = shownFrames.map((name) => {
-    const short = printable(name);
-    return screen.isWide || displayWidth(short) <= LONGEST_NAME
-      ? short
-      : `${short.slice(0, LONGEST_NAME - 1)}…`;
-  });
+  const names = foldLibraries(shownFrames).map((frame) =>
+    typeof frame === "string" ? `[${frame}]` : shortText(frame),
+  );
   const line = (shown: number): string => {
     const left = names.length - shown;
     const path =
@@ -40,7 +46,30 @@ export function printChain(screen: Screen, all: readonly string[], lead: string)
     return `${lead}${path.join(" ← ")}`;
   };
   let shown = names.length;
-  while (!screen.isWide && shown > 1 && displayWidth(line(shown)) > screen.width) shown--;
+  while (shown > 1 && displayWidth(line(shown)) > screen.width) shown--;
   if (shown < names.length) screen.isShortened = true;
   screen.print(screen.paint.faint(line(shown)));
+}
+
+/** Frames with the name of the library for those that follow each other and are of one. */
+export function foldLibraries<Frame extends { readonly library?: string | undefined }>(
+  frames: readonly Frame[],
+): (Frame | string)[] {
+  const folded: (Frame | string)[] = [];
+  for (const frame of frames) {
+    const word = frame.library === START_UP ? frame : (frame.library ?? frame);
+    if (typeof word !== "string" || folded.at(-1) !== word) folded.push(word);
+  }
+  return folded;
+}
+
+function wholeText({ name, file, line }: PathFrame): string {
+  return file === undefined ? name : `${name} (${file}:${line ?? 0})`;
+}
+
+function shortText(frame: PathFrame): string {
+  const name = printable(frame.name);
+  const place = shortPlace(frame);
+  const short = displayWidth(name) <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;
+  return place === undefined ? short : `${short} (${printable(place)})`;
 }
