@@ -10,6 +10,14 @@ export interface NamedFrame {
 /** What leads to a program's main function. Compilers may inline that into it, so it is the program's where nothing else is. */
 export const START_UP = "the start-up code";
 
+/** Functions of the program that hand on what its allocator gave them: not its own where they did so, and else as good as others. */
+export const LAYER = "a layer on the allocator";
+
+/** Whether a frame among a place's callers is of a library, as its mark says. */
+export function isLibraryCaller(library: string | undefined): boolean {
+  return library !== undefined && library !== LAYER;
+}
+
 const CPP = "the C++ library";
 const RUST = "Rust's standard library";
 const C = "the C library";

@@ -1,9 +1,9 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
-import { type IndexIntoFrameTable, type IndexIntoFunctionTable, NONE } from "../../model/indices.ts";
+import { NONE } from "../../model/indices.ts";
 import type { WasteFile, WasteFrame } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { FrameRules } from "./frame-rules.ts";
-import { START_UP } from "./libraries.ts";
+import { LAYER, type NamedFrame, START_UP } from "./libraries.ts";
 
 /** A heap profile whose frames say of what library they are, and whose sites are named by the program's own code. */
 export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfile {
@@ -12,16 +12,19 @@ export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfi
   // Callers stand before what they call.
   const own = new Int32Array(stacks.length);
   const start = new Int32Array(stacks.length);
+  const layer = new Int32Array(stacks.length);
   for (let row = 0; row < stacks.length; row++) {
     const of = library[stacks.frame[row]!];
     const caller = stacks.prefix[row]!;
     own[row] = of === undefined ? row : caller === NONE ? NONE : own[caller]!;
     start[row] = of === START_UP ? row : caller === NONE ? NONE : start[caller]!;
+    const outer = caller === NONE ? NONE : layer[caller]!;
+    layer[row] = outer === NONE && of === LAYER ? row : outer;
   }
   const siteOf = (stack: number): number => {
     if (stack === NONE) return NONE;
-    if (own[stack] !== NONE) return own[stack]!;
-    return start[stack] === NONE ? stack : start[stack]!;
+    const named = [own[stack]!, start[stack]!, layer[stack]!].find((row) => row !== NONE);
+    return named ?? stack;
   };
   const siteStack = Int32Array.from(contexts.stack, siteOf);
   return {
@@ -32,12 +35,28 @@ export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfi
 }
 
 function librariesOfFrames(profile: HeapProfile, rules: FrameRules): (string | undefined)[] {
-  const { frames, functions, strings } = profile;
+  const { frames, functions, strings, modules } = profile;
   const textOf = (string: number): string | undefined => (string === NONE ? undefined : strings[string]);
-  return Array.from({ length: frames.length }, (_, row) => {
-    const name = functions.name[frames.function[row as IndexIntoFrameTable] as IndexIntoFunctionTable]!;
-    return rules.libraryOf({ function: textOf(name), file: textOf(frames.file[row]!) });
+  const layers = modules.map(({ allocator }) => new Set(allocator?.layers));
+  const rows = Array.from({ length: frames.length }, (_, row) => {
+    const at = frames.function[row]!;
+    const frame = { function: textOf(functions.name[at]!), file: textOf(frames.file[row]!) };
+    const isLayer = layers[functions.module[at]!]?.has(functions.wasmIndex[at]!) === true;
+    return { frame, isLayer, isInlined: frames.inlined[row] === 1 };
   });
+  // Where a layer is inlined, its copies do what the function does that it is elsewhere.
+  const named = new Set(
+    rows.flatMap(({ frame, isLayer, isInlined }) => (isLayer && !isInlined ? keyOf(frame) : [])),
+  );
+  return rows.map(({ frame, isLayer, isInlined }) => {
+    const library = rules.libraryOf(frame);
+    const isCopy = isInlined && frame.function !== undefined && named.has(keyOf(frame));
+    return library === undefined && (isLayer || isCopy) && !rules.isNamedOwn(frame) ? LAYER : library;
+  });
+}
+
+function keyOf({ function: name, file }: NamedFrame): string {
+  return `${name}\n${file}`;
 }
 
 /** Has the places of a waste profile say of what library they are. */

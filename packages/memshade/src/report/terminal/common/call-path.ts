@@ -1,4 +1,4 @@
-import { START_UP } from "../../../analyses/frames/libraries.ts";
+import { isLibraryCaller, LAYER, START_UP } from "../../../analyses/frames/libraries.ts";
 import { shortPlace } from "../../frames.ts";
 import type { Screen } from "./screen.ts";
 import { displayWidth, printable } from "./text.ts";
@@ -32,7 +32,7 @@ export function printChain(screen: Screen, all: readonly PathFrame[], lead: stri
       screen.print(screen.paint.faint(lead + all.map((frame) => printable(wholeText(frame))).join(" ← ")));
     return;
   }
-  const own = all.findLastIndex(({ library }) => library === undefined);
+  const own = all.findLastIndex(({ library }) => !isLibraryCaller(library));
   // What called the program's main function tells nobody anything, but where that is all there is.
   const shownFrames = all.slice(0, own + 1);
   if (shownFrames.length === 0) return;
@@ -57,7 +57,8 @@ export function foldLibraries<Frame extends { readonly library?: string | undefi
 ): (Frame | string)[] {
   const folded: (Frame | string)[] = [];
   for (const frame of frames) {
-    const word = frame.library === START_UP ? frame : (frame.library ?? frame);
+    const { library } = frame;
+    const word = library === undefined || library === START_UP || library === LAYER ? frame : library;
     if (typeof word !== "string" || folded.at(-1) !== word) folded.push(word);
   }
   return folded;

@@ -1,5 +1,5 @@
 import { type CallerNode, callerTree } from "../../../analyses/caller-tree.ts";
-import { START_UP } from "../../../analyses/frames/libraries.ts";
+import { isLibraryCaller, START_UP } from "../../../analyses/frames/libraries.ts";
 import { counted } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../model/indices.ts";
@@ -306,7 +306,7 @@ function withoutStartUp(
   callers: readonly IndexIntoFrameTable[],
 ): readonly IndexIntoFrameTable[] {
   const { library } = profile.frames;
-  const own = callers.slice(0, callers.findLastIndex((frame) => library?.[frame] === undefined) + 1);
+  const own = callers.slice(0, callers.findLastIndex((frame) => !isLibraryCaller(library?.[frame])) + 1);
   const last = own.at(-1) ?? inner;
   if (last === undefined || library === undefined || library[last] === START_UP) return own;
   const rest = callers.slice(own.length);

@@ -1,6 +1,7 @@
+import { LAYER } from "../../../analyses/frames/libraries.ts";
 import type { ContextGroups, GroupBy } from "../../../analyses/groups.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
-import type { IndexIntoContextTable } from "../../../model/indices.ts";
+import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../model/indices.ts";
 import { framesInsideSite, siteFrameOfContext } from "../../../model/site-frame.ts";
 import { describeFrame, type FrameDescription, ofModule, shortPlace } from "../../frames.ts";
 import { bareName } from "../../waste-sentences.ts";
@@ -55,12 +56,12 @@ export class SiteNames {
       return screen.paint.strong("(call path not recorded)");
     }
     const module = printable(ofModule(this.profile, frame));
-    const whole = module + (frame.calledByHost ? this.roleOf(frame) : this.placeOf(frame));
+    const whole = module + (frame.calledByHost ? this.roleOf(frame) : this.placeOf(frame, screen.isWide));
     const place = screen.shorten(whole, cutMiddle(whole, Math.ceil(width * PLACE_PART)));
     const room = width - displayWidth(place);
     const via = this.via(screen, contexts, frame, room);
     const name =
-      frame.file === undefined || screen.isWide
+      (frame.file === undefined && via === "") || screen.isWide
         ? screen.fit(frame.function, room - displayWidth(via))
         : screen.shorten(frame.function, shortenName(bareName(frame.function), room - displayWidth(via)));
     return screen.paint.strong(name) + screen.paint.faint(place + via);
@@ -76,9 +77,7 @@ export class SiteNames {
     if (this.groups.by === "function") return "";
     const inner = contexts.map((context) => framesInsideSite(this.profile, context).at(-1));
     const names = new Set(
-      inner.flatMap((called) =>
-        called === undefined ? [] : bareName(describeFrame(this.profile, called).function),
-      ),
+      inner.flatMap((called) => (called === undefined ? [] : this.calledName(called, screen.isWide))),
     );
     const [first] = names;
     if (first === undefined) return "";
@@ -93,6 +92,14 @@ export class SiteNames {
     return ` via ${screen.shorten(first, shortenName(first, left))}${others}`;
   }
 
+  /** A function that the program called to allocate; of its own layers with the place too. */
+  private calledName(called: IndexIntoFrameTable, isWide: boolean): string {
+    const frame = describeFrame(this.profile, called);
+    const place = frame.library === LAYER ? shortPlace(frame) : undefined;
+    const name = isWide ? printable(frame.function) : bareName(frame.function);
+    return name + (place === undefined ? "" : ` (${printable(place)})`);
+  }
+
   /** What the host called: ` (malloc)` behind a name that does not say so itself. */
   private roleOf({ module, index, function: name }: FrameDescription): string {
     const { allocator } = this.profile.modules.find((candidate) => candidate.name === module) ?? {};
@@ -104,11 +111,12 @@ export class SiteNames {
     return frame.function + ofModule(this.profile, frame) + (shortPlace(frame) ?? "");
   }
 
-  private placeOf(frame: FrameDescription): string {
+  private placeOf(frame: FrameDescription, isWide: boolean): string {
     const { index, offset, column } = frame;
     if (this.groups.by === "function") return "";
     const place = shortPlace(frame);
     const isAlone = this.placesOf.get(this.keyOf(frame))!.size === 1;
+    if (place !== undefined && isWide) return ` (${placeInWords(this.profile, frame)})`;
     if (place !== undefined)
       return ` (${printable(place)}${isAlone || column === undefined ? "" : `:${column}`})`;
     return index === null || isAlone ? "" : ` @0x${offset.toString(16)}`;

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FrameRuleOptions, FrameRules } from "../../../../src/analyses/frames/frame-rules.ts";
 import { withOwnSites } from "../../../../src/analyses/frames/mark-frames.ts";
-import type { HeapProfile, ResolvedFrame } from "../../../../src/model/heap-profile.ts";
+import type { HeapProfile, ProfileModule, ResolvedFrame } from "../../../../src/model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../../../src/model/heap-profile-builder.ts";
+import type { IndexIntoModuleTable } from "../../../../src/model/indices.ts";
 import { blockMib } from "../../../../src/model/mib.ts";
 import { createPaint } from "../../../../src/report/terminal/common/paint.ts";
 import { displayWidth } from "../../../../src/report/terminal/common/text.ts";
@@ -21,10 +22,13 @@ function frame(text: string): ResolvedFrame {
 }
 
 /** A profile of call paths, innermost frame first, each of which allocates one block of 64 bytes. */
-function profileOf(paths: readonly (readonly ResolvedFrame[])[]): HeapProfile {
+function profileOf(
+  paths: readonly (readonly ResolvedFrame[])[],
+  modules: readonly ProfileModule[] = [],
+): HeapProfile {
   const builder = new HeapProfileBuilder(
     { clock: { kind: "virtual", unit: "allocations" }, granuleBytes: 8, rawVersion: 4, notTracked: [] },
-    [],
+    modules,
   );
   const times = { allocTimestamp: 0, deallocTimestamp: 1, allocCpuId: 0, deallocCpuId: 0 };
   paths.forEach((path, index) => {
@@ -106,6 +110,38 @@ describe("frames of libraries between the program's own", () => {
   it("name the place where there is nothing else", () => {
     expect(top(profileOf([[frame("malloc"), frame("fopen")]]), {})).toMatch(/ malloc$/m);
     expect(top(profileOf([[frame("malloc"), frame("fopen"), START]]), {})).toMatch(/ _start via fopen$/m);
+  });
+});
+
+describe("a layer on the allocator", () => {
+  const module = {
+    name: "app.wasm",
+    buildId: "",
+    start: 0n,
+    end: 2n ** 32n,
+    allocator: { how: "names" as const, functions: [], layers: [7] },
+  };
+  const layer = { ...frame("allocate pool.c:3"), module: 0 as IndexIntoModuleTable, wasmIndex: 7 };
+  const asked = profileOf(
+    [
+      [layer, frame("newNode tree.c:9"), frame("main tree.c:30")],
+      [layer, frame("newName tree.c:15"), layer, frame("main tree.c:31")],
+      [layer],
+    ],
+    [module],
+  );
+
+  it("is not who asked, but is shown with its line, and among callers it is as good as others", () => {
+    const text = report(asked);
+    expect(text).toContain("newNode (tree.c:9) via allocate (pool.c:3)");
+    expect(text).toContain("newName (tree.c:15) via allocate (pool.c:3)");
+    expect(text).toContain("← allocate (pool.c:3) ← main (tree.c:31)");
+  });
+
+  it("is who asked where nobody else is known, or the user says so", () => {
+    expect(top(asked, {})).toContain("192 B in 3 sites");
+    expect(top(asked, {})).toMatch(/ allocate \(pool\.c:3\)$/m);
+    expect(top(asked, { own: ["pool.c"] })).toContain("192 B in 1 site");
   });
 });
 
