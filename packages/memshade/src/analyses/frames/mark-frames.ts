@@ -1,5 +1,6 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { NONE } from "../../model/indices.ts";
+import type { RunModule } from "../../model/run.ts";
 import type { WasteFile, WasteFrame } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { FrameRules } from "./frame-rules.ts";
@@ -69,13 +70,25 @@ export function markWaste(file: WasteFile, rules: FrameRules): void {
       for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
 }
 
-/** Has the frames of a working set say of what library they are. */
-export function markWorkingSet(profile: WorkingSetProfile, rules: FrameRules): void {
-  for (const { stacks, firstTouch, owners, locality } of profile.instances) {
+/**
+ * Has the frames of a working set say of what library they are, and who allocated also which are layers on the allocator, as the
+ * run's modules tell.
+ */
+export function markWorkingSet(
+  profile: WorkingSetProfile,
+  rules: FrameRules,
+  modules: readonly RunModule[] = [],
+): void {
+  for (const { module, stacks, firstTouch, owners, locality } of profile.instances) {
     const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);
     for (const frame of [...stacks, ...attributed.map(({ stack }) => stack)].flat())
       frame.library = rules.libraryOf({ function: frame.name, file: frame.file });
     for (const { frame, file } of locality?.sites ?? [])
       if (frame !== undefined) frame.library = rules.libraryOf({ function: frame.name, file });
+    const index = profile.modules[module]?.index;
+    const layers = new Set(modules.find((one) => one.index === index)?.allocator.layers);
+    for (const frame of owners?.contexts.flatMap(({ stack }) => stack) ?? [])
+      if (layers.has(frame.function) && !rules.isNamedOwn({ function: frame.name, file: frame.file }))
+        frame.library ??= LAYER;
   }
 }

@@ -17,7 +17,7 @@ export interface Terminal {
 }
 
 /** Options of reports, as they were given. */
-interface ScreenFlags {
+interface ScreenFlags extends FrameFlags {
   readonly color: ColorChoice;
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;
@@ -59,13 +59,13 @@ export function frameRules({ allFrames = false, own, library }: FrameFlags): Fra
 
 /** @throws UserError for `--lines` without `--wide` */
 export function screenOptions(
-  { color, wide = false, lines }: ScreenFlags,
+  { color, wide = false, lines, allFrames }: ScreenFlags,
   terminal: Terminal,
 ): ScreenOptions {
   if (lines !== undefined && !wide)
     throw new UserError("--lines says how much --wide shows: give both of them");
   const paint = createPaint(wantsColors(color, terminal.isTerminal, terminal.environment));
-  return { paint, width: COLUMNS, isWide: wide, callerLines: lines, said: terminal.said };
+  return { paint, width: COLUMNS, isWide: wide, allFrames, callerLines: lines, said: terminal.said };
 }
 
 /** The value of `-n`. */

@@ -40,7 +40,7 @@ export function loadWorkingSet(input: string, { rules }: OwnCode = {}): WorkingS
     const profile = demangled(readWorkingSet(readRegular(file).toString()));
     const run = file === input ? undefined : runOf(path.dirname(file));
     profile.notTracked.push(...(run?.notTracked ?? []));
-    if (rules !== undefined) markWorkingSet(profile, rules);
+    if (rules !== undefined) markWorkingSet(profile, rules, run?.modules);
     return profile;
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);

@@ -45,6 +45,14 @@ export function printChain(screen: Screen, all: readonly PathFrame[], lead: stri
       left === 0 ? names : [...names.slice(0, shown - 1), `… ${left} more`, names[names.length - 1]];
     return `${lead}${path.join(" ← ")}`;
   };
+  if (screen.allFrames) {
+    const words = names.map((name, index) => (index < names.length - 1 ? `${name} ←` : name));
+    const rest = " ".repeat(displayWidth(lead));
+    fillLines(words, screen.width - displayWidth(lead)).forEach((text, index) => {
+      screen.print(screen.paint.faint((index === 0 ? lead : rest) + text));
+    });
+    return;
+  }
   let shown = names.length;
   while (shown > 1 && displayWidth(line(shown)) > screen.width) shown--;
   if (shown < names.length) screen.isShortened = true;
@@ -73,4 +81,18 @@ function shortText(frame: PathFrame): string {
   const place = shortPlace(frame);
   const short = displayWidth(name) <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;
   return place === undefined ? short : `${short} (${printable(place)})`;
+}
+
+/** Words on lines of at most `width` columns; a wider word stands alone. */
+export function fillLines(words: readonly string[], width: number): string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last !== undefined && displayWidth(last) + 1 + displayWidth(word) <= width) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else {
+      lines.push(word);
+    }
+  }
+  return lines;
 }

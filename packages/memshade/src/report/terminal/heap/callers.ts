@@ -8,7 +8,7 @@ import { framesOfStack } from "../../../model/stacks.ts";
 import { formatPercent, plural } from "../../format.ts";
 import { describeFrame, type FrameDescription, ofModule, shortPlace } from "../../frames.ts";
 import { bareName } from "../../waste-sentences.ts";
-import { foldLibraries } from "../common/call-path.ts";
+import { fillLines, foldLibraries } from "../common/call-path.ts";
 import { compactName, shortenName } from "../common/names.ts";
 import type { Screen } from "../common/screen.ts";
 import { cutMiddle, displayWidth, printable } from "../common/text.ts";
@@ -49,7 +49,11 @@ export function callerLines(
     new CallerTreeLines(screen, profile, total, isShown).lines(callers, site, total, margin);
   const all = screen.isWide ? draw(() => true) : [];
   if (screen.isWide && all.length <= screen.callerLines) return all;
-  const mostLines = screen.isWide ? screen.callerLines : lineLimit;
+  const mostLines = screen.isWide
+    ? screen.callerLines
+    : screen.allFrames
+      ? Number.POSITIVE_INFINITY
+      : lineLimit;
   const shown = new Set<CallerNode>();
   const candidates = [...forkAbove(callers, total)];
   for (;;) {
@@ -283,7 +287,7 @@ function chainLines(
           ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
           : [...words.slice(0, kept - 1), gap, words.at(-1)!];
     const lines = fillLines(shown, room);
-    if (lines.length <= lineLimit || isLeast) {
+    if (lines.length <= lineLimit || isLeast || screen.allFrames) {
       if (left > 0) {
         screen.isShortened = true;
       }
@@ -315,17 +319,4 @@ function withoutStartUp(
       ? -1
       : rest.findIndex((frame) => library[frame] === START_UP);
   return [...own, ...rest.slice(0, start + 1)];
-}
-
-function fillLines(words: readonly string[], width: number): string[] {
-  const lines: string[] = [];
-  for (const word of words) {
-    const last = lines.at(-1);
-    if (last !== undefined && displayWidth(last) + 1 + displayWidth(word) <= width) {
-      lines[lines.length - 1] = `${last} ${word}`;
-    } else {
-      lines.push(word);
-    }
-  }
-  return lines;
 }

@@ -78,6 +78,13 @@ describe("a program that fills containers", () => {
     expect(text).not.toContain("via");
   });
 
+  it("shows as many lines of callers as they need, too", () => {
+    const deep = [...push(), fill, ...Array.from({ length: 30 }, (_, i) => frame(`step${i} a.c:${i + 1}`))];
+    const text = heapReport(profileOf([deep]), { ...PLAIN, allFrames: true, input: "out" });
+    for (let i = 0; i < 30; i++) expect(text).toContain(`step${i} (a.c:${i + 1})`);
+    expect(text).not.toContain("more");
+  });
+
   it("is a library itself where the user says so", () => {
     expect(top(filled, { library: ["fill"] })).toContain("main (shop.cc:20)");
     expect(top(filled, { library: ["fill"] })).toContain("in 1 site");
