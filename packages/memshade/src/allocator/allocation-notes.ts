@@ -20,6 +20,8 @@ export interface AllocatorDescription {
   refused?: string;
   /** Functions that look like further allocators, each pair as the text of an `--allocator` option. */
   further?: string[];
+  /** Functions whose result is always the block that a callee allocated, for a size that their caller decides. */
+  layers?: number[];
 }
 
 /**
@@ -56,6 +58,7 @@ export function allocationNotes(
       functions: plan.functions.map(({ role, index, name }) => ({ role, index, name })),
       ...(refused === undefined ? {} : { refused }),
       ...(plan.further.length === 0 ? {} : { further: plan.further }),
+      ...(plan.layers.length === 0 ? {} : { layers: plan.layers }),
     },
     notTracked,
   };

@@ -1,8 +1,9 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../model/indices.ts";
+import { siteStackOfContext } from "../model/site-frame.ts";
 
 /**
- * Who called, seen from the leaf: a node's callers call the node's function. Two calls in one function
+ * Who called, seen from a site: a node's callers call the node's function. Two calls in one function
  * are one caller.
  */
 export interface CallerNode {
@@ -15,7 +16,7 @@ export interface CallerNode {
 }
 
 /**
- * The callers of the leaf frames of some contexts, weighted by a value per context. Contexts of value 0
+ * The callers of the frames that name the sites of some contexts, weighted by a value per context. Contexts of value 0
  * and those without a call path are left out.
  */
 export function callerTree(
@@ -26,7 +27,7 @@ export function callerTree(
   const heaviestFirst = contexts
     .filter((context) => values[context]! > 0 && profile.contexts.stack[context] !== NONE)
     .sort((a, b) => values[b]! - values[a]!);
-  const stacks = Int32Array.from(heaviestFirst, (context) => profile.contexts.stack[context]!);
+  const stacks = Int32Array.from(heaviestFirst, (context) => siteStackOfContext(profile, context));
   return callersOf(profile, { contexts: Int32Array.from(heaviestFirst), stacks }, values);
 }
 

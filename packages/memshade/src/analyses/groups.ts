@@ -1,11 +1,10 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../model/indices.ts";
 import { siteFrameOfContext } from "../model/site-frame.ts";
-import { leafFrameOfContext } from "../model/stacks.ts";
 
 /**
- * What counts as one row: a "path" is a full call path to an allocation, a "site" the call that
- * allocates whoever called it, a "function" all calls in one function. Copies of a call that the compiler made
+ * What counts as one row: a "path" is a full call path to an allocation, a "site" the program's own call that
+ * leads to it whoever called that, a "function" all calls in one function. Copies of a call that the compiler made
  * are one site where its place in the source is known.
  */
 export type GroupBy = "path" | "site" | "function";
@@ -67,7 +66,5 @@ function groupKey(profile: HeapProfile, context: IndexIntoContextTable, by: Grou
     return functions[frame]!;
   }
   const isPlaceKnown = file[frame] !== NONE && line[frame] !== 0;
-  return isPlaceKnown
-    ? `${functions[frame]} ${file[frame]} ${line[frame]} ${column[frame]}`
-    : leafFrameOfContext(profile, context)!;
+  return isPlaceKnown ? `${functions[frame]} ${file[frame]} ${line[frame]} ${column[frame]}` : frame;
 }

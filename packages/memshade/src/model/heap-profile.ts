@@ -93,6 +93,8 @@ export interface FrameTable {
   readonly inlined: Uint8Array;
   /** 1 if the host called this function directly: the frame stands for the call, not for a place in it. */
   readonly fromHost: Uint8Array;
+  /** What library a frame's code is of, in words; undefined for the program's own. Absent: nobody asked. */
+  readonly library?: readonly (string | undefined)[] | undefined;
 }
 
 /**
@@ -111,6 +113,8 @@ export interface ContextTable {
   readonly stackId: BigUint64Array;
   /** The innermost frame's row; none where no call path was recorded. */
   readonly stack: Column<IndexIntoStackTable | None>;
+  /** The row of the frame that names the context's site; absent: the innermost one. */
+  readonly siteStack?: Column<IndexIntoStackTable | None> | undefined;
   readonly mibs: MibColumns;
   /** What the run counted beside the MIB; absent for a raw file without its run. */
   readonly site?: SiteColumns | undefined;

@@ -54,6 +54,7 @@ const allocator = record<RunAllocator>({
   functions: list(record({ role: text, index: count, name: optional(text) })),
   refused: optional(text),
   further: optional(list(text)),
+  layers: optional(list(count)),
 });
 
 const presence = record<Omit<Presence, "process">>({ modules: count, shadow: count, recorded: count });

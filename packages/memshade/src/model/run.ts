@@ -143,6 +143,8 @@ export interface RunAllocator {
   refused?: string | undefined;
   /** Functions that look like allocators on top of it, each pair as the text of an `--allocator` option. */
   further?: string[] | undefined;
+  /** Indices of functions whose result is always the block that a callee allocated, for a size that their caller decides. */
+  layers?: number[] | undefined;
 }
 
 export interface RunFunction {

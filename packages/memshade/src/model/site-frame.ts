@@ -1,21 +1,19 @@
 import type { HeapProfile } from "./heap-profile.ts";
-import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "./indices.ts";
-import { framesOfContext } from "./stacks.ts";
+import {
+  type IndexIntoContextTable,
+  type IndexIntoFrameTable,
+  type IndexIntoStackTable,
+  NONE,
+  type None,
+} from "./indices.ts";
+import { framesOfContext, framesOfStack } from "./stacks.ts";
 
-// Standard libraries as compilers record their files: libc++ and libstdc++, Rust's, those that come with SDKs.
-const LIBRARY =
-  /\/include\/(?:[^/]+\/)?c\+\+\/|\/rustc\/[0-9a-f]{40}\/|\/library\/(?:core|alloc|std)\/src\/|\/libcxx(?:abi)?\//;
-
-/**
- * How far into a context's call stack the frame is that names its site: the innermost one, or, where functions of
- * a standard library were inlined there, the first one that is not of that library. At most the real function around
- * them.
- */
-export function siteDepthOfContext(profile: HeapProfile, context: IndexIntoContextTable): number {
-  const stack = framesOfContext(profile, context);
-  let depth = 0;
-  while (depth + 1 < stack.length && isInlinedLibrary(profile, stack[depth]!)) depth += 1;
-  return depth;
+/** The part of a context's call stack whose innermost frame names its site. */
+export function siteStackOfContext(
+  { contexts }: HeapProfile,
+  context: IndexIntoContextTable,
+): IndexIntoStackTable | None {
+  return (contexts.siteStack ?? contexts.stack)[context]!;
 }
 
 /** The frame that names a context's site; undefined where no call path was recorded. */
@@ -23,20 +21,29 @@ export function siteFrameOfContext(
   profile: HeapProfile,
   context: IndexIntoContextTable,
 ): IndexIntoFrameTable | undefined {
-  return framesOfContext(profile, context)[siteDepthOfContext(profile, context)];
+  const stack = siteStackOfContext(profile, context);
+  return stack === NONE ? undefined : profile.stacks.frame[stack]!;
 }
 
-/** The frames of the place that allocates: those inlined there, up to the real function. */
+/** The frames that lie inside of the one that names a context's site, innermost first: of libraries, that is. */
+export function framesInsideSite(
+  profile: HeapProfile,
+  context: IndexIntoContextTable,
+): IndexIntoFrameTable[] {
+  const frames = framesOfContext(profile, context);
+  const outer = framesOfStack(profile, siteStackOfContext(profile, context));
+  return frames.slice(0, frames.length - outer.length);
+}
+
+/** The frames of the place of a context's site: those inlined there, up to the real function. */
 export function placeFramesOfContext(
   profile: HeapProfile,
   context: IndexIntoContextTable,
 ): IndexIntoFrameTable[] {
-  const stack = framesOfContext(profile, context);
-  const real = stack.findIndex((frame) => profile.frames.inlined[frame] === 0);
-  return real < 0 ? stack : stack.slice(0, real + 1);
-}
-
-function isInlinedLibrary({ frames, strings }: HeapProfile, frame: IndexIntoFrameTable): boolean {
-  const file = frames.file[frame]!;
-  return frames.inlined[frame] === 1 && (file === NONE || LIBRARY.test(strings[file]!));
+  const isInlined = (frame: IndexIntoFrameTable) => profile.frames.inlined[frame] === 1;
+  const inside = framesInsideSite(profile, context);
+  const outside = framesOfStack(profile, siteStackOfContext(profile, context));
+  const start = inside.findLastIndex((frame) => !isInlined(frame)) + 1;
+  const real = outside.findIndex((frame) => !isInlined(frame));
+  return [...inside.slice(start), ...(real < 0 ? outside : outside.slice(0, real + 1))];
 }

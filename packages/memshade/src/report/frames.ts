@@ -1,7 +1,6 @@
 import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
-import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../model/indices.ts";
-import { framesOfContext } from "../model/stacks.ts";
+import { type IndexIntoFrameTable, NONE } from "../model/indices.ts";
 
 /** A frame as reports show it. */
 export interface FrameDescription {
@@ -19,6 +18,8 @@ export interface FrameDescription {
   inlined?: true;
   /** The host called this allocation function itself: the offset is that of the function. */
   calledByHost?: true;
+  /** The library or runtime that the function is of, in words. */
+  library?: string;
 }
 
 export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable): FrameDescription {
@@ -56,7 +57,22 @@ export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable):
   if (frames.fromHost[frame] === 1) {
     description.calledByHost = true;
   }
+  const library = frames.library?.[frame];
+  if (library !== undefined) description.library = library;
   return description;
+}
+
+/** `parse.c:88`, without the folders; undefined where no file is known. */
+export function shortPlace({
+  file,
+  line,
+}: {
+  file?: string | undefined;
+  line?: number | undefined;
+}): string | undefined {
+  if (file === undefined) return undefined;
+  const base = file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1);
+  return line === undefined || line === 0 ? base : `${base}:${line}`;
 }
 
 /** ` of draw.wasm` where a function's name alone would not tell it from those of other modules. */
@@ -64,9 +80,4 @@ export function ofModule(profile: HeapProfile, { function: name, index, module }
   if (module === undefined || profile.modules.length < 2) return "";
   const isTelling = name !== `func[${index}]` && !ambiguousFunctions(profile).has(name);
   return isTelling ? "" : ` of ${module}`;
-}
-
-/** The call stack of a context, innermost first. */
-export function describeStack(profile: HeapProfile, context: IndexIntoContextTable): FrameDescription[] {
-  return framesOfContext(profile, context).map((frame) => describeFrame(profile, frame));
 }

@@ -1,5 +1,6 @@
+import { bareName as bareFunctionName, mainName } from "../analyses/frames/function-names.ts";
+import { libraryAt, ownPlace } from "../analyses/frames/own-place.ts";
 import type { WasteFinding } from "../analyses/waste/findings.ts";
-import { libraryAt, ownPlace } from "../analyses/waste/libraries.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
 import { agreeing } from "../model/counted.ts";
 import type {
@@ -11,7 +12,9 @@ import type {
   WasteType,
 } from "../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "./format.ts";
-import { compactName, withoutEllipses } from "./terminal/common/names.ts";
+import { shortPlace } from "./frames.ts";
+import { compactName } from "./terminal/common/names.ts";
+import { printable } from "./terminal/common/text.ts";
 
 /**
  * A place as `parse (parse.c:88)`, by its function and offset where no line is known. Code of a library that is inlined into
@@ -29,32 +32,9 @@ export function placeOf(ips: readonly WasteIp[]): string {
   return `${frameText(own.frame, address)} via ${bareName(via?.function ?? "a library")}`;
 }
 
-/**
- * A function's name without arguments of templates, tags of the ABI and inline namespaces of versions, and without the type
- * that instances of C++ templates return.
- */
+/** A function's bare name, safe to print. */
 export function bareName(name: string): string {
-  const bare = withoutEllipses(ownName(shortName(name))).trimEnd();
-  // Only names with parameters have a type in front; spaces in others (`store externref shim`) are their own.
-  return /\)( const| &&?| \[.*\])*$/.test(name) ? withoutReturnType(bare) : bare;
-}
-
-/** Without what stands before the last space outside of brackets and of an operator's name. */
-function withoutReturnType(name: string): string {
-  const end = name.search(/\boperator\b/);
-  let start = 0;
-  let depth = 0;
-  for (let i = 0; i < (end < 0 ? name.length : end); i++) {
-    if ("(<{[".includes(name[i]!)) depth++;
-    else if (")>}]".includes(name[i]!)) depth--;
-    else if (name[i] === " " && depth === 0) start = i + 1;
-  }
-  return name.slice(start);
-}
-
-/** Linkers' name of a `main` that has parameters. */
-function ownName(name: string): string {
-  return name === "__main_argc_argv" ? "main" : name;
+  return mainName(bareFunctionName(printable(name)));
 }
 
 function shortName(name: string): string {
@@ -80,9 +60,12 @@ function morePlaces(place: string, places: number): string {
   return places < 2 ? place : place.replace(/\)$/, ` and ${plural(places - 1, "more place")})`);
 }
 
-/** A place itself, also where it is in a library: `memset (memset.c:82)`. */
-export function siteText(ip: WasteIp): string {
-  return frameText(ip, ip.address);
+/** A place itself, also where it is in a library, without its line: `memset`, `func[3] (+0x1f2)`. */
+export function siteName(ip: WasteIp): string {
+  return frameText(
+    { function: ip.function, module: ip.module },
+    ip.file === undefined ? ip.address : undefined,
+  );
 }
 
 /** A function's bare name, with its module where the name alone would not tell. */
@@ -98,9 +81,10 @@ function frameText(
   frame: (WasteFrame & { module?: string | undefined }) | undefined,
   address: number | undefined,
 ): string {
-  const own = frame?.function === undefined ? "unknown code" : ownName(shortName(frame.function));
+  const own = frame?.function === undefined ? "unknown code" : mainName(shortName(frame.function));
   const name = frame?.module === undefined ? own : `${own} of ${frame.module}`;
-  if (frame?.file !== undefined) return `${name} (${baseName(frame.file)}:${frame.line})`;
+  const place = frame && shortPlace(frame);
+  if (place !== undefined) return `${name} (${place})`;
   return address === undefined || address % 2 ** 32 === 0
     ? name
     : `${name} (+0x${(address % 2 ** 32).toString(16)})`;
@@ -280,8 +264,4 @@ function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
 /** Whose code a finding is in: a library of the language, or undefined for the program's own. */
 export function libraryOfFinding(finding: WasteFinding): string | undefined {
   return libraryAt(finding.ips);
-}
-
-function baseName(file: string): string {
-  return file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1);
 }

@@ -42,8 +42,8 @@ describe("a run of a module with debug information", () => {
 
   it("takes calls that the compiler inlined at several places for one site of the source", async () => {
     const { stdout } = await memshade(["top", "run", "--wide"], { cwd });
-    expect(stdout).toMatch(/120 B .* 15 .* new_item$/m);
-    expect(stdout).toMatch(/100 B .* 1 .* new_buffer$/m);
+    expect(stdout).toMatch(/120 B .* 15 .* new_item \(\.\/debug\/lines\.c:11:23\)$/m);
+    expect(stdout).toMatch(/100 B .* 1 .* new_buffer \(\.\/debug\/lines\.c:18:10\)$/m);
     expect((await memshade(["report", "run"], { cwd })).stdout).toContain("./debug/lines.c:11:23");
   });
 

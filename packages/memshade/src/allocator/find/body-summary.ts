@@ -44,7 +44,14 @@ export interface Distance {
   offset: number;
 }
 
+/** How values are followed through memory, where that is wanted. */
+export interface FollowedMemory {
+  /** Global with the stack pointer: what unoptimised code keeps in its frame is followed. −1: there is none. */
+  stackPointer: number;
+}
+
 export interface CallSummary {
+  /** −1: a call through a table or a reference, where memory is followed */
   callee: number;
   operands: Origin[];
   /** per operand: its distance from a parameter, where that is known */
@@ -106,6 +113,8 @@ const op = {
   localTee: Op.LOCAL_TEE,
   i32Add: Op.I32_ADD,
   i32Sub: Op.I32_SUB,
+  i32And: Op.I32_AND,
+  globalGet: Op.GLOBAL_GET,
   i32Mul: Op.I32_MUL,
   i64Mul: Op.I64_MUL,
   memoryFill: Op.MEMORY_FILL,
@@ -114,15 +123,23 @@ const op = {
 const TYPED_SELECT = 0x1c;
 const MAXIMUM_PASSES = 6;
 const MAXIMUM_LOCALS = 2000;
+/** Places of a function's frame that are followed. */
+const MAXIMUM_SLOTS = 32;
+/** In place of distances, where memory is followed: the address of the function's frame. */
+const FRAME = 1 << DISTANCE_SHIFT;
+const ALL_CALLS = 0b111111_111111 << 12;
 
 /**
- * Summarises one defined function. `tracked` lists up to six callees whose results are followed. Undefined where
- * the body uses what the analysis does not model or does not type-check.
+ * Summarises one defined function. `tracked` lists up to six callees whose results are followed; −1 stands for all calls through
+ * tables. With `memory`, values are followed through the function's frame, other loads count as constants, and what is
+ * computed from a call's result by more than addition is no such result. Undefined where the body uses what the analysis does
+ * not model or does not type-check.
  */
 export function summarizeBody(
   module: WasmModule,
   index: number,
   tracked: readonly number[],
+  memory?: FollowedMemory,
 ): BodySummary | undefined {
   const body = module.bodies[index - module.importedFunctionCount];
   if (body === undefined) return undefined;
@@ -130,7 +147,7 @@ export function summarizeBody(
   let localCount = type.params.length;
   for (const group of decodeLocals(module, body)) localCount += group.count;
   if (localCount > MAXIMUM_LOCALS) return undefined;
-  const interpreter = new Interpreter(module, type, localCount, tracked);
+  const interpreter = new Interpreter(module, type, localCount, tracked, memory);
   for (let pass = 0; pass < MAXIMUM_PASSES; pass++) {
     const summary = interpreter.run(body.codeStart, body.end);
     if (summary === undefined) return undefined;
@@ -182,16 +199,28 @@ class Interpreter {
   private constant: number | undefined;
   loopsChanged = false;
 
-  constructor(module: WasmModule, type: FuncType, localCount: number, tracked: readonly number[]) {
+  private readonly memory: FollowedMemory | undefined;
+  /** Offsets in the function's frame, by which locals behind the function's own stand for what is there. */
+  private readonly slots: number[] = [];
+
+  constructor(
+    module: WasmModule,
+    type: FuncType,
+    localCount: number,
+    tracked: readonly number[],
+    memory: FollowedMemory | undefined,
+  ) {
     this.module = module;
     this.type = type;
     this.localCount = localCount;
     this.tracked = tracked;
+    this.memory = memory;
   }
 
   run(start: number, end: number): BodySummary | undefined {
     const { bytes } = this.module;
-    this.locals = new Int32Array(this.localCount).fill(CONSTANT);
+    this.locals = new Int32Array(this.localCount + (this.memory === undefined ? 0 : MAXIMUM_SLOTS));
+    this.locals.fill(CONSTANT, 0, this.localCount);
     for (let i = 0; i < this.type.params.length; i++) this.locals[i] = fromParam(i);
     this.stack = [];
     this.labels = [];
@@ -347,11 +376,11 @@ class Interpreter {
   private invoke(type: FuncType, callee: number): void {
     const values = this.stack.splice(Math.max(0, this.stack.length - type.params.length));
     if (callee < 0) this.summary.indirectCalls++;
-    else {
+    if (callee >= 0 || this.memory !== undefined) {
       const operands = values.map((value) => value & ORIGINS);
       this.summary.calls.push({ callee, operands, distances: values.map((value) => this.distanceOf(value)) });
     }
-    const slot = callee < 0 ? -1 : this.tracked.indexOf(callee);
+    const slot = this.tracked.indexOf(callee);
     type.results.forEach((_, i) => {
       this.stack.push(slot >= 0 && i === 0 ? fromCall(slot) : OTHER);
     });
@@ -446,11 +475,11 @@ class Interpreter {
       stack.push(this.moved(stack.pop() ?? OTHER, id === op.i32Add ? constant : -constant));
       return true;
     }
-    return this.compute(id, kind, summary);
+    return this.compute(id, kind, immediates, summary);
   }
 
   private distanceOf(value: number): Distance | undefined {
-    const known = value >>> DISTANCE_SHIFT;
+    const known = this.memory === undefined ? value >>> DISTANCE_SHIFT : 0;
     if (known > 0) return this.distances[known - 1];
     for (let param = 0; param < TRACKED; param++) if (value === 1 << param) return { param, offset: 0 };
     return undefined;
@@ -458,9 +487,10 @@ class Interpreter {
 
   /** `value` plus a constant. */
   private moved(value: number, by: number): number {
+    if (this.memory !== undefined && (value & FRAME) !== 0) return by < 0 ? value : OTHER;
     if ((value & ORIGINS) === CONSTANT || by === 0) return value;
     const origin = computed(value & ORIGINS);
-    const from = this.distanceOf(value);
+    const from = this.memory === undefined ? this.distanceOf(value) : undefined;
     if (from === undefined) return origin;
     const offset = from.offset + by;
     if (offset === 0) return fromParam(from.param);
@@ -473,7 +503,7 @@ class Interpreter {
   }
 
   /** Constants, arithmetic, memory and everything else whose stack effect the opcode table knows. */
-  private compute(id: number, kind: number, summary: BodySummary): boolean {
+  private compute(id: number, kind: number, immediates: number, summary: BodySummary): boolean {
     const { stack } = this;
     const pops = POP_COUNT[id];
     const pushes = PUSH_COUNT[id];
@@ -482,6 +512,7 @@ class Interpreter {
       stack.push(CONSTANT);
       return true;
     }
+    if (this.memory !== undefined && this.followMemory(id, immediates, this.memory)) return true;
     const access = ACCESS_KIND[id];
     if (access > AccessKind.Store || id === op.memoryFill || id === op.memoryCopy) summary.bulk = true;
     const second = pops >= 2 ? (stack[stack.length - 1] ?? OTHER) & ORIGINS : 0;
@@ -491,7 +522,8 @@ class Interpreter {
     if (pushes === 0) return true;
     const isArithmetic = access === AccessKind.None && kind === ImmediateKind.None && pops > 0 && pops <= 2;
     if (!isArithmetic) {
-      for (let i = 0; i < pushes; i++) stack.push(OTHER);
+      const other = this.memory !== undefined && access === AccessKind.Load ? CONSTANT : OTHER;
+      for (let i = 0; i < pushes; i++) stack.push(other);
       return true;
     }
     let origin =
@@ -501,7 +533,42 @@ class Interpreter {
     if (origin !== CONSTANT) origin &= ~CONSTANT;
     const isProduct = id === op.i32Mul || id === op.i64Mul;
     if (isProduct && (first & ANY_PARAM) !== 0 && (second & ANY_PARAM) !== 0) origin |= PRODUCT;
+    if (this.memory !== undefined && (origin & ALL_CALLS) !== 0) {
+      const isDistance = id === op.i32Sub && (second & ALL_CALLS) !== 0;
+      if (isDistance || (id !== op.i32Add && id !== op.i32Sub && id !== op.i32And)) origin = OTHER;
+    }
     stack.push(origin);
+    return true;
+  }
+
+  /** The function's frame, and what it keeps there. False: another instruction. */
+  private followMemory(id: number, immediates: number, { stackPointer }: FollowedMemory): boolean {
+    const { module, stack } = this;
+    const { bytes } = module;
+    if (id === op.globalGet) {
+      const isFrame = readU32Leb(bytes, immediates) === stackPointer;
+      stack.push(isFrame ? OTHER | FRAME : OTHER);
+      return true;
+    }
+    const top = stack[stack.length - 1] ?? OTHER;
+    const below = stack[stack.length - 2] ?? OTHER;
+    if (id === op.i32Sub && (below & FRAME) !== 0) {
+      stack.pop();
+      return true;
+    }
+    const access = ACCESS_KIND[id];
+    if (access !== AccessKind.Load && access !== AccessKind.Store) return false;
+    const isStore = access === AccessKind.Store;
+    if (((isStore ? below : top) & FRAME) === 0) return false;
+    const offset = readU32Leb(bytes, skipLeb32(bytes, immediates));
+    let slot = this.slots.indexOf(offset);
+    if (slot < 0 && this.slots.length < MAXIMUM_SLOTS) slot = this.slots.push(offset) - 1;
+    if (slot < 0) return false;
+    stack.pop();
+    if (isStore) {
+      stack.pop();
+      this.locals[this.localCount + slot] = top;
+    } else stack.push(this.locals[this.localCount + slot] || CONSTANT);
     return true;
   }
 }

@@ -1,5 +1,6 @@
 import { isDynamicLibrary, LIBRARY_SENTENCE } from "../../rewrite/facts/dynamic-library.ts";
 import { type ModuleScan, scanModule } from "../../rewrite/facts/module-scan.ts";
+import { findStackPointer } from "../../rewrite/facts/stack-pointer.ts";
 import { functionName, functionType, readNames, type WasmModule } from "../../wasm/index.ts";
 import { findAssemblyScript, isAssemblyScript } from "./assemblyscript.ts";
 import { buildCallGraph, type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
@@ -10,6 +11,7 @@ import { readGlueNames } from "./glue-names.ts";
 import { sentencesAboutImports, sentencesAboutNamelessAssemblyScript, sentencesAboutPools } from "./hints.ts";
 import { definedType, fitsOperands, Hooks } from "./hooks.ts";
 import { closeInternals, findSharedHelpers, findSharedWrappers } from "./internals.ts";
+import { findLayers } from "./layers.ts";
 import { readAllocatorOption } from "./option.ts";
 import {
   type AllocatorFunction,
@@ -415,6 +417,7 @@ class Search {
       needsConfirmation: this.needsConfirmation,
       structural: this.needsConfirmation ? [] : [...this.structural].sort((a, b) => a - b),
       further: this.how === "option" ? [] : findFurtherAllocators(module, graph, this.names, parts),
+      layers: findLayers(module, graph, parts, findStackPointer(module, readNames(module), this.scan)),
       collector: this.collector,
       notes: this.notes,
     };
@@ -439,6 +442,7 @@ class Search {
       needsConfirmation: false,
       structural: [],
       further: [],
+      layers: [],
       collector: this.collector,
       notes: this.notes,
     };

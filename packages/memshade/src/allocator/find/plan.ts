@@ -106,6 +106,8 @@ export interface AllocatorPlan {
   collector: string | undefined;
   /** Functions that look like further allocators, each pair as the text of an `--allocator` option. */
   further: string[];
+  /** Functions that hand on what the allocator gave them, for a size that their caller decides. They stand on stacks like any other. */
+  layers: number[];
   /** Plain sentences: what was found and how, what was not. */
   notes: string[];
 }

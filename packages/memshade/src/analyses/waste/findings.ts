@@ -9,7 +9,7 @@ import type {
   WasteStore,
   WasteValue,
 } from "../../model/waste/waste.ts";
-import { libraryOf } from "./libraries.ts";
+import { ownDepth } from "../frames/own-place.ts";
 import { functionOf, isSameFunction, type Partner, Partners } from "./partners.ts";
 
 /** What kind of waste a finding is about. */
@@ -278,7 +278,7 @@ function blocksKey({ site, fields }: NonNullable<WasteFinding["object"]>): unkno
  */
 function ownLines(ip: WasteIp): unknown[] {
   const frames = [ip, ...(ip.inlined ?? [])];
-  const own = frames.findIndex(({ function: name, file }) => libraryOf(name, file) === undefined);
+  const own = ownDepth(frames.map(({ library }) => library));
   return (own < 0 ? frames : frames.slice(0, own + 1)).map(lineOf);
 }
 

@@ -1,5 +1,5 @@
-import type { WasteFile, WasteIp } from "../../model/waste/waste.ts";
-import { ownFrame } from "./libraries.ts";
+import type { WasteFile, WasteFrame, WasteIp } from "../../model/waste/waste.ts";
+import { ownFrame } from "../frames/own-place.ts";
 
 /** The function that undid what a site did, repeated it, or loaded before it. */
 export interface Partner {
@@ -52,7 +52,7 @@ export class Partners {
 
 /** The program's own function around a place, else the library's. */
 export function functionOf([ip]: readonly WasteIp[]): string | undefined {
-  return ip && (ownFrame(ip)?.function ?? ip.function);
+  return ip && (ownFrame<WasteFrame>(ip)?.function ?? ip.function);
 }
 
 /** Whether two places are in one function, inlined or not. */

@@ -1,4 +1,5 @@
 import type { Attribution, AttributionKind, StackFrame } from "../../model/working-set/working-set.ts";
+import { fromOwn } from "../frames/own-place.ts";
 
 /** Contexts that a reader cannot tell apart: the same functions and, where they are known, lines. */
 export interface AttributedPlace {
@@ -52,9 +53,10 @@ export function functionsOfInterval(
   >();
   for (const [number, lines] of levels[level]?.intervals[interval] ?? []) {
     const { kind, stack } = contexts[number];
-    const key = `${kind} ${stack[0]?.function}`;
+    const [frame] = fromOwn(stack).stack;
+    const key = `${kind} ${frame?.function}`;
     const known = functions.get(key);
-    if (known === undefined) functions.set(key, { kind, frame: stack[0], lines });
+    if (known === undefined) functions.set(key, { kind, frame, lines });
     else known.lines += lines;
   }
   return [...functions.values()].sort((a, b) => b.lines - a.lines);

@@ -1,4 +1,5 @@
 import type { InstanceWorkingSet, WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import { fromOwn } from "../frames/own-place.ts";
 import type { GroupBy } from "../groups.ts";
 import type { RankedPlace, WorkingSetRanking } from "./ranked-place.ts";
 
@@ -44,14 +45,15 @@ function sumsByPlace(instances: readonly InstanceWorkingSet[], group: GroupBy): 
   for (const { module, levels, stackOf, stacks, fill } of instances)
     levels[0].counts.lines?.forEach((lines, interval) => {
       const stack = stacks[stackOf[interval]] ?? [];
-      const [frame, ...callers] = stack;
+      const own = fromOwn(stack);
+      const [frame, ...callers] = own.stack;
       const path = stack.map(({ function: index, offset }) => `${index}+${offset}`);
       const key = `${module} ${group === "path" ? path.join(" ") : (frame?.function ?? "")}`;
       let sums = byPlace.get(key);
       if (sums === undefined) {
         const place = { module, frame, file: undefined, line: undefined, value: 0 };
         sums = {
-          place: group === "path" ? { ...place, callers } : place,
+          place: group === "path" ? { ...place, via: own.via, callers } : place,
           intervals: 0,
           lines: 0,
           largest: 0,

@@ -1,4 +1,5 @@
 import type { LocalityRecord, WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import { fromOwn } from "../frames/own-place.ts";
 import type { GroupBy } from "../groups.ts";
 import { type AttributedPlace, attributedPlaces } from "./attributed-places.ts";
 import { INTERVAL_KEYS, type IntervalKey, rankIntervals } from "./rank-intervals.ts";
@@ -58,11 +59,22 @@ function rankAttributed(
           : attributedPlaces(attribution, by === "share" ? "owners" : "firstTouch");
     for (const place of all) {
       const { kind, stack, total, mean } = place;
-      const [frame, ...callers] = stack;
+      const own = fromOwn(stack);
+      const [frame, ...callers] = own.stack;
       const { file, line } = frame ?? {};
       const figures = by === "share" ? { total } : { mean };
       const path = group === "function" ? {} : { callers };
-      places.push({ module, frame, kind, ...path, file, line, value: place[measure], ...figures });
+      places.push({
+        module,
+        frame,
+        via: own.via,
+        kind,
+        ...path,
+        file,
+        line,
+        value: place[measure],
+        ...figures,
+      });
     }
   }
   if (!isKnown) return undefined;
@@ -74,13 +86,14 @@ function rankAttributed(
 function byFunction(contexts: readonly AttributedPlace[]): AttributedPlace[] {
   const functions = new Map<string, AttributedPlace>();
   for (const { kind, stack, total, mean } of contexts) {
-    const [frame] = stack;
+    const [frame] = fromOwn(stack).stack;
     const key = `${kind} ${frame?.function}`;
     const known = functions.get(key);
     if (known === undefined)
       functions.set(key, {
         kind,
-        stack: frame === undefined ? [] : [{ function: frame.function, name: frame.name }],
+        stack:
+          frame === undefined ? [] : [{ function: frame.function, name: frame.name, library: frame.library }],
         total,
         mean,
       });

@@ -6,6 +6,8 @@ export interface RankedPlace {
   module: number;
   /** Undefined: no code, or bulk instructions. */
   frame: StackFrame | undefined;
+  /** The library's function that `frame`, the program's own, had called. */
+  via?: StackFrame | undefined;
   /** First touches and shares: what it is. */
   kind?: AttributionKind;
   /** The calls that led there, innermost first, where places are told apart by them. */

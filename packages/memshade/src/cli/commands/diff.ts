@@ -14,7 +14,12 @@ import { collect } from "../collect.ts";
 import { loadHeap } from "../load/heap.ts";
 import { settleRun } from "../load/settle-run.ts";
 import {
+  ALL_FRAMES_OPTION,
+  type FrameFlags,
+  frameRules,
+  LIBRARY_OPTION,
   LINES_OPTION,
+  OWN_OPTION,
   parseChoice,
   parseColor,
   parseRows,
@@ -29,7 +34,7 @@ const KEYS = METRICS.map(({ key }) => key);
 /** A limit was exceeded. */
 const LIMIT_EXCEEDED = 1;
 
-export interface DiffOptions {
+export interface DiffOptions extends FrameFlags {
   readonly by: MetricKey;
   readonly group: GroupBy;
   readonly rows: number;
@@ -72,6 +77,9 @@ export function addDiffCommand(program: Command): void {
     )
     .addOption(WIDE_OPTION)
     .addOption(LINES_OPTION)
+    .addOption(ALL_FRAMES_OPTION)
+    .addOption(OWN_OPTION)
+    .addOption(LIBRARY_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option(
       "--binary-path <dir>",
@@ -97,9 +105,10 @@ export async function runDiff(
   terminal: Terminal,
 ): Promise<{ readonly text: string; readonly exceeded: readonly string[] }> {
   const { by, group, rows, binaryPath: binaryPaths } = options;
+  const rules = frameRules(options);
   const profiles = {
-    old: (await loadHeap(older, { binaryPaths })).profile,
-    new: (await loadHeap(newer, { binaryPaths })).profile,
+    old: (await loadHeap(older, { binaryPaths, rules })).profile,
+    new: (await loadHeap(newer, { binaryPaths, rules })).profile,
   };
   const diff = diffHeaps(profiles.old, profiles.new, group);
   const inputs = { old: older, new: newer };

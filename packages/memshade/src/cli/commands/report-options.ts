@@ -1,7 +1,9 @@
 import { Option } from "commander";
+import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
 import { type ScreenOptions, USUAL_CALLER_LINES } from "../../report/terminal/common/screen.ts";
+import { collect } from "../collect.ts";
 
 const COLUMNS = 80;
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
@@ -15,7 +17,7 @@ export interface Terminal {
 }
 
 /** Options of reports, as they were given. */
-interface ScreenFlags {
+interface ScreenFlags extends FrameFlags {
   readonly color: ColorChoice;
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;
@@ -27,15 +29,43 @@ export const LINES_OPTION = new Option(
   `with --wide, lines of callers below a row (default: ${USUAL_CALLER_LINES})`,
 ).argParser((text) => parsePositive("--lines", "lines", text));
 
+/** Whose code is whose, as it was given. */
+export interface FrameFlags {
+  readonly allFrames?: boolean | undefined;
+  readonly own?: readonly string[] | undefined;
+  readonly library?: readonly string[] | undefined;
+}
+
+export const ALL_FRAMES_OPTION = new Option(
+  "--all-frames",
+  "name places by their innermost frames, libraries too, and show every frame",
+);
+export const OWN_OPTION = new Option(
+  "--own <glob>",
+  "source files or functions that are the program's own ('src/*', 'app::*'); can be repeated",
+).argParser(collect);
+export const LIBRARY_OPTION = new Option(
+  "--library <glob>",
+  "source files or functions that are a library ('vendor/', 'sqlite3*'); can be repeated",
+).argParser(collect);
+
+/** @throws UserError for rules that are given and not to be used */
+export function frameRules({ allFrames = false, own, library }: FrameFlags): FrameRules | undefined {
+  if (!allFrames) return new FrameRules({ own, library });
+  if (own !== undefined || library !== undefined)
+    throw new UserError("--all-frames shows everything: leave out --own and --library, or --all-frames");
+  return undefined;
+}
+
 /** @throws UserError for `--lines` without `--wide` */
 export function screenOptions(
-  { color, wide = false, lines }: ScreenFlags,
+  { color, wide = false, lines, allFrames }: ScreenFlags,
   terminal: Terminal,
 ): ScreenOptions {
   if (lines !== undefined && !wide)
     throw new UserError("--lines says how much --wide shows: give both of them");
   const paint = createPaint(wantsColors(color, terminal.isTerminal, terminal.environment));
-  return { paint, width: COLUMNS, isWide: wide, callerLines: lines, said: terminal.said };
+  return { paint, width: COLUMNS, isWide: wide, allFrames, callerLines: lines, said: terminal.said };
 }
 
 /** The value of `-n`. */

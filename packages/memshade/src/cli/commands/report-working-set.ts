@@ -9,12 +9,12 @@ import { hasHeap } from "../load/heap.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
 import { hasWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
-import { screenOptions, type Terminal } from "./report-options.ts";
+import { type FrameFlags, frameRules, screenOptions, type Terminal } from "./report-options.ts";
 
 /** A tool whose part of a run is shown. */
 export type ReportedTool = "heap" | "waste" | "workingset";
 
-export interface WorkingSetFlags {
+export interface WorkingSetFlags extends FrameFlags {
   readonly rows?: number | undefined;
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;
@@ -49,7 +49,7 @@ export function reportedTools(input: string, { tool, csv, compat, source }: Work
 
 /** The working set of a run as text, JSON, CSV, or as EfficiencySanitizer prints it. */
 export function runWorkingSetReport(input: string, flags: WorkingSetFlags, terminal: Terminal): string {
-  const profile = loadWorkingSet(input);
+  const profile = loadWorkingSet(input, { rules: frameRules(flags) });
   if (flags.compat === "esan") return esanReport(profile, processIdOf(input));
   if (flags.csv) return workingSetCsv(profile);
   const presence = presenceOf(input);

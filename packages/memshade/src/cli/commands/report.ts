@@ -16,7 +16,12 @@ import { settleRun } from "../load/settle-run.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadWaste } from "../load/waste.ts";
 import {
+  ALL_FRAMES_OPTION,
+  type FrameFlags,
+  frameRules,
+  LIBRARY_OPTION,
   LINES_OPTION,
+  OWN_OPTION,
   parseChoice,
   parseColor,
   parseRows,
@@ -27,7 +32,7 @@ import {
 } from "./report-options.ts";
 import { type ReportedTool, reportedTools, runWorkingSetReport } from "./report-working-set.ts";
 
-export interface ReportOptions extends HotColdFlags {
+export interface ReportOptions extends HotColdFlags, FrameFlags {
   readonly rows?: number | undefined;
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;
@@ -70,6 +75,9 @@ export function addReportCommand(program: Command): void {
     )
     .addOption(WIDE_OPTION)
     .addOption(LINES_OPTION)
+    .addOption(ALL_FRAMES_OPTION)
+    .addOption(OWN_OPTION)
+    .addOption(LIBRARY_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option("--csv", "working set: all series as CSV instead of text")
     .option("--compat <tool>", "working set: as EfficiencySanitizer prints it (esan)", (text: string) =>
@@ -128,7 +136,7 @@ function runReportJson(input: string, parts: Readonly<Record<string, unknown>>):
 }
 
 function runWasteReport(input: string, options: ReportOptions, terminal: Terminal): string {
-  const waste = loadWaste(input, { binaryPaths: options.binaryPath });
+  const waste = loadWaste(input, { binaryPaths: options.binaryPath, rules: frameRules(options) });
   if (waste === undefined)
     throw new UserError(`--tool waste needs a run that was recorded with it: ${input} is none`);
   const presence = presenceOf(input);
@@ -142,7 +150,7 @@ async function runHeapReport(
   options: ReportOptions,
   terminal: Terminal,
 ): Promise<string | Iterable<string>> {
-  const { profile } = await loadHeap(input, { binaryPaths: options.binaryPath });
+  const { profile } = await loadHeap(input, { binaryPaths: options.binaryPath, rules: frameRules(options) });
   if (options.source) {
     const lines = sourceLines(profile);
     const read = createSourceReader(options.pathMap ?? []);

@@ -22,7 +22,12 @@ import { settleRun } from "../load/settle-run.ts";
 import { loadWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
 import {
+  ALL_FRAMES_OPTION,
+  type FrameFlags,
+  frameRules,
+  LIBRARY_OPTION,
   LINES_OPTION,
+  OWN_OPTION,
   parseChoice,
   parseColor,
   parseRows,
@@ -45,7 +50,7 @@ const PAIR_KEYS = Object.keys(PAIR_TABLES) as PairKey[];
 type TopKey = MetricKey | WasteKey | PairKey | WorkingSetKey;
 const KEYS: readonly TopKey[] = [...METRIC_KEYS, ...WASTE_KEYS, ...PAIR_KEYS, ...WORKING_SET_KEYS];
 
-export interface TopOptions {
+export interface TopOptions extends FrameFlags {
   readonly by: TopKey;
   readonly group: GroupBy;
   readonly rows: number;
@@ -92,6 +97,9 @@ export function addTopCommand(program: Command): void {
     .option("--reverse", "smallest first")
     .addOption(WIDE_OPTION)
     .addOption(LINES_OPTION)
+    .addOption(ALL_FRAMES_OPTION)
+    .addOption(OWN_OPTION)
+    .addOption(LIBRARY_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option(
       "--binary-path <dir>",
@@ -119,7 +127,7 @@ export async function runTop(input: string, options: TopOptions, terminal: Termi
     throw new UserError(
       `--by ${by} needs a run that was recorded with --tool heap: ${input} is none${otherKeys(input)}`,
     );
-  const { profile } = await loadHeap(input, { binaryPaths: options.binaryPath });
+  const { profile } = await loadHeap(input, { binaryPaths: options.binaryPath, rules: frameRules(options) });
   const ranking = {
     by: by as MetricKey,
     group,
@@ -178,7 +186,7 @@ function topPairs(input: string, by: PairKey, options: TopOptions, terminal: Ter
 }
 
 function wasteFor(input: string, by: string, options: TopOptions): WasteFile {
-  const waste = loadWaste(input, { binaryPaths: options.binaryPath });
+  const waste = loadWaste(input, { binaryPaths: options.binaryPath, rules: frameRules(options) });
   if (waste === undefined)
     throw new UserError(`--by ${by} needs a run that was recorded with --tool waste: ${input} is none`);
   return waste;
@@ -201,7 +209,7 @@ function topWorkingSet(input: string, by: WorkingSetKey, options: TopOptions, te
   const needed = NEEDED[by] === "" ? "--tool workingset" : `--tool workingset ${NEEDED[by]}`;
   const missing = `--by ${by} needs a run that was recorded with ${needed}: ${input} is none`;
   if (isRunWithout(hasWorkingSet, input)) throw new UserError(missing);
-  const profile = loadWorkingSet(input);
+  const profile = loadWorkingSet(input, { rules: frameRules(options) });
   const order = options.reverse ? ("smallest" as const) : ("largest" as const);
   const ranking = { by, order, rows: options.rows, group: options.group };
   const text = options.json

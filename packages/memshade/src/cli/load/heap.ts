@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
+import { withOwnSites } from "../../analyses/frames/mark-frames.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../../formats/memprof-raw/index.ts";
@@ -8,11 +9,10 @@ import { readRegular } from "../../load/file.ts";
 import { memprofHeapProfile } from "../../memprof/heap/load-heap.ts";
 import { faultOf } from "../../memprof/input-reader.ts";
 import type { HeapProfile, ProfileModule } from "../../model/heap-profile.ts";
-
 import { RUN_FILE, type Run } from "../../model/run.ts";
-
 import { createRunSymbolizer } from "../../symbolize/run-functions.ts";
 import { withLines } from "../../symbolize/run-lines.ts";
+import type { OwnCode } from "./own-code.ts";
 import { loadRun } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
@@ -34,7 +34,15 @@ export interface LoadedHeap {
  * @param places where to look for the original modules besides where they were
  * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
  */
-export async function loadHeap(input: string, places: OriginalPlaces = {}): Promise<LoadedHeap> {
+export async function loadHeap(
+  input: string,
+  { rules, ...places }: OriginalPlaces & OwnCode = {},
+): Promise<LoadedHeap> {
+  const loaded = await loadPlain(input, places);
+  return rules === undefined ? loaded : { ...loaded, profile: withOwnSites(loaded.profile, rules) };
+}
+
+async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedHeap> {
   const status = fs.statSync(input, { throwIfNoEntry: false });
   if (status === undefined) {
     throw new UserError(`${input}: there is no such file or directory`);

@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
+import { markWaste } from "../../analyses/frames/mark-frames.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
@@ -8,6 +9,7 @@ import { ambiguousNames, type NamedModule } from "../../model/named-module.ts";
 import { RUN_FILE, type RunModule } from "../../model/run.ts";
 import { readWaste } from "../../model/waste/read-waste.ts";
 import type { WasteFile, WasteFrame, WasteIp } from "../../model/waste/waste.ts";
+import type { OwnCode } from "./own-code.ts";
 import { runOf } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
@@ -20,7 +22,10 @@ const WASTE_FILE = "waste.json";
  * @returns undefined for a run without the waste tool, or a profile of another kind
  * @throws UserError in one line where there is nothing, or it is damaged
  */
-export function loadWaste(input: string, places: OriginalPlaces = {}): WasteFile | undefined {
+export function loadWaste(
+  input: string,
+  { rules, ...places }: OriginalPlaces & OwnCode = {},
+): WasteFile | undefined {
   const file = wasteFileOf(input);
   if (file === undefined) {
     if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
@@ -40,6 +45,7 @@ export function loadWaste(input: string, places: OriginalPlaces = {}): WasteFile
     waste.notTracked.push(...run.notTracked.filter((sentence) => !waste.notTracked.includes(sentence)));
   }
   addModules(waste, run?.modules ?? waste.modules ?? []);
+  if (rules !== undefined) markWaste(waste, rules);
   return waste;
 }
 
@@ -79,7 +85,13 @@ function addModules(waste: WasteFile, modules: readonly NamedModule[]): void {
 }
 
 function placesOf(file: WasteFile): WasteIp[] {
-  const sites = [...file.stores, ...file.loads, ...(file.objects ?? []), ...(file.ends ?? [])];
+  const sites = [
+    ...file.stores,
+    ...file.loads,
+    ...(file.reallocations ?? []),
+    ...(file.objects ?? []),
+    ...(file.ends ?? []),
+  ];
   return sites.flatMap(({ ips }) => ips);
 }
 

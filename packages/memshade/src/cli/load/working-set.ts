@@ -1,11 +1,13 @@
 import fs from "node:fs";
 import path from "node:path";
+import { markWorkingSet } from "../../analyses/frames/mark-frames.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { readRegular } from "../../load/file.ts";
 import { readWorkingSet } from "../../model/working-set/read-working-set.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import type { OwnCode } from "./own-code.ts";
 import { runOf } from "./run-of-folder.ts";
 
 const WORKING_SET_FILE = "workingset.json";
@@ -23,7 +25,7 @@ export function hasWorkingSet(input: string): boolean {
  *
  * @throws UserError in one line: nothing there, not recorded, damaged
  */
-export function loadWorkingSet(input: string): WorkingSetProfile {
+export function loadWorkingSet(input: string, { rules }: OwnCode = {}): WorkingSetProfile {
   const file = fileOf(input);
   if (!fs.existsSync(file)) {
     if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
@@ -38,6 +40,7 @@ export function loadWorkingSet(input: string): WorkingSetProfile {
     const profile = demangled(readWorkingSet(readRegular(file).toString()));
     const run = file === input ? undefined : runOf(path.dirname(file));
     profile.notTracked.push(...(run?.notTracked ?? []));
+    if (rules !== undefined) markWorkingSet(profile, rules, run?.modules);
     return profile;
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);

@@ -34,12 +34,12 @@ import {
   type WasteValue,
 } from "./waste.ts";
 
-const frame = record<WasteFrame>({
+const frame = record<Omit<WasteFrame, "library">>({
   function: optional(text),
   file: optional(text),
   line: optional(integer),
 });
-const ip = record<WasteIp>({
+const ip = record<Omit<WasteIp, "library">>({
   address: count,
   function: optional(text),
   module: optional(text),

@@ -64,6 +64,8 @@ export interface WasteIp {
   module?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
+  /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
+  library?: string | undefined;
   /** The functions that the place is inlined into, the innermost first, each with the place in it. */
   inlined?: WasteFrame[] | undefined;
 }
@@ -72,6 +74,8 @@ export interface WasteFrame {
   function?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
+  /** As in `WasteIp`. */
+  library?: string | undefined;
 }
 
 export type WasteClass = "plain" | "atomic" | "copy" | "fill" | "host" | "calloc";

@@ -37,7 +37,7 @@ const level = record<WorkingSetLevel>({
   fresh: list(count),
 });
 
-const frame = record<StackFrame>({
+const frame = record<Omit<StackFrame, "library">>({
   function: count,
   offset: optional(count),
   name: optional(text),

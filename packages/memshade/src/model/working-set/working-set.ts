@@ -124,6 +124,8 @@ export interface StackFrame {
   /** Place of the call in the source, if it is known. */
   file?: string | undefined;
   line?: number | undefined;
+  /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
+  library?: string | undefined;
 }
 
 /**

@@ -4,8 +4,9 @@ import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
-import { placeFramesOfContext } from "../../model/site-frame.ts";
-import { describeFrame, describeStack, type FrameDescription } from "../frames.ts";
+import { placeFramesOfContext, siteFrameOfContext } from "../../model/site-frame.ts";
+import { framesOfContext } from "../../model/stacks.ts";
+import { describeFrame, type FrameDescription } from "../frames.ts";
 
 /** MemProf's fields of the blocks, what the run counted beside them, and where they were allocated. */
 export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
@@ -17,6 +18,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
   /** Counters were full: the numbers of accesses may be larger. */
   accessesAtLeast?: true;
   stack: FrameDescription[];
+  /** Which of `stack` names the site: the first of the program's own code. */
+  siteFrame: number;
 };
 
 /** The groups of a profile as JSON values, made one by one. */
@@ -43,7 +46,7 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
       temporaryBlocks: temporary[group]!,
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
       ...(areAccessesCut(profile, rows) ? { accessesAtLeast: true as const } : {}),
-      stack: stackOfGroup(profile, groups, group),
+      ...stackOfGroup(profile, groups, group),
     };
   };
 }
@@ -59,10 +62,17 @@ function totalsOf(mibs: MibColumns, rows: readonly number[]) {
   };
 }
 
-function stackOfGroup(profile: HeapProfile, groups: ContextGroups, group: number): FrameDescription[] {
+function stackOfGroup(
+  profile: HeapProfile,
+  groups: ContextGroups,
+  group: number,
+): Pick<JsonSite, "stack" | "siteFrame"> {
   const context = groups.contexts[group]![0]!;
-  if (groups.by === "path") {
-    return describeStack(profile, context);
-  }
-  return placeFramesOfContext(profile, context).map((frame) => describeFrame(profile, frame));
+  const frames =
+    groups.by === "path" ? framesOfContext(profile, context) : placeFramesOfContext(profile, context);
+  const site = siteFrameOfContext(profile, context);
+  return {
+    stack: frames.map((frame) => describeFrame(profile, frame)),
+    siteFrame: site === undefined ? 0 : frames.indexOf(site),
+  };
 }

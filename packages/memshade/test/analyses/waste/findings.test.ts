@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { wasteFindings } from "../../../src/analyses/waste/findings.ts";
-import { libraryOf } from "../../../src/analyses/waste/libraries.ts";
 import { rankWaste } from "../../../src/analyses/waste/rank-sites.ts";
 import { sentencesOf } from "../../../src/report/waste-sentences.ts";
 import { load, store, wasteOf } from "./waste-picture.ts";
@@ -227,32 +226,5 @@ describe("rankings", () => {
     expect(names(rankWaste(file, "dead", "smallest"))).toEqual(["a", "b"]);
     expect(names(rankWaste(file, "silent", "largest"))).toEqual(["a"]);
     expect(rankWaste(file, "redundant", "largest")).toMatchObject([{ value: 8, whole: 9 }]);
-  });
-});
-
-describe("libraries", () => {
-  it("are known by the names of their functions", () => {
-    expect(libraryOf("memcpy")).toBe("the C library");
-    expect(libraryOf("void std::__2::sort<int>(int*)")).toBe("the C++ library");
-    expect(libraryOf("std::io::Write::write_all")).toBe("Rust's standard library");
-    expect(libraryOf("<alloc::vec::Vec<T> as core::clone::Clone>::clone")).toBe("Rust's standard library");
-    expect(libraryOf("memory_pool_get")).toBeUndefined();
-  });
-
-  it("are none where compilers put the program's main function", () => {
-    for (const name of ["_start", "__main_void", "__original_main"]) expect(libraryOf(name)).toBeUndefined();
-  });
-
-  it("are known by their files where these are known: a name alone may be anybody's", () => {
-    expect(libraryOf("pad")).toBe("the C library");
-    expect(libraryOf("pad", "/home/me/editor/pad.c")).toBeUndefined();
-    expect(libraryOf("pad", "/build/wasi-libc-0.0/libc-top-half/musl/src/stdio/vfprintf.c")).toBe(
-      "the C library",
-    );
-    expect(libraryOf("anything", "/rustc/90b35a623/library/core/src/slice/mod.rs")).toBe(
-      "Rust's standard library",
-    );
-    expect(libraryOf("load", "/usr/lib/llvm-22/include/wasm32-wasi/c++/v1/vector")).toBe("the C++ library");
-    expect(libraryOf(undefined)).toBeUndefined();
   });
 });

@@ -1,3 +1,5 @@
+import { FrameRules } from "../../../src/analyses/frames/frame-rules.ts";
+import { markWaste } from "../../../src/analyses/frames/mark-frames.ts";
 import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste/waste.ts";
 
 /** A store site by its function and line, with the figures that a test is about. */
@@ -30,7 +32,7 @@ export function load(name: string, line: number, figures: Partial<WasteLoad>): W
   };
 }
 
-/** A whole file: the totals follow from the sites. */
+/** A whole file: the totals follow from the sites, and places say of what library they are. */
 export function wasteOf(
   sites: Pick<Partial<WasteFile>, "stores" | "loads" | "pairs" | "ends" | "objects">,
 ): WasteFile {
@@ -38,7 +40,7 @@ export function wasteOf(
   const loads = sites.loads ?? [];
   const sum = <T>(rows: readonly T[], figure: (row: T) => number) =>
     rows.reduce((total, row) => total + figure(row), 0);
-  return {
+  const file: WasteFile = {
     schema: "memshade-waste",
     version: 1,
     command: "parse big.json",
@@ -66,4 +68,6 @@ export function wasteOf(
     ...sites,
     notTracked: [],
   };
+  markWaste(file, new FrameRules());
+  return file;
 }

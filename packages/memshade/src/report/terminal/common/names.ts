@@ -1,3 +1,8 @@
+import {
+  replaceBrackets,
+  withoutEllipses,
+  withoutSignature,
+} from "../../../analyses/frames/function-names.ts";
 import { cutMiddle, displayWidth, printable } from "./text.ts";
 
 /**
@@ -29,51 +34,9 @@ export function shortenName(name: string, width: number): string {
   );
 }
 
-/** A compact name without what stands for template arguments; in Rust they may be of their own, as in `signed::<…>`. */
-export function withoutEllipses(name: string): string {
-  return name.replace(/(?:::)?<…>/g, "");
-}
-
 /** The name as it stands in a list of callers: without parameters and template arguments. */
 export function compactName(name: string): string {
-  const short = replaceBrackets(replaceBrackets(printable(name), "(", ")"), "<", ">");
-  return short.replace(/(?<!operator)\(…?\)( const| &&?| \[.*\])*$/, "");
-}
-
-/** What has brackets that are none; at one position. */
-const VERBATIM = /operator *(\(\)|<=>|<<=?|>>=?|->\*?|<=?|>=?)|\(anonymous namespace\)|->/y;
-
-/**
- * Replaces what stands between outermost brackets by "…". Left alone: `(anonymous namespace)`, brackets in an
- * operator's name, a function's own `->`, and a leading `<T as Trait>`, where the inner brackets are replaced.
- */
-function replaceBrackets(name: string, open: "(" | "<", close: ")" | ">"): string {
-  const keptDepth = open === "<" && name.startsWith("<") ? 1 : 0;
-  let result = "";
-  let depth = 0;
-  for (let position = 0; position < name.length; ) {
-    VERBATIM.lastIndex = position;
-    const piece = VERBATIM.exec(name)?.[0] ?? name[position]!;
-    position += piece.length;
-    const isHidden = depth > keptDepth;
-    if (piece === open) {
-      depth += 1;
-      if (depth === keptDepth + 1) {
-        result += name[position] === close ? `${open}${close}` : `${open}…${close}`;
-        continue;
-      }
-    } else if (piece === close && depth > 0) {
-      depth -= 1;
-      if (isHidden) {
-        continue;
-      }
-    }
-    if (!isHidden) {
-      result += piece;
-    }
-  }
-  // Unbalanced brackets mean that this is no such name.
-  return depth === 0 ? result : name;
+  return withoutSignature(printable(name));
 }
 
 /** The name without its first, first two, … outer namespaces. */

@@ -9,6 +9,8 @@ export interface ScreenOptions {
   readonly width: number;
   /** Nothing is shortened: full names, complete call paths, lines as long as they get. */
   readonly isWide: boolean;
+  /** Call paths are shown with all their frames, in as many lines as they need. */
+  readonly allFrames?: boolean | undefined;
   /** Lines of callers below a row of a wide screen, at most. */
   readonly callerLines?: number | undefined;
   /** Sentences that an earlier part of the same report has said; what is said is added. */
@@ -24,14 +26,23 @@ export class Screen {
   readonly width: number;
   readonly isWide: boolean;
   readonly callerLines: number;
+  readonly allFrames: boolean;
   readonly said: Set<string>;
   isShortened = false;
   private readonly lines: string[] = [];
 
-  constructor({ paint, width, isWide, callerLines = USUAL_CALLER_LINES, said = new Set() }: ScreenOptions) {
+  constructor({
+    paint,
+    width,
+    isWide,
+    allFrames = false,
+    callerLines = USUAL_CALLER_LINES,
+    said = new Set(),
+  }: ScreenOptions) {
     this.paint = paint;
     this.width = width;
     this.isWide = isWide;
+    this.allFrames = allFrames;
     this.callerLines = callerLines;
     this.said = said;
   }

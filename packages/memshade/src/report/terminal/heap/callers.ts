@@ -1,14 +1,18 @@
 import { type CallerNode, callerTree } from "../../../analyses/caller-tree.ts";
+import { isLibraryCaller, START_UP } from "../../../analyses/frames/libraries.ts";
 import { counted } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../model/indices.ts";
-import { siteDepthOfContext } from "../../../model/site-frame.ts";
-import { framesOfContext } from "../../../model/stacks.ts";
+import { siteFrameOfContext, siteStackOfContext } from "../../../model/site-frame.ts";
+import { framesOfStack } from "../../../model/stacks.ts";
 import { formatPercent, plural } from "../../format.ts";
-import { describeFrame, ofModule } from "../../frames.ts";
+import { describeFrame, type FrameDescription, ofModule, shortPlace } from "../../frames.ts";
+import { bareName } from "../../waste-sentences.ts";
+import { fillLines, foldLibraries } from "../common/call-path.ts";
 import { compactName, shortenName } from "../common/names.ts";
 import type { Screen } from "../common/screen.ts";
-import { displayWidth, printable } from "../common/text.ts";
+import { cutMiddle, displayWidth, printable } from "../common/text.ts";
+import { placeInWords } from "./site-names.ts";
 
 /** Callers below this part of their site are counted, not shown. */
 const SMALLEST_PART = 0.05;
@@ -19,9 +23,9 @@ const LONGEST_NAME = 36;
  * The callers of a site, innermost first, as a tree: frames with a single caller follow each other on a
  * line, a fork gets a branch for each caller with its part of the site.
  *
- *     ← fetchPage ← readPage
- *     ├ 80.0 % ← moveToRoot ← step ← main
- *     └ 20.0 % ← balance ← … 5 more ← main
+ *     ← fetchPage (pager.c:88) ← readPage (pager.c:140)
+ *     ├ 80.0 % ← moveToRoot (btree.c:12) ← … 3 more ← main (shell.c:9)
+ *     └ 20.0 % ← balance (btree.c:70) ← … 5 more ← main (shell.c:9)
  *
  * At most `lineLimit` lines, or what a wide screen has for them: the heaviest branches come first, and "…" stands where
  * a fork is not shown.
@@ -35,16 +39,21 @@ export function callerLines(
   lineLimit: number,
 ): string[] {
   const total = contexts.reduce((sum, context) => sum + values[context]!, 0);
-  const callers = callersOfSite(profile, contexts, values);
+  const site = siteFrameOfContext(profile, contexts[0]!);
+  const callers = callerTree(profile, contexts, values);
   if (callers.length === 0) {
     return pathLine(screen, profile, contexts[0]!, indent);
   }
   const margin = " ".repeat(indent);
   const draw = (isShown: (caller: CallerNode) => boolean) =>
-    new CallerTreeLines(screen, profile, total, isShown).lines(callers, total, margin);
+    new CallerTreeLines(screen, profile, total, isShown).lines(callers, site, total, margin);
   const all = screen.isWide ? draw(() => true) : [];
   if (screen.isWide && all.length <= screen.callerLines) return all;
-  const mostLines = screen.isWide ? screen.callerLines : lineLimit;
+  const mostLines = screen.isWide
+    ? screen.callerLines
+    : screen.allFrames
+      ? Number.POSITIVE_INFINITY
+      : lineLimit;
   const shown = new Set<CallerNode>();
   const candidates = [...forkAbove(callers, total)];
   for (;;) {
@@ -61,19 +70,6 @@ export function callerLines(
   }
   const lines = draw((caller) => shown.has(caller));
   return screen.isWide ? screen.bounded(lines, margin, all.length) : lines;
-}
-
-/** The callers of the frame that names a site: what was inlined below it stands alone at the root of the tree. */
-function callersOfSite(
-  profile: HeapProfile,
-  contexts: readonly IndexIntoContextTable[],
-  values: ArrayLike<number>,
-): readonly CallerNode[] {
-  let callers: readonly CallerNode[] = callerTree(profile, contexts, values);
-  for (let depth = siteDepthOfContext(profile, contexts[0]!); depth > 0 && callers.length === 1; depth--) {
-    callers = callers[0]!.callers;
-  }
-  return callers;
 }
 
 /** The branches of the next fork outwards: callers that are alone are no fork. */
@@ -126,23 +122,25 @@ export function pathLine(
   facts = "",
   remark = "",
 ): string[] {
-  const frames = framesOfContext(profile, context).slice(siteDepthOfContext(profile, context));
+  const path = framesOfStack(profile, siteStackOfContext(profile, context));
+  const [site, ...callers] = path;
+  const shown = screen.isWide ? callers : withoutStartUp(profile, site, callers);
   const margin = " ".repeat(indent);
   const first = facts === "" ? margin : `${margin}${facts} `;
-  if (frames.length <= 1) {
-    const root = frames.length === 0 ? "" : `${facts === "" ? "" : "· "}${rootInWords(profile)}`;
+  if (shown.length === 0) {
+    const root = path.length !== 1 ? "" : `${facts === "" ? "" : "· "}${rootInWords(profile)}`;
     if (facts + root + remark === "") return [];
     const line = first + root + remark;
     const fits = facts === "" || screen.isWide || displayWidth(line) <= screen.width;
     return fits ? [line] : [first, `${margin}${root}${remark}`];
   }
   const place = { first, hanging: margin, lineLimit: 1, reservedWidth: displayWidth(remark) };
-  let lines = chainLines(screen, profile, frames.slice(1), place);
+  let lines = chainLines(screen, profile, shown, place);
   const width = displayWidth(lines.at(-1)! + remark);
   // Facts that leave no room for a caller have a line of their own.
   const isApart = facts !== "" && !screen.isWide && width > screen.width;
   if (isApart) {
-    lines = [first.trimEnd(), ...chainLines(screen, profile, frames.slice(1), { ...place, first: margin })];
+    lines = [first.trimEnd(), ...chainLines(screen, profile, shown, { ...place, first: margin })];
   }
   const told = [...lines.slice(0, -1), lines.at(-1)! + remark];
   return screen.isWide ? screen.bounded(told, margin) : told;
@@ -165,11 +163,16 @@ class CallerTreeLines {
     this.isShown = isShown;
   }
 
-  /** Lines for `callers` of something that weighs `value`, of which a rest may have no caller. */
-  lines(callers: readonly CallerNode[], value: number, margin: string): string[] {
+  /** Lines for `callers` of a frame that weighs `value`, of which a rest may have no caller. */
+  lines(
+    callers: readonly CallerNode[],
+    inner: IndexIntoFrameTable | undefined,
+    value: number,
+    margin: string,
+  ): string[] {
     const [only] = callers;
     if (only !== undefined && only.value === value) {
-      return this.chain(only, margin, margin);
+      return this.chain(only, inner, margin, margin);
     }
     if (only === undefined) {
       return [];
@@ -177,7 +180,7 @@ class CallerTreeLines {
     const parts = callers.filter(this.isShown);
     const branches = parts.map(
       (caller) => (first: string, rest: string) =>
-        this.chain(caller, `${first}${this.percent(caller.value)} `, rest),
+        this.chain(caller, inner, `${first}${this.percent(caller.value)} `, rest),
     );
     const withoutCaller = value - callers.reduce((sum, caller) => sum + caller.value, 0);
     if (withoutCaller > 0) {
@@ -196,12 +199,22 @@ class CallerTreeLines {
     );
   }
 
-  private chain(start: CallerNode, first: string, margin: string): string[] {
+  private chain(
+    start: CallerNode,
+    inner: IndexIntoFrameTable | undefined,
+    first: string,
+    margin: string,
+  ): string[] {
     const frames = [start.frame];
     let node = start;
     while (node.callers.length === 1 && node.callers[0]!.value === node.value) {
       node = node.callers[0]!;
       frames.push(node.frame);
+    }
+    if (node.callers.length === 0 && !this.screen.isWide) {
+      const shown = withoutStartUp(this.profile, inner, frames).length;
+      if (shown < frames.length && first === margin && shown === 0) return [];
+      frames.splice(Math.max(shown, 1));
     }
     const hanging = margin + " ".repeat(displayWidth(first) - displayWidth(margin));
     const isForkHidden = node.callers.length > 0 && !node.callers.some(this.isShown);
@@ -212,7 +225,7 @@ class CallerTreeLines {
       this.screen.isShortened = true;
       return [...chain.slice(0, -1), chain.at(-1)! + end];
     }
-    return [...chain, ...this.lines(node.callers, node.value, margin)];
+    return [...chain, ...this.lines(node.callers, node.frame, node.value, margin)];
   }
 
   private percent(value: number): string {
@@ -230,56 +243,80 @@ interface ChainPlace {
   reservedWidth: number;
 }
 
-/** `← a ← b ← c` in at most `lineLimit` lines; what does not fit is left out before the last frame. */
+/**
+ * `← a (a.c:1) ← b (b.c:2)` in at most `lineLimit` lines. What does not fit is left out before the last frame of the
+ * program's own; frames of libraries between its own are one word.
+ */
 function chainLines(
   screen: Screen,
   profile: HeapProfile,
   frames: readonly IndexIntoFrameTable[],
   { first, hanging, lineLimit, reservedWidth }: ChainPlace,
 ): string[] {
-  const nameOf = (frame: IndexIntoFrameTable) => describeFrame(profile, frame).function;
-  const moduleOf = (frame: IndexIntoFrameTable) =>
-    printable(ofModule(profile, describeFrame(profile, frame)));
-  const markOf = (frame: IndexIntoFrameTable) => (profile.frames.inlined[frame] === 1 ? " (inl)" : "");
+  const described = frames.map((frame) => describeFrame(profile, frame));
   if (screen.isWide) {
-    return frames.map(
-      (frame, index) =>
-        `${index === 0 ? first : hanging}← ${screen.fit(nameOf(frame), 0)}${moduleOf(frame)}${markOf(frame)}`,
-    );
+    return described.map((frame, index) => {
+      const place = frame.file === undefined ? "" : ` (${placeInWords(profile, frame)})`;
+      const name = screen.fit(frame.function, 0) + printable(ofModule(profile, frame));
+      return `${index === 0 ? first : hanging}← ${name}${place}${markOf(frame)}`;
+    });
   }
   const room = screen.width - displayWidth(first) - reservedWidth;
-  const words = frames.map((frame) => {
-    const name = nameOf(frame);
-    const width = Math.min(LONGEST_NAME, Math.max(8, room - 2));
-    return `← ${screen.shorten(name, shortenName(compactName(name), width))}${moduleOf(frame)}${markOf(frame)}`;
-  });
+  const wordOf = (frame: FrameDescription | string, width: number): string => {
+    if (typeof frame === "string") return `← [${frame}]`;
+    const place = shortPlace(frame);
+    const source = place === undefined ? "" : ` (${printable(place)})`;
+    const after = printable(ofModule(profile, frame)) + source + markOf(frame);
+    const most = Math.min(LONGEST_NAME, Math.max(8, width - 2 - displayWidth(after)));
+    const name = screen.shorten(
+      frame.function,
+      shortenName(frame.file === undefined ? compactName(frame.function) : bareName(frame.function), most),
+    );
+    return cutMiddle(`← ${name}${after}`, Math.max(width, 12));
+  };
+  const folded = foldLibraries(described);
+  const words = folded.map((frame) => wordOf(frame, room));
   for (let kept = words.length; ; kept--) {
     const left = words.length - kept;
+    const gap = `← … ${left} more`;
+    const isLeast = kept <= 1;
     const shown =
       left === 0
         ? words
-        : kept <= 1
-          ? [...words.slice(0, kept), `← … ${left} more`]
-          : [...words.slice(0, kept - 1), `← … ${left} more`, words.at(-1)!];
+        : isLeast
+          ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
+          : [...words.slice(0, kept - 1), gap, words.at(-1)!];
     const lines = fillLines(shown, room);
-    if (lines.length <= lineLimit || kept <= 1) {
+    if (lines.length <= lineLimit || isLeast || screen.allFrames) {
       if (left > 0) {
         screen.isShortened = true;
       }
-      return lines.slice(0, lineLimit).map((line, index) => (index === 0 ? first : hanging) + line);
+      return lines.map((line, index) => (index === 0 ? first : hanging) + line);
     }
   }
 }
 
-function fillLines(words: readonly string[], width: number): string[] {
-  const lines: string[] = [];
-  for (const word of words) {
-    const last = lines.at(-1);
-    if (last !== undefined && displayWidth(last) + 1 + displayWidth(word) <= width) {
-      lines[lines.length - 1] = `${last} ${word}`;
-    } else {
-      lines.push(word);
-    }
-  }
-  return lines;
+function markOf({ inlined }: FrameDescription): string {
+  return inlined === true ? " (inl)" : "";
+}
+
+/**
+ * The callers of a frame without those outside of the program's own, up to the end of the path. Start-up code that calls no
+ * `main` may have it inlined.
+ */
+function withoutStartUp(
+  profile: HeapProfile,
+  inner: IndexIntoFrameTable | undefined,
+  callers: readonly IndexIntoFrameTable[],
+): readonly IndexIntoFrameTable[] {
+  const { library } = profile.frames;
+  const own = callers.slice(0, callers.findLastIndex((frame) => !isLibraryCaller(library?.[frame])) + 1);
+  const last = own.at(-1) ?? inner;
+  if (last === undefined || library === undefined || library[last] === START_UP) return own;
+  const rest = callers.slice(own.length);
+  const start =
+    bareName(describeFrame(profile, last).function) === "main"
+      ? -1
+      : rest.findIndex((frame) => library[frame] === START_UP);
+  return [...own, ...rest.slice(0, start + 1)];
 }

@@ -3,7 +3,7 @@ import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoFrameTable } from "../../../model/indices.ts";
 import type { HotColdThresholds } from "../../../model/memprof/hot-cold.ts";
 import { formatBlocks, formatBytes, plural } from "../../format.ts";
-import { describeFrame, ofModule } from "../../frames.ts";
+import { describeFrame, ofModule, shortPlace } from "../../frames.ts";
 import { compactName } from "../common/names.ts";
 import type { Screen } from "../common/screen.ts";
 import { cutMiddle, displayWidth, printable } from "../common/text.ts";
@@ -94,7 +94,9 @@ function placeInWords(
 
 function nameOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
   const described = describeFrame(profile, frame);
-  return compactName(described.function) + printable(ofModule(profile, described));
+  const place = shortPlace(described);
+  const source = place === undefined ? "" : ` (${printable(place)})`;
+  return compactName(described.function) + printable(ofModule(profile, described)) + source;
 }
 
 function totalsInWords({ contexts, blocks, bytes }: TypeTotals): string {

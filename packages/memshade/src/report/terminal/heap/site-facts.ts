@@ -3,7 +3,7 @@ import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../model/indices.ts";
 import { formatBlocks, formatBytes, formatLifetime, formatMean, formatPercent } from "../../format.ts";
 import type { Screen } from "../common/screen.ts";
-import { displayWidth } from "../common/text.ts";
+import { cutMiddle, displayWidth } from "../common/text.ts";
 import { placeInWords, siteFrame } from "./site-names.ts";
 
 type Contexts = readonly IndexIntoContextTable[];
@@ -22,7 +22,7 @@ export class SiteFacts {
   lines(contexts: Contexts, indent: number): string[] {
     const margin = " ".repeat(indent);
     const lines: string[] = [];
-    for (const fact of this.all(contexts)) {
+    for (const fact of this.all(contexts, indent)) {
       const longer = `${lines.at(-1)} · ${fact}`;
       if (lines.length > 0 && (this.screen.isWide || displayWidth(longer) <= this.screen.width)) {
         lines[lines.length - 1] = longer;
@@ -50,7 +50,7 @@ export class SiteFacts {
     ];
   }
 
-  private all(contexts: Contexts): string[] {
+  private all(contexts: Contexts, indent: number): string[] {
     const { totalSize, totalAccessCount } = this.profile.contexts.mibs;
     const bytes = sumOf(totalSize, contexts);
     return [
@@ -63,7 +63,7 @@ export class SiteFacts {
               (areAccessesCut(this.profile, contexts) ? " or more" : ""),
           ]),
       ...this.touched(contexts),
-      ...this.place(contexts),
+      ...this.place(contexts, indent),
     ];
   }
 
@@ -80,11 +80,13 @@ export class SiteFacts {
   }
 
   /** The place, where it is a line of source or there is room for all. */
-  private place(contexts: Contexts): string[] {
+  private place(contexts: Contexts, indent: number): string[] {
     const frame = siteFrame(this.profile, contexts);
     if (frame === undefined || frame.calledByHost) return [];
     const isShown = frame.file !== undefined || (frame.index !== null && this.screen.isWide);
-    return isShown ? [placeInWords(this.profile, frame)] : [];
+    if (!isShown) return [];
+    const place = placeInWords(this.profile, frame);
+    return [this.screen.shorten(place, cutMiddle(place, this.screen.width - indent))];
   }
 }
 

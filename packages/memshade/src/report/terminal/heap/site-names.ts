@@ -1,10 +1,13 @@
+import { LAYER } from "../../../analyses/frames/libraries.ts";
 import type { ContextGroups, GroupBy } from "../../../analyses/groups.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../model/indices.ts";
-import { siteFrameOfContext } from "../../../model/site-frame.ts";
-import { describeFrame, type FrameDescription, ofModule } from "../../frames.ts";
+import { framesInsideSite, siteFrameOfContext } from "../../../model/site-frame.ts";
+import { describeFrame, type FrameDescription, ofModule, shortPlace } from "../../frames.ts";
+import { bareName } from "../../waste-sentences.ts";
+import { shortenName } from "../common/names.ts";
 import type { Screen } from "../common/screen.ts";
-import { displayWidth, printable } from "../common/text.ts";
+import { cutMiddle, displayWidth, printable } from "../common/text.ts";
 
 /** What a row of a table is. */
 export const GROUP_NOUNS: { readonly [Key in GroupBy]: string } = {
@@ -13,15 +16,24 @@ export const GROUP_NOUNS: { readonly [Key in GroupBy]: string } = {
   function: "function",
 };
 
+/** Part of a name's columns that the function keeps beside the library that it called. */
+const NAME_PART = 0.55;
+/** Part of a row's columns that a place may take. */
+const PLACE_PART = 0.8;
+/** With less room, that library is left out. */
+const LEAST_VIA = 12;
+
 /**
- * Names for the rows of a table: the function that allocates. Where one function allocates at several
- * places, each has its place behind the name: `parse @0x1a2b`, `parse :120`. Where the host allocates through
- * an export with a name of its own, the role is there: `Ia (malloc)`.
+ * Names for the rows of a table: the program's own function with its place, and the library or layer through which it allocates:
+ * `load (load.cc:7) via std::vector::push_back`. Without debug information places of one function are told apart by
+ * their offsets, `parse @0x1a2b`. Where the host allocates through an export with a name of its own, the role is there:
+ * `Ia (malloc)`.
  */
 export class SiteNames {
   private readonly profile: HeapProfile;
   private readonly groups: ContextGroups;
-  private readonly placesOf = new Map<string, Set<IndexIntoFrameTable>>();
+  /** Columns, or frames without lines, by what they are called without them. */
+  private readonly placesOf = new Map<string, Set<number>>();
 
   constructor(profile: HeapProfile, groups: ContextGroups) {
     this.profile = profile;
@@ -29,22 +41,63 @@ export class SiteNames {
     for (let context = 0; context < profile.contexts.length; context++) {
       const leaf = siteFrameOfContext(profile, context as IndexIntoContextTable);
       if (leaf !== undefined) {
-        const key = this.keyOf(describeFrame(profile, leaf));
-        this.placesOf.set(key, (this.placesOf.get(key) ?? new Set()).add(leaf));
+        const frame = describeFrame(profile, leaf);
+        const key = this.keyOf(frame);
+        this.placesOf.set(key, (this.placesOf.get(key) ?? new Set()).add(frame.column ?? leaf));
       }
     }
   }
 
   /** The painted name of a group in at most `width` columns. */
   paint(screen: Screen, group: number, width: number): string {
-    const frame = siteFrame(this.profile, this.groups.contexts[group]!);
+    const contexts = this.groups.contexts[group]!;
+    const frame = siteFrame(this.profile, contexts);
     if (frame === undefined) {
       return screen.paint.strong("(call path not recorded)");
     }
     const module = printable(ofModule(this.profile, frame));
-    const place = module + (frame.calledByHost ? this.roleOf(frame) : this.placeOf(frame));
-    const name = screen.fit(frame.function, width - displayWidth(place));
-    return screen.paint.strong(name) + screen.paint.faint(place);
+    const whole = module + (frame.calledByHost ? this.roleOf(frame) : this.placeOf(frame, screen.isWide));
+    const place = screen.shorten(whole, cutMiddle(whole, Math.ceil(width * PLACE_PART)));
+    const room = width - displayWidth(place);
+    const via = this.via(screen, contexts, frame, room);
+    const name =
+      (frame.file === undefined && via === "") || screen.isWide
+        ? screen.fit(frame.function, room - displayWidth(via))
+        : screen.shorten(frame.function, shortenName(bareName(frame.function), room - displayWidth(via)));
+    return screen.paint.strong(name) + screen.paint.faint(place + via);
+  }
+
+  /** ` via std::vector::push_back`: what the site called, of which a group may have several. */
+  private via(
+    screen: Screen,
+    contexts: readonly IndexIntoContextTable[],
+    frame: FrameDescription,
+    room: number,
+  ): string {
+    if (this.groups.by === "function") return "";
+    const inner = contexts.map((context) => framesInsideSite(this.profile, context).at(-1));
+    const names = new Set(
+      inner.flatMap((called) => (called === undefined ? [] : this.calledName(called, screen.isWide))),
+    );
+    const [first] = names;
+    if (first === undefined) return "";
+    const others = names.size === 1 ? "" : ` and ${names.size - 1} more`;
+    if (screen.isWide) return ` via ${[...names].join(", ")}`;
+    const own = Math.min(displayWidth(bareName(frame.function)), Math.ceil(room * NAME_PART));
+    const left = room - own - displayWidth(` via ${others}`);
+    if (left < Math.min(LEAST_VIA, displayWidth(first))) {
+      screen.isShortened = true;
+      return "";
+    }
+    return ` via ${screen.shorten(first, shortenName(first, left))}${others}`;
+  }
+
+  /** A function that the program called to allocate; of its own layers with the place too. */
+  private calledName(called: IndexIntoFrameTable, isWide: boolean): string {
+    const frame = describeFrame(this.profile, called);
+    const place = frame.library === LAYER ? shortPlace(frame) : undefined;
+    const name = isWide ? printable(frame.function) : bareName(frame.function);
+    return name + (place === undefined ? "" : ` (${printable(place)})`);
   }
 
   /** What the host called: ` (malloc)` behind a name that does not say so itself. */
@@ -55,15 +108,18 @@ export class SiteNames {
   }
 
   private keyOf(frame: FrameDescription): string {
-    return frame.function + ofModule(this.profile, frame);
+    return frame.function + ofModule(this.profile, frame) + (shortPlace(frame) ?? "");
   }
 
-  private placeOf(frame: FrameDescription): string {
-    const { index, offset, line } = frame;
-    if (this.groups.by === "function" || index === null || this.placesOf.get(this.keyOf(frame))!.size === 1) {
-      return "";
-    }
-    return line === undefined ? ` @0x${offset.toString(16)}` : ` :${line}`;
+  private placeOf(frame: FrameDescription, isWide: boolean): string {
+    const { index, offset, column } = frame;
+    if (this.groups.by === "function") return "";
+    const place = shortPlace(frame);
+    const isAlone = this.placesOf.get(this.keyOf(frame))!.size === 1;
+    if (place !== undefined && isWide) return ` (${placeInWords(this.profile, frame)})`;
+    if (place !== undefined)
+      return ` (${printable(place)}${isAlone || column === undefined ? "" : `:${column}`})`;
+    return index === null || isAlone ? "" : ` @0x${offset.toString(16)}`;
   }
 }
 

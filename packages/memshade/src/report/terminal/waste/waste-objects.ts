@@ -1,5 +1,5 @@
+import { ownPlace } from "../../../analyses/frames/own-place.ts";
 import { fieldOrder } from "../../../analyses/waste/field-order.ts";
-import { ownPlace } from "../../../analyses/waste/libraries.ts";
 import type { WasteField, WasteFile, WasteIp, WasteObjects, WasteStore } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatMean, formatPercent, plural } from "../../format.ts";
 import { blocksOf, fieldNames, placeOf } from "../../waste-sentences.ts";

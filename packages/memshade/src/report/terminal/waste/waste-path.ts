@@ -1,6 +1,6 @@
-import { ownPlace } from "../../../analyses/waste/libraries.ts";
-import type { WasteIp } from "../../../model/waste/waste.ts";
-import { functionInWords, siteText } from "../../waste-sentences.ts";
+import { ownPlace } from "../../../analyses/frames/own-place.ts";
+import type { WasteFrame, WasteIp } from "../../../model/waste/waste.ts";
+import { functionInWords, siteName } from "../../waste-sentences.ts";
 import { printCallers } from "../common/call-path.ts";
 import type { Screen } from "../common/screen.ts";
 
@@ -11,7 +11,8 @@ import type { Screen } from "../common/screen.ts";
 export function printPath(screen: Screen, [place, ...callers]: readonly WasteIp[], indent: string): void {
   if (place === undefined || callers.length === 0) return;
   const all = [place, ...callers].flatMap((ip) => [ip, ...(ip.inlined ?? [])]).slice(1);
-  const names = all.map(functionInWords);
-  const isCalled = (ownPlace([place, ...callers])?.depth ?? 0) > 0;
-  printCallers(screen, isCalled ? [siteText(place), ...names] : names, indent);
+  const shown = all.map((frame) => ({ ...frame, name: functionInWords(frame) }));
+  const isCalled = (ownPlace<WasteFrame>([place, ...callers])?.depth ?? 0) > 0;
+  const { file, line } = place;
+  printCallers(screen, isCalled ? [{ name: siteName(place), file, line }, ...shown] : shown, indent);
 }

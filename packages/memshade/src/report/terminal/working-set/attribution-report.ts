@@ -1,10 +1,11 @@
+import { fromOwn } from "../../../analyses/frames/own-place.ts";
 import { attributedPlaces, functionsOfInterval } from "../../../analyses/working-set/attributed-places.ts";
 import type { Attribution, InstanceWorkingSet } from "../../../model/working-set/working-set.ts";
 import { formatPercent, plural } from "../../format.ts";
 import { printCallers } from "../common/call-path.ts";
 import type { Screen } from "../common/screen.ts";
 import { displayWidth, padLeft, printable } from "../common/text.ts";
-import { callerName, functionName, kindName, nameOf } from "./working-set-table.ts";
+import { functionName, kindName, nameOf, pathFrame } from "./working-set-table.ts";
 
 const DEFAULT_PLACES = 8;
 const CALLERS_INDENT = " ".repeat(33);
@@ -53,15 +54,20 @@ function printPlaces(
   );
   for (const { kind, stack, total, mean } of places.slice(0, rows)) {
     const [value, other] = by === "mean" ? [mean, total] : [total, mean];
-    const [frame, ...callers] = stack;
+    const own = fromOwn(stack);
+    const [frame, ...callers] = own.stack;
     const name =
       frame === undefined
         ? paint.faint(kindName(kind))
-        : nameOf(screen, { frame, file: frame.file, line: frame.line }, screen.width - CALLERS_INDENT.length);
+        : nameOf(
+            screen,
+            { frame, via: own.via, file: frame.file, line: frame.line },
+            screen.width - CALLERS_INDENT.length,
+          );
     screen.print(
       `  ${paint.amount(padLeft(bytes(value), 9))} ${padLeft(formatPercent(value, sum), 7)} ${padLeft(bytes(other), 10)}  ${name}`,
     );
-    printCallers(screen, callers.map(callerName), CALLERS_INDENT);
+    printCallers(screen, callers.map(pathFrame), CALLERS_INDENT);
   }
   const omitted = Math.max(0, places.length - rows) + attribution.otherContexts.contexts;
   if (omitted > 0) screen.print(paint.faint(`  … and ${plural(omitted, "more place")}: -n shows more`));

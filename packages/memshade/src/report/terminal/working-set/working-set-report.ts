@@ -3,7 +3,6 @@ import { agreeing, counted, groupDigits } from "../../../model/counted.ts";
 import type { Presence } from "../../../model/run.ts";
 import type {
   InstanceWorkingSet,
-  StackFrame,
   TimeUnit,
   WorkingSetProfile,
 } from "../../../model/working-set/working-set.ts";
@@ -18,7 +17,7 @@ import { sparkline } from "../common/sparkline.ts";
 import { bar, cutMiddle, padLeft, padRight, printable } from "../common/text.ts";
 import { printAttributions, printInterval } from "./attribution-report.ts";
 import { printLocality } from "./locality-report.ts";
-import { callerName } from "./working-set-table.ts";
+import { pathFrame } from "./working-set-table.ts";
 
 export interface WorkingSetReportOptions extends ScreenOptions {
   /** Intervals listed at each scale; undefined: those that fit a screen. */
@@ -146,16 +145,8 @@ function printPhases(
     screen.print(
       `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 8), 8))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${where}`,
     );
-    printChain(screen, (instance.stacks[stack] ?? []).map(placeName), "      at ");
+    printChain(screen, (instance.stacks[stack] ?? []).map(pathFrame), "      at ");
   }
-}
-
-/** `drop bintree.c:41` */
-function placeName(frame: StackFrame): string {
-  const { file, line } = frame;
-  return file === undefined
-    ? callerName(frame)
-    : `${callerName(frame)} ${file.split(/[/\\]/).at(-1)}:${line}`;
 }
 
 /** The scale that fits, interval by interval. */

@@ -9,10 +9,10 @@ import type {
 } from "../../../model/working-set/working-set.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { bareName } from "../../waste-sentences.ts";
-import { printCallers } from "../common/call-path.ts";
+import { type PathFrame, printCallers } from "../common/call-path.ts";
 import { printGaps } from "../common/header.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
-import { padLeft, printable } from "../common/text.ts";
+import { displayWidth, padLeft, printable } from "../common/text.ts";
 
 export interface WorkingSetTableOptions extends ScreenOptions {
   readonly by: WorkingSetKey;
@@ -106,7 +106,7 @@ export function workingSetTable(
     const name = ofIntervals ? functionOf(screen, place, room) : nameOf(screen, place, room);
     screen.print(`${screen.paint.amount(first)}${others.join("")}  ${name}${screen.paint.faint(module)}`);
     if (callers !== undefined)
-      printCallers(screen, callers.map(callerName), " ".repeat(HEADS[by].length * COLUMN_WIDTH + 2));
+      printCallers(screen, callers.map(pathFrame), " ".repeat(HEADS[by].length * COLUMN_WIDTH + 2));
   }
   const omitted = places.length - options.rows;
   if (omitted > 0)
@@ -131,8 +131,10 @@ export function functionName({ name, function: index }: StackFrame): string {
 }
 
 /** The same for chains of calls: without arguments, templates and results. */
-export function callerName(frame: StackFrame): string {
-  return frame.name === undefined ? functionName(frame) : bareName(frame.name);
+export function pathFrame(frame: StackFrame): PathFrame {
+  const { file, line, library } = frame;
+  const name = frame.name === undefined ? functionName(frame) : bareName(frame.name);
+  return { name, file, line, library };
 }
 
 const KIND_NAMES: Readonly<Record<AttributionKind, string>> = {
@@ -149,10 +151,12 @@ export function kindName(kind: AttributionKind): string {
   return KIND_NAMES[kind];
 }
 
-/** `sweep(char*) sweep.c:7`, `sweep(char*) +0x1f3`; what has no debug information is named by its offset. */
+/**
+ * `sweep(char*) sweep.c:7 via memset`, `sweep(char*) +0x1f3`; what has no debug information is named by its offset.
+ */
 export function nameOf(
   screen: Screen,
-  { frame, kind, file, line }: Partial<Pick<RankedPlace, "frame" | "kind" | "file" | "line">>,
+  { frame, via, kind, file, line }: Partial<Pick<RankedPlace, "frame" | "via" | "kind" | "file" | "line">>,
   width: number,
 ): string {
   if (frame === undefined)
@@ -160,11 +164,15 @@ export function nameOf(
   const path = file === undefined ? undefined : printable(file);
   const name = functionName(frame);
   const source = screen.isWide ? path : path?.split(/[/\\]/).at(-1);
+  const called = via === undefined ? "" : ` via ${printable(pathFrame(via).name)}`;
   const place =
     source !== undefined
       ? `${source}:${line}`
       : frame.offset === undefined
         ? ""
         : `+0x${frame.offset.toString(16)}`;
-  return `${screen.fit(name, Math.max(12, width - place.length - 1))} ${screen.paint.faint(place)}`;
+  const room = Math.max(12, width - place.length - 1);
+  const whole = screen.isWide || displayWidth(name + called) <= room ? called : "";
+  if (whole !== called) screen.isShortened = true;
+  return `${screen.fit(name, room - displayWidth(whole))} ${screen.paint.faint(place + whole)}`;
 }

@@ -404,6 +404,7 @@ function describeModule(
       functions: info.allocator.functions,
       ...(refused === undefined || negligible ? {} : { refused }),
       ...(info.allocator.further === undefined ? {} : { further: info.allocator.further }),
+      ...(info.allocator.layers === undefined ? {} : { layers: info.allocator.layers }),
     },
     functions,
     ...(info.notRecorded === undefined || negligible ? {} : { notRecorded: info.notRecorded }),

@@ -345,8 +345,8 @@ describe("places told apart by their calling contexts", () => {
       ...{ ...SCREEN, by: "dead" as const, order: "largest" as const, rows: 2 },
     });
     expect(text.match(/fill \(io\.c:7\) via memset/g)).toHaveLength(2);
-    expect(text).toContain("← memset (memset.c:81) ← fill ← main");
-    expect(text).toContain("← memset (memset.c:82) ← fill ← main");
+    expect(text).toContain("← memset (memset.c:81) ← fill (io.c:7) ← main (io.c:9)");
+    expect(text).toContain("← memset (memset.c:82) ← fill (io.c:7) ← main (io.c:9)");
   });
 
   it("show none where there is no context", () => {

@@ -1,0 +1,84 @@
+import { functionType, I32, type WasmModule } from "../../wasm/index.ts";
+import { summarizeBody } from "./body-summary.ts";
+import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
+import { ANY_PARAM, CONSTANT, dependsOnParam, type Origin, TRACKED } from "./origin.ts";
+import type { AllocatorPlan } from "./plan.ts";
+
+/*
+ * Layers between a program and its allocator: functions whose result is always the block that a callee allocated, with
+ * whatever they add to it (a header, statistics, a pool), of a size that their caller decides. Who asked for such a block
+ * is further out. A function that asks for a size of its own is who asked.
+ */
+
+/** Whoever does more than that does something with the block. */
+const MOST_INSTRUCTIONS = 200;
+const INDIRECT = -1;
+const CALL_RESULTS = 0b111111_111111 << 12;
+
+/** The layers of a module, by index, ascending; calls through tables are taken to lead to the allocator, which a stack will show. */
+export function findLayers(
+  module: WasmModule,
+  graph: CallGraph,
+  plan: Pick<AllocatorPlan, "functions" | "internals" | "wrappers">,
+  stackPointer: number,
+): number[] {
+  /** Parameters that decide a block's size, by function. */
+  const sizes = new Map<number, readonly number[]>();
+  for (const { index, kind, sizeParam, countParam } of plan.functions)
+    if (kind !== "release") sizes.set(index, [sizeParam, countParam]);
+  for (const index of plan.wrappers)
+    if (returnsAddress(module, index)) sizes.set(index, [...functionType(module, index).params.keys()]);
+  const isPart = new Set([...plan.functions.map(({ index }) => index), ...plan.internals, ...plan.wrappers]);
+  const waiting = new Set<number>();
+  const visit = (index: number): void => {
+    const isShort = index >= graph.imported && graph.instructions[index] <= MOST_INSTRUCTIONS;
+    if (isShort && !isPart.has(index) && !sizes.has(index) && returnsAddress(module, index))
+      waiting.add(index);
+  };
+  for (const index of sizes.keys()) callersOf(graph, index).forEach(visit);
+  for (let index = graph.imported; index < graph.count; index++)
+    if ((graph.traits[index] & Trait.CallsIndirectly) !== 0) visit(index);
+  const layers: number[] = [];
+  for (const index of waiting) {
+    waiting.delete(index);
+    const params = layerParams(module, graph, index, sizes, stackPointer);
+    if (params === undefined) continue;
+    sizes.set(index, params);
+    layers.push(index);
+    callersOf(graph, index).forEach(visit);
+  }
+  return layers.sort((a, b) => a - b);
+}
+
+/** The parameters that decide the size of a layer's block; undefined for what is none. */
+function layerParams(
+  module: WasmModule,
+  graph: CallGraph,
+  index: number,
+  sizes: ReadonlyMap<number, readonly number[]>,
+  stackPointer: number,
+): readonly number[] | undefined {
+  const known = [...calleesOf(graph, index)].filter((callee) => sizes.has(callee));
+  if (known.length >= TRACKED) return undefined;
+  const summary = summarizeBody(module, index, [...known, INDIRECT], { stackPointer });
+  if (summary === undefined || !isBlock(summary.result)) return undefined;
+  let decides: Origin = 0;
+  for (const { callee, operands } of summary.calls) {
+    const positions = callee === INDIRECT ? operands.keys() : (sizes.get(callee) ?? []);
+    for (const position of positions) decides |= (operands[position] ?? 0) & ANY_PARAM;
+  }
+  const params = [...functionType(module, index).params.keys()].filter((param) =>
+    dependsOnParam(decides, param),
+  );
+  return params.length === 0 ? undefined : params;
+}
+
+/** A callee's result, moved or not; null, what a pool has, and what the caller brought may stand in for it. */
+function isBlock(result: Origin): boolean {
+  return (result & CALL_RESULTS) !== 0 && (result & ~(CALL_RESULTS | CONSTANT | ANY_PARAM)) === 0;
+}
+
+function returnsAddress(module: WasmModule, index: number): boolean {
+  const { results } = functionType(module, index);
+  return results.length === 1 && results[0] === I32;
+}

@@ -1,0 +1,86 @@
+import { bareName } from "./function-names.ts";
+
+/** What is known of a frame's code. */
+export interface NamedFrame {
+  /** As demanglers write it, with whatever parameters. */
+  readonly function?: string | undefined;
+  readonly file?: string | undefined;
+}
+
+/** What leads to a program's main function. Compilers may inline that into it, so it is the program's where nothing else is. */
+export const START_UP = "the start-up code";
+
+/** Functions of the program that hand on what its allocator gave them: not its own where they did so, and else as good as others. */
+export const LAYER = "a layer on the allocator";
+
+/** Whether a frame among a place's callers is of a library, as its mark says. */
+export function isLibraryCaller(library: string | undefined): boolean {
+  return library !== undefined && library !== LAYER;
+}
+
+const CPP = "the C++ library";
+const RUST = "Rust's standard library";
+const C = "the C library";
+const GO = "Go's runtime";
+const ASSEMBLYSCRIPT = "AssemblyScript's library";
+
+const GO_PACKAGES =
+  "runtime|internal|reflect|syscall|sync|os|io|fmt|strings|bytes|strconv|sort|slices|maps|bufio|encoding|errors|math|regexp|time|unicode|context|container|compress|crypto|hash|net|path|text|unique|weak";
+
+/** Parts of the paths of source files, as compilers record them. */
+const FILES: readonly (readonly [string, RegExp])[] = [
+  [CPP, /(^|\/)(c\+\+\/(v1|\d[\d.]*)|libcxx(abi)?|libunwind|libstdc\+\+(-v3)?)\//],
+  [RUST, /(^|\/)(rustc\/[0-9a-f.]+|rustlib\/src\/rust)\/|(^|\/)library\/(core|alloc|std)\/src\//],
+  [
+    C,
+    /(^|\/)(wasi-libc[^/]*|libc-(top|bottom)-half|glibc[-\d.]*|musl|dlmalloc|emmalloc|compiler-rt|(emscripten|upstream)[^/]*\/system\/lib)\/|(^|\/)system\/lib\/(libc|pthread|compiler-rt|wasmfs|(em|dl|mi)malloc)/,
+  ],
+  [GO, new RegExp(String.raw`(^|/)(tiny)?go[-\d.]*/src/(${GO_PACKAGES})/`)],
+  [ASSEMBLYSCRIPT, /^~lib\//],
+];
+
+const RUST_STD_MODULES =
+  "alloc|backtrace|collections|env|error|ffi|fs|hash|io|net|os|panic|panicking|path|process|rt|string|sync|sys|sys_common|thread|time";
+const RUST_CRATES = "core|alloc|std|hashbrown|compiler_builtins|dlmalloc|wasm_bindgen";
+
+/** Bare names of functions, for those whose file is not known. */
+const NAMES: readonly (readonly [string, RegExp])[] = [
+  [
+    START_UP,
+    /^(_start(\.command_export)?|_initialize|__main_void|__original_main|__wasm_call_ctors|__libc_(start_main|start_call_main)(_impl)?|start_thread|clone3?)$/,
+  ],
+  [
+    RUST,
+    new RegExp(
+      `^((core|alloc|hashbrown|compiler_builtins|dlmalloc|wasm_bindgen)::|std::(${RUST_STD_MODULES})::|(_+)?(rust|rg|rdl|rustc|wbindgen)_)`,
+    ),
+  ],
+  // A program's type that has a trait of the library is the program's, the library's own types are not.
+  [
+    RUST,
+    new RegExp(
+      String.raw`^<[&*\[ ]*((mut|dyn|const) )*((${RUST_CRATES})::.*|[A-Z]\w?|str|bool|char|[iuf]\d+|[iu]size|[\])(]).* as (${RUST_CRATES})::|^<(${RUST_CRATES})::[^ ]*>::`,
+    ),
+  ],
+  [CPP, /^(std|__gnu_cxx|__cxxabiv1)::|^operator (new|delete)(\[\])?$|^__(cxa|gxx)_/],
+  [GO, new RegExp(String.raw`^(${GO_PACKAGES})(/[\w/]+)?\.[\w(]`)],
+  [ASSEMBLYSCRIPT, /^~lib\//],
+  [
+    C,
+    /^(mem(cpy|set|move|cmp|chr|align)|(aligned_alloc|posix_memalign|reallocarray|valloc)|str(len|cpy|cmp|chr|ncpy|ncmp|cat|n?dup|tol.*)|__?(fwritex|towrite|toread|stdio_.*|wasi_.*|wasilibc_.*|libc_.*|init_.*|ofl_.*|lockfile|unlockfile|fdopen)|v?s?n?f?printf(_core)?|v?asprintf|printf_core|pop_arg|fmt_[a-z]+|pad|out|f(open|read|write|puts|putc|getc|gets|seek|tell|close|flush)(_.*)?|put(s|char)|get(c|char|line|delim)|dl(malloc|free|realloc|calloc|memalign)|(m|c|re)alloc|free|q?sort(_r)?|a(toi|tof|tol)|exit|_Exit|wctomb|wcrtomb|mbrtowc|frexp|_*emscripten_.*|stackAlloc|dynCall_.*)$/,
+  ],
+];
+
+/**
+ * The library or runtime that a function is of, undefined for the program's own. Where its file is known, that decides:
+ * a program's `pad` in its own file is no part of the C library, and no program's function is of the library whose
+ * types it takes.
+ */
+export function libraryOf({ function: name, file }: NamedFrame): string | undefined {
+  if (file !== undefined) return find(FILES, file.replaceAll("\\", "/"));
+  return name === undefined ? undefined : find(NAMES, bareName(name));
+}
+
+function find(table: readonly (readonly [string, RegExp])[], text: string): string | undefined {
+  return table.find(([, pattern]) => pattern.test(text))?.[0];
+}

@@ -1,0 +1,94 @@
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { NONE } from "../../model/indices.ts";
+import type { RunModule } from "../../model/run.ts";
+import type { WasteFile, WasteFrame } from "../../model/waste/waste.ts";
+import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import type { FrameRules } from "./frame-rules.ts";
+import { LAYER, type NamedFrame, START_UP } from "./libraries.ts";
+
+/** A heap profile whose frames say of what library they are, and whose sites are named by the program's own code. */
+export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfile {
+  const library = librariesOfFrames(profile, rules);
+  const { stacks, contexts } = profile;
+  // Callers stand before what they call.
+  const own = new Int32Array(stacks.length);
+  const start = new Int32Array(stacks.length);
+  const layer = new Int32Array(stacks.length);
+  for (let row = 0; row < stacks.length; row++) {
+    const of = library[stacks.frame[row]!];
+    const caller = stacks.prefix[row]!;
+    own[row] = of === undefined ? row : caller === NONE ? NONE : own[caller]!;
+    start[row] = of === START_UP ? row : caller === NONE ? NONE : start[caller]!;
+    const outer = caller === NONE ? NONE : layer[caller]!;
+    layer[row] = outer === NONE && of === LAYER ? row : outer;
+  }
+  const siteOf = (stack: number): number => {
+    if (stack === NONE) return NONE;
+    const named = [own[stack]!, start[stack]!, layer[stack]!].find((row) => row !== NONE);
+    return named ?? stack;
+  };
+  const siteStack = Int32Array.from(contexts.stack, siteOf);
+  return {
+    ...profile,
+    frames: { ...profile.frames, library },
+    contexts: { ...contexts, siteStack: siteStack as unknown as typeof contexts.stack },
+  };
+}
+
+function librariesOfFrames(profile: HeapProfile, rules: FrameRules): (string | undefined)[] {
+  const { frames, functions, strings, modules } = profile;
+  const textOf = (string: number): string | undefined => (string === NONE ? undefined : strings[string]);
+  const layers = modules.map(({ allocator }) => new Set(allocator?.layers));
+  const rows = Array.from({ length: frames.length }, (_, row) => {
+    const at = frames.function[row]!;
+    const frame = { function: textOf(functions.name[at]!), file: textOf(frames.file[row]!) };
+    const isLayer = layers[functions.module[at]!]?.has(functions.wasmIndex[at]!) === true;
+    return { frame, isLayer, isInlined: frames.inlined[row] === 1 };
+  });
+  // Where a layer is inlined, its copies do what the function does that it is elsewhere.
+  const named = new Set(
+    rows.flatMap(({ frame, isLayer, isInlined }) => (isLayer && !isInlined ? keyOf(frame) : [])),
+  );
+  return rows.map(({ frame, isLayer, isInlined }) => {
+    const library = rules.libraryOf(frame);
+    const isCopy = isInlined && frame.function !== undefined && named.has(keyOf(frame));
+    return library === undefined && (isLayer || isCopy) && !rules.isNamedOwn(frame) ? LAYER : library;
+  });
+}
+
+function keyOf({ function: name, file }: NamedFrame): string {
+  return `${name}\n${file}`;
+}
+
+/** Has the places of a waste profile say of what library they are. */
+export function markWaste(file: WasteFile, rules: FrameRules): void {
+  const sites = [file.stores, file.loads, file.reallocations, file.objects, file.ends].flatMap(
+    (part): { ips: readonly (WasteFrame & { inlined?: WasteFrame[] | undefined })[] }[] => part ?? [],
+  );
+  for (const { ips } of sites)
+    for (const ip of ips)
+      for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
+}
+
+/**
+ * Has the frames of a working set say of what library they are, and who allocated also which are layers on the allocator, as the
+ * run's modules tell.
+ */
+export function markWorkingSet(
+  profile: WorkingSetProfile,
+  rules: FrameRules,
+  modules: readonly RunModule[] = [],
+): void {
+  for (const { module, stacks, firstTouch, owners, locality } of profile.instances) {
+    const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);
+    for (const frame of [...stacks, ...attributed.map(({ stack }) => stack)].flat())
+      frame.library = rules.libraryOf({ function: frame.name, file: frame.file });
+    for (const { frame, file } of locality?.sites ?? [])
+      if (frame !== undefined) frame.library = rules.libraryOf({ function: frame.name, file });
+    const index = profile.modules[module]?.index;
+    const layers = new Set(modules.find((one) => one.index === index)?.allocator.layers);
+    for (const frame of owners?.contexts.flatMap(({ stack }) => stack) ?? [])
+      if (layers.has(frame.function) && !rules.isNamedOwn({ function: frame.name, file: frame.file }))
+        frame.library ??= LAYER;
+  }
+}
