@@ -36,10 +36,13 @@ export const BROWSER_ENTRIES: Entries = {
  * modules that wait for each other would be used before they have run.
  */
 const FILES: Readonly<Record<string, readonly string[]>> = {
+  // All that a Node loads that is too old for the rest.
+  version: ["cli/node-version."],
   ground: [
     "bytes/",
     "wasm/",
     "host/run/terminal-line.",
+    "host/run/die-by-signal.",
     "model/version.",
     "cli/failures.",
     "cli/standard-streams.",

@@ -22,8 +22,8 @@ import { IntervalPass } from "./interval-pass.ts";
 import { PollPlan } from "./poll-plan.ts";
 import { findRegions, type Regions } from "./regions.ts";
 
-/** Shortest interval unless the user says otherwise: accesses, or nanoseconds. */
-const DEFAULT_INTERVAL_ACCESSES = 1_000_000;
+/** Shortest interval at the start unless the user says otherwise: short, as intervals become longer by themselves. */
+const DEFAULT_INTERVAL_ACCESSES = 250;
 const DEFAULT_MOST_INTERVALS = 512;
 /** Sampled references wait for the next poll. */
 const SAMPLED_ACCESSES_TO_POLL = 1 << 14;
