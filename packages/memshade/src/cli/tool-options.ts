@@ -75,7 +75,7 @@ function addWorkingSetOptions(command: Command): void {
     .optionsGroup("Options of the working-set tool:")
     .option(
       "--interval <length>",
-      "shortest interval, as 1000000acc (accesses, repeatable; the default), 20ms or 1s",
+      "shortest interval, as 1000000acc (accesses, repeatable), 20ms or 1s (default: for 60 to 120 bars or more)",
       parseInterval,
     )
     .option("--cpu-time", "measure intervals in processor time instead of real time")
