@@ -8,6 +8,9 @@ import { say } from "../host/run/terminal-line.ts";
 import { USER_MISTAKE } from "./failures.ts";
 import { isSuitable, OLDEST_NODE } from "./node-version.ts";
 
+/** The package `node` fetches Node by a script, which npm may refuse to run; for Linux there are packages that hold it. */
+const PACKAGE = process.platform === "linux" ? `node-linux-${process.arch}` : "node";
+
 /** The nearest suitable Node that a package has installed for `folder` or a folder above it. */
 export function findSuitableNode(folder: string): string | undefined {
   const places = ["node_modules/.bin/node", "node_modules/node/bin/node"].map((place) => join(folder, place));
@@ -27,7 +30,7 @@ export async function runWithSuitableNode(): Promise<void> {
   const node = findSuitableNode(fileURLToPath(new URL(".", import.meta.url)));
   if (node === undefined) {
     say(
-      `Node ${OLDEST_NODE} or newer is needed, this is ${process.versions.node}: install one beside memshade with: npm install node@24`,
+      `Node ${OLDEST_NODE} or newer is needed, this is ${process.versions.node}: install one beside memshade with: npm install ${PACKAGE}@24`,
     );
     process.exitCode = USER_MISTAKE;
     return;
