@@ -192,8 +192,6 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
   };
 }
 
-const DEFAULT_INTERVAL_NS = 20e6;
-
 function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
   const { interval, cpuTime, maxIntervals } = flags;
   const options: WorkingSetOptions = {};
@@ -203,8 +201,8 @@ function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
     throw new UserError("--cpu-time needs an --interval of time, such as 20ms");
   if (cpuTime === true || interval?.unit === "time") {
     options.unit = cpuTime === true ? "cpu" : "wall";
-    options.interval = interval?.length ?? DEFAULT_INTERVAL_NS;
-  } else if (interval !== undefined) options.interval = interval.length;
+  }
+  if (interval !== undefined) options.interval = interval.length;
   const attribution = attributionOptionsOf(flags);
   if (attribution !== undefined) options.attribution = attribution;
   if (maxIntervals !== undefined) options.maxIntervals = maxIntervals;
