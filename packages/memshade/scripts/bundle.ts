@@ -48,6 +48,8 @@ const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
  * alone: modules that wait for each other would be used before they have run.
  */
 const FILES: Readonly<Record<string, readonly string[]>> = {
+  // All that a Node loads that is too old for the rest.
+  version: ["cli/node-version."],
   // Loads the package `yaml`, which few need.
   text: ["formats/memprof-text/"],
   profiles: ["bytes/", "wasm/", "model/", "analyses/", "formats/", "objects/"],

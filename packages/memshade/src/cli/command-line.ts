@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { say } from "../host/run/terminal-line.ts";
 import { explainFailure, oneLine, USER_MISTAKE } from "./failures.ts";
-import { createProgram } from "./program.ts";
+import { createProgram, unknownCommand } from "./program.ts";
 
 export async function main(): Promise<void> {
   try {
@@ -20,6 +20,11 @@ export async function main(): Promise<void> {
 function explain(error: unknown): number {
   if (!(error instanceof CommanderError)) return explainFailure(error);
   if (error.exitCode === 0) return 0;
+  const [, verb] = /^error: unknown command '([^']+)'(?!.*Did you mean)/s.exec(error.message) ?? [];
+  if (verb !== undefined) {
+    say(unknownCommand(verb));
+    return USER_MISTAKE;
+  }
   const [, unknown] = /^error: unknown option '(--[a-z-]+)/.exec(error.message) ?? [];
   const hint = unknown === undefined ? undefined : INSTEAD[unknown];
   say(oneLine(error.message.replace(/^error: /, "")) + (hint === undefined ? "" : `: ${hint}`));

@@ -1,10 +1,21 @@
-// Whoever runs the sources as they are wants them, not what was built before they changed. What is installed has no such files.
-if (import.meta.url.endsWith("/src/cli/main.ts"))
-  await import(new URL("../../scripts/check-generated.ts", import.meta.url).href);
+import { isSuitable } from "./node-version.ts";
 
-// Loading `node:process` or `node:util` as a module opens the standard streams.
-const { hideStandardStreams } = await import("./standard-streams.ts");
-const showStandardStreams = hideStandardStreams();
-const { main } = await import("./command-line.ts");
-showStandardStreams();
-await main();
+if (isSuitable(process.versions.node)) {
+  await start();
+} else {
+  const { runWithSuitableNode } = await import("./suitable-node.ts");
+  await runWithSuitableNode();
+}
+
+async function start(): Promise<void> {
+  // Whoever runs the sources as they are wants them, not what was built before they changed. What is installed has no such files.
+  if (import.meta.url.endsWith("/src/cli/main.ts"))
+    await import(new URL("../../scripts/check-generated.ts", import.meta.url).href);
+
+  // Loading `node:process` or `node:util` as a module opens the standard streams.
+  const { hideStandardStreams } = await import("./standard-streams.ts");
+  const showStandardStreams = hideStandardStreams();
+  const { main } = await import("./command-line.ts");
+  showStandardStreams();
+  await main();
+}

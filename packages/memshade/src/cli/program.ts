@@ -1,13 +1,16 @@
 import { Command } from "commander";
 import { UserError } from "../bytes/errors.ts";
+import { quoteForShell } from "../host/run/terminal-line.ts";
 import { MEMSHADE_VERSION } from "../model/version.ts";
+import { verbFor } from "./load/kind-of-program.ts";
 import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
 const EXAMPLES = `
 Examples:
   memshade run program.wasm        profile a WASI program
   memshade node app.js             profile the modules of a Node program
-  memshade report memshade.out/…   see what was recorded
+  memshade report                  see what the newest run recorded
+  memshade top --by leak           rank who left most behind
 
 memshade VERB --help tells more about a command.`;
 
@@ -50,7 +53,7 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
     .addHelpText("after", EXAMPLES);
   const [verb, about] = args;
   if (verb === "help" && about !== undefined && about !== "help" && !Object.hasOwn(COMMANDS, about))
-    throw new UserError(`unknown command '${about}'`);
+    throw new UserError(unknownCommand(about));
   const asked = Object.hasOwn(COMMANDS, args[0] ?? "") ? COMMANDS[args[0]!] : undefined;
   for (const load of asked === undefined ? Object.values(COMMANDS) : [asked]) {
     const add = await load();
@@ -61,6 +64,15 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
     else endWithReader();
   });
   return program;
+}
+
+/** What is said of a command that there is not. */
+export function unknownCommand(verb: string): string {
+  const runner = verbFor(verb);
+  const file = quoteForShell(verb);
+  const hint =
+    runner === undefined ? "memshade --help lists the commands" : `memshade ${runner} ${file} runs this file`;
+  return `unknown command '${verb}': ${hint}`;
 }
 
 function print(text: string): void {

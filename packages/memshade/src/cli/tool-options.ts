@@ -62,8 +62,8 @@ function addHeapOptions(command: Command): void {
       "count each access at its own 8-byte granule (slower; gives access histograms)",
     )
     .option("--include-stack", "count accesses to the program's stack too")
-    .option("--include-allocator", "count the allocator's own accesses too")
     .option("--allocator <spec>", "the allocation functions: malloc=NAME|#INDEX,free=…")
+    .option("--include-allocator", "count the allocator's own accesses too")
     .option("--max-contexts <n>", "calling contexts kept before they are handed out as a dump", parsePositive)
     .option("--max-blocks <n>", "live blocks followed at the same time", parsePositive);
 }
@@ -72,17 +72,6 @@ function addWorkingSetOptions(command: Command): void {
   keepPositionals(command, "--locality", LOCALITY_METHODS);
   command
     .optionsGroup("Options of the working-set tool:")
-    .option(
-      "--interval <length>",
-      "shortest interval, as 1000000acc (accesses, repeatable; the default), 20ms or 1s",
-      parseInterval,
-    )
-    .option("--cpu-time", "measure intervals in processor time instead of real time")
-    .option(
-      "--max-intervals <n>",
-      "intervals kept (default 512); beyond them neighbours are merged",
-      parsePositive,
-    )
     .option(
       "--who",
       "whose the lines of each interval are: contexts that touched them first, allocation sites, bytes touched (slower)",
@@ -95,17 +84,28 @@ function addWorkingSetOptions(command: Command): void {
         .choices(["shards", "exact"])
         .preset("shards"),
     )
-    .option("--locality-rate <part>", "part of the lines to sample (default 0.01)", parseRate);
+    .option(
+      "--interval <length>",
+      "shortest interval, as 1000000acc (accesses, repeatable), 20ms or 1s (default: so short that there are 64 or more of most programs)",
+      parseInterval,
+    )
+    .option("--locality-rate <part>", "part of the lines to sample (default 0.01)", parseRate)
+    .option("--cpu-time", "measure intervals in processor time instead of real time")
+    .option(
+      "--max-intervals <n>",
+      "intervals kept (default 512); beyond them neighbours are merged",
+      parsePositive,
+    );
 }
 
 function addWasteOptions(command: Command): void {
   command
     .optionsGroup("Options of the waste tool:")
+    .option("--contexts", "tell accesses apart by calling context")
     .option(
       "--pairs",
       "who overwrote, repeated and re-read what (several times slower, ten times the program's memory)",
     )
-    .option("--contexts", "tell accesses apart by calling context")
     .option(
       "--objects",
       "count per allocation site and offset inside its blocks (several times slower, eleven times the program's memory)",
@@ -193,8 +193,6 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   };
 }
 
-const DEFAULT_INTERVAL_NS = 20e6;
-
 function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
   const { interval, cpuTime, maxIntervals } = flags;
   const options: WorkingSetOptions = {};
@@ -204,8 +202,8 @@ function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
     throw new UserError("--cpu-time needs an --interval of time, such as 20ms");
   if (cpuTime === true || interval?.unit === "time") {
     options.unit = cpuTime === true ? "cpu" : "wall";
-    options.interval = interval?.length ?? DEFAULT_INTERVAL_NS;
-  } else if (interval !== undefined) options.interval = interval.length;
+  }
+  if (interval !== undefined) options.interval = interval.length;
   const attribution = attributionOptionsOf(flags);
   if (attribution !== undefined) options.attribution = attribution;
   if (maxIntervals !== undefined) options.maxIntervals = maxIntervals;

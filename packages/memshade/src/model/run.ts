@@ -7,6 +7,8 @@
  */
 export const RUN_SCHEMA = "memshade-run";
 export const RUN_VERSION = 1;
+/** Folder below the current one where runs go if nothing else is asked for. */
+export const DEFAULT_RUNS_FOLDER = "memshade.out";
 
 /** Name of the file in its folder. */
 export const RUN_FILE = "run.json";

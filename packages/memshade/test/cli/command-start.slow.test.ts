@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { isSuitable } from "../../src/cli/node-version.ts";
 import { npmModule } from "../symbolize/support.ts";
 import { newFolder } from "./support/command-line.ts";
 
@@ -19,6 +20,71 @@ function run(args: readonly string[], environment: Readonly<Record<string, strin
   });
   return stdout + stderr;
 }
+
+/** A Node on this machine that cannot run what memshade makes of programs. */
+const oldNode = [...process.env.PATH!.split(delimiter), "/usr/bin", "/usr/local/bin"]
+  .map((folder) => join(folder, "node"))
+  .find((node) => existsSync(node) && !isSuitable(versionOf(node)));
+if (oldNode === undefined) console.warn("SKIPPED: no old Node on this machine");
+
+function versionOf(node: string): string {
+  return spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim().slice(1);
+}
+
+/** The package as it was built, in a folder with what it depends on and nothing else. */
+function installAlone(): string {
+  const folder = newFolder();
+  for (const part of ["bin", "dist", "package.json"])
+    cpSync(inPackage(part), join(folder, part), { recursive: true });
+  const { dependencies } = JSON.parse(readFileSync(inPackage("package.json"), "utf8"));
+  for (const name of Object.keys(dependencies)) {
+    const link = join(folder, "node_modules", name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(inPackage(`../../node_modules/${name}`), link);
+  }
+  return folder;
+}
+
+describe.skipIf(!isBuilt || oldNode === undefined)("started by a Node that is too old", () => {
+  const start = (args: readonly string[]) => {
+    const { stdout, stderr, status, signal } = spawnSync(oldNode!, args, {
+      cwd: newFolder(),
+      encoding: "utf8",
+    });
+    return { stdout, stderr, status, signal };
+  };
+
+  it("goes on with a suitable one that is installed beside it, and ends as that ends", () => {
+    const folder = installAlone();
+    mkdirSync(join(folder, "node_modules/.bin"));
+    symlinkSync(process.execPath, join(folder, "node_modules/.bin/node"));
+    const script = join(newFolder(), "script.cjs");
+    writeFileSync(script, "console.log(process.version, process.argv[2]); process.exitCode = 7;");
+    const dying = join(newFolder(), "dying.cjs");
+    writeFileSync(dying, 'process.kill(process.pid, "SIGTERM"); setInterval(() => {}, 1000);');
+    for (const command of ["bin/memshade.js", "dist/main.js"]) {
+      const memshade = join(folder, command);
+      expect(start([memshade, "node", script, "two words"])).toMatchObject({
+        stdout: `${process.version} two words\n`,
+        status: 7,
+      });
+      expect(start([memshade, "node", dying])).toMatchObject({ signal: "SIGTERM" });
+    }
+  });
+
+  it("says what to install where there is none", () => {
+    const folder = installAlone();
+    for (const command of ["bin/memshade.js", "dist/main.js"])
+      expect(start([join(folder, command), "report"])).toEqual({
+        stdout: "",
+        stderr: expect.stringMatching(
+          /^memshade: Node 22\.15 or newer is needed, this is [\d.]+: install one beside memshade with: npm install node\S*@24\n$/,
+        ),
+        status: 2,
+        signal: null,
+      });
+  });
+});
 
 describe.skipIf(!isBuilt)("the command that is installed", () => {
   it.each(["--version", "-V"])("tells the package's version: %s", (option) => {

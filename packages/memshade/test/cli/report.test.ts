@@ -79,6 +79,18 @@ describe("memshade top", () => {
     expect(lines[3]).toContain("tokenize via …_M_realloc_insert");
   });
 
+  it.each([
+    ["leak", ["--by", "live"]],
+    ["size", ["--by", "bytes"]],
+    ["unused", ["--by", "density", "--reverse"]],
+  ])("knows another word for an order: %s", async (word, key) => {
+    expect(await memshade("top", run, "--by", word)).toBe(await memshade("top", run, ...key));
+    const reversed = key.includes("--reverse") ? key.slice(0, -1) : [...key, "--reverse"];
+    expect(await memshade("top", run, "--by", word, "--reverse")).toBe(
+      await memshade("top", run, ...reversed),
+    );
+  });
+
   it("prints JSON", async () => {
     const json = JSON.parse(await memshade("top", run, "--json", "--by", "count", "-n", "1"));
     expect(json).toMatchObject({
@@ -95,6 +107,10 @@ describe("mistakes", () => {
     [["report", "/nowhere"], "/nowhere: there is no such file or directory"],
     [["top", "x", "-n", "0"], '-n takes a number of rows from 1, not "0"'],
     [["top", "x", "-n", "many"], '-n takes a number of rows from 1, not "many"'],
+    [
+      ["top", "x", "--by", "waste"],
+      '--by takes one of bytes, peak, live, count, accesses, density, lifetime, temporary, dead, silent, redundant, dead-pairs, silent-pairs, redundant-pairs, lines, new, fill, first-touch, share, misses, cold, not "waste"',
+    ],
     [["top", "x", "--group", "line"], '--group takes one of path, site, function, not "line"'],
     [["report", "x", "--lines", "0"], '--lines takes a number of lines from 1, not "0"'],
     [["report", "x", "--json", "--csv"], "--json and --csv are two forms of one report: give one of them"],

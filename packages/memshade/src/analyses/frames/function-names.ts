@@ -3,6 +3,9 @@
  * what a function takes, never whose it is.
  */
 
+/** What has brackets that are none; at one position. */
+const VERBATIM = /operator *(\(\)|<=>|<<=?|>>=?|->\*?|<=?|>=?)|\(anonymous namespace\)|->/y;
+
 /**
  * Replaces what stands between outermost brackets by "…". Left alone: `(anonymous namespace)`, brackets in an
  * operator's name, a function's own `->`, and a leading `<T as Trait>`, where the inner brackets are replaced.
@@ -12,10 +15,8 @@ export function replaceBrackets(name: string, open: "(" | "<", close: ")" | ">")
   let result = "";
   let depth = 0;
   for (let position = 0; position < name.length; ) {
-    const verbatim = /^(operator *(\(\)|<=>|<<=?|>>=?|->\*?|<=?|>=?)|\(anonymous namespace\)|->)/.exec(
-      name.slice(position, position + 24),
-    )?.[0];
-    const piece = verbatim ?? name[position]!;
+    VERBATIM.lastIndex = position;
+    const piece = VERBATIM.exec(name)?.[0] ?? name[position]!;
     position += piece.length;
     const isHidden = depth > keptDepth;
     if (piece === open) {

@@ -11,14 +11,16 @@ import { formatterOf } from "../../report/terminal/common/metric-format.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { diffTable } from "../../report/terminal/heap/diff-table.ts";
 import { collect } from "../collect.ts";
+import { chosenPair } from "../load/chosen-run.ts";
 import { loadHeap } from "../load/heap.ts";
-import { settleRun } from "../load/settle-run.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
   frameRules,
+  isOtherWord,
   LIBRARY_OPTION,
   LINES_OPTION,
+  OTHER_WORDS,
   OWN_OPTION,
   parseChoice,
   parseColor,
@@ -48,6 +50,7 @@ export interface DiffOptions extends FrameFlags {
 
 const EXAMPLES = `
 Examples:
+  memshade diff                          the two newest runs of one program
   memshade diff before.memprofraw after.memprofraw --binary-path ./bin
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by peak
   memshade diff old.memshade new.memshade --group path -n 5
@@ -65,9 +68,12 @@ export function addDiffCommand(program: Command): void {
     .description(
       "Compares two heap profiles of a program: which allocation sites grew, shrank, came or went.",
     )
-    .argument("<old>", "directory of a run, or a MemProf file (raw, indexed, YAML, memshade)")
-    .argument("<new>", "what to compare with it: also of another kind")
-    .option("--by <key>", KEYS.join(", "), (text) => parseChoice("--by", KEYS, text), "bytes")
+    .argument(
+      "[old]",
+      "directory of a run, or a MemProf file (raw, indexed, YAML, memshade) (default: the two newest runs of one program in memshade.out)",
+    )
+    .argument("[new]", "what to compare with it: also of another kind")
+    .option("--by <key>", KEYS.join(", "), parseKey, "bytes")
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
     .option(
@@ -88,13 +94,17 @@ export function addDiffCommand(program: Command): void {
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
-    .action(async (older: string, newer: string, options: DiffOptions) => {
-      for (const input of [older, newer]) await settleRun(input);
+    .action(async (old: string | undefined, compared: string | undefined, options: DiffOptions) => {
+      const [older, newer] = await chosenPair(old, compared);
       const { text, exceeded } = await runDiff(older, newer, options, standardOutput());
       process.stdout.write(text);
       for (const sentence of exceeded) say(sentence);
       if (exceeded.length > 0) process.exitCode = LIMIT_EXCEEDED;
     });
+}
+
+function parseKey(text: string): MetricKey {
+  return isOtherWord(text) ? OTHER_WORDS[text] : parseChoice("--by", KEYS, text);
 }
 
 /** The text that `memshade diff` prints, and a sentence for each limit that is exceeded. */

@@ -1,7 +1,10 @@
 import type { Command } from "commander";
+import { UserError } from "../../bytes/errors.ts";
 import { runNode } from "../../host/node/run-node.ts";
+import { quoteForShell } from "../../host/run/terminal-line.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
+import { verbFor } from "../load/kind-of-program.ts";
 import {
   addLearnOption,
   addOutOption,
@@ -9,6 +12,7 @@ import {
   type ToolFlags,
   toolOptionsOf,
 } from "../tool-options.ts";
+import { warnOfOptionsBehind } from "./options-behind.ts";
 
 interface NodeFlags extends ToolFlags {
   out?: string;
@@ -42,7 +46,12 @@ export function addNodeCommand(program: Command): void {
     .option("--trace-children", "record Node processes that the program starts, too")
     .option("--node-arg <option>", "option for Node itself; can be repeated", collect)
     .addHelpText("after", EXAMPLES)
-    .action(async (script: string, args: string[], flags: NodeFlags) => {
+    .action(async (script: string, args: string[], flags: NodeFlags, own: Command) => {
+      if (verbFor(script) === "run")
+        throw new UserError(
+          `${script} is a WebAssembly module, not a script: memshade run ${quoteForShell(script)}, or memshade node with the script that loads it`,
+        );
+      warnOfOptionsBehind(own, script, args);
       const code = await runNode({
         command: [script, ...args],
         nodeOptions: flags.nodeArg ?? [],

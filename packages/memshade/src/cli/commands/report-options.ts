@@ -93,6 +93,14 @@ export function parseChoice<T extends string>(option: string, choices: readonly 
   return found;
 }
 
+/** What people call some of the keys of `--by`. */
+export const OTHER_WORDS = { leak: "live", size: "bytes", unused: "density" } as const;
+export type OtherWord = keyof typeof OTHER_WORDS;
+
+export function isOtherWord(text: string): text is OtherWord {
+  return Object.hasOwn(OTHER_WORDS, text);
+}
+
 export function standardOutput(): Terminal {
   return { isTerminal: process.stdout.isTTY === true, environment: process.env };
 }

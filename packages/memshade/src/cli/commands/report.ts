@@ -10,9 +10,9 @@ import { sourceReport } from "../../report/terminal/heap/source-report.ts";
 import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { chosenRun } from "../load/chosen-run.ts";
 import { loadHeap } from "../load/heap.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
-import { settleRun } from "../load/settle-run.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadWaste } from "../load/waste.ts";
 import {
@@ -48,6 +48,7 @@ export interface ReportOptions extends HotColdFlags, FrameFlags {
 
 const EXAMPLES = `
 Examples:
+  memshade report                        the newest run in memshade.out
   memshade report memshade.out/app.4711
   memshade report memshade.out/app.4711 --wide -n 20 | less
   memshade report memshade.out/app.4711 --source --path-map /build/app=.
@@ -66,8 +67,8 @@ export function addReportCommand(program: Command): void {
       "Shows who owns the heap of a recorded run: peak, leaks, unused and short-lived blocks; how much memory it works on over time (--tool workingset); and which of its stores and loads were in vain (--tool waste).",
     )
     .argument(
-      "<run>",
-      "directory of a run, a MemProf file (raw, indexed, memshade), a workingset.json or a waste.json",
+      "[run]",
+      "directory of a run, a MemProf file (raw, indexed, memshade), a workingset.json or a waste.json (default: the newest run in memshade.out)",
     )
     .option("-n, --rows <N>", "rows per table (default: as many as matter)", parseRows)
     .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
@@ -79,10 +80,6 @@ export function addReportCommand(program: Command): void {
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
-    .option("--csv", "working set: all series as CSV instead of text")
-    .option("--compat <tool>", "working set: as EfficiencySanitizer prints it (esan)", (text: string) =>
-      parseChoice("--compat", ["esan"], text),
-    )
     .option("--source", "show the source lines that allocate most, with their numbers beside the text")
     .option(
       "--path-map <from=to>",
@@ -94,11 +91,17 @@ export function addReportCommand(program: Command): void {
       "folder or file of original modules or native programs, looked at first; can be repeated",
       collect,
     )
-    .option("--color <when>", "auto, always or never", parseColor, "auto");
+    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .optionsGroup("Options of the working set:")
+    .option("--csv", "all series as CSV instead of text")
+    .option("--compat <tool>", "as EfficiencySanitizer prints it (esan)", (text: string) =>
+      parseChoice("--compat", ["esan"], text),
+    )
+    .optionsGroup("Options of the heap:");
   addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)
-    .action(async (input: string, options: ReportOptions) => {
-      await settleRun(input);
+    .action(async (named: string | undefined, options: ReportOptions) => {
+      const input = await chosenRun(named);
       for await (const text of runReport(input, options, standardOutput())) process.stdout.write(text);
     });
 }

@@ -2,9 +2,11 @@ import { statSync } from "node:fs";
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
+import { quoteForShell } from "../../host/run/terminal-line.ts";
 import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
+import { verbFor } from "../load/kind-of-program.ts";
 import {
   addLearnOption,
   addOutOption,
@@ -12,6 +14,7 @@ import {
   type ToolFlags,
   toolOptionsOf,
 } from "../tool-options.ts";
+import { warnOfOptionsBehind } from "./options-behind.ts";
 
 interface RunFlags extends ToolFlags {
   out?: string;
@@ -30,11 +33,12 @@ Examples:
   memshade run --invoke resize library.wasm 640 480
 
 Options of memshade come before the program; everything after it belongs to the
-program. Standard input, output and the exit code are the program's own. A trap
-ends with exit code 134, a profile that could not be written with 74, whatever
-the program's own code is. SIGINT and SIGTERM write the profile; a second one,
-while that is written, ends without it. SIGUSR2 writes a dump while the program
-goes on.`;
+program, with a warning where memshade has such an option too (-- in front of
+the program keeps it quiet). Standard input, output and the exit code are the
+program's own. A trap ends with exit code 134, a profile that could not be
+written with 74, whatever the program's own code is. SIGINT and SIGTERM write
+the profile; a second one, while that is written, ends without it. SIGUSR2
+writes a dump while the program goes on.`;
 
 export function addRunCommand(program: Command): void {
   const command = program
@@ -49,7 +53,12 @@ export function addRunCommand(program: Command): void {
     .option("--env <name[=value]>", "environment variable of the program; can be repeated", collect)
     .option("--invoke <name>", "call this exported function with the arguments as numbers")
     .addHelpText("after", EXAMPLES)
-    .action(async (path: string, args: string[], flags: RunFlags) => {
+    .action(async (path: string, args: string[], flags: RunFlags, own: Command) => {
+      if (verbFor(path) === "node")
+        throw new UserError(
+          `${path} is a script, not a WebAssembly module: memshade node ${quoteForShell(path)}`,
+        );
+      warnOfOptionsBehind(own, path, args);
       const code = await runWasi({
         path,
         args,

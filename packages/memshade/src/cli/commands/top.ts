@@ -17,16 +17,19 @@ import { wastePairs } from "../../report/terminal/waste/waste-pairs.ts";
 import { wasteTable } from "../../report/terminal/waste/waste-table.ts";
 import { workingSetTable } from "../../report/terminal/working-set/working-set-table.ts";
 import { collect } from "../collect.ts";
+import { chosenRun } from "../load/chosen-run.ts";
 import { hasHeap, loadHeap } from "../load/heap.ts";
-import { settleRun } from "../load/settle-run.ts";
 import { loadWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
   frameRules,
+  isOtherWord,
   LIBRARY_OPTION,
   LINES_OPTION,
+  OTHER_WORDS,
+  type OtherWord,
   OWN_OPTION,
   parseChoice,
   parseColor,
@@ -50,8 +53,14 @@ const PAIR_KEYS = Object.keys(PAIR_TABLES) as PairKey[];
 type TopKey = MetricKey | WasteKey | PairKey | WorkingSetKey;
 const KEYS: readonly TopKey[] = [...METRIC_KEYS, ...WASTE_KEYS, ...PAIR_KEYS, ...WORKING_SET_KEYS];
 
+const KEYS_BY_TOOL = [
+  `heap: ${METRIC_KEYS.join(", ")}, or ${Object.keys(OTHER_WORDS).join(", ")}`,
+  `waste: ${[...WASTE_KEYS, ...PAIR_KEYS].join(", ")}`,
+  `working set: ${WORKING_SET_KEYS.join(", ")}`,
+].join("; ");
+
 export interface TopOptions extends FrameFlags {
-  readonly by: TopKey;
+  readonly by: TopKey | OtherWord;
   readonly group: GroupBy;
   readonly rows: number;
   readonly reverse?: boolean | undefined;
@@ -64,6 +73,7 @@ export interface TopOptions extends FrameFlags {
 
 const EXAMPLES = `
 Examples:
+  memshade top --by leak                 of the newest run in memshade.out
   memshade top memshade.out/app.4711 --by peak -n 5
   memshade top memshade.out/app.4711 --by temporary --group path
   memshade top memshade.out/app.4711 --by accesses --json > sites.json
@@ -90,8 +100,11 @@ export function addTopCommand(program: Command): void {
     .command("top")
     .summary("rank the allocation sites, wasteful accesses or cache misses of a recorded run")
     .description("Ranks the allocation sites of a recorded run.")
-    .argument("<run>", "directory of a run, or a MemProf file (raw, indexed, memshade)")
-    .option("--by <key>", KEYS.join(", "), (text) => parseChoice("--by", KEYS, text), "bytes")
+    .argument(
+      "[run]",
+      "directory of a run, or a MemProf file (raw, indexed, memshade) (default: the newest run in memshade.out)",
+    )
+    .option("--by <key>", KEYS_BY_TOOL, parseKey, "bytes")
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
     .option("--reverse", "smallest first")
@@ -108,14 +121,27 @@ export function addTopCommand(program: Command): void {
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
-    .action(async (input: string, options: TopOptions) => {
-      await settleRun(input);
+    .action(async (named: string | undefined, options: TopOptions) => {
+      const input = await chosenRun(named);
       process.stdout.write(await runTop(input, options, standardOutput()));
     });
 }
 
+function parseKey(text: string): TopKey | OtherWord {
+  return isOtherWord(text) ? text : parseChoice("--by", KEYS, text);
+}
+
+/** The options with a key in the place of another word for it. */
+function withKey(options: TopOptions): TopOptions & { readonly by: TopKey } {
+  const { by, reverse = false } = options;
+  if (!isOtherWord(by)) return { ...options, by };
+  // Unused is what has least of it.
+  return { ...options, by: OTHER_WORDS[by], reverse: reverse !== (by === "unused") };
+}
+
 /** The text that `memshade top` prints. */
-export async function runTop(input: string, options: TopOptions, terminal: Terminal): Promise<string> {
+export async function runTop(input: string, given: TopOptions, terminal: Terminal): Promise<string> {
+  const options = withKey(given);
   const { by, group, rows } = options;
   const wasteKey = WASTE_KEYS.find((key) => key === by);
   if (wasteKey !== undefined) return topWaste(input, wasteKey, options, terminal);

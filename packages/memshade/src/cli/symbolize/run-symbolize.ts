@@ -1,3 +1,4 @@
+import { isatty } from "node:tty";
 import { UserError } from "../../bytes/errors.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import { loadDemangler } from "../../load/demangler.ts";
@@ -6,7 +7,17 @@ import type { FileSymbolizerOptions } from "../../load/symbolizer.ts";
 import { DEFAULT_DEBUG_DIRECTORIES } from "../../objects/debug-files.ts";
 import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
 import type { SymbolizeOptions } from "./options.ts";
+import { parseInputLine } from "./requests.ts";
 import { Symbolization } from "./symbolization.ts";
+
+const BINARY_MISSING =
+  "the file that the addresses are in is missing: memshade symbolize --binary app.wasm 0x1a2b";
+
+/** Whether a line of input names a file and a place in it. */
+function namesPlace(line: string): boolean {
+  const { file, buildId, address, symbol } = parseInputLine(line, false);
+  return (file ?? buildId) !== undefined && (address ?? symbol) !== undefined;
+}
 
 /**
  * Answers the addresses of the arguments, or of standard input where there are none.
@@ -47,15 +58,25 @@ export function runSymbolize(addresses: readonly string[], options: SymbolizeOpt
       contextLines: options.printSourceContextLines,
     },
   });
+  const hasBinary = (buildId ?? binary) !== undefined;
+  const needsBinary = (line: string): boolean => !hasBinary && !namesPlace(line);
   const fromInput = addresses.length === 0 || (addresses.length === 1 && addresses[0] === "-");
+  let isBinaryMissing = !hasBinary;
   if (fromInput) {
+    // Somebody waits for an answer that no line could get.
+    if (!hasBinary && isatty(0)) throw new UserError(BINARY_MISSING);
     const end = style === "JSON" ? "\n" : "";
     const output = new OutputBuffer();
     forEachInputLine((lines) => {
-      for (const line of lines) output.add(symbolization.answer(line) + end);
+      for (const line of lines) {
+        isBinaryMissing &&= needsBinary(line);
+        output.add(symbolization.answer(line) + end);
+      }
       output.flush();
     });
+    if (isBinaryMissing) throw new UserError(BINARY_MISSING);
   } else {
+    if (addresses.some(needsBinary)) throw new UserError(BINARY_MISSING);
     const answers = addresses.map((address) => symbolization.answer(address));
     writeOutput(style === "JSON" ? `[${answers.join(",")}]\n` : answers.join(""));
   }

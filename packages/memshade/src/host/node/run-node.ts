@@ -3,12 +3,11 @@ import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { constants } from "node:os";
 import { dirname, resolve } from "node:path";
-import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../bytes/errors.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import { memoryWarning, watchMemory } from "../memory-need.ts";
-import { dieBySignal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
+import { dieBySignal, isFromTerminal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim, settleLeftovers } from "../run/folder-claim.ts";
 import { ownIdentity } from "../run/process-identity.ts";
 import { NOT_WRITTEN, sayInterrupted } from "../run/profile-failure.ts";
@@ -228,17 +227,15 @@ class NodeSupervisor {
   }
 
   /**
-   * Passes a signal on to the program. A terminal sends its own signals to all processes in the foreground; then it
-   * concerns every recorded process, and all of them have got it.
+   * Passes a signal on to the program. One of a terminal concerns every recorded process, and all of them have got it.
    */
   #passOn(signal: NodeJS.Signals): void {
     if (this.#writing !== undefined && !this.#isProfileSettled) {
       this.#onSignalWhileWriting(signal, this.#writing);
       return;
     }
-    const fromTerminal = signal === "SIGINT" && [0, 1, 2].some((fd) => isatty(fd));
     const pid = this.#child.pid ?? 0;
-    if (fromTerminal) {
+    if (isFromTerminal(signal)) {
       const others = [...this.#server.peers].map((peer) => peer.pid).filter((other) => other !== pid);
       for (const concerned of [pid, ...others]) this.#request(concerned, signalRequest(signal, true));
     } else if (this.#server.peer(pid) !== undefined) {

@@ -1,3 +1,5 @@
+import { isatty } from "node:tty";
+
 /** Some send a signal to a process and to its group: within this time it is one signal. */
 export const SAME_SIGNAL_MS = 500;
 
@@ -10,6 +12,11 @@ export function onSignals(
   return () => {
     for (const [signal, handler] of entries) process.off(signal, handler);
   };
+}
+
+/** Whether a signal comes from a terminal's key, probably: then all processes in the foreground have got it. */
+export function isFromTerminal(signal: NodeJS.Signals): boolean {
+  return signal === "SIGINT" && [0, 1, 2].some((fd) => isatty(fd));
 }
 
 const SIGNAL_NUMBERS: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
+import { DEFAULT_RUNS_FOLDER } from "../../model/run.ts";
 
 /** What the place holders of `--out` stand for. */
 export interface OutValues {
@@ -44,7 +45,7 @@ export function programName(path: string): string {
 
 /** Where a run goes without `--out`. */
 export function defaultOutTemplate(cwd: string, program: string): string {
-  return `${join(cwd, "memshade.out").replaceAll("%", "%%")}/${program.replaceAll("%", "%%")}.%p`;
+  return `${join(cwd, DEFAULT_RUNS_FOLDER).replaceAll("%", "%%")}/${program.replaceAll("%", "%%")}.%p`;
 }
 
 /** Whether a template has the place holder `%letter`. */

@@ -31,6 +31,7 @@ export function fromHere(folder: string, cwd: string): string {
   return path === "" || path.startsWith("..") ? folder : path;
 }
 
-function quoteForShell(text: string): string {
+/** A word as a shell takes it for itself. */
+export function quoteForShell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import { quoteForShell, say } from "../../host/run/terminal-line.ts";
+
+/**
+ * Says which options of memshade stand behind the program and so went to it, and what to type for memshade to get them. Whoever
+ * writes `--` in front of the program knows.
+ */
+export function warnOfOptionsBehind(command: Command, program: string, args: readonly string[]): void {
+  const { rawArgs } = command.parent as unknown as { rawArgs: readonly string[] };
+  if (rawArgs.at(-args.length - 2) === "--") return;
+  const names: string[] = [];
+  const meant: string[] = [];
+  for (let i = 0; i < args.length && args[i] !== "--"; i++) {
+    const [name] = args[i].split("=", 1);
+    const option = command.options.find(({ long }) => long === name);
+    if (option === undefined) continue;
+    names.push(name);
+    meant.push(args[i]);
+    const next = args[i + 1];
+    const hasValue = option.required || option.argChoices?.includes(next);
+    if (name === args[i] && hasValue && next !== undefined) meant.push(args[++i]);
+  }
+  if (names.length === 0) return;
+  const line = ["memshade", command.name(), ...meant, program].map(quoteForShell).join(" ");
+  say(`${names.join(", ")} went to the program; for memshade it goes in front: ${line}`);
+}

@@ -1,0 +1,51 @@
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { dieBySignal, isFromTerminal, onSignals } from "../host/run/die-by-signal.ts";
+import { say } from "../host/run/terminal-line.ts";
+import { USER_MISTAKE } from "./failures.ts";
+import { isSuitable, OLDEST_NODE } from "./node-version.ts";
+
+/** The package `node` fetches Node by a script, which npm may refuse to run; for Linux there are packages that hold it. */
+const PACKAGE = process.platform === "linux" ? `node-linux-${process.arch}` : "node";
+
+/** The nearest suitable Node that a package has installed for `folder` or a folder above it. */
+export function findSuitableNode(folder: string): string | undefined {
+  const places = ["node_modules/.bin/node", "node_modules/node/bin/node"].map((place) => join(folder, place));
+  const found = places.find((place) => existsSync(place) && isSuitable(versionOf(place)));
+  if (found !== undefined) return found;
+  return dirname(folder) === folder ? undefined : findSuitableNode(dirname(folder));
+}
+
+/** Asked of the program itself: starting one for its package's name alone could go round in circles. */
+function versionOf(node: string): string {
+  const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
+  return (stdout ?? "").trim().replace(/^v/, "");
+}
+
+/** Runs the same command line with a Node that is installed beside memshade, and ends as it does. */
+export async function runWithSuitableNode(): Promise<void> {
+  const node = findSuitableNode(fileURLToPath(new URL(".", import.meta.url)));
+  if (node === undefined) {
+    say(
+      `Node ${OLDEST_NODE} or newer is needed, this is ${process.versions.node}: install one beside memshade with: npm install ${PACKAGE}@24`,
+    );
+    process.exitCode = USER_MISTAKE;
+    return;
+  }
+  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], { stdio: "inherit" });
+  const passOn = (signal: NodeJS.Signals): void => {
+    if (!isFromTerminal(signal)) child.kill(signal);
+  };
+  const stopListening = onSignals({ SIGINT: passOn, SIGTERM: passOn, SIGHUP: passOn, SIGUSR2: passOn });
+  await new Promise<void>((ended) => {
+    child.on("exit", (code, signal) => {
+      stopListening();
+      process.exitCode = code ?? 128 + constants.signals[signal!];
+      if (signal !== null) dieBySignal(signal);
+      ended();
+    });
+  });
+}
