@@ -56,7 +56,7 @@ describe("files that are generated from sources", () => {
   });
 
   it("end the command in one line that says what to run", () => {
-    for (const path of ["scripts", "package.json", "src/cli/main.ts"])
+    for (const path of ["scripts", "package.json", "src/cli/main.ts", "src/cli/node-version.ts"])
       cpSync(join(PACKAGE, path), join(folder, path), { recursive: true });
     const { status, stderr, stdout } = spawnSync(
       process.execPath,

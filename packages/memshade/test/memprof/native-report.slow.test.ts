@@ -40,7 +40,7 @@ describe.skipIf(shared === undefined)("reports of native programs", () => {
     const words = stdout.replace(/\s+/g, " ");
     expect(words).toContain("is none of this profile's modules");
     expect(words).toContain(`Binaries ${program}`);
-    expect(words).toContain("shapes::make_node(long)");
+    expect(words).toContain("shapes::make_node (shapes.cpp:17)");
   });
 
   it("take names from the binaries of a folder, also for indexed profiles and YAML", async () => {

@@ -185,7 +185,7 @@ describe.skipIf(!hasRuntime)("reports of a program that allocates in libstdc++",
     copyFileSync(join(folder, "texts"), join(cache, buildId!, "debuginfo"));
     const env = { DEBUGINFOD_CACHE_PATH: cache };
     const { stdout } = await memshade(["report", "profile"], { cwd: elsewhere, env });
-    expect(stdout).toContain("← fill ← main");
+    expect(stdout).toContain("fill (texts.cpp:10) via std::map::operator[]");
     expect(stdout).toMatch(/Binaries +.*debuginfo$/m);
   });
 
