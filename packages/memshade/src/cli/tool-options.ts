@@ -86,7 +86,7 @@ function addWorkingSetOptions(command: Command): void {
     )
     .option(
       "--interval <length>",
-      "shortest interval, as 1000000acc (accesses, repeatable), 20ms or 1s (default: so short that there are 64 or more of most programs)",
+      "shortest interval, as 1000000acc (accesses, repeatable; the default), 20ms or 1s",
       parseInterval,
     )
     .option("--locality-rate <part>", "part of the lines to sample (default 0.01)", parseRate)
@@ -193,6 +193,8 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   };
 }
 
+const DEFAULT_INTERVAL_NS = 20e6;
+
 function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
   const { interval, cpuTime, maxIntervals } = flags;
   const options: WorkingSetOptions = {};
@@ -202,8 +204,8 @@ function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
     throw new UserError("--cpu-time needs an --interval of time, such as 20ms");
   if (cpuTime === true || interval?.unit === "time") {
     options.unit = cpuTime === true ? "cpu" : "wall";
-  }
-  if (interval !== undefined) options.interval = interval.length;
+    options.interval = interval?.length ?? DEFAULT_INTERVAL_NS;
+  } else if (interval !== undefined) options.interval = interval.length;
   const attribution = attributionOptionsOf(flags);
   if (attribution !== undefined) options.attribution = attribution;
   if (maxIntervals !== undefined) options.maxIntervals = maxIntervals;

@@ -73,7 +73,7 @@ export interface WasteOptions {
 export interface WorkingSetOptions {
   /** What intervals are measured in: accesses (repeatable), or nanoseconds of real or processor time. */
   unit?: "accesses" | "wall" | "cpu";
-  /** Length of the shortest interval at the start. Default: 250 accesses, more for large memories, or 20 ms. */
+  /** Length of the shortest interval at the start. Default: 1,000,000 accesses or 20 ms. */
   interval?: number;
   /** Most intervals kept, even: beyond them, neighbours are merged. Default 512. */
   maxIntervals?: number;

@@ -60,7 +60,7 @@ describe("memshade run --tool workingset", () => {
     expect(text).toMatch(
       /^Working set of bare\.wasm\n\n! Read this first\n {2}· bare\.wasm: Where the heap begins/,
     );
-    expect(text).toContain("\n1 access in 1 interval of 250\n");
+    expect(text).toContain("\n1 access in 1 interval of 1.00 M\n");
     expect(text).toContain("  1 line of 64 bytes");
   });
 

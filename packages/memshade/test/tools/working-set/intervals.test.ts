@@ -1,19 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { buildLevels } from "../../../src/model/working-set/working-set-series.ts";
-import { instrument, type WorkingSetLayout, type WorkingSetOptions } from "../../../src/tools/index.ts";
+import { instrument, type WorkingSetLayout } from "../../../src/tools/index.ts";
 import { WorkingSetReader } from "../../../src/tools/working-set/read/read-tables.ts";
 import { wat } from "../../support/assemble.ts";
 
 const INTERVAL = 100;
 
 /** Calls `run` of a module, plain and followed, and gives the intervals of the latter. */
-function intervalsOf(
-  functions: string,
-  calls: readonly number[],
-  workingset: WorkingSetOptions = { interval: INTERVAL },
-) {
+function intervalsOf(functions: string, calls: readonly number[]) {
   const module = wat(`(module (memory (export "memory") 4 4) ${functions})`);
-  const { bytes, info } = instrument(module, { tools: ["workingset"], workingset });
+  const { bytes, info } = instrument(module, { tools: ["workingset"], workingset: { interval: INTERVAL } });
   const results = [module, bytes].map((variant) => {
     const instance = new WebAssembly.Instance(new WebAssembly.Module(variant as BufferSource));
     const run = instance.exports.run as (operand: number) => number;
@@ -108,21 +104,5 @@ describe("a place that each trip of a loop begins with", () => {
     // The constant line alone, then both, then the loop's alone.
     expect(lines.slice(1, -1)).toEqual(lines.slice(1, -1).map(() => 1));
     expect(lines[0]).toBe(2);
-  });
-});
-
-describe("without a length asked for", () => {
-  const who: WorkingSetOptions = { attribution: { firstTouch: true, owners: true, fill: true } };
-
-  it.each([
-    ["a program of 20,000 accesses", [10_000], {}],
-    ["one of 100,000 accesses", [50_000], {}],
-    ["one of three million accesses", Array(30).fill(50_000), {}],
-    ["one that is asked whose the lines are", Array(30).fill(50_000), who],
-  ])("%s has as many intervals as a terminal has columns", (_program, calls, workingset) => {
-    const { start, lines } = intervalsOf(BRANCHING, calls, workingset);
-    expect(start.length).toBeGreaterThanOrEqual(60);
-    expect(start.length).toBeLessThanOrEqual(129);
-    expect(Math.min(...lines)).toBeGreaterThan(0);
   });
 });

@@ -26,12 +26,8 @@ import {
 import { COUNTS_BYTES, Control, SNAPSHOT_BYTES, Snapshot } from "./layout.generated";
 import { scan } from "./scan";
 
-/** With intervals of its own choice the tool looks at one line for so many accesses at most, once it has enough intervals to show. */
+/** With intervals of its own choice the tool looks at one line for so many accesses at most. */
 const UNITS_PER_LINE: u64 = 256;
-/** The rest of a snapshot takes as long as looking at so many lines, most of it for the call stack. */
-const LINES_PER_SNAPSHOT: u64 = 4096;
-/** Half of them remain when neighbours are merged to save time: still a bar for each column of a terminal, or nearly so. */
-const ENOUGH_INTERVALS: u32 = 128;
 
 @inline
 function firstInterval(): u64 {
@@ -135,7 +131,7 @@ function endInterval(now: u64): void {
   noteSize();
   beforeScan();
   const looked = scan();
-  const work = load<u64>(CONTROL, Control.work) + looked + LINES_PER_SNAPSHOT;
+  const work = load<u64>(CONTROL, Control.work) + looked;
   store<u64>(CONTROL, work, Control.work);
   store<u32>(CONTROL, 0, Control.stack);
   noteStack();
@@ -155,7 +151,7 @@ function endInterval(now: u64): void {
   store<u32>(CONTROL, number + 1, Control.records);
   store<u64>(CONTROL, now, Control.start);
   const interval = load<u32>(CONTROL, Control.interval) + 1;
-  const isDear = ADAPTIVE !== 0 && interval >= ENOUGH_INTERVALS && work * UNITS_PER_LINE > now;
+  const isDear = ADAPTIVE !== 0 && work * UNITS_PER_LINE > now;
   if (interval < MOST_INTERVALS && !(isDear && (interval & 1) === 0))
     store<u32>(CONTROL, interval, Control.interval);
   else mergeNeighbours(interval);

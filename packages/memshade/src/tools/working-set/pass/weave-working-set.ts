@@ -6,7 +6,7 @@ import { otherMemoriesNote } from "../../../rewrite/facts/other-memories.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import type { ToolPass } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
-import { I32, importsOf, memoryType } from "../../../wasm/index.ts";
+import { I32, importsOf } from "../../../wasm/index.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { type WovenAttribution, weaveAttribution } from "../attribution/pass/weave-attribution.ts";
 import { encodeCodeMarks } from "../code-marks.ts";
@@ -22,11 +22,8 @@ import { IntervalPass } from "./interval-pass.ts";
 import { PollPlan } from "./poll-plan.ts";
 import { findRegions, type Regions } from "./regions.ts";
 
-/** Shortest interval at the start unless the user says otherwise: short, as intervals become longer by themselves. */
-const DEFAULT_INTERVAL_ACCESSES = 250;
-const DEFAULT_INTERVAL_NS = 20e6;
-/** Each snapshot looks at all pages: there are at least as many accesses to an interval. */
-const PAGE_BYTES = 4096;
+/** Shortest interval unless the user says otherwise: accesses, or nanoseconds. */
+const DEFAULT_INTERVAL_ACCESSES = 1_000_000;
 const DEFAULT_MOST_INTERVALS = 512;
 /** Sampled references wait for the next poll. */
 const SAMPLED_ACCESSES_TO_POLL = 1 << 14;
@@ -203,21 +200,12 @@ class WorkingSetWeaver {
   }
 }
 
-function defaultInterval(unit: WorkingSetLayout["unit"], { module, memory }: ToolSurroundings): number {
-  if (unit !== "accesses") return DEFAULT_INTERVAL_NS;
-  const { minimum, pageSizeLog2 } = memoryType(module, memory);
-  const pages = (minimum * 2 ** pageSizeLog2) / PAGE_BYTES;
-  const doublings = Math.ceil(Math.log2(Math.max(1, pages / DEFAULT_INTERVAL_ACCESSES)));
-  return DEFAULT_INTERVAL_ACCESSES * 2 ** doublings;
-}
-
-function planLayout(around: ToolSurroundings, regions: Regions): WorkingSetLayout {
-  const { options, memoryBytes } = around;
+function planLayout({ options, memoryBytes }: ToolSurroundings, regions: Regions): WorkingSetLayout {
   const { workingset = {} } = options;
   const unit = workingset.unit ?? "accesses";
   return planWorkingSetLayout({
     memoryBytes,
-    interval: workingset.interval ?? defaultInterval(unit, around),
+    interval: workingset.interval ?? DEFAULT_INTERVAL_ACCESSES,
     maxIntervals: workingset.maxIntervals ?? DEFAULT_MOST_INTERVALS,
     unit,
     assumeAligned: workingset.assumeAligned ?? (unit !== "accesses" && workingset.attribution === undefined),

@@ -14,8 +14,8 @@ import { halveOwned } from "./owned";
 import { regionOfLine, share } from "./share";
 
 /**
- * A line that is attributed counts as so many that are looked at, so intervals of the tool's own choice become longer where there
- * are enough. It takes more time than those; who asks for it waits for it rather than be shown fewer intervals.
+ * A line that is attributed counts as so many that are looked at, so intervals of the tool's own choice become longer. It takes
+ * more time than those; who asks for it waits for it rather than be shown fewer intervals.
  */
 const LINES_PER_LINE: u32 = 8;
 
