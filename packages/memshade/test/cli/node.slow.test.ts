@@ -158,7 +158,7 @@ describe("memshade node", () => {
 
   it("says so when no module is instantiated, and writes nothing", async () => {
     const cwd = withScript("plain.mjs", "console.log(process.argv.slice(2).join()); process.exit(3)");
-    const { stderr, code } = await runBoth(cwd, "plain.mjs", "--out", "x", "-h");
+    const { stderr, code } = await runBoth(cwd, "plain.mjs", "--port", "80", "-h");
     expect({ stderr, code }).toEqual({ stderr: NOTHING, code: 3 });
     expect(runFolders(cwd)).toEqual([]);
   });
