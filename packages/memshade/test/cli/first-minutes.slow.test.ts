@@ -93,6 +93,14 @@ describe("who types a program where something else belongs", () => {
   ])("%j is told what to type", async (words, sentence) => {
     expect(await mistake(words)).toBe(sentence);
   });
+
+  it("is answered by the file's name where it holds something else", async () => {
+    const place = newFolder();
+    writeFileSync(join(place, "empty.wasm"), "");
+    expect(await mistake(["node", "empty.wasm"], place)).toMatch(
+      /^empty\.wasm is a WebAssembly module, not a script: /,
+    );
+  });
 });
 
 describe("options behind the program", () => {

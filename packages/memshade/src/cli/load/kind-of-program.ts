@@ -2,11 +2,11 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 
 const SCRIPT_NAME = /\.[cm]?[jt]s$/;
 
-/** The command that runs a file: `run` for a WebAssembly module, `node` for a script; undefined for everything else. */
+/** The command that runs a file: `run` for what is a WebAssembly module or called one, `node` for a script; undefined for everything else. */
 export function verbFor(file: string): "run" | "node" | undefined {
   // Reading a pipe would take what it holds.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
-  if (startOf(file) === "\0asm") return "run";
+  if (file.endsWith(".wasm") || startOf(file) === "\0asm") return "run";
   return SCRIPT_NAME.test(file) ? "node" : undefined;
 }
 
