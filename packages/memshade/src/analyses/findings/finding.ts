@@ -1,0 +1,45 @@
+/** A frame of a place, as far as it is known. */
+export interface PlaceFrame {
+  /** As demanglers write it, with whatever parameters. */
+  readonly function?: string | undefined;
+  /** Where the function's name alone would not tell it from those of other modules. */
+  readonly module?: string | undefined;
+  readonly file?: string | undefined;
+  /** From 1. */
+  readonly line?: number | undefined;
+  /** Module × 2^32 + offset in its code section. */
+  readonly address?: number | undefined;
+}
+
+/** Where a finding is: the program's own frame, then its callers, outwards. */
+export interface FindingPlace {
+  readonly path: readonly PlaceFrame[];
+  /** The function of a library that the own frame called there. */
+  readonly via?: PlaceFrame | undefined;
+}
+
+/** What findings of all kinds have. */
+interface Found<Kind extends string, Tool extends "heap" | "waste" | "workingset"> {
+  /** A word of the glossary. */
+  readonly kind: Kind;
+  readonly tool: Tool;
+  readonly place: FindingPlace;
+  /** What goes if the finding is mended. */
+  readonly amount: number;
+  readonly unit: "bytes" | "blocks" | "accesses";
+  /**
+   * The amount as a part, 0…1, of all that the program has or does of that sort: of the bytes of its peak, of the blocks that it
+   * allocates, of the bytes that it moves. Findings of all tools are ranked by it.
+   */
+  readonly part: number;
+}
+
+/** Blocks that were never released. */
+export interface LeakFinding extends Found<"leak", "heap"> {
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+}
+
+/** One thing that a person can act on. Each kind has its facts here, its search in a file of its own, and its sentence in the report. */
+export type Finding = LeakFinding;
