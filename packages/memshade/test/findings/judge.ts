@@ -1,25 +1,9 @@
 import { readFileSync } from "node:fs";
-import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { memshade } from "../cli/support/command-line.ts";
+import { basename } from "node:path";
 import type { Amount, Answer } from "./planted.ts";
 
-const PLANTED = fileURLToPath(new URL("../fixtures/planted/", import.meta.url));
-
-/** Two screens of 24 lines. */
-const SCREEN_LINES = 48;
-
-/** What a person sees first of a run with the usual options: the findings, a line each, below the head of the report. */
-export async function firstScreen(program: string, folder: string): Promise<string> {
-  const path = join(PLANTED, program);
-  const out = join(folder, program.replaceAll("/", "-"));
-  const verb = program.endsWith(".wasm") ? ["run", "--tool", "heap,waste,workingset"] : ["node"];
-  const ran = await memshade([...verb, "--out", out, path], { cwd: folder });
-  if (ran.code !== 0) throw new Error(`${program} ended with exit code ${ran.code}: ${ran.stderr}`);
-  const { stdout, stderr, code } = await memshade(["report", out], { cwd: folder });
-  if (code !== 0) throw new Error(`the report of ${program} ended with exit code ${code}: ${stderr}`);
-  return stdout.split("\n").slice(0, SCREEN_LINES).join("\n");
-}
+/** The programs and their sources. */
+export const PLANTED = new URL("../fixtures/planted/", import.meta.url);
 
 /** The findings on a screen: the indented lines below "Summary". */
 export function findingsOn(screen: string): string[] {
@@ -33,7 +17,7 @@ export function findingsOn(screen: string): string[] {
 
 /** `cache.c:17`, where the source says `PLANTED`. */
 export function markedPlace(source: string): string {
-  const marked = readFileSync(join(PLANTED, source), "utf8")
+  const marked = readFileSync(new URL(source, PLANTED), "utf8")
     .split("\n")
     .flatMap((line, index) => (line.includes("PLANTED") ? [index + 1] : []));
   if (marked.length !== 1) throw new Error(`${source} marks ${marked.length} lines`);

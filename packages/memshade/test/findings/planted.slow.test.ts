@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { newFolder } from "../cli/support/command-line.ts";
-import { answers, findingsOn, firstScreen, markedPlace } from "./judge.ts";
+import { firstScreen } from "./first-screen.ts";
+import { answers, findingsOn, markedPlace } from "./judge.ts";
 import { KNOWN_FAILURES } from "./known-failures.ts";
 import { PROBLEMS } from "./planted.ts";
 

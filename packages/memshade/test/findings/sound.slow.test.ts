@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { newFolder } from "../cli/support/command-line.ts";
-import { firstScreen } from "./judge.ts";
+import { firstScreen } from "./first-screen.ts";
 import { KNOWN_FAILURES } from "./known-failures.ts";
 import { SOUND } from "./planted.ts";
 
