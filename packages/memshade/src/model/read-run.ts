@@ -108,6 +108,7 @@ const heap = record<RunHeap>({
   liveBlocks: count,
   heapAccesses: count,
   otherAccesses: count,
+  staticAccesses: optional(count),
   profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
   notTracked: optional(list(text)),
@@ -134,6 +135,7 @@ const run = record<Run>({
     heap: optional(text),
     waste: optional(text),
     workingset: optional(text),
+    statics: optional(text),
     measured: optional(text),
   }),
 });
