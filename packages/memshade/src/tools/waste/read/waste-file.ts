@@ -1,5 +1,6 @@
 import { agreeing, counted } from "../../../model/counted.ts";
 import {
+  MODULE_SPAN,
   WASTE_SCHEMA,
   WASTE_VERSION,
   type WasteEnd,
@@ -22,9 +23,6 @@ import { mergeObjects, objectsOf } from "./object-fields.ts";
 import type { PairFigures } from "./read-pairs.ts";
 import type { WasteContents } from "./read-waste.ts";
 import { pathKey } from "./site-paths.ts";
-
-/** Distance between two modules in the profile's address space. */
-const MODULE_SPAN = 2 ** 32;
 
 /** What was recorded of one module: the contents of each of its instances. */
 export interface ModuleContents {
