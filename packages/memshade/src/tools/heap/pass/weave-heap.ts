@@ -97,7 +97,7 @@ function layoutOf(
 
 /** The runtime, whose globals stand behind that of the newest frame and those of threads. */
 function mergeHeapRuntime(
-  { options, appended, shadowMemory, firstGlobal, callHost }: ToolSurroundings,
+  { options, appended, shadowMemory, firstGlobal, callHost, memory64 }: ToolSurroundings,
   layout: ShadowLayout,
   threads: ThreadSharing | undefined,
   counted: boolean,
@@ -112,6 +112,8 @@ function mergeHeapRuntime(
     constants: { ...runtimeConstants(layout, { wallClock, exact, counted }), ...threads?.constants },
     commonPath: usual ? commonPathBytes() : undefined,
     constantGlobals: true,
+    programMemory: 0,
+    programMemory64: memory64,
     hosts: {
       flush: callHost(HostSlot.Flush, true),
       tick: callHost(HostSlot.Tick, false),
