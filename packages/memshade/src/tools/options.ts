@@ -120,6 +120,7 @@ export interface ShadowLayout {
   shapes: number;
   mibs: number;
   mibCapacity: number;
+  growths: number;
   nodes: number;
   nodeCapacity: number;
   children: number;

@@ -55,6 +55,10 @@ export const Control = {
   start: 200,
   /** Bytes from the base of a stack to the newest frame, at most. */
   deepest: 192,
+  /** Address of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
+  youngest: 216,
+  /** Low half of `allocations` when it began. */
+  youngestNumber: 220,
   /** Address of the children's table. */
   childTable: 208,
   /** 32 without the bits of an index in it. */
@@ -130,6 +134,28 @@ export const Context = {
   processorsEnd: 212,
 } as const;
 export const CONTEXT_BYTES = 256;
+
+/** What ended blocks of a context say of growth and capacity: an entry beside each context's, forgotten with the ended blocks. */
+export const Growth = {
+  /** Blocks at the end of a chain: others were copied into them, one after the other. */
+  chains: 0,
+  /** How often the contents of those were copied. */
+  copies: 4,
+  /** u64: bytes that were copied. */
+  copiedBytes: 8,
+  /** u64: sizes of the blocks at the ends. */
+  finalBytes: 16,
+  /** u64: of those, up to the last byte that was accessed or copied. */
+  usedBytes: 24,
+  mostCopies: 32,
+  largestFinal: 36,
+  /** u64: sizes of blocks of more than `LARGEST_UNMARKED` bytes that were accessed, ended, and did not go on in another one. */
+  endedBytes: 40,
+  /** u64: of those, behind the last byte that was accessed or copied. */
+  unusedBytes: 48,
+  endedBlocks: 56,
+} as const;
+export const GROWTH_BYTES = 64;
 
 /**
  * Small blocks of one context that ended with the same size and the same counters. They are only counted, with what depends on
@@ -220,8 +246,14 @@ export const Record = {
   owner: 20,
   /** u64: accesses that a counter had no room for. */
   folded: 24,
+  /** How often the contents were copied from block to block until they were here; 0 for most. */
+  copies: 32,
+  /** Bytes at the block's start that were there when it began. */
+  carried: 36,
+  /** u64: bytes that were copied. */
+  copiedBytes: 40,
 } as const;
-export const RECORD_BYTES = 32;
+export const RECORD_BYTES = 48;
 
 /** Accesses as far apart as this, or farther, never share a counter: a counter says where it was to that many bytes. */
 export const MERGED_BYTES = 512;

@@ -113,7 +113,7 @@ interface RuntimeNeeds {
 
 /** The runtime, whose globals stand behind that of the newest frame and those of threads. */
 function mergeHeapRuntime(
-  { options, appended, shadowMemory, firstGlobal, callHost }: ToolSurroundings,
+  { options, appended, shadowMemory, firstGlobal, callHost, memory64 }: ToolSurroundings,
   { layout, threads, statics, counted }: RuntimeNeeds,
 ): MergedRuntime {
   const wallClock = options.clock === "wall";
@@ -126,6 +126,8 @@ function mergeHeapRuntime(
     constants: { ...runtimeConstants(layout, { wallClock, exact, counted, statics }), ...threads?.constants },
     commonPath: usual ? commonPathBytes() : undefined,
     constantGlobals: true,
+    programMemory: 0,
+    programMemory64: memory64,
     hosts: {
       flush: callHost(HostSlot.Flush, true),
       tick: callHost(HostSlot.Tick, false),

@@ -1,3 +1,4 @@
+import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
 import type { Mib } from "../../../model/mib.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
@@ -374,14 +375,25 @@ function heapOf(
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
+    growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
+    ...(counters === "none"
+      ? {}
+      : {
+          capacity: contexts.reduce(
+            (total, { extras: { capacity } }) => addCapacity(total, capacity),
+            NO_CAPACITY,
+          ),
+        }),
     sites: contexts.map(({ extras }, index): RunSite => {
-      const { temporary, ...rest } = extras;
+      const { temporary, growth, capacity, ...rest } = extras;
       // Only a clock that counts allocations can tell.
       return {
         stackId: String(index + 1),
         ...rest,
         ...(counters === "none" ? UNCOUNTED_SITE : {}),
         ...(clock === "virtual" ? { temporary } : {}),
+        ...(growth.chains > 0 ? { growth } : {}),
+        ...(capacity.blocks > 0 ? { capacity } : {}),
       };
     }),
   };
