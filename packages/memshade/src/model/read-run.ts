@@ -123,6 +123,7 @@ const heap = record<RunHeap>({
   liveBlocks: count,
   heapAccesses: count,
   otherAccesses: count,
+  staticAccesses: optional(count),
   profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
   growth: optional(growth),
@@ -151,6 +152,7 @@ const run = record<Run>({
     heap: optional(text),
     waste: optional(text),
     workingset: optional(text),
+    statics: optional(text),
     measured: optional(text),
   }),
 });

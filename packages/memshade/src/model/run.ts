@@ -40,6 +40,8 @@ export interface Run {
     heap?: string | undefined;
     waste?: string | undefined;
     workingset?: string | undefined;
+    /** Accesses to static data, recorded with the heap. */
+    statics?: string | undefined;
     /** What the process took; where a run folder was written. */
     measured?: string | undefined;
   };
@@ -173,6 +175,8 @@ export interface RunHeap {
   heapAccesses: number;
   /** Counted accesses that fell elsewhere: static data, freed memory, the allocator's own. */
   otherAccesses: number;
+  /** Those of them that went to static data; absent where it is not known where that lies. */
+  staticAccesses?: number | undefined;
   /** Memory of the profiler itself that was touched. */
   profilerBytes: number;
   /** What found no room in the bounded tables. */

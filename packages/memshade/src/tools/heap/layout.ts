@@ -65,8 +65,21 @@ export const Control = {
   childShift: 212,
   /** 32 free lists, one per power of two. */
   histogramFree: 256,
+  /** A `Fold` per granule of static data that needs one. */
+  folds: 512,
 } as const;
 export const CONTROL_BYTES = 4096;
+
+/** Accesses to a granule of static data that its counter had no room for; zeros: none. */
+export const Fold = {
+  /** The granule's. */
+  address: 0,
+  /** u64 */
+  accesses: 8,
+} as const;
+export const FOLD_BYTES = 16;
+/** More accesses than a counter holds take seconds: few granules get there. What finds no room goes to other accesses. */
+export const FOLD_COUNT = 128;
 
 /** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
 export const Context = {
@@ -204,7 +217,7 @@ export const FIRST_CHILDREN = 256;
 export const REGION_BITS = 16;
 export const SLOT_BYTES = 8;
 export const SLOT_REGION_BYTES = 2 ** (REGION_BITS - 1);
-/** Slot of the live block that starts in its bytes. */
+/** Slot of the live block that starts in its bytes. One that has never had a block is zero. */
 export const Slot = { time: 0, tag: 4 } as const;
 /**
  * What a slot's tag is: 0 for no block, or the index of its context, its size, and the address's last four bits; or with the
@@ -241,6 +254,9 @@ export const Record = {
   copiedBytes: 40,
 } as const;
 export const RECORD_BYTES = 48;
+
+/** Accesses as far apart as this, or farther, never share a counter: a counter says where it was to that many bytes. */
+export const MERGED_BYTES = 512;
 
 /** Blocks with at most this many bytes, so at most 16 counters, have a shape. */
 export const LARGEST_SMALL = 128;

@@ -135,12 +135,14 @@ export interface RuntimeKind {
   exact: boolean;
   /** Accesses are counted. */
   counted: boolean;
+  /** Where static data lies. */
+  statics: { readonly start: number; readonly end: number } | undefined;
 }
 
 /** Values of the shadow runtime's imported constants. */
 export function runtimeConstants(
   layout: ShadowLayout,
-  { wallClock, exact, counted }: RuntimeKind,
+  { wallClock, exact, counted, statics }: RuntimeKind,
 ): Record<string, number> {
   return {
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
@@ -150,6 +152,8 @@ export function runtimeConstants(
     DIRECTORY: layout.directory,
     COUNTED: counted ? 1 : 0,
     EXACT: exact ? 1 : 0,
+    STATICS: statics?.start ?? 0,
+    STATIC_BYTES: statics === undefined ? 0 : Math.min(statics.end, layout.coveredBytes) - statics.start,
     CONTROL: layout.control,
     SHAPES: layout.shapes,
     MIBS: layout.mibs,

@@ -16,6 +16,11 @@ export declare const DIRECTORY: u32;
 export declare const COUNTED: u32;
 @external("host", "EXACT")
 export declare const EXACT: u32;
+// Where static data lies: its first address, and bytes from there on; 0 where nothing is known of it.
+@external("host", "STATICS")
+export declare const STATICS: u32;
+@external("host", "STATIC_BYTES")
+export declare const STATIC_BYTES: u32;
 @external("host", "CONTROL")
 export declare const CONTROL: u32;
 @external("host", "SHAPES")

@@ -22,6 +22,7 @@ import {
 } from "../layout.ts";
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import { readGrowth } from "./growth-entry.ts";
+import { type StaticCounts, StaticReader } from "./read-statics.ts";
 
 const GRANULE_BYTES = 8;
 /** Only blocks this long can have marks. */
@@ -93,6 +94,8 @@ export interface ShadowTotals {
 export interface ShadowContents {
   totals: ShadowTotals;
   contexts: ShadowContext[];
+  /** Of static data, where it is known where that lies. */
+  statics?: StaticCounts | undefined;
 }
 
 /** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
@@ -120,6 +123,7 @@ export class ShadowReader {
   readonly #wallClock: boolean;
   /** Accesses are counted. */
   readonly #counted: boolean;
+  readonly #statics: StaticReader | undefined;
   /** Numbers of the instances that share the tables, by the number they have there. */
   readonly #numbers = new Map<number, number>();
   /** Allocations before a reset whose blocks have ended since or before. */
@@ -132,7 +136,7 @@ export class ShadowReader {
   constructor(
     memory: WebAssembly.Memory,
     layout: ShadowLayout,
-    { clock, counters, tools }: Pick<InstrumentedInfo, "clock" | "counters" | "tools">,
+    { clock, counters, tools, statics }: Pick<InstrumentedInfo, "clock" | "counters" | "tools" | "statics">,
   ) {
     this.#wallClock = clock === "wall";
     this.#layout = layout;
@@ -141,6 +145,12 @@ export class ShadowReader {
     this.#buffer = memory.buffer;
     this.#view = new DataView(this.#buffer);
     this.#counters = new Uint32Array(this.#buffer, 0, layout.slots / 4);
+    if (statics !== undefined) this.#statics = new StaticReader(this.#buffer, layout, statics);
+  }
+
+  /** To be called some times a second while the program runs in another thread, so that no counter of static data wraps unseen. */
+  watch(): void {
+    this.#statics?.watch();
   }
 
   /** Everything, live blocks counted as if they ended now. */
@@ -155,11 +165,13 @@ export class ShadowReader {
       const context = byIndex.get(block.context);
       if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
     }
+    const statics = this.#statics?.read();
     totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters - this.#forgottenAccesses;
+    totals.otherAccesses += statics?.beyondCounters ?? 0;
     // Counters move on, too.
     if (totals.otherAccesses < 0) totals.otherAccesses = 0;
     totals.meanwhile = this.#control64(Control.allocations) - before;
-    return { totals, contexts };
+    return { totals, contexts, statics };
   }
 
   /**
@@ -189,6 +201,7 @@ export class ShadowReader {
     view.setBigUint64(control + Control.peak, live, true);
     view.setBigUint64(control + Control.peakLimit, live | BigInt(2 ** LIVE_BLOCK_BITS - 1), true);
     view.setUint32(control + Control.peakStamp, this.#control32(Control.peakStamp) + 1, true);
+    this.#statics?.forget();
     this.#forgottenAccesses = 0;
     this.#forgottenAccesses = this.read().totals.otherAccesses;
     this.#forgottenAllocations = this.#control64(Control.allocations) - this.#live().blocks;
@@ -363,7 +376,8 @@ export class ShadowReader {
   /** Sum of all counters up to a little above the highest block, live blocks' included. */
   #sumOfCounters(): number {
     const followed = this.#control32(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES;
-    const end = Math.ceil(Math.min(followed, this.#layout.coveredBytes) / GRANULE_BYTES);
+    const known = Math.max(followed, this.#statics?.endBytes ?? 0);
+    const end = Math.ceil(Math.min(known, this.#layout.coveredBytes) / GRANULE_BYTES);
     const counters = this.#counters;
     let sum = 0;
     for (let i = 0; i < end; i++) sum += counters[i] >>> 1;
