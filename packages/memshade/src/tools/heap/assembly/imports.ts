@@ -65,8 +65,6 @@ export declare const STACK_COUNT: u32;
 export declare const INSTANCE: u32;
 
 // Loads from the program's own memory. The merger puts the instruction in the place of the call.
-@external("program", "load8")
-export declare function programLoad8(address: u32): u32;
 @external("program", "load64")
 export declare function programLoad64(address: u32): u64;
 @external("program", "pages")
