@@ -36,6 +36,7 @@ export interface Run {
   /** File names inside the run's directory. */
   files: {
     heap?: string | undefined;
+    heapIntervals?: string | undefined;
     waste?: string | undefined;
     workingset?: string | undefined;
     /** What the process took; where a run folder was written. */

@@ -1,3 +1,4 @@
+import type { HeapIntervals } from "../../../model/heap-intervals/heap-intervals.ts";
 import type { Mib } from "../../../model/mib.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
@@ -15,7 +16,9 @@ import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
+import { describeIntervals } from "./describe-intervals.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
+import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 
@@ -34,6 +37,8 @@ export interface HeapSnapshot {
   notTracked: string[];
   /** Sizes of the modules as they were rewritten, bytes: together. */
   rewrittenBytes: number;
+  /** The heap over time: what becomes `heapintervals.json`. */
+  intervals: HeapIntervals;
   /** What becomes the raw MemProf profile. */
   raw: RawProfile;
 }
@@ -66,6 +71,7 @@ interface SessionInstance {
   module: number;
   reader: ShadowReader | undefined;
   flushed: ContextTable;
+  history: HeapSeries[];
   /** What evicted contexts held at the last peak seen so far, by call path. */
   peaks: { stamp: number; context: ShadowContext }[];
 }
@@ -120,6 +126,7 @@ export class HeapSession {
       module,
       reader: layout && new ShadowReader(memory, layout, info),
       flushed: new ContextTable(),
+      history: [],
       peaks: [],
     };
     instance.reader?.setInstance(number, place?.local);
@@ -139,6 +146,8 @@ export class HeapSession {
         extras: { ...context.extras, liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0 },
       });
     }
+    const series = instance.reader.readSeries();
+    if (series !== undefined) instance.history.push(series);
     // Only what was live at the newest peak can still matter.
     const newest = Math.max(0, ...instance.peaks.map(({ stamp }) => stamp));
     instance.peaks = instance.peaks.filter(({ stamp }) => stamp === newest);
@@ -164,6 +173,7 @@ export class HeapSession {
     this.#finished = [];
     for (const instance of new Set(this.#instances.values())) {
       instance.flushed = new ContextTable();
+      instance.history = [];
       instance.peaks = [];
       instance.reader?.forgetEnded();
     }
@@ -223,6 +233,7 @@ export class HeapSession {
         (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
         0,
       ),
+      intervals: describeIntervals(trusted, table),
       raw: {
         version: this.#options.rawVersion,
         segments: this.#modules.map(segmentOf),
@@ -253,7 +264,7 @@ function finish(instance: SessionInstance): Finished {
 
 /** An instance's figures with what it handed out earlier, less what a reset took away. */
 function contentsOf(instance: SessionInstance): ShadowContents {
-  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [] };
+  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [], series: undefined };
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
     sites,
     mib,
@@ -274,6 +285,7 @@ function contentsOf(instance: SessionInstance): ShadowContents {
   return {
     totals: now.totals.meanwhile === 0 ? now.totals : { ...now.totals, ...countsOf(merged, now.totals) },
     contexts: merged,
+    series: now.series && withHistory(now.series, instance.history),
   };
 }
 
