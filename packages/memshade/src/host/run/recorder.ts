@@ -2,6 +2,7 @@ import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_INTERVALS_FILE } from "../../model/heap-intervals/heap-intervals.ts";
 import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
+import { STATICS_FILE } from "../../model/statics/statics.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
@@ -122,6 +123,11 @@ export class Recorder {
     return this.#session.isShared(group);
   }
 
+  /** To be called some times a second while programs run in other threads. */
+  watch(): void {
+    this.#session.watch();
+  }
+
   /** The tables of an instance are full: takes over what they hold. */
   flush(handle: InstanceHandle): void {
     this.#session.flush(handle);
@@ -140,7 +146,8 @@ export class Recorder {
 
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
-    const { heap, modules, tool, notTracked, raw, intervals, rewrittenBytes } = this.#session.snapshot(end);
+    const { heap, modules, tool, notTracked, raw, intervals, rewrittenBytes, statics } =
+      this.#session.snapshot(end);
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
@@ -154,9 +161,14 @@ export class Recorder {
     const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
       Object.fromEntries(others.map((of) => [of.tool, value(of)]));
     const rawBytes = writeRaw(raw, raw.version);
-    const files = others.map(({ file }) => file);
-    const hasIntervals = heapPart && intervals.instances.length > 0;
-    if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
+    const ownFiles: ProfileFile[] = [];
+    const addOwn = (name: string, contents: unknown): void => {
+      if (heapPart) ownFiles.push({ name, contents: `${JSON.stringify(contents)}\n` });
+    };
+    if (intervals.instances.length > 0) addOwn(HEAP_INTERVALS_FILE, intervals);
+    if (statics !== undefined) addOwn(STATICS_FILE, statics);
+    const files = [...others.map(({ file }) => file), ...ownFiles];
+    const hasOwn = (name: string): boolean => ownFiles.some((file) => file.name === name);
     const sumOf = (figure: (of: (typeof others)[number]) => number): number =>
       others.reduce((sum, of) => sum + figure(of), 0);
     const presence: Presence = {
@@ -178,8 +190,9 @@ export class Recorder {
       presence,
       files: {
         ...(heapPart ? { heap: HEAP_FILE } : {}),
-        ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
+        ...(hasOwn(HEAP_INTERVALS_FILE) ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
         ...byTool(({ file }) => file.name),
+        ...(hasOwn(STATICS_FILE) ? { statics: STATICS_FILE } : {}),
       },
     };
     return {

@@ -7,6 +7,7 @@ import {
   CHILD_BYTES,
   CONTEXT_BYTES,
   CONTROL_BYTES,
+  GROWTH_BYTES,
   INTERVAL_BYTES,
   MOST_INTERVALS,
   NODE_BYTES,
@@ -86,7 +87,8 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
   const shapes = control + CONTROL_BYTES;
   const mibs = shapes + SHAPE_COUNT * SHAPE_BYTES;
-  const pasts = mibs + contexts * CONTEXT_BYTES;
+  const growths = mibs + contexts * CONTEXT_BYTES;
+  const pasts = growths + contexts * GROWTH_BYTES;
   const intervals = pasts + contexts * PAST_BYTES;
   const changes = intervals + MOST_INTERVALS * INTERVAL_BYTES;
   const changeCapacity = contexts * CHANGES_PER_CONTEXT;
@@ -118,6 +120,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     intervals,
     changes,
     changeCapacity,
+    growths,
     nodes,
     nodeCapacity,
     children,
@@ -145,12 +148,14 @@ export interface RuntimeKind {
   exact: boolean;
   /** Accesses are counted. */
   counted: boolean;
+  /** Where static data lies. */
+  statics: { readonly start: number; readonly end: number } | undefined;
 }
 
 /** Values of the shadow runtime's imported constants. */
 export function runtimeConstants(
   layout: ShadowLayout,
-  { wallClock, exact, counted }: RuntimeKind,
+  { wallClock, exact, counted, statics }: RuntimeKind,
 ): Record<string, number> {
   return {
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
@@ -160,6 +165,8 @@ export function runtimeConstants(
     DIRECTORY: layout.directory,
     COUNTED: counted ? 1 : 0,
     EXACT: exact ? 1 : 0,
+    STATICS: statics?.start ?? 0,
+    STATIC_BYTES: statics === undefined ? 0 : Math.min(statics.end, layout.coveredBytes) - statics.start,
     CONTROL: layout.control,
     SHAPES: layout.shapes,
     MIBS: layout.mibs,
@@ -168,6 +175,7 @@ export function runtimeConstants(
     INTERVALS: layout.intervals,
     CHANGES: layout.changes,
     CHANGE_CAPACITY: layout.changeCapacity,
+    GROWTHS: layout.growths,
     NODES: layout.nodes,
     NODE_CAPACITY: layout.nodeCapacity,
     CHILDREN: layout.children,

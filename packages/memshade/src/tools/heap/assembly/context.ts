@@ -19,10 +19,12 @@ import {
   Context,
   Control,
   FIRST_CHILDREN,
+  GROWTH_BYTES,
   NODE_BYTES,
   Node,
   Past,
 } from "./layout.generated";
+import { growthOf } from "./growth";
 import { clearChanges } from "./intervals";
 import { liveOf, noticePeak, pastOf } from "./live";
 import { foldAll } from "./shapes";
@@ -134,6 +136,7 @@ function hasChildRoom(): bool {
 function emptyMib(mib: usize): void {
   // The histogram buffer stays with the entry, emptied by its length.
   memory.fill(mib + Context.allocTimestamp, 0, Context.forgottenEnd - Context.allocTimestamp);
+  memory.fill(growthOf(mib), 0, GROWTH_BYTES);
   if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
 }
 
