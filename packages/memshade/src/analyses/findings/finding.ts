@@ -80,6 +80,14 @@ export interface MovedFinding extends Found<"moved", "waste"> {
   readonly moves: number;
 }
 
+/** A table or variable of the program that it reads nothing of, or little: `place` names it and says where it is declared. */
+export interface UnreadDataFinding extends Found<"unread-data", "heap"> {
+  /** Bytes of all of it. */
+  readonly bytes: number;
+  /** Whether something was written to what nobody reads. */
+  readonly written: boolean;
+}
+
 /** One thing that a person can act on. Each kind has its facts here, its search in a file of its own, and its sentence in the report. */
 export type Finding =
   | LeakFinding
@@ -88,4 +96,5 @@ export type Finding =
   | ChurnFinding
   | DeadFinding
   | SilentFinding
-  | MovedFinding;
+  | MovedFinding
+  | UnreadDataFinding;

@@ -1,10 +1,12 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import type { StaticsReport } from "../statics/static-objects.ts";
 import { churnFindings } from "./churn.ts";
 import type { Finding } from "./finding.ts";
 import { leakFindings } from "./leak.ts";
 import { rankFindings } from "./rank.ts";
+import { unreadDataFindings } from "./unread-data.ts";
 import { unusedFindings } from "./unused.ts";
 import { writesInVain } from "./waste.ts";
 
@@ -13,12 +15,15 @@ export interface RecordedTools {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
   readonly workingset?: WorkingSetProfile | undefined;
+  /** Recorded with the heap. */
+  readonly statics?: StaticsReport | undefined;
 }
 
 /** What a person can act on, over all tools of a run: the first screen of its report. */
-export function runFindings({ heap, waste }: RecordedTools): Finding[] {
+export function runFindings({ heap, waste, statics }: RecordedTools): Finding[] {
   return rankFindings([
     ...(heap === undefined ? [] : [...leakFindings(heap), ...unusedFindings(heap), ...churnFindings(heap)]),
+    ...(statics === undefined ? [] : unreadDataFindings(statics, heap)),
     ...(waste === undefined ? [] : writesInVain(waste)),
   ]);
 }

@@ -123,9 +123,9 @@ export class Recorder {
     return this.#session.isShared(group);
   }
 
-  /** To be called some times a second while programs run in other threads. */
-  watch(): void {
-    this.#session.watch();
+  /** To be called some times a second while programs run in other threads, see `watchCounters`. */
+  watch(isLate: boolean): void {
+    this.#session.watch(isLate);
   }
 
   /** The tables of an instance are full: takes over what they hold. */

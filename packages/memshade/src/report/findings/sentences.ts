@@ -1,6 +1,6 @@
-import type { Finding } from "../../analyses/findings/finding.ts";
+import type { Finding, UnreadDataFinding } from "../../analyses/findings/finding.ts";
 import { agreeing } from "../../model/counted.ts";
-import { formatBlocks, formatCount, plural } from "../format.ts";
+import { formatBlocks, formatBytes, formatCount, plural } from "../format.ts";
 
 /**
  * What is said around a finding's place: `300 of 1,000 blocks of`, the place, `are never released`. With the number in front it is a
@@ -30,9 +30,19 @@ export function sentenceOf(finding: Finding): FindingSentence {
       return { before: "stored by", after: "are there already" };
     case "moved":
       return { before: "copied by", after: `in ${plural(finding.moves, "move")}` };
+    case "unread-data":
+      return ofData(finding);
     default:
       throw new RangeError(`no such finding: ${finding satisfies never}`);
   }
+}
+
+/** `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read` */
+function ofData({ amount, bytes, written }: UnreadDataFinding): FindingSentence {
+  const what = written ? "written, never read" : "never read";
+  return amount === bytes
+    ? { before: "all of", after: `is ${what}` }
+    : { before: `of ${formatBytes(bytes)} of`, after: `are ${what}`, short: "of" };
 }
 
 /** `300 of 1,000 blocks of … are never released`, `1 block of … is never released` */

@@ -98,6 +98,7 @@ export class HeapSession {
   readonly #instances = new Map<number, SessionInstance>();
   #finished: Finished[] = [];
   #nextNumber = 0;
+  #isWatched = false;
 
   constructor(options: HeapSessionOptions) {
     this.#options = options;
@@ -135,6 +136,7 @@ export class HeapSession {
       peaks: [],
     };
     instance.reader?.setInstance(number, place?.local);
+    if (this.#isWatched) instance.reader?.watch(false);
     this.#instances.set(number, instance);
     return { number, module };
   }
@@ -168,9 +170,13 @@ export class HeapSession {
     if (instance.members === 0) this.#finished.push(finish(instance));
   }
 
-  /** To be called some times a second where programs run in other threads: no counter of static data wraps unseen then. */
-  watch(): void {
-    for (const { reader } of this.#instances.values()) reader?.watch();
+  /**
+   * To be called some times a second where programs run in other threads, from before the first instance on: no counter of static
+   * data wraps unseen then. `isLate`: the last time was longer ago.
+   */
+  watch(isLate: boolean): void {
+    this.#isWatched = true;
+    for (const { reader } of this.#instances.values()) reader?.watch(isLate);
   }
 
   /** Whether tables that instances share are still in use. */

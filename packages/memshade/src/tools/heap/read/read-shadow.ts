@@ -155,8 +155,8 @@ export class ShadowReader {
   }
 
   /** To be called some times a second while the program runs in another thread, so that no counter of static data wraps unseen. */
-  watch(): void {
-    this.#statics?.watch();
+  watch(isLate: boolean): void {
+    this.#statics?.watch(isLate);
   }
 
   /** Everything, live blocks counted as if they ended now. */
