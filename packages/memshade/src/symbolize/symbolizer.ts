@@ -1,7 +1,7 @@
 import { FormatError } from "../bytes/errors.ts";
 import { DwarfFile, isTypeUnit, type PathStyle, type Unit, UnitIndex } from "../dwarf/index.ts";
-import { type Decompressors, type ObjectFile, type ObjectSymbol, openObject } from "../objects/index.ts";
 import type { StaticVariable } from "../model/statics/named-statics.ts";
+import { type Decompressors, type ObjectFile, type ObjectSymbol, openObject } from "../objects/index.ts";
 import { DecodedUnits } from "./decoded-units.ts";
 import type { Demangle } from "./demangle.ts";
 import { type FileRequest, keyOf, type ProvidedFile } from "./file-request.ts";

@@ -141,11 +141,11 @@ export class UnitVariables {
 }
 
 function declarationOf(die: Die, pathOf: PathOf): DataDeclaration {
-    const file = die.findInherited([dw.DW_AT_decl_file]);
-    const line = die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0;
-    // As for functions, llvm-symbolizer finds no file by a number that stands in the abbreviation.
-    const isFound = file !== undefined && file.value.form !== dw.DW_FORM_implicit_const;
-    return { file: isFound ? pathOf(file.value.value, file.die.unit) : undefined, line };
+  const file = die.findInherited([dw.DW_AT_decl_file]);
+  const line = die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0;
+  // As for functions, llvm-symbolizer finds no file by a number that stands in the abbreviation.
+  const isFound = file !== undefined && file.value.form !== dw.DW_FORM_implicit_const;
+  return { file: isFound ? pathOf(file.value.value, file.die.unit) : undefined, line };
 }
 
 /** Types hold no variables with places, or those that are declared outside of them again. */

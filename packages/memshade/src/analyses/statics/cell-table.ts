@@ -155,5 +155,7 @@ export class CellTable {
 function renamed({ name, start }: PlacedData, address: number): string {
   const plus = name.lastIndexOf("+0x");
   const offset = Number.parseInt(name.slice(plus + 3), 16);
-  return plus < 0 ? `0x${address.toString(16)}` : `${name.slice(0, plus)}+0x${(offset + address - start).toString(16)}`;
+  return plus < 0
+    ? `0x${address.toString(16)}`
+    : `${name.slice(0, plus)}+0x${(offset + address - start).toString(16)}`;
 }

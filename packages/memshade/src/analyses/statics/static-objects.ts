@@ -14,17 +14,23 @@ import { type PlacedData, placeVariables } from "./place-variables.ts";
  */
 export type StaticUse = "hot" | "cold" | "unread" | "untouched" | "uncounted";
 
-/** A variable, a literal, a stretch of data without a name, or the few bytes that several of them share. */
-export interface StaticObject {
-  /** Index in the run. */
-  readonly module: number;
-  readonly kind: PlacedData["kind"] | "shared";
+/** What static data is called, and where it is declared. */
+export interface StaticSymbolName {
   /** `crc_table`, `.rodata+0x40`; of what shares 8 bytes `hits, misses`. */
   readonly name: string;
   readonly linkageName?: string | undefined;
   readonly file?: string | undefined;
   /** 0 where it is not known. */
   readonly line: number;
+}
+
+/** A variable, a literal, a stretch of data without a name, or the few bytes that several of them share. */
+export interface StaticObject extends StaticSymbolName {
+  /** Index in the run. */
+  readonly module: number;
+  readonly kind: PlacedData["kind"] | "shared";
+  /** The variables that share the bytes. */
+  readonly members?: readonly StaticSymbolName[];
   readonly address: number;
   readonly bytes: number;
   readonly accesses: number;
@@ -50,7 +56,7 @@ export interface StaticsReport {
 }
 
 /** LLVM's limit: what has these parts of all counts together is hot. */
-const HOT_PART = 0.99;
+export const HOT_PART = 0.99;
 /** Counters this full may have wrapped before. */
 const NEARLY_FULL = 2 ** 30;
 
@@ -59,7 +65,9 @@ export function staticsReport({ file, variables }: NamedStatics): StaticsReport 
   const found = file.modules.map((module) => objectsOf(module, file, variables.get(module.module)));
   const objects = found
     .flatMap(({ objects: each }) => each)
-    .sort((a, b) => b.accesses - a.accesses || b.bytes - a.bytes || a.module - b.module || a.address - b.address);
+    .sort(
+      (a, b) => b.accesses - a.accesses || b.bytes - a.bytes || a.module - b.module || a.address - b.address,
+    );
   const sum = (figure: (object: StaticObject) => number): number =>
     objects.reduce((total, object) => total + figure(object), 0);
   const accesses = sum((object) => object.accesses);
@@ -75,7 +83,9 @@ export function staticsReport({ file, variables }: NamedStatics): StaticsReport 
 }
 
 function mayHaveWrapped({ wrapsAt, runs }: StaticsOfModule): boolean {
-  return wrapsAt !== undefined && runs.some(({ cells }) => cells.some((cell) => Math.abs(cell) > NEARLY_FULL));
+  return (
+    wrapsAt !== undefined && runs.some(({ cells }) => cells.some((cell) => Math.abs(cell) > NEARLY_FULL))
+  );
 }
 
 /** `objects`: the most accessed first. */
@@ -122,6 +132,9 @@ function objectsOf(
       module: module.module,
       kind: "shared",
       name: owners.map(({ name }) => name).join(", "),
+      members: owners
+        .filter(({ kind }) => kind === "variable")
+        .map(({ name, linkageName, file, line }) => ({ name, linkageName, file, line })),
       file: owners[0].file,
       line: owners[0].line,
       address: members[0] * module.cellBytes,

@@ -58,7 +58,8 @@ type TopKey = MetricKey | StaticKey | WasteKey | PairKey | WorkingSetKey;
 const KEYS: readonly TopKey[] = [
   ...METRIC_KEYS,
   ...STATIC_KEYS,
-  ...WASTE_KEYS, ...PAIR_KEYS,
+  ...WASTE_KEYS,
+  ...PAIR_KEYS,
   ...WORKING_SET_KEYS,
 ];
 

@@ -27,8 +27,7 @@ export function loadNamedStatics(input: string, places: OriginalPlaces = {}): Na
   if (run?.files.statics === undefined) return undefined;
   if (!isFolder && !["run.json", run.files.heap].includes(path.basename(input))) return undefined;
   const name = path.join(folder, path.basename(run.files.statics));
-  if (!fs.existsSync(name))
-    throw new UserError(`${input} is incomplete: ${path.basename(name)} is missing`);
+  if (!fs.existsSync(name)) throw new UserError(`${input} is incomplete: ${path.basename(name)} is missing`);
   try {
     const file = readStatics(readRegular(name).toString());
     const symbols = new RunSymbols(places);

@@ -48,7 +48,7 @@ export function staticTopJson(statics: StaticsReport, { input, by, order, rows }
   });
 }
 
-function objectJson({ file, line, linkageName, address, ...object }: StaticObject): object {
+function objectJson({ file, line, linkageName, address, members, ...object }: StaticObject): object {
   return {
     ...object,
     ...(linkageName === undefined ? {} : { linkageName }),

@@ -23,7 +23,10 @@ export interface StaticTableOptions extends ScreenOptions {
 }
 
 /** Static data ranked by one number, a line each. */
-export function staticTable(statics: StaticsReport, { by, order, rows, ...options }: StaticTableOptions): string {
+export function staticTable(
+  statics: StaticsReport,
+  { by, order, rows, ...options }: StaticTableOptions,
+): string {
   const screen = new Screen(options);
   const ranking = rankStatics(statics, by, order);
   const { title, format } = KINDS[by];
@@ -37,7 +40,8 @@ export function staticTable(statics: StaticsReport, { by, order, rows, ...option
   return screen.text();
 }
 
-const AT_LEAST = "  Counters of static data may have wrapped while nobody watched: accesses are at least as many.";
+const AT_LEAST =
+  "  Counters of static data may have wrapped while nobody watched: accesses are at least as many.";
 
 /** The part of the heap's report on static data. */
 export function printStaticData(screen: Screen, statics: StaticsReport, rows = USUAL_ROWS): void {
