@@ -3,6 +3,7 @@ import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { churnFindings } from "./churn.ts";
 import type { Finding } from "./finding.ts";
+import { growthFindings, overCapacityFindings } from "./growth.ts";
 import { leakFindings } from "./leak.ts";
 import { rankFindings } from "./rank.ts";
 import { unusedFindings } from "./unused.ts";
@@ -17,8 +18,20 @@ export interface RecordedTools {
 
 /** What a person can act on, over all tools of a run: the first screen of its report. */
 export function runFindings({ heap, waste }: RecordedTools): Finding[] {
+  // What the waste tool knows of blocks that move, the heap's knows of all that grow.
+  const knowsGrowth = heap?.description.totals?.growth !== undefined && heap.description.counters !== "none";
   return rankFindings([
-    ...(heap === undefined ? [] : [...leakFindings(heap), ...unusedFindings(heap), ...churnFindings(heap)]),
-    ...(waste === undefined ? [] : writesInVain(waste)),
+    ...(heap === undefined
+      ? []
+      : [
+          ...leakFindings(heap),
+          ...unusedFindings(heap),
+          ...churnFindings(heap),
+          ...growthFindings(heap),
+          ...overCapacityFindings(heap),
+        ]),
+    ...(waste === undefined ? [] : writesInVain(waste)).filter(
+      ({ kind }) => kind !== "moved" || !knowsGrowth,
+    ),
   ]);
 }

@@ -95,6 +95,8 @@ function totalsOf(profile: HeapProfile): object {
     otherAccesses: totals?.otherAccesses ?? null,
     profilerBytes: totals?.profilerBytes ?? null,
     overflow: totals?.overflow ?? null,
+    growth: totals?.growth ?? null,
+    capacity: totals?.capacity ?? null,
   };
 }
 
