@@ -15,6 +15,7 @@ import {
 } from "./check.ts";
 import {
   type Clock,
+  type HeapReach,
   type HeapTool,
   MEASURED_SCHEMA,
   MEASURED_VERSION,
@@ -82,6 +83,18 @@ const module = record<RunModule>({
   notTracked: list(text),
 });
 
+const reach = record<HeapReach>({
+  lostBytes: count,
+  lostBlocks: count,
+  indirectlyLostBytes: count,
+  indirectlyLostBlocks: count,
+  possiblyLostBytes: count,
+  possiblyLostBlocks: count,
+  stillReachableBytes: count,
+  stillReachableBlocks: count,
+  hostMayHold: flag,
+});
+
 const site = record<RunSite>({
   stackId: textLike(/^[0-9]{1,20}$/, "a decimal number in quotes"),
   liveBytes: count,
@@ -96,6 +109,17 @@ const site = record<RunSite>({
   granules: count,
   reallocations: count,
   temporary: optional(count),
+  lostBytes: optional(count),
+  lostBlocks: optional(count),
+  indirectlyLostBytes: optional(count),
+  indirectlyLostBlocks: optional(count),
+  possiblyLostBytes: optional(count),
+  possiblyLostBlocks: optional(count),
+  stillReachableBytes: optional(count),
+  stillReachableBlocks: optional(count),
+  behindLostBytes: optional(count),
+  behindLostBlocks: optional(count),
+  lateLostBlocks: optional(count),
 });
 
 const heap = record<RunHeap>({
@@ -110,6 +134,7 @@ const heap = record<RunHeap>({
   otherAccesses: count,
   profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
+  reach: optional(reach),
   notTracked: optional(list(text)),
   sites: list(site),
 });

@@ -50,6 +50,7 @@ export function describe(described: Described): InstrumentedInfo {
     ...(memory64 ? { memory64 } : {}),
     layout: tables?.beside === true ? undefined : tables?.layout,
     ...(tables?.beside === true ? { beside: tables.layout } : {}),
+    ...(tables?.roots === undefined ? {} : { roots: tables.roots }),
     ...(withLayouts.length === 0
       ? {}
       : {

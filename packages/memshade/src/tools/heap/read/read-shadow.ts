@@ -1,5 +1,5 @@
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
-import type { RunSite } from "../../../model/run.ts";
+import type { RunReach, RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
   CONTEXT_BYTES,
@@ -18,6 +18,7 @@ import {
   Slot,
   Tag,
 } from "../layout.ts";
+import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 
 const GRANULE_BYTES = 8;
@@ -29,7 +30,7 @@ const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
-export interface ContextExtras extends Omit<RunSite, "stackId" | "temporary"> {
+export interface ContextExtras extends Omit<RunSite, "stackId" | "temporary" | keyof RunReach>, ReachSums {
   temporary: number;
 }
 
@@ -90,8 +91,13 @@ export interface ShadowContents {
   contexts: ShadowContext[];
 }
 
+/** A context by the index of its entry. */
+export interface IndexedContext extends ShadowContext {
+  index: number;
+}
+
 /** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
-interface LiveBlock {
+export interface LiveBlock {
   address: number;
   size: number;
   context: number;
@@ -135,14 +141,14 @@ export class ShadowReader {
   }
 
   /** Everything, live blocks counted as if they ended now. */
-  read(): ShadowContents {
+  read(): { totals: ShadowTotals; contexts: IndexedContext[] } {
     this.#liveCounters = 0;
     const before = this.#control64(Control.allocations);
     const contexts = this.readContexts();
     const byIndex = new Map(contexts.map((context) => [context.index, context]));
     const totals = this.#totals();
-    const now = this.#clock();
-    for (const block of this.#liveBlocks()) {
+    const { now } = this;
+    for (const block of this.liveBlocks()) {
       const context = byIndex.get(block.context);
       if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
     }
@@ -185,8 +191,8 @@ export class ShadowReader {
   }
 
   /** The contexts with what has ended in them. Order: as they were first seen. */
-  readContexts(): (ShadowContext & { index: number })[] {
-    const contexts: (ShadowContext & { index: number })[] = [];
+  readContexts(): IndexedContext[] {
+    const contexts: IndexedContext[] = [];
     const peak = this.#peak();
     const cpus =
       this.#layout.stackCount === 1
@@ -228,7 +234,7 @@ export class ShadowReader {
   }
 
   /** Blocks that live, by address. */
-  *#liveBlocks(): Generator<LiveBlock> {
+  *liveBlocks(): Generator<LiveBlock> {
     const { directory, coveredBytes } = this.#layout;
     const regionBytes = 2 ** REGION_BITS;
     const instance = this.#control32(Control.instance);
@@ -252,6 +258,28 @@ export class ShadowReader {
           };
       }
     }
+  }
+
+  /** Whether several instances have these tables. */
+  get hasSeveralInstances(): boolean {
+    return this.#layout.stackCount > 1 && this.#control32(Control.instances) > 1;
+  }
+
+  /** Whether blocks live that found no room in the tables. */
+  get hasUnfollowedBlocks(): boolean {
+    return this.#control32(Control.overflowBlocks) > this.#control32(Control.unfollowedFrees);
+  }
+
+  /** Address of the lowest block that slots know of, ended ones included; undefined: there was none. */
+  lowestBlock(): number | undefined {
+    const { directory, coveredBytes } = this.#layout;
+    for (let region = 0; region * 2 ** REGION_BITS < coveredBytes; region++) {
+      const slots = this.#u32(directory + region * 4);
+      if (slots === 0) continue;
+      for (let at = 0; at < SLOT_REGION_BYTES; at += SLOT_BYTES)
+        if (this.#u64(slots + at) !== 0) return region * 2 ** REGION_BITS + at * 2;
+    }
+    return undefined;
   }
 
   /** Blocks of a chain of records, from that with number `index` on. */
@@ -323,7 +351,8 @@ export class ShadowReader {
     return (this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1;
   }
 
-  #clock(): number {
+  /** What the clock shows. */
+  get now(): number {
     return this.#control32(this.#wallClock ? Control.wallMs : Control.allocations);
   }
 
@@ -413,6 +442,7 @@ function extrasOf(entry: BlockEntry, stamp: number): ContextExtras {
   const peak = entry.u32(Context.peakStamp) === stamp ? splitLive(entry.u64(Context.peak)) : live;
   const { neverAccessed, neverRead } = entry;
   return {
+    ...NO_REACH,
     liveBytes: live.bytes,
     liveBlocks: live.blocks,
     peakBytes: peak.bytes,

@@ -32,39 +32,47 @@ export interface Regions {
   code?: { STACK_FROM: Uint8Array; STACK_TO: Uint8Array; HEAP_FROM: Uint8Array };
 }
 
+type RegionFacts = Pick<ToolSurroundings, "module" | "scan" | "allocator" | "stackPointer" | "memory">;
+type ByteRegions = Pick<Regions, "stackFrom" | "stackTo" | "heapFrom">;
+/** Where the heap begins in programs in which nobody hands out memory. */
+const NO_HEAP = 2 ** 32;
+
 /**
  * The layout that linkers give to C, C++ and Rust programs: the stack lies below the first value of its pointer, down
  * to the static data, or to address 0 where the data lies above it. The heap begins at `__heap_base`, at the top of a
  * stack that lies above the data, or behind the static data. Where that ends no module says: the allocator knows.
  */
-export function findRegions({ module, scan, allocator, stackPointer, memory }: ToolSurroundings): Regions {
-  const top = initialValue(module, stackPointer);
-  const code = linkedRegions(module);
+export function findRegions(around: ToolSurroundings): Regions {
+  const code = linkedRegions(around.module);
   if (code !== undefined) return { stackFrom: 0, stackTo: 0, heapFrom: -1, code };
-  if (top === undefined || top <= 0) {
-    const base = heapBase(module);
-    return { stackFrom: 0, stackTo: 0, heapFrom: base === undefined ? -1 : Math.ceil(base / LINE_BYTES) };
-  }
+  const { stackFrom, stackTo, heapFrom } = findByteRegions(around);
+  return {
+    stackFrom: Math.ceil(stackFrom / LINE_BYTES),
+    stackTo: Math.ceil(stackTo / LINE_BYTES),
+    heapFrom: heapFrom < 0 ? -1 : heapFrom === NO_HEAP ? LINES_OF_ALL_MEMORY : Math.ceil(heapFrom / LINE_BYTES),
+  };
+}
+
+/** The same in bytes, of a module that knows them before it runs. `heapFrom`: −1 where it is not known, `NO_HEAP`. */
+export function findByteRegions({ module, scan, allocator, stackPointer, memory }: RegionFacts): ByteRegions {
+  const top = initialValue(module, stackPointer);
+  if (top === undefined || top <= 0) return { stackFrom: 0, stackTo: 0, heapFrom: heapBase(module) ?? -1 };
   const data = dataRange(module);
   const stackIsFirst = data === undefined || data.from >= top;
-  const stackFrom = stackIsFirst ? 0 : data.to <= top ? Math.ceil(data.to / LINE_BYTES) : 0;
+  const stackFrom = stackIsFirst ? 0 : data.to <= top ? data.to : 0;
   const behindData = Math.max(data?.to ?? 0, top);
   const growing = functionsThatGrow(scan, module.importedFunctionCount);
   // Nobody hands out memory: what is there is static data.
   const hasNoHeap =
     stackIsFirst && growing.length === 0 && allocator.how === "none" && heapBase(module) === undefined;
-  if (hasNoHeap) return { stackFrom, stackTo: Math.ceil(top / LINE_BYTES), heapFrom: LINES_OF_ALL_MEMORY };
+  if (hasNoHeap) return { stackFrom, stackTo: top, heapFrom: NO_HEAP };
   // Without better knowledge everything behind the initialised data is heap, zeroed static data too.
   const heapFrom =
     heapBase(module) ??
     (stackIsFirst
       ? (heapBaseOfAllocator(scan, growing, behindData, memoryType(module, memory)) ?? behindData)
       : top);
-  return {
-    stackFrom,
-    stackTo: Math.ceil(top / LINE_BYTES),
-    heapFrom: Math.ceil(heapFrom / LINE_BYTES),
-  };
+  return { stackFrom, stackTo: top, heapFrom };
 }
 
 /** A program that dynamic libraries are linked to gets its addresses from the loader, as globals of the table of offsets. */
@@ -150,7 +158,7 @@ function initialValue(module: WasmModule, global: number): number | undefined {
 }
 
 /** From the first to the last byte of the active data segments with constant addresses. */
-function dataRange(module: WasmModule): { from: number; to: number } | undefined {
+export function dataRange(module: WasmModule): { from: number; to: number } | undefined {
   let from = Number.POSITIVE_INFINITY;
   let to = 0;
   for (const segment of module.data) {

@@ -1,4 +1,5 @@
 import { blockMib, type Mib, mergeMib } from "../../../../src/model/mib.ts";
+import type { ReachSums } from "../../../../src/tools/heap/read/reach/reach-sums.ts";
 import type { ContextExtras } from "../../../../src/tools/heap/read/read-shadow.ts";
 
 const GRANULE_BYTES = 8;
@@ -13,10 +14,13 @@ interface LiveBlock {
 /** What the profile should say of one calling context. */
 export interface ReferenceContext {
   mib: Mib | undefined;
-  extras: ContextExtras;
+  extras: PlainExtras;
 }
 
-const NO_EXTRAS: ContextExtras = {
+/** Those that follow from the sequence of calls alone. */
+type PlainExtras = Omit<ContextExtras, keyof ReachSums>;
+
+const NO_EXTRAS: PlainExtras = {
   ...{ liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0, neverAccessed: 0, neverAccessedBytes: 0 },
   ...{
     writtenNeverRead: 0,
