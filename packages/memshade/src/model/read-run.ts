@@ -13,6 +13,7 @@ import {
   text,
   textLike,
 } from "./check.ts";
+import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import {
   type Clock,
   type HeapReach,
@@ -95,6 +96,18 @@ const reach = record<HeapReach>({
   hostMayHold: flag,
 });
 
+const growth = record<BlockGrowth>({
+  chains: count,
+  copies: count,
+  copiedBytes: count,
+  mostCopies: count,
+  finalBytes: count,
+  usedBytes: count,
+  largestFinal: count,
+});
+
+const capacity = record<BlockCapacity>({ blocks: count, bytes: count, unusedBytes: count });
+
 const site = record<RunSite>({
   stackId: textLike(/^[0-9]{1,20}$/, "a decimal number in quotes"),
   liveBytes: count,
@@ -120,6 +133,8 @@ const site = record<RunSite>({
   behindLostBytes: optional(count),
   behindLostBlocks: optional(count),
   lateLostBlocks: optional(count),
+  growth: optional(growth),
+  capacity: optional(capacity),
 });
 
 const heap = record<RunHeap>({
@@ -132,9 +147,12 @@ const heap = record<RunHeap>({
   liveBlocks: count,
   heapAccesses: count,
   otherAccesses: count,
+  staticAccesses: optional(count),
   profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
   reach: optional(reach),
+  growth: optional(growth),
+  capacity: optional(capacity),
   notTracked: optional(list(text)),
   sites: list(site),
 });
@@ -159,6 +177,7 @@ const run = record<Run>({
     heap: optional(text),
     waste: optional(text),
     workingset: optional(text),
+    statics: optional(text),
     measured: optional(text),
   }),
 });

@@ -120,6 +120,7 @@ export interface ShadowLayout {
   shapes: number;
   mibs: number;
   mibCapacity: number;
+  growths: number;
   nodes: number;
   nodeCapacity: number;
   children: number;
@@ -159,6 +160,19 @@ export interface PointerRoots {
 /** Why tools record nothing of a module, a sentence each. */
 export type NotRecorded = Partial<Record<ToolName, string>>;
 
+/** Where the static data of a module lies in its memory; ends are exclusive. */
+export interface StaticPlaces {
+  start: number;
+  /** Behind the last byte of the segments. */
+  dataEnd: number;
+  /** Where the heap begins, or more memory that may be static. */
+  end: number;
+  /** What the module writes itself before it begins. */
+  written: readonly { readonly start: number; readonly end: number; readonly segment?: number | undefined }[];
+  /** Addresses that functions name whose accesses are not counted. */
+  uncounted: readonly number[];
+}
+
 /** What the instrumented module says of itself (custom section `memshade`, JSON). */
 export interface InstrumentedInfo {
   version: 1;
@@ -188,6 +202,8 @@ export interface InstrumentedInfo {
   layout: ShadowLayout | undefined;
   /** Where pointers to live blocks are looked for; a sentence where that would tell nothing. */
   roots?: PointerRoots | string;
+  /** Where static data lies, if that is known and the heap's counters tell of it. */
+  statics?: StaticPlaces;
   /** The shadow memory is imported, the same one by all instances that share their memory. */
   acrossThreads?: boolean;
   /** A dynamic library: it imports a shadow memory of this layout, that of the module whose memory it uses. */

@@ -5,6 +5,7 @@ import type { EntryPoints } from "../contexts/entry-points.ts";
 import type { FollowedCalls } from "../contexts/entry-wrappers.ts";
 import type { CarriedWord } from "../contexts/wrap-entries.ts";
 import type { ModuleScan } from "../rewrite/facts/module-scan.ts";
+import type { StaticData } from "../rewrite/facts/static-data.ts";
 import type { MemoryListeners, ToolPass } from "../rewrite/tool.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import type { CodePlaces } from "../rewrite/write/function-writer.ts";
@@ -44,6 +45,8 @@ export interface ShadowTables {
   beside: boolean;
   /** Where pointers to live blocks are looked for; undefined where blocks are not recorded. */
   roots?: PointerRoots | string | undefined;
+  /** Where static data lies whose counters stay as they are. */
+  statics?: StaticData;
 }
 
 /** A tool woven into one module. */

@@ -11,7 +11,7 @@ export interface PlaceFrame {
   readonly address?: number | undefined;
 }
 
-/** Where a finding is: the program's own frame, then its callers, outwards. */
+/** Where a finding is: the program's own frame, then its callers, outwards; at least one frame. */
 export interface FindingPlace {
   readonly path: readonly PlaceFrame[];
   /** The function of a library that the own frame called there. */
@@ -41,5 +41,51 @@ export interface LeakFinding extends Found<"leak", "heap"> {
   readonly allocated: number;
 }
 
+/** Blocks that nobody read or wrote. */
+export interface UnusedFinding extends Found<"unused", "heap"> {
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+}
+
+/** Blocks that were written and that nobody read. */
+export interface NeverReadFinding extends Found<"never-read", "heap"> {
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+}
+
+/** Blocks that are freed as soon as they were allocated, again and again. */
+export interface ChurnFinding extends Found<"churn", "heap"> {
+  /** The amount too. */
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+}
+
+/** Stores that are overwritten before anything reads them. */
+export interface DeadFinding extends Found<"dead", "waste"> {
+  /** Of all bytes that the place stores, 0…1. */
+  readonly share: number;
+}
+
+/** Stores of what is there already. */
+export interface SilentFinding extends Found<"silent", "waste"> {
+  /** Of all stores of the place, 0…1. */
+  readonly share: number;
+}
+
+/** Blocks that are made larger in small steps, so that they are copied again and again. */
+export interface MovedFinding extends Found<"moved", "waste"> {
+  readonly moves: number;
+}
+
 /** One thing that a person can act on. Each kind has its facts here, its search in a file of its own, and its sentence in the report. */
-export type Finding = LeakFinding;
+export type Finding =
+  | LeakFinding
+  | UnusedFinding
+  | NeverReadFinding
+  | ChurnFinding
+  | DeadFinding
+  | SilentFinding
+  | MovedFinding;

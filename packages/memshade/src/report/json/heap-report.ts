@@ -1,5 +1,6 @@
 import { lifetimeHistogram, sizeHistogram } from "../../analyses/block-histograms.ts";
 import type { BlockMeasure } from "../../analyses/block-measure.ts";
+import type { Finding } from "../../analyses/findings/finding.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
 import { leaks } from "../../analyses/leaks.ts";
@@ -10,6 +11,7 @@ import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot-cold.ts";
 import { gapsOf } from "../gaps.ts";
+import { findingsJson } from "./findings.ts";
 import { hotColdJson } from "./hot-cold.ts";
 import { presenceJson } from "./presence.ts";
 import { createSiteWriter } from "./sites.ts";
@@ -24,12 +26,14 @@ export interface HeapReportJsonOptions {
   readonly rows?: number | undefined;
   /** Limits of the hot/cold classification; LLVM's without them. */
   readonly thresholds?: HotColdThresholds | undefined;
+  /** What a person can act on; undefined: not to be written here. */
+  readonly findings?: readonly Finding[] | undefined;
 }
 
 /** The report of a heap profile as JSON (docs/report-json.md), in pieces. */
 export function heapReportJsonPieces(
   profile: HeapProfile,
-  { input, rows, thresholds = LLVM_THRESHOLDS }: HeapReportJsonOptions,
+  { input, rows, thresholds = LLVM_THRESHOLDS, findings }: HeapReportJsonOptions,
 ): Generator<string, void, undefined> {
   const { description, modules } = profile;
   const groups = groupContexts(profile, "path");
@@ -61,6 +65,7 @@ export function heapReportJsonPieces(
       ...(knows === undefined ? {} : { knows }),
     })),
     totals: totalsOf(profile),
+    summary: findings && findingsJson(findings),
     findings: {
       leaks: findingOf(profile, leaks(profile)),
       neverAccessed: findingOf(profile, neverAccessed(profile)),

@@ -1,4 +1,5 @@
 import type { BlockMeasure } from "../../../analyses/block-measure.ts";
+import type { Finding } from "../../../analyses/findings/finding.ts";
 import { placedAccesses } from "../../../analyses/granule-accesses.ts";
 import { type ContextGroups, groupContexts } from "../../../analyses/groups.ts";
 import { classifySites } from "../../../analyses/hot-cold.ts";
@@ -9,6 +10,7 @@ import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks
 import { agreeing } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../model/memprof/hot-cold.ts";
+import { printFindings } from "../../findings/finding-lines.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent } from "../../format.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
@@ -36,6 +38,8 @@ export interface HeapReportOptions extends ScreenOptions {
   readonly input: string;
   /** Limits of the hot/cold classification; LLVM's without them. */
   readonly thresholds?: HotColdThresholds | undefined;
+  /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
+  readonly findings?: readonly Finding[] | undefined;
 }
 
 /** The report of a heap profile as text for a terminal. */
@@ -45,9 +49,12 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
   printModules(screen, profile.modules);
   if (profile.contexts.length === 0 && heapTotals(profile).allocations === 0) {
     printNothingAllocated(screen, profile);
+    if (options.findings !== undefined && options.findings.length > 0)
+      printFindings(screen, options.findings);
     return screen.text();
   }
   printSummary(screen, profile);
+  if (options.findings !== undefined) printFindings(screen, options.findings);
   if (profile.contexts.length > 0) {
     new HeapSections(screen, profile, options.rows).print();
     printBlockHistograms(screen, profile);

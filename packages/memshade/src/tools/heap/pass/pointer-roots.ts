@@ -1,11 +1,11 @@
 import { addressesOf } from "../../../allocator/find/state-addresses.ts";
 import { partitionPoint } from "../../../bytes/partition-point.ts";
+import { dataRange } from "../../../rewrite/facts/data-layout.ts";
 import type { ModuleScan } from "../../../rewrite/facts/module-scan.ts";
-import { globalType, I32, I64, type WasmModule } from "../../../wasm/index.ts";
+import { globalType, I32, I64, initialValue, type WasmModule } from "../../../wasm/index.ts";
 import { HIDDEN_EXPORT_PREFIX } from "../../host-interface.ts";
 import type { PointerRoots } from "../../options.ts";
 import type { ToolSurroundings } from "../../tool.ts";
-import { dataRange, findByteRegions } from "../../working-set/pass/regions.ts";
 
 /** Allocators keep arrays of bins: parts of their state that they know by address are not further apart than such an array. */
 const STATE_GAP_BYTES = 512;
@@ -36,21 +36,21 @@ export function findPointerRoots(around: ToolSurroundings): ExportedRoots {
       memory: `${HIDDEN_EXPORT_PREFIX}program`,
       globals: globals.map(({ name }) => HIDDEN_EXPORT_PREFIX + name),
       ...(pointer === undefined ? {} : { stackPointer: HIDDEN_EXPORT_PREFIX + pointer.name }),
-      ...stackRange(around, data),
+      ...stackRange(initialValue(module, stackPointer), data),
       dataEnd: data?.to ?? 0,
       allocatorState: allocatorState(around),
     },
   };
 }
 
-/** Where the stack is, as far as linkers place it on one side of the data. */
+/** Where the stack is: linkers place it on one side of the data. `top`: where its pointer begins. */
 function stackRange(
-  around: ToolSurroundings,
+  top: number | undefined,
   data: { from: number; to: number } | undefined,
 ): Pick<PointerRoots, "stackFrom" | "stackTo"> {
-  const { stackFrom, stackTo } = findByteRegions(around);
-  const isAmidData = data !== undefined && data.from < stackTo && data.to > stackTo;
-  return isAmidData ? { stackFrom: 0, stackTo: 0 } : { stackFrom, stackTo };
+  if (top === undefined || top <= 0) return { stackFrom: 0, stackTo: 0 };
+  if (data === undefined || data.from >= top) return { stackFrom: 0, stackTo: top };
+  return data.to <= top ? { stackFrom: data.to, stackTo: top } : { stackFrom: 0, stackTo: 0 };
 }
 
 /** Globals that can change, or whose value comes from outside. */

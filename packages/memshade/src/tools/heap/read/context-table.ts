@@ -1,3 +1,4 @@
+import { addCapacity, addGrowth } from "../../../model/growth.ts";
 import { combineMibs, type Mib } from "../../../model/mib.ts";
 import type { ContextExtras, ShadowContext } from "./read-shadow.ts";
 
@@ -19,23 +20,31 @@ export class ContextTable {
     const key = `${module}:${context.sites.join()}`;
     const known = this.#byKey.get(key);
     if (known === undefined) {
-      this.#byKey.set(key, { module, sites: context.sites, mib, extras: { ...context.extras } });
+      this.#byKey.set(key, { module, sites: context.sites, mib, extras: context.extras });
       return;
     }
     known.mib = combineMibs(known.mib, mib);
-    const sum = known.extras;
-    for (const field of Object.keys(sum) as (keyof ContextExtras)[]) sum[field] += context.extras[field];
+    known.extras = addExtras(known.extras, context.extras);
   }
 
   /** A table that changes on its own from here on. */
   copy(): ContextTable {
     const copy = new ContextTable();
-    for (const [key, context] of this.#byKey)
-      copy.#byKey.set(key, { ...context, extras: { ...context.extras } });
+    for (const [key, context] of this.#byKey) copy.#byKey.set(key, { ...context, extras: context.extras });
     return copy;
   }
 
   get contexts(): MergedContext[] {
     return [...this.#byKey.values()];
   }
+}
+
+function addExtras(one: ContextExtras, other: ContextExtras): ContextExtras {
+  const { growth, capacity, ...counts } = one;
+  for (const field of Object.keys(counts) as (keyof typeof counts)[]) counts[field] += other[field];
+  return {
+    ...counts,
+    growth: addGrowth(growth, other.growth),
+    capacity: addCapacity(capacity, other.capacity),
+  };
 }

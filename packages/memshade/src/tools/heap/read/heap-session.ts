@@ -1,3 +1,4 @@
+import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
 import type { Mib } from "../../../model/mib.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
@@ -10,6 +11,7 @@ import {
   type RunSite,
   TRAMPOLINE_BYTES,
 } from "../../../model/run.ts";
+import type { StaticsFile } from "../../../model/statics/statics.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
@@ -19,6 +21,7 @@ import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import { applyReach, heapReach, type KnownReach, OUT_OF_REACH, reachSentences } from "./reach/apply-reach.ts";
 import { REACH_FIELDS, type ReachSums } from "./reach/reach-sums.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 
 export interface HeapSessionOptions {
@@ -38,6 +41,8 @@ export interface HeapSnapshot {
   rewrittenBytes: number;
   /** What becomes the raw MemProf profile. */
   raw: RawProfile;
+  /** Accesses to static data, where it is known where that lies. */
+  statics: StaticsFile | undefined;
 }
 
 /** Distance between the segments of two modules in the profile's address space. */
@@ -184,6 +189,11 @@ export class HeapSession {
     if (instance.members === 0) this.#finished.push(finish(instance));
   }
 
+  /** To be called some times a second where programs run in other threads: no counter of static data wraps unseen then. */
+  watch(): void {
+    for (const { reader } of this.#instances.values()) reader?.watch();
+  }
+
   /** Whether tables that instances share are still in use. */
   isShared(group: string): boolean {
     return [...this.#instances.values()].some((instance) => instance.group === group);
@@ -216,13 +226,17 @@ export class HeapSession {
     for (const { module, contents } of trusted)
       for (const context of contents.contexts) table.add(module, context);
     const contexts = table.contexts;
+    const statics = this.#staticsOf(all);
     const names = distinctNames(this.#modules.map(({ info }) => info));
     return {
-      heap: heapOf(
-        trusted.map(({ contents }) => contents.totals),
-        contexts,
-        { ...this.#options, reach: heapReach(trusted) },
-      ),
+      heap: {
+        ...heapOf(
+          trusted.map(({ contents }) => contents.totals),
+          contexts,
+          { ...this.#options, reach: heapReach(trusted) },
+        ),
+        ...(statics === undefined ? {} : { staticAccesses: staticAccesses(statics) }),
+      },
       modules: this.#modules.map((module, index) =>
         describeModule(
           module,
@@ -259,7 +273,20 @@ export class HeapSession {
         segments: this.#modules.map(segmentOf),
         contexts: contexts.map(rawContextOf),
       },
+      statics,
     };
+  }
+
+  /** Whose allocator is not believed has static data all the same. */
+  #staticsOf(all: readonly Finished[]): StaticsFile | undefined {
+    const counted = this.#modules.flatMap(({ info, original }, index) => {
+      const instances = all.flatMap(({ module, contents }) =>
+        module === index && contents.statics !== undefined ? [contents.statics] : [],
+      );
+      if (info.statics === undefined || instances.length === 0) return [];
+      return [{ index, original: bytesOf(original), statics: info.statics, instances }];
+    });
+    return staticsFile(counted, this.#options.counters === "exact" ? "exact" : "merged");
   }
 
   #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
@@ -277,6 +304,10 @@ export class HeapSession {
   }
 }
 
+function bytesOf(original: SessionModule["original"]): Uint8Array {
+  return typeof original === "function" ? original() : original;
+}
+
 function finish(instance: SessionInstance): Finished {
   const { first, module } = instance;
   return { first, module, ...contentsOf(instance) };
@@ -285,7 +316,7 @@ function finish(instance: SessionInstance): Finished {
 /** An instance's figures with what it handed out earlier, less what a reset took away. */
 function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "reach"> {
   const found = instance.reach ?? instance.look?.();
-  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [] };
+  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [], statics: undefined };
   const reach = applyReach(now.contexts, found);
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
     sites,
@@ -307,6 +338,7 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
   const { totals } = now;
   return {
     contents: {
+      statics: now.statics,
       totals: totals.meanwhile === 0 ? totals : { ...totals, ...countsOf(merged, totals) },
       contexts: merged,
     },
@@ -381,8 +413,17 @@ function heapOf(
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
     ...(reach === undefined ? {} : { reach }),
+    growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
+    ...(counters === "none"
+      ? {}
+      : {
+          capacity: contexts.reduce(
+            (total, { extras: { capacity } }) => addCapacity(total, capacity),
+            NO_CAPACITY,
+          ),
+        }),
     sites: contexts.map(({ extras }, index): RunSite => {
-      const { temporary, ...rest } = extras;
+      const { temporary, growth, capacity, ...rest } = extras;
       for (const field of REACH_FIELDS) if (rest[field] === 0) delete (rest as Partial<ReachSums>)[field];
       // Only a clock that counts allocations can tell.
       return {
@@ -390,6 +431,8 @@ function heapOf(
         ...rest,
         ...(counters === "none" ? UNCOUNTED_SITE : {}),
         ...(clock === "virtual" ? { temporary } : {}),
+        ...(growth.chains > 0 ? { growth } : {}),
+        ...(capacity.blocks > 0 ? { capacity } : {}),
       };
     }),
   };
@@ -421,7 +464,7 @@ function describeModule(
   const { info } = module;
   const own = contexts.filter((context) => context.module === index);
   const sites = new Set(own.flatMap((context) => context.sites));
-  const original = typeof module.original === "function" ? module.original() : module.original;
+  const original = bytesOf(module.original);
   const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
   const refused = confirmation.refused ?? info.allocator.refused;
