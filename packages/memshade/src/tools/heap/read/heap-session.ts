@@ -1,5 +1,6 @@
 import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
-import type { HeapIntervals } from "../../../model/heap-intervals/heap-intervals.ts";
+import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
+import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
 import type { Mib } from "../../../model/mib.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
@@ -314,8 +315,11 @@ function contentsOf(instance: SessionInstance): ShadowContents {
     const { peakBytes, peakBlocks } = context.extras;
     const merged = table.contexts.find(({ sites }) => sites.join() === context.sites.join());
     if (merged === undefined) continue;
-    merged.extras.peakBytes += peakBytes;
-    merged.extras.peakBlocks += peakBlocks;
+    merged.extras = {
+      ...merged.extras,
+      peakBytes: merged.extras.peakBytes + peakBytes,
+      peakBlocks: merged.extras.peakBlocks + peakBlocks,
+    };
   }
   const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
   return {
@@ -392,6 +396,9 @@ function heapOf(
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
+    ...(counters === "none"
+      ? {}
+      : { drag: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
     growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
     ...(counters === "none"
       ? {}
@@ -402,7 +409,7 @@ function heapOf(
           ),
         }),
     sites: contexts.map(({ extras }, index): RunSite => {
-      const { temporary, growth, capacity, ...rest } = extras;
+      const { temporary, growth, capacity, drag, ...rest } = extras;
       // Only a clock that counts allocations can tell.
       return {
         stackId: String(index + 1),
@@ -411,6 +418,7 @@ function heapOf(
         ...(clock === "virtual" ? { temporary } : {}),
         ...(growth.chains > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
+        ...(drag.draggedByteTime > 0 ? { drag } : {}),
       };
     }),
   };

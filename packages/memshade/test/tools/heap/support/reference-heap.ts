@@ -36,7 +36,7 @@ interface Granule {
 /** What the profile should say of one calling context. */
 export interface ReferenceContext {
   mib: Mib | undefined;
-  extras: Omit<ContextExtras, "growth" | "capacity"> & {
+  extras: Omit<ContextExtras, "growth" | "capacity" | "drag"> & {
     growth?: BlockGrowth | undefined;
     capacity?: BlockCapacity | undefined;
   };
