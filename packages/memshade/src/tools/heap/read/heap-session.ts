@@ -315,11 +315,8 @@ function contentsOf(instance: SessionInstance): ShadowContents {
     const { peakBytes, peakBlocks } = context.extras;
     const merged = table.contexts.find(({ sites }) => sites.join() === context.sites.join());
     if (merged === undefined) continue;
-    merged.extras = {
-      ...merged.extras,
-      peakBytes: merged.extras.peakBytes + peakBytes,
-      peakBlocks: merged.extras.peakBlocks + peakBlocks,
-    };
+    merged.extras.peakBytes += peakBytes;
+    merged.extras.peakBlocks += peakBlocks;
   }
   const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
   return {
