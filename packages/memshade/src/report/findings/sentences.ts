@@ -25,9 +25,9 @@ export function sentenceOf(finding: Finding): FindingSentence {
     case "churn":
       return { before: "of", after: "are freed at once" };
     case "dead":
-      return { before: "stored by", after: "are overwritten unread" };
+      return { before: "stored by", after: "are never read" };
     case "silent":
-      return { before: "stored by", after: "are there already" };
+      return { before: "stored by", after: "were there before" };
     case "moved":
       return { before: "copied by", after: `in ${plural(finding.moves, "move")}` };
     default:
