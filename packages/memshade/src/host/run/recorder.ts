@@ -1,6 +1,7 @@
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
+import { STATICS_FILE } from "../../model/statics/statics.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
@@ -121,6 +122,11 @@ export class Recorder {
     return this.#session.isShared(group);
   }
 
+  /** To be called some times a second while programs run in other threads. */
+  watch(): void {
+    this.#session.watch();
+  }
+
   /** The tables of an instance are full: takes over what they hold. */
   flush(handle: InstanceHandle): void {
     this.#session.flush(handle);
@@ -139,7 +145,7 @@ export class Recorder {
 
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
-    const { heap, modules, tool, notTracked, raw, rewrittenBytes } = this.#session.snapshot(end);
+    const { heap, modules, tool, notTracked, raw, rewrittenBytes, statics } = this.#session.snapshot(end);
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
@@ -153,12 +159,19 @@ export class Recorder {
     const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
       Object.fromEntries(others.map((of) => [of.tool, value(of)]));
     const rawBytes = writeRaw(raw, raw.version);
+    const ownFiles: ProfileFile[] =
+      heapPart && statics !== undefined
+        ? [{ name: STATICS_FILE, contents: `${JSON.stringify(statics)}\n` }]
+        : [];
     const sumOf = (figure: (of: (typeof others)[number]) => number): number =>
       others.reduce((sum, of) => sum + figure(of), 0);
     const presence: Presence = {
       modules: rewrittenBytes,
       shadow: Math.ceil((heapPart ? heap.profilerBytes : 0) + sumOf(({ shadowBytes }) => shadowBytes)),
-      recorded: (heapPart ? rawBytes.length : 0) + sumOf(({ file }) => file.contents.length),
+      recorded:
+        (heapPart ? rawBytes.length : 0) +
+        sumOf(({ file }) => file.contents.length) +
+        ownFiles.reduce((sum, { contents }) => sum + contents.length, 0),
     };
     const run: Run = {
       schema: RUN_SCHEMA,
@@ -172,12 +185,16 @@ export class Recorder {
       ...(heapPart ? { heap: { ...heap, notTracked } } : {}),
       notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
       presence,
-      files: { ...(heapPart ? { heap: HEAP_FILE } : {}), ...byTool(({ file }) => file.name) },
+      files: {
+        ...(heapPart ? { heap: HEAP_FILE } : {}),
+        ...byTool(({ file }) => file.name),
+        ...(ownFiles.length > 0 ? { statics: STATICS_FILE } : {}),
+      },
     };
     return {
       run,
       raw: rawBytes,
-      toolFiles: others.map(({ file }) => file),
+      toolFiles: [...ownFiles, ...others.map(({ file }) => file)],
       siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
       warnings: others.flatMap(({ warnings }) => warnings ?? []),
     };

@@ -55,14 +55,31 @@ export const Control = {
   start: 200,
   /** Bytes from the base of a stack to the newest frame, at most. */
   deepest: 192,
+  /** Address of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
+  youngest: 216,
+  /** Low half of `allocations` when it began. */
+  youngestNumber: 220,
   /** Address of the children's table. */
   childTable: 208,
   /** 32 without the bits of an index in it. */
   childShift: 212,
   /** 32 free lists, one per power of two. */
   histogramFree: 256,
+  /** A `Fold` per granule of static data that needs one. */
+  folds: 512,
 } as const;
 export const CONTROL_BYTES = 4096;
+
+/** Accesses to a granule of static data that its counter had no room for; zeros: none. */
+export const Fold = {
+  /** The granule's. */
+  address: 0,
+  /** u64 */
+  accesses: 8,
+} as const;
+export const FOLD_BYTES = 16;
+/** More accesses than a counter holds take seconds: few granules get there. What finds no room goes to other accesses. */
+export const FOLD_COUNT = 128;
 
 /** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
 export const Context = {
@@ -117,6 +134,28 @@ export const Context = {
   processorsEnd: 212,
 } as const;
 export const CONTEXT_BYTES = 256;
+
+/** What ended blocks of a context say of growth and capacity: an entry beside each context's, forgotten with the ended blocks. */
+export const Growth = {
+  /** Blocks at the end of a chain: others were copied into them, one after the other. */
+  chains: 0,
+  /** How often the contents of those were copied. */
+  copies: 4,
+  /** u64: bytes that were copied. */
+  copiedBytes: 8,
+  /** u64: sizes of the blocks at the ends. */
+  finalBytes: 16,
+  /** u64: of those, up to the last byte that was accessed or copied. */
+  usedBytes: 24,
+  mostCopies: 32,
+  largestFinal: 36,
+  /** u64: sizes of blocks of more than `LARGEST_UNMARKED` bytes that were accessed, ended, and did not go on in another one. */
+  endedBytes: 40,
+  /** u64: of those, behind the last byte that was accessed or copied. */
+  unusedBytes: 48,
+  endedBlocks: 56,
+} as const;
+export const GROWTH_BYTES = 64;
 
 /**
  * Small blocks of one context that ended with the same size and the same counters. They are only counted, with what depends on
@@ -178,7 +217,7 @@ export const FIRST_CHILDREN = 256;
 export const REGION_BITS = 16;
 export const SLOT_BYTES = 8;
 export const SLOT_REGION_BYTES = 2 ** (REGION_BITS - 1);
-/** Slot of the live block that starts in its bytes. */
+/** Slot of the live block that starts in its bytes. One that has never had a block is zero. */
 export const Slot = { time: 0, tag: 4 } as const;
 /**
  * What a slot's tag is: 0 for no block, or the index of its context, its size, and the address's last four bits; or with the
@@ -207,8 +246,17 @@ export const Record = {
   owner: 20,
   /** u64: accesses that a counter had no room for. */
   folded: 24,
+  /** How often the contents were copied from block to block until they were here; 0 for most. */
+  copies: 32,
+  /** Bytes at the block's start that were there when it began. */
+  carried: 36,
+  /** u64: bytes that were copied. */
+  copiedBytes: 40,
 } as const;
-export const RECORD_BYTES = 32;
+export const RECORD_BYTES = 48;
+
+/** Accesses as far apart as this, or farther, never share a counter: a counter says where it was to that many bytes. */
+export const MERGED_BYTES = 512;
 
 /** Blocks with at most this many bytes, so at most 16 counters, have a shape. */
 export const LARGEST_SMALL = 128;

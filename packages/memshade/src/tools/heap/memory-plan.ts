@@ -5,6 +5,7 @@ import {
   CHILD_BYTES,
   CONTEXT_BYTES,
   CONTROL_BYTES,
+  GROWTH_BYTES,
   NODE_BYTES,
   RECORD_BYTES,
   REGION_BITS,
@@ -81,7 +82,8 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
   const shapes = control + CONTROL_BYTES;
   const mibs = shapes + SHAPE_COUNT * SHAPE_BYTES;
-  const nodes = mibs + contexts * CONTEXT_BYTES;
+  const growths = mibs + contexts * CONTEXT_BYTES;
+  const nodes = growths + contexts * GROWTH_BYTES;
   const children = roundUp(nodes + nodeCapacity * NODE_BYTES, CHILD_BYTES);
   const records = roundUp(children + 2 * childCapacity * CHILD_BYTES, RECORD_BYTES);
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
@@ -105,6 +107,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     shapes,
     mibs,
     mibCapacity: contexts,
+    growths,
     nodes,
     nodeCapacity,
     children,
@@ -132,12 +135,14 @@ export interface RuntimeKind {
   exact: boolean;
   /** Accesses are counted. */
   counted: boolean;
+  /** Where static data lies. */
+  statics: { readonly start: number; readonly end: number } | undefined;
 }
 
 /** Values of the shadow runtime's imported constants. */
 export function runtimeConstants(
   layout: ShadowLayout,
-  { wallClock, exact, counted }: RuntimeKind,
+  { wallClock, exact, counted, statics }: RuntimeKind,
 ): Record<string, number> {
   return {
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
@@ -147,10 +152,13 @@ export function runtimeConstants(
     DIRECTORY: layout.directory,
     COUNTED: counted ? 1 : 0,
     EXACT: exact ? 1 : 0,
+    STATICS: statics?.start ?? 0,
+    STATIC_BYTES: statics === undefined ? 0 : Math.min(statics.end, layout.coveredBytes) - statics.start,
     CONTROL: layout.control,
     SHAPES: layout.shapes,
     MIBS: layout.mibs,
     MIB_CAPACITY: layout.mibCapacity,
+    GROWTHS: layout.growths,
     NODES: layout.nodes,
     NODE_CAPACITY: layout.nodeCapacity,
     CHILDREN: layout.children,

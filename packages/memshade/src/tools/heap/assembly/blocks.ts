@@ -1,13 +1,24 @@
 import { now } from "./clock";
 import { contextOf, prepareContexts } from "./context";
 import { claimCounters, countBlock } from "./counters";
+import { continueChain, endChain, forgetEnded, noteYoungest, takeChain } from "./growth";
 import { CONTROL, COVERED, MIB_CAPACITY, MIBS, RECORDS, SHARED, allocatedAsUsual } from "./imports";
-import { CONTEXT_BYTES, Context, Control, Record, Slot, Tag } from "./layout.generated";
+import {
+  CONTEXT_BYTES,
+  Context,
+  Control,
+  LARGEST_SMALL,
+  LARGEST_UNMARKED,
+  Record,
+  Slot,
+  Tag,
+} from "./layout.generated";
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
 import {
   addRecord,
   bump32,
   bump64,
+  contextAt,
   findRecord,
   makeSlot,
   mibOfTag,
@@ -37,6 +48,7 @@ function meetNeighbours(slot: usize, address: u32, size: u32): void {
     // Its release was not seen. It ends here, or its successor would inherit it.
     bump32(CONTROL, Control.overlaps, 1);
     endBlock(address, false);
+    forgetEnded();
   }
   const first = load<u32>(slot, Slot.tag);
   if (first === 0) return;
@@ -86,6 +98,7 @@ export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32):
     if (SHARED !== 0) noteOwner(record);
   }
   claimCounters(address, size);
+  if (size > LARGEST_UNMARKED) noteYoungest(address);
   raiseHighWater(end);
   keepPeak(mib);
   const unit = liveUnit(size);
@@ -103,6 +116,7 @@ function endBlock(address: u32, copied: bool): bool {
   let size = sizeOfTag(tag);
   let start = load<u32>(slot, Slot.time);
   let folded: u64 = 0;
+  forgetEnded();
   if ((tag & Tag.recorded) === 0) {
     if (tag === 0 || ((tag ^ address) & Tag.placeMask) !== 0) return false;
     store<u32>(slot, 0, Slot.tag);
@@ -113,6 +127,7 @@ function endBlock(address: u32, copied: bool): bool {
     size = load<u32>(record, Record.size);
     start = load<u32>(record, Record.time);
     folded = load<u64>(record, Record.folded);
+    takeChain(record);
     if (SHARED !== 0) noteProcessors(record, mib);
     removeRecord(slot, record);
   }
@@ -120,6 +135,7 @@ function endBlock(address: u32, copied: bool): bool {
   store<u64>(CONTROL, noticePeak() - unit, Control.live);
   keepPeak(mib);
   store<u64>(mib, load<u64>(mib, Context.live) - unit, Context.live);
+  if (copied || size > LARGEST_SMALL) endChain(address, size, mib, start, copied);
   countBlock(address, size, mib, start, now(), folded, copied);
   return true;
 }
@@ -148,17 +164,12 @@ export function reallocated(old: u32, address: u32, size: u32, frame: u32, self:
     if (size === 0 && old !== 0) releasedAnyhow(old, false);
     return;
   }
+  forgetEnded();
   if (old !== 0) releasedAnyhow(old, true);
   allocatedAsUsual(address, size, frame, self);
   if (old === 0) return;
-  const region = address < COVERED ? regionOf(address) : 0;
-  if (region === 0) return;
-  const slot = slotIn(region, address);
-  const tag = load<u32>(slot, Slot.tag);
-  if ((tag & Tag.recorded) === 0) {
-    if (tag !== 0 && ((tag ^ address) & Tag.placeMask) === 0) bump32(mibOfTag(tag), Context.reallocations, 1);
-    return;
-  }
-  const record = findRecord(slot, address);
-  if (record !== 0) bump32(load<u32>(record, Record.mib), Context.reallocations, 1);
+  const mib = contextAt(address);
+  if (mib === 0) return;
+  bump32(mib, Context.reallocations, 1);
+  if (size > LARGEST_SMALL) continueChain(address, size, address !== old);
 }

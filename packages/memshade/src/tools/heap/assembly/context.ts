@@ -19,9 +19,11 @@ import {
   Context,
   Control,
   FIRST_CHILDREN,
+  GROWTH_BYTES,
   NODE_BYTES,
   Node,
 } from "./layout.generated";
+import { growthOf } from "./growth";
 import { noticePeak } from "./live";
 import { foldAll } from "./shapes";
 import { forgetMemos, noteDepth } from "./threads";
@@ -132,6 +134,7 @@ function hasChildRoom(): bool {
 function emptyMib(mib: usize): void {
   // The histogram buffer stays with the entry, emptied by its length.
   memory.fill(mib + Context.allocTimestamp, 0, Context.forgottenEnd - Context.allocTimestamp);
+  memory.fill(growthOf(mib), 0, GROWTH_BYTES);
   if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
 }
 

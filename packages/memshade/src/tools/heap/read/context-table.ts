@@ -1,3 +1,4 @@
+import { addCapacity, addGrowth } from "../../../model/growth.ts";
 import { combineMibs, type Mib } from "../../../model/mib.ts";
 import type { ContextExtras, ShadowContext } from "./read-shadow.ts";
 
@@ -23,8 +24,7 @@ export class ContextTable {
       return;
     }
     known.mib = combineMibs(known.mib, mib);
-    const sum = known.extras;
-    for (const field of Object.keys(sum) as (keyof ContextExtras)[]) sum[field] += context.extras[field];
+    known.extras = addExtras(known.extras, context.extras);
   }
 
   /** A table that changes on its own from here on. */
@@ -38,4 +38,14 @@ export class ContextTable {
   get contexts(): MergedContext[] {
     return [...this.#byKey.values()];
   }
+}
+
+function addExtras(one: ContextExtras, other: ContextExtras): ContextExtras {
+  const { growth, capacity, ...counts } = one;
+  for (const field of Object.keys(counts) as (keyof typeof counts)[]) counts[field] += other[field];
+  return {
+    ...counts,
+    growth: addGrowth(growth, other.growth),
+    capacity: addCapacity(capacity, other.capacity),
+  };
 }

@@ -1,3 +1,4 @@
+import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
 import type { Mib } from "../../../model/mib.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
@@ -10,6 +11,7 @@ import {
   type RunSite,
   TRAMPOLINE_BYTES,
 } from "../../../model/run.ts";
+import type { StaticsFile } from "../../../model/statics/statics.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
@@ -17,6 +19,7 @@ import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 
 export interface HeapSessionOptions {
@@ -36,6 +39,8 @@ export interface HeapSnapshot {
   rewrittenBytes: number;
   /** What becomes the raw MemProf profile. */
   raw: RawProfile;
+  /** Accesses to static data, where it is known where that lies. */
+  statics: StaticsFile | undefined;
 }
 
 /** Distance between the segments of two modules in the profile's address space. */
@@ -154,6 +159,11 @@ export class HeapSession {
     if (instance.members === 0) this.#finished.push(finish(instance));
   }
 
+  /** To be called some times a second where programs run in other threads: no counter of static data wraps unseen then. */
+  watch(): void {
+    for (const { reader } of this.#instances.values()) reader?.watch();
+  }
+
   /** Whether tables that instances share are still in use. */
   isShared(group: string): boolean {
     return [...this.#instances.values()].some((instance) => instance.group === group);
@@ -186,13 +196,17 @@ export class HeapSession {
     for (const { module, contents } of trusted)
       for (const context of contents.contexts) table.add(module, context);
     const contexts = table.contexts;
+    const statics = this.#staticsOf(all);
     const names = distinctNames(this.#modules.map(({ info }) => info));
     return {
-      heap: heapOf(
-        trusted.map(({ contents }) => contents.totals),
-        contexts,
-        this.#options,
-      ),
+      heap: {
+        ...heapOf(
+          trusted.map(({ contents }) => contents.totals),
+          contexts,
+          this.#options,
+        ),
+        ...(statics === undefined ? {} : { staticAccesses: staticAccesses(statics) }),
+      },
       modules: this.#modules.map((module, index) =>
         describeModule(
           module,
@@ -228,7 +242,20 @@ export class HeapSession {
         segments: this.#modules.map(segmentOf),
         contexts: contexts.map(rawContextOf),
       },
+      statics,
     };
+  }
+
+  /** Whose allocator is not believed has static data all the same. */
+  #staticsOf(all: readonly Finished[]): StaticsFile | undefined {
+    const counted = this.#modules.flatMap(({ info, original }, index) => {
+      const instances = all.flatMap(({ module, contents }) =>
+        module === index && contents.statics !== undefined ? [contents.statics] : [],
+      );
+      if (info.statics === undefined || instances.length === 0) return [];
+      return [{ index, original: bytesOf(original), statics: info.statics, instances }];
+    });
+    return staticsFile(counted, this.#options.counters === "exact" ? "exact" : "merged");
   }
 
   #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
@@ -246,6 +273,10 @@ export class HeapSession {
   }
 }
 
+function bytesOf(original: SessionModule["original"]): Uint8Array {
+  return typeof original === "function" ? original() : original;
+}
+
 function finish(instance: SessionInstance): Finished {
   const { first, module } = instance;
   return { first, module, contents: contentsOf(instance) };
@@ -253,7 +284,7 @@ function finish(instance: SessionInstance): Finished {
 
 /** An instance's figures with what it handed out earlier, less what a reset took away. */
 function contentsOf(instance: SessionInstance): ShadowContents {
-  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [] };
+  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [], statics: undefined };
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
     sites,
     mib,
@@ -272,6 +303,7 @@ function contentsOf(instance: SessionInstance): ShadowContents {
   }
   const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
   return {
+    statics: now.statics,
     totals: now.totals.meanwhile === 0 ? now.totals : { ...now.totals, ...countsOf(merged, now.totals) },
     contexts: merged,
   };
@@ -343,14 +375,25 @@ function heapOf(
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
+    growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
+    ...(counters === "none"
+      ? {}
+      : {
+          capacity: contexts.reduce(
+            (total, { extras: { capacity } }) => addCapacity(total, capacity),
+            NO_CAPACITY,
+          ),
+        }),
     sites: contexts.map(({ extras }, index): RunSite => {
-      const { temporary, ...rest } = extras;
+      const { temporary, growth, capacity, ...rest } = extras;
       // Only a clock that counts allocations can tell.
       return {
         stackId: String(index + 1),
         ...rest,
         ...(counters === "none" ? UNCOUNTED_SITE : {}),
         ...(clock === "virtual" ? { temporary } : {}),
+        ...(growth.chains > 0 ? { growth } : {}),
+        ...(capacity.blocks > 0 ? { capacity } : {}),
       };
     }),
   };
@@ -382,7 +425,7 @@ function describeModule(
   const { info } = module;
   const own = contexts.filter((context) => context.module === index);
   const sites = new Set(own.flatMap((context) => context.sites));
-  const original = typeof module.original === "function" ? module.original() : module.original;
+  const original = bytesOf(module.original);
   const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
   const refused = confirmation.refused ?? info.allocator.refused;
