@@ -162,6 +162,15 @@ wasi.start(new WebAssembly.Instance(module, wasi.getImportObject()));`,
     );
   });
 
+  it("does not take what the host reads for unread", async () => {
+    const copy = fileURLToPath(new URL("../control/copy.wasm", KERNELS));
+    const input = "a".repeat(100_000);
+    const { stdout, stderr } = await memshade(["run", "--out", "end", copy], { cwd, input });
+    expect(stdout).toBe(`${input}${"x".repeat(40_000)}`);
+    expect(stderr).toMatch(/never-read +48\.8 KiB {2}1 block of lose /);
+    expect(stderr.match(/never-read|unused/g)).toEqual(["never-read"]);
+  });
+
   it("says so where there are none", async () => {
     const { stderr } = await memshade(["run", "--out", "end", "bulk.wasm"], { cwd });
     expect(stderr).toBe(`${written}memshade: no findings\n`);

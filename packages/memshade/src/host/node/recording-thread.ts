@@ -63,6 +63,7 @@ const recorder = new Recorder({
   tools: settings.tools,
   command,
   program,
+  observesHost: true,
   linesOf: moduleLines,
   typesOf: moduleTypes,
 });

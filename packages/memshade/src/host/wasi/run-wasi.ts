@@ -73,6 +73,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
     tools: run.tools,
     command: [run.path, ...run.args],
     program: programName(run.path),
+    observesHost: true,
     linesOf: moduleLines,
     typesOf: moduleTypes,
   });
