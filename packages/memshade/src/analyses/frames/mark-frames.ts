@@ -1,7 +1,7 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { NONE } from "../../model/indices.ts";
 import type { RunModule } from "../../model/run.ts";
-import type { WasteFile, WasteIp } from "../../model/waste/waste.ts";
+import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { FrameRules } from "./frame-rules.ts";
 import { LAYER, type NamedFrame, START_UP } from "./libraries.ts";
