@@ -82,9 +82,6 @@ export function markWaste(file: WasteFile, rules: FrameRules): void {
   }
 }
 
-/** Distance between two modules in the addresses of places. */
-const MODULE_SPAN = 2 ** 32;
-
 function moduleOf({ address }: WasteIp): number {
   return Math.floor(address / MODULE_SPAN);
 }
