@@ -208,6 +208,8 @@ export interface InstrumentedInfo {
   sharedMemory: boolean;
   /** Its addresses are 64-bit; absent: they are not. */
   memory64?: boolean;
+  /** The host says exactly what it reads and writes; absent: it may do more. */
+  knownHost?: boolean;
   layout: ShadowLayout | undefined;
   /** Where pointers to live blocks are looked for; a sentence where that would tell nothing. */
   roots?: PointerRoots | string;
