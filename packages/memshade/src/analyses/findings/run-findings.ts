@@ -6,7 +6,7 @@ import type { Finding } from "./finding.ts";
 import { leakFindings } from "./leak.ts";
 import { rankFindings } from "./rank.ts";
 import { unusedFindings } from "./unused.ts";
-import { writesInVain } from "./waste.ts";
+import { wasteToolFindings } from "./waste.ts";
 
 /** What the tools recorded of one run, with frames that say whose they are. */
 export interface RecordedTools {
@@ -19,6 +19,6 @@ export interface RecordedTools {
 export function runFindings({ heap, waste }: RecordedTools): Finding[] {
   return rankFindings([
     ...(heap === undefined ? [] : [...leakFindings(heap), ...unusedFindings(heap), ...churnFindings(heap)]),
-    ...(waste === undefined ? [] : writesInVain(waste)),
+    ...(waste === undefined ? [] : wasteToolFindings(waste)),
   ]);
 }

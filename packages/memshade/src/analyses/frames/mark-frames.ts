@@ -1,7 +1,7 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { NONE } from "../../model/indices.ts";
 import type { RunModule } from "../../model/run.ts";
-import type { WasteFile, WasteFrame } from "../../model/waste/waste.ts";
+import type { WasteFile, WasteIp } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { FrameRules } from "./frame-rules.ts";
 import { LAYER, type NamedFrame, START_UP } from "./libraries.ts";
@@ -62,12 +62,21 @@ function keyOf({ function: name, file }: NamedFrame): string {
 
 /** Has the places of a waste profile say of what library they are. */
 export function markWaste(file: WasteFile, rules: FrameRules): void {
-  const sites = [file.stores, file.loads, file.reallocations, file.objects, file.ends].flatMap(
-    (part): { ips: readonly (WasteFrame & { inlined?: WasteFrame[] | undefined })[] }[] => part ?? [],
-  );
-  for (const { ips } of sites)
-    for (const ip of ips)
-      for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
+  const { stores, loads, reallocations, objects, blocks, ends } = file;
+  const asked = [reallocations, objects, blocks, stores.filter((store) => store.class === "calloc")];
+  const askedIps = asked.flatMap((part): { ips: WasteIp[] }[] => part ?? []).flatMap(({ ips }) => ips);
+  const accessIps = [stores, loads, ends]
+    .flatMap((part): { ips: WasteIp[] }[] => part ?? [])
+    .flatMap(({ ips }) => ips);
+  for (const ip of [...askedIps, ...accessIps])
+    for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
+  // Where a layer is inlined, its copies do what the function does that it is elsewhere.
+  const named = new Set(askedIps.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));
+  for (const ip of askedIps)
+    for (const frame of [ip, ...(ip.inlined ?? [])]) {
+      const isLayer = ip.layer === true || (frame.function !== undefined && named.has(keyOf(frame)));
+      if (isLayer && !rules.isNamedOwn(frame)) frame.library ??= LAYER;
+    }
 }
 
 /**

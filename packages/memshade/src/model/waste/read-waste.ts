@@ -47,6 +47,7 @@ const ip = record<Omit<WasteIp, "library">>({
   module: optional(text),
   file: optional(text),
   line: optional(integer),
+  layer: optional(flag),
   inlined: optional(list(frame)),
 });
 const siteClass = oneOf("plain", "atomic", "copy", "fill", "host", "calloc");

@@ -66,6 +66,8 @@ export interface WasteIp {
   module?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
+  /** Its function is one that hands on what it asks the allocator for. */
+  layer?: boolean | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
   library?: string | undefined;
   /** The functions that the place is inlined into, the innermost first, each with the place in it. */

@@ -1,6 +1,7 @@
-import type { Finding } from "../../analyses/findings/finding.ts";
+import type { Finding, MembersFinding } from "../../analyses/findings/finding.ts";
 import { agreeing } from "../../model/counted.ts";
 import { formatBlocks, formatCount, plural } from "../format.ts";
+import { memberNames } from "../waste-sentences.ts";
 
 /**
  * What is said around a finding's place: `300 of 1,000 blocks of`, the place, `are never released`. With the number in front it is a
@@ -28,11 +29,29 @@ export function sentenceOf(finding: Finding): FindingSentence {
       return { before: "stored by", after: "are overwritten unread" };
     case "silent":
       return { before: "stored by", after: "are there already" };
+    case "clear":
+      return { before: "of zeros by", after: "are overwritten unread" };
+    case "redundant":
+      return { before: "loaded by", after: "are loaded again in a loop" };
+    case "write-only":
+      return ofMembers(finding, "are stored and never read");
+    case "cold":
+      return ofMembers(finding, "are never touched");
     case "moved":
       return { before: "copied by", after: `in ${plural(finding.moves, "move")}` };
     default:
       throw new RangeError(`no such finding: ${finding satisfies never}`);
   }
+}
+
+/** `in track.comment of …`, or `in 24 of 96 bytes of …` where members have no names. */
+function ofMembers({ type, fields, element }: MembersFinding, after: string): FindingSentence {
+  const size = fields.reduce((sum, field) => sum + field.size, 0);
+  const bytes = `in ${formatCount(size)} of ${formatCount(element)} bytes of`;
+  const [field] = fields;
+  if (field?.name === undefined || type === undefined) return { before: bytes, after };
+  const more = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
+  return { before: `in ${memberNames([field], type)}${more} of`, after, short: bytes };
 }
 
 /** `300 of 1,000 blocks of … are never released`, `1 block of … is never released` */
