@@ -60,6 +60,10 @@ export class AccessFindings {
       this.#fold(SILENT_SPILLS, bytes);
       return [];
     }
+    if (store.update === true) {
+      this.#fold("values that are computed anew and stay as they are", bytes);
+      return [];
+    }
     const clearsCleared = (store.silent_over_zero ?? 0) * 2 > stores;
     return [{ ...shape, kind: "silent", bytes, wasted: silent, share: silent / stores, ...repeated, clearsCleared }];
   }

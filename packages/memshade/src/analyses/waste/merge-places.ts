@@ -28,7 +28,8 @@ function isMostly({ kind, share }: WasteFinding): boolean {
 export function onePerPlace(findings: readonly WasteFinding[]): WasteFinding[] {
   const byPlace = new Map<string, WasteFinding>();
   for (const finding of findings) {
-    const key = `${finding.object === undefined} ${JSON.stringify(lineKey(finding.ips))}`;
+    const line = lineKey(finding.ips);
+    const key = line === undefined ? `${byPlace.size}` : JSON.stringify([finding.object === undefined, line]);
     const known = byPlace.get(key);
     byPlace.set(key, known === undefined ? finding : { ...known, also: known.also ?? finding });
   }

@@ -78,6 +78,7 @@ const store = record<WasteStore>({
   bytes_over_segments: optional(count),
   class: siteClass,
   frame: optional(flag),
+  update: optional(flag),
   incomplete: optional(count),
 });
 

@@ -110,6 +110,8 @@ export interface WasteStore {
   class: WasteClass;
   /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
   frame?: boolean | undefined;
+  /** It stores where its basic block has loaded from before. */
+  update?: boolean | undefined;
   /** Runs of the loop around it that did not end, because of a trap for instance: what it did in them is not counted. */
   incomplete?: number | undefined;
 }

@@ -194,6 +194,7 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
       : {}),
     class: figures.siteClass,
     ...(figures.isFrame ? { frame: true } : {}),
+    ...(figures.isUpdate ? { update: true } : {}),
   };
 }
 
