@@ -10,6 +10,7 @@ import { type CarriedWord, type EntryListeners, wrapEntries } from "../contexts/
 import { LARGEST_FOLLOWED_BYTES } from "../rewrite/facts/followed-bytes.ts";
 import { type ModuleScan, scanModule } from "../rewrite/facts/module-scan.ts";
 import { findStackPointer } from "../rewrite/facts/stack-pointer.ts";
+import { addressesIn } from "../rewrite/facts/static-data.ts";
 import { type CodePart, follows, type ToolPass } from "../rewrite/tool.ts";
 import { type CallTargets, SAME_TARGETS } from "../rewrite/walk/call-targets.ts";
 import { FunctionWalker } from "../rewrite/walk/function-walker.ts";
@@ -279,6 +280,11 @@ class Instrumentation {
       tools: this.#tools,
       codeBytes: this.#codeBytes(),
       hiddenExports,
+      uncountedStatics: (statics) => {
+        const { internals, wrappers } = this.#allocator;
+        const uncounted = this.#options.includeAllocator === true ? [] : [...internals, ...wrappers];
+        return addressesIn(this.#scan, [...uncounted, ...leftAlone], this.#module, statics);
+      },
       unseen: leftAlone.size === 0 ? [] : [largeFunctionsNote(this.#module, leftAlone)],
       refusals: this.#refusals,
     });

@@ -6,6 +6,7 @@ import type { FollowedCalls } from "../contexts/entry-wrappers.ts";
 import type { ShadowStack } from "../contexts/host-frame-functions.ts";
 import type { CarriedWord } from "../contexts/wrap-entries.ts";
 import type { ModuleScan } from "../rewrite/facts/module-scan.ts";
+import type { StaticData } from "../rewrite/facts/static-data.ts";
 import type { MemoryListeners, ToolPass } from "../rewrite/tool.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import type { CodePlaces } from "../rewrite/write/function-writer.ts";
@@ -45,6 +46,8 @@ export interface ShadowTables {
   acrossThreads: boolean;
   /** They are those of the module whose memory this one uses. */
   beside: boolean;
+  /** Where static data lies whose counters stay as they are. */
+  statics?: StaticData;
 }
 
 /** A tool woven into one module. */

@@ -58,6 +58,9 @@ export interface WasteTotals {
   silentLoads: number;
 }
 
+/** Distance between two modules in the addresses of code locations. */
+export const MODULE_SPAN = 2 ** 32;
+
 /** A code location; `address` is module × 2^32 + offset in the code section, as in `heap.memprofraw`. */
 export interface WasteIp {
   address: number;

@@ -5,6 +5,7 @@ import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
 import { StackPlan } from "../../../contexts/stack-plan.ts";
 import { canCountBeside } from "../../../rewrite/facts/dynamic-library.ts";
 import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
+import { type StaticData, staticData } from "../../../rewrite/facts/static-data.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import { encodeConstantExpression, I32 } from "../../../wasm/index.ts";
 import { HostSlot, SHADOW_IMPORT } from "../../host-interface.ts";
@@ -31,7 +32,9 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
   const acrossThreads = options.acrossThreads === true && recordsBlocks && canShareMemory(module);
   const layout = beside ?? layoutOf(around, recordsBlocks, acrossThreads);
   const threads = acrossThreads ? shareTables(appended, layout, shadowMemory, firstGlobal) : undefined;
-  const runtime = mergeHeapRuntime(around, layout, threads, counted);
+  // The data of a library lies in its program's memory, where the loader puts it.
+  const statics = beside === undefined ? staticData(module, scan, around.stackPointer) : undefined;
+  const runtime = mergeHeapRuntime(around, { layout, threads, statics, counted });
   const stack: ShadowStack = {
     shadowMemory,
     stackGlobal: firstGlobal,
@@ -45,6 +48,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
       {
         exact: options.exactHistogram === true,
         includeStack: options.includeStack === true,
+        statics,
         memory64: around.memory64,
       },
       {
@@ -76,7 +80,12 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     recorder: recordsBlocks
       ? { stackGlobal: stack.stackGlobal, functions: runtime.functions, threads, inlined: runtime.inlined }
       : undefined,
-    tables: { layout, acrossThreads, beside: beside !== undefined },
+    tables: {
+      layout,
+      acrossThreads,
+      beside: beside !== undefined,
+      ...(counted && statics !== undefined ? { statics } : {}),
+    },
     describe: () => ({}),
     notTracked: [],
   };
@@ -96,12 +105,17 @@ function layoutOf(
   });
 }
 
+interface RuntimeNeeds {
+  layout: ShadowLayout;
+  threads: ThreadSharing | undefined;
+  statics: StaticData | undefined;
+  counted: boolean;
+}
+
 /** The runtime, whose globals stand behind that of the newest frame and those of threads. */
 function mergeHeapRuntime(
-  { options, appended, shadowMemory, firstGlobal, callHost }: ToolSurroundings,
-  layout: ShadowLayout,
-  threads: ThreadSharing | undefined,
-  counted: boolean,
+  { options, appended, shadowMemory, firstGlobal, callHost, memory64 }: ToolSurroundings,
+  { layout, threads, statics, counted }: RuntimeNeeds,
 ): MergedRuntime {
   const wallClock = options.clock === "wall";
   const exact = options.exactHistogram === true;
@@ -110,9 +124,11 @@ function mergeHeapRuntime(
     appended,
     shadowMemory,
     firstGlobal: firstGlobal + 1 + (threads?.globals.length ?? 0),
-    constants: { ...runtimeConstants(layout, { wallClock, exact, counted }), ...threads?.constants },
+    constants: { ...runtimeConstants(layout, { wallClock, exact, counted, statics }), ...threads?.constants },
     commonPath: usual ? commonPathBytes() : undefined,
     constantGlobals: true,
+    programMemory: 0,
+    programMemory64: memory64,
     hosts: {
       flush: callHost(HostSlot.Flush, true),
       tick: callHost(HostSlot.Tick, false),

@@ -1,3 +1,5 @@
+import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
+import type { HeapIntervals } from "../../../model/heap-intervals/heap-intervals.ts";
 import type { Mib } from "../../../model/mib.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
@@ -10,13 +12,17 @@ import {
   type RunSite,
   TRAMPOLINE_BYTES,
 } from "../../../model/run.ts";
+import type { StaticsFile } from "../../../model/statics/statics.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
+import { describeIntervals } from "./describe-intervals.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
+import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 
 export interface HeapSessionOptions {
@@ -34,8 +40,12 @@ export interface HeapSnapshot {
   notTracked: string[];
   /** Sizes of the modules as they were rewritten, bytes: together. */
   rewrittenBytes: number;
+  /** The heap over time: what becomes `heapintervals.json`. */
+  intervals: HeapIntervals;
   /** What becomes the raw MemProf profile. */
   raw: RawProfile;
+  /** Accesses to static data, where it is known where that lies. */
+  statics: StaticsFile | undefined;
 }
 
 /** Distance between the segments of two modules in the profile's address space. */
@@ -66,6 +76,7 @@ interface SessionInstance {
   module: number;
   reader: ShadowReader | undefined;
   flushed: ContextTable;
+  history: HeapSeries[];
   /** What evicted contexts held at the last peak seen so far, by call path. */
   peaks: { stamp: number; context: ShadowContext }[];
 }
@@ -87,6 +98,7 @@ export class HeapSession {
   readonly #instances = new Map<number, SessionInstance>();
   #finished: Finished[] = [];
   #nextNumber = 0;
+  #isWatched = false;
 
   constructor(options: HeapSessionOptions) {
     this.#options = options;
@@ -120,9 +132,11 @@ export class HeapSession {
       module,
       reader: layout && new ShadowReader(memory, layout, info),
       flushed: new ContextTable(),
+      history: [],
       peaks: [],
     };
     instance.reader?.setInstance(number, place?.local);
+    if (this.#isWatched) instance.reader?.watch(false);
     this.#instances.set(number, instance);
     return { number, module };
   }
@@ -139,6 +153,8 @@ export class HeapSession {
         extras: { ...context.extras, liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0 },
       });
     }
+    const series = instance.reader.readSeries();
+    if (series !== undefined) instance.history.push(series);
     // Only what was live at the newest peak can still matter.
     const newest = Math.max(0, ...instance.peaks.map(({ stamp }) => stamp));
     instance.peaks = instance.peaks.filter(({ stamp }) => stamp === newest);
@@ -154,6 +170,15 @@ export class HeapSession {
     if (instance.members === 0) this.#finished.push(finish(instance));
   }
 
+  /**
+   * To be called some times a second where programs run in other threads, from before the first instance on: no counter of static
+   * data wraps unseen then. `isLate`: the last time was longer ago.
+   */
+  watch(isLate: boolean): void {
+    this.#isWatched = true;
+    for (const { reader } of this.#instances.values()) reader?.watch(isLate);
+  }
+
   /** Whether tables that instances share are still in use. */
   isShared(group: string): boolean {
     return [...this.#instances.values()].some((instance) => instance.group === group);
@@ -164,6 +189,7 @@ export class HeapSession {
     this.#finished = [];
     for (const instance of new Set(this.#instances.values())) {
       instance.flushed = new ContextTable();
+      instance.history = [];
       instance.peaks = [];
       instance.reader?.forgetEnded();
     }
@@ -186,13 +212,17 @@ export class HeapSession {
     for (const { module, contents } of trusted)
       for (const context of contents.contexts) table.add(module, context);
     const contexts = table.contexts;
+    const statics = this.#staticsOf(all);
     const names = distinctNames(this.#modules.map(({ info }) => info));
     return {
-      heap: heapOf(
-        trusted.map(({ contents }) => contents.totals),
-        contexts,
-        this.#options,
-      ),
+      heap: {
+        ...heapOf(
+          trusted.map(({ contents }) => contents.totals),
+          contexts,
+          this.#options,
+        ),
+        ...(statics === undefined ? {} : { staticAccesses: staticAccesses(statics) }),
+      },
       modules: this.#modules.map((module, index) =>
         describeModule(
           module,
@@ -223,12 +253,26 @@ export class HeapSession {
         (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
         0,
       ),
+      intervals: describeIntervals(trusted, table),
       raw: {
         version: this.#options.rawVersion,
         segments: this.#modules.map(segmentOf),
         contexts: contexts.map(rawContextOf),
       },
+      statics,
     };
+  }
+
+  /** Whose allocator is not believed has static data all the same. */
+  #staticsOf(all: readonly Finished[]): StaticsFile | undefined {
+    const counted = this.#modules.flatMap(({ info, original }, index) => {
+      const instances = all.flatMap(({ module, contents }) =>
+        module === index && contents.statics !== undefined ? [contents.statics] : [],
+      );
+      if (info.statics === undefined || instances.length === 0) return [];
+      return [{ index, original: bytesOf(original), statics: info.statics, instances }];
+    });
+    return staticsFile(counted, this.#options.counters === "exact" ? "exact" : "merged");
   }
 
   #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
@@ -246,6 +290,10 @@ export class HeapSession {
   }
 }
 
+function bytesOf(original: SessionModule["original"]): Uint8Array {
+  return typeof original === "function" ? original() : original;
+}
+
 function finish(instance: SessionInstance): Finished {
   const { first, module } = instance;
   return { first, module, contents: contentsOf(instance) };
@@ -253,7 +301,12 @@ function finish(instance: SessionInstance): Finished {
 
 /** An instance's figures with what it handed out earlier, less what a reset took away. */
 function contentsOf(instance: SessionInstance): ShadowContents {
-  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [] };
+  const now = instance.reader?.read() ?? {
+    totals: NO_TOTALS,
+    contexts: [],
+    series: undefined,
+    statics: undefined,
+  };
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
     sites,
     mib,
@@ -272,8 +325,10 @@ function contentsOf(instance: SessionInstance): ShadowContents {
   }
   const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
   return {
+    statics: now.statics,
     totals: now.totals.meanwhile === 0 ? now.totals : { ...now.totals, ...countsOf(merged, now.totals) },
     contexts: merged,
+    series: now.series && withHistory(now.series, instance.history),
   };
 }
 
@@ -343,14 +398,25 @@ function heapOf(
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
+    growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
+    ...(counters === "none"
+      ? {}
+      : {
+          capacity: contexts.reduce(
+            (total, { extras: { capacity } }) => addCapacity(total, capacity),
+            NO_CAPACITY,
+          ),
+        }),
     sites: contexts.map(({ extras }, index): RunSite => {
-      const { temporary, ...rest } = extras;
+      const { temporary, growth, capacity, ...rest } = extras;
       // Only a clock that counts allocations can tell.
       return {
         stackId: String(index + 1),
         ...rest,
         ...(counters === "none" ? UNCOUNTED_SITE : {}),
         ...(clock === "virtual" ? { temporary } : {}),
+        ...(growth.chains > 0 ? { growth } : {}),
+        ...(capacity.blocks > 0 ? { capacity } : {}),
       };
     }),
   };
@@ -382,7 +448,7 @@ function describeModule(
   const { info } = module;
   const own = contexts.filter((context) => context.module === index);
   const sites = new Set(own.flatMap((context) => context.sites));
-  const original = typeof module.original === "function" ? module.original() : module.original;
+  const original = bytesOf(module.original);
   const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
   const refused = confirmation.refused ?? info.allocator.refused;

@@ -1,5 +1,6 @@
 import { agreeing, counted } from "../../../model/counted.ts";
 import {
+  MODULE_SPAN,
   WASTE_SCHEMA,
   WASTE_VERSION,
   type WasteBlocks,
@@ -25,9 +26,6 @@ import { mergePathBlocks } from "./read-path-blocks.ts";
 import type { PairFigures } from "./read-pairs.ts";
 import type { WasteContents } from "./read-waste.ts";
 import { pathKey } from "./site-paths.ts";
-
-/** Distance between two modules in the profile's address space. */
-const MODULE_SPAN = 2 ** 32;
 
 /** What was recorded of one module: the contents of each of its instances. */
 export interface ModuleContents {
@@ -238,11 +236,20 @@ function writersOf(
 /** Adds up figures of equal paths, in the order of paths: numbers compared one by one, shorter before longer. */
 function merge<T extends { path: number[] }>(instances: readonly (readonly T[])[]): T[] {
   const merged = new Map<string, T>();
+  // Copies are made of those alone to which something is added: nearly all stand alone.
+  const copies = new Set<T>();
   for (const figures of instances.flat()) {
     const key = pathKey(figures.path);
-    const known = merged.get(key);
-    if (known === undefined) merged.set(key, { ...figures });
-    else addFigures(known, figures);
+    let known = merged.get(key);
+    if (known === undefined) merged.set(key, figures);
+    else {
+      if (!copies.has(known)) {
+        known = { ...known };
+        copies.add(known);
+        merged.set(key, known);
+      }
+      addFigures(known, figures);
+    }
   }
   return [...merged.values()].sort((a, b) => comparePaths(a.path, b.path));
 }
@@ -263,7 +270,7 @@ function locator(
   const placeAt = linesOf?.(original);
   const known = new Map<number, WasteIp>();
   const locate = (offset: number): WasteIp => {
-    const [found] = functions.containing([offset]);
+    const found = functions.holding(offset);
     const frame = placeAt?.(offset);
     const name = frame?.function ?? found?.name ?? (found && `func[${found.index}]`);
     return {
