@@ -41,6 +41,8 @@ export interface ProfileDescription {
   readonly end?: RunEnd | undefined;
   readonly clock: Clock;
   readonly counters?: CounterMode | undefined;
+  /** The host said exactly what it reads: a block that nobody read was read by nobody. */
+  readonly knownHost?: boolean | undefined;
   readonly granuleBytes: number;
   readonly rawVersion: number;
   /** Totals counted while the program ran; absent for a raw file without its run. */

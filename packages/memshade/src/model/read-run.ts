@@ -40,6 +40,7 @@ const heapTool = record<HeapTool>({
   granuleBytes: count,
   includeStack: flag,
   includeAllocator: flag,
+  knownHost: optional(flag),
 });
 
 const end = record<RunEnd>({

@@ -92,6 +92,8 @@ export interface HeapTool {
   granuleBytes: number;
   includeStack: boolean;
   includeAllocator: boolean;
+  /** The host said exactly what it reads, and blocks that it reads are not unread; absent: it may have read more. */
+  knownHost?: boolean | undefined;
 }
 
 /** How another tool measured: settings by name. */

@@ -188,6 +188,8 @@ export interface InstrumentedInfo {
   sharedMemory: boolean;
   /** Its addresses are 64-bit; absent: they are not. */
   memory64?: boolean;
+  /** The host says exactly what it reads and writes; absent: it may do more. */
+  knownHost?: boolean;
   layout: ShadowLayout | undefined;
   /** Where static data lies, if that is known and the heap's counters tell of it. */
   statics?: StaticPlaces;

@@ -35,15 +35,15 @@ export function sentenceOf(finding: Finding): FindingSentence {
         after: `is spare: ${formatBytes(finding.used)} of ${formatBytes(finding.size)} used`,
       };
     case "dead":
-      return { before: "stored by", after: "are overwritten unread" };
+      return { before: "stored by", after: "are never read" };
     case "silent":
-      return { before: "stored by", after: "are there already" };
+      return { before: "stored by", after: "were there before" };
     case "clear":
-      return { before: "of zeros by", after: "are overwritten unread" };
+      return { before: "of zeros by", after: "are never read" };
     case "redundant":
-      return { before: "loaded by", after: "are loaded again in a loop" };
+      return { before: "loaded by", after: "again in a loop" };
     case "write-only":
-      return ofMembers(finding, "are stored and never read");
+      return ofMembers(finding, "are never read");
     case "cold":
       return ofMembers(finding, "are never touched");
     case "moved":
@@ -60,9 +60,9 @@ function ofMembers({ type, fields, element }: MembersFinding, after: string): Fi
   const size = fields.reduce((sum, field) => sum + field.size, 0);
   const bytes = `in ${formatCount(size)} of ${formatCount(element)} bytes of`;
   const [field] = fields;
-  if (field?.name === undefined || type === undefined) return { before: bytes, after };
+  if (field?.name === undefined || type === undefined) return { before: bytes, after, short: "in fields of" };
   const more = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
-  return { before: `in ${memberNames([field], type)}${more} of`, after, short: bytes };
+  return { before: `in ${memberNames([field], type)}${more} of`, after, short: "in fields of" };
 }
 
 /** `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read` */

@@ -71,6 +71,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
       ...runtime.globals,
     ],
     globalExports: threads?.exports ?? [],
+    exports: { hostRead: runtime.functions.get("hostRead") as number },
     listeners: {
       copy: -1,
       fill: -1,

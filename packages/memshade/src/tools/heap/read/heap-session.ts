@@ -31,6 +31,8 @@ export interface HeapSessionOptions {
   counters: CounterMode;
   includeStack: boolean;
   includeAllocator: boolean;
+  /** The host reports what functions of WASI read. */
+  observesHost?: boolean | undefined;
 }
 
 export interface HeapSnapshot {
@@ -240,6 +242,9 @@ export class HeapSession {
         granuleBytes: 8,
         includeStack: this.#options.includeStack,
         includeAllocator: this.#options.includeAllocator,
+        ...(this.#options.observesHost === true && this.#modules.every(({ info }) => info.knownHost === true)
+          ? { knownHost: true }
+          : {}),
       },
       notTracked: [
         ...(this.#options.counters === "none" ? [UNCOUNTED_SENTENCE] : []),
