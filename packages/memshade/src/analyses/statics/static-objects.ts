@@ -48,8 +48,9 @@ export interface StaticsReport {
   readonly bytes: number;
   readonly untouchedBytes: number;
   readonly unreadBytes: number;
-  /** Of all objects, and what else was counted between the first segment and the heap: the stack, and zeroed data without names. */
+  /** Of all objects. */
   readonly accesses: number;
+  /** What else was counted between the first segment and the heap: to zeroed data without a name, and to a stack that lies there. */
   readonly elsewhere: number;
   /** Counters may have wrapped: accesses are at least as many. */
   readonly atLeast: boolean;
@@ -76,7 +77,7 @@ export function staticsReport({ file, variables }: NamedStatics): StaticsReport 
     bytes: found.reduce((total, each) => total + each.bytes, 0),
     untouchedBytes: sum(({ untouchedBytes }) => untouchedBytes),
     unreadBytes: sum(({ unreadBytes }) => unreadBytes),
-    accesses: accesses + found.reduce((total, { elsewhere }) => total + elsewhere, 0),
+    accesses,
     elsewhere: found.reduce((total, { elsewhere }) => total + elsewhere, 0),
     atLeast: file.modules.some(mayHaveWrapped),
   };
