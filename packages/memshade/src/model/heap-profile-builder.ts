@@ -200,7 +200,12 @@ function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undef
   const temporary = sites.every((site) => site.temporary !== undefined)
     ? Float64Array.from(sites, (site) => site.temporary!)
     : undefined;
-  return { ...Object.fromEntries(columns), temporary } as SiteColumns;
+  return {
+    ...Object.fromEntries(columns),
+    temporary,
+    growth: sites.map(({ growth }) => growth),
+    capacity: sites.map(({ capacity }) => capacity),
+  } as SiteColumns;
 }
 
 function indexColumn<Row, Value extends number>(

@@ -1,3 +1,4 @@
+import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type {
   Column,
   IndexIntoFrameTable,
@@ -120,12 +121,16 @@ export interface ContextTable {
   readonly site?: SiteColumns | undefined;
 }
 
-export type SiteField = Exclude<keyof RunSite, "stackId" | "temporary">;
+export type SiteField = Exclude<keyof RunSite, "stackId" | "temporary" | "growth" | "capacity">;
 
 /** The fields of {@link RunSite}, one column each. */
 export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   /** Absent if the run did not count them. */
   readonly temporary?: Float64Array | undefined;
+  /** Undefined for contexts of which no block grew. */
+  readonly growth: readonly (BlockGrowth | undefined)[];
+  /** Undefined for contexts without large blocks that were used. */
+  readonly capacity: readonly (BlockCapacity | undefined)[];
 };
 
 export const SITE_FIELDS: readonly SiteField[] = [

@@ -1,3 +1,5 @@
+import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+
 /**
  * The description of a run, `run.json`, version 1.
  *
@@ -36,6 +38,7 @@ export interface Run {
   /** File names inside the run's directory. */
   files: {
     heap?: string | undefined;
+    heapIntervals?: string | undefined;
     waste?: string | undefined;
     workingset?: string | undefined;
     /** Accesses to static data, recorded with the heap. */
@@ -179,6 +182,10 @@ export interface RunHeap {
   profilerBytes: number;
   /** What found no room in the bounded tables. */
   overflow: { contexts: number; blocks: number };
+  /** Of all sites; absent where the run did not follow it. */
+  growth?: BlockGrowth | undefined;
+  /** Of all sites; absent where the run did not count it. */
+  capacity?: BlockCapacity | undefined;
   /** Sentences about what the heap's figures do not cover. */
   notTracked?: string[] | undefined;
   sites: RunSite[];
@@ -206,4 +213,8 @@ export interface RunSite {
   reallocations: number;
   /** Blocks freed at most one allocation after their own. */
   temporary?: number | undefined;
+  /** Absent where no block grew. */
+  growth?: BlockGrowth | undefined;
+  /** Absent without large blocks that were used. */
+  capacity?: BlockCapacity | undefined;
 }

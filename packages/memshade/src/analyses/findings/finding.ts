@@ -63,6 +63,25 @@ export interface ChurnFinding extends Found<"churn", "heap"> {
   readonly allocated: number;
 }
 
+/** Blocks that grow step by step, so that their contents are copied again and again. */
+export interface GrowthFinding extends Found<"growth", "heap"> {
+  /** Blocks at the ends of chains, and how often contents were copied until they were there. */
+  readonly chains: number;
+  readonly copies: number;
+  /** Bytes that would have been enough from the start, on average. */
+  readonly reserve: number;
+  /** Size of the largest block at an end. */
+  readonly largestFinal: number;
+}
+
+/** Large blocks whose second half, at least, is never used. */
+export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
+  readonly blocks: number;
+  /** Of one block, on average: bytes, and those up to the last one that was used. */
+  readonly size: number;
+  readonly used: number;
+}
+
 /** Stores that are overwritten before anything reads them. */
 export interface DeadFinding extends Found<"dead", "waste"> {
   /** Of all bytes that the place stores, 0…1. */
@@ -94,6 +113,8 @@ export type Finding =
   | UnusedFinding
   | NeverReadFinding
   | ChurnFinding
+  | GrowthFinding
+  | OverCapacityFinding
   | DeadFinding
   | SilentFinding
   | MovedFinding

@@ -1,5 +1,5 @@
 import type { Finding, UnreadDataFinding } from "../../analyses/findings/finding.ts";
-import { agreeing } from "../../model/counted.ts";
+import { agreeing, counted } from "../../model/counted.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../format.ts";
 
 /**
@@ -24,6 +24,15 @@ export function sentenceOf(finding: Finding): FindingSentence {
       return ofBlocks(finding, "never read");
     case "churn":
       return { before: "of", after: "are freed at once" };
+    case "growth": {
+      const after = `in ${counted(finding.copies, "copy", "copies")}: reserve ${formatBytes(finding.reserve)}`;
+      return { before: "copied by", after, short: "by" };
+    }
+    case "over-capacity":
+      return {
+        before: "of",
+        after: `is spare: ${formatBytes(finding.used)} of ${formatBytes(finding.size)} used`,
+      };
     case "dead":
       return { before: "stored by", after: "are overwritten unread" };
     case "silent":

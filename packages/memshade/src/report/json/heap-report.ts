@@ -100,6 +100,8 @@ function totalsOf(profile: HeapProfile): object {
     staticAccesses: totals?.staticAccesses ?? null,
     profilerBytes: totals?.profilerBytes ?? null,
     overflow: totals?.overflow ?? null,
+    growth: totals?.growth ?? null,
+    capacity: totals?.capacity ?? null,
   };
 }
 

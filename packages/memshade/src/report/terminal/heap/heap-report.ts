@@ -2,6 +2,7 @@ import type { BlockMeasure } from "../../../analyses/block-measure.ts";
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { placedAccesses } from "../../../analyses/granule-accesses.ts";
 import { type ContextGroups, groupContexts } from "../../../analyses/groups.ts";
+import { capacityOf, copiedBytes, growthOf, spareBytes } from "../../../analyses/growth.ts";
 import { classifySites } from "../../../analyses/hot-cold.ts";
 import { leaks, liveAtPeak } from "../../../analyses/leaks.ts";
 import { STATIC_KEYS } from "../../../analyses/statics/rank-statics.ts";
@@ -9,11 +10,12 @@ import type { StaticsReport } from "../../../analyses/statics/static-objects.ts"
 import { temporaryBlocks } from "../../../analyses/temporary.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
-import { agreeing } from "../../../model/counted.ts";
+import { agreeing, counted } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../../../model/indices.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../model/memprof/hot-cold.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
-import { formatBlocks, formatBytes, formatCount, formatPercent } from "../../format.ts";
+import { formatBlocks, formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
 import { printRankings } from "../common/rankings.ts";
@@ -101,6 +103,8 @@ class HeapSections {
       "every block that was written was also read",
     );
     this.printTemporary(temporaryBlocks(profile));
+    this.printGrowth(copiedBytes(profile));
+    this.printCapacity(spareBytes(profile));
     this.printPlaces(placedAccesses(profile));
     this.printQuiet();
   }
@@ -163,6 +167,46 @@ class HeapSections {
     this.printSection("Short-lived", size, finding.blocks, formatCount, 5, (contexts, values) => {
       const facts = this.facts.life(contexts).join(" · ");
       return heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT, facts);
+    });
+  }
+
+  /** Blocks that grew by copying, with the size that would have been enough from the start. */
+  private printGrowth(copied: Float64Array | undefined): void {
+    const growth = this.profile.description.totals?.growth;
+    if (copied === undefined || growth === undefined) return;
+    if (growth.copiedBytes === 0) {
+      this.quiet.push("no block was copied as it grew");
+      return;
+    }
+    const size = `${formatBytes(growth.copiedBytes)} in ${counted(growth.copies, "copy", "copies")}`;
+    this.printSection("Copied as blocks grew", size, copied, formatBytes, 5, (contexts, values) => {
+      const { chains, copies, mostCopies, usedBytes, finalBytes } = growthOf(this.profile, contexts)!;
+      const isOne = chains === 1;
+      const mean = (bytes: number) => `${isOne ? "" : "≈"}${formatBytes(bytes / chains)}`;
+      const often = isOne
+        ? counted(copies, "copy", "copies")
+        : `${counted(copies, "copy", "copies")} for ${plural(chains, "block")}, at most ${mostCopies} for one`;
+      const facts = `${often} · ${mean(usedBytes)} of ${mean(finalBytes)} used at the end`;
+      return heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT, facts);
+    });
+  }
+
+  /** Large blocks that were used up to less than half. */
+  private printCapacity(spare: Float64Array | undefined): void {
+    const { profile } = this;
+    if (spare === undefined) return;
+    const wide = spare.map((bytes, context) => {
+      const capacity = capacityOf(profile, [context as IndexIntoContextTable])!;
+      return bytes * 2 >= capacity.bytes ? bytes : 0;
+    });
+    const total = wide.reduce((sum, bytes) => sum + bytes, 0);
+    if (total === 0) return;
+    const title = "Used up to less than half";
+    this.printSection(title, `${formatBytes(total)} unused`, wide, formatBytes, 5, (contexts, values) => {
+      const { blocks, bytes, unusedBytes } = capacityOf(profile, contexts)!;
+      const mean = (sum: number) => `${blocks === 1 ? "" : "≈"}${formatBytes(sum / blocks)}`;
+      const facts = `${mean(bytes - unusedBytes)} of ${mean(bytes)} used in ${plural(blocks, "large block")}`;
+      return heaviestPathLine(this.screen, profile, contexts, values, DETAIL_INDENT, facts);
     });
   }
 

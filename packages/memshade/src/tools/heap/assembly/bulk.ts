@@ -1,6 +1,6 @@
 import { CONTROL, EXACT, lock, SHARED, unlock } from "./imports";
 import { Control, Record } from "./layout.generated";
-import { markRange, SHORTEST_MARKED } from "./marks";
+import { markPlace, markRange, SHORTEST_MARKED } from "./marks";
 import { bump64, recordAround } from "./records";
 import { foldStatic, isStatic } from "./static-folds";
 
@@ -78,7 +78,11 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
     if (regular ? length >= SHORTEST_MARKED + 2 * GRANULE : !isStatic(last)) {
       if (trips === 0) return;
       addTo(last, <u64>trips * (word >>> 1), reads);
-      if (!regular) return;
+      if (!regular) {
+        // The walk's other end is marked where it is the higher one: how far a block was used has to be known.
+        if (stride < 0 && length >= SHORTEST_MARKED + 2 * GRANULE) markPlace(address);
+        return;
+      }
       if (stride < 0) markRange(last, address, step > GRANULE);
       else markRange(address, last, step > GRANULE);
       return;

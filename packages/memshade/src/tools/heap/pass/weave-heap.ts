@@ -64,6 +64,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     exportedMemory: beside === undefined ? "memory" : false,
     start: threads?.start ?? -1,
     followedCalls: plan && { ...stack, entries: plan.entries },
+    stack: plan && stack,
     globals: [
       { type: I32, initial: encodeConstantExpression(I32, (layout.stack - STACK_FRAME_BYTES) | 0) },
       ...(threads?.globals ?? []),
@@ -116,7 +117,7 @@ interface RuntimeNeeds {
 
 /** The runtime, whose globals stand behind that of the newest frame and those of threads. */
 function mergeHeapRuntime(
-  { options, appended, shadowMemory, firstGlobal, callHost }: ToolSurroundings,
+  { options, appended, shadowMemory, firstGlobal, callHost, memory64 }: ToolSurroundings,
   { layout, threads, statics, counted }: RuntimeNeeds,
 ): MergedRuntime {
   const wallClock = options.clock === "wall";
@@ -129,6 +130,8 @@ function mergeHeapRuntime(
     constants: { ...runtimeConstants(layout, { wallClock, exact, counted, statics }), ...threads?.constants },
     commonPath: usual ? commonPathBytes() : undefined,
     constantGlobals: true,
+    programMemory: 0,
+    programMemory64: memory64,
     hosts: {
       flush: callHost(HostSlot.Flush, true),
       tick: callHost(HostSlot.Tick, false),
