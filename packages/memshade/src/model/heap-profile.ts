@@ -145,6 +145,17 @@ export const SITE_FIELDS: readonly SiteField[] = [
   "granulesTouched",
   "granules",
   "reallocations",
+  "lostBytes",
+  "lostBlocks",
+  "indirectlyLostBytes",
+  "indirectlyLostBlocks",
+  "possiblyLostBytes",
+  "possiblyLostBlocks",
+  "stillReachableBytes",
+  "stillReachableBlocks",
+  "behindLostBytes",
+  "behindLostBlocks",
+  "lateLostBlocks",
 ];
 
 /** A place in the program, as a symbolizer finds it for a PC. */

@@ -16,6 +16,7 @@ import {
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import {
   type Clock,
+  type HeapReach,
   type HeapTool,
   MEASURED_SCHEMA,
   MEASURED_VERSION,
@@ -83,6 +84,18 @@ const module = record<RunModule>({
   notTracked: list(text),
 });
 
+const reach = record<HeapReach>({
+  lostBytes: count,
+  lostBlocks: count,
+  indirectlyLostBytes: count,
+  indirectlyLostBlocks: count,
+  possiblyLostBytes: count,
+  possiblyLostBlocks: count,
+  stillReachableBytes: count,
+  stillReachableBlocks: count,
+  hostMayHold: flag,
+});
+
 const growth = record<BlockGrowth>({
   chains: count,
   copies: count,
@@ -109,6 +122,17 @@ const site = record<RunSite>({
   granules: count,
   reallocations: count,
   temporary: optional(count),
+  lostBytes: optional(count),
+  lostBlocks: optional(count),
+  indirectlyLostBytes: optional(count),
+  indirectlyLostBlocks: optional(count),
+  possiblyLostBytes: optional(count),
+  possiblyLostBlocks: optional(count),
+  stillReachableBytes: optional(count),
+  stillReachableBlocks: optional(count),
+  behindLostBytes: optional(count),
+  behindLostBlocks: optional(count),
+  lateLostBlocks: optional(count),
   growth: optional(growth),
   capacity: optional(capacity),
 });
@@ -126,6 +150,7 @@ const heap = record<RunHeap>({
   staticAccesses: optional(count),
   profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
+  reach: optional(reach),
   growth: optional(growth),
   capacity: optional(capacity),
   notTracked: optional(list(text)),

@@ -182,6 +182,8 @@ export interface RunHeap {
   profilerBytes: number;
   /** What found no room in the bounded tables. */
   overflow: { contexts: number; blocks: number };
+  /** Which live blocks are lost; absent where that was not looked for. */
+  reach?: HeapReach | undefined;
   /** Of all sites; absent where the run did not follow it. */
   growth?: BlockGrowth | undefined;
   /** Of all sites; absent where the run did not count it. */
@@ -191,8 +193,35 @@ export interface RunHeap {
   sites: RunSite[];
 }
 
+/**
+ * Which of the live blocks the program could still get at, by the pointers in its memory and its globals. "Lost" has no pointer to it,
+ * "indirectly lost" pointers in lost blocks only, "possibly lost" addresses inside it only. Absent fields are 0, where that was
+ * looked for at all.
+ */
+export interface RunReach {
+  lostBytes?: number | undefined;
+  lostBlocks?: number | undefined;
+  indirectlyLostBytes?: number | undefined;
+  indirectlyLostBlocks?: number | undefined;
+  possiblyLostBytes?: number | undefined;
+  possiblyLostBlocks?: number | undefined;
+  stillReachableBytes?: number | undefined;
+  stillReachableBlocks?: number | undefined;
+  /** Of the indirectly lost ones, whatever their context: those that are lost by way of the lost blocks here. */
+  behindLostBytes?: number | undefined;
+  behindLostBlocks?: number | undefined;
+  /** Lost ones that were allocated in the second half of the run, by its clock. */
+  lateLostBlocks?: number | undefined;
+}
+
+/** The same of the whole heap. What is live and in none of them was not looked for. */
+export interface HeapReach extends Required<Omit<RunReach, "behindLostBytes" | "behindLostBlocks" | "lateLostBlocks">> {
+  /** Whether lost blocks may be ones that the host has the addresses of. */
+  hostMayHold: boolean;
+}
+
 /** What a MIB has no field for, of one context. */
-export interface RunSite {
+export interface RunSite extends RunReach {
   /** Decimal; the key in the raw profile. */
   stackId: string;
   /** At the end of the run. */

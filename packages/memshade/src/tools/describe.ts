@@ -56,6 +56,7 @@ export function describe(described: Described): InstrumentedInfo {
       ? {}
       : { statics: { ...tables.statics, uncounted: described.uncountedStatics(tables.statics) } }),
     ...(tables?.beside === true ? { beside: tables.layout } : {}),
+    ...(tables?.roots === undefined ? {} : { roots: tables.roots }),
     ...(withLayouts.length === 0
       ? {}
       : {

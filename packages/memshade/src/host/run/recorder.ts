@@ -4,7 +4,8 @@ import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { STATICS_FILE } from "../../model/statics/statics.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
-import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { HeapSession, type LookThrough } from "../../tools/heap/read/heap-session.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
 import { type ToolOptions, toolsOf } from "../../tools/run-options.ts";
@@ -110,6 +111,21 @@ export class Recorder {
       }
     }
     return handle;
+  }
+
+  /** What was found in the thread of an instance about its live blocks: for the next profile. */
+  setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
+    this.#session.setReach(handle, reach);
+  }
+
+  /** The profile that it was found for has been taken. */
+  forgetReach(): void {
+    this.#session.forgetReach();
+  }
+
+  /** How that is found when a profile is taken, for instances of this thread. */
+  setLook(handle: InstanceHandle, look: LookThrough): void {
+    this.#session.setLook(handle, look);
   }
 
   /** The instance is gone: its figures are kept, its memory is not. */
