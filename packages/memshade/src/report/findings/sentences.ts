@@ -1,4 +1,4 @@
-import type { Finding } from "../../analyses/findings/finding.ts";
+import type { Finding, LeakFinding } from "../../analyses/findings/finding.ts";
 import { agreeing } from "../../model/counted.ts";
 import { formatBlocks, formatCount, plural } from "../format.ts";
 
@@ -17,7 +17,7 @@ export interface FindingSentence {
 export function sentenceOf(finding: Finding): FindingSentence {
   switch (finding.kind) {
     case "leak":
-      return ofBlocks(finding, "never released");
+      return ofLeak(finding);
     case "unused":
       return ofBlocks(finding, "never used");
     case "never-read":
@@ -32,6 +32,21 @@ export function sentenceOf(finding: Finding): FindingSentence {
       return { before: "copied by", after: `in ${plural(finding.moves, "move")}` };
     default:
       throw new RangeError(`no such finding: ${finding satisfies never}`);
+  }
+}
+
+/** `300 of 1,000 blocks of … are lost` */
+function ofLeak(finding: LeakFinding): FindingSentence {
+  const behind = finding.behind === 0 ? "" : ` (${formatCount(finding.behind)} more by them)`;
+  switch (finding.state) {
+    case "lost":
+      return ofBlocks(finding, `lost${behind}`);
+    case "host":
+      return ofBlocks(finding, `left to the host${behind}`);
+    case "live":
+      return ofBlocks(finding, "never released");
+    default:
+      throw new RangeError(`no such state: ${finding.state satisfies never}`);
   }
 }
 
