@@ -3,7 +3,7 @@ import type { IndexIntoContextTable, IndexIntoFrameTable } from "../model/indice
 import { NONE } from "../model/indices.ts";
 import { framesOfContext } from "../model/stacks.ts";
 import type { FramePattern, Suppressed, Suppression } from "../model/suppression.ts";
-import { bareName } from "./frames/function-names.ts";
+import { bareName, mainName } from "./frames/function-names.ts";
 
 /** A frame of a call path, by all that patterns may name it. */
 interface NamedFrame {
@@ -148,7 +148,7 @@ class Frames {
       const path = file === NONE ? undefined : strings[file]!;
       const object = module === NONE ? undefined : modules[module]!;
       named = {
-        functions: text === undefined ? [] : [text, bareName(text)],
+        functions: text === undefined ? [] : [text, mainName(text), bareName(text)],
         objects: object === undefined ? [] : [object.name, ...(object.path ? [object.path] : [])],
         files: path === undefined ? [] : [path, path.slice(path.lastIndexOf("/") + 1)],
         line: frames.line[frame]!,

@@ -1,7 +1,7 @@
 import { dominantBlocks } from "../analyses/dominant-blocks.ts";
 import { areAccessesCut } from "../analyses/granule-accesses.ts";
 import { heapTotals } from "../analyses/totals.ts";
-import { counted, groupDigits } from "../model/counted.ts";
+import { agreeing, counted, groupDigits } from "../model/counted.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import type { RunAllocator } from "../model/run.ts";
 import { formatBytes, formatPercent } from "./format.ts";
@@ -85,7 +85,7 @@ function suppressedInWords({ description }: HeapProfile): string[] {
     if (paths === 0) return `The suppression "${name}" (${place}) fits no live block.`;
     return (
       `${counted(blocks, "live block", "live blocks")} (${formatBytes(bytes)}) of ` +
-      `${counted(paths, "call path is", "call paths are")} suppressed by "${name}" (${place})${because}.`
+      `${counted(paths, "call path")} ${agreeing(blocks, "is", "are")} suppressed by "${name}" (${place})${because}.`
     );
   });
 }

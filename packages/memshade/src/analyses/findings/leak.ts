@@ -1,6 +1,7 @@
 import type { HeapProfile, SiteColumns, SiteField } from "../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../model/indices.ts";
 import { blockMeasure } from "../block-measure.ts";
+import { libraryOf, START_UP } from "../frames/libraries.ts";
 import { leaks } from "../leaks.ts";
 import { reachOf } from "../live-blocks.ts";
 import type { LeakFinding } from "./finding.ts";
@@ -78,5 +79,5 @@ function isRepeated({ blocks }: SiteBlocks, late: number): boolean {
 
 /** The function that a program starts with runs once, and what it allocates once may live until it ends. */
 function isOfMain({ place, allocated }: SiteBlocks): boolean {
-  return allocated === 1 && place.path.length === 1;
+  return allocated === 1 && place.path.slice(1).every((frame) => libraryOf({ function: frame.function }) === START_UP);
 }
