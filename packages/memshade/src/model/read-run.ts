@@ -175,6 +175,7 @@ const run = record<Run>({
   presence: optional(presence),
   files: record<Run["files"]>({
     heap: optional(text),
+    heapIntervals: optional(text),
     waste: optional(text),
     workingset: optional(text),
     statics: optional(text),

@@ -38,6 +38,7 @@ export interface Run {
   /** File names inside the run's directory. */
   files: {
     heap?: string | undefined;
+    heapIntervals?: string | undefined;
     waste?: string | undefined;
     workingset?: string | undefined;
     /** Accesses to static data, recorded with the heap. */

@@ -19,7 +19,7 @@ export interface Suppression {
   readonly place: string;
   readonly kinds: ReadonlySet<LeakKind>;
   /**
-   * The innermost frames of the call paths, the allocation function first; or a glob that a function, a module or a file
+   * The innermost frames of the call paths, with or without the allocation function in front; or a glob that a function, a module or a file
    * anywhere on them contains.
    */
   readonly path: readonly FramePattern[] | string;

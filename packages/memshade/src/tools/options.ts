@@ -120,6 +120,12 @@ export interface ShadowLayout {
   shapes: number;
   mibs: number;
   mibCapacity: number;
+  /** What contexts were before their last change. */
+  pasts: number;
+  /** The heap over time: intervals, and what contexts did in each. */
+  intervals: number;
+  changes: number;
+  changeCapacity: number;
   growths: number;
   nodes: number;
   nodeCapacity: number;

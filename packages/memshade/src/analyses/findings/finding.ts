@@ -71,6 +71,25 @@ export interface ChurnFinding extends Found<"churn", "heap"> {
   readonly allocated: number;
 }
 
+/** Blocks that grow step by step, so that their contents are copied again and again. */
+export interface GrowthFinding extends Found<"growth", "heap"> {
+  /** Blocks at the ends of chains, and how often contents were copied until they were there. */
+  readonly chains: number;
+  readonly copies: number;
+  /** Bytes that would have been enough from the start, on average. */
+  readonly reserve: number;
+  /** Size of the largest block at an end. */
+  readonly largestFinal: number;
+}
+
+/** Large blocks whose second half, at least, is never used. */
+export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
+  readonly blocks: number;
+  /** Of one block, on average: bytes, and those up to the last one that was used. */
+  readonly size: number;
+  readonly used: number;
+}
+
 /** Stores that are overwritten before anything reads them. */
 export interface DeadFinding extends Found<"dead", "waste"> {
   /** Of all bytes that the place stores, 0…1. */
@@ -88,12 +107,23 @@ export interface MovedFinding extends Found<"moved", "waste"> {
   readonly moves: number;
 }
 
+/** A table or variable of the program that it reads nothing of, or little: `place` names it and says where it is declared. */
+export interface UnreadDataFinding extends Found<"unread-data", "heap"> {
+  /** Bytes of all of it. */
+  readonly bytes: number;
+  /** Whether something was written to what nobody reads. */
+  readonly written: boolean;
+}
+
 /** One thing that a person can act on. Each kind has its facts here, its search in a file of its own, and its sentence in the report. */
 export type Finding =
   | LeakFinding
   | UnusedFinding
   | NeverReadFinding
   | ChurnFinding
+  | GrowthFinding
+  | OverCapacityFinding
   | DeadFinding
   | SilentFinding
-  | MovedFinding;
+  | MovedFinding
+  | UnreadDataFinding;

@@ -1,6 +1,6 @@
-import type { Finding, LeakFinding } from "../../analyses/findings/finding.ts";
-import { agreeing } from "../../model/counted.ts";
-import { formatBlocks, formatCount, plural } from "../format.ts";
+import type { Finding, LeakFinding, UnreadDataFinding } from "../../analyses/findings/finding.ts";
+import { agreeing, counted } from "../../model/counted.ts";
+import { formatBlocks, formatBytes, formatCount, plural } from "../format.ts";
 
 /**
  * What is said around a finding's place: `300 of 1,000 blocks of`, the place, `are never released`. With the number in front it is a
@@ -24,12 +24,23 @@ export function sentenceOf(finding: Finding): FindingSentence {
       return ofBlocks(finding, "never read");
     case "churn":
       return { before: "of", after: "are freed at once" };
+    case "growth": {
+      const after = `in ${counted(finding.copies, "copy", "copies")}: reserve ${formatBytes(finding.reserve)}`;
+      return { before: "copied by", after, short: "by" };
+    }
+    case "over-capacity":
+      return {
+        before: "of",
+        after: `is spare: ${formatBytes(finding.used)} of ${formatBytes(finding.size)} used`,
+      };
     case "dead":
       return { before: "stored by", after: "are overwritten unread" };
     case "silent":
       return { before: "stored by", after: "are there already" };
     case "moved":
       return { before: "copied by", after: `in ${plural(finding.moves, "move")}` };
+    case "unread-data":
+      return ofData(finding);
     default:
       throw new RangeError(`no such finding: ${finding satisfies never}`);
   }
@@ -48,6 +59,14 @@ function ofLeak(finding: LeakFinding): FindingSentence {
     default:
       throw new RangeError(`no such state: ${finding.state satisfies never}`);
   }
+}
+
+/** `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read` */
+function ofData({ amount, bytes, written }: UnreadDataFinding): FindingSentence {
+  const what = written ? "written, never read" : "never read";
+  return amount === bytes
+    ? { before: "all of", after: `is ${what}` }
+    : { before: `of ${formatBytes(bytes)} of`, after: `are ${what}`, short: "of" };
 }
 
 /** `300 of 1,000 blocks of … are never released`, `1 block of … is never released` */

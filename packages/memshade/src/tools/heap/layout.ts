@@ -8,12 +8,14 @@ export const LIVE_BLOCK_BITS = 26;
 export const Control = {
   /** u64, bytes and blocks. */
   live: 0,
-  /** u64: `peak` with as many blocks as can be; what is live above it is a new peak. */
+  /** u64: what was live most in the open interval, with as many blocks as can be; what is live above it is more. */
   peakLimit: 8,
   /** u64; its low half is the virtual clock. */
   allocations: 16,
-  /** Number of peaks so far. */
-  peakStamp: 24,
+  /** Number of peaks and ended intervals so far. */
+  stamp: 24,
+  /** Clock up to which nothing has to be looked at before a block begins: no interval ends, and there is room for the block. */
+  limit: 28,
   /** u64, bytes and blocks; noticed at the first release after it. */
   peak: 32,
   recordFree: 40,
@@ -65,6 +67,31 @@ export const Control = {
   childShift: 212,
   /** 32 free lists, one per power of two. */
   histogramFree: 256,
+  // The heap over time.
+  /** `stamp` at the last peak, and at the last end of an interval. */
+  peakStamp: 384,
+  intervalStamp: 388,
+  /** u64: what was live most in the open interval, when a block was released or at its beginning. */
+  intervalPeak: 392,
+  /** u64: the clock when the open interval is due. */
+  deadline: 400,
+  /** u64: the clock when contexts' changes were added up last. */
+  settled: 408,
+  /** u64: bytes that the rare path has allocated since then. */
+  unsettledBytes: 416,
+  /** u64: ends of intervals, and changes that they had. */
+  intervalWork: 424,
+  /** u64: the clock when the first interval began. */
+  intervalsFrom: 432,
+  /** How often the length of intervals was doubled. */
+  intervalScale: 440,
+  /** Intervals that have ended. */
+  intervals: 444,
+  /** Changes of all intervals, and where those of the open one begin. */
+  changes: 448,
+  openChanges: 452,
+  /** Odd while the intervals are being rewritten. */
+  intervalTurn: 456,
   /** A `Fold` per granule of static data that needs one. */
   folds: 512,
 } as const;
@@ -84,14 +111,14 @@ export const FOLD_COUNT = 128;
 /** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
 export const Context = {
   // What stays when the ended blocks are forgotten.
-  /** u64, bytes and blocks. */
-  live: 0,
-  /** Peaks so far when `peak` was taken. */
-  peakStamp: 8,
+  /** u64, bytes and blocks, each modulo its bits; less what is freed it is what is live. */
+  allocated: 0,
+  /** `Control.stamp` at the last change. */
+  stamp: 8,
   /** Address; in free entries the index of the next free one. */
   node: 12,
-  /** u64: what was live at the last peak, if something has changed since. */
-  peak: 16,
+  /** u64, as `allocated`. */
+  freed: 16,
   // What changes with every block; the rest is also in the shapes.
   allocTimestamp: 24,
   deallocTimestamp: 28,
@@ -135,6 +162,48 @@ export const Context = {
 } as const;
 export const CONTEXT_BYTES = 256;
 
+/** What a context was before its last change. */
+export const Past = {
+  /** u64: what was live at the last peak, if something has changed since. */
+  peak: 0,
+  /** u64: `Context.allocated` and `Context.freed` when the changes of the open interval were added up last. */
+  allocated: 8,
+  freed: 16,
+  /** Where its change was noted last: an index among the changes. */
+  change: 24,
+} as const;
+export const PAST_BYTES = 32;
+
+/** Intervals of the heap that are kept; when there are more, neighbours become one. */
+export const MOST_INTERVALS = 512;
+/** An interval that has ended. */
+export const Interval = {
+  /** u64: the clock. */
+  end: 0,
+  /** u64, bytes and blocks: at its end, and most inside of it, its beginning included. */
+  live: 8,
+  peak: 16,
+  /** Index behind its last change. */
+  changesEnd: 24,
+  /** Index of the context of the allocation that came next. */
+  next: 28,
+} as const;
+export const INTERVAL_BYTES = 32;
+
+/** What one context did in one interval. */
+export const Change = {
+  /** Index of the context's entry. */
+  context: 0,
+  allocations: 4,
+  /** u64. */
+  allocatedBytes: 8,
+  frees: 16,
+  /** u64. */
+  freedBytes: 24,
+} as const;
+export const CHANGE_BYTES = 32;
+/** So many times the changes that one interval can have find room. */
+export const CHANGES_PER_CONTEXT = 8;
 /** What ended blocks of a context say of growth and capacity: an entry beside each context's, forgotten with the ended blocks. */
 export const Growth = {
   /** Blocks at the end of a chain: others were copied into them, one after the other. */

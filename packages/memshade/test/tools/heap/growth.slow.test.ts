@@ -80,6 +80,17 @@ describe("two blocks, the second larger, the first released before it", () => {
     expect(later).toBe(1);
   });
 
+  it("are one that grew, where the new contents begin in the last 8 bytes of the old ones", () => {
+    const appended = growthOf((heap) => {
+      heap.malloc(B, 2000);
+      heap.copy(B, A, 1000);
+      heap.put(B + 999, 255);
+      heap.fill(B + 1000, 1000);
+      heap.free(A);
+    });
+    expect(appended).toBe(1);
+  });
+
   it("are one that grew, where elements were moved out of the first at once", () => {
     const move = (heap: ScriptedHeap, site: "a" | "b") => {
       heap.malloc(B, 2000, site);
@@ -97,8 +108,8 @@ describe("two blocks, the second larger, the first released before it", () => {
     [
       "holds a part of the first one only",
       (heap) => {
-        heap.copy(B, A, 992);
-        heap.fill(B + 992, 1008);
+        heap.copy(B, A, 984);
+        heap.fill(B + 984, 1016);
       },
     ],
   ])("are independent, where the second one %s", (_name, use) => {

@@ -1,4 +1,4 @@
-import { CONTROL, COUNTED, EXACT, GROWTHS, MIBS, programLoad8, programLoad64, programPages } from "./imports";
+import { CONTROL, COUNTED, EXACT, GROWTHS, MIBS, programLoad64, programPages } from "./imports";
 import {
   CONTEXT_BYTES,
   Control,
@@ -20,7 +20,8 @@ const PAGE_BITS = 16;
 // is larger. It is the successor if one of these holds:
 //
 //  - It has the contents of the one that ends: at least half of that one was used, and the bytes up to the last one that
-//    was used are the same in both, and not all alike. So it is with strings, and with elements that are copied as they are.
+//    was used are the same in both, but for the last 8, and not all alike. So it is with strings, whose end is where the new
+//    one goes on, and with elements that are copied as they are.
 //  - Nothing was allocated since, both come from one context, and the program has written to the new one about what the old one
 //    had: some of it, and at most half of what is more room in it. So it is with elements that are moved one by one, which
 //    empties the old ones, and with hash tables, whose elements get other places. A buffer that is filled before its
@@ -146,19 +147,20 @@ function goesOnIn(youngest: u32, address: u32, mib: usize, start: u32): bool {
   return true;
 }
 
-/** Whether two ranges of the program's memory have the same contents, which are not the same 8 bytes over and over. */
+/**
+ * Whether two ranges of the program's memory have the same contents, but for the last 8 bytes, and not the same 8 bytes over
+ * and over.
+ */
 function isCopy(from: u32, to: u32, bytes: u32): bool {
   const pages = programPages();
   if ((from + bytes - 1) >>> PAGE_BITS >= pages || (to + bytes - 1) >>> PAGE_BITS >= pages) return false;
   const first = programLoad64(from);
   let differ = false;
-  let at: u32 = 0;
-  for (const end = bytes & ~7; at < end; at += 8) {
+  for (let at: u32 = 0, end = (bytes - 1) & ~7; at < end; at += 8) {
     const word = programLoad64(from + at);
     if (word !== programLoad64(to + at)) return false;
     if (word !== first) differ = true;
   }
-  for (; at < bytes; at++) if (programLoad8(from + at) !== programLoad8(to + at)) return false;
   return differ;
 }
 

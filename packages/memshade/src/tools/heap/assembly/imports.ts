@@ -29,6 +29,14 @@ export declare const SHAPES: u32;
 export declare const MIBS: u32;
 @external("host", "MIB_CAPACITY")
 export declare const MIB_CAPACITY: u32;
+@external("host", "PASTS")
+export declare const PASTS: u32;
+@external("host", "INTERVALS")
+export declare const INTERVALS: u32;
+@external("host", "CHANGES")
+export declare const CHANGES: u32;
+@external("host", "CHANGE_CAPACITY")
+export declare const CHANGE_CAPACITY: u32;
 @external("host", "GROWTHS")
 export declare const GROWTHS: u32;
 @external("host", "NODES")
@@ -65,8 +73,6 @@ export declare const STACK_COUNT: u32;
 export declare const INSTANCE: u32;
 
 // Loads from the program's own memory. The merger puts the instruction in the place of the call.
-@external("program", "load8")
-export declare function programLoad8(address: u32): u32;
 @external("program", "load64")
 export declare function programLoad64(address: u32): u64;
 @external("program", "pages")

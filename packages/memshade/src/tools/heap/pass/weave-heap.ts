@@ -66,6 +66,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     exportedMemory: beside === undefined ? "memory" : false,
     start: threads?.start ?? -1,
     followedCalls: plan && { ...stack, entries: plan.entries },
+    stack: plan && stack,
     globals: [
       { type: I32, initial: encodeConstantExpression(I32, (layout.stack - STACK_FRAME_BYTES) | 0) },
       ...(threads?.globals ?? []),

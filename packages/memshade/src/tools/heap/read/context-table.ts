@@ -13,6 +13,8 @@ export interface MergedContext {
 /** Contexts of all instances, found by module and call path, in the order in which they came. */
 export class ContextTable {
   readonly #byKey = new Map<string, MergedContext>();
+  /** Made when it is asked for; contexts are only added. */
+  #indices = new Map<string, number>();
 
   add(module: number, context: ShadowContext): void {
     const { mib } = context;
@@ -20,7 +22,7 @@ export class ContextTable {
     const key = `${module}:${context.sites.join()}`;
     const known = this.#byKey.get(key);
     if (known === undefined) {
-      this.#byKey.set(key, { module, sites: context.sites, mib, extras: context.extras });
+      this.#byKey.set(key, { module, sites: context.sites, mib, extras: { ...context.extras } });
       return;
     }
     known.mib = combineMibs(known.mib, mib);
@@ -30,8 +32,16 @@ export class ContextTable {
   /** A table that changes on its own from here on. */
   copy(): ContextTable {
     const copy = new ContextTable();
-    for (const [key, context] of this.#byKey) copy.#byKey.set(key, { ...context, extras: context.extras });
+    for (const [key, context] of this.#byKey)
+      copy.#byKey.set(key, { ...context, extras: { ...context.extras } });
     return copy;
+  }
+
+  /** Which of the contexts it is; −1: none. */
+  indexOf(module: number, sites: readonly number[]): number {
+    if (this.#indices.size !== this.#byKey.size)
+      this.#indices = new Map([...this.#byKey.keys()].map((key, index) => [key, index]));
+    return this.#indices.get(`${module}:${sites.join()}`) ?? -1;
   }
 
   get contexts(): MergedContext[] {

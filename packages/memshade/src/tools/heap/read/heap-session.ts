@@ -1,4 +1,5 @@
 import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
+import type { HeapIntervals } from "../../../model/heap-intervals/heap-intervals.ts";
 import type { Mib } from "../../../model/mib.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
@@ -17,7 +18,9 @@ import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
+import { describeIntervals } from "./describe-intervals.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
+import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { applyReach, heapReach, type KnownReach, OUT_OF_REACH, reachSentences } from "./reach/apply-reach.ts";
 import { REACH_FIELDS, type ReachSums } from "./reach/reach-sums.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
@@ -39,6 +42,8 @@ export interface HeapSnapshot {
   notTracked: string[];
   /** Sizes of the modules as they were rewritten, bytes: together. */
   rewrittenBytes: number;
+  /** The heap over time: what becomes `heapintervals.json`. */
+  intervals: HeapIntervals;
   /** What becomes the raw MemProf profile. */
   raw: RawProfile;
   /** Accesses to static data, where it is known where that lies. */
@@ -73,6 +78,7 @@ interface SessionInstance {
   module: number;
   reader: ShadowReader | undefined;
   flushed: ContextTable;
+  history: HeapSeries[];
   /** What was found out about its live blocks, for the next profile. */
   reach: KnownReach | undefined;
   /** Finds it out. */
@@ -102,6 +108,7 @@ export class HeapSession {
   readonly #instances = new Map<number, SessionInstance>();
   #finished: Finished[] = [];
   #nextNumber = 0;
+  #isWatched = false;
 
   constructor(options: HeapSessionOptions) {
     this.#options = options;
@@ -135,11 +142,13 @@ export class HeapSession {
       module,
       reader: layout && new ShadowReader(memory, layout, info),
       flushed: new ContextTable(),
+      history: [],
       reach: undefined,
       look: undefined,
       peaks: [],
     };
     instance.reader?.setInstance(number, place?.local);
+    if (this.#isWatched) instance.reader?.watch(false);
     this.#instances.set(number, instance);
     return { number, module };
   }
@@ -174,6 +183,8 @@ export class HeapSession {
         extras: { ...context.extras, liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0 },
       });
     }
+    const series = instance.reader.readSeries();
+    if (series !== undefined) instance.history.push(series);
     // Only what was live at the newest peak can still matter.
     const newest = Math.max(0, ...instance.peaks.map(({ stamp }) => stamp));
     instance.peaks = instance.peaks.filter(({ stamp }) => stamp === newest);
@@ -189,9 +200,13 @@ export class HeapSession {
     if (instance.members === 0) this.#finished.push(finish(instance));
   }
 
-  /** To be called some times a second where programs run in other threads: no counter of static data wraps unseen then. */
-  watch(): void {
-    for (const { reader } of this.#instances.values()) reader?.watch();
+  /**
+   * To be called some times a second where programs run in other threads, from before the first instance on: no counter of static
+   * data wraps unseen then. `isLate`: the last time was longer ago.
+   */
+  watch(isLate: boolean): void {
+    this.#isWatched = true;
+    for (const { reader } of this.#instances.values()) reader?.watch(isLate);
   }
 
   /** Whether tables that instances share are still in use. */
@@ -204,6 +219,7 @@ export class HeapSession {
     this.#finished = [];
     for (const instance of new Set(this.#instances.values())) {
       instance.flushed = new ContextTable();
+      instance.history = [];
       instance.peaks = [];
       instance.reader?.forgetEnded();
     }
@@ -268,6 +284,7 @@ export class HeapSession {
         (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
         0,
       ),
+      intervals: describeIntervals(trusted, table),
       raw: {
         version: this.#options.rawVersion,
         segments: this.#modules.map(segmentOf),
@@ -316,7 +333,7 @@ function finish(instance: SessionInstance): Finished {
 /** An instance's figures with what it handed out earlier, less what a reset took away. */
 function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "reach"> {
   const found = instance.reach ?? instance.look?.();
-  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [], statics: undefined };
+  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [], series: undefined, statics: undefined };
   const reach = applyReach(now.contexts, found);
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
     sites,
@@ -341,6 +358,7 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
       statics: now.statics,
       totals: totals.meanwhile === 0 ? totals : { ...totals, ...countsOf(merged, totals) },
       contexts: merged,
+      series: now.series && withHistory(now.series, instance.history),
     },
     reach,
   };

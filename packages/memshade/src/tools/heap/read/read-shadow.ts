@@ -3,14 +3,17 @@ import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
 import type { RunReach, RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
+  CHANGE_BYTES,
   CONTEXT_BYTES,
   Context,
   Control,
   GROWTH_BYTES,
+  INTERVAL_BYTES,
   LARGEST_UNMARKED,
-  LIVE_BLOCK_BITS,
   NODE_BYTES,
   Node,
+  PAST_BYTES,
+  Past,
   RECORD_BYTES,
   REGION_BITS,
   Record,
@@ -23,6 +26,7 @@ import {
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import { readGrowth } from "./growth-entry.ts";
 import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
+import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
 
 const GRANULE_BYTES = 8;
@@ -62,7 +66,7 @@ export interface ShadowContext {
   sites: number[];
   /** Ended blocks, and live ones as if they ended now. Undefined when there are none. */
   mib: Mib | undefined;
-  /** Count of new peaks at which `peakBytes` was taken, for contexts that are handed out before the end. */
+  /** Stamp of the peak at which `peakBytes` was taken, for contexts that are handed out before the end. */
   peakStamp: number;
   extras: ContextExtras;
 }
@@ -97,6 +101,8 @@ export interface ShadowTotals {
 export interface ShadowContents {
   totals: ShadowTotals;
   contexts: ShadowContext[];
+  /** The heap over time; undefined where nothing was allocated. */
+  series: HeapSeries | undefined;
   /** Of static data, where it is known where that lies. */
   statics?: StaticCounts | undefined;
 }
@@ -157,8 +163,8 @@ export class ShadowReader {
   }
 
   /** To be called some times a second while the program runs in another thread, so that no counter of static data wraps unseen. */
-  watch(): void {
-    this.#statics?.watch();
+  watch(isLate: boolean): void {
+    this.#statics?.watch(isLate);
   }
 
   /** Everything, live blocks counted as if they ended now. */
@@ -178,8 +184,16 @@ export class ShadowReader {
     totals.otherAccesses += statics?.beyondCounters ?? 0;
     // Counters move on, too.
     if (totals.otherAccesses < 0) totals.otherAccesses = 0;
+    const series = this.readSeries();
     totals.meanwhile = this.#control64(Control.allocations) - before;
-    return { totals, contexts, statics };
+    return { totals, contexts, series, statics };
+  }
+
+  /** The heap over time; undefined where nothing was allocated. */
+  readSeries(): HeapSeries | undefined {
+    return readSeries(this.#view, this.#layout, (context) =>
+      this.#sitesOf(this.#u32(this.#layout.mibs + context * CONTEXT_BYTES + Context.node)),
+    );
   }
 
   /**
@@ -207,8 +221,10 @@ export class ShadowReader {
     view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
     const live = view.getBigUint64(control + Control.live, true);
     view.setBigUint64(control + Control.peak, live, true);
-    view.setBigUint64(control + Control.peakLimit, live | BigInt(2 ** LIVE_BLOCK_BITS - 1), true);
-    view.setUint32(control + Control.peakStamp, this.#control32(Control.peakStamp) + 1, true);
+    const stamp = this.#control32(Control.stamp) + 1;
+    view.setUint32(control + Control.stamp, stamp, true);
+    view.setUint32(control + Control.peakStamp, stamp, true);
+    forgetIntervals(view, this.#layout);
     this.#statics?.forget();
     this.#forgottenAccesses = 0;
     this.#forgottenAccesses = this.read().totals.otherAccesses;
@@ -230,7 +246,7 @@ export class ShadowReader {
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
       const extras = extrasOf(
         entry,
-        peak.stamp,
+        this.#liveAtPeak(index, entry, peak.stamp),
         readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
       );
       const mib = entry.mib(cpus, this.#exact);
@@ -399,6 +415,12 @@ export class ShadowReader {
     return (this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1;
   }
 
+  /** A context that has not changed since the last peak held then what it holds now. */
+  #liveAtPeak(index: number, entry: BlockEntry, stamp: number): Live {
+    if (entry.u32(Context.stamp) < stamp) return entry.live;
+    return splitLive(this.#view.getBigUint64(this.#layout.pasts + index * PAST_BYTES + Past.peak, true));
+  }
+
   /** What the clock shows. */
   get now(): number {
     return this.#control32(this.#wallClock ? Control.wallMs : Control.allocations);
@@ -422,7 +444,9 @@ export class ShadowReader {
       (this.#counted ? followed / 2 : 0) +
       this.#control32(Control.slotsNext) +
       countShapes(this.#view, this.#layout.shapes) * SHAPE_BYTES +
-      (this.#control32(Control.mibNext) + 1) * CONTEXT_BYTES +
+      (this.#control32(Control.mibNext) + 1) * (CONTEXT_BYTES + PAST_BYTES) +
+      this.#control32(Control.intervals) * INTERVAL_BYTES +
+      this.#control32(Control.changes) * CHANGE_BYTES +
       this.#control32(Control.nodeNext) * NODE_BYTES * 2 +
       this.#control32(Control.recordNext) * RECORD_BYTES +
       this.#control32(Control.histogramNext)
@@ -433,12 +457,13 @@ export class ShadowReader {
     return splitLive(this.#view.getBigUint64(this.#layout.control + Control.live, true));
   }
 
-  /** The peak, and the count of peaks up to it. A peak that nothing has been released since is what is live now. */
+  /** The peak, and its stamp. A peak that nothing has been released since is what is live now. */
   #peak(): Live & { stamp: number } {
     const live = this.#live();
     const peak = splitLive(this.#view.getBigUint64(this.#layout.control + Control.peak, true));
-    const stamp = this.#control32(Control.peakStamp);
-    return live.bytes > peak.bytes ? { ...live, stamp: stamp + 1 } : { ...peak, stamp };
+    return live.bytes > peak.bytes
+      ? { ...live, stamp: this.#control32(Control.stamp) + 1 }
+      : { ...peak, stamp: this.#control32(Control.peakStamp) };
   }
 
   #totals(): ShadowTotals {
@@ -487,12 +512,10 @@ export class ShadowReader {
 
 function extrasOf(
   entry: BlockEntry,
-  stamp: number,
+  peak: Live,
   growth: Pick<ContextExtras, "growth" | "capacity">,
 ): ContextExtras {
   const live = entry.live;
-  // A context that has not changed since the last peak held then what it holds now.
-  const peak = entry.u32(Context.peakStamp) === stamp ? splitLive(entry.u64(Context.peak)) : live;
   const { neverAccessed, neverRead } = entry;
   return {
     ...NO_REACH,

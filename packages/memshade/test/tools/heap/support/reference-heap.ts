@@ -218,10 +218,12 @@ export class ReferenceHeap {
   }
 
   #isCopy(block: LiveBlock, next: LiveBlock, used: number): boolean {
-    const contents = this.contentsAt(block.address, used);
+    // A string goes on where the end of the old one was.
+    const same = Math.floor((used - 1) / 8) * 8;
+    const contents = this.contentsAt(block.address, same);
     const words = new Set<string>();
-    for (let at = 0; at + 8 <= used; at += 8) words.add(contents.slice(at, at + 8).join());
-    return words.size > 1 && contents.join() === this.contentsAt(next.address, used).join();
+    for (let at = 0; at < same; at += 8) words.add(contents.slice(at, at + 8).join());
+    return words.size > 1 && contents.join() === this.contentsAt(next.address, same).join();
   }
 
   #isMovedTo(block: LiveBlock, next: LiveBlock, used: number): boolean {
