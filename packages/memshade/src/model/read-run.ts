@@ -27,6 +27,8 @@ import {
   type RunEnd,
   type RunFunction,
   type RunHeap,
+  type RunHost,
+  type RunHostFrame,
   type RunModule,
   type RunSite,
 } from "./run.ts";
@@ -70,6 +72,7 @@ const module = record<RunModule>({
   index: count,
   name: text,
   path: optional(nullable(text)),
+  script: optional(text),
   buildId: textLike(/^([0-9a-f]{2})*$/, "hexadecimal digits"),
   bytes: count,
   codeBytes: count,
@@ -96,6 +99,33 @@ const site = record<RunSite>({
   granules: count,
   reallocations: count,
   temporary: optional(count),
+  stage: optional(count),
+});
+
+const hostFrame = record<RunHostFrame>({
+  name: text,
+  file: optional(text),
+  line: optional(count),
+  column: optional(count),
+  async: optional(flag),
+  source: optional(
+    record<NonNullable<RunHostFrame["source"]>>({
+      file: text,
+      line: count,
+      column: count,
+      name: optional(text),
+    }),
+  ),
+  glue: optional(text),
+  is: optional(oneOf("left-out", "unknown")),
+});
+
+const host = record<RunHost>({
+  mode: oneOf("sampled", "exact"),
+  start: textLike(/^0x[0-9a-f]{1,16}$/, "a hexadecimal address"),
+  asked: count,
+  leftOut: count,
+  frames: list(hostFrame),
 });
 
 const heap = record<RunHeap>({
@@ -128,6 +158,7 @@ const run = record<Run>({
   end,
   modules: list(module),
   heap: optional(heap),
+  host: optional(host),
   notTracked: list(text),
   presence: optional(presence),
   files: record<Run["files"]>({

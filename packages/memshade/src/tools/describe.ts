@@ -33,6 +33,7 @@ export function describe(described: Described): InstrumentedInfo {
   return {
     version: 1,
     name: options.name ?? "module",
+    ...(options.script === undefined ? {} : { script: options.script }),
     buildId: buildId(module, options.sha256),
     originalBytes: module.bytes.length,
     codeBytes: described.codeBytes,
@@ -44,6 +45,7 @@ export function describe(described: Described): InstrumentedInfo {
     includeAllocator: options.includeAllocator === true,
     ...notes(described),
     ...(tables?.acrossThreads === true ? { acrossThreads: true } : {}),
+    ...(tables?.hostStacks === undefined ? {} : { hostStacks: tables.hostStacks }),
     ...memoryImport(module, memory),
     ...memoryExport(module, memory),
     sharedMemory: shared,

@@ -1,4 +1,4 @@
-export { buildId } from "./build-id.ts";
+export { buildId, contentId } from "./build-id.ts";
 export { decodeLocals } from "./decode/code.ts";
 export { decodeModule } from "./decode/module.ts";
 export * from "./encode/entries.ts";

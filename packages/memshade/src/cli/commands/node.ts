@@ -6,6 +6,7 @@ import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { verbFor } from "../load/kind-of-program.ts";
 import {
+  addHostStacksOption,
   addLearnOption,
   addOutOption,
   addToolOptions,
@@ -42,7 +43,7 @@ export function addNodeCommand(program: Command): void {
     .argument("<script.js>", "the program")
     .argument("[args...]", "its arguments")
     .passThroughOptions();
-  addLearnOption(addOutOption(addToolOptions(command)))
+  addLearnOption(addOutOption(addHostStacksOption(addToolOptions(command))))
     .option("--trace-children", "record Node processes that the program starts, too")
     .option("--node-arg <option>", "option for Node itself; can be repeated", collect)
     .addHelpText("after", EXAMPLES)

@@ -2,6 +2,7 @@ import type { RunEnd } from "../../model/run.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import type { ShadowMemories } from "../instance/host-calls.ts";
+import type { HostStackNews } from "../instance/host-stacks.ts";
 
 /** What the threads of a program tell the thread that records. */
 export type RecordingMessage =
@@ -25,6 +26,8 @@ export type RecordingMessage =
       to: string;
       reply: SharedArrayBuffer;
     }
+  /** Stacks by which a thread has entered modules. */
+  | { kind: "stacks"; thread: number; news: HostStackNews }
   | { kind: "released"; id: string }
   | { kind: "thread-ended"; thread: number }
   | { kind: "note"; sentence: string }

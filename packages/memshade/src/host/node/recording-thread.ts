@@ -97,6 +97,9 @@ function onMessage(message: RecordingMessage): void {
         tryTo(() => handOutShadow(message)),
       );
       return;
+    case "stacks":
+      recorder.learnStacks(message.thread, message.news);
+      return;
     case "released":
       release(message.id);
       return;
@@ -172,7 +175,8 @@ function addInstance(message: RecordingMessage & { kind: "instance" }): void {
   const { id, thread, moduleKey, memories, info, path, place } = message;
   const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
   try {
-    instances.set(id, { handle: recorder.addInstance(memories, info, original, path, place), thread });
+    const handle = recorder.addInstance(memories, info, original, path, place, thread);
+    instances.set(id, { handle, thread });
   } catch (error) {
     const sentence = `an instance of ${info.name} is not recorded: ${describeThrown(error)}`;
     say(sentence);

@@ -3,6 +3,7 @@ import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import type { ToldStacks } from "../../tools/heap/read/host-callers.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
 import { type ToolOptions, toolsOf } from "../../tools/run-options.ts";
@@ -90,6 +91,7 @@ export class Recorder {
    * @param original the bytes of the module before instrumentation, or a function that is asked for them when a
    *   profile is taken.
    * @param place says which other instances have the same tables for the heap.
+   * @param thread the one that runs it, as `learnStacks` names it.
    */
   addInstance(
     memories: ShadowMemories,
@@ -97,9 +99,10 @@ export class Recorder {
     original: Uint8Array | (() => Uint8Array),
     path: string | null,
     place?: SharedPlace,
+    thread = 0,
   ): InstanceHandle {
     this.#instances++;
-    const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path, place);
+    const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path, place, thread);
     for (const session of this.#sessions) {
       const memory = memories[session.tool];
       if (memory !== undefined) {
@@ -108,6 +111,11 @@ export class Recorder {
       }
     }
     return handle;
+  }
+
+  /** A thread tells of stacks of its own that have entered instances. */
+  learnStacks(thread: number, told: ToldStacks): void {
+    this.#session.learnStacks(thread, told);
   }
 
   /** The instance is gone: its figures are kept, its memory is not. */
@@ -139,7 +147,7 @@ export class Recorder {
 
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
-    const { heap, modules, tool, notTracked, raw, rewrittenBytes } = this.#session.snapshot(end);
+    const { heap, modules, tool, notTracked, raw, rewrittenBytes, host } = this.#session.snapshot(end);
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
@@ -170,6 +178,7 @@ export class Recorder {
       end,
       modules,
       ...(heapPart ? { heap: { ...heap, notTracked } } : {}),
+      ...(heapPart && host !== undefined ? { host } : {}),
       notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
       presence,
       files: { ...(heapPart ? { heap: HEAP_FILE } : {}), ...byTool(({ file }) => file.name) },

@@ -48,6 +48,7 @@ export function heapReportJsonPieces(
     granuleBytes: description.granuleBytes,
     rawVersion: description.rawVersion,
     presence: presenceJson(description.presence),
+    hostStacks: description.host ?? null,
     notTracked: gapsOf(profile),
     modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator, knows }) => ({
       name,

@@ -61,8 +61,35 @@ export const Control = {
   childShift: 212,
   /** 32 free lists, one per power of two. */
   histogramFree: 256,
+  // Entries of the host, where its stacks are asked for.
+  /** To the host: how many host frames are above the one that it is asked for. */
+  hostAbove: 1000,
+  /** From the host: the number of a stack. */
+  hostAnswer: 1004,
+  /** State of the random numbers. */
+  hostRandom: 1008,
+  /** Entries with allocations whose callers were asked for, and others. */
+  hostAsked: 1012,
+  hostLeftOut: 1016,
+  /** `HostKind` of entries, by a hash of what they call until they allocate. */
+  hostKinds: 1024,
+  /** A byte per hash of a path: how often it was asked out of turn. */
+  hostPaths: 3072,
 } as const;
 export const CONTROL_BYTES = 4096;
+
+/** How one kind of entries is sampled. */
+export const HostKind = {
+  /** So many are left out before the next one. */
+  skip: 0,
+  /** Of 4 ** stage entries one is asked. */
+  stage: 4,
+  /** Entries asked in this stage. */
+  asked: 8,
+} as const;
+export const HOST_KIND_BYTES = 16;
+export const HOST_KINDS = 128;
+export const HOST_PATHS = 512;
 
 /** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
 export const Context = {

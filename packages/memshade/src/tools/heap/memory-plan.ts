@@ -1,5 +1,6 @@
 import { UserError } from "../../bytes/errors.ts";
 import { groupDigits } from "../../model/counted.ts";
+import type { HostStacks } from "../heap-options.ts";
 import type { ShadowLayout } from "../options.ts";
 import {
   CHILD_BYTES,
@@ -132,12 +133,16 @@ export interface RuntimeKind {
   exact: boolean;
   /** Accesses are counted. */
   counted: boolean;
+  hostStacks: HostStacks;
 }
+
+/** As the runtime knows them. */
+const HOST_STACKS: Readonly<Record<HostStacks, number>> = { off: 0, sampled: 1, exact: 2 };
 
 /** Values of the shadow runtime's imported constants. */
 export function runtimeConstants(
   layout: ShadowLayout,
-  { wallClock, exact, counted }: RuntimeKind,
+  { wallClock, exact, counted, hostStacks }: RuntimeKind,
 ): Record<string, number> {
   return {
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
@@ -160,6 +165,7 @@ export function runtimeConstants(
     HISTOGRAMS: layout.histograms,
     HISTOGRAMS_END: layout.histogramsEnd,
     STACK: layout.stack,
+    HOST_STACKS: HOST_STACKS[hostStacks],
     WALL_CLOCK: wallClock ? 1 : 0,
     SHARED: layout.stackCount > 1 ? 1 : 0,
     FIRST_STACK: layout.stack,

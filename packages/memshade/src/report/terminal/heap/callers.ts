@@ -128,9 +128,10 @@ export function pathLine(
   const margin = " ".repeat(indent);
   const first = facts === "" ? margin : `${margin}${facts} `;
   if (shown.length === 0) {
-    const root = path.length !== 1 ? "" : `${facts === "" ? "" : "· "}${rootInWords(profile)}`;
+    const isKnown = path.length !== 1 || profile.frames.host?.[site!] !== undefined;
+    const root = isKnown ? "" : `${facts === "" ? "" : "· "}${rootInWords(profile)}`;
     if (facts + root + remark === "") return [];
-    const line = first + root + remark;
+    const line = first + (facts + root === "" ? remark.trimStart() : root + remark);
     const fits = facts === "" || screen.isWide || displayWidth(line) <= screen.width;
     return fits ? [line] : [first, `${margin}${root}${remark}`];
   }

@@ -11,7 +11,7 @@ import { HostSlot, SHADOW_IMPORT } from "../../host-interface.ts";
 import type { ShadowLayout } from "../../options.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { CONTROL_BYTES } from "../layout.ts";
-import { planLayout, runtimeConstants } from "../memory-plan.ts";
+import { planLayout, type RuntimeKind, runtimeConstants } from "../memory-plan.ts";
 import { CountFunctions } from "./count-functions.ts";
 import { HeapPass } from "./heap-pass.ts";
 import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
@@ -31,7 +31,8 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
   const acrossThreads = options.acrossThreads === true && recordsBlocks && canShareMemory(module);
   const layout = beside ?? layoutOf(around, recordsBlocks, acrossThreads);
   const threads = acrossThreads ? shareTables(appended, layout, shadowMemory, firstGlobal) : undefined;
-  const runtime = mergeHeapRuntime(around, layout, threads, counted);
+  const hostStacks = recordsBlocks ? (options.hostStacks ?? "off") : "off";
+  const runtime = mergeHeapRuntime(around, layout, threads, { counted, hostStacks });
   const stack: ShadowStack = {
     shadowMemory,
     stackGlobal: firstGlobal,
@@ -59,7 +60,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     sharedMemory: acrossThreads || beside !== undefined ? SHADOW_IMPORT : undefined,
     exportedMemory: beside === undefined ? "memory" : false,
     start: threads?.start ?? -1,
-    followedCalls: plan && { ...stack, entries: plan.entries },
+    followedCalls: plan && { ...stack, entries: plan.entries, hostFrames: hostStacks !== "off" },
     globals: [
       { type: I32, initial: encodeConstantExpression(I32, (layout.stack - STACK_FRAME_BYTES) | 0) },
       ...(threads?.globals ?? []),
@@ -75,7 +76,12 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     recorder: recordsBlocks
       ? { stackGlobal: stack.stackGlobal, functions: runtime.functions, threads, inlined: runtime.inlined }
       : undefined,
-    tables: { layout, acrossThreads, beside: beside !== undefined },
+    tables: {
+      layout,
+      acrossThreads,
+      beside: beside !== undefined,
+      ...(hostStacks === "off" ? {} : { hostStacks }),
+    },
     describe: () => ({}),
     notTracked: [],
   };
@@ -100,21 +106,25 @@ function mergeHeapRuntime(
   { options, appended, shadowMemory, firstGlobal, callHost }: ToolSurroundings,
   layout: ShadowLayout,
   threads: ThreadSharing | undefined,
-  counted: boolean,
+  { counted, hostStacks }: Pick<RuntimeKind, "counted" | "hostStacks">,
 ): MergedRuntime {
   const wallClock = options.clock === "wall";
   const exact = options.exactHistogram === true;
   const usual = !wallClock && !exact && threads === undefined;
-  return mergeRuntime(shadowRuntimeBytes(usual), {
+  return mergeRuntime(shadowRuntimeBytes(usual, hostStacks !== "off"), {
     appended,
     shadowMemory,
     firstGlobal: firstGlobal + 1 + (threads?.globals.length ?? 0),
-    constants: { ...runtimeConstants(layout, { wallClock, exact, counted }), ...threads?.constants },
+    constants: {
+      ...runtimeConstants(layout, { wallClock, exact, counted, hostStacks }),
+      ...threads?.constants,
+    },
     commonPath: usual ? commonPathBytes() : undefined,
     constantGlobals: true,
     hosts: {
       flush: callHost(HostSlot.Flush, true),
       tick: callHost(HostSlot.Tick, false),
+      ...(hostStacks === "off" ? {} : { askHost: callHost(HostSlot.Callers, true) }),
       ...(threads === undefined ? {} : { lock: threads.lock, unlock: threads.unlock }),
     },
   });

@@ -6,6 +6,7 @@ import {
   type RunEnd,
   type RunFunction,
   type RunHeap,
+  type RunHost,
   type RunModule,
   type RunSite,
   TRAMPOLINE_BYTES,
@@ -16,6 +17,14 @@ import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
+import {
+  HostCallers,
+  HostSegment,
+  isHostSite,
+  stageOfSites,
+  type ThreadOf,
+  type ToldStacks,
+} from "./host-callers.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 
@@ -32,6 +41,8 @@ export interface HeapSnapshot {
   modules: RunModule[];
   tool: HeapTool;
   notTracked: string[];
+  /** Undefined where nobody asked who has called. */
+  host: RunHost | undefined;
   /** Sizes of the modules as they were rewritten, bytes: together. */
   rewrittenBytes: number;
   /** What becomes the raw MemProf profile. */
@@ -64,6 +75,8 @@ interface SessionInstance {
   /** Names the tables of instances that share them. */
   group: string | undefined;
   module: number;
+  /** The threads that run the instances with these tables, by the number that they have there; of one alone by any. */
+  threads: Map<number, number>;
   reader: ShadowReader | undefined;
   flushed: ContextTable;
   /** What evicted contexts held at the last peak seen so far, by call path. */
@@ -74,6 +87,7 @@ interface SessionInstance {
 interface Finished {
   first: number;
   module: number;
+  threadOf: ThreadOf;
   contents: ShadowContents;
 }
 
@@ -85,6 +99,7 @@ export class HeapSession {
   readonly #options: HeapSessionOptions;
   readonly #modules: SessionModule[] = [];
   readonly #instances = new Map<number, SessionInstance>();
+  readonly #callers = new HostCallers();
   #finished: Finished[] = [];
   #nextNumber = 0;
 
@@ -92,13 +107,23 @@ export class HeapSession {
     this.#options = options;
   }
 
-  /** Follows an instance by its shadow memory from here on. Its number is the "CPU" of its blocks. */
+  /** A thread tells of stacks that have entered its instances. */
+  learnStacks(thread: number, told: ToldStacks): void {
+    this.#callers.learn(thread, told);
+  }
+
+  /**
+   * Follows an instance by its shadow memory from here on. Its number is the "CPU" of its blocks.
+   *
+   * @param thread the one that runs it
+   */
   addInstance(
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
     path: string | null,
     place?: SharedPlace,
+    thread = 0,
   ): InstanceHandle {
     const number = this.#nextNumber++;
     const module = this.#moduleOf(info, original, path);
@@ -109,6 +134,7 @@ export class HeapSession {
       [...this.#instances.values()].find(({ group }) => group !== undefined && group === place.group);
     if (known !== undefined) {
       known.members++;
+      if (place !== undefined) known.threads.set(place.local, thread);
       known.reader?.setInstance(number, place?.local);
       this.#instances.set(number, known);
       return { number, module };
@@ -118,6 +144,7 @@ export class HeapSession {
       members: 1,
       group: place?.group,
       module,
+      threads: new Map([[place?.local ?? 1, thread]]),
       reader: layout && new ShadowReader(memory, layout, info),
       flushed: new ContextTable(),
       peaks: [],
@@ -183,16 +210,17 @@ export class HeapSession {
     );
     const trusted = all.filter(({ module }) => confirmed[module].refused === undefined);
     const table = new ContextTable();
-    for (const { module, contents } of trusted)
-      for (const context of contents.contexts) table.add(module, context);
+    for (const { module, contents, threadOf } of trusted)
+      for (const context of contents.contexts)
+        table.add(module, { ...context, sites: this.#callers.sitesOf(context.sites, threadOf) });
     const contexts = table.contexts;
+    const hostSegment = new HostSegment(BigInt(this.#modules.length) * MODULE_SPAN, this.#callers);
+    const rawContexts = contexts.map((context, index) => rawContextOf(context, index, hostSegment));
+    const totals = trusted.map(({ contents }) => contents.totals);
+    const host = this.#describeHost(hostSegment, totals);
     const names = distinctNames(this.#modules.map(({ info }) => info));
     return {
-      heap: heapOf(
-        trusted.map(({ contents }) => contents.totals),
-        contexts,
-        this.#options,
-      ),
+      heap: heapOf(totals, contexts, this.#options),
       modules: this.#modules.map((module, index) =>
         describeModule(
           module,
@@ -219,16 +247,27 @@ export class HeapSession {
             .map(({ contents }) => contents.totals),
         ),
       ],
+      host,
       rewrittenBytes: this.#modules.reduce(
         (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
         0,
       ),
       raw: {
         version: this.#options.rawVersion,
-        segments: this.#modules.map(segmentOf),
-        contexts: contexts.map(rawContextOf),
+        segments: [...this.#modules.map(segmentOf), ...(host === undefined ? [] : [hostSegment.segment()])],
+        contexts: rawContexts,
       },
     };
+  }
+
+  #describeHost(segment: HostSegment, totals: readonly ShadowTotals[]): RunHost | undefined {
+    const mode = this.#modules.map(({ info }) => info.hostStacks).find((one) => one !== undefined);
+    const sum = (field: "hostAsked" | "hostLeftOut"): number =>
+      totals.reduce((total, instance) => total + instance[field], 0);
+    const asked = sum("hostAsked");
+    // A host that cannot be asked is none.
+    if (mode === undefined || mode === "off" || asked === 0) return undefined;
+    return segment.describe(mode, asked, sum("hostLeftOut"));
   }
 
   #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
@@ -247,8 +286,9 @@ export class HeapSession {
 }
 
 function finish(instance: SessionInstance): Finished {
-  const { first, module } = instance;
-  return { first, module, contents: contentsOf(instance) };
+  const { first, module, group, threads } = instance;
+  const threadOf: ThreadOf = (local) => threads.get(group === undefined ? [...threads.keys()][0] : local);
+  return { first, module, threadOf, contents: contentsOf(instance) };
 }
 
 /** An instance's figures with what it handed out earlier, less what a reset took away. */
@@ -321,6 +361,8 @@ const NO_TOTALS: ShadowTotals = {
   misaligned: 0,
   histogramsDropped: 0,
   nearlyFullCounters: 0,
+  hostAsked: 0,
+  hostLeftOut: 0,
 };
 
 function heapOf(
@@ -343,7 +385,8 @@ function heapOf(
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
-    sites: contexts.map(({ extras }, index): RunSite => {
+    sites: contexts.map(({ extras, sites }, index): RunSite => {
+      const stage = stageOfSites(sites);
       const { temporary, ...rest } = extras;
       // Only a clock that counts allocations can tell.
       return {
@@ -351,6 +394,7 @@ function heapOf(
         ...rest,
         ...(counters === "none" ? UNCOUNTED_SITE : {}),
         ...(clock === "virtual" ? { temporary } : {}),
+        ...(stage === undefined ? {} : { stage }),
       };
     }),
   };
@@ -360,10 +404,11 @@ function sumOf(contexts: readonly MergedContext[], field: (mib: Mib) => bigint):
   return Number(contexts.reduce((sum, { mib }) => sum + field(mib), 0n));
 }
 
-function rawContextOf(context: MergedContext, index: number): RawContext {
+function rawContextOf(context: MergedContext, index: number, host: HostSegment): RawContext {
   const start = BigInt(context.module) * MODULE_SPAN;
   const sites = context.sites.length === 0 ? [OVERFLOW_FUNCTION.offset] : context.sites;
-  return { stackId: BigInt(index + 1), mib: context.mib, pcs: sites.map((site) => start + BigInt(site)) };
+  const pcs = sites.flatMap((site) => (isHostSite(site) ? host.pcsOf(site) : start + BigInt(site)));
+  return { stackId: BigInt(index + 1), mib: context.mib, pcs };
 }
 
 function segmentOf(module: SessionModule, index: number): RawSegment {
@@ -381,7 +426,7 @@ function describeModule(
 ): RunModule {
   const { info } = module;
   const own = contexts.filter((context) => context.module === index);
-  const sites = new Set(own.flatMap((context) => context.sites));
+  const sites = new Set(own.flatMap((context) => context.sites.filter((site) => !isHostSite(site))));
   const original = typeof module.original === "function" ? module.original() : module.original;
   const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
@@ -392,6 +437,7 @@ function describeModule(
     index,
     name,
     path: module.path,
+    ...(module.path === null && info.script !== undefined ? { script: info.script } : {}),
     buildId: info.buildId,
     bytes: info.originalBytes,
     codeBytes: info.codeBytes,

@@ -29,11 +29,11 @@ const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
-export interface ContextExtras extends Omit<RunSite, "stackId" | "temporary"> {
+export interface ContextExtras extends Omit<RunSite, "stackId" | "temporary" | "stage"> {
   temporary: number;
 }
 
-/** Control fields that count what could not be recorded as it should. */
+/** Control fields that count what happened to blocks and entries so far, and what could not be recorded as it should. */
 const FAULT_COUNTERS = [
   Control.overflowContexts,
   Control.overflowBlocks,
@@ -45,6 +45,8 @@ const FAULT_COUNTERS = [
   Control.misaligned,
   Control.nullFrees,
   Control.histogramDropped,
+  Control.hostAsked,
+  Control.hostLeftOut,
 ];
 
 /** One calling context of an instance. */
@@ -83,6 +85,9 @@ export interface ShadowTotals {
   misaligned: number;
   histogramsDropped: number;
   nearlyFullCounters: number;
+  /** Entries of the host whose callers were asked for, and others. */
+  hostAsked: number;
+  hostLeftOut: number;
 }
 
 export interface ShadowContents {
@@ -387,6 +392,8 @@ export class ShadowReader {
       misaligned: this.#control32(Control.misaligned),
       histogramsDropped: this.#control32(Control.histogramDropped),
       nearlyFullCounters: 0,
+      hostAsked: this.#control32(Control.hostAsked),
+      hostLeftOut: this.#control32(Control.hostLeftOut),
     };
   }
 
