@@ -1,10 +1,10 @@
 import type { RunHostFrame } from "../../model/run.ts";
-import { STACK_BEYOND, UNKNOWN_STACK } from "../../tools/heap/read/host-callers.ts";
-import { type TraceFrame, traceBelow } from "./host-trace.ts";
+import { type HostFrame, STACK_BEYOND, UNKNOWN_STACK } from "../../tools/heap/read/host-callers.ts";
+import { type Trace, type TraceFrame, traceBelow } from "./host-trace.ts";
 
 /** Frames and stacks that one thread has met, since it told of some before. */
 export interface HostStackNews {
-  frames: RunHostFrame[];
+  frames: HostFrame[];
   /** Two numbers per stack: that of the stack which has called (0: none), and its innermost frame, counted from 0. */
   stacks: number[];
 }
@@ -24,7 +24,7 @@ const MOST_FRAMES_OF_STACK = 100;
 const MOST_FRAMES = 2 ** 16;
 const MOST_STACKS = 2 ** 20;
 
-const CUT: RunHostFrame = { name: "[frames beyond the 100 innermost]", is: "unknown" };
+const CUT: RunHostFrame = { name: "[frames further out]", is: "unknown" };
 const OTHER_MODULE: RunHostFrame = { name: "[another module]", is: "unknown" };
 
 /** Folder of this package's own code, whose frames nobody is interested in: `src/`, or `dist/`, whose files lie side by side. */
@@ -51,9 +51,10 @@ export class HostStacks {
    */
   numberOf(above: number, below: unknown): number {
     try {
+      const trace = traceBelow(below, FRAMES_READ);
       const found =
-        stretch(traceBelow(below, FRAMES_READ), above, FRAMES_READ) ??
-        stretch(traceBelow(below, FRAMES_READ_AT_MOST), above, FRAMES_READ_AT_MOST);
+        stretch(trace, above) ??
+        (trace?.isCut === true ? stretch(traceBelow(below, FRAMES_READ_AT_MOST), above) : undefined);
       return found === undefined ? UNKNOWN_STACK : this.#number(found);
     } catch {
       // There may be no room left on the engine's stack.
@@ -63,23 +64,24 @@ export class HostStacks {
     }
   }
 
-  #number(stack: readonly TraceFrame[]): number {
+  #number({ frames: stack, isCut }: Trace): number {
     const frames: number[] = [];
     // From the outermost on: one that is on the path already stands for itself.
     for (let i = stack.length - 1; i >= 0; i--) {
-      const frame = this.#frameOf(stack[i], stack[i + 1]);
+      const frame = this.#frameOf(stack[i]);
       if (frame < 0) return STACK_BEYOND;
       const known = frames.indexOf(frame);
       if (known < 0) frames.push(frame);
       else frames.length = known + 1;
     }
+    if (frames.length === 0) frames.push(this.#intern("other", () => OTHER_MODULE));
+    if (isCut) frames.unshift(this.#intern("cut", () => CUT));
     if (frames.length > MOST_FRAMES_OF_STACK)
       frames.splice(
         0,
         frames.length - MOST_FRAMES_OF_STACK,
         this.#intern("cut", () => CUT),
       );
-    if (frames.length === 0) frames.push(this.#intern("other", () => OTHER_MODULE));
     let number = 0;
     for (const frame of frames) {
       const key = number * MOST_FRAMES + frame;
@@ -95,32 +97,33 @@ export class HostStacks {
     return number;
   }
 
-  #frameOf(frame: TraceFrame, caller: TraceFrame | undefined): number {
+  #frameOf(frame: TraceFrame): number {
     const { script, isAsync, position } = frame;
     if (script === undefined)
       return this.#intern(`${frame.describe().name}`, () => ({
-        name: frame.describe().name ?? "(native code)",
+        name: frame.describe().name ?? "native code",
       }));
-    return this.#intern(`${position} ${isAsync} ${script}`, () => this.#describe(frame, script, caller));
+    return this.#intern(`${position} ${isAsync} ${script}`, () => this.#describe(frame, script));
   }
 
-  #describe(frame: TraceFrame, script: string, caller: TraceFrame | undefined): RunHostFrame {
-    const { name, line, column } = frame.describe();
-    // Where Node loads modules, what runs is no function.
-    const isModule = /^node:internal\/(modules|process)\//.test(caller?.script ?? "");
+  #describe(frame: TraceFrame, script: string): HostFrame {
+    const { name, line, column, start } = frame.describe();
+    // What begins with the script is no function of it.
+    const isScript = start?.line === 1 && start.column === 1;
     const source = this.#options.sourceOf?.(script, line, column);
     return {
-      name: name ?? (isModule ? "(module)" : "(anonymous)"),
+      name: name ?? (isScript ? "top level" : "anonymous"),
       file: pathOf(script),
       line,
       column,
       ...(frame.isAsync ? { async: true } : {}),
+      ...(start === undefined || name === undefined ? {} : { start }),
       ...(source === undefined ? {} : { source }),
     };
   }
 
   /** The number of a frame, −1 beyond the bound. */
-  #intern(key: string, describe: () => RunHostFrame): number {
+  #intern(key: string, describe: () => HostFrame): number {
     const known = this.#frames.get(key);
     if (known !== undefined) return known;
     const number = this.#frames.size;
@@ -142,23 +145,21 @@ export class HostStacks {
  * The host's frames between two calls of the module, or between its outermost one and the end of the stack. Undefined where the
  * trace does not reach so far.
  */
-function stretch(
-  trace: readonly TraceFrame[] | undefined,
-  above: number,
-  limit: number,
-): TraceFrame[] | undefined {
+function stretch(trace: Trace | undefined, above: number): Trace | undefined {
   if (trace === undefined) return undefined;
+  const { frames } = trace;
   // The module's own code is what has asked.
-  const module = trace.find(({ script }) => isWasm(script))?.script;
+  const module = frames.find(({ script }) => isWasm(script))?.script;
   if (module === undefined) return undefined;
-  let at = trace.findIndex(({ script }) => script === module);
-  for (let left = above; at >= 0 && at < trace.length; ) {
-    while (at < trace.length && trace[at].script === module) at++;
+  let at = frames.findIndex(({ script }) => script === module);
+  for (let left = above; at < frames.length; left--) {
+    while (at < frames.length && frames[at].script === module) at++;
     const start = at;
-    while (at < trace.length && trace[at].script !== module) at++;
-    if (left-- > 0) continue;
-    if (start === trace.length && trace.length === limit) return undefined;
-    return trace.slice(start, at).filter(({ script }) => !isWasm(script) && !isOurs(script));
+    while (at < frames.length && frames[at].script !== module) at++;
+    if (left > 0) continue;
+    const isCut = trace.isCut && at === frames.length;
+    if (isCut && start === at) return undefined;
+    return { isCut, frames: frames.slice(start, at).filter(({ script }) => !isWasm(script) && !isOurs(script)) };
   }
   return undefined;
 }

@@ -5,7 +5,23 @@ export interface TraceFrame {
   /** Where in its script the call is, so that equal ones are known without line and column. */
   readonly position: number;
   readonly isAsync: boolean;
-  describe(): { name: string | undefined; line: number; column: number };
+  describe(): DescribedFrame;
+}
+
+/** Frames, innermost first. */
+export interface Trace {
+  frames: TraceFrame[];
+  /** There may be more, further out. */
+  isCut: boolean;
+}
+
+export interface DescribedFrame {
+  name: string | undefined;
+  /** Counted from 1, 0: not known. */
+  line: number;
+  column: number;
+  /** Where the function begins, as far as the engine tells. */
+  start?: { line: number; column: number } | undefined;
 }
 
 /** A V8 call site, as far as it is needed. */
@@ -14,6 +30,8 @@ interface CallSite {
   getPosition(): number;
   getLineNumber(): number | null;
   getColumnNumber(): number | null;
+  getEnclosingLineNumber?(): number | null;
+  getEnclosingColumnNumber?(): number | null;
   getFunctionName(): string | null;
   isConstructor(): boolean;
   isAsync(): boolean;
@@ -29,9 +47,9 @@ type Key = "stackTraceLimit" | "prepareStackTrace";
  * The frames below a function that runs, innermost first, at most so many; undefined where the engine cannot be asked. What the
  * program has made of `Error` is as before, and none of its code runs.
  */
-export function traceBelow(below: unknown, limit: number): TraceFrame[] | undefined {
+export function traceBelow(below: unknown, limit: number): Trace | undefined {
   const { captureStackTrace } = Error as TracingError;
-  if (captureStackTrace === undefined) return parseTrace(new Error().stack);
+  if (captureStackTrace === undefined) return whole(parseTrace(new Error().stack), Number.POSITIVE_INFINITY);
   let sites: CallSite[] | undefined;
   const restoreLimit = replace("stackTraceLimit", limit);
   const restorePrepare = replace("prepareStackTrace", (_: unknown, found: CallSite[]) => {
@@ -39,23 +57,34 @@ export function traceBelow(below: unknown, limit: number): TraceFrame[] | undefi
     return "";
   });
   try {
-    // What cannot be replaced is the program's function, which might call into the module.
-    if (restorePrepare === undefined && isOwn("prepareStackTrace")) return undefined;
+    // The program's own function might call into the module.
+    if (restorePrepare === undefined && !isEnginesOwn()) return undefined;
     const holder: { stack?: unknown } = {};
     captureStackTrace(holder, below);
     const text = holder.stack;
-    if (sites !== undefined) return sites.map((site) => new SiteFrame(site));
-    return typeof text === "string" ? parseTrace(text) : undefined;
+    const most = restoreLimit === undefined ? Number(Error.stackTraceLimit) : limit;
+    if (sites !== undefined)
+      return whole(
+        sites.map((site) => new SiteFrame(site)),
+        most,
+      );
+    return typeof text === "string" ? whole(parseTrace(text), most) : undefined;
   } finally {
     restorePrepare?.();
     restoreLimit?.();
   }
 }
 
-/** Whether `Error` has something of its own there that the engine uses. */
-function isOwn(key: Key): boolean {
-  const own = Object.getOwnPropertyDescriptor(Error, key);
-  return own !== undefined && (own.get !== undefined || typeof own.value === "function");
+function whole(frames: TraceFrame[] | undefined, most: number): Trace | undefined {
+  return frames && { frames, isCut: frames.length >= most };
+}
+
+const FIRST = Object.getOwnPropertyDescriptor(Error, "prepareStackTrace");
+
+/** Whether nobody has changed how `Error` makes its texts since this module was loaded. */
+function isEnginesOwn(): boolean {
+  const now = Object.getOwnPropertyDescriptor(Error, "prepareStackTrace");
+  return now === undefined || (now.get === undefined && now.value === FIRST?.value);
 }
 
 /** Gives `Error` another value; what puts back the property as it was, undefined if that cannot be done. */
@@ -86,13 +115,15 @@ class SiteFrame implements TraceFrame {
     return this.#site.isAsync();
   }
 
-  describe(): { name: string | undefined; line: number; column: number } {
+  describe(): DescribedFrame {
     const site = this.#site;
     const name = site.getFunctionName() || undefined;
+    const [line, column] = [site.getEnclosingLineNumber?.() ?? 0, site.getEnclosingColumnNumber?.() ?? 0];
     return {
       name: name !== undefined && site.isConstructor() ? `new ${name}` : name,
       line: site.getLineNumber() ?? 0,
       column: site.getColumnNumber() ?? 0,
+      ...(line > 0 && column > 0 ? { start: { line, column } } : {}),
     };
   }
 }

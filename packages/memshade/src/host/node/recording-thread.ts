@@ -17,6 +17,7 @@ import { SharedShadows } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
+import { ScriptFrames } from "../module/script-frames.ts";
 import { FolderClaim } from "../run/folder-claim.ts";
 import { takeRun } from "../run/measured.ts";
 import { sayNotWritten } from "../run/profile-failure.ts";
@@ -65,6 +66,7 @@ const recorder = new Recorder({
   program,
   linesOf: moduleLines,
   typesOf: moduleTypes,
+  describeFrame: new ScriptFrames().describe,
 });
 const folders = new RunFolders(data.outTemplate, settings.out === null, data.environment);
 const shadows = new SharedShadows();

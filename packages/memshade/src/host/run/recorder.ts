@@ -3,7 +3,7 @@ import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
-import type { ToldStacks } from "../../tools/heap/read/host-callers.ts";
+import type { DescribeHostFrame, ToldStacks } from "../../tools/heap/read/host-callers.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
 import { type ToolOptions, toolsOf } from "../../tools/run-options.ts";
@@ -46,6 +46,8 @@ export interface RecorderOptions {
   /** Reads debug information, for tools that write lines. */
   linesOf?: LinesOf;
   typesOf?: TypesOf;
+  /** Reads scripts, for those who want to know where the calls of the host were written. */
+  describeFrame?: DescribeHostFrame;
 }
 
 /** Stands for the shadow memory of modules that have none. */
@@ -147,7 +149,7 @@ export class Recorder {
 
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
-    const { heap, modules, tool, notTracked, raw, rewrittenBytes, host } = this.#session.snapshot(end);
+    const { heap, modules, tool, notTracked, raw, rewrittenBytes, host } = this.#session.snapshot(end, this.#options.describeFrame);
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,

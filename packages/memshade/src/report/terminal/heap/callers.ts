@@ -277,6 +277,8 @@ function chainLines(
   };
   const folded = foldLibraries(described);
   const words = folded.map((frame) => wordOf(frame, room));
+  // There the next caller tells most; programs in other languages have a main function.
+  const keepsInner = described[0]?.language === "JavaScript";
   for (let kept = words.length; ; kept--) {
     const left = words.length - kept;
     const gap = `← … ${left} more`;
@@ -284,6 +286,8 @@ function chainLines(
     const shown =
       left === 0
         ? words
+        : keepsInner
+          ? [wordOf(folded[0]!, room - displayWidth(gap) - 1), ...words.slice(1, kept), gap]
         : isLeast
           ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
           : [...words.slice(0, kept - 1), gap, words.at(-1)!];

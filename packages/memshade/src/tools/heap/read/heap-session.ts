@@ -7,6 +7,7 @@ import {
   type RunFunction,
   type RunHeap,
   type RunHost,
+  type RunHostFrame,
   type RunModule,
   type RunSite,
   TRAMPOLINE_BYTES,
@@ -18,7 +19,9 @@ import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import {
+  type DescribeHostFrame,
   HostCallers,
+  type HostFrame,
   HostSegment,
   isHostSite,
   stageOfSites,
@@ -197,7 +200,7 @@ export class HeapSession {
   }
 
   /** The profile up to now; live blocks count as if they ended now. Changes nothing. */
-  snapshot(_end: RunEnd): HeapSnapshot {
+  snapshot(_end: RunEnd, describeFrame: DescribeHostFrame = withoutStart): HeapSnapshot {
     // When an instance that nobody uses ends is the garbage collector's choice: it must not show in the profile.
     const all = [...this.#finished, ...[...new Set(this.#instances.values())].map(finish)].sort(
       (a, b) => a.first - b.first,
@@ -217,7 +220,7 @@ export class HeapSession {
     const hostSegment = new HostSegment(BigInt(this.#modules.length) * MODULE_SPAN, this.#callers);
     const rawContexts = contexts.map((context, index) => rawContextOf(context, index, hostSegment));
     const totals = trusted.map(({ contents }) => contents.totals);
-    const host = this.#describeHost(hostSegment, totals);
+    const host = this.#describeHost(hostSegment, totals, describeFrame);
     const names = distinctNames(this.#modules.map(({ info }) => info));
     return {
       heap: heapOf(totals, contexts, this.#options),
@@ -260,14 +263,18 @@ export class HeapSession {
     };
   }
 
-  #describeHost(segment: HostSegment, totals: readonly ShadowTotals[]): RunHost | undefined {
+  #describeHost(
+    segment: HostSegment,
+    totals: readonly ShadowTotals[],
+    describeFrame: DescribeHostFrame,
+  ): RunHost | undefined {
     const mode = this.#modules.map(({ info }) => info.hostStacks).find((one) => one !== undefined);
     const sum = (field: "hostAsked" | "hostLeftOut"): number =>
       totals.reduce((total, instance) => total + instance[field], 0);
     const asked = sum("hostAsked");
     // A host that cannot be asked is none.
     if (mode === undefined || mode === "off" || asked === 0) return undefined;
-    return segment.describe(mode, asked, sum("hostLeftOut"));
+    return segment.describe({ mode, asked, leftOut: sum("hostLeftOut") }, describeFrame);
   }
 
   #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
@@ -283,6 +290,11 @@ export class HeapSession {
     }
     return this.#modules.push({ info, original, path, instances: 0 }) - 1;
   }
+}
+
+/** Nobody reads the scripts. */
+function withoutStart({ start: _, ...frame }: HostFrame): RunHostFrame {
+  return frame;
 }
 
 function finish(instance: SessionInstance): Finished {

@@ -3,9 +3,18 @@ import type { RawSegment } from "../../../model/raw-profile.ts";
 import type { RunHost, RunHostFrame } from "../../../model/run.ts";
 import { contentId } from "../../../wasm/index.ts";
 
+/** A frame as a thread tells of it. */
+export interface HostFrame extends RunHostFrame {
+  /** Where its function begins in the script, as far as the engine tells. */
+  start?: { line: number; column: number } | undefined;
+}
+
+/** What is told of a frame in the profile. */
+export type DescribeHostFrame = (frame: HostFrame) => RunHostFrame;
+
 /** Stacks of the host that one thread has told of: see `HostStackNews`. */
 export interface ToldStacks {
-  frames: readonly RunHostFrame[];
+  frames: readonly HostFrame[];
   stacks: readonly number[];
 }
 
@@ -17,8 +26,8 @@ export const STACKS_OF_INSTANCE = 2 ** 21;
 /** Numbers that are none of stacks: nobody knows which one it is; there was no room for it. */
 export const { unknown: UNKNOWN_STACK, beyond: STACK_BEYOND } = HostSite;
 
-const LEFT_OUT: RunHostFrame = { name: "[callers not asked]", is: "left-out" };
-const BEYOND: RunHostFrame = { name: "[stacks beyond the bound]", is: "unknown" };
+const LEFT_OUT: HostFrame = { name: "[callers not asked]", is: "left-out" };
+const BEYOND: HostFrame = { name: "[stacks beyond the bound]", is: "unknown" };
 
 /** Whether the site of a context stands for an entry of the host. */
 export function isHostSite(site: number): boolean {
@@ -27,7 +36,7 @@ export function isHostSite(site: number): boolean {
 
 /** The stacks that have entered modules in a run, of all threads: equal ones are one, whoever told of them. */
 export class HostCallers {
-  readonly #frames: RunHostFrame[] = [];
+  readonly #frames: HostFrame[] = [];
   readonly #frameOfText = new Map<string, number>();
   /** Two numbers per stack, the stack that has called and the innermost frame; the first stack is the empty one. */
   readonly #stacks: number[] = [0, 0];
@@ -66,17 +75,17 @@ export class HostCallers {
   }
 
   /** The frames of a call site, innermost first. */
-  framesOf(site: number): RunHostFrame[] {
+  framesOf(site: number): HostFrame[] {
     const number = site & HostSite.numberMask;
     if (number === 0) return [LEFT_OUT];
     if (number === HostSite.beyond) return [BEYOND];
-    const frames: RunHostFrame[] = [];
+    const frames: HostFrame[] = [];
     for (let at = number; at !== 0; at = this.#stacks[2 * at])
       frames.push(this.#frames[this.#stacks[2 * at + 1]]);
     return frames;
   }
 
-  #frame(frame: RunHostFrame): number {
+  #frame(frame: HostFrame): number {
     const text = JSON.stringify(frame);
     const known = this.#frameOfText.get(text);
     if (known !== undefined) return known;
@@ -111,7 +120,7 @@ export function stageOfSites(sites: readonly number[]): number | undefined {
 export class HostSegment {
   readonly #start: bigint;
   readonly #callers: HostCallers;
-  readonly #indices = new Map<RunHostFrame, number>();
+  readonly #indices = new Map<HostFrame, number>();
   readonly #pcs = new Map<number, bigint[]>();
 
   constructor(start: bigint, callers: HostCallers) {
@@ -131,21 +140,15 @@ export class HostSegment {
     return pcs;
   }
 
-  #pcOf(frame: RunHostFrame): bigint {
+  #pcOf(frame: HostFrame): bigint {
     const index = this.#indices.get(frame) ?? this.#indices.size;
     this.#indices.set(frame, index);
     // No address of a call is the segment's first.
     return this.#start + 1n + BigInt(index);
   }
 
-  describe(mode: RunHost["mode"], asked: number, leftOut: number): RunHost {
-    return {
-      mode,
-      asked,
-      leftOut,
-      start: `0x${this.#start.toString(16)}`,
-      frames: [...this.#indices.keys()],
-    };
+  describe(counts: Pick<RunHost, "mode" | "asked" | "leftOut">, describe: DescribeHostFrame): RunHost {
+    return { ...counts, start: `0x${this.#start.toString(16)}`, frames: [...this.#indices.keys()].map(describe) };
   }
 
   segment(): RawSegment {
