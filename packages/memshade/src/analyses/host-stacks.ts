@@ -1,6 +1,6 @@
-import { type HeapProfile, SITE_FIELDS, type SiteField } from "../model/heap-profile.ts";
+import type { HeapProfile, SiteColumns } from "../model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../model/indices.ts";
-import { combineMibs, type Mib } from "../model/mib.ts";
+import type { Mib } from "../model/mib.ts";
 import { GrowingMibColumns, mibAt } from "../model/mib-columns.ts";
 
 /*
@@ -22,132 +22,168 @@ const MIB_SUMS = [
   "totalLifetimeAccessDensity",
 ] as const satisfies readonly (keyof Mib)[];
 
-/** One context, with its call path as numbers of frames. */
-interface Row {
-  stackId: bigint;
-  /** Frames up to the innermost entry, in the host up to the next call of a module, and further out; innermost first. */
+/** A context's call path as numbers of frames, innermost first. */
+interface Path {
+  /** Up to the innermost entry. */
   inner: number[];
+  /** In the host, up to the next call of a module. */
   host: number[];
+  /** Further out. */
   outer: number[];
-  isLeftOut: boolean;
-  stage: number;
+}
+
+/** A context of the profile with figures for some of its blocks, or all. */
+interface Row {
+  /** Its number in the profile that was read. */
+  context: number;
+  path: Path;
   mib: Mib;
-  site: Record<SiteField | "temporary", number>;
+  /** Columns of the site by name. */
+  site: Record<string, number | Figures | undefined>;
   isEstimated: boolean;
 }
 
-/** A profile in which entries that were left out have the callers of those that were asked. */
+/** Figures that columns have together. */
+type Figures = Readonly<Record<string, number>>;
+
+/** Of figures, those that are of a single block or chain. */
+const EXTREMES = /^(most|largest|smallest|min|max|longest|shortest)/;
+
+/**
+ * A profile in which entries that were left out have the callers of those that were asked. Their contexts become several of one stack
+ * id, that with most bytes last.
+ */
 export function withEstimatedCallers(profile: HeapProfile): HeapProfile {
-  if (profile.frames.host === undefined || profile.contexts.site === undefined) return profile;
-  const rows = Array.from({ length: profile.contexts.length }, (_, context) => rowAt(profile, context));
-  const [asked, leftOut] = [rows.filter((row) => !row.isLeftOut), rows.filter((row) => row.isLeftOut)];
-  const merged = new Map<string, Row>();
-  const add = (row: Row): void => {
-    const key = [...row.inner, ...row.host, ...row.outer].join();
-    const known = merged.get(key);
-    merged.set(key, known === undefined ? row : together(known, row));
-  };
-  asked.forEach(add);
-  const cells = new Cells(asked);
-  for (const row of leftOut) {
-    const callers = cells.callersOf(row);
-    if (callers === undefined) add(row);
-    else spread(row, callers).forEach(add);
-  }
-  return rebuilt(profile, [...merged.values()]);
+  const { frames, contexts } = profile;
+  if (frames.host === undefined || contexts.site === undefined) return profile;
+  const rows = Array.from({ length: contexts.length }, (_, context) =>
+    rowAt(profile, context, contexts.site!),
+  );
+  const cells = new Cells();
+  const isLeftOut = ({ path }: Row): boolean =>
+    path.host.length > 0 && frames.host![path.host[0]!] === "left-out";
+  const stageOf = ({ context }: Row): number => contexts.site!.stage?.[context] ?? 0;
+  for (const row of rows) if (row.path.host.length > 0 && !isLeftOut(row)) cells.add(row, stageOf(row));
+  return rebuilt(
+    profile,
+    rows.flatMap((row) => {
+      const callers = isLeftOut(row) ? cells.callersOf(row, stageOf(row)) : undefined;
+      return callers === undefined ? [row] : spread(row, callers);
+    }),
+  );
 }
 
-function rowAt(profile: HeapProfile, context: number): Row {
-  const { frames, stacks, contexts } = profile;
-  const path: number[] = [];
+function rowAt({ frames, stacks, contexts }: HeapProfile, context: number, columns: SiteColumns): Row {
+  const all: number[] = [];
   for (let stack: number = contexts.stack[context]!; stack !== NONE; stack = stacks.prefix[stack]!)
-    path.push(stacks.frame[stack]!);
+    all.push(stacks.frame[stack]!);
   const isHost = (frame: number): boolean => frames.host?.[frame] !== undefined;
-  const first = path.findIndex(isHost);
-  const start = first < 0 ? path.length : first;
-  const end = path.findIndex((frame, depth) => depth >= start && !isHost(frame));
-  const stop = end < 0 ? path.length : end;
-  const sites = contexts.site!;
+  const first = all.findIndex(isHost);
+  const start = first < 0 ? all.length : first;
+  const end = all.findIndex((frame, depth) => depth >= start && !isHost(frame));
+  const stop = end < 0 ? all.length : end;
+  const site = Object.entries(columns).flatMap(([name, column]) =>
+    column === undefined || name === "stage" ? [] : [[name, column[context] as Row["site"][string]] as const],
+  );
   return {
-    stackId: contexts.stackId[context]!,
-    inner: path.slice(0, start),
-    host: path.slice(start, stop),
-    outer: path.slice(stop),
-    isLeftOut: first >= 0 && frames.host![path[first]!] === "left-out",
-    stage: sites.stage?.[context] ?? 0,
+    context,
+    path: { inner: all.slice(0, start), host: all.slice(start, stop), outer: all.slice(stop) },
     mib: mibAt(contexts.mibs, context as IndexIntoContextTable),
-    site: {
-      ...(Object.fromEntries(SITE_FIELDS.map((field) => [field, sites[field][context]!])) as Row["site"]),
-      temporary: sites.temporary?.[context] ?? 0,
-    },
+    site: Object.fromEntries(site),
     isEstimated: false,
   };
 }
 
+/** One caller of a cell, and the contexts in which it was asked. */
+interface Caller {
+  host: number[];
+  rows: Row[];
+}
+
 /** What the asked entries of a cell did, by their caller. */
 class Cells {
-  /** Callers of a cell, by the text of the path and the stage; without a stage, those of all stages. */
-  readonly #cells = new Map<string, Map<string, Row>>();
+  /** Callers by their frames, of cells by path and stage; without a stage, those of all stages. */
+  readonly #cells = new Map<string, Map<string, Caller>>();
 
-  constructor(asked: readonly Row[]) {
-    for (const row of asked) {
-      if (row.host.length === 0) continue;
-      for (const key of [keyOf(row, row.stage), keyOf(row)]) {
-        const cell = this.#cells.get(key) ?? new Map<string, Row>();
-        const known = cell.get(row.host.join());
-        cell.set(row.host.join(), known === undefined ? row : together(known, row));
-        this.#cells.set(key, cell);
-      }
+  add(row: Row, stage: number): void {
+    const { host } = row.path;
+    for (const key of [keyOf(row, stage), keyOf(row)]) {
+      const cell = this.#cells.get(key) ?? new Map<string, Caller>();
+      this.#cells.set(key, cell);
+      const caller = cell.get(host.join()) ?? { host, rows: [] };
+      cell.set(host.join(), caller);
+      caller.rows.push(row);
     }
   }
 
   /** Undefined: nobody was asked on this path. */
-  callersOf(row: Row): Row[] | undefined {
-    const cell = this.#cells.get(keyOf(row, row.stage)) ?? this.#cells.get(keyOf(row));
+  callersOf(row: Row, stage: number): Caller[] | undefined {
+    const cell = this.#cells.get(keyOf(row, stage)) ?? this.#cells.get(keyOf(row));
     return cell === undefined ? undefined : [...cell.values()];
   }
 }
 
-function keyOf({ inner }: Row, stage?: number): string {
-  return `${stage ?? ""}:${inner.join()}`;
+function keyOf({ path }: Row, stage?: number): string {
+  return `${stage ?? ""}:${path.inner.join()}`;
 }
 
 /** The parts of a row that its callers have made. */
-function spread(row: Row, callers: readonly Row[]): Row[] {
-  const blocks = callers.map(({ mib }) => BigInt(mib.allocCount));
+function spread(row: Row, callers: readonly Caller[]): Row[] {
+  const sumOf = (figure: (row: Row) => bigint | number): bigint[] =>
+    callers.map(({ rows }) => rows.reduce((sum, one) => sum + BigInt(figure(one)), 0n));
+  const blocks = sumOf(({ mib }) => mib.allocCount);
+  const shares = (amount: bigint | number, figure: (row: Row) => bigint | number): bigint[] =>
+    divided(BigInt(amount), sumOf(figure), blocks);
   const parts = callers.map(
     ({ host }): Row => ({
       ...row,
-      host,
-      isLeftOut: false,
-      isEstimated: true,
+      path: { ...row.path, host },
       mib: { ...row.mib },
       site: { ...row.site },
+      isEstimated: true,
     }),
   );
-  for (const field of MIB_SUMS) {
-    const shares = divided(
-      BigInt(row.mib[field]),
-      callers.map(({ mib }) => BigInt(mib[field])),
-      blocks,
+  const give = (amounts: readonly bigint[], set: (part: Row, amount: bigint) => void): void =>
+    parts.forEach((part, i) => {
+      set(part, amounts[i]!);
+    });
+  for (const field of MIB_SUMS)
+    give(
+      shares(row.mib[field], ({ mib }) => mib[field]),
+      ({ mib }, amount) => setField(mib, field, amount),
     );
-    for (const [i, { mib }] of parts.entries()) setField(mib, field, shares[i]!);
-  }
-  for (const field of [...SITE_FIELDS, "temporary"] as const) {
-    const shares = divided(
-      BigInt(row.site[field]),
-      callers.map(({ site }) => BigInt(site[field])),
-      blocks,
-    );
-    for (const [i, { site }] of parts.entries()) site[field] = Number(shares[i]!);
+  for (const [name, value] of Object.entries(row.site)) {
+    if (typeof value === "number")
+      give(
+        shares(value, ({ site }) => site[name] as number),
+        ({ site }, amount) => {
+          site[name] = Number(amount);
+        },
+      );
+    else if (value !== undefined) {
+      const figures = Object.keys(value).filter((figure) => !EXTREMES.test(figure));
+      for (const figure of figures)
+        give(
+          shares(value[figure]!, ({ site }) => (site[name] as Figures | undefined)?.[figure] ?? 0),
+          ({ site }, amount) => {
+            site[name] = { ...(site[name] as Figures), [figure]: Number(amount) };
+          },
+        );
+    }
   }
   const { histogram } = row.mib;
   if (histogram !== undefined) {
-    const shares = histogram.map((count) => divided(count, blocks, blocks));
-    for (const [i, { mib }] of parts.entries()) mib.histogram = shares.map((of) => of[i]!);
+    const counts = histogram.map((count) => divided(count, blocks, blocks));
+    for (const [i, { mib }] of parts.entries()) mib.histogram = counts.map((of) => of[i]!);
   }
-  return parts.filter(
-    ({ mib, site }) => mib.allocCount > 0 || site.liveBlocks > 0 || site.peakBlocks > 0 || mib.totalSize > 0n,
+  return parts.filter(hasFigures).sort((a, b) => Number(a.mib.totalSize - b.mib.totalSize));
+}
+
+function hasFigures({ mib, site }: Row): boolean {
+  return (
+    mib.allocCount > 0 ||
+    mib.totalSize > 0n ||
+    Object.values(site).some((value) => typeof value === "number" && value > 0)
   );
 }
 
@@ -176,42 +212,29 @@ export function divided(amount: bigint, weights: readonly bigint[], others: read
   return parts;
 }
 
-/** Two rows as one; extremes are not those of a part that was spread. */
-function together(a: Row, b: Row): Row {
-  const site = { ...a.site };
-  for (const field of Object.keys(site) as (keyof Row["site"])[]) site[field] += b.site[field];
-  const mib = combineMibs(a.mib, b.mib);
-  if (!a.isEstimated && b.isEstimated)
-    for (const field of Object.keys(mib) as (keyof Mib)[])
-      if (/^(min|max|alloc.*(Timestamp|Id)|dealloc)/.test(field))
-        Object.assign(mib, { [field]: a.mib[field] });
-  return { ...a, mib, site, isEstimated: a.isEstimated || b.isEstimated };
-}
-
 /** The profile with these rows in place of its contexts. */
 function rebuilt(profile: HeapProfile, rows: readonly Row[]): HeapProfile {
+  const { contexts } = profile;
   const stacks = new Stacks(profile);
   const mibs = new GrowingMibColumns();
-  const stack = Int32Array.from(rows, ({ inner, host, outer, mib }) => {
+  const stack = Int32Array.from(rows, ({ path, mib }) => {
     mibs.add(mib);
-    return stacks.rowOf([...inner, ...host, ...outer]);
+    return stacks.rowOf([...path.inner, ...path.host, ...path.outer]);
   });
-  const column = (field: SiteField | "temporary") => Float64Array.from(rows, ({ site }) => site[field]);
+  const site = Object.entries(contexts.site!).flatMap(([name, column]) => {
+    if (column === undefined || name === "stage") return [];
+    const values = rows.map((row) => row.site[name]);
+    return [[name, column instanceof Float64Array ? Float64Array.from(values as number[]) : values] as const];
+  });
   return {
     ...profile,
     stacks: stacks.table() as unknown as HeapProfile["stacks"],
     contexts: {
       length: rows.length,
-      stackId: BigUint64Array.from(rows, ({ stackId }) => stackId),
+      stackId: BigUint64Array.from(rows, ({ context }) => contexts.stackId[context]!),
       stack: stack as unknown as HeapProfile["contexts"]["stack"],
       mibs: mibs.build(),
-      site: {
-        ...(Object.fromEntries(SITE_FIELDS.map((field) => [field, column(field)])) as Record<
-          SiteField,
-          Float64Array
-        >),
-        ...(profile.contexts.site?.temporary === undefined ? {} : { temporary: column("temporary") }),
-      },
+      site: Object.fromEntries(site) as unknown as SiteColumns,
       isEstimated: Uint8Array.from(rows, ({ isEstimated }) => (isEstimated ? 1 : 0)),
     },
   };

@@ -26,7 +26,7 @@ const GLUE: readonly (readonly [string, RegExp])[] = [
   ["Go", /\bgo\.importObject\b|"syscall\/js\.valueGet"/],
   ["AssemblyScript", /\b__(lower|lift)(String|Array|TypedArray)\b/],
   // Other scripts use these names too, but leave it to this one to make the instance.
-  ["Emscripten", /\b(HEAPU8|HEAP32)\b[^]*\bWebAssembly\.|\bWebAssembly\.[^]*\b(HEAPU8|HEAP32)\b/],
+  ["Emscripten", /\b(HEAPU8|HEAP32)\b[\s\S]*\bWebAssembly\.|\bWebAssembly\.[\s\S]*\b(HEAPU8|HEAP32)\b/],
 ];
 
 /** The script that a program ran, as far as its file tells. */
@@ -49,7 +49,11 @@ export class ScriptFile {
    *
    * @param name what the engine calls the function, and `start` where that begins, if it is known
    */
-  written({ line, column }: ScriptPlace, name: string, start: ScriptPlace | undefined): WrittenPlace | undefined {
+  written(
+    { line, column }: ScriptPlace,
+    name: string,
+    start: ScriptPlace | undefined,
+  ): WrittenPlace | undefined {
     if (this.#map === undefined) return undefined;
     const found = tracing().originalPositionFor(this.#map, { line, column: column - 1 });
     if (found.source === null) return undefined;
@@ -82,7 +86,11 @@ export class ScriptFile {
 function positionsOf(name: string, text: string, around: number): number[] {
   const found: number[] = [];
   const end = around + LONGEST_FUNCTION_WORD;
-  for (let at = text.indexOf(name, around - name.length - 2); at >= 0 && at <= end; at = text.indexOf(name, at + 1))
+  for (
+    let at = text.indexOf(name, around - name.length - 2);
+    at >= 0 && at <= end;
+    at = text.indexOf(name, at + 1)
+  )
     if (!/[\w$]/.test(`${text[at - 1] ?? ""}${text[at + name.length] ?? ""}`)) found.push(at);
   return found.sort((a, b) => Number(a < around) - Number(b < around) || a - b);
 }
@@ -123,7 +131,9 @@ function readMap(file: string, text: string): TraceMap | undefined {
 }
 
 function besides(file: string, url: string): string {
-  return url.startsWith("file:") ? fileURLToPath(url) : path.resolve(path.dirname(file), decodeURIComponent(url));
+  return url.startsWith("file:")
+    ? fileURLToPath(url)
+    : path.resolve(path.dirname(file), decodeURIComponent(url));
 }
 
 let loaded: TraceMapping | undefined;

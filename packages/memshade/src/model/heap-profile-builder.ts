@@ -207,7 +207,13 @@ function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undef
   const stage = sites.some((site) => site.stage !== undefined)
     ? Uint8Array.from(sites, (site) => site.stage ?? 0)
     : undefined;
-  return { ...Object.fromEntries(columns), temporary, stage } as SiteColumns;
+  return {
+    ...Object.fromEntries(columns),
+    temporary,
+    stage,
+    growth: sites.map(({ growth }) => growth),
+    capacity: sites.map(({ capacity }) => capacity),
+  } as SiteColumns;
 }
 
 function indexColumn<Row, Value extends number>(

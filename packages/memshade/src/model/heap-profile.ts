@@ -1,3 +1,4 @@
+import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type {
   Column,
   IndexIntoFrameTable,
@@ -128,7 +129,7 @@ export interface ContextTable {
   readonly site?: SiteColumns | undefined;
 }
 
-export type SiteField = Exclude<keyof RunSite, "stackId" | "temporary" | "stage">;
+export type SiteField = Exclude<keyof RunSite, "stackId" | "temporary" | "stage" | "growth" | "capacity">;
 
 /** The fields of {@link RunSite}, one column each. */
 export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
@@ -136,6 +137,10 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly temporary?: Float64Array | undefined;
   /** `RunSite.stage`, 0 where all were asked; absent if no context has one. */
   readonly stage?: Uint8Array | undefined;
+  /** Undefined for contexts of which no block grew. */
+  readonly growth: readonly (BlockGrowth | undefined)[];
+  /** Undefined for contexts without large blocks that were used. */
+  readonly capacity: readonly (BlockCapacity | undefined)[];
 };
 
 export const SITE_FIELDS: readonly SiteField[] = [

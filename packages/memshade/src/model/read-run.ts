@@ -13,6 +13,7 @@ import {
   text,
   textLike,
 } from "./check.ts";
+import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import {
   type Clock,
   type HeapTool,
@@ -85,6 +86,18 @@ const module = record<RunModule>({
   notTracked: list(text),
 });
 
+const growth = record<BlockGrowth>({
+  chains: count,
+  copies: count,
+  copiedBytes: count,
+  mostCopies: count,
+  finalBytes: count,
+  usedBytes: count,
+  largestFinal: count,
+});
+
+const capacity = record<BlockCapacity>({ blocks: count, bytes: count, unusedBytes: count });
+
 const site = record<RunSite>({
   stackId: textLike(/^[0-9]{1,20}$/, "a decimal number in quotes"),
   liveBytes: count,
@@ -100,6 +113,8 @@ const site = record<RunSite>({
   reallocations: count,
   temporary: optional(count),
   stage: optional(count),
+  growth: optional(growth),
+  capacity: optional(capacity),
 });
 
 const hostFrame = record<RunHostFrame>({
@@ -138,8 +153,11 @@ const heap = record<RunHeap>({
   liveBlocks: count,
   heapAccesses: count,
   otherAccesses: count,
+  staticAccesses: optional(count),
   profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
+  growth: optional(growth),
+  capacity: optional(capacity),
   notTracked: optional(list(text)),
   sites: list(site),
 });
@@ -163,8 +181,10 @@ const run = record<Run>({
   presence: optional(presence),
   files: record<Run["files"]>({
     heap: optional(text),
+    heapIntervals: optional(text),
     waste: optional(text),
     workingset: optional(text),
+    statics: optional(text),
     measured: optional(text),
   }),
 });

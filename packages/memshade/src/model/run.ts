@@ -1,3 +1,5 @@
+import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+
 /**
  * The description of a run, `run.json`, version 1.
  *
@@ -38,8 +40,11 @@ export interface Run {
   /** File names inside the run's directory. */
   files: {
     heap?: string | undefined;
+    heapIntervals?: string | undefined;
     waste?: string | undefined;
     workingset?: string | undefined;
+    /** Accesses to static data, recorded with the heap. */
+    statics?: string | undefined;
     /** What the process took; where a run folder was written. */
     measured?: string | undefined;
   };
@@ -175,10 +180,16 @@ export interface RunHeap {
   heapAccesses: number;
   /** Counted accesses that fell elsewhere: static data, freed memory, the allocator's own. */
   otherAccesses: number;
+  /** Those of them that went to static data; absent where it is not known where that lies. */
+  staticAccesses?: number | undefined;
   /** Memory of the profiler itself that was touched. */
   profilerBytes: number;
   /** What found no room in the bounded tables. */
   overflow: { contexts: number; blocks: number };
+  /** Of all sites; absent where the run did not follow it. */
+  growth?: BlockGrowth | undefined;
+  /** Of all sites; absent where the run did not count it. */
+  capacity?: BlockCapacity | undefined;
   /** Sentences about what the heap's figures do not cover. */
   notTracked?: string[] | undefined;
   sites: RunSite[];
@@ -240,4 +251,8 @@ export interface RunSite {
   temporary?: number | undefined;
   /** When the entry of the host came that the context is of, one of 4 to the power of this was asked; absent: all were. */
   stage?: number | undefined;
+  /** Absent where no block grew. */
+  growth?: BlockGrowth | undefined;
+  /** Absent without large blocks that were used. */
+  capacity?: BlockCapacity | undefined;
 }

@@ -1,6 +1,7 @@
 import { allocationNotes } from "../allocator/allocation-notes.ts";
 import type { AllocatorPlan } from "../allocator/find/index.ts";
 import { COUNTED_LIBRARY_SENTENCE } from "../rewrite/facts/dynamic-library.ts";
+import type { StaticData } from "../rewrite/facts/static-data.ts";
 import { buildId, importsOf, memoryType, type WasmModule } from "../wasm/index.ts";
 import type { InstrumentedInfo, InstrumentOptions, NotRecorded } from "./options.ts";
 import type { WovenTool } from "./tool.ts";
@@ -21,6 +22,8 @@ export interface Described {
   hiddenExports: string[];
   /** Sentences: what no tool sees in this module, and why tools found nothing to follow. */
   unseen: readonly string[];
+  /** Addresses of static data that functions name whose accesses are not counted. */
+  uncountedStatics(statics: StaticData): readonly number[];
   refusals: NotRecorded;
 }
 
@@ -51,6 +54,9 @@ export function describe(described: Described): InstrumentedInfo {
     sharedMemory: shared,
     ...(memory64 ? { memory64 } : {}),
     layout: tables?.beside === true ? undefined : tables?.layout,
+    ...(tables?.statics === undefined
+      ? {}
+      : { statics: { ...tables.statics, uncounted: described.uncountedStatics(tables.statics) } }),
     ...(tables?.beside === true ? { beside: tables.layout } : {}),
     ...(withLayouts.length === 0
       ? {}

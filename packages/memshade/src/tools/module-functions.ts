@@ -6,6 +6,8 @@ import { decodeModule, functionName, type ModuleNames, readNames, type WasmModul
 export class ModuleFunctions {
   readonly #module: WasmModule;
   readonly #names: ModuleNames;
+  /** Those that were asked for, by their number among the defined ones. */
+  readonly #described = new Map<number, RunFunction>();
 
   constructor(bytes: Uint8Array) {
     this.#module = decodeModule(bytes);
@@ -14,13 +16,18 @@ export class ModuleFunctions {
 
   /** The functions that hold at least one of the offsets, by index. */
   containing(offsets: Iterable<number>): RunFunction[] {
-    const found = new Map<number, RunFunction>();
+    const found = new Set<RunFunction>();
     for (const offset of offsets) {
-      const defined = this.#definedAt(offset + this.#module.codePayloadStart);
-      if (defined < 0 || found.has(defined)) continue;
-      found.set(defined, this.#describe(defined));
+      const holder = this.holding(offset);
+      if (holder !== undefined) found.add(holder);
     }
-    return [...found.values()].sort((a, b) => a.index - b.index);
+    return [...found].sort((a, b) => a.index - b.index);
+  }
+
+  /** The function that holds an offset. */
+  holding(offset: number): RunFunction | undefined {
+    const defined = this.#definedAt(offset + this.#module.codePayloadStart);
+    return defined < 0 ? undefined : this.#describe(defined);
   }
 
   /** Those of the functions that the module has itself, by index. */
@@ -33,16 +40,20 @@ export class ModuleFunctions {
   }
 
   #describe(defined: number): RunFunction {
+    const known = this.#described.get(defined);
+    if (known !== undefined) return known;
     const { importedFunctionCount, bodies, codePayloadStart } = this.#module;
     const index = importedFunctionCount + defined;
     const name = functionName(this.#module, this.#names, index);
     const { start, end } = bodies[defined];
-    return {
+    const described = {
       index,
       ...(name === undefined ? {} : { name }),
       offset: start - codePayloadStart,
       end: end - codePayloadStart,
     };
+    this.#described.set(defined, described);
+    return described;
   }
 
   /** Number of the body that holds a byte offset of the file, −1 if none does. */

@@ -125,6 +125,13 @@ export interface ShadowLayout {
   shapes: number;
   mibs: number;
   mibCapacity: number;
+  /** What contexts were before their last change. */
+  pasts: number;
+  /** The heap over time: intervals, and what contexts did in each. */
+  intervals: number;
+  changes: number;
+  changeCapacity: number;
+  growths: number;
   nodes: number;
   nodeCapacity: number;
   children: number;
@@ -146,6 +153,19 @@ export interface ShadowLayout {
 
 /** Why tools record nothing of a module, a sentence each. */
 export type NotRecorded = Partial<Record<ToolName, string>>;
+
+/** Where the static data of a module lies in its memory; ends are exclusive. */
+export interface StaticPlaces {
+  start: number;
+  /** Behind the last byte of the segments. */
+  dataEnd: number;
+  /** Where the heap begins, or more memory that may be static. */
+  end: number;
+  /** What the module writes itself before it begins. */
+  written: readonly { readonly start: number; readonly end: number; readonly segment?: number | undefined }[];
+  /** Addresses that functions name whose accesses are not counted. */
+  uncounted: readonly number[];
+}
 
 /** What the instrumented module says of itself (custom section `memshade`, JSON). */
 export interface InstrumentedInfo {
@@ -178,6 +198,8 @@ export interface InstrumentedInfo {
   /** Its addresses are 64-bit; absent: they are not. */
   memory64?: boolean;
   layout: ShadowLayout | undefined;
+  /** Where static data lies, if that is known and the heap's counters tell of it. */
+  statics?: StaticPlaces;
   /** The shadow memory is imported, the same one by all instances that share their memory. */
   acrossThreads?: boolean;
   /** A dynamic library: it imports a shadow memory of this layout, that of the module whose memory it uses. */

@@ -3,8 +3,10 @@ import type { AllocationListeners } from "../allocator/allocation-listeners.ts";
 import type { AllocatorPlan } from "../allocator/find/plan.ts";
 import type { EntryPoints } from "../contexts/entry-points.ts";
 import type { FollowedCalls } from "../contexts/entry-wrappers.ts";
+import type { ShadowStack } from "../contexts/host-frame-functions.ts";
 import type { CarriedWord } from "../contexts/wrap-entries.ts";
 import type { ModuleScan } from "../rewrite/facts/module-scan.ts";
+import type { StaticData } from "../rewrite/facts/static-data.ts";
 import type { MemoryListeners, ToolPass } from "../rewrite/tool.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import type { CodePlaces } from "../rewrite/write/function-writer.ts";
@@ -30,6 +32,8 @@ export interface ToolSurroundings {
   shadowMemory: number;
   /** Index that the first of the tool's globals gets. */
   firstGlobal: number;
+  /** The shadow stack that a tool before this one keeps, with frames below which blocks are asked for. */
+  stack: ShadowStack | undefined;
   /** Function () → () that asks the host to note the call stack, if there is a host that listens. */
   noteStack(): number;
   /** Function () → () that asks the host for something else, or () → i32 that says whether there is a host that listens. */
@@ -45,6 +49,8 @@ export interface ShadowTables {
   beside: boolean;
   /** Call paths go on with the host's stacks. */
   hostStacks?: HostStacks;
+  /** Where static data lies whose counters stay as they are. */
+  statics?: StaticData;
 }
 
 /** A tool woven into one module. */
@@ -78,9 +84,13 @@ export interface WovenTool {
   readonly isQuiet?: (index: number) => boolean;
   /** What wrappers around the functions that the host may call have to keep; absent where it does not follow calls. */
   readonly followedCalls?: (FollowedCalls & { entries: EntryPoints }) | undefined;
+  /** The same of a shadow stack that it keeps besides. */
+  readonly followedStack?: (FollowedCalls & { entries: EntryPoints }) | undefined;
   /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
   readonly memoryLimit?: number | undefined;
   readonly carried?: CarriedWord | undefined;
+  /** The shadow stack that it keeps, with frames below which blocks are asked for. */
+  readonly stack?: ShadowStack | undefined;
   /** Its globals, mutable as a rule. */
   readonly globals?: readonly { type: ValType; initial: Uint8Array; mutable?: boolean }[];
   /** Globals for the host, exported as `memshade.<name>`. */

@@ -51,7 +51,9 @@ describe("the report of a program that uses an npm package", () => {
       "node_modules/parts/library.wasm",
     );
     const live = report.slice(report.indexOf("Still live at the end"));
-    expect(live).toMatch(/3\.91 KiB +100 % .* makePart \(part\.cjs:3\) via malloc\n.*1 of 2 blocks ← top level \(part\.cjs:8\)/);
+    expect(live).toMatch(
+      /3\.91 KiB +100 % .* makePart \(part\.cjs:3\) via malloc\n.*1 of 2 blocks ← top level \(part\.cjs:8\)/,
+    );
   });
 
   it("names a module of one's own by its own function", async () => {
@@ -128,7 +130,7 @@ makePart({ size: Size.Small });
 });
 
 describe("callers in JavaScript", () => {
-  const MANY = `${PACKAGE.replaceAll("exports.Part =", "const Part =").replace("__dirname + \"/", "\"")}
+  const MANY = `${PACKAGE.replaceAll("exports.Part =", "const Part =").replace('__dirname + "/', '"')}
     const often = () => new Part(16).delete();
     const seldom = () => new Part(64);
     for (let i = 0; i < 3000; i++) { often(); if (i % 100 === 99) seldom(); }`;
@@ -147,7 +149,9 @@ describe("callers in JavaScript", () => {
 
   it("are told to be estimated where a sample was asked", async () => {
     const sampled = await record({ "many.cjs": MANY }, ["many.cjs"]);
-    expect(sampled.report).toMatch(/Callers +in JavaScript: \d+ of 3,030 calls asked; what has ≈ is estimated/);
+    expect(sampled.report).toMatch(
+      /Callers +in JavaScript: \d+ of 3,030 calls asked; what has ≈ is estimated/,
+    );
     expect(sampled.report).toMatch(/ ≈\S+ KiB/);
     const exact = await record({ "many.cjs": MANY }, ["--host-stacks", "exact", "many.cjs"]);
     expect(exact.report).not.toContain("Callers");
@@ -177,7 +181,11 @@ describe("callers in JavaScript", () => {
   it.each([
     // Then there is no more than the ten frames that the engine gives.
     ["Error is frozen", "Object.freeze(Error);", "new Part"],
-    ["the program's own Error.prepareStackTrace throws", "Error.prepareStackTrace = () => { throw 1; };", "make"],
+    [
+      "the program's own Error.prepareStackTrace throws",
+      "Error.prepareStackTrace = () => { throw 1; };",
+      "make",
+    ],
     ["it enters the module", "Error.prepareStackTrace = () => wasm.malloc(1e6);", "make"],
     ["no frames are wanted", "Error.stackTraceLimit = 0;", "make"],
     [
@@ -188,7 +196,8 @@ describe("callers in JavaScript", () => {
     ],
   ])("are found, and the program sees nothing of it, where %s", async (_what, hostile, name) => {
     const start = PACKAGE.replaceAll("exports.Part =", "const Part =").replace('__dirname + "/', '"');
-    const describe = "JSON.stringify([\"stackTraceLimit\", \"prepareStackTrace\"].map((key) => { const { value, ...others } = Object.getOwnPropertyDescriptor(Error, key) ?? {}; return [String(value), Object.keys(others)]; }))";
+    const describe =
+      'JSON.stringify(["stackTraceLimit", "prepareStackTrace"].map((key) => { const { value, ...others } = Object.getOwnPropertyDescriptor(Error, key) ?? {}; return [String(value), Object.keys(others)]; }))';
     const { stdout, heap, host } = await record(
       {
         "hostile.cjs": `${start}

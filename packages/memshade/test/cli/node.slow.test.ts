@@ -322,7 +322,10 @@ describe("options of memshade node", () => {
     for (const out of ["one", "two"])
       await memshade(["node", "--tool", "heap,waste,workingset", "--out", out, "gc.mjs"], { cwd });
     const [one, two] = folders.map((folder) => readdirSync(folder).sort());
-    const names = ["heap.memprofraw", "measured.json", "run.json", "waste.json", "workingset.json"];
+    const names = [
+      ...["heap.memprofraw", "heapintervals.json", "measured.json", "run.json", "waste.json"],
+      "workingset.json",
+    ];
     expect([one, two]).toEqual([names, names]);
     for (const name of names.filter((name) => name !== "measured.json")) {
       const [first, second] = folders.map((folder) => readFileSync(join(folder, name)));
@@ -403,7 +406,7 @@ describe("dump() and reset() inside a program", () => {
       console.log(dump().run.heap.allocations, first.folder.endsWith(".dump1"));`,
     );
     const { stdout, stderr } = await memshade(["node", "own.mjs"], { cwd });
-    expect(stdout).toBe("5 true 0\n3 true\n");
+    expect(stdout).toBe("5 true 1\n3 true\n");
     expect(stderr).toContain("memshade: dump written to memshade.out/own.");
     const names = runFolders(cwd);
     expect(names.map((name) => name.replace(/\d+(?=$|\.)/, "PID"))).toEqual([

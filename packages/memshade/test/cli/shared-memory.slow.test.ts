@@ -98,7 +98,8 @@ describe("threads that share a memory", () => {
   });
 
   it("may be instances in one thread; another memory is another program", async () => {
-    const { stdout, heap, modules, mibs } = await run(`
+    const { stdout, heap, modules, mibs } = await run(
+      `
       const code = compile();
       const memory = newMemory();
       const [first, second] = [join(code, memory), join(code, memory)];
@@ -115,7 +116,8 @@ describe("threads that share a memory", () => {
   });
 
   it("keep their own calling contexts while they run at the same time", async () => {
-    const { mibs, heap } = await run(`
+    const { mibs, heap } = await run(
+      `
       if (isMainThread) (async () => {
         const [module, memory] = [compile(), newMemory()];
         const wasm = join(module, memory);

@@ -44,8 +44,8 @@ describe("the loader", () => {
     const { module, instance } = await load();
     (instance.exports.fill as Fill)(2);
     const files = profileFiles(readProfile(instance, module));
-    expect(files.map(({ name }) => name)).toEqual(["heap.memprofraw", "run.json"]);
-    expect(JSON.parse(files[1].contents as string)).toMatchObject({
+    expect(files.map(({ name }) => name)).toEqual(["heap.memprofraw", "heapintervals.json", "run.json"]);
+    expect(JSON.parse(files[2].contents as string)).toMatchObject({
       schema: "memshade-run",
       program: "library.wasm",
     });

@@ -72,5 +72,5 @@ export const EXACT = {
 } as const;
 /** Counts everything, merged per base address. */
 export const MERGED = { countersOnly: true, includeStack: true, includeAllocator: true } as const;
-/** The counters as users get them: neither the stack nor constant addresses. */
+/** The counters as users get them: without the stack. */
 export const DEFAULT = { countersOnly: true } as const;

@@ -11,7 +11,7 @@ export interface PlaceFrame {
   readonly address?: number | undefined;
 }
 
-/** Where a finding is: the program's own frame, then its callers, outwards. */
+/** Where a finding is: the program's own frame, then its callers, outwards; at least one frame. */
 export interface FindingPlace {
   readonly path: readonly PlaceFrame[];
   /** The function of a library that the own frame called there. */
@@ -41,5 +41,81 @@ export interface LeakFinding extends Found<"leak", "heap"> {
   readonly allocated: number;
 }
 
+/** Blocks that nobody read or wrote. */
+export interface UnusedFinding extends Found<"unused", "heap"> {
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+}
+
+/** Blocks that were written and that nobody read. */
+export interface NeverReadFinding extends Found<"never-read", "heap"> {
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+}
+
+/** Blocks that are freed as soon as they were allocated, again and again. */
+export interface ChurnFinding extends Found<"churn", "heap"> {
+  /** The amount too. */
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+}
+
+/** Blocks that grow step by step, so that their contents are copied again and again. */
+export interface GrowthFinding extends Found<"growth", "heap"> {
+  /** Blocks at the ends of chains, and how often contents were copied until they were there. */
+  readonly chains: number;
+  readonly copies: number;
+  /** Bytes that would have been enough from the start, on average. */
+  readonly reserve: number;
+  /** Size of the largest block at an end. */
+  readonly largestFinal: number;
+}
+
+/** Large blocks whose second half, at least, is never used. */
+export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
+  readonly blocks: number;
+  /** Of one block, on average: bytes, and those up to the last one that was used. */
+  readonly size: number;
+  readonly used: number;
+}
+
+/** Stores that are overwritten before anything reads them. */
+export interface DeadFinding extends Found<"dead", "waste"> {
+  /** Of all bytes that the place stores, 0…1. */
+  readonly share: number;
+}
+
+/** Stores of what is there already. */
+export interface SilentFinding extends Found<"silent", "waste"> {
+  /** Of all stores of the place, 0…1. */
+  readonly share: number;
+}
+
+/** Blocks that are made larger in small steps, so that they are copied again and again. */
+export interface MovedFinding extends Found<"moved", "waste"> {
+  readonly moves: number;
+}
+
+/** A table or variable of the program that it reads nothing of, or little: `place` names it and says where it is declared. */
+export interface UnreadDataFinding extends Found<"unread-data", "heap"> {
+  /** Bytes of all of it. */
+  readonly bytes: number;
+  /** Whether something was written to what nobody reads. */
+  readonly written: boolean;
+}
+
 /** One thing that a person can act on. Each kind has its facts here, its search in a file of its own, and its sentence in the report. */
-export type Finding = LeakFinding;
+export type Finding =
+  | LeakFinding
+  | UnusedFinding
+  | NeverReadFinding
+  | ChurnFinding
+  | GrowthFinding
+  | OverCapacityFinding
+  | DeadFinding
+  | SilentFinding
+  | MovedFinding
+  | UnreadDataFinding;

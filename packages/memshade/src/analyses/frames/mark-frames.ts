@@ -1,11 +1,12 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { NONE } from "../../model/indices.ts";
 import type { RunModule } from "../../model/run.ts";
-import type { WasteFile, WasteFrame } from "../../model/waste/waste.ts";
+import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { FrameRules } from "./frame-rules.ts";
 import { packageOf } from "./host-libraries.ts";
 import { LAYER, type NamedFrame, START_UP } from "./libraries.ts";
+import { SourcelessCode } from "./sourceless-code.ts";
 
 /** A heap profile whose frames say of what library they are, and whose sites are named by the program's own code. */
 export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfile {
@@ -79,11 +80,21 @@ function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
   const named = new Set(
     rows.flatMap(({ frame, isLayer, isInlined }) => (isLayer && !isInlined ? keyOf(frame) : [])),
   );
-  return rows.map(({ frame, isLayer, isInlined, ofPackage }) => {
+  const sourceless = new SourcelessCode(rules);
+  rows.forEach(({ frame }, row) => {
+    const at = frames.function[row]!;
+    if (frame.host === undefined) sourceless.add(functions.module[at]!, at, frame.file);
+  });
+  return rows.map(({ frame, isLayer, isInlined, ofPackage }, row) => {
     const library = rules.libraryOf(frame);
     const isCopy = isInlined && frame.function !== undefined && named.has(keyOf(frame));
     const isOwn = rules.isNamedOwn(frame);
-    const known = library === undefined && (isLayer || isCopy) && !isOwn ? LAYER : library;
+    const at = frames.function[row]!;
+    const known =
+      library === undefined && (isLayer || isCopy) && !isOwn
+        ? LAYER
+        : (library ??
+          (frame.host === undefined ? sourceless.libraryOf(functions.module[at]!, at, frame) : undefined));
     const isNameless =
       known === undefined &&
       frames.host !== undefined &&
@@ -102,11 +113,19 @@ function keyOf({ function: name, file }: NamedFrame): string {
 /** Has the places of a waste profile say of what library they are. */
 export function markWaste(file: WasteFile, rules: FrameRules): void {
   const sites = [file.stores, file.loads, file.reallocations, file.objects, file.ends].flatMap(
-    (part): { ips: readonly (WasteFrame & { inlined?: WasteFrame[] | undefined })[] }[] => part ?? [],
+    (part): { readonly ips: readonly WasteIp[] }[] => part ?? [],
   );
-  for (const { ips } of sites)
-    for (const ip of ips)
-      for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
+  const sourceless = new SourcelessCode(rules);
+  const ips = sites.flatMap((site) => site.ips);
+  for (const ip of ips) sourceless.add(moduleOf(ip), (ip.inlined?.at(-1) ?? ip).function, ip.file);
+  for (const ip of ips) {
+    for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
+    if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.function, ip);
+  }
+}
+
+function moduleOf({ address }: WasteIp): number {
+  return Math.floor(address / MODULE_SPAN);
 }
 
 /**

@@ -1,18 +1,15 @@
 import { basename, resolve } from "node:path";
+import type { Finding } from "../../analyses/findings/finding.ts";
 import { UserError } from "../../bytes/errors.ts";
+import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { workingSetCsv } from "../../report/json/working-set-csv.ts";
 import { workingSetReportJson } from "../../report/json/working-set-report.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { esanReport } from "../../report/terminal/working-set/esan.ts";
 import { workingSetReport } from "../../report/terminal/working-set/working-set-report.ts";
-import { hasHeap } from "../load/heap.ts";
+import { type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
-import { hasWaste } from "../load/waste.ts";
-import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
-import { type FrameFlags, frameRules, screenOptions, type Terminal } from "./report-options.ts";
-
-/** A tool whose part of a run is shown. */
-export type ReportedTool = "heap" | "waste" | "workingset";
+import { type FrameFlags, screenOptions, type Terminal } from "./report-options.ts";
 
 export interface WorkingSetFlags extends FrameFlags {
   readonly rows?: number | undefined;
@@ -36,26 +33,23 @@ export function reportedTools(input: string, { tool, csv, compat, source }: Work
   }
   if (tool !== undefined) return [tool];
   if (source === true) return ["heap"];
-  const parts: [ReportedTool, boolean][] = [
-    ["heap", hasHeap(input)],
-    ["waste", hasWaste(input)],
-    ["workingset", hasWorkingSet(input)],
-  ];
-  const found = parts.filter(([, isThere]) => isThere).map(([name]) => name);
-  // What is no run at all is a raw profile, or a mistake that its reader explains.
-  if (found.length === 0) return ["heap"];
-  return found;
+  return recordedTools(input);
 }
 
 /** The working set of a run as text, JSON, CSV, or as EfficiencySanitizer prints it. */
-export function runWorkingSetReport(input: string, flags: WorkingSetFlags, terminal: Terminal): string {
-  const profile = loadWorkingSet(input, { rules: frameRules(flags) });
+export function runWorkingSetReport(
+  profile: WorkingSetProfile,
+  input: string,
+  flags: WorkingSetFlags,
+  terminal: Terminal,
+  findings?: readonly Finding[],
+): string {
   if (flags.compat === "esan") return esanReport(profile, processIdOf(input));
   if (flags.csv) return workingSetCsv(profile);
   const presence = presenceOf(input);
-  if (flags.json) return workingSetReportJson(profile, input, presence);
+  if (flags.json) return workingSetReportJson(profile, input, presence, findings);
   const screen = screenOptions(flags, terminal);
-  return workingSetReport(profile, { ...screen, rows: flags.rows, input, presence });
+  return workingSetReport(profile, { ...screen, rows: flags.rows, input, presence, findings });
 }
 
 /** Runs are named after their process by default; profiles themselves do not know it. */

@@ -1,6 +1,11 @@
 import type { Command } from "commander";
+import type { Finding } from "../../analyses/findings/finding.ts";
+import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import { sourceLines } from "../../analyses/source-lines.ts";
 import { UserError } from "../../bytes/errors.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import type { WasteFile } from "../../model/waste/waste.ts";
+import { findingsJson } from "../../report/json/findings.ts";
 import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
 import { wasteReportJson } from "../../report/json/waste.ts";
@@ -11,10 +16,9 @@ import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { chosenRun } from "../load/chosen-run.ts";
-import { loadHeap } from "../load/heap.ts";
+import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
-import { loadWaste } from "../load/waste.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
@@ -30,7 +34,7 @@ import {
   type Terminal,
   WIDE_OPTION,
 } from "./report-options.ts";
-import { type ReportedTool, reportedTools, runWorkingSetReport } from "./report-working-set.ts";
+import { reportedTools, runWorkingSetReport } from "./report-working-set.ts";
 
 export interface ReportOptions extends HotColdFlags, FrameFlags {
   readonly rows?: number | undefined;
@@ -114,56 +118,90 @@ async function* runReport(
 ): AsyncGenerator<string, void, undefined> {
   if (options.json && options.csv)
     throw new UserError("--json and --csv are two forms of one report: give one of them");
-  const run = { heap: runHeapReport, waste: runWasteReport, workingset: runWorkingSetReport };
   const tools = reportedTools(input, options);
-  const one = { ...terminal, said: new Set<string>() };
-  const pieces = async (tool: ReportedTool): Promise<Iterable<string>> => {
-    const text = await run[tool](input, options, one);
-    return typeof text === "string" ? [text] : text;
-  };
-  if (options.json === true && tools.length > 1) {
-    const parts: Record<string, unknown> = {};
-    for (const tool of tools) parts[tool] = JSON.parse([...(await pieces(tool))].join(""));
-    yield runReportJson(input, parts);
+  const loaded = await loadTools(input, tools, {
+    binaryPaths: options.binaryPath,
+    rules: frameRules(options),
+  });
+  const { heap, waste, workingset } = loaded;
+  if (heap !== undefined && options.source === true) {
+    yield runSourceReport(heap, input, options, terminal);
     return;
   }
-  for (const [index, tool] of tools.entries()) {
+  const isReport = options.csv !== true && options.compat === undefined;
+  const findings = isReport ? runFindings(loaded) : undefined;
+  const isOneDocument = options.json === true && tools.length > 1;
+  const one = { ...terminal, said: new Set<string>() };
+  const parts: { tool: ReportedTool; print: (shown: Shown) => Iterable<string> }[] = [];
+  if (heap !== undefined)
+    parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, one, shown) });
+  if (waste !== undefined)
+    parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, one, shown)] });
+  if (workingset !== undefined)
+    parts.push({
+      tool: "workingset",
+      print: (shown) => [runWorkingSetReport(workingset, input, options, one, shown)],
+    });
+  if (isOneDocument) {
+    const texts = parts.map(({ tool, print }) => [tool, JSON.parse([...print(undefined)].join(""))]);
+    yield runReportJson(input, findings ?? [], Object.fromEntries(texts));
+    return;
+  }
+  for (const [index, { print }] of parts.entries()) {
     if (index > 0) yield "\n";
-    yield* await pieces(tool);
+    // The findings of all tools stand once, below the head of the first report.
+    yield* print(index === 0 ? findings : undefined);
   }
 }
 
+/** Findings that stand in a tool's report, if they do. */
+type Shown = readonly Finding[] | undefined;
+
 /** What several tools recorded in one run, as one document: docs/report-json.md. */
-function runReportJson(input: string, parts: Readonly<Record<string, unknown>>): string {
-  return `${JSON.stringify({ schema: "memshade-run-report", version: 1, input, tools: parts }, null, 2)}\n`;
+function runReportJson(
+  input: string,
+  findings: readonly Finding[],
+  tools: Readonly<Record<string, unknown>>,
+): string {
+  const summary = findingsJson(findings);
+  return `${JSON.stringify({ schema: "memshade-run-report", version: 1, input, summary, tools }, null, 2)}\n`;
 }
 
-function runWasteReport(input: string, options: ReportOptions, terminal: Terminal): string {
-  const waste = loadWaste(input, { binaryPaths: options.binaryPath, rules: frameRules(options) });
-  if (waste === undefined)
-    throw new UserError(`--tool waste needs a run that was recorded with it: ${input} is none`);
-  const presence = presenceOf(input);
-  if (options.json) return wasteReportJson(waste, { input, rows: options.rows, presence });
-  const screen = screenOptions(options, terminal);
-  return wasteReport(waste, { ...screen, rows: options.rows, input, presence });
-}
-
-async function runHeapReport(
+function wasteText(
+  waste: WasteFile,
   input: string,
   options: ReportOptions,
   terminal: Terminal,
-): Promise<string | Iterable<string>> {
-  const { profile } = await loadHeap(input, { binaryPaths: options.binaryPath, rules: frameRules(options) });
-  if (options.source) {
-    const lines = sourceLines(profile);
-    const read = createSourceReader(options.pathMap ?? []);
-    if (options.json) return sourceLinesJson(lines, read, { input, rows: options.rows });
-    const screen = screenOptions(options, terminal);
-    return sourceReport(lines, read, { ...screen, rows: options.rows });
-  }
-  if (options.json) {
-    return heapReportJsonPieces(profile, { input, rows: options.rows, thresholds: thresholdsOf(options) });
-  }
+  findings: Shown,
+): string {
+  const presence = presenceOf(input);
+  if (options.json) return wasteReportJson(waste, { input, rows: options.rows, presence, summary: findings });
   const screen = screenOptions(options, terminal);
-  return heapReport(profile, { ...screen, rows: options.rows, input, thresholds: thresholdsOf(options) });
+  return wasteReport(waste, { ...screen, rows: options.rows, input, presence, findings });
+}
+
+function heapText(
+  { heap: profile, statics }: RecordedTools,
+  input: string,
+  options: ReportOptions,
+  terminal: Terminal,
+  findings: Shown,
+): Iterable<string> {
+  if (profile === undefined) return [];
+  const shared = { input, rows: options.rows, thresholds: thresholdsOf(options), findings, statics };
+  if (options.json) return heapReportJsonPieces(profile, shared);
+  return [heapReport(profile, { ...screenOptions(options, terminal), ...shared })];
+}
+
+function runSourceReport(
+  profile: HeapProfile,
+  input: string,
+  options: ReportOptions,
+  terminal: Terminal,
+): string {
+  const lines = sourceLines(profile);
+  const read = createSourceReader(options.pathMap ?? []);
+  if (options.json) return sourceLinesJson(lines, read, { input, rows: options.rows });
+  const screen = screenOptions(options, terminal);
+  return sourceReport(lines, read, { ...screen, rows: options.rows });
 }

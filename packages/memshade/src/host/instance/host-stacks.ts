@@ -159,7 +159,10 @@ function stretch(trace: Trace | undefined, above: number): Trace | undefined {
     if (left > 0) continue;
     const isCut = trace.isCut && at === frames.length;
     if (isCut && start === at) return undefined;
-    return { isCut, frames: frames.slice(start, at).filter(({ script }) => !isWasm(script) && !isOurs(script)) };
+    return {
+      isCut,
+      frames: frames.slice(start, at).filter(({ script }) => !isWasm(script) && !isOurs(script)),
+    };
   }
   return undefined;
 }

@@ -25,17 +25,24 @@ function isBuffer(value: unknown): value is ArrayBuffer {
   });
 }
 
-/** A copy of the bytes of a buffer source, or undefined for anything else. */
+/** A copy of the bytes of a buffer source that threads can have in common, or undefined for anything else. */
 export function copyBytes(source: unknown): Uint8Array | undefined {
   try {
-    if (ArrayBuffer.isView(source)) {
-      return new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice();
-    }
-    return isBuffer(source) ? new Uint8Array(source).slice() : undefined;
+    if (ArrayBuffer.isView(source))
+      return sharedCopy(new Uint8Array(source.buffer, source.byteOffset, source.byteLength));
+    return isBuffer(source) ? sharedCopy(new Uint8Array(source)) : undefined;
   } catch {
     // A detached buffer, which the engine refuses too.
     return undefined;
   }
+}
+
+function sharedCopy(bytes: Uint8Array): Uint8Array {
+  // Pages that are not isolated have no shared memory, and one thread.
+  if (typeof SharedArrayBuffer !== "function") return bytes.slice();
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
 }
 
 /** Reads a response that the engine would take. Undefined, with the response untouched: let the engine judge it. */

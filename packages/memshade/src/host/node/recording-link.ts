@@ -84,6 +84,8 @@ abstract class Link implements RecordingLink {
   }
 }
 
+const YOUNG_MEGABYTES = 4;
+
 /**
  * The main thread's link. The recording thread is started at once, as it also sees to it that the process ends with the one
  * that supervises it; it records from the first message on.
@@ -117,6 +119,8 @@ export class MainThreadLink extends Link {
       workerData,
       env: {},
       execArgv: [],
+      // What makes the files of a profile is mostly kept until they are written: a large young generation is only more memory.
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
       stdout: true,
       stderr: true,
     });

@@ -25,6 +25,7 @@ import { Recorder, UNKNOWN_MODULE } from "../run/recorder.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
+import { watchCounters } from "../run/watch-counters.ts";
 import { ControlClient } from "./control-client.ts";
 import { removeControlFolder } from "./control-folder.ts";
 import type { ControlRequest, RecordingMessage, SignalRequest } from "./messages.ts";
@@ -68,6 +69,7 @@ const recorder = new Recorder({
   typesOf: moduleTypes,
   describeFrame: new ScriptFrames().describe,
 });
+watchCounters(recorder);
 const folders = new RunFolders(data.outTemplate, settings.out === null, data.environment);
 const shadows = new SharedShadows();
 const originals = new Map<string, Uint8Array>();

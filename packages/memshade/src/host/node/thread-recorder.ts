@@ -110,13 +110,12 @@ export class ThreadRecorder implements InstantiationObserver {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
       const shortage = this.#shortage("The module's memory begins with", initialMemory(bytes));
-      const original = sharedCopy(bytes);
       const script = path === null ? scripts.find((one) => !one.startsWith("node:")) : undefined;
-      const module = this.#weave(original, { key, path, name, script, glue, reason: shortage });
+      const module = this.#weave(bytes, { key, path, name, script, glue, reason: shortage });
       const { info } = module.tracked;
       this.#remember(key, module);
       // Now, as another thread may be the one that instantiates it.
-      this.#link.post({ kind: "module", key: moduleKey(info), original });
+      this.#link.post({ kind: "module", key: moduleKey(info), original: bytes });
       return module;
     } catch (error) {
       // Bytes that the engine refuses too are the program's own affair: it gets to see the engine's error.
@@ -270,13 +269,6 @@ export class ThreadRecorder implements InstantiationObserver {
     if (this.#cache.size >= CACHED_MODULES) this.#cache.delete(this.#cache.keys().next().value!);
     this.#cache.set(key, new WeakRef(module));
   }
-}
-
-/** Bytes that threads have in common. */
-function sharedCopy(bytes: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  copy.set(bytes);
-  return copy;
 }
 
 /** Names a module across threads by what its instrumented form says of itself. */

@@ -1,6 +1,8 @@
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
+import { HEAP_INTERVALS_FILE } from "../../model/heap-intervals/heap-intervals.ts";
 import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
+import { STATICS_FILE } from "../../model/statics/statics.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
 import type { DescribeHostFrame, ToldStacks } from "../../tools/heap/read/host-callers.ts";
@@ -27,7 +29,7 @@ export interface Profile {
   run: Run;
   /** LLVM raw memory profile, the bytes of `heap.memprofraw`. */
   raw: Uint8Array;
-  /** Files of the other tools, as `run.files` names them. */
+  /** Files of the other tools, and the heap over time, as `run.files` names them. */
   toolFiles: ProfileFile[];
   /** How often what is in the modules ran, as far as a tool tells; no part of the run folder. */
   siteRuns: ModuleRuns[];
@@ -131,6 +133,11 @@ export class Recorder {
     return this.#session.isShared(group);
   }
 
+  /** To be called some times a second while programs run in other threads, see `watchCounters`. */
+  watch(isLate: boolean): void {
+    this.#session.watch(isLate);
+  }
+
   /** The tables of an instance are full: takes over what they hold. */
   flush(handle: InstanceHandle): void {
     this.#session.flush(handle);
@@ -149,7 +156,8 @@ export class Recorder {
 
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
-    const { heap, modules, tool, notTracked, raw, rewrittenBytes, host } = this.#session.snapshot(end, this.#options.describeFrame);
+    const { heap, modules, tool, notTracked, raw, intervals, rewrittenBytes, statics, host } =
+      this.#session.snapshot(end, this.#options.describeFrame);
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
@@ -163,12 +171,20 @@ export class Recorder {
     const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
       Object.fromEntries(others.map((of) => [of.tool, value(of)]));
     const rawBytes = writeRaw(raw, raw.version);
+    const ownFiles: ProfileFile[] = [];
+    const addOwn = (name: string, contents: unknown): void => {
+      if (heapPart) ownFiles.push({ name, contents: `${JSON.stringify(contents)}\n` });
+    };
+    if (intervals.instances.length > 0) addOwn(HEAP_INTERVALS_FILE, intervals);
+    if (statics !== undefined) addOwn(STATICS_FILE, statics);
+    const files = [...others.map(({ file }) => file), ...ownFiles];
+    const hasOwn = (name: string): boolean => ownFiles.some((file) => file.name === name);
     const sumOf = (figure: (of: (typeof others)[number]) => number): number =>
       others.reduce((sum, of) => sum + figure(of), 0);
     const presence: Presence = {
       modules: rewrittenBytes,
       shadow: Math.ceil((heapPart ? heap.profilerBytes : 0) + sumOf(({ shadowBytes }) => shadowBytes)),
-      recorded: (heapPart ? rawBytes.length : 0) + sumOf(({ file }) => file.contents.length),
+      recorded: files.reduce((sum, { contents }) => sum + contents.length, heapPart ? rawBytes.length : 0),
     };
     const run: Run = {
       schema: RUN_SCHEMA,
@@ -183,12 +199,17 @@ export class Recorder {
       ...(heapPart && host !== undefined ? { host } : {}),
       notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
       presence,
-      files: { ...(heapPart ? { heap: HEAP_FILE } : {}), ...byTool(({ file }) => file.name) },
+      files: {
+        ...(heapPart ? { heap: HEAP_FILE } : {}),
+        ...(hasOwn(HEAP_INTERVALS_FILE) ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
+        ...byTool(({ file }) => file.name),
+        ...(hasOwn(STATICS_FILE) ? { statics: STATICS_FILE } : {}),
+      },
     };
     return {
       run,
       raw: rawBytes,
-      toolFiles: others.map(({ file }) => file),
+      toolFiles: files,
       siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
       warnings: others.flatMap(({ warnings }) => warnings ?? []),
     };

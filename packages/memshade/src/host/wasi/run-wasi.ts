@@ -17,6 +17,7 @@ import { NOT_WRITTEN, sayInterrupted, sayNotWritten } from "../run/profile-failu
 import { Recorder } from "../run/recorder.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
+import { watchCounters } from "../run/watch-counters.ts";
 import { siblingModule } from "../sibling-module.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
 import { loadWasiModule, type WasiModule } from "./wasi-module.ts";
@@ -76,6 +77,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
   if (!isNamed) assertFolderWritable(folders.next(false));
   const claim = isNamed ? FolderClaim.take(folders.next(false)) : undefined;
   try {
+    watchCounters(recorder);
     return await new WasiSupervisor(run, program, recorder, folders, claim).run();
   } finally {
     claim?.release();

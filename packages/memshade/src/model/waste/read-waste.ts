@@ -18,6 +18,7 @@ import {
   TYPE_RULES,
   WASTE_SCHEMA,
   WASTE_VERSION,
+  type WasteBlocks,
   type WasteEnd,
   type WasteField,
   type WasteFile,
@@ -31,6 +32,7 @@ import {
   type WasteStore,
   type WasteTotals,
   type WasteType,
+  type WasteUnreadField,
   type WasteValue,
 } from "./waste.ts";
 
@@ -83,6 +85,7 @@ const load = record<WasteLoad>({
   nof_loads: count,
   nof_silent: integer,
   bytes_loaded: count,
+  nof_again: optional(count),
   nof_redundant: optional(count),
   bytes_redundant: optional(count),
   nof_approximate: optional(count),
@@ -103,6 +106,8 @@ const pair = record<WastePair>({
   operations: count,
 });
 
+const type = record<WasteType>({ name: text, size: count, by: oneOf(...TYPE_RULES) });
+
 const objects = record<WasteObjects>({
   ips: someIps,
   objects: count,
@@ -111,7 +116,7 @@ const objects = record<WasteObjects>({
   size: count,
   varies: flag,
   bytesDead: count,
-  type: optional(record<WasteType>({ name: text, size: count, by: oneOf(...TYPE_RULES) })),
+  type: optional(type),
   meanLifetime: optional(number),
   usefulLifetime: optional(number),
   usage: optional(number),
@@ -138,6 +143,30 @@ const objects = record<WasteObjects>({
       name: optional(text),
       type: optional(text),
     }),
+  ),
+});
+
+const blocks = record<WasteBlocks>({
+  ips: someIps,
+  blocks: count,
+  bytes: count,
+  size: count,
+  varies: flag,
+  unread_blocks: count,
+  unread_bytes: count,
+  never_read: count,
+  type: optional(type),
+  element: optional(count),
+  fields: optional(
+    list(
+      record<WasteUnreadField>({
+        offset: count,
+        size: count,
+        written: flag,
+        name: optional(text),
+        type: optional(text),
+      }),
+    ),
   ),
 });
 
@@ -177,6 +206,7 @@ const file = record<WasteFile>({
     ),
   ),
   objects: optional(list(objects)),
+  blocks: optional(list(blocks)),
   notTracked: list(text),
 });
 

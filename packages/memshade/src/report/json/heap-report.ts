@@ -1,18 +1,22 @@
 import { lifetimeHistogram, sizeHistogram } from "../../analyses/block-histograms.ts";
 import type { BlockMeasure } from "../../analyses/block-measure.ts";
+import type { Finding } from "../../analyses/findings/finding.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
 import { leaks } from "../../analyses/leaks.ts";
 import { measureGroups, rank } from "../../analyses/metrics.ts";
+import type { StaticsReport } from "../../analyses/statics/static-objects.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { heapTotals } from "../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot-cold.ts";
 import { gapsOf } from "../gaps.ts";
+import { findingsJson } from "./findings.ts";
 import { hotColdJson } from "./hot-cold.ts";
 import { presenceJson } from "./presence.ts";
 import { createSiteWriter } from "./sites.ts";
+import { staticDataJson } from "./static-data.ts";
 import { jsonTextPieces, LazyArray } from "./text.ts";
 
 export const REPORT_SCHEMA = "memshade-report";
@@ -24,12 +28,15 @@ export interface HeapReportJsonOptions {
   readonly rows?: number | undefined;
   /** Limits of the hot/cold classification; LLVM's without them. */
   readonly thresholds?: HotColdThresholds | undefined;
+  /** What a person can act on; undefined: not to be written here. */
+  readonly findings?: readonly Finding[] | undefined;
+  readonly statics?: StaticsReport | undefined;
 }
 
 /** The report of a heap profile as JSON (docs/report-json.md), in pieces. */
 export function heapReportJsonPieces(
   profile: HeapProfile,
-  { input, rows, thresholds = LLVM_THRESHOLDS }: HeapReportJsonOptions,
+  { input, rows, thresholds = LLVM_THRESHOLDS, findings, statics }: HeapReportJsonOptions,
 ): Generator<string, void, undefined> {
   const { description, modules } = profile;
   const groups = groupContexts(profile, "path");
@@ -62,12 +69,14 @@ export function heapReportJsonPieces(
       ...(knows === undefined ? {} : { knows }),
     })),
     totals: totalsOf(profile),
+    summary: findings && findingsJson(findings),
     findings: {
       leaks: findingOf(profile, leaks(profile)),
       neverAccessed: findingOf(profile, neverAccessed(profile)),
       writtenNeverRead: findingOf(profile, writtenNeverRead(profile)),
       temporary: findingOf(profile, temporaryBlocks(profile)),
     },
+    staticData: statics && staticDataJson(statics, rows),
     histograms: { size: sizeHistogram(profile), lifetime: lifetimeHistogram(profile) },
     hotCold: description.clock.unit === "ms" ? hotColdJson(profile, thresholds) : null,
     sites: mapped(shown, createSiteWriter(profile, groups)),
@@ -89,8 +98,11 @@ function totalsOf(profile: HeapProfile): object {
     liveBytes: totals?.liveBytes ?? null,
     liveBlocks: totals?.liveBlocks ?? null,
     otherAccesses: totals?.otherAccesses ?? null,
+    staticAccesses: totals?.staticAccesses ?? null,
     profilerBytes: totals?.profilerBytes ?? null,
     overflow: totals?.overflow ?? null,
+    growth: totals?.growth ?? null,
+    capacity: totals?.capacity ?? null,
   };
 }
 

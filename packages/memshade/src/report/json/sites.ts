@@ -1,6 +1,8 @@
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
+import { capacityOf, growthOf } from "../../analyses/growth.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
+import type { BlockCapacity, BlockGrowth } from "../../model/growth.ts";
 import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
@@ -14,6 +16,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
 } & {
   stackIds: string[];
   temporaryBlocks: number;
+  growth: BlockGrowth | null;
+  capacity: BlockCapacity | null;
   accessHistogramValues?: bigint[];
   /** Counters were full: the numbers of accesses may be larger. */
   accessesAtLeast?: true;
@@ -46,6 +50,8 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
         [Field in SiteField]: number | null;
       }),
       temporaryBlocks: temporary[group]!,
+      growth: growthOf(profile, rows) ?? null,
+      capacity: capacityOf(profile, rows) ?? null,
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
       ...(areAccessesCut(profile, rows) ? { accessesAtLeast: true as const } : {}),
       ...(rows.some((row) => contexts.isEstimated?.[row] === 1) ? { isEstimated: true as const } : {}),

@@ -1,3 +1,4 @@
+import type { Finding } from "../../analyses/findings/finding.ts";
 import { fieldOrder } from "../../analyses/waste/field-order.ts";
 import { wasteFindings } from "../../analyses/waste/findings.ts";
 import { type PairTable, rankPairs } from "../../analyses/waste/pairs.ts";
@@ -5,12 +6,19 @@ import { rankWaste, type WasteKey } from "../../analyses/waste/rank-sites.ts";
 import type { Presence } from "../../model/run.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import { libraryOfFinding, sentencesOf } from "../waste-sentences.ts";
+import { findingsJson } from "./findings.ts";
 import { presenceJson } from "./presence.ts";
 
 /** The waste of a run as JSON: totals and findings (docs/report-json.md). */
 export function wasteReportJson(
   file: WasteFile,
-  options: { input: string; rows: number | undefined; presence?: Presence | undefined },
+  options: {
+    input: string;
+    rows: number | undefined;
+    presence?: Presence | undefined;
+    /** What a person can act on; undefined: not to be written here. */
+    summary?: readonly Finding[] | undefined;
+  },
 ): string {
   const { findings, folded } = wasteFindings(file);
   const shown = findings.slice(0, options.rows ?? findings.length);
@@ -26,6 +34,7 @@ export function wasteReportJson(
       options: file.options,
       notTracked: file.notTracked,
       totals: isRecorded(file) ? file.totals : null,
+      summary: options.summary && findingsJson(options.summary),
       findings: shown.map((finding) => ({
         ...finding,
         object: finding.object && { type: finding.object.site.type ?? null, fields: finding.object.fields },

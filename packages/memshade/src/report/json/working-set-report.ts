@@ -1,19 +1,27 @@
+import type { Finding } from "../../analyses/findings/finding.ts";
 import { findPhases } from "../../analyses/working-set/phases.ts";
 import type { Presence } from "../../model/run.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import { findingsJson } from "./findings.ts";
 import { localityJson } from "./locality.ts";
 import { presenceJson } from "./presence.ts";
 
 export const WORKING_SET_REPORT_VERSION = 1;
 
 /** The profile with what the report derives from it: phases and curves. docs/report-json.md has the schema. */
-export function workingSetReportJson(profile: WorkingSetProfile, input: string, presence?: Presence): string {
+export function workingSetReportJson(
+  profile: WorkingSetProfile,
+  input: string,
+  presence?: Presence,
+  summary?: readonly Finding[],
+): string {
   const report = {
     ...profile,
     report: "working-set",
     version: WORKING_SET_REPORT_VERSION,
     input,
     presence: presenceJson(presence),
+    summary: summary && findingsJson(summary),
     instances: profile.instances.map((instance) => ({
       ...instance,
       phases: findPhases(instance),

@@ -8,12 +8,14 @@ export const LIVE_BLOCK_BITS = 26;
 export const Control = {
   /** u64, bytes and blocks. */
   live: 0,
-  /** u64: `peak` with as many blocks as can be; what is live above it is a new peak. */
+  /** u64: what was live most in the open interval, with as many blocks as can be; what is live above it is more. */
   peakLimit: 8,
   /** u64; its low half is the virtual clock. */
   allocations: 16,
-  /** Number of peaks so far. */
-  peakStamp: 24,
+  /** Number of peaks and ended intervals so far. */
+  stamp: 24,
+  /** Clock up to which nothing has to be looked at before a block begins: no interval ends, and there is room for the block. */
+  limit: 28,
   /** u64, bytes and blocks; noticed at the first release after it. */
   peak: 32,
   recordFree: 40,
@@ -55,26 +57,57 @@ export const Control = {
   start: 200,
   /** Bytes from the base of a stack to the newest frame, at most. */
   deepest: 192,
+  /** Address of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
+  youngest: 216,
+  /** Low half of `allocations` when it began. */
+  youngestNumber: 220,
   /** Address of the children's table. */
   childTable: 208,
   /** 32 without the bits of an index in it. */
   childShift: 212,
   /** 32 free lists, one per power of two. */
   histogramFree: 256,
+  // The heap over time.
+  /** `stamp` at the last peak, and at the last end of an interval. */
+  peakStamp: 384,
+  intervalStamp: 388,
+  /** u64: what was live most in the open interval, when a block was released or at its beginning. */
+  intervalPeak: 392,
+  /** u64: the clock when the open interval is due. */
+  deadline: 400,
+  /** u64: the clock when contexts' changes were added up last. */
+  settled: 408,
+  /** u64: bytes that the rare path has allocated since then. */
+  unsettledBytes: 416,
+  /** u64: ends of intervals, and changes that they had. */
+  intervalWork: 424,
+  /** u64: the clock when the first interval began. */
+  intervalsFrom: 432,
+  /** How often the length of intervals was doubled. */
+  intervalScale: 440,
+  /** Intervals that have ended. */
+  intervals: 444,
+  /** Changes of all intervals, and where those of the open one begin. */
+  changes: 448,
+  openChanges: 452,
+  /** Odd while the intervals are being rewritten. */
+  intervalTurn: 456,
+  /** A `Fold` per granule of static data that needs one. */
+  folds: 512,
   // Entries of the host, where its stacks are asked for.
   /** To the host: how many host frames are above the one that it is asked for. */
-  hostAbove: 1000,
+  hostAbove: 2560,
   /** From the host: the number of a stack. */
-  hostAnswer: 1004,
+  hostAnswer: 2564,
   /** State of the random numbers. */
-  hostRandom: 1008,
+  hostRandom: 2568,
   /** Entries with allocations whose callers were asked for, and others. */
-  hostAsked: 1012,
-  hostLeftOut: 1016,
+  hostAsked: 2572,
+  hostLeftOut: 2576,
   /** `HostKind` of entries, by a hash of what they call until they allocate. */
-  hostKinds: 1024,
+  hostKinds: 2592,
   /** A byte per hash of a path: how often it was asked out of turn. */
-  hostPaths: 3072,
+  hostPaths: 3616,
 } as const;
 export const CONTROL_BYTES = 4096;
 
@@ -82,26 +115,37 @@ export const CONTROL_BYTES = 4096;
 export const HostKind = {
   /** So many are left out before the next one. */
   skip: 0,
-  /** Of 4 ** stage entries one is asked. */
+  /** u16: of 4 ** stage entries one is asked. */
   stage: 4,
-  /** Entries asked in this stage. */
-  asked: 8,
+  /** u16: entries asked in this stage. */
+  asked: 6,
 } as const;
-export const HOST_KIND_BYTES = 16;
+export const HOST_KIND_BYTES = 8;
 export const HOST_KINDS = 128;
-export const HOST_PATHS = 512;
+export const HOST_PATHS = 448;
+
+/** Accesses to a granule of static data that its counter had no room for; zeros: none. */
+export const Fold = {
+  /** The granule's. */
+  address: 0,
+  /** u64 */
+  accesses: 8,
+} as const;
+export const FOLD_BYTES = 16;
+/** More accesses than a counter holds take seconds: few granules get there. What finds no room goes to other accesses. */
+export const FOLD_COUNT = 128;
 
 /** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
 export const Context = {
   // What stays when the ended blocks are forgotten.
-  /** u64, bytes and blocks. */
-  live: 0,
-  /** Peaks so far when `peak` was taken. */
-  peakStamp: 8,
+  /** u64, bytes and blocks, each modulo its bits; less what is freed it is what is live. */
+  allocated: 0,
+  /** `Control.stamp` at the last change. */
+  stamp: 8,
   /** Address; in free entries the index of the next free one. */
   node: 12,
-  /** u64: what was live at the last peak, if something has changed since. */
-  peak: 16,
+  /** u64, as `allocated`. */
+  freed: 16,
   // What changes with every block; the rest is also in the shapes.
   allocTimestamp: 24,
   deallocTimestamp: 28,
@@ -144,6 +188,70 @@ export const Context = {
   processorsEnd: 212,
 } as const;
 export const CONTEXT_BYTES = 256;
+
+/** What a context was before its last change. */
+export const Past = {
+  /** u64: what was live at the last peak, if something has changed since. */
+  peak: 0,
+  /** u64: `Context.allocated` and `Context.freed` when the changes of the open interval were added up last. */
+  allocated: 8,
+  freed: 16,
+  /** Where its change was noted last: an index among the changes. */
+  change: 24,
+} as const;
+export const PAST_BYTES = 32;
+
+/** Intervals of the heap that are kept; when there are more, neighbours become one. */
+export const MOST_INTERVALS = 512;
+/** An interval that has ended. */
+export const Interval = {
+  /** u64: the clock. */
+  end: 0,
+  /** u64, bytes and blocks: at its end, and most inside of it, its beginning included. */
+  live: 8,
+  peak: 16,
+  /** Index behind its last change. */
+  changesEnd: 24,
+  /** Index of the context of the allocation that came next. */
+  next: 28,
+} as const;
+export const INTERVAL_BYTES = 32;
+
+/** What one context did in one interval. */
+export const Change = {
+  /** Index of the context's entry. */
+  context: 0,
+  allocations: 4,
+  /** u64. */
+  allocatedBytes: 8,
+  frees: 16,
+  /** u64. */
+  freedBytes: 24,
+} as const;
+export const CHANGE_BYTES = 32;
+/** So many times the changes that one interval can have find room. */
+export const CHANGES_PER_CONTEXT = 8;
+/** What ended blocks of a context say of growth and capacity: an entry beside each context's, forgotten with the ended blocks. */
+export const Growth = {
+  /** Blocks at the end of a chain: others were copied into them, one after the other. */
+  chains: 0,
+  /** How often the contents of those were copied. */
+  copies: 4,
+  /** u64: bytes that were copied. */
+  copiedBytes: 8,
+  /** u64: sizes of the blocks at the ends. */
+  finalBytes: 16,
+  /** u64: of those, up to the last byte that was accessed or copied. */
+  usedBytes: 24,
+  mostCopies: 32,
+  largestFinal: 36,
+  /** u64: sizes of blocks of more than `LARGEST_UNMARKED` bytes that were accessed, ended, and did not go on in another one. */
+  endedBytes: 40,
+  /** u64: of those, behind the last byte that was accessed or copied. */
+  unusedBytes: 48,
+  endedBlocks: 56,
+} as const;
+export const GROWTH_BYTES = 64;
 
 /**
  * Small blocks of one context that ended with the same size and the same counters. They are only counted, with what depends on
@@ -205,7 +313,7 @@ export const FIRST_CHILDREN = 256;
 export const REGION_BITS = 16;
 export const SLOT_BYTES = 8;
 export const SLOT_REGION_BYTES = 2 ** (REGION_BITS - 1);
-/** Slot of the live block that starts in its bytes. */
+/** Slot of the live block that starts in its bytes. One that has never had a block is zero. */
 export const Slot = { time: 0, tag: 4 } as const;
 /**
  * What a slot's tag is: 0 for no block, or the index of its context, its size, and the address's last four bits; or with the
@@ -234,8 +342,17 @@ export const Record = {
   owner: 20,
   /** u64: accesses that a counter had no room for. */
   folded: 24,
+  /** How often the contents were copied from block to block until they were here; 0 for most. */
+  copies: 32,
+  /** Bytes at the block's start that were there when it began. */
+  carried: 36,
+  /** u64: bytes that were copied. */
+  copiedBytes: 40,
 } as const;
-export const RECORD_BYTES = 32;
+export const RECORD_BYTES = 48;
+
+/** Accesses as far apart as this, or farther, never share a counter: a counter says where it was to that many bytes. */
+export const MERGED_BYTES = 512;
 
 /** Blocks with at most this many bytes, so at most 16 counters, have a shape. */
 export const LARGEST_SMALL = 128;

@@ -3,10 +3,16 @@ import { groupDigits } from "../../model/counted.ts";
 import type { HostStacks } from "../heap-options.ts";
 import type { ShadowLayout } from "../options.ts";
 import {
+  CHANGE_BYTES,
+  CHANGES_PER_CONTEXT,
   CHILD_BYTES,
   CONTEXT_BYTES,
   CONTROL_BYTES,
+  GROWTH_BYTES,
+  INTERVAL_BYTES,
+  MOST_INTERVALS,
   NODE_BYTES,
+  PAST_BYTES,
   RECORD_BYTES,
   REGION_BITS,
   SHAPE_BYTES,
@@ -82,7 +88,12 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
   const shapes = control + CONTROL_BYTES;
   const mibs = shapes + SHAPE_COUNT * SHAPE_BYTES;
-  const nodes = mibs + contexts * CONTEXT_BYTES;
+  const growths = mibs + contexts * CONTEXT_BYTES;
+  const pasts = growths + contexts * GROWTH_BYTES;
+  const intervals = pasts + contexts * PAST_BYTES;
+  const changes = intervals + MOST_INTERVALS * INTERVAL_BYTES;
+  const changeCapacity = contexts * CHANGES_PER_CONTEXT;
+  const nodes = changes + changeCapacity * CHANGE_BYTES;
   const children = roundUp(nodes + nodeCapacity * NODE_BYTES, CHILD_BYTES);
   const records = roundUp(children + 2 * childCapacity * CHILD_BYTES, RECORD_BYTES);
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
@@ -106,6 +117,11 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     shapes,
     mibs,
     mibCapacity: contexts,
+    pasts,
+    intervals,
+    changes,
+    changeCapacity,
+    growths,
     nodes,
     nodeCapacity,
     children,
@@ -134,6 +150,8 @@ export interface RuntimeKind {
   /** Accesses are counted. */
   counted: boolean;
   hostStacks: HostStacks;
+  /** Where static data lies. */
+  statics: { readonly start: number; readonly end: number } | undefined;
 }
 
 /** As the runtime knows them. */
@@ -142,7 +160,7 @@ const HOST_STACKS: Readonly<Record<HostStacks, number>> = { off: 0, sampled: 1, 
 /** Values of the shadow runtime's imported constants. */
 export function runtimeConstants(
   layout: ShadowLayout,
-  { wallClock, exact, counted, hostStacks }: RuntimeKind,
+  { wallClock, exact, counted, hostStacks, statics }: RuntimeKind,
 ): Record<string, number> {
   return {
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
@@ -152,10 +170,17 @@ export function runtimeConstants(
     DIRECTORY: layout.directory,
     COUNTED: counted ? 1 : 0,
     EXACT: exact ? 1 : 0,
+    STATICS: statics?.start ?? 0,
+    STATIC_BYTES: statics === undefined ? 0 : Math.min(statics.end, layout.coveredBytes) - statics.start,
     CONTROL: layout.control,
     SHAPES: layout.shapes,
     MIBS: layout.mibs,
     MIB_CAPACITY: layout.mibCapacity,
+    PASTS: layout.pasts,
+    INTERVALS: layout.intervals,
+    CHANGES: layout.changes,
+    CHANGE_CAPACITY: layout.changeCapacity,
+    GROWTHS: layout.growths,
     NODES: layout.nodes,
     NODE_CAPACITY: layout.nodeCapacity,
     CHILDREN: layout.children,

@@ -1,9 +1,7 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { counted } from "../../../src/model/counted.ts";
-import type { InstrumentOptions } from "../../../src/tools/index.ts";
-import { ReferenceHeap } from "./support/reference-heap.ts";
-import { ScriptedHeap, SITES, type Site } from "./support/scripted-heap.ts";
+import { describe, it } from "vitest";
+import { Replay, type Step } from "./support/replay.ts";
+import { SITES } from "./support/scripted-heap.ts";
 
 /** Places where a block can be, with the room there: small ones side by side, a few large ones, and both at a region's end. */
 const PLACES = [
@@ -16,15 +14,6 @@ const PLACES = [
     { address: 131_072 + 24, room: 16 },
   ],
 ];
-
-type Step =
-  | { kind: "malloc" | "calloc" | "aligned"; place: number; size: number; site: Site }
-  | { kind: "free"; place: number }
-  | { kind: "realloc"; from: number; to: number; size: number; site: Site }
-  | { kind: "fail"; place: number; site: Site }
-  | { kind: "load" | "store"; place: number; at: number; times: number }
-  | { kind: "fill" | "walk"; place: number; bytes: number }
-  | { kind: "stray"; address: number; reads: boolean };
 
 const place = fc.integer({ min: 0, max: PLACES.length - 1 });
 const site = fc.constantFrom(...SITES);
@@ -71,6 +60,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ kind: fc.constantFrom("fill" as const, "walk" as const), place, bytes: share }),
   },
   {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("grow" as const),
+      from: place,
+      to: place,
+      bytes: fc.constantFrom(0, 8, 512),
+      moved: fc.boolean(),
+      site,
+    }),
+  },
+  {
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant("stray" as const),
@@ -79,128 +79,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 );
-
-/** Takes the same steps in the program and in the reference. Steps that make no sense at their moment are left out. */
-class Replay {
-  readonly program: ScriptedHeap;
-  readonly reference: ReferenceHeap;
-  readonly #sizes = new Map<number, number>();
-  /** Blocks that may live at once. */
-  readonly #most: number;
-  #accesses = 0;
-
-  constructor(options: InstrumentOptions) {
-    this.#most = options.maxBlocks ?? PLACES.length;
-    this.program = new ScriptedHeap(options);
-    this.reference = new ReferenceHeap(options.exactHistogram === true);
-  }
-
-  take(step: Step): void {
-    const { program, reference } = this;
-    switch (step.kind) {
-      case "malloc":
-      case "calloc":
-      case "aligned": {
-        const { address, room } = PLACES[step.place];
-        if (this.#sizes.has(step.place) || this.#sizes.size >= this.#most) return;
-        const size = step.size % (room + 1);
-        this.#sizes.set(step.place, size);
-        const context = { malloc: "malloc", calloc: "calloc", aligned: "aligned_alloc" }[step.kind];
-        if (step.kind === "malloc") program.malloc(address, size, step.site);
-        else if (step.kind === "calloc") program.calloc(address, 1, size, step.site);
-        else program.alignedAlloc(address, size, step.site);
-        reference.allocate(address, size, `${context}_${step.site}`);
-        return;
-      }
-      case "free":
-        // Of a place that holds no block, too: releases that mean nothing.
-        program.free(PLACES[step.place].address);
-        reference.release(PLACES[step.place].address);
-        this.#sizes.delete(step.place);
-        return;
-      case "realloc": {
-        const old = this.#sizes.has(step.from) ? PLACES[step.from].address : 0;
-        if (this.#sizes.has(step.to) && step.from !== step.to) return;
-        if (old === 0 && this.#sizes.size >= this.#most) return;
-        const size = step.size % (PLACES[step.to].room + 1);
-        program.realloc(old, PLACES[step.to].address, size, step.site);
-        reference.reallocate(old, PLACES[step.to].address, size, `realloc_${step.site}`);
-        this.#sizes.delete(step.from);
-        this.#sizes.set(step.to, size);
-        return;
-      }
-      case "fail": {
-        // Out of memory for what exists, and releasing by realloc.
-        const old = this.#sizes.has(step.place) ? PLACES[step.place].address : 0;
-        const size = step.site === "a" ? 0 : 1 << 20;
-        program.malloc(0, 1 << 30, step.site);
-        program.realloc(old, 0, size, step.site);
-        reference.reallocate(old, 0, size, "");
-        if (size === 0) this.#sizes.delete(step.place);
-        return;
-      }
-      case "load":
-      case "store": {
-        const size = this.#sizes.get(step.place);
-        if (!size) return;
-        const address = PLACES[step.place].address + (step.at % size);
-        program[step.kind](address, step.times);
-        for (let i = 0; i < step.times; i++) this.#access(address, step.kind === "load");
-        return;
-      }
-      case "fill":
-      case "walk": {
-        const size = this.#sizes.get(step.place);
-        const bytes = size === undefined ? 0 : (step.bytes % (size + 1)) & ~7;
-        if (bytes === 0) return;
-        const { address } = PLACES[step.place];
-        program[step.kind](address, bytes);
-        for (let at = 0; at < bytes; at += step.kind === "fill" ? 8 : 4) this.#access(address + at, false);
-        return;
-      }
-      case "stray":
-        if (step.reads) program.load(step.address);
-        else program.store(step.address);
-        this.#access(step.address, step.reads);
-    }
-  }
-
-  #access(address: number, reads: boolean): void {
-    this.#accesses++;
-    this.reference.access(address, reads);
-  }
-
-  expectEqualTotals(): void {
-    const { heap, notTracked } = this.program.profiled.snapshot();
-    const { allocations, frees, peakBytes, peakBlocks, liveBytes, liveBlocks } = this.reference;
-    expect(heap).toMatchObject({ allocations, frees, peakBytes, peakBlocks, liveBytes, liveBlocks });
-    expect(heap.heapAccesses + heap.otherAccesses).toBe(this.#accesses);
-    const { unmatchedFrees } = this.reference;
-    expect(notTracked).toEqual(
-      unmatchedFrees === 0
-        ? []
-        : [
-            `${counted(unmatchedFrees, "release named a block", "releases named blocks")} whose allocation was not seen.`,
-          ],
-    );
-  }
-
-  expectEqualContexts(): void {
-    const measured = new Map(
-      this.program.profiled
-        .contexts()
-        .map(({ stack, mib, site: { stackId, ...extras } }) => [stack.join(), { mib, extras }]),
-    );
-    expect(measured).toEqual(this.reference.contexts);
-    expect(this.program.profiled.heap.heapAccesses).toBe(this.reference.heapAccesses);
-  }
-
-  /** Live blocks end in an order that nobody promises: before figures that depend on it are compared, all end. */
-  releaseAll(): void {
-    for (const index of [...this.#sizes.keys()].sort((a, b) => ((a * 7) % 5) - ((b * 7) % 5)))
-      this.take({ kind: "free", place: index });
-  }
-}
 
 describe.each([
   ["merged", {}],
@@ -211,7 +89,7 @@ describe.each([
   it("has the figures that the reference gives, all fields of all contexts", () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 120 }), (steps) => {
-        const replay = new Replay(options);
+        const replay = new Replay(options, PLACES);
         steps.forEach((one, i) => {
           replay.take(one);
           if (i % 40 === 39) replay.expectEqualTotals();

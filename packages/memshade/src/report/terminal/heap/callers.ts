@@ -99,7 +99,7 @@ export function heaviestPathLine(
   }
   const weighty = contexts.filter((context) => values[context]! > 0);
   const heaviest = weighty.reduce((best, context) => (values[context]! > values[best]! ? context : best));
-  const others = weighty.length - 1;
+  const others = new Set(weighty.map((context) => profile.contexts.stack[context])).size - 1;
   if (others > 0) {
     screen.isShortened = true;
   }
@@ -288,9 +288,9 @@ function chainLines(
         ? words
         : keepsInner
           ? [wordOf(folded[0]!, room - displayWidth(gap) - 1), ...words.slice(1, kept), gap]
-        : isLeast
-          ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
-          : [...words.slice(0, kept - 1), gap, words.at(-1)!];
+          : isLeast
+            ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
+            : [...words.slice(0, kept - 1), gap, words.at(-1)!];
     const lines = fillLines(shown, room);
     if (lines.length <= lineLimit || isLeast || screen.allFrames) {
       if (left > 0) {

@@ -1,6 +1,8 @@
+import type { Finding } from "../../../analyses/findings/finding.ts";
 import { wasteFindings } from "../../../analyses/waste/findings.ts";
 import type { Presence } from "../../../model/run.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
+import { printFindings as printSummary } from "../../findings/finding-lines.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { libraryOfFinding, placeOf, sentencesOf } from "../../waste-sentences.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
@@ -22,6 +24,8 @@ export interface WasteReportOptions extends ScreenOptions {
   readonly input: string;
   /** About how much memory the profiler took. */
   readonly presence?: Presence | undefined;
+  /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
+  readonly findings?: readonly Finding[] | undefined;
 }
 
 /** What a run did to memory in vain, as text for a terminal. */
@@ -78,6 +82,7 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
       `${formatBytes(segmentBytes)} of the data that the module brought along are overwritten: they are no constants`,
     );
   for (const [who, took] of presenceInWords(screen, options.presence)) row(who, took);
+  if (options.findings !== undefined) printSummary(screen, options.findings);
   printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
   if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
   screen.print("");

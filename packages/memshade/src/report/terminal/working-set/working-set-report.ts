@@ -1,3 +1,4 @@
+import type { Finding } from "../../../analyses/findings/finding.ts";
 import { findPhases } from "../../../analyses/working-set/phases.ts";
 import { agreeing, counted, groupDigits } from "../../../model/counted.ts";
 import type { Presence } from "../../../model/run.ts";
@@ -6,6 +7,7 @@ import type {
   TimeUnit,
   WorkingSetProfile,
 } from "../../../model/working-set/working-set.ts";
+import { printFindings } from "../../findings/finding-lines.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { bareName } from "../../waste-sentences.ts";
 import { printChain } from "../common/call-path.ts";
@@ -25,6 +27,8 @@ export interface WorkingSetReportOptions extends ScreenOptions {
   readonly input: string;
   /** About how much memory the profiler took. */
   readonly presence?: Presence | undefined;
+  /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
+  readonly findings?: readonly Finding[] | undefined;
 }
 
 const DEFAULT_ROWS = 16;
@@ -48,6 +52,7 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   if (profile.options.assumeAligned)
     screen.print(paint.faint("Accesses were taken to be aligned as their hints say."));
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");
+  if (options.findings !== undefined) printFindings(screen, options.findings);
   for (const instance of profile.instances) printInstance(screen, profile, instance, options);
   return screen.text();
 }

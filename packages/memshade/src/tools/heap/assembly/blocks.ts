@@ -1,13 +1,33 @@
 import { now } from "./clock";
 import { contextOf, prepareContexts } from "./context";
 import { claimCounters, countBlock } from "./counters";
+import { continueChain, endChain, forgetEnded, noteYoungest, takeChain } from "./growth";
 import { CONTROL, COVERED, MIB_CAPACITY, MIBS, RECORDS, SHARED, allocatedAsUsual } from "./imports";
-import { CONTEXT_BYTES, Context, Control, Record, Slot, Tag } from "./layout.generated";
-import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
+import {
+  CONTEXT_BYTES,
+  Context,
+  Control,
+  LARGEST_SMALL,
+  LARGEST_UNMARKED,
+  Record,
+  Slot,
+  Tag,
+} from "./layout.generated";
+import {
+  isLimit,
+  noteChange,
+  noteNext,
+  passLimit,
+  prepareIntervals,
+  setLimit,
+  settleBytes,
+} from "./intervals";
+import { liveUnit, noticePeak, roomLeft } from "./live";
 import {
   addRecord,
   bump32,
   bump64,
+  contextAt,
   findRecord,
   makeSlot,
   mibOfTag,
@@ -26,6 +46,7 @@ import { noteOwner, noteProcessors } from "./threads";
 function prepare(): void {
   store<u32>(RECORDS, -1, Record.address);
   prepareContexts();
+  prepareIntervals();
 }
 
 /** Another live block starts in the same 16 bytes, or this very block was never seen to end. */
@@ -37,6 +58,7 @@ function meetNeighbours(slot: usize, address: u32, size: u32): void {
     // Its release was not seen. It ends here, or its successor would inherit it.
     bump32(CONTROL, Control.overlaps, 1);
     endBlock(address, false);
+    forgetEnded();
   }
   const first = load<u32>(slot, Slot.tag);
   if (first === 0) return;
@@ -64,14 +86,23 @@ export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32):
     return;
   }
   if (load<u32>(RECORDS, Record.address) === 0) prepare();
+  const atLimit = isLimit();
+  if (atLimit) passLimit();
+  begin(address, size, frame, self, atLimit);
+  if (atLimit) setLimit();
+}
+
+@inline
+function begin(address: u32, size: u32, frame: u32, self: u32, atLimit: bool): void {
   const slot = makeSlot(address);
   if (slot !== 0 && load<u32>(slot, Slot.tag) !== 0) meetNeighbours(slot, address, size);
   const mib = contextOf(frame, self);
+  if (atLimit) noteNext(mib, load<u64>(CONTROL, Control.allocations));
   bump64(CONTROL, Control.allocations, 1);
   const aligned = (address & 7) === 0;
   if (!aligned) bump32(CONTROL, Control.misaligned, 1);
   const time = now();
-  if (slot === 0 || !hasRoom(load<u64>(CONTROL, Control.live))) {
+  if (slot === 0 || roomLeft() === 0) {
     bump32(CONTROL, Control.overflowBlocks, 1);
     bump64(CONTROL, Control.unfollowedBytes, size);
     return;
@@ -86,10 +117,12 @@ export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32):
     if (SHARED !== 0) noteOwner(record);
   }
   claimCounters(address, size);
-  raiseHighWater(end);
-  keepPeak(mib);
+  if (size > LARGEST_UNMARKED) noteYoungest(address);
+  raiseHighWater(address + size);
+  settleBytes(size);
+  noteChange(mib);
   const unit = liveUnit(size);
-  bump64(mib, Context.live, unit);
+  bump64(mib, Context.allocated, unit);
   bump64(CONTROL, Control.live, unit);
 }
 
@@ -103,6 +136,7 @@ function endBlock(address: u32, copied: bool): bool {
   let size = sizeOfTag(tag);
   let start = load<u32>(slot, Slot.time);
   let folded: u64 = 0;
+  forgetEnded();
   if ((tag & Tag.recorded) === 0) {
     if (tag === 0 || ((tag ^ address) & Tag.placeMask) !== 0) return false;
     store<u32>(slot, 0, Slot.tag);
@@ -113,13 +147,15 @@ function endBlock(address: u32, copied: bool): bool {
     size = load<u32>(record, Record.size);
     start = load<u32>(record, Record.time);
     folded = load<u64>(record, Record.folded);
+    takeChain(record);
     if (SHARED !== 0) noteProcessors(record, mib);
     removeRecord(slot, record);
   }
   const unit = liveUnit(size);
   store<u64>(CONTROL, noticePeak() - unit, Control.live);
-  keepPeak(mib);
-  store<u64>(mib, load<u64>(mib, Context.live) - unit, Context.live);
+  noteChange(mib);
+  bump64(mib, Context.freed, unit);
+  if (copied || size > LARGEST_SMALL) endChain(address, size, mib, start, copied);
   countBlock(address, size, mib, start, now(), folded, copied);
   return true;
 }
@@ -148,17 +184,17 @@ export function reallocated(old: u32, address: u32, size: u32, frame: u32, self:
     if (size === 0 && old !== 0) releasedAnyhow(old, false);
     return;
   }
-  if (old !== 0) releasedAnyhow(old, true);
+  forgetEnded();
+  if (old !== 0) {
+    // At the end of an interval, what moves is live.
+    if (load<u32>(RECORDS, Record.address) === 0) prepare();
+    if (isLimit()) passLimit();
+    releasedAnyhow(old, true);
+  }
   allocatedAsUsual(address, size, frame, self);
   if (old === 0) return;
-  const region = address < COVERED ? regionOf(address) : 0;
-  if (region === 0) return;
-  const slot = slotIn(region, address);
-  const tag = load<u32>(slot, Slot.tag);
-  if ((tag & Tag.recorded) === 0) {
-    if (tag !== 0 && ((tag ^ address) & Tag.placeMask) === 0) bump32(mibOfTag(tag), Context.reallocations, 1);
-    return;
-  }
-  const record = findRecord(slot, address);
-  if (record !== 0) bump32(load<u32>(record, Record.mib), Context.reallocations, 1);
+  const mib = contextAt(address);
+  if (mib === 0) return;
+  bump32(mib, Context.reallocations, 1);
+  if (size > LARGEST_SMALL) continueChain(address, size, address !== old);
 }

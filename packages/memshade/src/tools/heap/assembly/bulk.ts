@@ -1,7 +1,8 @@
 import { CONTROL, EXACT, lock, SHARED, unlock } from "./imports";
 import { Control, Record } from "./layout.generated";
-import { markRange, SHORTEST_MARKED } from "./marks";
+import { markPlace, markRange, SHORTEST_MARKED } from "./marks";
 import { bump64, recordAround } from "./records";
+import { foldStatic, isStatic } from "./static-folds";
 
 /** Steps up to here touch every granule between them; steps of twice as much touch every other one. */
 const GRANULE: u32 = 8;
@@ -23,7 +24,7 @@ function fold(address: u32, accesses: u64): void {
   if (SHARED !== 0) lock();
   const record = recordAround(address);
   if (record !== 0) bump64(record, Record.folded, accesses);
-  else bump64(CONTROL, Control.otherAccesses, accesses);
+  else if (!foldStatic(address, accesses)) bump64(CONTROL, Control.otherAccesses, accesses);
   if (SHARED !== 0) unlock();
 }
 
@@ -73,10 +74,15 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
     const last: u32 = end - stride;
     const length = trips * step;
     const regular = step <= GRANULE || step === 2 * GRANULE;
-    if (!regular || length >= SHORTEST_MARKED + 2 * GRANULE) {
+    // Only static data is read back place by place, so that what nobody touches can be told.
+    if (regular ? length >= SHORTEST_MARKED + 2 * GRANULE : !isStatic(last)) {
       if (trips === 0) return;
       addTo(last, <u64>trips * (word >>> 1), reads);
-      if (!regular) return;
+      if (!regular) {
+        // The walk's other end is marked where it is the higher one: how far a block was used has to be known.
+        if (stride < 0 && length >= SHORTEST_MARKED + 2 * GRANULE) markPlace(address);
+        return;
+      }
       if (stride < 0) markRange(last, address, step > GRANULE);
       else markRange(address, last, step > GRANULE);
       return;

@@ -1,7 +1,7 @@
 import { addHistogram } from "./histogram";
 import { CONTROL, COUNTED, EXACT, HISTOGRAMS, MIB_CAPACITY, MIBS } from "./imports";
 import { CONTEXT_BYTES, Control, LARGEST_SMALL, Shape, Tag } from "./layout.generated";
-import { SHORTEST_MARKED, takeMarks } from "./marks";
+import { countMarks, SHORTEST_MARKED } from "./marks";
 import { bump64, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf, takeShape } from "./shapes";
 import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-counters";
@@ -26,7 +26,7 @@ export function claimCounters(address: u32, size: u32): void {
   const from: u32 = (address >>> 3) << 2;
   const to: u32 = (((address + size - 1) >>> 3) << 2) + 4;
   if (anyCounter(from, (to - from) << 1)) cleanCounters(from, to);
-  if (EXACT === 0 && size >= SHORTEST_MARKED) takeMarks(address, size);
+  if (EXACT === 0 && size >= SHORTEST_MARKED) countMarks(address, size, true);
 }
 
 /**
@@ -84,7 +84,7 @@ function countLarge(
     addBlock(mib, size, granules, 0, 0, !copied, start, time);
     return;
   }
-  let touched: u32 = EXACT === 0 && size >= SHORTEST_MARKED ? takeMarks(address, size) : 0;
+  let touched: u32 = EXACT === 0 && size >= SHORTEST_MARKED ? countMarks(address, size, true) : 0;
   let accesses = folded;
   let flags: u32 = 0;
   if (granules >= 4) {

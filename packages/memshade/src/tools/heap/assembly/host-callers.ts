@@ -38,7 +38,7 @@ export function askOutOfTurn(frame: u32): boolean {
   let at = frame;
   while (at >= STACK && !isHostSite(load<u32>(at, StackFrame.site))) at -= STACK_FRAME_BYTES;
   if (at < STACK || !isLeftOut(load<u32>(at, StackFrame.site))) return false;
-  const counter: usize = CONTROL + Control.hostPaths + ((pathHash(at, frame) >>> 7) & (HOST_PATHS - 1));
+  const counter: usize = CONTROL + Control.hostPaths + ((pathHash(at, frame) >>> 7) % HOST_PATHS);
   const asked: u32 = load<u8>(counter);
   if (asked >= ASKED_OUT_OF_TURN) return false;
   store<u8>(counter, asked + 1);
@@ -55,7 +55,7 @@ function settle(at: u32, frame: u32): u32 {
   const kind: usize =
     CONTROL + Control.hostKinds + (pathHash(at, frame) & (HOST_KINDS - 1)) * HOST_KIND_BYTES;
   const skip = load<u32>(kind, HostKind.skip);
-  let stage = load<u32>(kind, HostKind.stage);
+  let stage: u32 = load<u16>(kind, HostKind.stage);
   if (skip !== 0) {
     store<u32>(kind, skip - 1, HostKind.skip);
     count(Control.hostLeftOut, 1);
@@ -63,13 +63,13 @@ function settle(at: u32, frame: u32): u32 {
   }
   const site = ask(at, frame, stage);
   if ((site & HostSite.numberMask) === HostSite.unknown) return site;
-  let asked = load<u32>(kind, HostKind.asked) + 1;
+  let asked: u32 = load<u16>(kind, HostKind.asked) + 1;
   if (asked === ASKED_PER_STAGE && stage < LAST_STAGE) {
     asked = 0;
     stage++;
-    store<u32>(kind, stage, HostKind.stage);
+    store<u16>(kind, stage, HostKind.stage);
   }
-  store<u32>(kind, asked, HostKind.asked);
+  store<u16>(kind, asked, HostKind.asked);
   store<u32>(kind, stage === 0 ? 0 : random() % ((2 << (2 * stage)) - 1), HostKind.skip);
   return site;
 }

@@ -16,6 +16,11 @@ export declare const DIRECTORY: u32;
 export declare const COUNTED: u32;
 @external("host", "EXACT")
 export declare const EXACT: u32;
+// Where static data lies: its first address, and bytes from there on; 0 where nothing is known of it.
+@external("host", "STATICS")
+export declare const STATICS: u32;
+@external("host", "STATIC_BYTES")
+export declare const STATIC_BYTES: u32;
 @external("host", "CONTROL")
 export declare const CONTROL: u32;
 @external("host", "SHAPES")
@@ -24,6 +29,16 @@ export declare const SHAPES: u32;
 export declare const MIBS: u32;
 @external("host", "MIB_CAPACITY")
 export declare const MIB_CAPACITY: u32;
+@external("host", "PASTS")
+export declare const PASTS: u32;
+@external("host", "INTERVALS")
+export declare const INTERVALS: u32;
+@external("host", "CHANGES")
+export declare const CHANGES: u32;
+@external("host", "CHANGE_CAPACITY")
+export declare const CHANGE_CAPACITY: u32;
+@external("host", "GROWTHS")
+export declare const GROWTHS: u32;
 @external("host", "NODES")
 export declare const NODES: u32;
 @external("host", "NODE_CAPACITY")
@@ -59,6 +74,12 @@ export declare const STACK_DISTANCE: u32;
 export declare const STACK_COUNT: u32;
 @external("host", "INSTANCE")
 export declare const INSTANCE: u32;
+
+// Loads from the program's own memory. The merger puts the instruction in the place of the call.
+@external("program", "load64")
+export declare function programLoad64(address: u32): u64;
+@external("program", "pages")
+export declare function programPages(): u32;
 
 /** Hands all finished figures to the host. 0: nobody listens. */
 @external("host", "flush")

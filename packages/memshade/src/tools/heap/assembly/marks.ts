@@ -24,8 +24,23 @@ export function markRange(first: u32, last: u32, alternate: bool): void {
   store<u64>(to, end);
 }
 
-/** Takes the marks of a block away; the number of marked granules whose own counter is zero. */
-export function takeMarks(address: u32, size: u32): u32 {
+/** Marks the granule of an address. */
+export function markPlace(address: u32): void {
+  const byte: usize = MARKS + (address >>> 6);
+  store<u8>(byte, load<u8>(byte) | <u8>((<u32>1) << ((address >>> 3) & 7)));
+}
+
+/** The last marked granule up to `last`, or `first` if that is not before it. */
+export function lastMarked(first: i32, last: i32): i32 {
+  for (let granule = last; granule > first; granule = (granule & ~63) - 1) {
+    const word = load<u64>(MARKS + ((granule >>> 6) << 3)) & (<u64>-1 >>> (63 - (granule & 63)));
+    if (word !== 0) return max(first, (granule | 63) - <i32>clz(word));
+  }
+  return first;
+}
+
+/** The number of marked granules of a block whose own counter is zero. `take`: they are marked no longer. */
+export function countMarks(address: u32, size: u32, take: bool): u32 {
   const first = address >>> 3;
   const last = (address + size - 1) >>> 3;
   const firstByte: usize = MARKS + (first >>> 3);
@@ -41,7 +56,7 @@ export function takeMarks(address: u32, size: u32): u32 {
     const bits: u32 = load<u8>(byte);
     const bit: u32 = 1 << (granule & 7);
     if ((bits & bit) === 0) continue;
-    store<u8>(byte, <u8>(bits & ~bit));
+    if (take) store<u8>(byte, <u8>(bits & ~bit));
     if (load<u32>(granule << 2) === 0) count++;
   }
   return count;

@@ -96,6 +96,10 @@ export function addRecord(slot: usize, address: u32, size: u32, mib: usize, time
   store<u32>(record, time, Record.time);
   store<u32>(record, size, Record.size);
   store<u64>(record, 0, Record.folded);
+  store<u64>(record, 0, Record.copies);
+  store<u64>(record, 0, Record.copiedBytes);
+  // The slot says that it had a block when that has ended, too.
+  if (time !== 0) store<u32>(slot, time, Slot.time);
   store<u32>(slot, (offset / RECORD_BYTES) | Tag.recorded, Slot.tag);
   return record;
 }
@@ -163,4 +167,16 @@ export function recordAround(address: u32): usize {
     if (place === 0) return 0;
     place -= Tag.placeMask + 1;
   }
+}
+
+/** The context of the live block at `address`, 0 when there is none. */
+export function contextAt(address: u32): usize {
+  const region = address < COVERED ? regionOf(address) : 0;
+  if (region === 0) return 0;
+  const slot = slotIn(region, address);
+  const tag = load<u32>(slot, Slot.tag);
+  if ((tag & Tag.recorded) === 0)
+    return tag !== 0 && ((tag ^ address) & Tag.placeMask) === 0 ? mibOfTag(tag) : 0;
+  const record = findRecord(slot, address);
+  return record === 0 ? 0 : load<u32>(record, Record.mib);
 }

@@ -4,12 +4,29 @@ import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
 import { ACCESS_KIND, AccessKind } from "../../../wasm/index.ts";
+import { MERGED_BYTES } from "../layout.ts";
 import { Counter } from "./counter.ts";
 import type { HeapSnippets } from "./heap-snippets.ts";
 
+/** How counters are told apart. */
+export interface CounterKinds {
+  /** Share counters at identical addresses only. */
+  exact: boolean;
+  /** Count the stack too. */
+  includeStack: boolean;
+  /** Addresses that static data may have; undefined if it has none that are known. */
+  statics: { readonly start: number; readonly end: number } | undefined;
+}
+
+/** Bytes of program memory per counter, as a power of two. */
+const GRANULE_BITS = 3;
+/** Of the counters with one base in a stretch of code, so many are looked through for one that can be shared. */
+const MOST_SHARED = 64;
+
 /**
  * Access counters of one function. Accesses of a basic block whose addresses have one base value share a counter: it
- * stands behind the first of them, where the address is known to be valid, and counts for all.
+ * stands behind the first of them, where the address is known to be valid, and counts for all. Where the constant part of an
+ * address is one of static data, the base is an index, and other constants are other variables: each granule counts for itself.
  */
 export class CounterGroups {
   /** Number of counters so far. */
@@ -31,14 +48,17 @@ export class CounterGroups {
 
   readonly #snippets: HeapSnippets;
   readonly #exact: boolean;
-  readonly #everything: boolean;
+  readonly #includeStack: boolean;
+  readonly #staticStart: number;
+  readonly #staticEnd: number;
   #state!: WalkState;
 
-  /** `exact`: share counters at identical addresses only. `everything`: count stack and static addresses too. */
-  constructor(snippets: HeapSnippets, exact: boolean, everything: boolean) {
+  constructor(snippets: HeapSnippets, { exact, includeStack, statics }: CounterKinds) {
     this.#snippets = snippets;
     this.#exact = exact;
-    this.#everything = everything;
+    this.#includeStack = includeStack;
+    this.#staticStart = statics?.start ?? 0;
+    this.#staticEnd = statics?.end ?? 0;
   }
 
   /** A function's walk begins, at a place that is `cold` or not. */
@@ -81,14 +101,11 @@ export class CounterGroups {
       base = values.fresh(ValueClass.Unknown, NO_LOCAL);
       stack.value[at] = base;
     }
-    if (!this.#everything && (base === CONSTANT || values.classes[base] === ValueClass.Stack)) return;
+    if (!this.#includeStack && values.classes[base] === ValueClass.Stack) return;
     if (base >= this.#last.length) this.#growBases(base);
     const offset = (stack.offset[at] + displacement) | 0;
     const open = this.#stretchOf[base] === this.stretch ? this.#last[base] : -1;
-    let group = open;
-    // All constants share one base; they are different objects, so they are told apart by address.
-    if (this.#exact || base === CONSTANT)
-      while (group >= 0 && counters[group].offset !== offset) group = counters[group].previous;
+    const group = this.#shared(base, offset, open);
     const reads = ACCESS_KIND[access] === AccessKind.Store ? 0 : 1;
     if (group >= 0) {
       counters[group].word = (counters[group].word + 2) | reads;
@@ -100,6 +117,23 @@ export class CounterGroups {
     counter.word = 2 | reads;
     temporaries.scratch = true;
     insertions.add(end, counter);
+  }
+
+  /** The first counter, of that base from `open` on, that may count for an access `offset` bytes from the base; −1 if none may. */
+  #shared(base: number, offset: number, open: number): number {
+    const { counters } = this;
+    const isStatic = base === CONSTANT || (offset >= this.#staticStart && offset < this.#staticEnd);
+    let group = open;
+    for (let looked = 0; group >= 0; group = counters[group].previous, looked++) {
+      if (looked === MOST_SHARED) return -1;
+      const other = counters[group].offset;
+      if (other === offset) return group;
+      if (this.#exact) continue;
+      if (isStatic) {
+        if (other >>> GRANULE_BITS === offset >>> GRANULE_BITS) return group;
+      } else if (Math.abs(other - offset) < MERGED_BYTES) return group;
+    }
+    return -1;
   }
 
   #add(base: number, offset: number, previous: number): Counter {

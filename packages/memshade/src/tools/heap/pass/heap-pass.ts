@@ -1,13 +1,9 @@
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
-import { CounterGroups } from "./counter-groups.ts";
+import { CounterGroups, type CounterKinds } from "./counter-groups.ts";
 import { type CounterTargets, HeapSnippets } from "./heap-snippets.ts";
 import { LoopSummary } from "./loop-summary.ts";
 
-export interface HeapPassOptions {
-  /** Share counters at identical addresses only. */
-  exact: boolean;
-  /** Count stack and static addresses too. */
-  includeStack: boolean;
+export interface HeapPassOptions extends CounterKinds {
   memory64: boolean;
 }
 
@@ -25,10 +21,11 @@ export class HeapPass implements ToolPass {
   readonly #stretchBefore: number[] = [];
   readonly #countersBefore: number[] = [];
 
-  constructor({ exact, includeStack, memory64 }: HeapPassOptions, targets: CounterTargets) {
+  constructor(options: HeapPassOptions, targets: CounterTargets) {
+    const { memory64 } = options;
     const snippets = new HeapSnippets(targets, memory64);
     this.#memory64 = memory64;
-    this.#counters = new CounterGroups(snippets, exact, includeStack);
+    this.#counters = new CounterGroups(snippets, options);
     this.#loops = new LoopSummary(snippets, this.#counters);
   }
 

@@ -5,13 +5,15 @@ import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
 import { StackPlan } from "../../../contexts/stack-plan.ts";
 import { canCountBeside } from "../../../rewrite/facts/dynamic-library.ts";
 import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
+import { type StaticData, staticData } from "../../../rewrite/facts/static-data.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import { encodeConstantExpression, I32 } from "../../../wasm/index.ts";
+import type { HostStacks } from "../../heap-options.ts";
 import { HostSlot, SHADOW_IMPORT } from "../../host-interface.ts";
 import type { ShadowLayout } from "../../options.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { CONTROL_BYTES } from "../layout.ts";
-import { planLayout, type RuntimeKind, runtimeConstants } from "../memory-plan.ts";
+import { planLayout, runtimeConstants } from "../memory-plan.ts";
 import { CountFunctions } from "./count-functions.ts";
 import { HeapPass } from "./heap-pass.ts";
 import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
@@ -32,7 +34,9 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
   const layout = beside ?? layoutOf(around, recordsBlocks, acrossThreads);
   const threads = acrossThreads ? shareTables(appended, layout, shadowMemory, firstGlobal) : undefined;
   const hostStacks = recordsBlocks ? (options.hostStacks ?? "off") : "off";
-  const runtime = mergeHeapRuntime(around, layout, threads, { counted, hostStacks });
+  // The data of a library lies in its program's memory, where the loader puts it.
+  const statics = beside === undefined ? staticData(module, scan, around.stackPointer) : undefined;
+  const runtime = mergeHeapRuntime(around, { layout, threads, statics, counted, hostStacks });
   const stack: ShadowStack = {
     shadowMemory,
     stackGlobal: firstGlobal,
@@ -46,6 +50,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
       {
         exact: options.exactHistogram === true,
         includeStack: options.includeStack === true,
+        statics,
         memory64: around.memory64,
       },
       {
@@ -61,6 +66,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     exportedMemory: beside === undefined ? "memory" : false,
     start: threads?.start ?? -1,
     followedCalls: plan && { ...stack, entries: plan.entries, hostFrames: hostStacks !== "off" },
+    stack: plan && stack,
     globals: [
       { type: I32, initial: encodeConstantExpression(I32, (layout.stack - STACK_FRAME_BYTES) | 0) },
       ...(threads?.globals ?? []),
@@ -81,6 +87,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
       acrossThreads,
       beside: beside !== undefined,
       ...(hostStacks === "off" ? {} : { hostStacks }),
+      ...(counted && statics !== undefined ? { statics } : {}),
     },
     describe: () => ({}),
     notTracked: [],
@@ -101,12 +108,18 @@ function layoutOf(
   });
 }
 
+interface RuntimeNeeds {
+  layout: ShadowLayout;
+  threads: ThreadSharing | undefined;
+  statics: StaticData | undefined;
+  counted: boolean;
+  hostStacks: HostStacks;
+}
+
 /** The runtime, whose globals stand behind that of the newest frame and those of threads. */
 function mergeHeapRuntime(
-  { options, appended, shadowMemory, firstGlobal, callHost }: ToolSurroundings,
-  layout: ShadowLayout,
-  threads: ThreadSharing | undefined,
-  { counted, hostStacks }: Pick<RuntimeKind, "counted" | "hostStacks">,
+  { options, appended, shadowMemory, firstGlobal, callHost, memory64 }: ToolSurroundings,
+  { layout, threads, statics, counted, hostStacks }: RuntimeNeeds,
 ): MergedRuntime {
   const wallClock = options.clock === "wall";
   const exact = options.exactHistogram === true;
@@ -116,11 +129,13 @@ function mergeHeapRuntime(
     shadowMemory,
     firstGlobal: firstGlobal + 1 + (threads?.globals.length ?? 0),
     constants: {
-      ...runtimeConstants(layout, { wallClock, exact, counted, hostStacks }),
+      ...runtimeConstants(layout, { wallClock, exact, counted, hostStacks, statics }),
       ...threads?.constants,
     },
     commonPath: usual ? commonPathBytes() : undefined,
     constantGlobals: true,
+    programMemory: 0,
+    programMemory64: memory64,
     hosts: {
       flush: callHost(HostSlot.Flush, true),
       tick: callHost(HostSlot.Tick, false),

@@ -1,3 +1,5 @@
+import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
+import type { HeapIntervals } from "../../../model/heap-intervals/heap-intervals.ts";
 import type { Mib } from "../../../model/mib.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
@@ -12,11 +14,13 @@ import {
   type RunSite,
   TRAMPOLINE_BYTES,
 } from "../../../model/run.ts";
+import type { StaticsFile } from "../../../model/statics/statics.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
+import { describeIntervals } from "./describe-intervals.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import {
   type DescribeHostFrame,
@@ -28,7 +32,9 @@ import {
   type ThreadOf,
   type ToldStacks,
 } from "./host-callers.ts";
+import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 
 export interface HeapSessionOptions {
@@ -48,8 +54,12 @@ export interface HeapSnapshot {
   host: RunHost | undefined;
   /** Sizes of the modules as they were rewritten, bytes: together. */
   rewrittenBytes: number;
+  /** The heap over time: what becomes `heapintervals.json`. */
+  intervals: HeapIntervals;
   /** What becomes the raw MemProf profile. */
   raw: RawProfile;
+  /** Accesses to static data, where it is known where that lies. */
+  statics: StaticsFile | undefined;
 }
 
 /** Distance between the segments of two modules in the profile's address space. */
@@ -82,6 +92,7 @@ interface SessionInstance {
   threads: Map<number, number>;
   reader: ShadowReader | undefined;
   flushed: ContextTable;
+  history: HeapSeries[];
   /** What evicted contexts held at the last peak seen so far, by call path. */
   peaks: { stamp: number; context: ShadowContext }[];
 }
@@ -105,6 +116,7 @@ export class HeapSession {
   readonly #callers = new HostCallers();
   #finished: Finished[] = [];
   #nextNumber = 0;
+  #isWatched = false;
 
   constructor(options: HeapSessionOptions) {
     this.#options = options;
@@ -150,9 +162,11 @@ export class HeapSession {
       threads: new Map([[place?.local ?? 1, thread]]),
       reader: layout && new ShadowReader(memory, layout, info),
       flushed: new ContextTable(),
+      history: [],
       peaks: [],
     };
     instance.reader?.setInstance(number, place?.local);
+    if (this.#isWatched) instance.reader?.watch(false);
     this.#instances.set(number, instance);
     return { number, module };
   }
@@ -169,6 +183,8 @@ export class HeapSession {
         extras: { ...context.extras, liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0 },
       });
     }
+    const series = instance.reader.readSeries();
+    if (series !== undefined) instance.history.push(series);
     // Only what was live at the newest peak can still matter.
     const newest = Math.max(0, ...instance.peaks.map(({ stamp }) => stamp));
     instance.peaks = instance.peaks.filter(({ stamp }) => stamp === newest);
@@ -184,6 +200,15 @@ export class HeapSession {
     if (instance.members === 0) this.#finished.push(finish(instance));
   }
 
+  /**
+   * To be called some times a second where programs run in other threads, from before the first instance on: no counter of static
+   * data wraps unseen then. `isLate`: the last time was longer ago.
+   */
+  watch(isLate: boolean): void {
+    this.#isWatched = true;
+    for (const { reader } of this.#instances.values()) reader?.watch(isLate);
+  }
+
   /** Whether tables that instances share are still in use. */
   isShared(group: string): boolean {
     return [...this.#instances.values()].some((instance) => instance.group === group);
@@ -194,6 +219,7 @@ export class HeapSession {
     this.#finished = [];
     for (const instance of new Set(this.#instances.values())) {
       instance.flushed = new ContextTable();
+      instance.history = [];
       instance.peaks = [];
       instance.reader?.forgetEnded();
     }
@@ -211,19 +237,24 @@ export class HeapSession {
         all.filter((entry) => entry.module === index).map(({ contents }) => contents.totals),
       ),
     );
-    const trusted = all.filter(({ module }) => confirmed[module].refused === undefined);
+    const trusted = all
+      .filter(({ module }) => confirmed[module].refused === undefined)
+      .map((one) => ({ ...one, contents: this.#callers.inAllThreads(one.contents, one.threadOf) }));
     const table = new ContextTable();
-    for (const { module, contents, threadOf } of trusted)
-      for (const context of contents.contexts)
-        table.add(module, { ...context, sites: this.#callers.sitesOf(context.sites, threadOf) });
+    for (const { module, contents } of trusted)
+      for (const context of contents.contexts) table.add(module, context);
     const contexts = table.contexts;
     const hostSegment = new HostSegment(BigInt(this.#modules.length) * MODULE_SPAN, this.#callers);
     const rawContexts = contexts.map((context, index) => rawContextOf(context, index, hostSegment));
     const totals = trusted.map(({ contents }) => contents.totals);
     const host = this.#describeHost(hostSegment, totals, describeFrame);
+    const statics = this.#staticsOf(all);
     const names = distinctNames(this.#modules.map(({ info }) => info));
     return {
-      heap: heapOf(totals, contexts, this.#options),
+      heap: {
+        ...heapOf(totals, contexts, this.#options),
+        ...(statics === undefined ? {} : { staticAccesses: staticAccesses(statics) }),
+      },
       modules: this.#modules.map((module, index) =>
         describeModule(
           module,
@@ -255,11 +286,13 @@ export class HeapSession {
         (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
         0,
       ),
+      intervals: describeIntervals(trusted, table),
       raw: {
         version: this.#options.rawVersion,
         segments: [...this.#modules.map(segmentOf), ...(host === undefined ? [] : [hostSegment.segment()])],
         contexts: rawContexts,
       },
+      statics,
     };
   }
 
@@ -275,6 +308,18 @@ export class HeapSession {
     // A host that cannot be asked is none.
     if (mode === undefined || mode === "off" || asked === 0) return undefined;
     return segment.describe({ mode, asked, leftOut: sum("hostLeftOut") }, describeFrame);
+  }
+
+  /** Whose allocator is not believed has static data all the same. */
+  #staticsOf(all: readonly Finished[]): StaticsFile | undefined {
+    const counted = this.#modules.flatMap(({ info, original }, index) => {
+      const instances = all.flatMap(({ module, contents }) =>
+        module === index && contents.statics !== undefined ? [contents.statics] : [],
+      );
+      if (info.statics === undefined || instances.length === 0) return [];
+      return [{ index, original: bytesOf(original), statics: info.statics, instances }];
+    });
+    return staticsFile(counted, this.#options.counters === "exact" ? "exact" : "merged");
   }
 
   #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
@@ -297,6 +342,10 @@ function withoutStart({ start: _, ...frame }: HostFrame): RunHostFrame {
   return frame;
 }
 
+function bytesOf(original: SessionModule["original"]): Uint8Array {
+  return typeof original === "function" ? original() : original;
+}
+
 function finish(instance: SessionInstance): Finished {
   const { first, module, group, threads } = instance;
   const threadOf: ThreadOf = (local) => threads.get(group === undefined ? [...threads.keys()][0] : local);
@@ -305,7 +354,12 @@ function finish(instance: SessionInstance): Finished {
 
 /** An instance's figures with what it handed out earlier, less what a reset took away. */
 function contentsOf(instance: SessionInstance): ShadowContents {
-  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [] };
+  const now = instance.reader?.read() ?? {
+    totals: NO_TOTALS,
+    contexts: [],
+    series: undefined,
+    statics: undefined,
+  };
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
     sites,
     mib,
@@ -324,8 +378,10 @@ function contentsOf(instance: SessionInstance): ShadowContents {
   }
   const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
   return {
+    statics: now.statics,
     totals: now.totals.meanwhile === 0 ? now.totals : { ...now.totals, ...countsOf(merged, now.totals) },
     contexts: merged,
+    series: now.series && withHistory(now.series, instance.history),
   };
 }
 
@@ -397,9 +453,18 @@ function heapOf(
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
+    growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
+    ...(counters === "none"
+      ? {}
+      : {
+          capacity: contexts.reduce(
+            (total, { extras: { capacity } }) => addCapacity(total, capacity),
+            NO_CAPACITY,
+          ),
+        }),
     sites: contexts.map(({ extras, sites }, index): RunSite => {
       const stage = stageOfSites(sites);
-      const { temporary, ...rest } = extras;
+      const { temporary, growth, capacity, ...rest } = extras;
       // Only a clock that counts allocations can tell.
       return {
         stackId: String(index + 1),
@@ -407,6 +472,8 @@ function heapOf(
         ...(counters === "none" ? UNCOUNTED_SITE : {}),
         ...(clock === "virtual" ? { temporary } : {}),
         ...(stage === undefined ? {} : { stage }),
+        ...(growth.chains > 0 ? { growth } : {}),
+        ...(capacity.blocks > 0 ? { capacity } : {}),
       };
     }),
   };
@@ -439,7 +506,7 @@ function describeModule(
   const { info } = module;
   const own = contexts.filter((context) => context.module === index);
   const sites = new Set(own.flatMap((context) => context.sites.filter((site) => !isHostSite(site))));
-  const original = typeof module.original === "function" ? module.original() : module.original;
+  const original = bytesOf(module.original);
   const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
   const refused = confirmation.refused ?? info.allocator.refused;

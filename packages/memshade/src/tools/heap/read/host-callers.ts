@@ -2,6 +2,9 @@ import { HostSite } from "../../../contexts/layout.ts";
 import type { RawSegment } from "../../../model/raw-profile.ts";
 import type { RunHost, RunHostFrame } from "../../../model/run.ts";
 import { contentId } from "../../../wasm/index.ts";
+import { ContextTable } from "./context-table.ts";
+import type { HeapSeries } from "./read-intervals.ts";
+import type { ShadowContents } from "./read-shadow.ts";
 
 /** A frame as a thread tells of it. */
 export interface HostFrame extends RunHostFrame {
@@ -65,6 +68,29 @@ export class HostCallers {
       isInnermost = false;
       return HostSite.unsettled + stage * 2 ** HostSite.stageShift + number;
     });
+  }
+
+  /** The figures of an instance with call sites as they are in all threads. */
+  inAllThreads(contents: ShadowContents, threadOf: ThreadOf): ShadowContents {
+    const { contexts, series } = contents;
+    const hasHost = ({ sites }: { sites: readonly number[] }): boolean => sites.some(isHostSite);
+    if (!contexts.some(hasHost) && !(series && [...series.changes.values()].some(hasHost))) return contents;
+    const table = new ContextTable();
+    for (const context of contexts)
+      table.add(0, { ...context, sites: this.sitesOf(context.sites, threadOf) });
+    const told = { ...contents, contexts: table.contexts.map((context) => ({ ...context, peakStamp: 0 })) };
+    if (series === undefined) return told;
+    const changes: HeapSeries["changes"] = new Map();
+    for (const one of series.changes.values()) {
+      const sites = this.sitesOf(one.sites, threadOf);
+      const known = changes.get(sites.join())?.changes ?? [];
+      changes.set(sites.join(), { sites, changes: [...known, ...one.changes] });
+    }
+    const intervals = series.intervals.map((interval) => ({
+      ...interval,
+      next: interval.next && this.sitesOf(interval.next, threadOf),
+    }));
+    return { ...told, series: { ...series, intervals, changes } };
   }
 
   #numberOf(number: number, threadOf: ThreadOf): number {
@@ -148,7 +174,11 @@ export class HostSegment {
   }
 
   describe(counts: Pick<RunHost, "mode" | "asked" | "leftOut">, describe: DescribeHostFrame): RunHost {
-    return { ...counts, start: `0x${this.#start.toString(16)}`, frames: [...this.#indices.keys()].map(describe) };
+    return {
+      ...counts,
+      start: `0x${this.#start.toString(16)}`,
+      frames: [...this.#indices.keys()].map(describe),
+    };
   }
 
   segment(): RawSegment {

@@ -1,14 +1,19 @@
+import { addCapacity, addGrowth, type BlockCapacity, type BlockGrowth } from "../../../model/growth.ts";
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
 import type { RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
+  CHANGE_BYTES,
   CONTEXT_BYTES,
   Context,
   Control,
+  GROWTH_BYTES,
+  INTERVAL_BYTES,
   LARGEST_UNMARKED,
-  LIVE_BLOCK_BITS,
   NODE_BYTES,
   Node,
+  PAST_BYTES,
+  Past,
   RECORD_BYTES,
   REGION_BITS,
   Record,
@@ -19,6 +24,9 @@ import {
   Tag,
 } from "../layout.ts";
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
+import { readGrowth } from "./growth-entry.ts";
+import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
+import { type StaticCounts, StaticReader } from "./read-statics.ts";
 
 const GRANULE_BYTES = 8;
 /** Only blocks this long can have marks. */
@@ -29,8 +37,11 @@ const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
-export interface ContextExtras extends Omit<RunSite, "stackId" | "temporary" | "stage"> {
+export interface ContextExtras
+  extends Omit<RunSite, "stackId" | "temporary" | "stage" | "growth" | "capacity"> {
   temporary: number;
+  growth: BlockGrowth;
+  capacity: BlockCapacity;
 }
 
 /** Control fields that count what happened to blocks and entries so far, and what could not be recorded as it should. */
@@ -55,7 +66,7 @@ export interface ShadowContext {
   sites: number[];
   /** Ended blocks, and live ones as if they ended now. Undefined when there are none. */
   mib: Mib | undefined;
-  /** Count of new peaks at which `peakBytes` was taken, for contexts that are handed out before the end. */
+  /** Stamp of the peak at which `peakBytes` was taken, for contexts that are handed out before the end. */
   peakStamp: number;
   extras: ContextExtras;
 }
@@ -93,6 +104,10 @@ export interface ShadowTotals {
 export interface ShadowContents {
   totals: ShadowTotals;
   contexts: ShadowContext[];
+  /** The heap over time; undefined where nothing was allocated. */
+  series: HeapSeries | undefined;
+  /** Of static data, where it is known where that lies. */
+  statics?: StaticCounts | undefined;
 }
 
 /** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
@@ -102,6 +117,10 @@ interface LiveBlock {
   context: number;
   time: number;
   folded: number;
+  /** How often its contents were copied until they were there, how many bytes that were, and how many of them. */
+  copies: number;
+  copiedBytes: number;
+  carried: number;
   /** Number of the instance that allocated it. */
   instance: number;
 }
@@ -116,6 +135,7 @@ export class ShadowReader {
   readonly #wallClock: boolean;
   /** Accesses are counted. */
   readonly #counted: boolean;
+  readonly #statics: StaticReader | undefined;
   /** Numbers of the instances that share the tables, by the number they have there. */
   readonly #numbers = new Map<number, number>();
   /** Allocations before a reset whose blocks have ended since or before. */
@@ -128,7 +148,7 @@ export class ShadowReader {
   constructor(
     memory: WebAssembly.Memory,
     layout: ShadowLayout,
-    { clock, counters, tools }: Pick<InstrumentedInfo, "clock" | "counters" | "tools">,
+    { clock, counters, tools, statics }: Pick<InstrumentedInfo, "clock" | "counters" | "tools" | "statics">,
   ) {
     this.#wallClock = clock === "wall";
     this.#layout = layout;
@@ -137,6 +157,12 @@ export class ShadowReader {
     this.#buffer = memory.buffer;
     this.#view = new DataView(this.#buffer);
     this.#counters = new Uint32Array(this.#buffer, 0, layout.slots / 4);
+    if (statics !== undefined) this.#statics = new StaticReader(this.#buffer, layout, statics);
+  }
+
+  /** To be called some times a second while the program runs in another thread, so that no counter of static data wraps unseen. */
+  watch(isLate: boolean): void {
+    this.#statics?.watch(isLate);
   }
 
   /** Everything, live blocks counted as if they ended now. */
@@ -151,11 +177,21 @@ export class ShadowReader {
       const context = byIndex.get(block.context);
       if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
     }
+    const statics = this.#statics?.read();
     totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters - this.#forgottenAccesses;
+    totals.otherAccesses += statics?.beyondCounters ?? 0;
     // Counters move on, too.
     if (totals.otherAccesses < 0) totals.otherAccesses = 0;
+    const series = this.readSeries();
     totals.meanwhile = this.#control64(Control.allocations) - before;
-    return { totals, contexts };
+    return { totals, contexts, series, statics };
+  }
+
+  /** The heap over time; undefined where nothing was allocated. */
+  readSeries(): HeapSeries | undefined {
+    return readSeries(this.#view, this.#layout, (context) =>
+      this.#sitesOf(this.#u32(this.#layout.mibs + context * CONTEXT_BYTES + Context.node)),
+    );
   }
 
   /**
@@ -171,19 +207,23 @@ export class ShadowReader {
    * Forgets all blocks that have ended, and the peak. Not to be called while the program runs in another thread.
    */
   forgetEnded(): void {
-    const { control, mibs } = this.#layout;
+    const { control, mibs, growths } = this.#layout;
     const view = this.#view;
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++)
       new BlockEntry(view, mibs + index * CONTEXT_BYTES, []).forget();
+    for (let at = growths; at < growths + (count + 1) * GROWTH_BYTES; at += 4) view.setUint32(at, 0, true);
     forgetShapes(view, this.#layout.shapes);
     for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
     view.setBigUint64(control + Control.otherAccesses, 0n, true);
     view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
     const live = view.getBigUint64(control + Control.live, true);
     view.setBigUint64(control + Control.peak, live, true);
-    view.setBigUint64(control + Control.peakLimit, live | BigInt(2 ** LIVE_BLOCK_BITS - 1), true);
-    view.setUint32(control + Control.peakStamp, this.#control32(Control.peakStamp) + 1, true);
+    const stamp = this.#control32(Control.stamp) + 1;
+    view.setUint32(control + Control.stamp, stamp, true);
+    view.setUint32(control + Control.peakStamp, stamp, true);
+    forgetIntervals(view, this.#layout);
+    this.#statics?.forget();
     this.#forgottenAccesses = 0;
     this.#forgottenAccesses = this.read().totals.otherAccesses;
     this.#forgottenAllocations = this.#control64(Control.allocations) - this.#live().blocks;
@@ -202,7 +242,11 @@ export class ShadowReader {
     for (let index = 0; index <= count; index++) {
       const at = this.#layout.mibs + index * CONTEXT_BYTES;
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
-      const extras = extrasOf(entry, peak.stamp);
+      const extras = extrasOf(
+        entry,
+        this.#liveAtPeak(index, entry, peak.stamp),
+        readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
+      );
       const mib = entry.mib(cpus, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
       contexts.push({
@@ -253,6 +297,9 @@ export class ShadowReader {
             context: tag >>> Tag.contextShift,
             time: this.#u32(at + Slot.time),
             folded: 0,
+            copies: 0,
+            copiedBytes: 0,
+            carried: 0,
             instance,
           };
       }
@@ -270,33 +317,36 @@ export class ShadowReader {
         context: (this.#u32(at + Record.mib) - mibs) / CONTEXT_BYTES,
         time: this.#u32(at + Record.time),
         folded: this.#u64(at + Record.folded),
+        copies: this.#u32(at + Record.copies),
+        copiedBytes: this.#u64(at + Record.copiedBytes),
+        carried: this.#u32(at + Record.carried),
         instance: this.#ownerOf(at),
       };
       offset = this.#u32(at + Record.next);
     }
   }
 
-  #endLiveBlock(
-    { address, size, time, folded, instance }: LiveBlock,
-    now: number,
-    context: ShadowContext,
-    totals: ShadowTotals,
-  ): void {
+  #endLiveBlock(block: LiveBlock, now: number, context: ShadowContext, totals: ShadowTotals): void {
+    const { address, size, time, folded, instance } = block;
     const first = Math.floor(address / GRANULE_BYTES);
     const last = Math.floor((address + size - 1) / GRANULE_BYTES);
     const histogram: bigint[] | undefined = this.#exact ? [] : undefined;
     let accesses = folded;
     let touched = 0;
     let reads = 0;
+    let lastTouched = first - 1;
     for (let granule = first; granule <= last; granule++) {
       const counter = this.#counters[granule];
       histogram?.push(BigInt(counter >>> 1));
       if (counter === 0) {
-        if (size >= SHORTEST_MARKED_BYTES) touched += this.#isMarked(granule);
+        if (size < SHORTEST_MARKED_BYTES || this.#isMarked(granule) === 0) continue;
+        touched++;
+        lastTouched = granule;
         continue;
       }
       accesses += counter >>> 1;
       touched++;
+      lastTouched = granule;
       reads |= counter;
       if (counter >>> 1 > NEARLY_FULL) totals.nearlyFullCounters++;
     }
@@ -310,6 +360,8 @@ export class ShadowReader {
       extras.writtenNeverRead++;
       extras.writtenNeverReadBytes += size;
     }
+    const used = Math.min(size, Math.max(0, (lastTouched + 1) * GRANULE_BYTES - address));
+    this.#endLiveChain(block, this.#counted ? Math.max(used, block.carried) : size, extras);
     this.#liveCounters += accesses - folded;
     const mib = blockMib({
       accessCount: BigInt(accesses),
@@ -323,9 +375,26 @@ export class ShadowReader {
     context.mib = context.mib === undefined ? mib : mergeMib(context.mib, mib);
   }
 
+  /** What `endChain` of the runtime does. */
+  #endLiveChain({ size, copies, copiedBytes }: LiveBlock, used: number, extras: ContextExtras): void {
+    if (copies > 0)
+      extras.growth = addGrowth(extras.growth, {
+        ...{ chains: 1, copies, copiedBytes, mostCopies: copies },
+        ...{ finalBytes: size, usedBytes: used, largestFinal: size },
+      });
+    if (this.#counted && size >= SHORTEST_MARKED_BYTES && used > 0)
+      extras.capacity = addCapacity(extras.capacity, { blocks: 1, bytes: size, unusedBytes: size - used });
+  }
+
   /** 1 if a loop touched the granule but counted its accesses elsewhere in the block. */
   #isMarked(granule: number): number {
     return (this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1;
+  }
+
+  /** A context that has not changed since the last peak held then what it holds now. */
+  #liveAtPeak(index: number, entry: BlockEntry, stamp: number): Live {
+    if (entry.u32(Context.stamp) < stamp) return entry.live;
+    return splitLive(this.#view.getBigUint64(this.#layout.pasts + index * PAST_BYTES + Past.peak, true));
   }
 
   #clock(): number {
@@ -335,7 +404,8 @@ export class ShadowReader {
   /** Sum of all counters up to a little above the highest block, live blocks' included. */
   #sumOfCounters(): number {
     const followed = this.#control32(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES;
-    const end = Math.ceil(Math.min(followed, this.#layout.coveredBytes) / GRANULE_BYTES);
+    const known = Math.max(followed, this.#statics?.endBytes ?? 0);
+    const end = Math.ceil(Math.min(known, this.#layout.coveredBytes) / GRANULE_BYTES);
     const counters = this.#counters;
     let sum = 0;
     for (let i = 0; i < end; i++) sum += counters[i] >>> 1;
@@ -349,7 +419,9 @@ export class ShadowReader {
       (this.#counted ? followed / 2 : 0) +
       this.#control32(Control.slotsNext) +
       countShapes(this.#view, this.#layout.shapes) * SHAPE_BYTES +
-      (this.#control32(Control.mibNext) + 1) * CONTEXT_BYTES +
+      (this.#control32(Control.mibNext) + 1) * (CONTEXT_BYTES + PAST_BYTES) +
+      this.#control32(Control.intervals) * INTERVAL_BYTES +
+      this.#control32(Control.changes) * CHANGE_BYTES +
       this.#control32(Control.nodeNext) * NODE_BYTES * 2 +
       this.#control32(Control.recordNext) * RECORD_BYTES +
       this.#control32(Control.histogramNext)
@@ -360,12 +432,13 @@ export class ShadowReader {
     return splitLive(this.#view.getBigUint64(this.#layout.control + Control.live, true));
   }
 
-  /** The peak, and the count of peaks up to it. A peak that nothing has been released since is what is live now. */
+  /** The peak, and its stamp. A peak that nothing has been released since is what is live now. */
   #peak(): Live & { stamp: number } {
     const live = this.#live();
     const peak = splitLive(this.#view.getBigUint64(this.#layout.control + Control.peak, true));
-    const stamp = this.#control32(Control.peakStamp);
-    return live.bytes > peak.bytes ? { ...live, stamp: stamp + 1 } : { ...peak, stamp };
+    return live.bytes > peak.bytes
+      ? { ...live, stamp: this.#control32(Control.stamp) + 1 }
+      : { ...peak, stamp: this.#control32(Control.peakStamp) };
   }
 
   #totals(): ShadowTotals {
@@ -414,10 +487,12 @@ export class ShadowReader {
   }
 }
 
-function extrasOf(entry: BlockEntry, stamp: number): ContextExtras {
+function extrasOf(
+  entry: BlockEntry,
+  peak: Live,
+  growth: Pick<ContextExtras, "growth" | "capacity">,
+): ContextExtras {
   const live = entry.live;
-  // A context that has not changed since the last peak held then what it holds now.
-  const peak = entry.u32(Context.peakStamp) === stamp ? splitLive(entry.u64(Context.peak)) : live;
   const { neverAccessed, neverRead } = entry;
   return {
     liveBytes: live.bytes,
@@ -432,5 +507,6 @@ function extrasOf(entry: BlockEntry, stamp: number): ContextExtras {
     granules: entry.granules,
     reallocations: entry.u32(Context.reallocations),
     temporary: entry.temporary,
+    ...growth,
   };
 }

@@ -43,7 +43,6 @@ export function readSitePaths(
   sites: SiteTable,
 ): Record<"stores" | "loads", SiteInContext[]> {
   const { description } = tables;
-  const counted = countedInline(tables, sites);
   const isSummary = description.engine === "brief";
   const read = (which: "store" | "load", firstKey: number): SiteInContext[] => {
     const [table, shift, used] =
@@ -51,50 +50,46 @@ export function readSitePaths(
         ? [description.stores, description.recordShift, Control.storeKeys]
         : [description.loads, description.loadShift, Control.loadKeys];
     const paths: SiteInContext[] = [];
-    const add = (key: number, site: number, path: number[]): void => {
-      const [runs, events] = [counted.runs[site], counted.events[site]];
-      const at = table + key * 2 ** shift;
-      // Most sites of a large module never run. Precise mode may name them: as writers from before a reset.
-      if (isSummary && runs === 0 && readCount(tables.view, at + COUNT) === 0) return;
-      paths.push({ key, site, path, at, runs, events });
-    };
-    const siteOf: number[] = [];
+    const countsOf = isSummary ? inlineCounts(tables) : undefined;
+    const siteOf = description.contexts ? new Int32Array(sites[`${which}s`] + 1) : undefined;
     for (let site = 0; site < sites.length; site++) {
+      const counts = countsOf?.(site);
       const number = sites[which][site];
       if (number === 0) continue;
-      siteOf[number] = site;
-      add(number - 1 + firstKey, site, [sites.offset[site]]);
+      if (siteOf !== undefined) siteOf[number] = site;
+      const key = number - 1 + firstKey;
+      const { runs, events } = counts ?? NO_COUNTS;
+      const at = table + key * 2 ** shift;
+      // Most sites of a large module never run. Precise mode may name them: as writers from before a reset.
+      if (isSummary && runs === 0 && readCount(tables.view, at + COUNT) === 0) continue;
+      paths.push({ key, site, path: [sites.offset[site]], at, runs, events });
     }
-    if (!description.contexts) return paths;
+    if (siteOf === undefined) return paths;
     const last = sites[`${which}s`] + controlWord(tables, used);
     for (let key = sites[`${which}s`] + 1; key <= last; key++) {
       const at = table + key * 2 ** shift;
-      const site = siteOf[tables.view.getUint32(at + Store.site, true)];
-      if (site === undefined) continue;
+      const number = tables.view.getUint32(at + Store.site, true);
+      if (number === 0 || number >= siteOf.length) continue;
+      const site = siteOf[number];
       const callers = callersOf(tables, tables.view.getUint32(at + Store.node, true));
-      add(key, site, [sites.offset[site], ...callers]);
+      paths.push({ key, site, path: [sites.offset[site], ...callers], at, ...NO_COUNTS });
     }
     return paths;
   };
   return { stores: read("store", isSummary ? ShadowIds.first : 1), loads: read("load", 1) };
 }
 
-/** What was counted of each site inline. A block's runs are counted at the site that it begins with. */
-function countedInline(
-  { view, description }: WasteTables,
-  sites: SiteTable,
-): Record<"runs" | "events", Float64Array> {
-  const [runs, events] = [new Float64Array(sites.length), new Float64Array(sites.length)];
-  if (description.engine === "full") return { runs, events };
+const NO_COUNTS = { runs: 0, events: 0 };
+
+/** What was counted of a site inline, asked site by site: a block's runs are counted at the site that it begins with. */
+function inlineCounts({ view, description }: WasteTables): (site: number) => typeof NO_COUNTS {
   const inline = bytesOfBase64(description.inline);
   const leaders = bytesOfBase64(description.leaders);
   let ofBlock = 0;
-  for (let site = 0; site < sites.length; site++) {
-    if (!has(inline, site)) continue;
+  return (site) => {
+    if (!has(inline, site)) return NO_COUNTS;
     const at = description.counters + site * SITE_COUNTERS_BYTES;
     if (has(leaders, site)) ofBlock = readCount(view, at);
-    runs[site] = ofBlock;
-    events[site] = readCount(view, at + SITE_EVENTS);
-  }
-  return { runs, events };
+    return { runs: ofBlock, events: readCount(view, at + SITE_EVENTS) };
+  };
 }

@@ -1,7 +1,9 @@
 import { agreeing, counted } from "../../../model/counted.ts";
 import {
+  MODULE_SPAN,
   WASTE_SCHEMA,
   WASTE_VERSION,
+  type WasteBlocks,
   type WasteEnd,
   type WasteFile,
   type WasteFileOptions,
@@ -17,14 +19,13 @@ import type { InstrumentedInfo } from "../../options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
 import type { LinesOf, SourcePlace, TypesOf } from "../../session.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";
+import { blocksOf, blocksOfObjects } from "./blocks-of-paths.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
 import { mergeObjects, objectsOf } from "./object-fields.ts";
 import type { PairFigures } from "./read-pairs.ts";
+import { mergePathBlocks } from "./read-path-blocks.ts";
 import type { WasteContents } from "./read-waste.ts";
 import { pathKey } from "./site-paths.ts";
-
-/** Distance between two modules in the profile's address space. */
-const MODULE_SPAN = 2 ** 32;
 
 /** What was recorded of one module: the contents of each of its instances. */
 export interface ModuleContents {
@@ -49,6 +50,7 @@ export function wasteFile(
   const ends: WasteEnd[] = [];
   const reallocations: WasteReallocations[] = [];
   const objects: WasteObjects[] = [];
+  const blocks: WasteBlocks[] = [];
   const said: { name: string; sentences: string[] }[] = [];
   const isPrecise = options.engine === "full";
   for (const { index, info, original, contents } of modules) {
@@ -77,12 +79,16 @@ export function wasteFile(
     for (const pair of pairsOf(contents, storeAt, loadAt, endOf)) pairs.push(pair);
     for (const { path, ...figures } of merge(contents.map((of) => of.reallocations)))
       reallocations.push({ ips: ipsOf(path), ...figures });
-    const typeAt = options.objects ? typesOf?.(original) : undefined;
-    for (const figures of mergeObjects(contents.map((of) => of.objects)))
+    const typeAt = once(() => typesOf?.(original));
+    for (const figures of mergePathBlocks(contents.map((of) => of.blocks)))
+      blocks.push(blocksOf(figures, ipsOf(figures.path), typeAt));
+    for (const figures of mergeObjects(contents.map((of) => of.objects))) {
+      blocks.push(blocksOfObjects(figures, ipsOf(figures.path), typeAt));
       objects.push({
-        ...objectsOf(figures, ipsOf(figures.path), typeAt),
+        ...objectsOf(figures, ipsOf(figures.path), typeAt()),
         deadBy: writersOf(figures.deadBy, storeAt),
       });
+    }
     const sentences = [...sentencesOfTool(info, "waste"), ...sentencesOf(contents), ...cut.sentences(ipsOf)];
     said.push({ name: info.name, sentences });
   }
@@ -117,7 +123,17 @@ export function wasteFile(
     loads,
     ...(isPrecise ? { pairs, ends, reallocations } : {}),
     ...(options.objects ? { objects } : {}),
+    ...(isPrecise && !options.objects ? {} : { blocks }),
     notTracked: sentencesOfModules(said),
+  };
+}
+
+/** What is asked for at most once, and only if somebody wants it. */
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
   };
 }
 
@@ -185,6 +201,7 @@ function loadOf(figures: LoadFigures, ips: WasteIp[], isPrecise: boolean): Waste
     nof_loads: figures.loads,
     nof_silent: figures.silent,
     bytes_loaded: figures.bytes,
+    ...(figures.again === undefined ? {} : { nof_again: figures.again }),
     ...(isPrecise
       ? {
           nof_redundant: figures.redundant,
@@ -218,11 +235,20 @@ function writersOf(
 /** Adds up figures of equal paths, in the order of paths: numbers compared one by one, shorter before longer. */
 function merge<T extends { path: number[] }>(instances: readonly (readonly T[])[]): T[] {
   const merged = new Map<string, T>();
+  // Copies are made of those alone to which something is added: nearly all stand alone.
+  const copies = new Set<T>();
   for (const figures of instances.flat()) {
     const key = pathKey(figures.path);
-    const known = merged.get(key);
-    if (known === undefined) merged.set(key, { ...figures });
-    else addFigures(known, figures);
+    let known = merged.get(key);
+    if (known === undefined) merged.set(key, figures);
+    else {
+      if (!copies.has(known)) {
+        known = { ...known };
+        copies.add(known);
+        merged.set(key, known);
+      }
+      addFigures(known, figures);
+    }
   }
   return [...merged.values()].sort((a, b) => comparePaths(a.path, b.path));
 }
@@ -242,7 +268,7 @@ function locator(
   const placeAt = linesOf?.(original);
   const known = new Map<number, WasteIp>();
   const locate = (offset: number): WasteIp => {
-    const [found] = functions.containing([offset]);
+    const found = functions.holding(offset);
     const frame = placeAt?.(offset);
     const name = frame?.function ?? found?.name ?? (found && `func[${found.index}]`);
     return {

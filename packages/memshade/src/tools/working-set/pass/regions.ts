@@ -1,26 +1,18 @@
-import { readS32Leb } from "../../../bytes/leb128.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
-import { FunctionFact, type ModuleScan } from "../../../rewrite/facts/module-scan.ts";
 import {
-  bytesOf,
-  globalType,
-  I32,
-  importsOf,
-  type MemoryType,
-  memoryType,
-  readNames,
-  type WasmModule,
-} from "../../../wasm/index.ts";
+  dataRange,
+  functionsThatGrow,
+  heapBase,
+  heapBaseOfAllocator,
+} from "../../../rewrite/facts/data-layout.ts";
+import { I32, importsOf, initialValue, memoryType, type WasmModule } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { ToolSurroundings } from "../../tool.ts";
 import { LINE_SHIFT } from "./marks/line-of-address.ts";
 
 const LINE_BYTES = 64;
-const PAGE_BYTES = 65_536;
-const HEAP_ALIGNMENT = 16;
 /** Behind every line of a memory of 4 GiB. */
 const LINES_OF_ALL_MEMORY = 2 ** 32 / LINE_BYTES;
-const HEAP_BASE_NAME = /^(.*[/.])?__heap_base$/;
 
 /** Which lines of a program's memory are its stack, and where its heap begins. */
 export interface Regions {
@@ -90,76 +82,4 @@ function linkedRegions(module: WasmModule): Regions["code"] {
   if (STACK_FROM === undefined || STACK_TO === undefined)
     return { STACK_FROM: zero, STACK_TO: zero, HEAP_FROM };
   return { STACK_FROM, STACK_TO, HEAP_FROM };
-}
-
-function heapBase(module: WasmModule): number | undefined {
-  for (const entry of module.exports)
-    if (entry.kind === "global" && HEAP_BASE_NAME.test(entry.name)) return initialValue(module, entry.index);
-  for (const [index, name] of readNames(module).globals)
-    if (HEAP_BASE_NAME.test(name)) return initialValue(module, index);
-  return undefined;
-}
-
-/** Functions that grow the memory, and those that call them: allocators. */
-function functionsThatGrow({ facts, callees, firstCallee }: ModuleScan, imported: number): number[] {
-  const grows = new Set<number>();
-  facts.forEach((fact, index) => {
-    if (fact & FunctionFact.Grows) grows.add(index);
-  });
-  const callers: number[] = [];
-  facts.forEach((_, index) => {
-    for (let at = firstCallee[index]; at < firstCallee[index + 1]; at++)
-      if (grows.has(callees[at] - imported)) {
-        callers.push(index);
-        return;
-      }
-  });
-  return [...new Set([...grows, ...callers])];
-}
-
-/**
- * The address that an allocator begins at, which linkers write into its code. They make the memory just large enough for it,
- * so that it is in the last page: the highest address there that allocators know, and a multiple of 16, is taken.
- */
-function heapBaseOfAllocator(
-  { addresses, firstAddress }: ModuleScan,
-  allocators: readonly number[],
-  behindData: number,
-  { minimum, pageSizeLog2 }: MemoryType,
-): number | undefined {
-  const end = minimum * 2 ** pageSizeLog2;
-  const from = Math.max(behindData, end - PAGE_BYTES);
-  let base: number | undefined;
-  for (const index of allocators) {
-    for (let at = firstAddress[index]; at < firstAddress[index + 1]; at++) {
-      const address = addresses[at] >>> 0;
-      if (address % HEAP_ALIGNMENT === 0 && address >= from && address <= end && address > (base ?? 0))
-        base = address;
-    }
-  }
-  return base;
-}
-
-/** What a global of the module starts with, if that is an i32 constant. */
-function initialValue(module: WasmModule, global: number): number | undefined {
-  const own = module.globals[global - module.importedGlobalCount];
-  if (global < module.importedGlobalCount || own === undefined || globalType(module, global) === undefined)
-    return undefined;
-  const bytes = bytesOf(module, own.initial);
-  return bytes[0] === Op.I32_CONST ? readS32Leb(bytes, 1) >>> 0 : undefined;
-}
-
-/** From the first to the last byte of the active data segments with constant addresses. */
-function dataRange(module: WasmModule): { from: number; to: number } | undefined {
-  let from = Number.POSITIVE_INFINITY;
-  let to = 0;
-  for (const segment of module.data) {
-    if (segment.mode !== "active" || segment.offset === undefined) continue;
-    const bytes = bytesOf(module, segment.offset);
-    if (bytes[0] !== Op.I32_CONST) continue;
-    const address = readS32Leb(bytes, 1) >>> 0;
-    from = Math.min(from, address);
-    to = Math.max(to, address + (segment.end - segment.start));
-  }
-  return to === 0 ? undefined : { from, to };
 }

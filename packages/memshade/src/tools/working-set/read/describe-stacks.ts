@@ -23,7 +23,7 @@ export function describeStacks(
   const places = linesOf?.(original());
   const byIndex = new Map(functions.at(all.map((frame) => frame.function)).map((one) => [one.index, one]));
   const offsets = new Set(all.flatMap(({ offset }) => (offset < 0 ? [] : offset)));
-  const byOffset = new Map([...offsets].map((offset) => [offset, functions.containing([offset])[0]]));
+  const byOffset = new Map([...offsets].map((offset) => [offset, functions.holding(offset)]));
   for (const [number, frames] of noted) {
     const known: StackFrame[] = [];
     for (const { function: index, offset } of frames) {

@@ -1,22 +1,48 @@
+import {
+  addCapacity,
+  addGrowth,
+  type BlockCapacity,
+  type BlockGrowth,
+  NO_CAPACITY,
+  NO_GROWTH,
+} from "../../../../src/model/growth.ts";
 import { blockMib, type Mib, mergeMib } from "../../../../src/model/mib.ts";
 import type { ContextExtras } from "../../../../src/tools/heap/read/read-shadow.ts";
 
 const GRANULE_BYTES = 8;
+/** Blocks up to here have no successor, and none that is larger has a predecessor, but by reallocation. */
+const LARGEST_SMALL = 128;
+const LARGEST_MEDIUM = 511;
 
 interface LiveBlock {
   address: number;
   size: number;
   time: number;
   context: string;
+  /** How often its contents were copied until they were here, and how many bytes that were. */
+  copies: number;
+  copiedBytes: number;
+  /** Bytes that were here from the start. */
+  carried: number;
+}
+
+interface Granule {
+  count: number;
+  reads: boolean;
+  /** It was accessed, however many accesses are counted here. */
+  touched: boolean;
 }
 
 /** What the profile should say of one calling context. */
 export interface ReferenceContext {
   mib: Mib | undefined;
-  extras: ContextExtras;
+  extras: Omit<ContextExtras, "growth" | "capacity"> & {
+    growth?: BlockGrowth | undefined;
+    capacity?: BlockCapacity | undefined;
+  };
 }
 
-const NO_EXTRAS: ContextExtras = {
+const NO_EXTRAS: ReferenceContext["extras"] = {
   ...{ liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0, neverAccessed: 0, neverAccessedBytes: 0 },
   ...{
     writtenNeverRead: 0,
@@ -32,7 +58,11 @@ const NO_EXTRAS: ContextExtras = {
 export class ReferenceHeap {
   readonly contexts = new Map<string, ReferenceContext>();
   readonly #live = new Map<number, LiveBlock>();
-  readonly #granules = new Map<number, { count: number; reads: boolean }>();
+  readonly #granules = new Map<number, Granule>();
+  /** The program's memory, as far as something was stored there. */
+  readonly #contents = new Map<number, number>();
+  /** The block of more than `LARGEST_MEDIUM` bytes that began last, if it lives. */
+  #youngest: LiveBlock | undefined;
   readonly #histograms: boolean;
   allocations = 0;
   frees = 0;
@@ -55,21 +85,41 @@ export class ReferenceHeap {
   }
 
   access(address: number, reads: boolean): void {
-    const granule = Math.floor(address / GRANULE_BYTES);
-    const known = this.#granules.get(granule);
-    this.#granules.set(granule, { count: (known?.count ?? 0) + 1, reads: reads || known?.reads === true });
+    const granule = this.#granuleAt(address);
+    granule.count++;
+    granule.reads ||= reads;
+    granule.touched = true;
+  }
+
+  /** An access that is counted at another place. */
+  touch(address: number): void {
+    this.#granuleAt(address).touched = true;
+  }
+
+  /** What a store leaves, which is an access besides. */
+  put(address: number, ...bytes: number[]): void {
+    bytes.forEach((byte, i) => {
+      this.#contents.set(address + i, byte);
+    });
+  }
+
+  contentsAt(address: number, bytes: number): number[] {
+    return Array.from({ length: bytes }, (_, i) => this.#contents.get(address + i) ?? 0);
   }
 
   allocate(address: number, size: number, context: string): void {
     const bytes = Math.max(1, size);
-    this.#takeCounters(address, bytes, (count) => {
+    this.#takeCounters(address, bytes, ({ count }) => {
       this.otherAccesses += count;
     });
     this.allocations++;
     const figures = this.#contextOf(context);
     figures.extras.liveBytes += bytes;
     figures.extras.liveBlocks++;
-    this.#live.set(address, { address, size: bytes, time: this.allocations, context });
+    const block = { address, size: bytes, time: this.allocations, context };
+    const chained = { ...block, copies: 0, copiedBytes: 0, carried: 0 };
+    this.#live.set(address, chained);
+    if (bytes > LARGEST_MEDIUM) this.#youngest = chained;
     if (this.liveBytes <= this.peakBytes) return;
     this.peakBytes = this.liveBytes;
     this.peakBlocks = this.liveBlocks;
@@ -92,15 +142,18 @@ export class ReferenceHeap {
     const { extras } = figures;
     extras.liveBytes -= size;
     extras.liveBlocks--;
+    if (copied) block.carried = this.#usedBytes(block);
+    else if (size > LARGEST_SMALL && !this.#hasSuccessor(block)) this.#endChain(block, extras);
+    if (this.#youngest === block) this.#youngest = undefined;
     let accesses = 0;
     let reads = false;
     const histogram: bigint[] = [];
-    this.#takeCounters(address, size, (count, read) => {
+    this.#takeCounters(address, size, ({ count, reads: read, touched }) => {
       accesses += count;
       reads ||= read;
       histogram.push(BigInt(count));
       extras.granules++;
-      if (count > 0) extras.granulesTouched++;
+      if (touched) extras.granulesTouched++;
     });
     this.heapAccesses += accesses;
     if (!copied && accesses === 0) {
@@ -128,9 +181,77 @@ export class ReferenceHeap {
       if (size === 0) this.release(old);
       return;
     }
+    const before = this.#live.get(old);
     if (old !== 0) this.release(old, true);
     this.allocate(address, size, context);
     if (old !== 0) this.#contextOf(context).extras.reallocations++;
+    const after = this.#live.get(address);
+    if (before === undefined || after === undefined || after.size <= LARGEST_SMALL) return;
+    const isCopied = old !== address && after.size > before.size;
+    after.copies = before.copies + (isCopied ? 1 : 0);
+    after.copiedBytes = before.copiedBytes + (isCopied ? before.size : 0);
+    after.carried = Math.min(before.carried, after.size);
+  }
+
+  /** Up to the end of the last granule that was accessed, or the last byte that was there from the start. */
+  #usedBytes({ address, size, carried }: LiveBlock): number {
+    let used = 0;
+    for (let at = 0; at < size; at += GRANULE_BYTES)
+      if (this.#granules.get(Math.floor((address + at) / GRANULE_BYTES))?.touched === true)
+        used = at + GRANULE_BYTES;
+    return Math.max(Math.min(used, size), carried);
+  }
+
+  /** Whether a block that ends goes on in the youngest large one; then the chain does. */
+  #hasSuccessor(block: LiveBlock): boolean {
+    const next = this.#youngest;
+    const used = this.#usedBytes(block);
+    if (next === undefined || next === block || next.size <= block.size || used < block.size / 2)
+      return false;
+    if (next.time < block.time || next.copies > 0 || next.carried > 0) return false;
+    if (!this.#isCopy(block, next, used) && !this.#isMovedTo(block, next, used)) return false;
+    next.copies = block.copies + 1;
+    next.copiedBytes = block.copiedBytes + used;
+    next.carried = used;
+    return true;
+  }
+
+  #isCopy(block: LiveBlock, next: LiveBlock, used: number): boolean {
+    // A string goes on where the end of the old one was.
+    const same = Math.floor((used - 1) / 8) * 8;
+    const contents = this.contentsAt(block.address, same);
+    const words = new Set<string>();
+    for (let at = 0; at < same; at += 8) words.add(contents.slice(at, at + 8).join());
+    return words.size > 1 && contents.join() === this.contentsAt(next.address, same).join();
+  }
+
+  #isMovedTo(block: LiveBlock, next: LiveBlock, used: number): boolean {
+    if (next.context !== block.context || next.time !== this.allocations) return false;
+    const seen = Math.min(next.size, 2 * block.size);
+    let accesses = 0;
+    let touched = 0;
+    for (let at = 0; at < seen; at += GRANULE_BYTES) {
+      const granule = this.#granules.get(Math.floor((next.address + at) / GRANULE_BYTES));
+      accesses += granule?.count ?? 0;
+      if (granule?.touched === true) touched++;
+    }
+    const old = Math.ceil(block.size / GRANULE_BYTES);
+    const more = Math.ceil(seen / GRANULE_BYTES) - old;
+    return touched <= old + Math.floor(more / 2) && accesses >= used / 32;
+  }
+
+  #endChain(block: LiveBlock, extras: ReferenceContext["extras"]): void {
+    const { size, copies, copiedBytes } = block;
+    const used = this.#usedBytes(block);
+    if (copies > 0)
+      extras.growth = addGrowth(extras.growth ?? NO_GROWTH, {
+        ...{ chains: 1, copies, copiedBytes, mostCopies: copies },
+        ...{ finalBytes: size, usedBytes: used, largestFinal: size },
+      });
+    if (size > LARGEST_MEDIUM && used > 0)
+      extras.capacity = addCapacity(extras.capacity ?? NO_CAPACITY, {
+        ...{ blocks: 1, bytes: size, unusedBytes: size - used },
+      });
   }
 
   /** All accesses so far that are in no block that has ended. */
@@ -138,11 +259,20 @@ export class ReferenceHeap {
     return [...this.#granules.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
-  #takeCounters(address: number, size: number, each: (count: number, reads: boolean) => void): void {
+  #granuleAt(address: number): Granule {
+    const index = Math.floor(address / GRANULE_BYTES);
+    let granule = this.#granules.get(index);
+    if (granule === undefined) {
+      granule = { count: 0, reads: false, touched: false };
+      this.#granules.set(index, granule);
+    }
+    return granule;
+  }
+
+  #takeCounters(address: number, size: number, each: (granule: Granule) => void): void {
     const last = Math.floor((address + size - 1) / GRANULE_BYTES);
     for (let granule = Math.floor(address / GRANULE_BYTES); granule <= last; granule++) {
-      const counter = this.#granules.get(granule);
-      each(counter?.count ?? 0, counter?.reads === true);
+      each(this.#granules.get(granule) ?? { count: 0, reads: false, touched: false });
       this.#granules.delete(granule);
     }
   }

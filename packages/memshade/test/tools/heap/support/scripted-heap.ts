@@ -44,6 +44,8 @@ const PROGRAM = wat(`(module
   (func (export "release") (param i32) (call $free (local.get 0)) (global.set $zero (i32.const 0)))
   (func (export "load") (param i32) (result i32) (i32.load8_u (local.get 0)))
   (func (export "store") (param i32) (i32.store8 (local.get 0) (i32.const 1)))
+  (func (export "put") (param i32 i32) (i32.store8 (local.get 0) (local.get 1)))
+  (func (export "copy") (param i32 i32 i32) (memory.copy (local.get 0) (local.get 1) (local.get 2)))
   (func (export "fill") (param i32 i32) (memory.fill (local.get 0) (i32.const 1) (local.get 1)))
   (func (export "walk") (param $at i32) (param $words i32)
     (loop $more
@@ -113,6 +115,16 @@ export class ScriptedHeap {
   /** One access for every 8 bytes. */
   fill(address: number, bytes: number): void {
     this.profiled.call("fill", address, bytes);
+  }
+
+  /** One byte is stored. */
+  put(address: number, byte: number): void {
+    this.profiled.call("put", address, byte);
+  }
+
+  /** One access to both for every 8 bytes. */
+  copy(to: number, from: number, bytes: number): void {
+    this.profiled.call("copy", to, from, bytes);
   }
 
   /** One access for every 4 bytes, in a loop. */

@@ -184,7 +184,7 @@ export type StackDescriber = (path: readonly number[]) => StackFrame[];
 export function stackDescriber(functions: ModuleFunctions, linesOf: ReturnType<LinesOf>): StackDescriber {
   const known = new Map<number, StackFrame | undefined>();
   const describe = (offset: number): StackFrame | undefined => {
-    const [within] = functions.containing([offset]);
+    const within = functions.holding(offset);
     if (within === undefined) return undefined;
     const place = linesOf?.(offset);
     return {

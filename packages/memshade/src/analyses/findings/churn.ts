@@ -1,0 +1,38 @@
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
+import { temporaryBlocks } from "../temporary.ts";
+import type { ChurnFinding } from "./finding.ts";
+import { blocksBySite } from "./heap-blocks.ts";
+import { ACCESSES_PER_BLOCK, accessesOf } from "./work.ts";
+
+/** Of a place's blocks, the part from which on it is one that makes temporary blocks. */
+const MOST = 0.5;
+
+/**
+ * Places that keep making blocks which are freed before the next one is made. Their part is that of the program's memory accesses which
+ * the allocator makes for them: where little is allocated beside much other work, it is none that matters.
+ */
+export function churnFindings(profile: HeapProfile): ChurnFinding[] {
+  const work = accessesOf(profile);
+  if (profile.description.clock.kind !== "virtual" || work === undefined) return [];
+  return blocksBySite(profile, withoutOutgrown(profile))
+    .filter(({ blocks, allocated }) => blocks > 1 && blocks >= MOST * allocated)
+    .map(({ place, blocks, allocated }) => ({
+      kind: "churn",
+      tool: "heap",
+      place,
+      amount: blocks,
+      unit: "blocks",
+      part: (blocks * ACCESSES_PER_BLOCK) / work,
+      blocks,
+      allocated,
+    }));
+}
+
+/** Temporary blocks but for those that others came out of as they grew: that is a finding of its own. */
+function withoutOutgrown(profile: HeapProfile): BlockMeasure {
+  const { blocks, bytes } = temporaryBlocks(profile);
+  const growth = profile.contexts.site?.growth;
+  const others = blocks.map((count, context) => Math.max(0, count - (growth?.[context]?.copies ?? 0)));
+  return blockMeasure(others, bytes);
+}

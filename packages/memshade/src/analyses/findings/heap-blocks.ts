@@ -1,0 +1,37 @@
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../../model/indices.ts";
+import type { BlockMeasure } from "../block-measure.ts";
+import { groupContexts } from "../groups.ts";
+import type { FindingPlace } from "./finding.ts";
+import { heapPlace } from "./place.ts";
+
+/** Blocks of one site that an analysis picked out. */
+export interface SiteBlocks {
+  readonly place: FindingPlace;
+  readonly blocks: number;
+  readonly bytes: number;
+  /** All blocks of the site. */
+  readonly allocated: number;
+}
+
+/** What an analysis picked out, by sites of the program's own code. The path of a site is the one with most of it. */
+export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteBlocks[] {
+  const groups = groupContexts(profile, "site");
+  return groups.contexts.flatMap((contexts) => {
+    const sumOf = (column: ArrayLike<number>) => contexts.reduce((sum, row) => sum + column[row]!, 0);
+    const blocks = sumOf(measure.blocks);
+    const place = blocks === 0 ? undefined : heapPlace(profile, heaviest(contexts, measure));
+    if (place === undefined) return [];
+    const allocated = sumOf(profile.contexts.mibs.allocCount);
+    return [{ place, blocks, bytes: Math.round(sumOf(measure.bytes)), allocated }];
+  });
+}
+
+function heaviest(
+  contexts: readonly IndexIntoContextTable[],
+  { bytes, blocks }: BlockMeasure,
+): IndexIntoContextTable {
+  return contexts.reduce((most, context) =>
+    (bytes[context]! - bytes[most]! || blocks[context]! - blocks[most]!) > 0 ? context : most,
+  );
+}

@@ -1,0 +1,83 @@
+import type { FrameTable, HeapProfile } from "../../model/heap-profile.ts";
+import {
+  type IndexIntoContextTable,
+  type IndexIntoFrameTable,
+  type IndexIntoStringTable,
+  NONE,
+  type None,
+} from "../../model/indices.ts";
+import { framesInsideSite, siteStackOfContext } from "../../model/site-frame.ts";
+import { framesOfStack } from "../../model/stacks.ts";
+import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../model/waste/waste.ts";
+import { ambiguousFunctions } from "../ambiguous-functions.ts";
+import { isLibraryCaller } from "../frames/libraries.ts";
+import { fromOwn } from "../frames/own-place.ts";
+import type { FindingPlace, PlaceFrame } from "./finding.ts";
+
+interface JudgedPlaceFrame extends PlaceFrame {
+  readonly library: string | undefined;
+}
+
+/** The place of a context's site; undefined where no code of the program with a name or a line is on its path. */
+export function heapPlace(profile: HeapProfile, context: IndexIntoContextTable): FindingPlace | undefined {
+  const stack = siteStackOfContext(profile, context);
+  if (stack === NONE) return undefined;
+  const inside = framesInsideSite(profile, context).at(-1);
+  return placeOf(
+    framesOfStack(profile, stack).map((frame) => frameOf(profile, frame)),
+    inside === undefined ? undefined : frameOf(profile, inside),
+  );
+}
+
+/** The same of a place of the waste tool. */
+export function wastePlace(ips: readonly WasteIp[]): FindingPlace | undefined {
+  const frames = ips.flatMap((ip) => [
+    { ...frameOfWaste(ip), module: ip.module, address: ip.address },
+    ...(ip.inlined ?? []).map(frameOfWaste),
+  ]);
+  const { stack, via } = fromOwn<JudgedPlaceFrame>(frames);
+  return placeOf(stack, via);
+}
+
+function placeOf(
+  path: readonly JudgedPlaceFrame[],
+  via: JudgedPlaceFrame | undefined,
+): FindingPlace | undefined {
+  const [own] = path;
+  if (own === undefined || isLibraryCaller(own.library)) return undefined;
+  if (own.function === undefined && own.file === undefined) return undefined;
+  return { path: path.map(withoutLibrary), ...(via === undefined ? {} : { via: withoutLibrary(via) }) };
+}
+
+function withoutLibrary({ library: _, ...frame }: JudgedPlaceFrame): PlaceFrame {
+  return frame;
+}
+
+function frameOfWaste({ function: name, file, line, library }: WasteFrame): JudgedPlaceFrame {
+  // The engine's word for a function without a name.
+  const isNamed = name !== undefined && !/^func\[\d+\]$/.test(name);
+  return { function: isNamed ? name : undefined, file, line, library };
+}
+
+function frameOf(profile: HeapProfile, frame: IndexIntoFrameTable): JudgedPlaceFrame {
+  const { frames, functions, modules } = profile;
+  const row = frames.function[frame]!;
+  const name = textOf(profile, functions.name[row]!);
+  const module = functions.module[row]!;
+  const isTelling = modules.length < 2 || (name !== undefined && !ambiguousFunctions(profile).has(name));
+  return {
+    function: name,
+    module: isTelling || module === NONE ? undefined : modules[module]!.name,
+    ...placeInSource(profile, frames, frame),
+    address: module === NONE ? undefined : module * MODULE_SPAN + frames.offset[frame]!,
+    library: frames.library?.[frame],
+  };
+}
+
+function placeInSource(profile: HeapProfile, { file, line }: FrameTable, frame: IndexIntoFrameTable) {
+  return { file: textOf(profile, file[frame]!), line: line[frame] === 0 ? undefined : line[frame] };
+}
+
+function textOf({ strings }: HeapProfile, index: IndexIntoStringTable | None): string | undefined {
+  return index === NONE ? undefined : strings[index];
+}

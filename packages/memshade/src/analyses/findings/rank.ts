@@ -1,0 +1,31 @@
+import { bareName } from "../frames/function-names.ts";
+import type { Finding } from "./finding.ts";
+
+/** A finding is told if what goes with it is at least this part of all that the program has or does of that sort. */
+export const LEAST_PART = 0.01;
+
+/** A first screen has room for so many. */
+const MOST_FINDINGS = 5;
+
+/** The findings of all tools that matter, the greatest part first; one of a kind and place, and at most five. */
+export function rankFindings(all: readonly Finding[]): Finding[] {
+  const ranked = all
+    .filter(({ part }) => part >= LEAST_PART)
+    .sort((a, b) => b.part - a.part || b.amount - a.amount || (keyOf(a) < keyOf(b) ? -1 : 1));
+  const told = new Set<string>();
+  return ranked
+    .filter((finding) => {
+      const key = keyOf(finding);
+      const isNew = !told.has(key);
+      told.add(key);
+      return isNew;
+    })
+    .slice(0, MOST_FINDINGS);
+}
+
+/** What findings have in common that are one: kind and line, or the function where no line is known. */
+function keyOf({ kind, place }: Finding): string {
+  const { function: name = "", module = "", file = "", line = 0, address = 0 } = place.path[0]!;
+  const where = line === 0 ? [bareName(name), module, name === "" ? address : 0] : [file, line];
+  return JSON.stringify([kind, ...where]);
+}

@@ -1,0 +1,34 @@
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import type { BlockMeasure } from "../block-measure.ts";
+import { heapTotals } from "../totals.ts";
+import { neverAccessed, writtenNeverRead } from "../unused-blocks.ts";
+import type { NeverReadFinding, UnusedFinding } from "./finding.ts";
+import { blocksBySite } from "./heap-blocks.ts";
+
+/** Places of which blocks were never accessed, or written and never read. */
+export function unusedFindings(profile: HeapProfile): (UnusedFinding | NeverReadFinding)[] {
+  if (profile.description.counters === "none") return [];
+  return [
+    ...findingsOf(profile, "unused", neverAccessed(profile)),
+    ...findingsOf(profile, "never-read", writtenNeverRead(profile)),
+  ];
+}
+
+function findingsOf<Kind extends "unused" | "never-read">(
+  profile: HeapProfile,
+  kind: Kind,
+  found: BlockMeasure | undefined,
+) {
+  const { allocatedBytes } = heapTotals(profile);
+  if (found === undefined || allocatedBytes === 0) return [];
+  return blocksBySite(profile, found).map(({ place, blocks, bytes, allocated }) => ({
+    kind,
+    tool: "heap" as const,
+    place,
+    amount: bytes,
+    unit: "bytes" as const,
+    part: bytes / allocatedBytes,
+    blocks,
+    allocated,
+  }));
+}

@@ -1,0 +1,110 @@
+import type { Finding, FindingPlace, PlaceFrame } from "../../analyses/findings/finding.ts";
+import { formatBytes, formatCount, plural } from "../format.ts";
+import { shortPlace } from "../frames.ts";
+import { shortenName } from "../terminal/common/names.ts";
+import type { Screen } from "../terminal/common/screen.ts";
+import { displayWidth, padLeft, padRight, printable } from "../terminal/common/text.ts";
+import { bareName } from "../waste-sentences.ts";
+import { sentenceOf } from "./sentences.ts";
+
+const NO_FINDINGS = "No findings";
+const MARGIN = 2;
+/** With less room, the library behind a place is left out. */
+const LEAST_VIA = 8;
+
+/** Prints the findings of a run below the head of its report: a line each, or one that says that there are none. */
+export function printFindings(screen: Screen, findings: readonly Finding[]): void {
+  screen.print("");
+  if (findings.length === 0) {
+    screen.print(screen.paint.faint(NO_FINDINGS));
+    return;
+  }
+  screen.print(screen.paint.heading("Summary"));
+  screen.print(...findingLines(screen, findings));
+}
+
+/** A line of each finding: kind, number, sentence with its place. */
+export function findingLines(screen: Screen, findings: readonly Finding[]): string[] {
+  const rows = findings.map((finding) => ({ finding, amount: amountOf(finding) }));
+  const kindWidth = Math.max(...rows.map(({ finding }) => finding.kind.length));
+  const amountWidth = Math.max(...rows.map(({ amount }) => displayWidth(amount)));
+  const { strong, amount: number, faint } = screen.paint;
+  const width = screen.width - MARGIN - kindWidth - 2 - amountWidth - 2;
+  return rows.map(({ finding, amount }) => {
+    const lead = `${" ".repeat(MARGIN)}${padRight(finding.kind, kindWidth)}  ${number(padLeft(amount, amountWidth))}`;
+    const { before, after, short = before } = sentenceOf(finding);
+    const isShort = !screen.isWide && leastWidth(finding.place) > width - widthOf(before, after);
+    const start = isShort ? short : before;
+    const { name, place } = placeInWords(screen, finding.place, width - widthOf(start, after));
+    return `${lead}  ${start} ${strong(name)}${faint(place)} ${after}`;
+  });
+}
+
+/** Of what stands around a place, the spaces included. */
+function widthOf(before: string, after: string): number {
+  return displayWidth(before) + displayWidth(after) + 2;
+}
+
+/** A finding's sentence with all that is known of its place. */
+export function findingInWords(finding: Finding): string {
+  const { before, after } = sentenceOf(finding);
+  const { path, via } = finding.place;
+  const { file, line } = path[0]!;
+  const where =
+    file === undefined ? offsetOf(path[0]!) : ` (${line === undefined ? file : `${file}:${line}`})`;
+  const called = via === undefined ? "" : ` via ${nameOf(via)}`;
+  return `${before} ${nameOf(path[0]!)}${where}${called} ${after}`;
+}
+
+/** The number that a finding stands with: `1.2 MiB`, `300 blocks`. */
+function amountOf({ amount, unit }: Finding): string {
+  switch (unit) {
+    case "bytes":
+      return formatBytes(amount);
+    case "blocks":
+      return plural(amount, "block");
+    case "accesses":
+      return formatCount(amount);
+    default:
+      throw new RangeError(`no such unit: ${unit satisfies never}`);
+  }
+}
+
+/** `parse (parse.c:88) via std::string` in at most `width` columns, as long as its line fits. */
+function placeInWords(
+  screen: Screen,
+  { path, via }: FindingPlace,
+  width: number,
+): { name: string; place: string } {
+  const own = path[0]!;
+  const full = nameOf(own);
+  const place = lineOf(own);
+  const called = via === undefined ? "" : nameOf(via);
+  if (screen.isWide) return { name: full, place: place + (called === "" ? "" : ` via ${called}`) };
+  const room = width - displayWidth(place);
+  const forVia = room - displayWidth(full) - " via ".length;
+  const isViaShown = called !== "" && forVia >= Math.min(LEAST_VIA, displayWidth(called));
+  const behind = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
+  if (called !== "" && !isViaShown) screen.isShortened = true;
+  const name = screen.shorten(full, shortenName(full, Math.max(1, room - displayWidth(behind))));
+  return { name, place: place + behind };
+}
+
+/** Columns of a place without the library behind it. */
+function leastWidth({ path }: FindingPlace): number {
+  return displayWidth(nameOf(path[0]!)) + displayWidth(lineOf(path[0]!));
+}
+
+function lineOf(frame: PlaceFrame): string {
+  const line = shortPlace(frame);
+  return line === undefined ? offsetOf(frame) : ` (${printable(line)})`;
+}
+
+function nameOf({ function: name, module }: PlaceFrame): string {
+  const own = name === undefined ? "a function without a name" : bareName(name);
+  return module === undefined ? own : `${own} of ${printable(module)}`;
+}
+
+function offsetOf({ address }: PlaceFrame): string {
+  return address === undefined ? "" : ` (+0x${(address % 2 ** 32).toString(16)})`;
+}

@@ -1,0 +1,115 @@
+import { readS32Leb, readU32Leb } from "../../bytes/leb128.ts";
+import {
+  IMMEDIATE_KIND,
+  initialValue,
+  memoryType,
+  opcodeIdAt,
+  segmentAddress,
+  skipImmediates,
+  skipOpcode,
+  type WasmModule,
+} from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
+import { functionsThatGrow, heapBase, heapBaseOfAllocator } from "./data-layout.ts";
+import type { ModuleScan } from "./module-scan.ts";
+
+/** Bytes of memory 0, `end` exclusive. `segment`: the passive one that they come from. */
+export interface WrittenRange {
+  readonly start: number;
+  readonly end: number;
+  readonly segment?: number | undefined;
+}
+
+/** Where the variables and tables of a program lie that are there before it starts. */
+export interface StaticData {
+  /** The first byte of the first segment. */
+  readonly start: number;
+  /** Behind the last byte that has an initial value, or is known to begin as zero. */
+  readonly dataEnd: number;
+  /** Where the heap begins, else the end of the memory that the module begins with. */
+  readonly end: number;
+  /** What the module itself writes once before it begins: passive segments, and zeros behind them. */
+  readonly written: readonly WrittenRange[];
+}
+
+/** Undefined for modules whose data has no fixed addresses, and those that have none. */
+export function staticData(
+  module: WasmModule,
+  scan: ModuleScan,
+  stackPointer: number,
+): StaticData | undefined {
+  const written = writtenByStart(module);
+  const starts = module.data.flatMap((segment) => {
+    const address = segment.end === segment.start ? undefined : segmentAddress(module, segment);
+    return address === undefined ? [] : [address];
+  });
+  const ends = module.data.map(
+    (segment) => (segmentAddress(module, segment) ?? 0) + segment.end - segment.start,
+  );
+  const start = Math.min(...starts, ...written.map((range) => range.start));
+  if (!Number.isFinite(start)) return undefined;
+  const dataEnd = Math.max(0, ...ends, ...written.map(({ end }) => end));
+  const memory = memoryType(module, 0);
+  const top = initialValue(module, stackPointer) ?? 0;
+  const growing = functionsThatGrow(scan, module.importedFunctionCount);
+  const end =
+    heapBase(module) ??
+    (top >= dataEnd
+      ? top
+      : (heapBaseOfAllocator(scan, growing, dataEnd, memory) ?? memory.minimum * 2 ** memory.pageSizeLog2));
+  return { start, dataEnd, end: Math.max(end, dataEnd), written };
+}
+
+/**
+ * What linkers have the start of a module do where its segments are passive, as threads share its memory: copy each to
+ * its address, and clear what lies behind them. All operands are constants.
+ */
+function writtenByStart(module: WasmModule): WrittenRange[] {
+  if (!module.data.some(({ mode }) => mode === "passive")) return [];
+  const { bytes } = module;
+  for (const { codeStart, end } of module.bodies) {
+    const written: WrittenRange[] = [];
+    let copies = false;
+    let operands: number[] = [];
+    for (let at = codeStart; at < end; ) {
+      const id = opcodeIdAt(bytes, at);
+      const immediates = skipOpcode(bytes, at);
+      if (id === Op.I32_CONST) operands.push(readS32Leb(bytes, immediates) >>> 0);
+      else {
+        const [address, , size] = operands.slice(-3);
+        if (size !== undefined && (id === Op.MEMORY_INIT || (id === Op.MEMORY_FILL && copies))) {
+          copies = true;
+          const segment = id === Op.MEMORY_INIT ? { segment: readU32Leb(bytes, immediates) } : {};
+          written.push({ start: address, end: address + size, ...segment });
+        }
+        operands = [];
+      }
+      at = skipImmediates(bytes, immediates, IMMEDIATE_KIND[id]);
+    }
+    if (copies) return written;
+  }
+  return [];
+}
+
+/**
+ * Addresses of static data that functions name, each once, ascending. `functions`: indices in the module. Powers of two are left out:
+ * to an allocator they are sizes, such as that of a page, and of a variable it knows other addresses, too.
+ */
+export function addressesIn(
+  { addresses, firstAddress }: ModuleScan,
+  functions: Iterable<number>,
+  { importedFunctionCount }: WasmModule,
+  { start, end }: StaticData,
+): number[] {
+  const found = new Set<number>();
+  for (const index of functions) {
+    const defined = index - importedFunctionCount;
+    if (defined < 0) continue;
+    for (let at = firstAddress[defined]; at < firstAddress[defined + 1]; at++) {
+      const address = addresses[at] >>> 0;
+      const isSize = (address & (address - 1)) === 0;
+      if (address >= start && address < end && !isSize) found.add(address);
+    }
+  }
+  return [...found].sort((a, b) => a - b);
+}

@@ -1,0 +1,197 @@
+import { CONTROL, COUNTED, EXACT, GROWTHS, MIBS, programLoad64, programPages } from "./imports";
+import {
+  CONTEXT_BYTES,
+  Control,
+  GROWTH_BYTES,
+  Growth,
+  LARGEST_UNMARKED,
+  Record,
+  Slot,
+  Tag,
+} from "./layout.generated";
+import { countMarks, lastMarked, SHORTEST_MARKED } from "./marks";
+import { bump32, bump64, findRecord, mibOfTag, moveToRecord, regionOf, sizeOfTag, slotIn } from "./records";
+
+const PAGE_BITS = 16;
+
+// Blocks that grow: by a reallocation that moves them, or as vectors, strings and hash tables do, which allocate a larger block,
+// copy, and release the old one. The first way is seen as it is. For the second one only the moment counts at which a block
+// is released, and only one block can be its successor: the large block that began last, if it began after the one that ends and
+// is larger. It is the successor if one of these holds:
+//
+//  - It has the contents of the one that ends: at least half of that one was used, and the bytes up to the last one that
+//    was used are the same in both, but for the last 8, and not all alike. So it is with strings, whose end is where the new
+//    one goes on, and with elements that are copied as they are.
+//  - Nothing was allocated since, both come from one context, and the program has written to the new one about what the old one
+//    had: some of it, and at most half of what is more room in it. So it is with elements that are moved one by one, which
+//    empties the old ones, and with hash tables, whose elements get other places. A buffer that is filled before its
+//    predecessor is released has no room left, and one that is filled later has nothing in it yet.
+//
+// Chains are counted where they end, in the context of the last block: until then the block's record carries them.
+//
+//   malloc 1000 → A, written up to 1000. malloc 2000 → B, A's 1000 bytes copied to B, A freed:        1 copy,  1000 bytes
+//   B written up to 2000. realloc B to 4000 moves it to C:                                            2 copies, 3000 bytes
+//   C written up to 2500, freed: a chain of 2 copies and 3000 bytes, at its end 2500 of 4000 bytes used, 1500 were not.
+
+/** Of the block that ended last: how often its contents were copied, how many bytes that were, its size, and what it used of it. */
+let copies: u32 = 0;
+let copiedBytes: u64 = 0;
+let endedSize: u32 = 0;
+let carried: u32 = 0;
+
+@inline
+export function growthOf(mib: usize): usize {
+  return GROWTHS + (mib - MIBS) / (CONTEXT_BYTES / GROWTH_BYTES);
+}
+
+/** A large block begins. */
+@inline
+export function noteYoungest(address: u32): void {
+  store<u32>(CONTROL, address, Control.youngest);
+  store<u32>(CONTROL, load<u32>(CONTROL, Control.allocations), Control.youngestNumber);
+}
+
+@inline
+export function forgetEnded(): void {
+  copies = 0;
+  copiedBytes = 0;
+  carried = 0;
+  endedSize = 0;
+}
+
+/** The block of a record is about to end. */
+@inline
+export function takeChain(record: usize): void {
+  copies = load<u32>(record, Record.copies);
+  carried = load<u32>(record, Record.carried);
+  copiedBytes = load<u64>(record, Record.copiedBytes);
+}
+
+/** Bytes of a block up to the end of the last granule that was accessed, as far as it is known. */
+function usedBytes(address: u32, size: u32): u32 {
+  if (COUNTED === 0) return size;
+  const first: i32 = address >>> 3;
+  let last: i32 = (address + size - 1) >>> 3;
+  const end = last;
+  for (; last - first >= 3 && !v128.any_true(v128.load((last - 3) << 2)); ) last -= 4;
+  while (last >= first && load<u32>(last << 2) === 0) last--;
+  if (EXACT === 0 && size >= SHORTEST_MARKED) last = lastMarked(last, end);
+  return last < first ? 0 : min(size, ((last + 1) << 3) - address);
+}
+
+/**
+ * The block that `takeChain` was told of ends, before its counters are cleaned. `moved`: by a reallocation, which tells
+ * `continueChain` of the block that comes after.
+ */
+export function endChain(address: u32, size: u32, mib: usize, start: u32, moved: bool): void {
+  endedSize = size;
+  carried = max(carried, usedBytes(address, size));
+  const youngest = load<u32>(CONTROL, Control.youngest);
+  if (youngest === address) store<u32>(CONTROL, 0, Control.youngest);
+  else if (!moved && youngest !== 0 && goesOnIn(youngest, address, mib, start)) return;
+  if (moved) return;
+  const growth = growthOf(mib);
+  if (copies !== 0) {
+    bump32(growth, Growth.chains, 1);
+    bump32(growth, Growth.copies, copies);
+    bump64(growth, Growth.copiedBytes, copiedBytes);
+    bump64(growth, Growth.finalBytes, size);
+    bump64(growth, Growth.usedBytes, carried);
+    store<u32>(growth, max(load<u32>(growth, Growth.mostCopies), copies), Growth.mostCopies);
+    store<u32>(growth, max(load<u32>(growth, Growth.largestFinal), size), Growth.largestFinal);
+  }
+  if (COUNTED !== 0 && size > LARGEST_UNMARKED && carried !== 0) {
+    bump64(growth, Growth.endedBytes, size);
+    bump64(growth, Growth.unusedBytes, size - carried);
+    bump32(growth, Growth.endedBlocks, 1);
+  }
+}
+
+/** After a reallocation that ended a block: the one at `address` comes after it. `moved`: it is at another place. */
+export function continueChain(address: u32, size: u32, moved: bool): void {
+  if (endedSize === 0) return;
+  if (moved && size > endedSize) {
+    copies++;
+    copiedBytes += endedSize;
+  }
+  carried = min(carried, size);
+  if ((copies | carried) !== 0) carryTo(address);
+}
+
+/** Whether the ended block's contents are in the youngest one; then that one carries the chain. */
+function goesOnIn(youngest: u32, address: u32, mib: usize, start: u32): bool {
+  const slot = slotIn(regionOf(youngest), youngest);
+  const tag = load<u32>(slot, Slot.tag);
+  let size = sizeOfTag(tag);
+  let owner = mibOfTag(tag);
+  let time = load<u32>(slot, Slot.time);
+  if ((tag & Tag.recorded) !== 0) {
+    const record = findRecord(slot, youngest);
+    size = load<u32>(record, Record.size);
+    owner = load<u32>(record, Record.mib);
+    time = load<u32>(record, Record.time);
+    // It comes after another one.
+    if ((load<u32>(record, Record.copies) | load<u32>(record, Record.carried)) !== 0) return false;
+  }
+  if (size <= endedSize || carried < endedSize - carried) return false;
+  // Small blocks may be younger than the youngest large one.
+  if (endedSize <= LARGEST_UNMARKED && <i32>(time - start) <= 0) return false;
+  if (!isCopy(address, youngest, carried)) {
+    if (owner !== mib || COUNTED === 0) return false;
+    if (load<u32>(CONTROL, Control.allocations) !== load<u32>(CONTROL, Control.youngestNumber)) return false;
+    if (!isFilledAsFar(youngest, size)) return false;
+  }
+  copies++;
+  copiedBytes += carried;
+  carryTo(youngest);
+  return true;
+}
+
+/**
+ * Whether two ranges of the program's memory have the same contents, but for the last 8 bytes, and not the same 8 bytes over
+ * and over.
+ */
+function isCopy(from: u32, to: u32, bytes: u32): bool {
+  const pages = programPages();
+  if ((from + bytes - 1) >>> PAGE_BITS >= pages || (to + bytes - 1) >>> PAGE_BITS >= pages) return false;
+  const first = programLoad64(from);
+  let differ = false;
+  for (let at: u32 = 0, end = (bytes - 1) & ~7; at < end; at += 8) {
+    const word = programLoad64(from + at);
+    if (word !== programLoad64(to + at)) return false;
+    if (word !== first) differ = true;
+  }
+  return differ;
+}
+
+/**
+ * Whether a block of `size` bytes has been accessed about as much as the smaller one that ends. Only twice that one's
+ * size is looked at, so that it never takes longer than copying does.
+ */
+function isFilledAsFar(address: u32, size: u32): bool {
+  const seen = size - endedSize < endedSize ? size : endedSize << 1;
+  const first: u32 = (address >>> 3) << 2;
+  const end: u32 = (((address + seen - 1) >>> 3) << 2) + 4;
+  let accesses: u64 = 0;
+  let touched: u32 = EXACT === 0 ? countMarks(address, seen, false) : 0;
+  for (let at = first; at < end; at += 4) {
+    const counter = load<u32>(at);
+    if (counter === 0) continue;
+    accesses += counter >>> 1;
+    touched++;
+  }
+  const old = (endedSize + 7) >>> 3;
+  const more = ((end - first) >>> 2) - old;
+  // One access moves 8 bytes as a rule, and up to 16; and a hash table is not full.
+  return touched <= old + (more >>> 1) && accesses >= (carried + 31) >>> 5;
+}
+
+/** Writes what is known of the chain to the record of a block, which gets one if it has none. */
+function carryTo(address: u32): void {
+  const slot = slotIn(regionOf(address), address);
+  const isRecorded = (load<u32>(slot, Slot.tag) & Tag.recorded) !== 0;
+  const record = isRecorded ? findRecord(slot, address) : moveToRecord(slot, address);
+  store<u32>(record, copies, Record.copies);
+  store<u32>(record, carried, Record.carried);
+  store<u64>(record, copiedBytes, Record.copiedBytes);
+}

@@ -1,0 +1,165 @@
+import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
+import {
+  Control,
+  FOLD_BYTES,
+  FOLD_COUNT,
+  Fold,
+  REGION_BITS,
+  SLOT_BYTES,
+  SLOT_REGION_BYTES,
+} from "../layout.ts";
+
+const GRANULE_BYTES = 8;
+const REGION_BYTES = 2 ** REGION_BITS;
+/** Bytes of program memory per slot. */
+const SLOT_SPAN = (REGION_BYTES / SLOT_REGION_BYTES) * SLOT_BYTES;
+/** Where no block tells where the heap begins, static data is looked for so far behind the last segment. */
+const MOST_BEHIND_SEGMENTS = 16 * 2 ** 20;
+/** A counter adds up 31 bits. */
+const WRAP = 2 ** 31;
+/** Counters above this are kept in mind. Between two looks no counter gets from here to where it wraps. */
+const WATCHED = 2 ** 28;
+
+/** Accesses per granule of static data, as columns in the order of addresses. */
+export interface StaticCounts {
+  /** Behind the last granule that counts: the first block that was ever handed out, or the end of the static data. */
+  end: number;
+  /** Address ÷ 8 of those that were touched. */
+  granules: number[];
+  /** Accesses; 0 where a loop has marked the granule and counted elsewhere. */
+  accesses: number[];
+  reads: boolean[];
+  /** Accesses that no counter holds, as it had no room for them. */
+  beyondCounters: number;
+  /** Whether somebody looked often enough while the program ran that no counter can have wrapped unnoticed. */
+  isWatched: boolean;
+}
+
+/** Reads the counters of one instance's static data: they are never cleaned, as no block starts there. */
+export class StaticReader {
+  readonly #view: DataView;
+  readonly #counters: Uint32Array;
+  readonly #layout: ShadowLayout;
+  readonly #start: number;
+  readonly #end: number;
+  /** Counters that might wrap, as they were last seen, by granule; and how often they have. */
+  readonly #seen = new Map<number, number>();
+  readonly #wraps = new Map<number, number>();
+  #isWatched = false;
+  #wasLate = false;
+
+  constructor(
+    buffer: ArrayBufferLike,
+    layout: ShadowLayout,
+    statics: NonNullable<InstrumentedInfo["statics"]>,
+  ) {
+    this.#view = new DataView(buffer);
+    this.#counters = new Uint32Array(buffer, 0, layout.slots / 4);
+    this.#layout = layout;
+    const { start, dataEnd, end } = statics;
+    this.#start = Math.floor(start / GRANULE_BYTES);
+    const last = Math.min(end, dataEnd + MOST_BEHIND_SEGMENTS, layout.coveredBytes);
+    this.#end = Math.max(this.#start, Math.ceil(last / GRANULE_BYTES));
+  }
+
+  /** Bytes of program memory up to which counters are looked at. */
+  get endBytes(): number {
+    return this.#end * GRANULE_BYTES;
+  }
+
+  read(): StaticCounts {
+    this.#look();
+    const folds = this.#folds();
+    const end = this.#endOfStatics();
+    const counts: StaticCounts = {
+      end: end * GRANULE_BYTES,
+      granules: [],
+      accesses: [],
+      reads: [],
+      beyondCounters: 0,
+      isWatched: this.#isWatched && !this.#wasLate,
+    };
+    for (let granule = this.#start; granule < end; granule++) {
+      const counter = this.#counters[granule];
+      if (counter === 0 && !this.#isMarked(granule)) continue;
+      const beyond = (folds.get(granule) ?? 0) + (this.#wraps.get(granule) ?? 0) * WRAP;
+      counts.beyondCounters += beyond;
+      counts.granules.push(granule);
+      counts.accesses.push((counter >>> 1) + beyond);
+      counts.reads.push((counter & 1) === 1);
+    }
+    return counts;
+  }
+
+  /**
+   * Looks for counters that have wrapped since the last look. Called some times a second while the program runs in another thread,
+   * it misses none: that many accesses take longer. `isLate`: it was not.
+   */
+  watch(isLate: boolean): void {
+    this.#isWatched = true;
+    this.#look();
+    if (isLate && this.#seen.size > 0) this.#wasLate = true;
+  }
+
+  /** Sets all counts to zero. Not to be called while the program runs in another thread. */
+  forget(): void {
+    const { control, marks } = this.#layout;
+    const end = this.#endOfStatics();
+    this.#counters.fill(0, this.#start, end);
+    for (let granule = this.#start; granule < end; granule++) {
+      const at = marks + (granule >>> 3);
+      this.#view.setUint8(at, this.#view.getUint8(at) & ~(1 << (granule & 7)));
+    }
+    for (let i = 0; i < FOLD_COUNT * FOLD_BYTES; i++) this.#view.setUint8(control + Control.folds + i, 0);
+    this.#seen.clear();
+    this.#wraps.clear();
+  }
+
+  #look(): void {
+    const counters = this.#counters;
+    const folds = this.#folds();
+    const end = this.#endOfStatics();
+    for (let granule = this.#start; granule < end; granule++) {
+      const counter = counters[granule] >>> 1;
+      const before = this.#seen.get(granule);
+      if (counter <= WATCHED && before === undefined) continue;
+      const count = counter + (folds.get(granule) ?? 0);
+      this.#seen.set(granule, count);
+      // Threads that lose each other's counts set a counter back a little.
+      if (before !== undefined && before - count > WRAP / 2)
+        this.#wraps.set(granule, (this.#wraps.get(granule) ?? 0) + 1);
+    }
+  }
+
+  /** Accesses that were folded away, by granule: the counter has begun again. */
+  #folds(): Map<number, number> {
+    const folds = new Map<number, number>();
+    for (let i = 0; i < FOLD_COUNT; i++) {
+      const at = this.#layout.control + Control.folds + i * FOLD_BYTES;
+      const address = this.#view.getUint32(at + Fold.address, true);
+      if (address === 0) break;
+      folds.set(address / GRANULE_BYTES, Number(this.#view.getBigUint64(at + Fold.accesses, true)));
+    }
+    return folds;
+  }
+
+  #isMarked(granule: number): boolean {
+    return ((this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1) === 1;
+  }
+
+  /** The granule of the first block that was ever handed out in what may be static data: an allocator has what is behind it. */
+  #endOfStatics(): number {
+    const { directory } = this.#layout;
+    const first = Math.floor((this.#start * GRANULE_BYTES) / REGION_BYTES);
+    for (let region = first; region * REGION_BYTES < this.endBytes; region++) {
+      const slots = this.#view.getUint32(directory + region * 4, true);
+      if (slots === 0) continue;
+      for (let i = 0; i < SLOT_REGION_BYTES / SLOT_BYTES; i++) {
+        if (this.#view.getBigUint64(slots + i * SLOT_BYTES, true) === 0n) continue;
+        const granule = (region * REGION_BYTES + i * SLOT_SPAN) / GRANULE_BYTES;
+        if (granule >= this.#start) return Math.min(granule, this.#end);
+      }
+    }
+    return this.#end;
+  }
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import type { Finding } from "../../../src/analyses/findings/finding.ts";
+import { runFindings } from "../../../src/analyses/findings/run-findings.ts";
+import { FrameRules } from "../../../src/analyses/frames/frame-rules.ts";
+import { withOwnSites } from "../../../src/analyses/frames/mark-frames.ts";
+import type { RunHeap } from "../../../src/model/run.ts";
+import { profileOfPicture } from "../../heap-picture.ts";
+
+function findingsOf(picture: string, heap: Partial<RunHeap> = {}): Finding[] {
+  return runFindings({ heap: withOwnSites(profileOfPicture(picture, {}, heap), new FrameRules()) });
+}
+
+const inShort = (findings: readonly Finding[]) =>
+  findings.map(({ kind, amount, place }) => `${kind} ${amount} ${place.path[0]!.function}`);
+
+describe("findings of the heap", () => {
+  it("are places that leave blocks behind, as a part of the peak", () => {
+    const [leak] = findingsOf("main > parse > std::string::assign  100 x 64  access 9  peak 90  live 50");
+    expect(leak).toMatchObject({ kind: "leak", amount: 3200, part: 50 / 90, blocks: 50, allocated: 100 });
+    expect(leak!.place).toMatchObject({
+      path: [{ function: "parse" }, { function: "main" }],
+      via: { function: "std::string::assign" },
+    });
+  });
+
+  it("are no leaks where a single block lives as long as the program", () => {
+    expect(findingsOf("main > table  1 x 4096  access 9  peak 1  live 1")).toEqual([]);
+  });
+
+  it("are blocks that nobody used, or wrote and never read", () => {
+    const found = findingsOf(`
+      main > spare  10 x 64  life 20  unused 4
+      main > log    10 x 64  life 20  access 9  unread 10
+      main > work   10 x 64  life 20  access 9
+    `);
+    expect(inShort(found)).toEqual(["never-read 640 log", "unused 256 spare"]);
+  });
+
+  it("are short-lived blocks where the allocator's work for them matters beside the program's own", () => {
+    const picture = "main > join  1000 x 16  access 2  temporary 1000";
+    expect(inShort(findingsOf(picture))).toEqual(["churn 1000 join"]);
+    expect(findingsOf(picture, { otherAccesses: 10_000_000 })).toEqual([]);
+  });
+
+  it("are not made of a place of which most blocks live longer", () => {
+    expect(findingsOf("main > join  1000 x 16  access 2  temporary 400")).toEqual([]);
+  });
+
+  it("need code of the program on the path, with a name", () => {
+    expect(findingsOf("std::string::assign  100 x 64  access 9  peak 90  live 50")).toEqual([]);
+    expect(findingsOf("-  100 x 64  access 9  peak 90  live 50")).toEqual([]);
+  });
+
+  it("know nothing of accesses where none were counted", () => {
+    const profile = profileOfPicture("main > work  10 x 64  unused 10  temporary 10");
+    const description = { ...profile.description, counters: "none" } as const;
+    expect(runFindings({ heap: { ...profile, description } })).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import type { Finding, PlaceFrame } from "../../../src/analyses/findings/finding.ts";
+import { LEAST_PART, rankFindings } from "../../../src/analyses/findings/rank.ts";
+
+function leak(frame: PlaceFrame, part: number, amount = 100): Finding {
+  return {
+    kind: "leak",
+    tool: "heap",
+    place: { path: [frame] },
+    amount,
+    unit: "bytes",
+    part,
+    blocks: 1,
+    allocated: 1,
+  };
+}
+
+const at = (line: number, name = "parse"): PlaceFrame => ({ function: name, file: "src/parse.c", line });
+
+describe("the findings of a run", () => {
+  it("stand in the order of their parts, whatever tool found them, and of their amounts where parts are equal", () => {
+    const dead: Finding = {
+      kind: "dead",
+      tool: "waste",
+      place: { path: [at(2)] },
+      amount: 7,
+      unit: "bytes",
+      part: 0.4,
+      share: 1,
+    };
+    const ranked = rankFindings([leak(at(1), 0.1, 5), dead, leak(at(3), 0.1, 9)]);
+    expect(ranked.map(({ place }) => place.path[0]!.line)).toEqual([2, 3, 1]);
+  });
+
+  it("are five at most, none of them for less than the least part", () => {
+    const many = Array.from({ length: 9 }, (_, line) => leak(at(line + 1), LEAST_PART * (line + 1)));
+    expect(rankFindings(many)).toHaveLength(5);
+    expect(rankFindings([leak(at(1), LEAST_PART * 0.99)])).toEqual([]);
+    expect(rankFindings([leak(at(1), LEAST_PART)])).toHaveLength(1);
+  });
+
+  it("are one per kind and line, the greatest", () => {
+    const twice = [leak(at(1, "parse<int>"), 0.2), leak(at(1, "parse<char>"), 0.3), leak(at(2), 0.1)];
+    expect(rankFindings(twice).map(({ part }) => part)).toEqual([0.3, 0.1]);
+    const unused: Finding = { ...leak(at(1), 0.2), kind: "unused" } as Finding;
+    expect(rankFindings([...twice, unused])).toHaveLength(3);
+  });
+
+  it("are one per function where no line is known", () => {
+    const calls = [1, 2].map((address) => leak({ function: "parse", address }, 0.2));
+    expect(rankFindings(calls)).toHaveLength(1);
+    expect(rankFindings([...calls, leak({ function: "load", address: 3 }, 0.2)])).toHaveLength(2);
+  });
+});
