@@ -1,11 +1,12 @@
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
-import { HEAP_INTERVALS_FILE } from "../../model/heap-intervals/heap-intervals.ts";
+import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { STATICS_FILE } from "../../model/statics/statics.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
-import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { HeapSession, type LookThrough } from "../../tools/heap/read/heap-session.ts";
 import type { DescribeHostFrame, ToldStacks } from "../../tools/heap/read/host-callers.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
 import { type ToolOptions, toolsOf } from "../../tools/run-options.ts";
@@ -45,6 +46,8 @@ export interface RecorderOptions {
   command: readonly string[];
   /** Short name of the program. */
   program: string;
+  /** Functions of WASI tell the instances what they read: see `observeImports`. */
+  observesHost?: boolean;
   /** Reads debug information, for tools that write lines. */
   linesOf?: LinesOf;
   typesOf?: TypesOf;
@@ -76,6 +79,7 @@ export class Recorder {
     this.#session = new HeapSession({
       ...toSessionOptions(options.tools),
       ...(recordsAllocations ? { counters: "none", includeStack: false } : {}),
+      observesHost: options.observesHost,
     });
     this.#recordsHeap = recordsAllocations || tools.includes("heap");
     this.#sessions = tools.flatMap((tool) =>
@@ -120,6 +124,21 @@ export class Recorder {
   /** A thread tells of stacks of its own that have entered instances. */
   learnStacks(thread: number, told: ToldStacks): void {
     this.#session.learnStacks(thread, told);
+  }
+
+  /** What was found in the thread of an instance about its live blocks: for the next profile. */
+  setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
+    this.#session.setReach(handle, reach);
+  }
+
+  /** The profile that it was found for has been taken. */
+  forgetReach(): void {
+    this.#session.forgetReach();
+  }
+
+  /** How that is found when a profile is taken, for instances of this thread. */
+  setLook(handle: InstanceHandle, look: LookThrough): void {
+    this.#session.setLook(handle, look);
   }
 
   /** The instance is gone: its figures are kept, its memory is not. */

@@ -34,9 +34,9 @@ export function sentenceOf(finding: Finding): FindingSentence {
         after: `is spare: ${formatBytes(finding.used)} of ${formatBytes(finding.size)} used`,
       };
     case "dead":
-      return { before: "stored by", after: "are overwritten unread" };
+      return { before: "stored by", after: "are never read" };
     case "silent":
-      return { before: "stored by", after: "are there already" };
+      return { before: "stored by", after: "were there before" };
     case "moved":
       return { before: "copied by", after: `in ${plural(finding.moves, "move")}` };
     case "unread-data":

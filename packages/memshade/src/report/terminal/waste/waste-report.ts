@@ -1,5 +1,6 @@
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { wasteFindings } from "../../../analyses/waste/findings.ts";
+import { TYPICAL_SHARES } from "../../../analyses/waste/typical.ts";
 import type { Presence } from "../../../model/run.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
 import { printFindings as printSummary } from "../../findings/finding-lines.ts";
@@ -50,7 +51,7 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   row(
     "Dead",
     `${formatBytes(totals.deadOverwritten)} overwritten before they were read ` +
-      `(${formatPercent(totals.deadOverwritten, bytesWritten)}), ${formatBytes(totals.deadDeallocated)} ` +
+      `(${formatPercent(totals.deadOverwritten, bytesWritten)}, ${typical("dead")}), ${formatBytes(totals.deadDeallocated)} ` +
       `unread when their block or frame ended, ${formatBytes(totals.deadExit)} at the end`,
   );
   const { hostAssumedRead, visibleAtExit = 0 } = totals;
@@ -68,12 +69,12 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
     );
   row(
     "Silent",
-    `${plural(totals.silentStores, "store")} of what was there already (${formatPercent(totals.silentStores, totals.stores)})`,
+    `${plural(totals.silentStores, "store")} of what was there already (${formatPercent(totals.silentStores, totals.stores)}, ${typical("silent")})`,
   );
   row(
     "Loads",
-    `${formatCount(totals.loads)}, of which ${formatPercent(totals.silentLoads, totals.loads)} load what was ` +
-      "loaded before and has not been stored since",
+    `${formatCount(totals.loads)}, of which ${formatPercent(totals.silentLoads, totals.loads)} (${typical("redundant")}) load what ` +
+      "was loaded before and has not been stored since",
   );
   const segmentBytes = file.stores.reduce((sum, store) => sum + (store.bytes_over_segments ?? 0), 0);
   if (segmentBytes > 0)
@@ -92,6 +93,12 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
       screen.paint.faint("  Record with --pairs to see who overwrote, repeated and loaded before"),
     );
   return screen.text();
+}
+
+/** `typical 7–26 %` */
+function typical(share: keyof typeof TYPICAL_SHARES): string {
+  const [from, to] = TYPICAL_SHARES[share].map((part) => Math.round(100 * part));
+  return `typical ${from}–${to} %`;
 }
 
 function printFindings(screen: Screen, file: WasteFile, rows: number): void {

@@ -16,6 +16,7 @@ import { CONTROL_BYTES } from "../layout.ts";
 import { planLayout, runtimeConstants } from "../memory-plan.ts";
 import { CountFunctions } from "./count-functions.ts";
 import { HeapPass } from "./heap-pass.ts";
+import { findPointerRoots } from "./pointer-roots.ts";
 import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { shareTables, type ThreadSharing } from "./thread-sharing.ts";
 
@@ -31,9 +32,9 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
   if (!recordsBlocks && !countersOnly && beside === undefined) return undefined;
 
   const acrossThreads = options.acrossThreads === true && recordsBlocks && canShareMemory(module);
-  const layout = beside ?? layoutOf(around, recordsBlocks, acrossThreads);
-  const threads = acrossThreads ? shareTables(appended, layout, shadowMemory, firstGlobal) : undefined;
   const hostStacks = recordsBlocks ? (options.hostStacks ?? "off") : "off";
+  const layout = beside ?? layoutOf(around, { recordsBlocks, acrossThreads, asksHost: hostStacks !== "off" });
+  const threads = acrossThreads ? shareTables(appended, layout, shadowMemory, firstGlobal) : undefined;
   // The data of a library lies in its program's memory, where the loader puts it.
   const statics = beside === undefined ? staticData(module, scan, around.stackPointer) : undefined;
   const runtime = mergeHeapRuntime(around, { layout, threads, statics, counted, hostStacks });
@@ -43,6 +44,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     frames: threads?.frames ?? fixedFrameBase(layout),
   };
   const plan = recordsBlocks ? new StackPlan(module, scan, allocator) : undefined;
+  const roots = recordsBlocks ? findPointerRoots(around) : undefined;
   const counters = new CountFunctions(appended, shadowMemory);
   return {
     name: "heap",
@@ -72,7 +74,9 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
       ...(threads?.globals ?? []),
       ...runtime.globals,
     ],
-    globalExports: threads?.exports ?? [],
+    globalExports: [...(threads?.exports ?? []), ...(roots?.globals ?? [])],
+    exportsProgram: typeof roots?.roots === "object",
+    exports: { hostRead: runtime.functions.get("hostRead") as number },
     listeners: {
       copy: -1,
       fill: -1,
@@ -87,6 +91,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
       acrossThreads,
       beside: beside !== undefined,
       ...(hostStacks === "off" ? {} : { hostStacks }),
+      roots: roots?.roots,
       ...(counted && statics !== undefined ? { statics } : {}),
     },
     describe: () => ({}),
@@ -96,8 +101,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
 
 function layoutOf(
   { options, memoryBytes }: ToolSurroundings,
-  recordsBlocks: boolean,
-  acrossThreads: boolean,
+  { recordsBlocks, acrossThreads, asksHost }: Record<"recordsBlocks" | "acrossThreads" | "asksHost", boolean>,
 ): ShadowLayout {
   return planLayout({
     memoryBytes,
@@ -105,6 +109,7 @@ function layoutOf(
     maxBlocks: options.maxBlocks,
     histograms: options.exactHistogram === true && recordsBlocks,
     shared: acrossThreads,
+    asksHost,
   });
 }
 

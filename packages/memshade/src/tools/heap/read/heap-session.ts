@@ -1,6 +1,7 @@
 import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
-import type { HeapIntervals } from "../../../model/heap-intervals/heap-intervals.ts";
 import type { Mib } from "../../../model/mib.ts";
+import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
+import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
   type CounterMode,
@@ -32,6 +33,8 @@ import {
   type ThreadOf,
   type ToldStacks,
 } from "./host-callers.ts";
+import { applyReach, heapReach, type KnownReach, OUT_OF_REACH, reachSentences } from "./reach/apply-reach.ts";
+import { REACH_FIELDS, type ReachSums } from "./reach/reach-sums.ts";
 import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
@@ -43,6 +46,8 @@ export interface HeapSessionOptions {
   counters: CounterMode;
   includeStack: boolean;
   includeAllocator: boolean;
+  /** The host reports what functions of WASI read. */
+  observesHost?: boolean | undefined;
 }
 
 export interface HeapSnapshot {
@@ -93,6 +98,10 @@ interface SessionInstance {
   reader: ShadowReader | undefined;
   flushed: ContextTable;
   history: HeapSeries[];
+  /** What was found out about its live blocks, for the next profile. */
+  reach: KnownReach | undefined;
+  /** Finds it out. */
+  look: LookThrough | undefined;
   /** What evicted contexts held at the last peak seen so far, by call path. */
   peaks: { stamp: number; context: ShadowContext }[];
 }
@@ -103,7 +112,11 @@ interface Finished {
   module: number;
   threadOf: ThreadOf;
   contents: ShadowContents;
+  reach: KnownReach | undefined;
 }
+
+/** Finds out which live blocks of an instance can still be reached; undefined where that cannot be told. */
+export type LookThrough = () => KnownReach | undefined;
 
 /**
  * Everything recorded about the heap in one run: instances with their shadow memories while they live, their figures
@@ -163,12 +176,32 @@ export class HeapSession {
       reader: layout && new ShadowReader(memory, layout, info),
       flushed: new ContextTable(),
       history: [],
+      reach: undefined,
+      look: undefined,
       peaks: [],
     };
     instance.reader?.setInstance(number, place?.local);
     if (this.#isWatched) instance.reader?.watch(false);
     this.#instances.set(number, instance);
     return { number, module };
+  }
+
+  /** What was found out about an instance's live blocks; the next profile, or its end, takes it. */
+  setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance !== undefined) instance.reach = reach;
+  }
+
+  /** What was found out is of a moment that is over; that it cannot be found out stays. */
+  forgetReach(): void {
+    for (const instance of this.#instances.values())
+      if (instance.reach !== undefined && !("unknown" in instance.reach)) instance.reach = OUT_OF_REACH;
+  }
+
+  /** How it is found out whenever a profile is taken, in the thread of the instance. */
+  setLook(handle: InstanceHandle, look: LookThrough): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance !== undefined) instance.look = look;
   }
 
   /** Takes over the ended blocks of an instance whose tables are full; called in its own thread, from inside it. */
@@ -252,7 +285,7 @@ export class HeapSession {
     const names = distinctNames(this.#modules.map(({ info }) => info));
     return {
       heap: {
-        ...heapOf(totals, contexts, this.#options),
+        ...heapOf(totals, contexts, { ...this.#options, reach: heapReach(trusted) }),
         ...(statics === undefined ? {} : { staticAccesses: staticAccesses(statics) }),
       },
       modules: this.#modules.map((module, index) =>
@@ -272,6 +305,9 @@ export class HeapSession {
         granuleBytes: 8,
         includeStack: this.#options.includeStack,
         includeAllocator: this.#options.includeAllocator,
+        ...(this.#options.observesHost === true && this.#modules.every(({ info }) => info.knownHost === true)
+          ? { knownHost: true }
+          : {}),
       },
       notTracked: [
         ...(this.#options.counters === "none" ? [UNCOUNTED_SENTENCE] : []),
@@ -280,6 +316,7 @@ export class HeapSession {
             .filter(({ module }) => this.#modules[module].info.layout !== undefined)
             .map(({ contents }) => contents.totals),
         ),
+        ...reachSentences(trusted),
       ],
       host,
       rewrittenBytes: this.#modules.reduce(
@@ -349,17 +386,19 @@ function bytesOf(original: SessionModule["original"]): Uint8Array {
 function finish(instance: SessionInstance): Finished {
   const { first, module, group, threads } = instance;
   const threadOf: ThreadOf = (local) => threads.get(group === undefined ? [...threads.keys()][0] : local);
-  return { first, module, threadOf, contents: contentsOf(instance) };
+  return { first, module, threadOf, ...contentsOf(instance) };
 }
 
 /** An instance's figures with what it handed out earlier, less what a reset took away. */
-function contentsOf(instance: SessionInstance): ShadowContents {
+function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "reach"> {
+  const found = instance.reach ?? instance.look?.();
   const now = instance.reader?.read() ?? {
     totals: NO_TOTALS,
     contexts: [],
     series: undefined,
     statics: undefined,
   };
+  const reach = applyReach(now.contexts, found);
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
     sites,
     mib,
@@ -377,11 +416,15 @@ function contentsOf(instance: SessionInstance): ShadowContents {
     merged.extras.peakBlocks += peakBlocks;
   }
   const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
+  const { totals } = now;
   return {
-    statics: now.statics,
-    totals: now.totals.meanwhile === 0 ? now.totals : { ...now.totals, ...countsOf(merged, now.totals) },
-    contexts: merged,
-    series: now.series && withHistory(now.series, instance.history),
+    contents: {
+      statics: now.statics,
+      totals: totals.meanwhile === 0 ? totals : { ...totals, ...countsOf(merged, totals) },
+      contexts: merged,
+      series: now.series && withHistory(now.series, instance.history),
+    },
+    reach,
   };
 }
 
@@ -436,7 +479,7 @@ const NO_TOTALS: ShadowTotals = {
 function heapOf(
   totals: readonly ShadowTotals[],
   contexts: readonly MergedContext[],
-  { clock, counters }: Pick<HeapSessionOptions, "clock" | "counters">,
+  { clock, counters, reach }: Pick<HeapSessionOptions, "clock" | "counters"> & Pick<RunHeap, "reach">,
 ): RunHeap {
   const sum = (field: keyof ShadowTotals): number =>
     totals.reduce((total, instance) => total + instance[field], 0);
@@ -453,6 +496,10 @@ function heapOf(
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
+    ...(reach === undefined ? {} : { reach }),
+    ...(counters === "none"
+      ? {}
+      : { drag: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
     growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
     ...(counters === "none"
       ? {}
@@ -464,7 +511,8 @@ function heapOf(
         }),
     sites: contexts.map(({ extras, sites }, index): RunSite => {
       const stage = stageOfSites(sites);
-      const { temporary, growth, capacity, ...rest } = extras;
+      const { temporary, growth, capacity, drag, ...rest } = extras;
+      for (const field of REACH_FIELDS) if (rest[field] === 0) delete (rest as Partial<ReachSums>)[field];
       // Only a clock that counts allocations can tell.
       return {
         stackId: String(index + 1),
@@ -474,6 +522,7 @@ function heapOf(
         ...(stage === undefined ? {} : { stage }),
         ...(growth.chains > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
+        ...(drag.draggedByteTime > 0 ? { drag } : {}),
       };
     }),
   };
