@@ -56,6 +56,7 @@ export function heapReportJsonPieces(
     granuleBytes: description.granuleBytes,
     rawVersion: description.rawVersion,
     presence: presenceJson(description.presence),
+    hostStacks: description.host ?? null,
     notTracked: gapsOf(profile),
     suppressed: suppressedJson(profile),
     modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator, knows }) => ({

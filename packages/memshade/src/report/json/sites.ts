@@ -24,6 +24,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
   accessHistogramValues?: bigint[];
   /** Counters were full: the numbers of accesses may be larger. */
   accessesAtLeast?: true;
+  /** Part of the figures was spread over callers in JavaScript of which a sample was asked. */
+  isEstimated?: true;
   stack: FrameDescription[];
   /** Which of `stack` names the site: the first of the program's own code. */
   siteFrame: number;
@@ -60,6 +62,7 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
       capacity: capacityOf(profile, rows) ?? null,
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
       ...(areAccessesCut(profile, rows) ? { accessesAtLeast: true as const } : {}),
+      ...(rows.some((row) => contexts.isEstimated?.[row] === 1) ? { isEstimated: true as const } : {}),
       ...stackOfGroup(profile, groups, group),
     };
   };

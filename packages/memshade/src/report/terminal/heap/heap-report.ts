@@ -116,7 +116,7 @@ class HeapSections {
     const { contexts } = this.profile;
     const bytes = contexts.mibs.totalSize;
     const totals = heapTotals(this.profile);
-    const paths = pathsAndSites(contexts.length, this.sites.length);
+    const paths = pathsAndSites(groupContexts(this.profile, "path").length, this.sites.length);
     if (peak !== undefined && peak.totalBytes > 0) {
       const size = `${formatBytes(peak.totalBytes)} in ${formatBlocks(peak.totalBlocks)}`;
       this.printSection("Who owns the heap at its peak", size, peak.bytes, formatBytes, 8, this.fullDetails);
