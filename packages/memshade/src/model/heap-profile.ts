@@ -1,5 +1,4 @@
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
-import type { BlockDrag } from "./over-time/drag.ts";
 import type {
   Column,
   IndexIntoFrameTable,
@@ -11,6 +10,8 @@ import type {
 } from "./indices.ts";
 import type { Mib } from "./mib.ts";
 import type { MibColumns } from "./mib-columns.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
+import type { HeapIntervals } from "./over-time/heap-intervals.ts";
 import type { Clock, CounterMode, Presence, RunAllocator, RunEnd, RunHeap, RunSite } from "./run.ts";
 
 /**
@@ -29,6 +30,8 @@ export interface HeapProfile {
   readonly frames: FrameTable;
   readonly stacks: StackTable;
   readonly contexts: ContextTable;
+  /** The heap over time, of instances; absent where nobody recorded it. */
+  readonly overTime?: HeapIntervals | undefined;
 }
 
 /** What is known about the profile as a whole. */

@@ -99,10 +99,13 @@ const growth = record<BlockGrowth>({
 const capacity = record<BlockCapacity>({ blocks: count, bytes: count, unusedBytes: count });
 
 /** Bytes times time may be more than a number can count one by one. */
-const byteTime: Check<number> = (value) => (number(value) >= 0 ? (value as number) : misfit("should not be negative"));
+const byteTime: Check<number> = (value) =>
+  number(value) >= 0 ? (value as number) : misfit("should not be negative");
 
 const drag = record<BlockDrag>({
   followed: count,
+  blocks: count,
+  bytes: count,
   byteTime,
   draggedByteTime: byteTime,
   lateBlocks: count,

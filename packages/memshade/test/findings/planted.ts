@@ -56,7 +56,13 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("cpp/cold-fields.cc", ["never-read", "cold"], bytes(2_000 * 64)),
   inWasm("cpp/released-pointer.cc", LEAK, bytes(500 * 104), blocks(500)),
   inWasm("cpp/string-per-question.cc", ["churn"], blocks(10_000)),
-  inWasm("cpp/repeated-concatenation.cc", [...GROWTH, "churn"], bytes((10 * 400 * 399) / 2), blocks(399), blocks(400)),
+  inWasm(
+    "cpp/repeated-concatenation.cc",
+    [...GROWTH, "churn"],
+    bytes((10 * 400 * 399) / 2),
+    blocks(399),
+    blocks(400),
+  ),
   inWasm("cpp/kept-index.cc", KEPT, bytes(2_000 * 32), blocks(2_000)),
   inWasm("cpp/listeners.cc", LEAK, bytes(600 * 256), blocks(600)),
 

@@ -2,6 +2,7 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { churnFindings } from "./churn.ts";
+import { dragFindings } from "./drag.ts";
 import type { Finding } from "./finding.ts";
 import { leakFindings } from "./leak.ts";
 import { rankFindings } from "./rank.ts";
@@ -18,7 +19,9 @@ export interface RecordedTools {
 /** What a person can act on, over all tools of a run: the first screen of its report. */
 export function runFindings({ heap, waste }: RecordedTools): Finding[] {
   return rankFindings([
-    ...(heap === undefined ? [] : [...leakFindings(heap), ...unusedFindings(heap), ...churnFindings(heap)]),
+    ...(heap === undefined
+      ? []
+      : [...leakFindings(heap), ...unusedFindings(heap), ...churnFindings(heap), ...dragFindings(heap)]),
     ...(waste === undefined ? [] : writesInVain(waste)),
   ]);
 }

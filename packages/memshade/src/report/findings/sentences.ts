@@ -24,6 +24,8 @@ export function sentenceOf(finding: Finding): FindingSentence {
       return ofBlocks(finding, "never read");
     case "churn":
       return { before: "of", after: "are freed at once" };
+    case "drag":
+      return ofBlocks(finding, `idle the last ${Math.round(100 * (1 - finding.lastUse))} %`);
     case "dead":
       return { before: "stored by", after: "are overwritten unread" };
     case "silent":

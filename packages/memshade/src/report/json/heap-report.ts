@@ -1,5 +1,6 @@
 import { lifetimeHistogram, sizeHistogram } from "../../analyses/block-histograms.ts";
 import type { BlockMeasure } from "../../analyses/block-measure.ts";
+import { draggedBlocks } from "../../analyses/dragged-blocks.ts";
 import type { Finding } from "../../analyses/findings/finding.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
@@ -13,6 +14,7 @@ import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot
 import { gapsOf } from "../gaps.ts";
 import { findingsJson } from "./findings.ts";
 import { hotColdJson } from "./hot-cold.ts";
+import { overTimeJson } from "./over-time.ts";
 import { presenceJson } from "./presence.ts";
 import { createSiteWriter } from "./sites.ts";
 import { jsonTextPieces, LazyArray } from "./text.ts";
@@ -71,7 +73,9 @@ export function heapReportJsonPieces(
       neverAccessed: findingOf(profile, neverAccessed(profile)),
       writtenNeverRead: findingOf(profile, writtenNeverRead(profile)),
       temporary: findingOf(profile, temporaryBlocks(profile)),
+      dragged: findingOf(profile, draggedBlocks(profile)),
     },
+    overTime: overTimeJson(profile),
     histograms: { size: sizeHistogram(profile), lifetime: lifetimeHistogram(profile) },
     hotCold: description.clock.unit === "ms" ? hotColdJson(profile, thresholds) : null,
     sites: mapped(shown, createSiteWriter(profile, groups)),
@@ -94,6 +98,7 @@ function totalsOf(profile: HeapProfile): object {
     liveBlocks: totals?.liveBlocks ?? null,
     otherAccesses: totals?.otherAccesses ?? null,
     profilerBytes: totals?.profilerBytes ?? null,
+    drag: totals?.drag ?? null,
     overflow: totals?.overflow ?? null,
   };
 }

@@ -1,9 +1,11 @@
+import { dragOfContexts } from "../../analyses/dragged-blocks.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
+import type { BlockDrag } from "../../model/over-time/drag.ts";
 import { placeFramesOfContext, siteFrameOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
 import { describeFrame, type FrameDescription } from "../frames.ts";
@@ -14,6 +16,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
 } & {
   stackIds: string[];
   temporaryBlocks: number;
+  /** Absent where no block is known to have been kept after its last access. */
+  drag?: BlockDrag;
   accessHistogramValues?: bigint[];
   /** Counters were full: the numbers of accesses may be larger. */
   accessesAtLeast?: true;
@@ -44,6 +48,9 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
         [Field in SiteField]: number | null;
       }),
       temporaryBlocks: temporary[group]!,
+      ...(rows.some((row) => contexts.site?.drag[row] !== undefined)
+        ? { drag: dragOfContexts(profile, rows) }
+        : {}),
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
       ...(areAccessesCut(profile, rows) ? { accessesAtLeast: true as const } : {}),
       ...stackOfGroup(profile, groups, group),

@@ -1,7 +1,7 @@
 import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
-import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
-import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
 import type { Mib } from "../../../model/mib.ts";
+import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
+import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
   type CounterMode,

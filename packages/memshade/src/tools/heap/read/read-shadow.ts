@@ -1,6 +1,6 @@
 import { addCapacity, addGrowth, type BlockCapacity, type BlockGrowth } from "../../../model/growth.ts";
-import { addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
+import { addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
 import type { RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
@@ -42,7 +42,8 @@ const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
-export interface ContextExtras extends Omit<RunSite, "stackId" | "temporary" | "growth" | "capacity" | "drag"> {
+export interface ContextExtras
+  extends Omit<RunSite, "stackId" | "temporary" | "growth" | "capacity" | "drag"> {
   temporary: number;
   growth: BlockGrowth;
   capacity: BlockCapacity;
@@ -245,14 +246,10 @@ export class ShadowReader {
     for (let index = 0; index <= count; index++) {
       const at = this.#layout.mibs + index * CONTEXT_BYTES;
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
-      const extras = extrasOf(
-        entry,
-        this.#liveAtPeak(index, entry, peak.stamp),
-        {
-          ...readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
-          drag: readDrag(this.#view, this.#layout.drags + index * DRAG_BYTES),
-        },
-      );
+      const extras = extrasOf(entry, this.#liveAtPeak(index, entry, peak.stamp), {
+        ...readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
+        drag: readDrag(this.#view, this.#layout.drags + index * DRAG_BYTES),
+      });
       const mib = entry.mib(cpus, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
       contexts.push({
