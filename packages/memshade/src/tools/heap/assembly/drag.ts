@@ -87,8 +87,8 @@ export function weightOf(size: u32): u32 {
     const drawn = load<u32>(CONTROL, Control.sampleShift);
     store<u64>(CONTROL, number + gap(shift), Control.nextSample);
     store<u32>(CONTROL, shift, Control.sampleShift);
-    // A large block had the number: then none is taken, so that all have the same chance.
-    if (number !== next) return 0;
+    // A large block had the number: then none is taken, so that all have the same chance. If all are followed, this one is.
+    if (drawn !== 0 && number !== next) return 0;
     shift = drawn;
   } else if ((mix(<u32>number) & ((1 << shift) - 1)) !== 0) return 0;
   bump32(place, SizeClass.taken, 1);
