@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { heapProfileFromRaw, type RawProfile, writeRaw } from "../src/formats/memprof-raw/index.ts";
+import { addCapacity, addGrowth, type BlockGrowth, NO_CAPACITY, NO_GROWTH } from "../src/model/growth.ts";
 import type { HeapProfile } from "../src/model/heap-profile.ts";
 import { blockMib, mergeMib } from "../src/model/mib.ts";
 import type { Run, RunHeap, RunModule, RunSite } from "../src/model/run.ts";
@@ -16,7 +17,8 @@ import { createRunSymbolizer } from "../src/symbolize/run-functions.ts";
  *
  * `100 x 64` are blocks and the size of each; `life` and `access` hold for each block; `peak` and `live` are
  * blocks live at the peak and at the end; `unused` and `unread` are blocks never accessed and written but never
- * read; `temporary` blocks are counted if every line has them; `touched` counts granules. What is not
+ * read; `chains` of blocks that grew took `copies` copies of `copied` bytes together, and ended in blocks of the size given, of
+ * which `used` bytes were used; of all blocks together, `spare` bytes lie behind the last one used; `temporary` blocks are counted if every line has them; `touched` counts granules. What is not
  * said is 0. `module!function` names a module other than `app`, `function@2` its second call, `^function`
  * a function that the host called itself. A function called `malloc` is the module's allocator.
  */
@@ -158,6 +160,22 @@ function siteOf({ blocks, size, facts }: Row, index: number): RunSite {
     granules: blocks * Math.ceil(size / 8),
     reallocations: 0,
     ...(temporary === undefined ? {} : { temporary }),
+    ...(facts.has("chains") ? { growth: growthOf(size, blocksOf) } : {}),
+    ...(facts.has("spare")
+      ? { capacity: { blocks, bytes: blocks * size, unusedBytes: blocksOf("spare") } }
+      : {}),
+  };
+}
+
+function growthOf(size: number, fact: (name: string) => number): BlockGrowth {
+  return {
+    chains: fact("chains"),
+    copies: fact("copies"),
+    copiedBytes: fact("copied"),
+    mostCopies: fact("copies") - fact("chains") + 1,
+    finalBytes: fact("chains") * size,
+    usedBytes: fact("chains") * fact("used"),
+    largestFinal: size,
   };
 }
 
@@ -176,6 +194,8 @@ function totalsOf(rows: readonly Row[], sites: RunSite[]): RunHeap {
     otherAccesses: 1000,
     profilerBytes: 3 * 65536,
     overflow: { contexts: 0, blocks: 0 },
+    growth: sites.reduce((sum, { growth }) => addGrowth(sum, growth ?? NO_GROWTH), NO_GROWTH),
+    capacity: sites.reduce((sum, { capacity }) => addCapacity(sum, capacity ?? NO_CAPACITY), NO_CAPACITY),
     sites,
   };
 }

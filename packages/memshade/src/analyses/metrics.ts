@@ -1,5 +1,6 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type ContextGroups, sumByGroup } from "./groups.ts";
+import { copiedBytes, spareBytes } from "./growth.ts";
 import { temporaryBlocks } from "./temporary.ts";
 
 export type MetricKey =
@@ -10,7 +11,9 @@ export type MetricKey =
   | "accesses"
   | "density"
   | "lifetime"
-  | "temporary";
+  | "temporary"
+  | "copied"
+  | "spare";
 
 /**
  * What sites can be ranked by.
@@ -34,6 +37,8 @@ export const METRICS: readonly Metric[] = [
   { key: "density", title: "accesses per byte allocated", unit: "accessesPerByte", isAdditive: false },
   { key: "lifetime", title: "mean lifetime", unit: "clock", isAdditive: false },
   { key: "temporary", title: "temporary blocks", unit: "count", isAdditive: true },
+  { key: "copied", title: "bytes copied as blocks grew", unit: "bytes", isAdditive: true },
+  { key: "spare", title: "bytes behind the last one used", unit: "bytes", isAdditive: true },
 ];
 
 /** One value per group; undefined where the profile does not know (peak and live without a run, fields it lacks). */
@@ -44,6 +49,7 @@ export function measureGroups(
 ): Float64Array | undefined {
   const { mibs, site } = profile.contexts;
   const sum = (column: ArrayLike<number> | ArrayLike<bigint>) => sumByGroup(groups, column);
+  const sumOrNone = (column: Float64Array | undefined) => column && sum(column);
   const knowsAccesses = profile.description.unknownFields?.includes("totalAccessCount") !== true;
   switch (key) {
     case "bytes":
@@ -62,6 +68,10 @@ export function measureGroups(
       return divide(sum(mibs.totalLifetime), sum(mibs.allocCount));
     case "temporary":
       return sum(temporaryBlocks(profile).blocks);
+    case "copied":
+      return sumOrNone(copiedBytes(profile));
+    case "spare":
+      return sumOrNone(spareBytes(profile));
     default:
       throw new RangeError(`no such metric: ${key satisfies never}`);
   }

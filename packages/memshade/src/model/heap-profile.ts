@@ -45,6 +45,8 @@ export interface ProfileDescription {
   readonly end?: RunEnd | undefined;
   readonly clock: Clock;
   readonly counters?: CounterMode | undefined;
+  /** The host said exactly what it reads: a block that nobody read was read by nobody. */
+  readonly knownHost?: boolean | undefined;
   readonly granuleBytes: number;
   readonly rawVersion: number;
   /** Totals counted while the program ran; absent for a raw file without its run. */
@@ -151,6 +153,17 @@ export const SITE_FIELDS: readonly SiteField[] = [
   "granulesTouched",
   "granules",
   "reallocations",
+  "lostBytes",
+  "lostBlocks",
+  "indirectlyLostBytes",
+  "indirectlyLostBlocks",
+  "possiblyLostBytes",
+  "possiblyLostBlocks",
+  "stillReachableBytes",
+  "stillReachableBlocks",
+  "behindLostBytes",
+  "behindLostBlocks",
+  "lateLostBlocks",
 ];
 
 /** A place in the program, as a symbolizer finds it for a PC. */

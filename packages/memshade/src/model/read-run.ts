@@ -19,6 +19,7 @@ import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 import {
   type Clock,
+  type HeapReach,
   type HeapTool,
   MEASURED_SCHEMA,
   MEASURED_VERSION,
@@ -43,6 +44,7 @@ const heapTool = record<HeapTool>({
   granuleBytes: count,
   includeStack: flag,
   includeAllocator: flag,
+  knownHost: optional(flag),
 });
 
 const end = record<RunEnd>({
@@ -84,6 +86,18 @@ const module = record<RunModule>({
   functions: list(record<RunFunction>({ index: integer, name: optional(text), offset: count, end: count })),
   notRecorded: optional(settings as Check<Record<string, string>>),
   notTracked: list(text),
+});
+
+const reach = record<HeapReach>({
+  lostBytes: count,
+  lostBlocks: count,
+  indirectlyLostBytes: count,
+  indirectlyLostBlocks: count,
+  possiblyLostBytes: count,
+  possiblyLostBlocks: count,
+  stillReachableBytes: count,
+  stillReachableBlocks: count,
+  hostMayHold: flag,
 });
 
 const growth = record<BlockGrowth>({
@@ -130,6 +144,17 @@ const site = record<RunSite>({
   granules: count,
   reallocations: count,
   temporary: optional(count),
+  lostBytes: optional(count),
+  lostBlocks: optional(count),
+  indirectlyLostBytes: optional(count),
+  indirectlyLostBlocks: optional(count),
+  possiblyLostBytes: optional(count),
+  possiblyLostBlocks: optional(count),
+  stillReachableBytes: optional(count),
+  stillReachableBlocks: optional(count),
+  behindLostBytes: optional(count),
+  behindLostBlocks: optional(count),
+  lateLostBlocks: optional(count),
   growth: optional(growth),
   capacity: optional(capacity),
   drag: optional(drag),
@@ -148,6 +173,7 @@ const heap = record<RunHeap>({
   staticAccesses: optional(count),
   profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
+  reach: optional(reach),
   growth: optional(growth),
   capacity: optional(capacity),
   drag: optional(drag),

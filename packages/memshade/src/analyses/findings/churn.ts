@@ -1,14 +1,9 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
+import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
 import { temporaryBlocks } from "../temporary.ts";
-import { heapTotals } from "../totals.ts";
 import type { ChurnFinding } from "./finding.ts";
 import { blocksBySite } from "./heap-blocks.ts";
-
-/**
- * Memory accesses that a `malloc` and its `free` make, about: dlmalloc makes 30 to 60 of them, and what else it executes takes as long
- * again.
- */
-const ACCESSES_PER_BLOCK = 50;
+import { ACCESSES_PER_BLOCK, accessesOf } from "./work.ts";
 
 /** Of a place's blocks, the part from which on it is one that makes temporary blocks. */
 const MOST = 0.5;
@@ -18,11 +13,9 @@ const MOST = 0.5;
  * the allocator makes for them: where little is allocated beside much other work, it is none that matters.
  */
 export function churnFindings(profile: HeapProfile): ChurnFinding[] {
-  const { clock, totals, counters } = profile.description;
-  if (clock.kind !== "virtual" || totals === undefined || counters === "none") return [];
-  const { allocations, heapAccesses } = heapTotals(profile);
-  const work = heapAccesses + totals.otherAccesses + allocations * ACCESSES_PER_BLOCK;
-  return blocksBySite(profile, temporaryBlocks(profile))
+  const work = accessesOf(profile);
+  if (profile.description.clock.kind !== "virtual" || work === undefined) return [];
+  return blocksBySite(profile, withoutOutgrown(profile))
     .filter(({ blocks, allocated }) => blocks > 1 && blocks >= MOST * allocated)
     .map(({ place, blocks, allocated }) => ({
       kind: "churn",
@@ -34,4 +27,12 @@ export function churnFindings(profile: HeapProfile): ChurnFinding[] {
       blocks,
       allocated,
     }));
+}
+
+/** Temporary blocks but for those that others came out of as they grew: that is a finding of its own. */
+function withoutOutgrown(profile: HeapProfile): BlockMeasure {
+  const { blocks, bytes } = temporaryBlocks(profile);
+  const growth = profile.contexts.site?.growth;
+  const others = blocks.map((count, context) => Math.max(0, count - (growth?.[context]?.copies ?? 0)));
+  return blockMeasure(others, bytes);
 }

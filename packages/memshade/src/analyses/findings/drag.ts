@@ -6,13 +6,16 @@ import { blocksBySite } from "./heap-blocks.ts";
 
 /**
  * Places whose blocks live for long after they were used last. Their part is that of all bytes × time of the program's blocks which
- * would go if these ended with their last access.
+ * would go if these ended with their last access. Where it is not known what the host does, blocks that it asks for may be for itself.
  */
 export function dragFindings(profile: HeapProfile): DragFinding[] {
   const found = draggedBlocks(profile);
   const all = profile.description.totals?.drag?.byteTime ?? 0;
   if (found === undefined || all === 0) return [];
-  return blocksBySite(profile, found).map(({ place, contexts, blocks, bytes, allocated }) => {
+  const sites = blocksBySite(profile, found).filter(
+    ({ place }) => profile.description.knownHost === true || place.path[0]!.address !== undefined,
+  );
+  return sites.map(({ place, contexts, blocks, bytes, allocated }) => {
     const drag = dragOfContexts(profile, contexts);
     return {
       kind: "drag",

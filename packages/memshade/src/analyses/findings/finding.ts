@@ -1,3 +1,5 @@
+import type { WasteType, WasteUnreadField } from "../../model/waste/waste.ts";
+
 /** A frame of a place, as far as it is known. */
 export interface PlaceFrame {
   /** As demanglers write it, with whatever parameters. */
@@ -49,7 +51,7 @@ export interface UnusedFinding extends Found<"unused", "heap"> {
 }
 
 /** Blocks that were written and that nobody read. */
-export interface NeverReadFinding extends Found<"never-read", "heap"> {
+export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> {
   readonly blocks: number;
   /** All blocks that the place allocated. */
   readonly allocated: number;
@@ -76,10 +78,49 @@ export interface DragFinding extends Found<"drag", "heap"> {
   readonly during: string | undefined;
 }
 
+/** Blocks that grow step by step, so that their contents are copied again and again. */
+export interface GrowthFinding extends Found<"growth", "heap"> {
+  /** Blocks at the ends of chains, and how often contents were copied until they were there. */
+  readonly chains: number;
+  readonly copies: number;
+  /** Bytes that would have been enough from the start, on average. */
+  readonly reserve: number;
+  /** Size of the largest block at an end. */
+  readonly largestFinal: number;
+}
+
+/** Large blocks whose second half, at least, is never used. */
+export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
+  readonly blocks: number;
+  /** Of one block, on average: bytes, and those up to the last one that was used. */
+  readonly size: number;
+  readonly used: number;
+}
+
 /** Stores that are overwritten before anything reads them. */
 export interface DeadFinding extends Found<"dead", "waste"> {
   /** Of all bytes that the place stores, 0…1. */
   readonly share: number;
+}
+
+/** Zeros of calloc that are overwritten before anything reads them. */
+export interface ClearFinding extends Found<"clear", "waste"> {
+  /** Of all bytes that the place clears, 0…1. */
+  readonly share: number;
+}
+
+/** Loads of what the same run of a loop has loaded, unchanged. */
+export interface RedundantFinding extends Found<"redundant", "waste"> {
+  /** Of all loads of the place, 0…1. */
+  readonly share: number;
+}
+
+/** Members of blocks that nobody reads: somebody stores to those of the first kind, and nobody touches those of the second. */
+export interface MembersFinding extends Found<"write-only" | "cold", "waste"> {
+  readonly type: WasteType | undefined;
+  /** Bytes of what blocks hold one of, or many one behind the other. */
+  readonly element: number;
+  readonly fields: readonly WasteUnreadField[];
 }
 
 /** Stores of what is there already. */
@@ -93,6 +134,14 @@ export interface MovedFinding extends Found<"moved", "waste"> {
   readonly moves: number;
 }
 
+/** A table or variable of the program that it reads nothing of, or little: `place` names it and says where it is declared. */
+export interface UnreadDataFinding extends Found<"unread-data", "heap"> {
+  /** Bytes of all of it. */
+  readonly bytes: number;
+  /** Whether something was written to what nobody reads. */
+  readonly written: boolean;
+}
+
 /** One thing that a person can act on. Each kind has its facts here, its search in a file of its own, and its sentence in the report. */
 export type Finding =
   | LeakFinding
@@ -100,6 +149,17 @@ export type Finding =
   | NeverReadFinding
   | ChurnFinding
   | DragFinding
+  | GrowthFinding
+  | OverCapacityFinding
   | DeadFinding
+  | ClearFinding
   | SilentFinding
-  | MovedFinding;
+  | RedundantFinding
+  | MembersFinding
+  | MovedFinding
+  | UnreadDataFinding;
+
+/** Those that the waste tool makes. */
+export type WasteToolFinding =
+  | Extract<Finding, { tool: "waste" }>
+  | (NeverReadFinding & { readonly tool: "waste" });

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Finding } from "../../analyses/findings/finding.ts";
-import { runFindings } from "../../analyses/findings/run-findings.ts";
+import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import { sourceLines } from "../../analyses/source-lines.ts";
 import { UserError } from "../../bytes/errors.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
@@ -136,7 +136,7 @@ async function* runReport(
   const one = { ...terminal, said: new Set<string>() };
   const parts: { tool: ReportedTool; print: (shown: Shown) => Iterable<string> }[] = [];
   if (heap !== undefined)
-    parts.push({ tool: "heap", print: (shown) => heapText(heap, input, options, one, shown) });
+    parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, one, shown) });
   if (waste !== undefined)
     parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, one, shown)] });
   if (workingset !== undefined)
@@ -183,13 +183,14 @@ function wasteText(
 }
 
 function heapText(
-  profile: HeapProfile,
+  { heap: profile, statics }: RecordedTools,
   input: string,
   options: ReportOptions,
   terminal: Terminal,
   findings: Shown,
 ): Iterable<string> {
-  const shared = { input, rows: options.rows, thresholds: thresholdsOf(options), findings };
+  if (profile === undefined) return [];
+  const shared = { input, rows: options.rows, thresholds: thresholdsOf(options), findings, statics };
   if (options.csv === true) return heapCsv(profile, input);
   if (options.json) return heapReportJsonPieces(profile, shared);
   return [heapReport(profile, { ...screenOptions(options, terminal), ...shared })];

@@ -4,7 +4,8 @@ import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { STATICS_FILE } from "../../model/statics/statics.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
-import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { HeapSession, type LookThrough } from "../../tools/heap/read/heap-session.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
 import { type ToolOptions, toolsOf } from "../../tools/run-options.ts";
@@ -44,6 +45,8 @@ export interface RecorderOptions {
   command: readonly string[];
   /** Short name of the program. */
   program: string;
+  /** Functions of WASI tell the instances what they read: see `observeImports`. */
+  observesHost?: boolean;
   /** Reads debug information, for tools that write lines. */
   linesOf?: LinesOf;
   typesOf?: TypesOf;
@@ -73,6 +76,7 @@ export class Recorder {
     this.#session = new HeapSession({
       ...toSessionOptions(options.tools),
       ...(recordsAllocations ? { counters: "none", includeStack: false } : {}),
+      observesHost: options.observesHost,
     });
     this.#recordsHeap = recordsAllocations || tools.includes("heap");
     this.#sessions = tools.flatMap((tool) =>
@@ -112,6 +116,21 @@ export class Recorder {
     return handle;
   }
 
+  /** What was found in the thread of an instance about its live blocks: for the next profile. */
+  setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
+    this.#session.setReach(handle, reach);
+  }
+
+  /** The profile that it was found for has been taken. */
+  forgetReach(): void {
+    this.#session.forgetReach();
+  }
+
+  /** How that is found when a profile is taken, for instances of this thread. */
+  setLook(handle: InstanceHandle, look: LookThrough): void {
+    this.#session.setLook(handle, look);
+  }
+
   /** The instance is gone: its figures are kept, its memory is not. */
   releaseInstance(handle: InstanceHandle): void {
     this.#session.releaseInstance(handle);
@@ -123,9 +142,9 @@ export class Recorder {
     return this.#session.isShared(group);
   }
 
-  /** To be called some times a second while programs run in other threads. */
-  watch(): void {
-    this.#session.watch();
+  /** To be called some times a second while programs run in other threads, see `watchCounters`. */
+  watch(isLate: boolean): void {
+    this.#session.watch(isLate);
   }
 
   /** The tables of an instance are full: takes over what they hold. */

@@ -1,7 +1,9 @@
 import { dragOfContexts } from "../../analyses/dragged-blocks.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
+import { capacityOf, growthOf } from "../../analyses/growth.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
+import type { BlockCapacity, BlockGrowth } from "../../model/growth.ts";
 import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
@@ -18,6 +20,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
   temporaryBlocks: number;
   /** Absent where no block is known to have been kept after its last access. */
   drag?: BlockDrag;
+  growth: BlockGrowth | null;
+  capacity: BlockCapacity | null;
   accessHistogramValues?: bigint[];
   /** Counters were full: the numbers of accesses may be larger. */
   accessesAtLeast?: true;
@@ -51,6 +55,8 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
       ...(rows.some((row) => contexts.site?.drag[row] !== undefined)
         ? { drag: dragOfContexts(profile, rows) }
         : {}),
+      growth: growthOf(profile, rows) ?? null,
+      capacity: capacityOf(profile, rows) ?? null,
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
       ...(areAccessesCut(profile, rows) ? { accessesAtLeast: true as const } : {}),
       ...stackOfGroup(profile, groups, group),

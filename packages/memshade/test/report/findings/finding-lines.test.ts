@@ -45,6 +45,23 @@ Summary
 `);
   });
 
+  it("say how much to reserve where blocks grow, and how much is spare where they are too large", () => {
+    const place = { path: [{ function: "load", file: "load.cc", line: 7 }] };
+    const growth: Finding = {
+      ...{ kind: "growth", tool: "heap", place, amount: 524_032, unit: "bytes", part: 0.2 },
+      ...{ chains: 1, copies: 11, reserve: 400_000, largestFinal: 524_288 },
+    };
+    const spare: Finding = {
+      ...{ kind: "over-capacity", tool: "heap", place, amount: 3_000_000, unit: "bytes", part: 0.2 },
+      ...{ blocks: 50, size: 65_536, used: 14 },
+    };
+    expect(printed([growth, spare])).toBe(`
+Summary
+  growth          512 KiB  by load (load.cc:7) in 11 copies: reserve 391 KiB
+  over-capacity  2.86 MiB  of load (load.cc:7) is spare: 14 B of 64.0 KiB used
+`);
+  });
+
   it("say through which library where there is room", () => {
     expect(printed([leak(PARSE, 3)])).toContain("parse (parse.c:88) via …assign are");
     expect(printed([leak(PARSE)], true)).toContain("parse (parse.c:88) via std::string::assign are");

@@ -12,6 +12,8 @@ export const HEADS: { readonly [Key in MetricKey]: string } = {
   density: "ACC/B",
   lifetime: "LIFETIME",
   temporary: "TEMPORARY",
+  copied: "COPIED",
+  spare: "SPARE",
 };
 
 /** How values of a metric are written. */

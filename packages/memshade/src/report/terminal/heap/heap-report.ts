@@ -3,17 +3,21 @@ import { draggedBlocks, dragOfContexts, lastUse } from "../../../analyses/dragge
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { placedAccesses } from "../../../analyses/granule-accesses.ts";
 import { type ContextGroups, groupContexts } from "../../../analyses/groups.ts";
+import { capacityOf, copiedBytes, growthOf, spareBytes } from "../../../analyses/growth.ts";
 import { classifySites } from "../../../analyses/hot-cold.ts";
 import { leaks, liveAtPeak } from "../../../analyses/leaks.ts";
+import { STATIC_KEYS } from "../../../analyses/statics/rank-statics.ts";
+import type { StaticsReport } from "../../../analyses/statics/static-objects.ts";
 import { temporaryBlocks } from "../../../analyses/temporary.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
-import { agreeing } from "../../../model/counted.ts";
+import { agreeing, counted } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../../../model/indices.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../model/memprof/hot-cold.ts";
 import { NO_DRAG } from "../../../model/over-time/drag.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
-import { formatBlocks, formatBytes, formatCount, formatPercent } from "../../format.ts";
+import { formatBlocks, formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
 import { printRankings } from "../common/rankings.ts";
@@ -26,6 +30,7 @@ import { printHotCold } from "./hot-cold.ts";
 import { printOverTime } from "./over-time.ts";
 import { SiteFacts, sumOf } from "./site-facts.ts";
 import { printSiteRows, type SiteRows } from "./site-rows.ts";
+import { printStaticData } from "./static-data.ts";
 
 const DETAIL_INDENT = 6;
 /** Lines of callers for a site that is the whole table; others get their part of it, but some. */
@@ -43,6 +48,7 @@ export interface HeapReportOptions extends ScreenOptions {
   readonly thresholds?: HotColdThresholds | undefined;
   /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
   readonly findings?: readonly Finding[] | undefined;
+  readonly statics?: StaticsReport | undefined;
 }
 
 /** The report of a heap profile as text for a terminal. */
@@ -54,12 +60,14 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
     printNothingAllocated(screen, profile);
     if (options.findings !== undefined && options.findings.length > 0)
       printFindings(screen, options.findings);
+    if (options.statics !== undefined) printStaticData(screen, options.statics, options.rows);
     return screen.text();
   }
   printSummary(screen, profile);
   if (options.findings !== undefined) printFindings(screen, options.findings);
   if (profile.contexts.length > 0) {
     new HeapSections(screen, profile, options.rows).print();
+    if (options.statics !== undefined) printStaticData(screen, options.statics, options.rows);
     printBlockHistograms(screen, profile);
     // Lifetimes that are not milliseconds mean nothing to the compiler.
     if (profile.description.clock.unit === "ms") {
@@ -67,7 +75,7 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
       printHotCold(screen, profile, classifySites(profile, thresholds), thresholds, options.rows ?? 8);
     }
   }
-  printHints(screen, profile, options.input);
+  printHints(screen, profile, options.input, options.statics !== undefined);
   return screen.text();
 }
 
@@ -100,6 +108,8 @@ class HeapSections {
     );
     this.printDragged(draggedBlocks(profile));
     this.printTemporary(temporaryBlocks(profile));
+    this.printGrowth(copiedBytes(profile));
+    this.printCapacity(spareBytes(profile));
     this.printPlaces(placedAccesses(profile));
     this.printQuiet();
   }
@@ -184,6 +194,46 @@ class HeapSections {
     });
   }
 
+  /** Blocks that grew by copying, with the size that would have been enough from the start. */
+  private printGrowth(copied: Float64Array | undefined): void {
+    const growth = this.profile.description.totals?.growth;
+    if (copied === undefined || growth === undefined) return;
+    if (growth.copiedBytes === 0) {
+      this.quiet.push("no block was copied as it grew");
+      return;
+    }
+    const size = `${formatBytes(growth.copiedBytes)} in ${counted(growth.copies, "copy", "copies")}`;
+    this.printSection("Copied as blocks grew", size, copied, formatBytes, 5, (contexts, values) => {
+      const { chains, copies, mostCopies, usedBytes, finalBytes } = growthOf(this.profile, contexts)!;
+      const isOne = chains === 1;
+      const mean = (bytes: number) => `${isOne ? "" : "≈"}${formatBytes(bytes / chains)}`;
+      const often = isOne
+        ? counted(copies, "copy", "copies")
+        : `${counted(copies, "copy", "copies")} for ${plural(chains, "block")}, at most ${mostCopies} for one`;
+      const facts = `${often} · ${mean(usedBytes)} of ${mean(finalBytes)} used at the end`;
+      return heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT, facts);
+    });
+  }
+
+  /** Large blocks that were used up to less than half. */
+  private printCapacity(spare: Float64Array | undefined): void {
+    const { profile } = this;
+    if (spare === undefined) return;
+    const wide = spare.map((bytes, context) => {
+      const capacity = capacityOf(profile, [context as IndexIntoContextTable])!;
+      return bytes * 2 >= capacity.bytes ? bytes : 0;
+    });
+    const total = wide.reduce((sum, bytes) => sum + bytes, 0);
+    if (total === 0) return;
+    const title = "Used up to less than half";
+    this.printSection(title, `${formatBytes(total)} unused`, wide, formatBytes, 5, (contexts, values) => {
+      const { blocks, bytes, unusedBytes } = capacityOf(profile, contexts)!;
+      const mean = (sum: number) => `${blocks === 1 ? "" : "≈"}${formatBytes(sum / blocks)}`;
+      const facts = `${mean(bytes - unusedBytes)} of ${mean(bytes)} used in ${plural(blocks, "large block")}`;
+      return heaviestPathLine(this.screen, profile, contexts, values, DETAIL_INDENT, facts);
+    });
+  }
+
   /** Where in their blocks accesses went, for profiles that have histograms of it. */
   private printPlaces(accesses: Float64Array | undefined): void {
     if (accesses === undefined) return;
@@ -241,7 +291,7 @@ class HeapSections {
     heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT);
 }
 
-function printHints(screen: Screen, profile: HeapProfile, input: string): void {
+function printHints(screen: Screen, profile: HeapProfile, input: string, knowsStatics: boolean): void {
   const { faint } = screen.paint;
   screen.print("");
   if (screen.isShortened) {
@@ -253,6 +303,7 @@ function printHints(screen: Screen, profile: HeapProfile, input: string): void {
     "count",
     ...(knowsAccesses ? ["accesses", "density"] : []),
     "lifetime",
+    ...(knowsStatics ? STATIC_KEYS : []),
   ];
   printRankings(screen, input, keys);
 }

@@ -28,6 +28,8 @@ const OTHER_COLUMNS: { readonly [Key in MetricKey]: readonly MetricKey[] } = {
   density: ["bytes", "count", "lifetime"],
   lifetime: ["bytes", "count", "density"],
   temporary: ["count", "bytes", "lifetime"],
+  copied: ["bytes", "count", "peak"],
+  spare: ["bytes", "count", "peak"],
 };
 
 const COLUMN_WIDTH = 10;

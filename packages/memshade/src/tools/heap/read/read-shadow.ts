@@ -1,7 +1,7 @@
 import { addCapacity, addGrowth, type BlockCapacity, type BlockGrowth } from "../../../model/growth.ts";
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
 import { addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
-import type { RunSite } from "../../../model/run.ts";
+import type { RunReach, RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
   CHANGE_BYTES,
@@ -30,6 +30,7 @@ import {
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import { readDrag } from "./drag-entry.ts";
 import { readGrowth } from "./growth-entry.ts";
+import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
 import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
 
@@ -43,7 +44,8 @@ const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
 export interface ContextExtras
-  extends Omit<RunSite, "stackId" | "temporary" | "growth" | "capacity" | "drag"> {
+  extends Omit<RunSite, "stackId" | "temporary" | "growth" | "capacity" | "drag" | keyof RunReach>,
+    ReachSums {
   temporary: number;
   growth: BlockGrowth;
   capacity: BlockCapacity;
@@ -111,8 +113,13 @@ export interface ShadowContents {
   statics?: StaticCounts | undefined;
 }
 
+/** A context by the index of its entry. */
+export interface IndexedContext extends ShadowContext {
+  index: number;
+}
+
 /** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
-interface LiveBlock {
+export interface LiveBlock {
   address: number;
   size: number;
   context: number;
@@ -164,19 +171,19 @@ export class ShadowReader {
   }
 
   /** To be called some times a second while the program runs in another thread, so that no counter of static data wraps unseen. */
-  watch(): void {
-    this.#statics?.watch();
+  watch(isLate: boolean): void {
+    this.#statics?.watch(isLate);
   }
 
   /** Everything, live blocks counted as if they ended now. */
-  read(): ShadowContents {
+  read(): ShadowContents & { contexts: IndexedContext[] } {
     this.#liveCounters = 0;
     const before = this.#control64(Control.allocations);
     const contexts = this.readContexts();
     const byIndex = new Map(contexts.map((context) => [context.index, context]));
     const totals = this.#totals();
-    const now = this.#clock();
-    for (const block of this.#liveBlocks()) {
+    const { now } = this;
+    for (const block of this.liveBlocks()) {
       const context = byIndex.get(block.context);
       if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
     }
@@ -234,8 +241,8 @@ export class ShadowReader {
   }
 
   /** The contexts with what has ended in them. Order: as they were first seen. */
-  readContexts(): (ShadowContext & { index: number })[] {
-    const contexts: (ShadowContext & { index: number })[] = [];
+  readContexts(): IndexedContext[] {
+    const contexts: IndexedContext[] = [];
     const peak = this.#peak();
     const cpus =
       this.#layout.stackCount === 1
@@ -280,7 +287,7 @@ export class ShadowReader {
   }
 
   /** Blocks that live, by address. */
-  *#liveBlocks(): Generator<LiveBlock> {
+  *liveBlocks(): Generator<LiveBlock> {
     const { directory, coveredBytes } = this.#layout;
     const regionBytes = 2 ** REGION_BITS;
     const instance = this.#control32(Control.instance);
@@ -308,6 +315,28 @@ export class ShadowReader {
           };
       }
     }
+  }
+
+  /** Whether several instances have these tables. */
+  get hasSeveralInstances(): boolean {
+    return this.#layout.stackCount > 1 && this.#control32(Control.instances) > 1;
+  }
+
+  /** Whether blocks live that found no room in the tables. */
+  get hasUnfollowedBlocks(): boolean {
+    return this.#control32(Control.overflowBlocks) > this.#control32(Control.unfollowedFrees);
+  }
+
+  /** Address of the lowest block that slots know of, ended ones included; undefined: there was none. */
+  lowestBlock(): number | undefined {
+    const { directory, coveredBytes } = this.#layout;
+    for (let region = 0; region * 2 ** REGION_BITS < coveredBytes; region++) {
+      const slots = this.#u32(directory + region * 4);
+      if (slots === 0) continue;
+      for (let at = 0; at < SLOT_REGION_BYTES; at += SLOT_BYTES)
+        if (this.#u64(slots + at) !== 0) return region * 2 ** REGION_BITS + at * 2;
+    }
+    return undefined;
   }
 
   /** Blocks of a chain of records, from that with number `index` on. */
@@ -414,7 +443,8 @@ export class ShadowReader {
     return splitLive(this.#view.getBigUint64(this.#layout.pasts + index * PAST_BYTES + Past.peak, true));
   }
 
-  #clock(): number {
+  /** What the clock shows. */
+  get now(): number {
     return this.#control32(this.#wallClock ? Control.wallMs : Control.allocations);
   }
 
@@ -510,6 +540,7 @@ function extrasOf(
   const live = entry.live;
   const { neverAccessed, neverRead } = entry;
   return {
+    ...NO_REACH,
     liveBytes: live.bytes,
     liveBlocks: live.blocks,
     peakBytes: peak.bytes,

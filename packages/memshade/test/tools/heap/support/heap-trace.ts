@@ -66,7 +66,10 @@ export class HeapTrace {
     let max = live;
     let isInside = start === 0;
     const sums = { allocatedBytes: 0, freedBytes: 0, frees: 0 };
-    const contexts = new Map<string, { allocations: number; allocatedBytes: number; frees: number; freedBytes: number }>();
+    const contexts = new Map<
+      string,
+      { allocations: number; allocatedBytes: number; frees: number; freedBytes: number }
+    >();
     for (const { kind, number, context, bytes } of this.events) {
       if (number > end && !isLast) break;
       if (!isInside && number > start) {
@@ -103,4 +106,3 @@ export class HeapTrace {
     };
   }
 }
-
