@@ -1,4 +1,5 @@
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
 import type {
   Column,
   IndexIntoFrameTable,
@@ -42,6 +43,8 @@ export interface ProfileDescription {
   readonly end?: RunEnd | undefined;
   readonly clock: Clock;
   readonly counters?: CounterMode | undefined;
+  /** The host said exactly what it reads: a block that nobody read was read by nobody. */
+  readonly knownHost?: boolean | undefined;
   readonly granuleBytes: number;
   readonly rawVersion: number;
   /** Totals counted while the program ran; absent for a raw file without its run. */
@@ -124,7 +127,7 @@ export interface ContextTable {
   readonly site?: SiteColumns | undefined;
 }
 
-export type SiteField = Exclude<keyof RunSite, "stackId" | "temporary" | "growth" | "capacity">;
+export type SiteField = Exclude<keyof RunSite, "stackId" | "temporary" | "growth" | "capacity" | "drag">;
 
 /** The fields of {@link RunSite}, one column each. */
 export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
@@ -136,6 +139,8 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly capacity: readonly (BlockCapacity | undefined)[];
   /** Live blocks that suppressions took out of the fields of lost blocks; absent without suppressions. */
   readonly suppressedBlocks?: Float64Array | undefined;
+  /** Undefined for contexts of which no block is known to have been kept after its last access. */
+  readonly drag: readonly (BlockDrag | undefined)[];
 };
 
 /** What is known of the live blocks of each kind: their bytes, how many they are, and further fields. */
