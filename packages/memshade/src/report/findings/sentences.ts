@@ -1,4 +1,9 @@
-import type { Finding, LeakFinding, MembersFinding, UnreadDataFinding } from "../../analyses/findings/finding.ts";
+import type {
+  Finding,
+  LeakFinding,
+  MembersFinding,
+  UnreadDataFinding,
+} from "../../analyses/findings/finding.ts";
 import { agreeing, counted } from "../../model/counted.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../format.ts";
 import { memberNames } from "../waste-sentences.ts";
@@ -55,6 +60,16 @@ export function sentenceOf(finding: Finding): FindingSentence {
   }
 }
 
+/** `in track.comment of …`, or `in 24 of 96 bytes of …` where members have no names. */
+function ofMembers({ type, fields, element }: MembersFinding, after: string): FindingSentence {
+  const size = fields.reduce((sum, field) => sum + field.size, 0);
+  const bytes = `in ${formatCount(size)} of ${formatCount(element)} bytes of`;
+  const [field] = fields;
+  if (field?.name === undefined || type === undefined) return { before: bytes, after, short: "in fields of" };
+  const more = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
+  return { before: `in ${memberNames([field], type)}${more} of`, after, short: "in fields of" };
+}
+
 /** `300 of 1,000 blocks of … are lost` */
 function ofLeak(finding: LeakFinding): FindingSentence {
   const behind = finding.behind === 0 ? "" : ` (${formatCount(finding.behind)} more by them)`;
@@ -68,16 +83,6 @@ function ofLeak(finding: LeakFinding): FindingSentence {
     default:
       throw new RangeError(`no such state: ${finding.state satisfies never}`);
   }
-}
-
-/** `in track.comment of …`, or `in 24 of 96 bytes of …` where members have no names. */
-function ofMembers({ type, fields, element }: MembersFinding, after: string): FindingSentence {
-  const size = fields.reduce((sum, field) => sum + field.size, 0);
-  const bytes = `in ${formatCount(size)} of ${formatCount(element)} bytes of`;
-  const [field] = fields;
-  if (field?.name === undefined || type === undefined) return { before: bytes, after, short: "in fields of" };
-  const more = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
-  return { before: `in ${memberNames([field], type)}${more} of`, after, short: "in fields of" };
 }
 
 /** `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read` */
