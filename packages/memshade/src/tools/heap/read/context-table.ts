@@ -20,7 +20,7 @@ export class ContextTable {
     const key = `${module}:${context.sites.join()}`;
     const known = this.#byKey.get(key);
     if (known === undefined) {
-      this.#byKey.set(key, { module, sites: context.sites, mib, extras: context.extras });
+      this.#byKey.set(key, { module, sites: context.sites, mib, extras: { ...context.extras } });
       return;
     }
     known.mib = combineMibs(known.mib, mib);
@@ -30,7 +30,8 @@ export class ContextTable {
   /** A table that changes on its own from here on. */
   copy(): ContextTable {
     const copy = new ContextTable();
-    for (const [key, context] of this.#byKey) copy.#byKey.set(key, { ...context, extras: context.extras });
+    for (const [key, context] of this.#byKey)
+      copy.#byKey.set(key, { ...context, extras: { ...context.extras } });
     return copy;
   }
 
