@@ -4,6 +4,7 @@ import type { InstanceHandle } from "../tools/session.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost } from "./instance/host-calls.ts";
 import { guardImports } from "./instance/host-frames.ts";
+import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { withBranchHints } from "./module/branch-hints.ts";
 import { moduleName } from "./module/module-name.ts";
 import { type Profile, Recorder } from "./run/recorder.ts";
@@ -86,7 +87,7 @@ export async function profile<T>(
     // Engines take gigabytes that are not shared for a reason to collect garbage, though few of their pages are used.
     sharedShadow: typeof SharedArrayBuffer === "function",
   });
-  const recorder = new Recorder({ tools: options, command: [name], program: name });
+  const recorder = new Recorder({ tools: options, command: [name], program: name, observesHost: true });
   const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
   const instantiate: Instantiate = async (imports) => {
     const hold = holdMemory(imports, info);
@@ -125,6 +126,7 @@ function record(
     flush: () => handle !== undefined && recorder.flush(handle),
   });
   handle = recorder.addInstance(memories, info, original, null);
+  recorder.setLook(handle, () => lookThroughNow(exports, info));
   const hidden = new Set(info.hiddenExports);
   const visible: WebAssembly.Exports = Object.create(null);
   for (const key of Object.keys(exports)) if (!hidden.has(key)) visible[key] = exports[key];

@@ -5,7 +5,7 @@ import { dwoCandidates, dwpCandidates } from "../objects/index.ts";
 import type { FileRequest, ProvidedFile } from "../symbolize/file-request.ts";
 import type { Frame } from "../symbolize/frame.ts";
 import { Symbolizer, type SymbolizerOptions } from "../symbolize/symbolizer.ts";
-import type { DataDeclaration, LocalVariable } from "../symbolize/variables.ts";
+import type { DataDeclaration, LocalVariable, StaticVariable } from "../symbolize/variables.ts";
 import { readWholeFile } from "./file.ts";
 import { loadMiniDebugInfo } from "./mini-debug-info.ts";
 import { type LoadedObject, loadObject, nodeDecompressors, ObjectFinder } from "./objects.ts";
@@ -25,6 +25,7 @@ export interface FileSymbolizer {
   frames(address: number): Frame[];
   variables(address: number): LocalVariable[];
   dataDeclaration(address: number): DataDeclaration | undefined;
+  dataVariables(): StaticVariable[];
   /** What was asked for and not found, as the end of a sentence that begins with the object's path. */
   readonly missing: readonly string[];
   /** What was met first of damage in the file itself. */
@@ -59,10 +60,10 @@ export function loadSymbolizer(
   while (answerRequests());
   /** Asks again as long as files were asked for. */
   const answered =
-    <T>(ask: (address: number) => T) =>
-    (address: number): T => {
-      let answer = ask(address);
-      while (answerRequests()) answer = ask(address);
+    <T, A extends [] | [number]>(ask: (...address: A) => T) =>
+    (...address: A): T => {
+      let answer = ask(...address);
+      while (answerRequests()) answer = ask(...address);
       return answer;
     };
   return {
@@ -72,9 +73,10 @@ export function loadSymbolizer(
     get damage() {
       return loaded.object.problems[0];
     },
-    frames: answered((address) => symbolizer.frames(address)),
-    variables: answered((address) => symbolizer.variables(address)),
-    dataDeclaration: answered((address) => symbolizer.dataDeclaration(address)),
+    frames: answered((address: number) => symbolizer.frames(address)),
+    variables: answered((address: number) => symbolizer.variables(address)),
+    dataDeclaration: answered((address: number) => symbolizer.dataDeclaration(address)),
+    dataVariables: answered(() => symbolizer.dataVariables()),
   };
 }
 

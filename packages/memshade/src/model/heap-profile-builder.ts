@@ -196,7 +196,7 @@ function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undef
   if (sites.length < rows.length) {
     return undefined;
   }
-  const columns = SITE_FIELDS.map((field) => [field, Float64Array.from(sites, (site) => site[field])]);
+  const columns = SITE_FIELDS.map((field) => [field, Float64Array.from(sites, (site) => site[field] ?? 0)]);
   const temporary = sites.every((site) => site.temporary !== undefined)
     ? Float64Array.from(sites, (site) => site.temporary!)
     : undefined;
@@ -205,6 +205,7 @@ function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undef
     temporary,
     growth: sites.map(({ growth }) => growth),
     capacity: sites.map(({ capacity }) => capacity),
+    drag: sites.map(({ drag }) => drag),
   } as SiteColumns;
 }
 

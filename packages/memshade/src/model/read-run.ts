@@ -4,7 +4,9 @@ import {
   flag,
   integer,
   list,
+  misfit,
   nullable,
+  number,
   oneOf,
   optional,
   parseVersioned,
@@ -14,8 +16,10 @@ import {
   textLike,
 } from "./check.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
 import {
   type Clock,
+  type HeapReach,
   type HeapTool,
   MEASURED_SCHEMA,
   MEASURED_VERSION,
@@ -40,6 +44,7 @@ const heapTool = record<HeapTool>({
   granuleBytes: count,
   includeStack: flag,
   includeAllocator: flag,
+  knownHost: optional(flag),
 });
 
 const end = record<RunEnd>({
@@ -83,6 +88,18 @@ const module = record<RunModule>({
   notTracked: list(text),
 });
 
+const reach = record<HeapReach>({
+  lostBytes: count,
+  lostBlocks: count,
+  indirectlyLostBytes: count,
+  indirectlyLostBlocks: count,
+  possiblyLostBytes: count,
+  possiblyLostBlocks: count,
+  stillReachableBytes: count,
+  stillReachableBlocks: count,
+  hostMayHold: flag,
+});
+
 const growth = record<BlockGrowth>({
   chains: count,
   copies: count,
@@ -94,6 +111,21 @@ const growth = record<BlockGrowth>({
 });
 
 const capacity = record<BlockCapacity>({ blocks: count, bytes: count, unusedBytes: count });
+
+/** Bytes times time may be more than a number can count one by one. */
+const byteTime: Check<number> = (value) => (number(value) >= 0 ? (value as number) : misfit("should not be negative"));
+
+const drag = record<BlockDrag>({
+  followed: count,
+  byteTime,
+  draggedByteTime: byteTime,
+  lateBlocks: count,
+  lateBytes: count,
+  lateByteTime: byteTime,
+  lateUsedByteTime: byteTime,
+  lateLastUse: byteTime,
+  lateFollowed: count,
+});
 
 const site = record<RunSite>({
   stackId: textLike(/^[0-9]{1,20}$/, "a decimal number in quotes"),
@@ -109,8 +141,20 @@ const site = record<RunSite>({
   granules: count,
   reallocations: count,
   temporary: optional(count),
+  lostBytes: optional(count),
+  lostBlocks: optional(count),
+  indirectlyLostBytes: optional(count),
+  indirectlyLostBlocks: optional(count),
+  possiblyLostBytes: optional(count),
+  possiblyLostBlocks: optional(count),
+  stillReachableBytes: optional(count),
+  stillReachableBlocks: optional(count),
+  behindLostBytes: optional(count),
+  behindLostBlocks: optional(count),
+  lateLostBlocks: optional(count),
   growth: optional(growth),
   capacity: optional(capacity),
+  drag: optional(drag),
 });
 
 const heap = record<RunHeap>({
@@ -126,8 +170,10 @@ const heap = record<RunHeap>({
   staticAccesses: optional(count),
   profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
+  reach: optional(reach),
   growth: optional(growth),
   capacity: optional(capacity),
+  drag: optional(drag),
   notTracked: optional(list(text)),
   sites: list(site),
 });
@@ -150,6 +196,7 @@ const run = record<Run>({
   presence: optional(presence),
   files: record<Run["files"]>({
     heap: optional(text),
+    heapIntervals: optional(text),
     waste: optional(text),
     workingset: optional(text),
     statics: optional(text),

@@ -1,4 +1,5 @@
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
 
 /**
  * The description of a run, `run.json`, version 1.
@@ -38,6 +39,7 @@ export interface Run {
   /** File names inside the run's directory. */
   files: {
     heap?: string | undefined;
+    heapIntervals?: string | undefined;
     waste?: string | undefined;
     workingset?: string | undefined;
     /** Accesses to static data, recorded with the heap. */
@@ -91,6 +93,8 @@ export interface HeapTool {
   granuleBytes: number;
   includeStack: boolean;
   includeAllocator: boolean;
+  /** The host said exactly what it reads, and blocks that it reads are not unread; absent: it may have read more. */
+  knownHost?: boolean | undefined;
 }
 
 /** How another tool measured: settings by name. */
@@ -181,17 +185,48 @@ export interface RunHeap {
   profilerBytes: number;
   /** What found no room in the bounded tables. */
   overflow: { contexts: number; blocks: number };
+  /** Which live blocks are lost; absent where that was not looked for. */
+  reach?: HeapReach | undefined;
   /** Of all sites; absent where the run did not follow it. */
   growth?: BlockGrowth | undefined;
   /** Of all sites; absent where the run did not count it. */
   capacity?: BlockCapacity | undefined;
+  /** Of all sites; absent where no accesses were counted. */
+  drag?: BlockDrag | undefined;
   /** Sentences about what the heap's figures do not cover. */
   notTracked?: string[] | undefined;
   sites: RunSite[];
 }
 
+/**
+ * Which of the live blocks the program could still get at, by the pointers in its memory and its globals. "Lost" has no pointer to it,
+ * "indirectly lost" pointers in lost blocks only, "possibly lost" addresses inside it only. Absent fields are 0, where that was
+ * looked for at all.
+ */
+export interface RunReach {
+  lostBytes?: number | undefined;
+  lostBlocks?: number | undefined;
+  indirectlyLostBytes?: number | undefined;
+  indirectlyLostBlocks?: number | undefined;
+  possiblyLostBytes?: number | undefined;
+  possiblyLostBlocks?: number | undefined;
+  stillReachableBytes?: number | undefined;
+  stillReachableBlocks?: number | undefined;
+  /** Of the indirectly lost ones, whatever their context: those that are lost by way of the lost blocks here. */
+  behindLostBytes?: number | undefined;
+  behindLostBlocks?: number | undefined;
+  /** Lost ones that were allocated in the second half of the run, by its clock. */
+  lateLostBlocks?: number | undefined;
+}
+
+/** The same of the whole heap. What is live and in none of them was not looked for. */
+export interface HeapReach extends Required<Omit<RunReach, "behindLostBytes" | "behindLostBlocks" | "lateLostBlocks">> {
+  /** Whether lost blocks may be ones that the host has the addresses of. */
+  hostMayHold: boolean;
+}
+
 /** What a MIB has no field for, of one context. */
-export interface RunSite {
+export interface RunSite extends RunReach {
   /** Decimal; the key in the raw profile. */
   stackId: string;
   /** At the end of the run. */
@@ -216,4 +251,6 @@ export interface RunSite {
   growth?: BlockGrowth | undefined;
   /** Absent without large blocks that were used. */
   capacity?: BlockCapacity | undefined;
+  /** Absent where no block is known to have been kept after its last access. */
+  drag?: BlockDrag | undefined;
 }

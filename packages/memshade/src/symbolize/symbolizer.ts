@@ -1,5 +1,6 @@
 import { FormatError } from "../bytes/errors.ts";
 import { DwarfFile, isTypeUnit, type PathStyle, type Unit, UnitIndex } from "../dwarf/index.ts";
+import type { StaticVariable } from "../model/statics/named-statics.ts";
 import { type Decompressors, type ObjectFile, type ObjectSymbol, openObject } from "../objects/index.ts";
 import { DecodedUnits } from "./decoded-units.ts";
 import type { Demangle } from "./demangle.ts";
@@ -233,6 +234,27 @@ export class Symbolizer {
       if (found !== undefined) return found;
     }
     return undefined;
+  }
+
+  /** All variables that have addresses of their own, unit by unit; what linkers have left out may be at address 0. */
+  dataVariables(): StaticVariable[] {
+    const { demangle, pathMap } = this.#options;
+    const found: StaticVariable[] = [];
+    for (const unit of this.#dwarfFile().units) {
+      if (isTypeUnit(unit)) continue;
+      this.#guarded(() => {
+        for (const variable of this.#framesOf(unit).dataVariables()) {
+          const { linkageName, file } = variable;
+          const isMangled = linkageName !== undefined && demangle !== undefined;
+          found.push({
+            ...variable,
+            name: isMangled ? demangle(linkageName) : variable.name,
+            file: file === undefined || pathMap === undefined ? file : mapPath(file, pathMap),
+          });
+        }
+      });
+    }
+    return found;
   }
 
   #guarded<T>(read: () => T): T | undefined {

@@ -10,6 +10,7 @@ import {
   SubroutineIndex,
   type Unit,
 } from "../dwarf/index.ts";
+import type { StaticVariable } from "../model/statics/named-statics.ts";
 import type { GrowingFrame } from "./frame.ts";
 import { type DataDeclaration, type LocalVariable, localVariables, UnitVariables } from "./variables.ts";
 
@@ -144,6 +145,12 @@ export class UnitFrames {
   declarationOfData(address: number): DataDeclaration | undefined {
     this.#variables ??= new UnitVariables(this.#described);
     return this.#variables.find(address, (file, unit) => this.#absolutePath(file, unit));
+  }
+
+  /** The variables that have addresses of their own. */
+  dataVariables(): Generator<StaticVariable> {
+    this.#variables ??= new UnitVariables(this.#described);
+    return this.#variables.all((file, unit) => this.#absolutePath(file, unit));
   }
 
   #absolutePath(file: number, from: Unit): string | undefined {

@@ -8,6 +8,7 @@ import {
   typeSize,
   type Unit,
 } from "../dwarf/index.ts";
+import type { StaticVariable } from "../model/statics/named-statics.ts";
 
 /** A parameter or variable of a function, or of one that was inlined into it. */
 export interface LocalVariable {
@@ -29,6 +30,8 @@ export interface DataDeclaration {
   readonly file: string | undefined;
   readonly line: number;
 }
+
+export type { StaticVariable };
 
 /** Tells the path of a file by its number in the unit of an entry. */
 type PathOf = (file: number, unit: Unit) => string | undefined;
@@ -95,7 +98,10 @@ function offsetIn(expression: Uint8Array, base: number): number | undefined {
 interface PlacedVariable {
   readonly start: number;
   readonly end: number;
+  readonly bytes: number | undefined;
   readonly die: Die;
+  /** Names of what it is declared in. */
+  readonly scope: readonly string[];
 }
 
 /** Variables with addresses of their own, of one unit. */
@@ -116,13 +122,30 @@ export class UnitVariables {
 
   find(address: number, pathOf: PathOf): DataDeclaration | undefined {
     const last = this.#variables.findLast(({ start }) => start <= address);
-    if (last === undefined || address >= last.end) return undefined;
-    const file = last.die.findInherited([dw.DW_AT_decl_file]);
-    const line = last.die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0;
-    // As for functions, llvm-symbolizer finds no file by a number that stands in the abbreviation.
-    const isFound = file !== undefined && file.value.form !== dw.DW_FORM_implicit_const;
-    return { file: isFound ? pathOf(file.value.value, file.die.unit) : undefined, line };
+    return last === undefined || address >= last.end ? undefined : declarationOf(last.die, pathOf);
   }
+
+  /** All of them, by address. */
+  *all(pathOf: PathOf): Generator<StaticVariable> {
+    for (const { start, bytes, die, scope } of this.#variables) {
+      const name = die.inheritedText([dw.DW_AT_name]);
+      yield {
+        address: start,
+        bytes,
+        name: name === undefined ? undefined : [...scope, name].join("::"),
+        linkageName: die.inheritedText([dw.DW_AT_linkage_name, dw.DW_AT_MIPS_linkage_name]),
+        ...declarationOf(die, pathOf),
+      };
+    }
+  }
+}
+
+function declarationOf(die: Die, pathOf: PathOf): DataDeclaration {
+  const file = die.findInherited([dw.DW_AT_decl_file]);
+  const line = die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0;
+  // As for functions, llvm-symbolizer finds no file by a number that stands in the abbreviation.
+  const isFound = file !== undefined && file.value.form !== dw.DW_FORM_implicit_const;
+  return { file: isFound ? pathOf(file.value.value, file.die.unit) : undefined, line };
 }
 
 /** Types hold no variables with places, or those that are declared outside of them again. */
@@ -139,16 +162,27 @@ const TYPES: ReadonlySet<number> = new Set([
   dw.DW_TAG_union_type,
 ]);
 
+/** Names that come before those of what is declared inside. */
+const SCOPES: ReadonlySet<number> = new Set([
+  dw.DW_TAG_namespace,
+  dw.DW_TAG_subprogram,
+  dw.DW_TAG_inlined_subroutine,
+]);
+
 function collect(unit: Unit, byStart: Map<number, PlacedVariable>): void {
   let typeDepth = Number.POSITIVE_INFINITY;
+  /** Names of what is around, by depth. */
+  const scopes: string[] = [];
   for (const { die, depth } of unit.die.descendants()) {
     if (depth > typeDepth) continue;
     typeDepth = TYPES.has(die.tag) ? depth : Number.POSITIVE_INFINITY;
+    scopes[depth] = SCOPES.has(die.tag) ? (die.inheritedText([dw.DW_AT_name]) ?? "") : "";
     if (die.tag !== dw.DW_TAG_variable) continue;
     const start = addressOf(die);
     if (start === undefined) continue;
-    const size = typeSize(die.reference(dw.DW_AT_type)) ?? 1;
-    byStart.set(start, { start, end: start + size, die });
+    const bytes = typeSize(die.reference(dw.DW_AT_type));
+    const scope = scopes.slice(0, depth).filter((name) => name !== "");
+    byStart.set(start, { start, end: start + (bytes ?? 1), bytes, die, scope });
   }
 }
 

@@ -132,7 +132,8 @@ class Instrumentation {
     for (const name of names) {
       const weave = WEAVERS[name];
       if (weave === undefined) throw new UserError(`the tool ${name} is not part of this version`);
-      const tool = weave(this.#surroundings(stackPointer, shadowMemory, firstGlobal));
+      const stack = tools.find((one) => one.stack !== undefined)?.stack;
+      const tool = weave({ ...this.#surroundings(stackPointer, shadowMemory, firstGlobal), stack });
       if (typeof tool === "string") this.#refusals[name] = tool;
       if (tool === undefined || typeof tool === "string") continue;
       shadowMemory += 1 + (tool.tableBytes?.length ?? 0);
@@ -142,7 +143,11 @@ class Instrumentation {
     return tools;
   }
 
-  #surroundings(stackPointer: number, shadowMemory: number, firstGlobal: number): ToolSurroundings {
+  #surroundings(
+    stackPointer: number,
+    shadowMemory: number,
+    firstGlobal: number,
+  ): Omit<ToolSurroundings, "stack"> {
     return {
       module: this.#module,
       options: this.#options,
@@ -173,7 +178,9 @@ class Instrumentation {
       passes.unshift(new ReferenceCalls(appended, leaving, listening.inside, listening.functions));
     const recorder = tools.find((tool) => tool.recorder !== undefined)?.recorder;
     const allocations = tools.flatMap((tool) => tool.allocations ?? []);
-    const followed = tools.flatMap(({ followedCalls }) => followedCalls ?? []);
+    const followed = tools.flatMap(({ followedCalls, followedStack }) =>
+      [followedCalls, followedStack].flatMap((one) => one ?? []),
+    );
     const hooksAllocator = recorder !== undefined || allocations.length > 0;
     const wraps = followed.length > 0 || listening !== undefined;
     const calls = hooksAllocator || wraps ? new HookedCalls(module, this.#allocator) : undefined;

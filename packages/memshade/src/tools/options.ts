@@ -120,6 +120,15 @@ export interface ShadowLayout {
   shapes: number;
   mibs: number;
   mibCapacity: number;
+  /** What contexts were before their last change. */
+  pasts: number;
+  /** Last accesses: by context, and of the live blocks that are followed. */
+  drags: number;
+  followed: number;
+  /** The heap over time: intervals, and what contexts did in each. */
+  intervals: number;
+  changes: number;
+  changeCapacity: number;
   growths: number;
   nodes: number;
   nodeCapacity: number;
@@ -138,6 +147,23 @@ export interface ShadowLayout {
   stackDistance: number;
   /** Size of the shadow memory. */
   endBytes: number;
+}
+
+/** What a search for pointers to blocks begins with. Addresses are in bytes of the program's memory. */
+export interface PointerRoots {
+  /** Hidden export of the program's memory. */
+  memory: string;
+  /** Hidden exports of its globals that may hold addresses. */
+  globals: readonly string[];
+  /** That of its stack pointer, if it is known. */
+  stackPointer?: string;
+  /** The stack; both 0 where it is not known. */
+  stackFrom: number;
+  stackTo: number;
+  /** Behind the last byte of the active data segments. */
+  dataEnd: number;
+  /** Beginnings and ends of what only the allocator knows by its address. */
+  allocatorState: readonly number[];
 }
 
 /** Why tools record nothing of a module, a sentence each. */
@@ -182,7 +208,11 @@ export interface InstrumentedInfo {
   sharedMemory: boolean;
   /** Its addresses are 64-bit; absent: they are not. */
   memory64?: boolean;
+  /** The host says exactly what it reads and writes; absent: it may do more. */
+  knownHost?: boolean;
   layout: ShadowLayout | undefined;
+  /** Where pointers to live blocks are looked for; a sentence where that would tell nothing. */
+  roots?: PointerRoots | string;
   /** Where static data lies, if that is known and the heap's counters tell of it. */
   statics?: StaticPlaces;
   /** The shadow memory is imported, the same one by all instances that share their memory. */

@@ -3,6 +3,7 @@ import type { AllocationListeners } from "../allocator/allocation-listeners.ts";
 import type { AllocatorPlan } from "../allocator/find/plan.ts";
 import type { EntryPoints } from "../contexts/entry-points.ts";
 import type { FollowedCalls } from "../contexts/entry-wrappers.ts";
+import type { ShadowStack } from "../contexts/host-frame-functions.ts";
 import type { CarriedWord } from "../contexts/wrap-entries.ts";
 import type { ModuleScan } from "../rewrite/facts/module-scan.ts";
 import type { StaticData } from "../rewrite/facts/static-data.ts";
@@ -10,7 +11,7 @@ import type { MemoryListeners, ToolPass } from "../rewrite/tool.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import type { CodePlaces } from "../rewrite/write/function-writer.ts";
 import type { DataContent, ValType, WasmModule } from "../wasm/index.ts";
-import type { InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
+import type { InstrumentOptions, PointerRoots, ShadowLayout, ToolName } from "./options.ts";
 
 /** What a tool gets to weave itself into a module. */
 export interface ToolSurroundings {
@@ -30,6 +31,8 @@ export interface ToolSurroundings {
   shadowMemory: number;
   /** Index that the first of the tool's globals gets. */
   firstGlobal: number;
+  /** The shadow stack that a tool before this one keeps, with frames below which blocks are asked for. */
+  stack: ShadowStack | undefined;
   /** Function () → () that asks the host to note the call stack, if there is a host that listens. */
   noteStack(): number;
   /** Function () → () that asks the host for something else, or () → i32 that says whether there is a host that listens. */
@@ -43,6 +46,8 @@ export interface ShadowTables {
   acrossThreads: boolean;
   /** They are those of the module whose memory this one uses. */
   beside: boolean;
+  /** Where pointers to live blocks are looked for; undefined where blocks are not recorded. */
+  roots?: PointerRoots | string | undefined;
   /** Where static data lies whose counters stay as they are. */
   statics?: StaticData;
 }
@@ -78,13 +83,19 @@ export interface WovenTool {
   readonly isQuiet?: (index: number) => boolean;
   /** What wrappers around the functions that the host may call have to keep; absent where it does not follow calls. */
   readonly followedCalls?: (FollowedCalls & { entries: EntryPoints }) | undefined;
+  /** The same of a shadow stack that it keeps besides. */
+  readonly followedStack?: (FollowedCalls & { entries: EntryPoints }) | undefined;
   /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
   readonly memoryLimit?: number | undefined;
   readonly carried?: CarriedWord | undefined;
+  /** The shadow stack that it keeps, with frames below which blocks are asked for. */
+  readonly stack?: ShadowStack | undefined;
   /** Its globals, mutable as a rule. */
   readonly globals?: readonly { type: ValType; initial: Uint8Array; mutable?: boolean }[];
   /** Globals for the host, exported as `memshade.<name>`. */
   readonly globalExports?: readonly { name: string; index: number }[];
+  /** Whether the program's memory is exported too, as `memshade.program`. */
+  readonly exportsProgram?: boolean;
   /** Functions that the host may call, exported as `memshade.<name>.<key>`. */
   readonly exports?: Readonly<Record<string, number>>;
   /** What is called for `memory.copy` and the like; absent: these instructions stay as they are. */

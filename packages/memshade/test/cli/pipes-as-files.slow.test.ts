@@ -13,7 +13,9 @@ function makePipe(path: string): void {
   spawnSync("mkfifo", [path]);
 }
 
-const RUN_FILES = ["run.json", "measured.json", "heap.memprofraw", "waste.json", "workingset.json"];
+const RUN_FILES = [
+  ...["run.json", "measured.json", "heap.memprofraw", "heapintervals.json", "waste.json", "workingset.json"],
+];
 
 /** Commands, and the file of theirs that is a pipe. */
 const CASES: [args: string[], pipe: string][] = [

@@ -22,7 +22,7 @@ import {
   writeProgram,
 } from "./support/programs.ts";
 
-const LINE = /^memshade: profile written to \S+; see it with: memshade report \S+\n$/;
+const LINE = /^memshade: profile written to \S+; see it with: memshade report \S+\n(memshade: .*\n)+$/;
 
 describe("memshade run", () => {
   it("passes input through and leaves the output to the program", async () => {
@@ -56,7 +56,7 @@ describe("memshade run", () => {
     const { code, stderr } = await memshade(["run", "trap.wasm"], { cwd });
     expect(code).toBe(134);
     expect(stderr.split("\n")[0]).toBe("memshade: trap.wasm trapped: unreachable");
-    expect(stderr.split("\n")).toHaveLength(3);
+    expect(stderr.split("\n")).toHaveLength(4);
     const run = onlyRun(cwd);
     expect(run.end).toEqual({ kind: "trap", message: "unreachable", exitCode: 134 });
     expect(run.heap?.allocations).toBe(1);
@@ -200,7 +200,7 @@ describe("memshade run", () => {
     for (const out of ["one", "two"])
       await memshade(["run", "--out", out, "copy.wasm"], { cwd, input: "abc" });
     const files = readdirSync(join(cwd, "one"));
-    expect(files.sort()).toEqual(["heap.memprofraw", "measured.json", "run.json"]);
+    expect(files.sort()).toEqual(["heap.memprofraw", "heapintervals.json", "measured.json", "run.json"]);
     for (const file of files.filter((name) => name !== "measured.json")) {
       expect(readFileSync(join(cwd, "one", file)).equals(readFileSync(join(cwd, "two", file)))).toBe(true);
     }
@@ -258,7 +258,9 @@ describe("memshade run", () => {
     await memshade(["run", "--out", "here", "seven.wasm"], { cwd });
     await memshade(["run", "--out", "here", "trap.wasm"], { cwd });
     expect(readRun(join(cwd, "here")).end.kind).toBe("trap");
-    expect(readdirSync(join(cwd, "here")).sort()).toEqual(["heap.memprofraw", "measured.json", "run.json"]);
+    expect(readdirSync(join(cwd, "here")).sort()).toEqual([
+      ...["heap.memprofraw", "heapintervals.json", "measured.json", "run.json"],
+    ]);
   });
 
   it("says before the program runs that the folder cannot be written", async () => {

@@ -17,9 +17,9 @@ function added(bytes: Uint8Array, options: InstrumentOptions): number {
 }
 
 describe("the code of a small program", () => {
-  it.each(kernels)("grows to at most 1.9 times its size: %s", (name) => {
+  it.each(kernels)("grows to at most 2.1 times its size: %s", (name) => {
     const bytes = readFileSync(new URL(name, KERNELS));
-    expect(added(bytes, {}) / codeBytes(bytes)).toBeLessThan(0.9);
+    expect(added(bytes, {}) / codeBytes(bytes)).toBeLessThan(1.1);
   });
 });
 

@@ -1,37 +1,42 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import type { StaticsReport } from "../statics/static-objects.ts";
 import { churnFindings } from "./churn.ts";
 import type { Finding } from "./finding.ts";
 import { growthFindings, overCapacityFindings } from "./growth.ts";
 import { leakFindings } from "./leak.ts";
 import { rankFindings } from "./rank.ts";
+import { unreadDataFindings } from "./unread-data.ts";
 import { unusedFindings } from "./unused.ts";
-import { writesInVain } from "./waste.ts";
+import { wasteToolFindings } from "./waste.ts";
 
 /** What the tools recorded of one run, with frames that say whose they are. */
 export interface RecordedTools {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
   readonly workingset?: WorkingSetProfile | undefined;
+  /** Recorded with the heap. */
+  readonly statics?: StaticsReport | undefined;
 }
 
+/** What a heap profile alone tells, a kind or two each. */
+const OF_HEAP: readonly ((heap: HeapProfile) => Finding[])[] = [
+  leakFindings,
+  unusedFindings,
+  churnFindings,
+  growthFindings,
+  overCapacityFindings,
+];
+
 /** What a person can act on, over all tools of a run: the first screen of its report. */
-export function runFindings({ heap, waste }: RecordedTools): Finding[] {
+export function runFindings({ heap, waste, statics }: RecordedTools): Finding[] {
   // What the waste tool knows of blocks that move, the heap's knows of all that grow.
   const knowsGrowth = heap?.description.totals?.growth !== undefined && heap.description.counters !== "none";
+  const inVain = waste === undefined ? [] : wasteToolFindings(waste);
   return rankFindings([
-    ...(heap === undefined
-      ? []
-      : [
-          ...leakFindings(heap),
-          ...unusedFindings(heap),
-          ...churnFindings(heap),
-          ...growthFindings(heap),
-          ...overCapacityFindings(heap),
-        ]),
-    ...(waste === undefined ? [] : writesInVain(waste)).filter(
-      ({ kind }) => kind !== "moved" || !knowsGrowth,
-    ),
+    ...(heap === undefined ? [] : OF_HEAP.flatMap((find) => find(heap))),
+    ...(statics === undefined ? [] : unreadDataFindings(statics, heap)),
+    ...inVain.filter(({ kind }) => kind !== "moved" || !knowsGrowth),
   ]);
 }

@@ -36,7 +36,7 @@ const FILES: readonly (readonly [string, RegExp])[] = [
     /(^|\/)(wasi-libc[^/]*|libc-(top|bottom)-half|glibc[-\d.]*|musl|dlmalloc|emmalloc|compiler-rt|(emscripten|upstream)[^/]*\/system\/lib)\/|(^|\/)system\/lib\/(libc|pthread|compiler-rt|wasmfs|(em|dl|mi)malloc)/,
   ],
   [GO, new RegExp(String.raw`(^|/)(tiny)?go[-\d.]*/src/(${GO_PACKAGES})/`)],
-  [ASSEMBLYSCRIPT, /^~lib\//],
+  [ASSEMBLYSCRIPT, /(^|\/)~lib\//],
 ];
 
 const RUST_STD_MODULES =

@@ -1,10 +1,11 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { NONE } from "../../model/indices.ts";
 import type { RunModule } from "../../model/run.ts";
-import type { WasteFile, WasteFrame } from "../../model/waste/waste.ts";
+import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { FrameRules } from "./frame-rules.ts";
 import { LAYER, type NamedFrame, START_UP } from "./libraries.ts";
+import { SourcelessCode } from "./sourceless-code.ts";
 
 /** A heap profile whose frames say of what library they are, and whose sites are named by the program's own code. */
 export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfile {
@@ -49,10 +50,17 @@ function librariesOfFrames(profile: HeapProfile, rules: FrameRules): (string | u
   const named = new Set(
     rows.flatMap(({ frame, isLayer, isInlined }) => (isLayer && !isInlined ? keyOf(frame) : [])),
   );
-  return rows.map(({ frame, isLayer, isInlined }) => {
+  const sourceless = new SourcelessCode(rules);
+  rows.forEach(({ frame }, row) => {
+    const at = frames.function[row]!;
+    sourceless.add(functions.module[at]!, at, frame.file);
+  });
+  return rows.map(({ frame, isLayer, isInlined }, row) => {
     const library = rules.libraryOf(frame);
     const isCopy = isInlined && frame.function !== undefined && named.has(keyOf(frame));
-    return library === undefined && (isLayer || isCopy) && !rules.isNamedOwn(frame) ? LAYER : library;
+    if (library === undefined && (isLayer || isCopy) && !rules.isNamedOwn(frame)) return LAYER;
+    const at = frames.function[row]!;
+    return library ?? sourceless.libraryOf(functions.module[at]!, at, frame);
   });
 }
 
@@ -62,12 +70,30 @@ function keyOf({ function: name, file }: NamedFrame): string {
 
 /** Has the places of a waste profile say of what library they are. */
 export function markWaste(file: WasteFile, rules: FrameRules): void {
-  const sites = [file.stores, file.loads, file.reallocations, file.objects, file.ends].flatMap(
-    (part): { ips: readonly (WasteFrame & { inlined?: WasteFrame[] | undefined })[] }[] => part ?? [],
-  );
-  for (const { ips } of sites)
-    for (const ip of ips)
-      for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
+  const { stores, loads, reallocations, objects, blocks, ends } = file;
+  const asked = ipsOf(reallocations, objects, blocks, stores.filter((store) => store.class === "calloc"));
+  const all = [...asked, ...ipsOf(stores, loads, ends)];
+  const sourceless = new SourcelessCode(rules);
+  for (const ip of all) sourceless.add(moduleOf(ip), (ip.inlined?.at(-1) ?? ip).function, ip.file);
+  for (const ip of all) {
+    for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
+    if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.function, ip);
+  }
+  // Where a layer is inlined, its copies do what the function does that it is elsewhere.
+  const layers = new Set(asked.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));
+  for (const ip of asked)
+    for (const frame of [ip, ...(ip.inlined ?? [])]) {
+      const isLayer = ip.layer === true || (frame.function !== undefined && layers.has(keyOf(frame)));
+      if (isLayer && !rules.isNamedOwn(frame)) frame.library ??= LAYER;
+    }
+}
+
+function ipsOf(...parts: readonly (readonly { readonly ips: readonly WasteIp[] }[] | undefined)[]): WasteIp[] {
+  return parts.flatMap((part) => part ?? []).flatMap(({ ips }) => ips);
+}
+
+function moduleOf({ address }: WasteIp): number {
+  return Math.floor(address / MODULE_SPAN);
 }
 
 /**

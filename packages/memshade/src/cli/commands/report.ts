@@ -5,7 +5,6 @@ import { heapLines } from "../../analyses/source/heap-lines.ts";
 import { wasteLines } from "../../analyses/source/waste-lines.ts";
 import { workingSetLines } from "../../analyses/source/working-set-lines.ts";
 import { UserError } from "../../bytes/errors.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import { findingsJson } from "../../report/json/findings.ts";
 import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
@@ -139,7 +138,7 @@ async function* runReport(
   const one = { ...terminal, said: new Set<string>() };
   const parts: { tool: ReportedTool; print: (shown: Shown) => Iterable<string> }[] = [];
   if (heap !== undefined)
-    parts.push({ tool: "heap", print: (shown) => heapText(heap, input, options, one, shown) });
+    parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, one, shown) });
   if (waste !== undefined)
     parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, one, shown)] });
   if (workingset !== undefined)
@@ -182,13 +181,14 @@ function wasteText(
 }
 
 function heapText(
-  profile: HeapProfile,
+  { heap: profile, statics }: RecordedTools,
   input: string,
   options: ReportOptions,
   terminal: Terminal,
   findings: Shown,
 ): Iterable<string> {
-  const shared = { input, rows: options.rows, thresholds: thresholdsOf(options), findings };
+  if (profile === undefined) return [];
+  const shared = { input, rows: options.rows, thresholds: thresholdsOf(options), findings, statics };
   if (options.json) return heapReportJsonPieces(profile, shared);
   return [heapReport(profile, { ...screenOptions(options, terminal), ...shared })];
 }

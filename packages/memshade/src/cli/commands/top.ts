@@ -3,15 +3,18 @@ import path from "node:path";
 import type { Command } from "commander";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
 import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
+import { STATIC_KEYS, type StaticKey } from "../../analyses/statics/rank-statics.ts";
 import type { PairTable } from "../../analyses/waste/pairs.ts";
 import { WASTE_KEYS, type WasteKey } from "../../analyses/waste/rank-sites.ts";
 import { WORKING_SET_KEYS, type WorkingSetKey } from "../../analyses/working-set/rank.ts";
 import { UserError } from "../../bytes/errors.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
+import { staticTopJson } from "../../report/json/static-data.ts";
 import { topJson } from "../../report/json/top.ts";
 import { wastePairsJson, wasteTopJson } from "../../report/json/waste.ts";
 import { workingSetTopJson } from "../../report/json/working-set-top.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
+import { staticTable } from "../../report/terminal/heap/static-data.ts";
 import { topTable } from "../../report/terminal/heap/top-table.ts";
 import { wastePairs } from "../../report/terminal/waste/waste-pairs.ts";
 import { wasteTable } from "../../report/terminal/waste/waste-table.ts";
@@ -19,6 +22,7 @@ import { workingSetTable } from "../../report/terminal/working-set/working-set-t
 import { collect } from "../collect.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { hasHeap, loadHeap } from "../load/heap.ts";
+import { loadStatics } from "../load/statics.ts";
 import { loadWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
 import {
@@ -50,11 +54,18 @@ const PAIR_TABLES = {
 } as const satisfies Record<string, PairTable>;
 type PairKey = keyof typeof PAIR_TABLES;
 const PAIR_KEYS = Object.keys(PAIR_TABLES) as PairKey[];
-type TopKey = MetricKey | WasteKey | PairKey | WorkingSetKey;
-const KEYS: readonly TopKey[] = [...METRIC_KEYS, ...WASTE_KEYS, ...PAIR_KEYS, ...WORKING_SET_KEYS];
+type TopKey = MetricKey | StaticKey | WasteKey | PairKey | WorkingSetKey;
+const KEYS: readonly TopKey[] = [
+  ...METRIC_KEYS,
+  ...STATIC_KEYS,
+  ...WASTE_KEYS,
+  ...PAIR_KEYS,
+  ...WORKING_SET_KEYS,
+];
 
 const KEYS_BY_TOOL = [
   `heap: ${METRIC_KEYS.join(", ")}, or ${Object.keys(OTHER_WORDS).join(", ")}`,
+  `static data: ${STATIC_KEYS.join(", ")}`,
   `waste: ${[...WASTE_KEYS, ...PAIR_KEYS].join(", ")}`,
   `working set: ${WORKING_SET_KEYS.join(", ")}`,
 ].join("; ");
@@ -77,6 +88,8 @@ Examples:
   memshade top memshade.out/app.4711 --by peak -n 5
   memshade top memshade.out/app.4711 --by temporary --group path
   memshade top memshade.out/app.4711 --by accesses --json > sites.json
+  memshade top memshade.out/app.4711 --by unread-data
+      tables and variables that nobody reads
   memshade top memshade.out/app.4711 --by dead
       stores whose bytes nobody reads (run with --tool waste)
   memshade top memshade.out/app.4711 --by dead-pairs
@@ -147,6 +160,8 @@ export async function runTop(input: string, given: TopOptions, terminal: Termina
   if (wasteKey !== undefined) return topWaste(input, wasteKey, options, terminal);
   const pairKey = PAIR_KEYS.find((key) => key === by);
   if (pairKey !== undefined) return topPairs(input, pairKey, options, terminal);
+  const staticKey = STATIC_KEYS.find((key) => key === by);
+  if (staticKey !== undefined) return topStatics(input, staticKey, options, terminal);
   const workingSetKey = WORKING_SET_KEYS.find((key) => key === by);
   if (workingSetKey !== undefined) return topWorkingSet(input, workingSetKey, options, terminal);
   if (isRunWithout(hasHeap, input))
@@ -186,6 +201,20 @@ function isRunWithout(has: (input: string) => boolean, input: string): boolean {
 function otherKeys(input: string): string {
   if (hasWorkingSet(input)) return "; --by lines ranks its working set";
   return loadWaste(input) === undefined ? "" : "; --by dead ranks its waste";
+}
+
+function topStatics(input: string, by: StaticKey, options: TopOptions, terminal: Terminal): string {
+  const statics = isRunWithout(hasHeap, input)
+    ? undefined
+    : loadStatics(input, { binaryPaths: options.binaryPath });
+  if (statics === undefined)
+    throw new UserError(
+      `--by ${by} needs a run that was recorded with --tool heap, of a module whose data has fixed addresses: ${input} is none`,
+    );
+  const order = options.reverse ? ("smallest" as const) : ("largest" as const);
+  return options.json
+    ? staticTopJson(statics, { input, by, order, rows: options.rows })
+    : staticTable(statics, { ...screenOptions(options, terminal), by, order, rows: options.rows });
 }
 
 function topWaste(input: string, by: WasteKey, options: TopOptions, terminal: Terminal): string {

@@ -3,6 +3,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { hasHeap, loadHeap } from "./heap.ts";
 import type { OwnCode } from "./own-code.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
+import { loadStatics } from "./statics.ts";
 import { hasWaste, loadWaste } from "./waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "./working-set.ts";
 
@@ -37,5 +38,6 @@ export async function loadTools(
     heap: tools.includes("heap") ? (await loadHeap(input, places)).profile : undefined,
     waste,
     workingset: tools.includes("workingset") ? loadWorkingSet(input, places) : undefined,
+    statics: tools.includes("heap") ? loadStatics(input, places) : undefined,
   };
 }

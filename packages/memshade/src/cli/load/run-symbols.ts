@@ -5,9 +5,10 @@ import { nativeSha256Hex } from "../../host/module/native-sha256.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { readRegular } from "../../load/file.ts";
 import { loadObject } from "../../load/objects.ts";
-import { loadSymbolizer } from "../../load/symbolizer.ts";
+import { type FileSymbolizer, loadSymbolizer } from "../../load/symbolizer.ts";
 import type { ProfileModule } from "../../model/heap-profile.ts";
 import type { RunModule } from "../../model/run.ts";
+import type { StaticVariable } from "../../model/statics/named-statics.ts";
 import type { ObjectFile } from "../../objects/index.ts";
 import type { ModuleSymbols } from "../../symbolize/run-lines.ts";
 
@@ -34,8 +35,7 @@ export class RunSymbols {
   of(module: ProfileModule | RunModule): ModuleSymbols | undefined {
     const original = this.#find(module);
     if (original === undefined) return undefined;
-    const loaded = { path: original.file, object: original.object };
-    const symbolizer = loadSymbolizer(loaded, { demangle: loadDemangler(), starts: false });
+    const symbolizer = symbolizerOf(original);
     // Of a module without debug information nothing is known but the names that the run has, too.
     const isDescribed = symbolizer.symbolizer.hasDebugInfo || original.object.externalDebugInfo !== undefined;
     // What is missing is known once a place was asked for.
@@ -52,6 +52,14 @@ export class RunSymbols {
         return frames;
       },
     };
+  }
+
+  /** Variables with addresses of their own; none without debug information. */
+  dataVariablesOf(module: ProfileModule | RunModule): readonly StaticVariable[] {
+    const original = this.#find(module);
+    if (original === undefined) return [];
+    const symbolizer = symbolizerOf(original);
+    return symbolizer.symbolizer.hasDebugInfo ? symbolizer.dataVariables() : [];
   }
 
   #find(module: ProfileModule | RunModule): { file: string; object: ObjectFile } | undefined {
@@ -80,6 +88,10 @@ export class RunSymbols {
     }
     if (recorded !== undefined && recorded !== null) yield recorded;
   }
+}
+
+function symbolizerOf({ file, object }: { file: string; object: ObjectFile }): FileSymbolizer {
+  return loadSymbolizer({ path: file, object }, { demangle: loadDemangler(), starts: false });
 }
 
 function isSame(file: string, object: ObjectFile, { bytes, buildId }: ProfileModule | RunModule): boolean {

@@ -8,7 +8,7 @@ import { readRegular } from "../../load/file.ts";
 import { ambiguousNames, type NamedModule } from "../../model/named-module.ts";
 import { RUN_FILE, type RunModule } from "../../model/run.ts";
 import { readWaste } from "../../model/waste/read-waste.ts";
-import type { WasteFile, WasteFrame, WasteIp } from "../../model/waste/waste.ts";
+import { MODULE_SPAN, type WasteFile, type WasteFrame, type WasteIp } from "../../model/waste/waste.ts";
 import type { OwnCode } from "./own-code.ts";
 import { runOf } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
@@ -49,9 +49,6 @@ export function loadWaste(
   return waste;
 }
 
-/** Distance between two modules in the addresses of places. */
-const MODULE_SPAN = 2 ** 32;
-
 function addLines(waste: WasteFile, modules: readonly RunModule[], places: OriginalPlaces): void {
   const symbols = new RunSymbols(places);
   const known = new Map<number, ReturnType<RunSymbols["of"]>>();
@@ -90,6 +87,7 @@ function placesOf(file: WasteFile): WasteIp[] {
     ...file.loads,
     ...(file.reallocations ?? []),
     ...(file.objects ?? []),
+    ...(file.blocks ?? []),
     ...(file.ends ?? []),
   ];
   return sites.flatMap(({ ips }) => ips);

@@ -1,5 +1,6 @@
 import { say } from "../../host/run/terminal-line.ts";
 import { counted } from "../../model/counted.ts";
+import type { DataAccessProfile } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 
 /** Modules without a binary that are named. */
@@ -38,6 +39,13 @@ export function sayWritten(
     const ofAll = inputs > 1 ? ", in all profiles together" : "";
     say(`left out: ${counted(dropped, "context")} without a frame that could be named${ofAll}`);
   }
+}
+
+/** How much static data was told to be hot or cold. */
+export function sayDataAccess(profile: DataAccessProfile | undefined): void {
+  if (profile === undefined) return;
+  const { records, coldSymbols } = profile;
+  say(`static data: ${counted(records.length, "hot symbol")}, ${counted(coldSymbols.length, "cold one")}`);
 }
 
 export function sayMissingFields(known: readonly MibField[], wanted: readonly MibField[]): void {

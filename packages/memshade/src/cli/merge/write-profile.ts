@@ -15,6 +15,7 @@ import { TemporaryFile } from "../../memprof/temporary-file.ts";
 import { writePieces } from "../../memprof/write-pieces.ts";
 import {
   type CreateSpillFile,
+  type DataAccessProfile,
   HOT_COLD_FIELDS,
   type MemprofProfile,
   type SpilledProfile,
@@ -22,18 +23,21 @@ import {
   viewMerged,
 } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
+import { dataAccessOf } from "./data-access.ts";
 import type { Format, MergeFlags } from "./flags.ts";
 import { merge } from "./merge-inputs.ts";
-import { type Sizes, type Sources, sayMissingFields, sayWritten } from "./say-written.ts";
+import { type Sizes, type Sources, sayDataAccess, sayMissingFields, sayWritten } from "./say-written.ts";
 
 /** Merges inputs and writes the profile, or converts a single one as LLVM does. */
 export async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
   const format = flags.format ?? formatOf(flags.output);
   if (format === "memshade") refusePipe(flags.output);
   const schema = flags.fullSchema === true ? MIB_FIELDS : HOT_COLD_FIELDS;
+  const dataAccess = dataAccessOf(inputs, { ...flags, format });
   const isSingle = inputs.length === 1 && format !== "memshade" && flags.combine !== true;
-  if (isSingle && (await writeConverted(inputs[0]!, format, schema, flags))) return;
-  await writeMergedInputs(inputs, format, schema, flags);
+  if (!isSingle || !(await writeConverted(inputs[0]!, format, schema, flags, dataAccess)))
+    await writeMergedInputs(inputs, format, schema, flags, dataAccess);
+  sayDataAccess(dataAccess);
 }
 
 /** @returns false, and nothing is written, for an input of a format that LLVM does not know */
@@ -42,12 +46,14 @@ async function writeConverted(
   format: Format,
   schema: readonly MibField[],
   flags: MergeFlags,
+  dataAccess: DataAccessProfile | undefined,
 ): Promise<boolean> {
   const places = { binaries: flags.binary, searchPaths: flags.search };
   const converted = await convertProfile(input, places, schema);
   if (converted === undefined) return false;
-  const { profile, unmatched } = converted;
-  writePieces(flags.output, pieces(converted, format, schema, flags));
+  const { unmatched } = converted;
+  const profile = dataAccess === undefined ? converted.profile : { ...converted.profile, dataAccess };
+  writePieces(flags.output, pieces({ ...converted, profile }, format, schema, flags));
   sayWritten(flags.output, sizesOf(profile), { inputs: 1, unmatched, dropped: 0 });
   return true;
 }
@@ -57,6 +63,7 @@ async function writeMergedInputs(
   format: Format,
   schema: readonly MibField[],
   flags: MergeFlags,
+  dataAccess: DataAccessProfile | undefined,
 ): Promise<void> {
   const isWhole = format === "memshade";
   const spill = isWhole ? () => new TemporaryFile(flags.output) : undefined;
@@ -64,6 +71,7 @@ async function writeMergedInputs(
   const kept = { fields, keepsSources: isWhole, keepsUnresolved: isWhole, spill };
   const merger = await merge(inputs, kept, flags);
   const { tables, runs, ...from } = described(merger);
+  tables.addDataAccess(dataAccess);
   const known = tables.knownFields;
   if (format === "indexed") {
     const { memprofVersion: version, container } = flags;

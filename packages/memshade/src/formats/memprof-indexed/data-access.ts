@@ -15,17 +15,6 @@ const LOST_HASHES: readonly bigint[] = [2n ** 64n - 1n, 2n ** 64n - 2n];
 /** zlib expands at most about a thousandfold. */
 const MOST_EXPANSION = 1100;
 
-/**
- * The name of a symbol without the suffixes of its copies: from the first dot on, `.__uniq.` and its number excepted
- * (memprof-format, section 12).
- */
-export function canonicalSymbol(name: string): string {
-  const unique = name.indexOf(".__uniq.");
-  const from = unique < 0 ? 0 : unique + ".__uniq.".length;
-  const dot = name.indexOf(".", from);
-  return dot <= 0 ? name : name.slice(0, dot);
-}
-
 /** The section's bytes, without the known-cold hashes that LLVM could not read. */
 export function writeDataAccess(profile: DataAccessProfile): Uint8Array {
   const indices = new Map<string, number>();

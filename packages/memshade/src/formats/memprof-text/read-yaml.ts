@@ -1,6 +1,7 @@
 import { isMap, isScalar, isSeq, type Node, parseAllDocuments, type YAMLMap } from "yaml";
 import { FormatError } from "../../bytes/errors.ts";
 import {
+  canonicalSymbol,
   type DataAccessProfile,
   type DataAccessRecord,
   type MemprofProfile,
@@ -8,7 +9,6 @@ import {
 } from "../../model/memprof/index.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { functionGuid } from "../memprof/guid.ts";
-import { canonicalSymbol } from "../memprof-indexed/data-access.ts";
 import { isMemprofYaml } from "./is-yaml.ts";
 
 const CONSTRUCT = "MemProf YAML";

@@ -1,10 +1,8 @@
 import { Control } from "../../tools/heap/layout.ts";
-import { HostSlot } from "../../tools/host-interface.ts";
+import { HostSlot, SHADOW_MEMORY } from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ToolName, WorkingSetLayout } from "../../tools/index.ts";
 import { stackNoter } from "../../tools/working-set/read/note-stack.ts";
 
-/** Export of an instrumented module that holds its shadow memory. */
-export const SHADOW_MEMORY = "memshade.memory";
 /** Exports of such a module: where the stack of this instance begins, and its number among them. */
 export const STACK_BASE = "memshade.base";
 const LOCAL_NUMBER = "memshade.instance";

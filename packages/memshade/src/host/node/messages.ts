@@ -1,4 +1,5 @@
 import type { RunEnd } from "../../model/run.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import type { ShadowMemories } from "../instance/host-calls.ts";
@@ -25,6 +26,8 @@ export type RecordingMessage =
       to: string;
       reply: SharedArrayBuffer;
     }
+  /** What was found of an instance's live blocks; others follow from the program's end, or from a dump, at once. */
+  | { kind: "reach"; id: string; reach: KnownReach | undefined }
   | { kind: "released"; id: string }
   | { kind: "thread-ended"; thread: number }
   | { kind: "note"; sentence: string }
@@ -37,6 +40,13 @@ export type RecordingMessage =
   | { kind: "dump"; reply: SharedArrayBuffer }
   | { kind: "reset"; reply: SharedArrayBuffer }
   | { kind: "finish"; end: RunEnd; reply: SharedArrayBuffer };
+
+/** The recording thread asks the main thread to answer when it comes round. */
+export interface Ping {
+  number: number;
+  /** After it has looked through its instances. */
+  looks: boolean;
+}
 
 /** Lines of JSON between a recording thread and the `memshade node` process. */
 export type ControlMessage =

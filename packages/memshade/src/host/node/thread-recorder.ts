@@ -18,6 +18,7 @@ import type {
   TrackedModule,
 } from "../instance/instantiation-observer.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
+import { lookThroughNow } from "../instance/wasm-frames.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { memoryShortage } from "../memory-need.ts";
 import { customSectionsOf } from "../module/custom-sections.ts";
@@ -58,6 +59,11 @@ interface Facts {
 /** Rewritten modules that are known for programs that compile the same bytes again, as long as there is memory for them. */
 const CACHED_MODULES = 8;
 
+/** Instances of a thread whose live blocks are looked for: as long as they are kept, they do not go. */
+const KEPT_INSTANCES = 8;
+const NOT_KEPT = { unknown: `of a thread, the first ${KEPT_INSTANCES} instances are looked through` };
+const HAS_LIBRARIES = { unknown: "libraries were loaded into the memory, whose variables are not known" };
+
 /** Watches the modules that one thread compiles and instantiates, and reports them to the recording thread. */
 export class ThreadRecorder implements InstantiationObserver {
   readonly #tools: ToolOptions;
@@ -67,6 +73,8 @@ export class ThreadRecorder implements InstantiationObserver {
   readonly #givenUp = new Set<string>();
   readonly #gone: FinalizationRegistry<string>;
   #instances = 0;
+  readonly #kept: { id: string; exports: WebAssembly.Exports; info: InstrumentedInfo }[] = [];
+  #hasLibraries = false;
   /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
   #beside: ShadowLayout | undefined;
 
@@ -210,11 +218,29 @@ export class ThreadRecorder implements InstantiationObserver {
     const memories = connectHost(exports, info, { flush: () => this.#link.flush(id) });
     const place = group === undefined ? undefined : { group, local: localNumber(exports) };
     this.#postInstance(memories, info, path, place, id);
+    this.#keep(id, exports, info);
     // Where the recording thread keeps the time, it has to do so before the program goes on.
     if (isTimed(info)) this.#link.flush(id);
     // The instance object may go while its functions still run; the memory inside it goes with the last of them.
     const [memory] = Object.values(memories);
     if (memory !== undefined) this.#gone.register(memory, id);
+  }
+
+  #keep(id: string, exports: WebAssembly.Exports, info: InstrumentedInfo): void {
+    if (info.beside !== undefined) this.#hasLibraries = true;
+    if (info.roots === undefined) return;
+    if (this.#kept.length < KEPT_INSTANCES) this.#kept.push({ id, exports, info });
+    else this.#link.post({ kind: "reach", id, reach: NOT_KEPT });
+  }
+
+  /** Finds out which live blocks of this thread's instances can still be reached, for the profile that is taken next. */
+  lookThrough(): void {
+    for (const { id, exports, info } of this.#kept)
+      this.#link.post({
+        kind: "reach",
+        id,
+        reach: this.#hasLibraries ? HAS_LIBRARIES : lookThroughNow(exports, info),
+      });
   }
 
   #nextId(): string {

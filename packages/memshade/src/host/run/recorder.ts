@@ -1,9 +1,11 @@
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
+import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { STATICS_FILE } from "../../model/statics/statics.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
-import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { HeapSession, type LookThrough } from "../../tools/heap/read/heap-session.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
 import { type ToolOptions, toolsOf } from "../../tools/run-options.ts";
@@ -27,7 +29,7 @@ export interface Profile {
   run: Run;
   /** LLVM raw memory profile, the bytes of `heap.memprofraw`. */
   raw: Uint8Array;
-  /** Files of the other tools, as `run.files` names them. */
+  /** Files of the other tools, and the heap over time, as `run.files` names them. */
   toolFiles: ProfileFile[];
   /** How often what is in the modules ran, as far as a tool tells; no part of the run folder. */
   siteRuns: ModuleRuns[];
@@ -43,6 +45,8 @@ export interface RecorderOptions {
   command: readonly string[];
   /** Short name of the program. */
   program: string;
+  /** Functions of WASI tell the instances what they read: see `observeImports`. */
+  observesHost?: boolean;
   /** Reads debug information, for tools that write lines. */
   linesOf?: LinesOf;
   typesOf?: TypesOf;
@@ -72,6 +76,7 @@ export class Recorder {
     this.#session = new HeapSession({
       ...toSessionOptions(options.tools),
       ...(recordsAllocations ? { counters: "none", includeStack: false } : {}),
+      observesHost: options.observesHost,
     });
     this.#recordsHeap = recordsAllocations || tools.includes("heap");
     this.#sessions = tools.flatMap((tool) =>
@@ -111,6 +116,21 @@ export class Recorder {
     return handle;
   }
 
+  /** What was found in the thread of an instance about its live blocks: for the next profile. */
+  setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
+    this.#session.setReach(handle, reach);
+  }
+
+  /** The profile that it was found for has been taken. */
+  forgetReach(): void {
+    this.#session.forgetReach();
+  }
+
+  /** How that is found when a profile is taken, for instances of this thread. */
+  setLook(handle: InstanceHandle, look: LookThrough): void {
+    this.#session.setLook(handle, look);
+  }
+
   /** The instance is gone: its figures are kept, its memory is not. */
   releaseInstance(handle: InstanceHandle): void {
     this.#session.releaseInstance(handle);
@@ -122,9 +142,9 @@ export class Recorder {
     return this.#session.isShared(group);
   }
 
-  /** To be called some times a second while programs run in other threads. */
-  watch(): void {
-    this.#session.watch();
+  /** To be called some times a second while programs run in other threads, see `watchCounters`. */
+  watch(isLate: boolean): void {
+    this.#session.watch(isLate);
   }
 
   /** The tables of an instance are full: takes over what they hold. */
@@ -145,7 +165,8 @@ export class Recorder {
 
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
-    const { heap, modules, tool, notTracked, raw, rewrittenBytes, statics } = this.#session.snapshot(end);
+    const { heap, modules, tool, notTracked, raw, intervals, rewrittenBytes, statics } =
+      this.#session.snapshot(end);
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
@@ -159,19 +180,20 @@ export class Recorder {
     const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
       Object.fromEntries(others.map((of) => [of.tool, value(of)]));
     const rawBytes = writeRaw(raw, raw.version);
-    const ownFiles: ProfileFile[] =
-      heapPart && statics !== undefined
-        ? [{ name: STATICS_FILE, contents: `${JSON.stringify(statics)}\n` }]
-        : [];
+    const ownFiles: ProfileFile[] = [];
+    const addOwn = (name: string, contents: unknown): void => {
+      if (heapPart) ownFiles.push({ name, contents: `${JSON.stringify(contents)}\n` });
+    };
+    if (intervals.instances.length > 0) addOwn(HEAP_INTERVALS_FILE, intervals);
+    if (statics !== undefined) addOwn(STATICS_FILE, statics);
+    const files = [...others.map(({ file }) => file), ...ownFiles];
+    const hasOwn = (name: string): boolean => ownFiles.some((file) => file.name === name);
     const sumOf = (figure: (of: (typeof others)[number]) => number): number =>
       others.reduce((sum, of) => sum + figure(of), 0);
     const presence: Presence = {
       modules: rewrittenBytes,
       shadow: Math.ceil((heapPart ? heap.profilerBytes : 0) + sumOf(({ shadowBytes }) => shadowBytes)),
-      recorded:
-        (heapPart ? rawBytes.length : 0) +
-        sumOf(({ file }) => file.contents.length) +
-        ownFiles.reduce((sum, { contents }) => sum + contents.length, 0),
+      recorded: files.reduce((sum, { contents }) => sum + contents.length, heapPart ? rawBytes.length : 0),
     };
     const run: Run = {
       schema: RUN_SCHEMA,
@@ -187,14 +209,15 @@ export class Recorder {
       presence,
       files: {
         ...(heapPart ? { heap: HEAP_FILE } : {}),
+        ...(hasOwn(HEAP_INTERVALS_FILE) ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
         ...byTool(({ file }) => file.name),
-        ...(ownFiles.length > 0 ? { statics: STATICS_FILE } : {}),
+        ...(hasOwn(STATICS_FILE) ? { statics: STATICS_FILE } : {}),
       },
     };
     return {
       run,
       raw: rawBytes,
-      toolFiles: [...ownFiles, ...others.map(({ file }) => file)],
+      toolFiles: files,
       siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
       warnings: others.flatMap(({ warnings }) => warnings ?? []),
     };

@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import { UserError } from "../../bytes/errors.ts";
 import { counted } from "../../model/counted.ts";
 import type { RunEnd } from "../../model/run.ts";
+import { OUT_OF_REACH } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import type { InstanceHandle } from "../../tools/session.ts";
 import { LearnedRuns } from "../learned-runs.ts";
@@ -17,6 +18,7 @@ import { NOT_WRITTEN, sayInterrupted, sayNotWritten } from "../run/profile-failu
 import { Recorder } from "../run/recorder.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
+import { watchCounters } from "../run/watch-counters.ts";
 import { siblingModule } from "../sibling-module.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
 import { loadWasiModule, type WasiModule } from "./wasi-module.ts";
@@ -41,7 +43,11 @@ export interface WasiRun {
   invoke?: string | undefined;
   /** Template of the run folder, see `expandOutTemplate`. */
   out?: string | undefined;
+  /** Where a profile was written is not said. */
+  isQuiet?: boolean | undefined;
   tools: ToolOptions;
+  /** Is told of the folder of the profile that ended the run, when everything else has been said. */
+  onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
 /**
@@ -69,6 +75,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
     tools: run.tools,
     command: [run.path, ...run.args],
     program: programName(run.path),
+    observesHost: true,
     linesOf: moduleLines,
     typesOf: moduleTypes,
   });
@@ -76,6 +83,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
   if (!isNamed) assertFolderWritable(folders.next(false));
   const claim = isNamed ? FolderClaim.take(folders.next(false)) : undefined;
   try {
+    watchCounters(recorder);
     return await new WasiSupervisor(run, program, recorder, folders, claim).run();
   } finally {
     claim?.release();
@@ -97,6 +105,8 @@ class WasiSupervisor {
   #isComplete = true;
   #signal: { name: NodeJS.Signals; time: number } | undefined;
   #isInterrupted = false;
+  /** The folder of the profile that ended the run. */
+  #written: string | undefined;
 
   constructor(
     run: WasiRun,
@@ -145,6 +155,7 @@ class WasiSupervisor {
     }
     stopWatching();
     stopListening();
+    if (this.#written !== undefined) await this.#run.onWritten?.(this.#written);
     if (!this.#isComplete && !this.#isInterrupted) return NOT_WRITTEN;
     if (this.#signal !== undefined) {
       this.#claim?.release();
@@ -165,10 +176,13 @@ class WasiSupervisor {
             this.#program.original,
             absolutePath(this.#run.path),
           );
+          this.#recorder.setReach(this.#handle, OUT_OF_REACH);
         } else if (message.kind === "flush") {
           if (this.#handle !== undefined) this.#recorder.flush(this.#handle);
           Atomics.store(message.answer, 0, 1);
           Atomics.notify(message.answer, 0);
+        } else if (message.kind === "reach") {
+          if (this.#handle !== undefined) this.#recorder.setReach(this.#handle, message.reach);
         } else if (message.kind === "result") {
           say(`${this.#run.invoke} returned ${message.text}`);
         } else {
@@ -203,7 +217,8 @@ class WasiSupervisor {
       else sayNotWritten(folder, process.cwd(), error);
       return;
     }
-    sayWritten(folder, process.cwd(), isDump ? "dump" : "profile");
+    if (!isDump) this.#written = folder;
+    if (this.#run.isQuiet !== true) sayWritten(folder, process.cwd(), isDump ? "dump" : "profile");
   }
 
   /** @throws Interrupted after a second signal. */

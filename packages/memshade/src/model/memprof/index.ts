@@ -1,4 +1,5 @@
 export { BlockTable, HOT_COLD_FIELDS } from "./block-table.ts";
+export { canonicalSymbol } from "./canonical-symbol.ts";
 export { ChainOrder, ChainWalk } from "./chain-walk.ts";
 export { Column, freeArray, NarrowColumn } from "./column.ts";
 export { countFrames, type FrameCounts } from "./frame-counts.ts";

@@ -18,6 +18,7 @@ import {
   TYPE_RULES,
   WASTE_SCHEMA,
   WASTE_VERSION,
+  type WasteBlocks,
   type WasteEnd,
   type WasteField,
   type WasteFile,
@@ -31,6 +32,7 @@ import {
   type WasteStore,
   type WasteTotals,
   type WasteType,
+  type WasteUnreadField,
   type WasteValue,
 } from "./waste.ts";
 
@@ -45,6 +47,7 @@ const ip = record<Omit<WasteIp, "library">>({
   module: optional(text),
   file: optional(text),
   line: optional(integer),
+  layer: optional(flag),
   inlined: optional(list(frame)),
 });
 const siteClass = oneOf("plain", "atomic", "copy", "fill", "host", "calloc");
@@ -75,6 +78,7 @@ const store = record<WasteStore>({
   bytes_over_segments: optional(count),
   class: siteClass,
   frame: optional(flag),
+  update: optional(flag),
   incomplete: optional(count),
 });
 
@@ -83,6 +87,7 @@ const load = record<WasteLoad>({
   nof_loads: count,
   nof_silent: integer,
   bytes_loaded: count,
+  nof_again: optional(count),
   nof_redundant: optional(count),
   bytes_redundant: optional(count),
   nof_approximate: optional(count),
@@ -103,6 +108,8 @@ const pair = record<WastePair>({
   operations: count,
 });
 
+const type = record<WasteType>({ name: text, size: count, by: oneOf(...TYPE_RULES) });
+
 const objects = record<WasteObjects>({
   ips: someIps,
   objects: count,
@@ -111,7 +118,7 @@ const objects = record<WasteObjects>({
   size: count,
   varies: flag,
   bytesDead: count,
-  type: optional(record<WasteType>({ name: text, size: count, by: oneOf(...TYPE_RULES) })),
+  type: optional(type),
   meanLifetime: optional(number),
   usefulLifetime: optional(number),
   usage: optional(number),
@@ -138,6 +145,30 @@ const objects = record<WasteObjects>({
       name: optional(text),
       type: optional(text),
     }),
+  ),
+});
+
+const blocks = record<WasteBlocks>({
+  ips: someIps,
+  blocks: count,
+  bytes: count,
+  size: count,
+  varies: flag,
+  unread_blocks: count,
+  unread_bytes: count,
+  never_read: count,
+  type: optional(type),
+  element: optional(count),
+  fields: optional(
+    list(
+      record<WasteUnreadField>({
+        offset: count,
+        size: count,
+        written: flag,
+        name: optional(text),
+        type: optional(text),
+      }),
+    ),
   ),
 });
 
@@ -177,6 +208,7 @@ const file = record<WasteFile>({
     ),
   ),
   objects: optional(list(objects)),
+  blocks: optional(list(blocks)),
   notTracked: list(text),
 });
 

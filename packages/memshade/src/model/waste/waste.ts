@@ -28,6 +28,8 @@ export interface WasteFile {
   reallocations?: WasteReallocations[] | undefined;
   /** Only with `--objects`: what happened inside the blocks of each allocation site. */
   objects?: WasteObjects[] | undefined;
+  /** What became of the blocks of each place that allocates; missing with `--pairs` alone. */
+  blocks?: WasteBlocks[] | undefined;
   /** Sentences: what was not followed. */
   notTracked: string[];
 }
@@ -56,6 +58,9 @@ export interface WasteTotals {
   silentLoads: number;
 }
 
+/** Distance between two modules in the addresses of code locations. */
+export const MODULE_SPAN = 2 ** 32;
+
 /** A code location; `address` is module × 2^32 + offset in the code section, as in `heap.memprofraw`. */
 export interface WasteIp {
   address: number;
@@ -64,6 +69,8 @@ export interface WasteIp {
   module?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
+  /** Its function is one that hands on what it asks the allocator for. */
+  layer?: boolean | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
   library?: string | undefined;
   /** The functions that the place is inlined into, the innermost first, each with the place in it. */
@@ -106,6 +113,8 @@ export interface WasteStore {
   class: WasteClass;
   /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
   frame?: boolean | undefined;
+  /** It stores where its basic block has loaded from before. */
+  update?: boolean | undefined;
   /** Runs of the loop around it that did not end, because of a trap for instance: what it did in them is not counted. */
   incomplete?: number | undefined;
 }
@@ -115,6 +124,8 @@ export interface WasteLoad {
   nof_loads: number;
   nof_silent: number;
   bytes_loaded: number;
+  /** Loads, at least, of the place that the same run of a loop had loaded before; missing where nobody knows. */
+  nof_again?: number | undefined;
   nof_redundant?: number | undefined;
   bytes_redundant?: number | undefined;
   nof_approximate?: number | undefined;
@@ -201,6 +212,39 @@ export interface WasteObjects {
   fields: WasteField[];
   /** Bytes of each block, from offset 4096 on, that `fields` does not tell apart: its last entry has them. */
   tail?: boolean | undefined;
+}
+
+/** The blocks of one place that allocates, and what nobody reads of them. */
+export interface WasteBlocks {
+  /** The calls that asked for them, innermost first. */
+  ips: WasteIp[];
+  blocks: number;
+  bytes: number;
+  /** Largest size; `varies` if not all blocks had it. */
+  size: number;
+  varies: boolean;
+  /** Blocks that were stored to and never read, and their bytes. */
+  unread_blocks: number;
+  unread_bytes: number;
+  /** Bytes that were stored to and never read, of all blocks. */
+  never_read: number;
+  /** What the blocks hold, if debug information shows it. */
+  type?: WasteType | undefined;
+  /** Bytes of what they hold one of, or many one behind the other: of the type, of a period in what was read, or of the block. */
+  element?: number | undefined;
+  /** Parts of it that nobody read in any block. Missing where nothing can be said of single parts. */
+  fields?: WasteUnreadField[] | undefined;
+}
+
+/** A part of each element that nobody reads. */
+export interface WasteUnreadField {
+  offset: number;
+  size: number;
+  /** Somebody stores to it. */
+  written: boolean;
+  /** Name and type of the member; absent where the type is not known. */
+  name?: string | undefined;
+  type?: string | undefined;
 }
 
 /** How the type of a site's blocks was found; see docs/tools/waste.md. */

@@ -5,6 +5,7 @@ import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
 import { leaks } from "../../analyses/leaks.ts";
 import { measureGroups, rank } from "../../analyses/metrics.ts";
+import type { StaticsReport } from "../../analyses/statics/static-objects.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { heapTotals } from "../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts";
@@ -15,6 +16,7 @@ import { findingsJson } from "./findings.ts";
 import { hotColdJson } from "./hot-cold.ts";
 import { presenceJson } from "./presence.ts";
 import { createSiteWriter } from "./sites.ts";
+import { staticDataJson } from "./static-data.ts";
 import { jsonTextPieces, LazyArray } from "./text.ts";
 
 export const REPORT_SCHEMA = "memshade-report";
@@ -28,12 +30,13 @@ export interface HeapReportJsonOptions {
   readonly thresholds?: HotColdThresholds | undefined;
   /** What a person can act on; undefined: not to be written here. */
   readonly findings?: readonly Finding[] | undefined;
+  readonly statics?: StaticsReport | undefined;
 }
 
 /** The report of a heap profile as JSON (docs/report-json.md), in pieces. */
 export function heapReportJsonPieces(
   profile: HeapProfile,
-  { input, rows, thresholds = LLVM_THRESHOLDS, findings }: HeapReportJsonOptions,
+  { input, rows, thresholds = LLVM_THRESHOLDS, findings, statics }: HeapReportJsonOptions,
 ): Generator<string, void, undefined> {
   const { description, modules } = profile;
   const groups = groupContexts(profile, "path");
@@ -72,6 +75,7 @@ export function heapReportJsonPieces(
       writtenNeverRead: findingOf(profile, writtenNeverRead(profile)),
       temporary: findingOf(profile, temporaryBlocks(profile)),
     },
+    staticData: statics && staticDataJson(statics, rows),
     histograms: { size: sizeHistogram(profile), lifetime: lifetimeHistogram(profile) },
     hotCold: description.clock.unit === "ms" ? hotColdJson(profile, thresholds) : null,
     sites: mapped(shown, createSiteWriter(profile, groups)),
@@ -93,6 +97,7 @@ function totalsOf(profile: HeapProfile): object {
     liveBytes: totals?.liveBytes ?? null,
     liveBlocks: totals?.liveBlocks ?? null,
     otherAccesses: totals?.otherAccesses ?? null,
+    staticAccesses: totals?.staticAccesses ?? null,
     profilerBytes: totals?.profilerBytes ?? null,
     overflow: totals?.overflow ?? null,
     growth: totals?.growth ?? null,

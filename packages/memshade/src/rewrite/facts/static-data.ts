@@ -91,7 +91,10 @@ function writtenByStart(module: WasmModule): WrittenRange[] {
   return [];
 }
 
-/** Addresses of static data that functions name, each once, ascending. `functions`: indices in the module. */
+/**
+ * Addresses of static data that functions name, each once, ascending. `functions`: indices in the module. Powers of two are left out:
+ * to an allocator they are sizes, such as that of a page, and of a variable it knows other addresses, too.
+ */
 export function addressesIn(
   { addresses, firstAddress }: ModuleScan,
   functions: Iterable<number>,
@@ -104,7 +107,8 @@ export function addressesIn(
     if (defined < 0) continue;
     for (let at = firstAddress[defined]; at < firstAddress[defined + 1]; at++) {
       const address = addresses[at] >>> 0;
-      if (address >= start && address < end) found.add(address);
+      const isSize = (address & (address - 1)) === 0;
+      if (address >= start && address < end && !isSize) found.add(address);
     }
   }
   return [...found].sort((a, b) => a - b);

@@ -39,6 +39,8 @@ export interface RuntimeSurroundings extends CodeSurroundings {
   programMemory64?: boolean;
   /** Global with its stack pointer, an i32, for runtimes that import `stack`; −1 or absent: none is known. */
   stackPointer?: number;
+  /** Memory of a shadow stack, and the global with its newest frame, for runtimes that import `frames`; absent: there is none. */
+  frames?: { memory: number; global: number } | undefined;
   /** Memories of tables, by the name that runtimes import their accesses from; others are in the shadow memory. */
   tables?: Readonly<Record<string, number>>;
 }
@@ -91,9 +93,11 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
         )
       : entry.module === "stack"
         ? stackAccess(entry.field === "set", around.stackPointer ?? -1)
-        : indices[index] === undefined
-          ? NOTHING
-          : undefined,
+        : entry.module === "frames"
+          ? frameAccess(entry.field === "newest", around.frames)
+          : indices[index] === undefined
+            ? NOTHING
+            : undefined,
   );
   const long = constants.flatMap((value, global) =>
     around.constantGlobals === true && typeof value === "number" && Math.abs(value | 0) >= LONG_CONSTANT
@@ -218,6 +222,17 @@ function stackAccess(sets: boolean, global: number): Uint8Array {
       .u32Leb(global)
       .finish();
   return sets ? instruction(Op.DROP).finish() : instruction(Op.I32_CONST).s32Leb(0).finish();
+}
+
+/** What reads the shadow stack: the address of its newest frame, or a word of it; where there is none, 0. */
+function frameAccess(isNewest: boolean, frames: RuntimeSurroundings["frames"]): Uint8Array {
+  if (frames === undefined) {
+    const zero = instruction(Op.I32_CONST).s32Leb(0).finish();
+    return isNewest ? zero : new Uint8Array([Op.DROP, ...zero]);
+  }
+  return isNewest
+    ? instruction(Op.GLOBAL_GET).u32Leb(frames.global).finish()
+    : access(Op.I32_LOAD, frames.memory);
 }
 
 /** A load or store without displacement or alignment; `is64` for loads only. */

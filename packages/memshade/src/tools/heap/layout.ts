@@ -8,12 +8,14 @@ export const LIVE_BLOCK_BITS = 26;
 export const Control = {
   /** u64, bytes and blocks. */
   live: 0,
-  /** u64: `peak` with as many blocks as can be; what is live above it is a new peak. */
+  /** u64: what was live most in the open interval, with as many blocks as can be; what is live above it is more. */
   peakLimit: 8,
   /** u64; its low half is the virtual clock. */
   allocations: 16,
-  /** Number of peaks so far. */
-  peakStamp: 24,
+  /** Number of peaks and ended intervals so far. */
+  stamp: 24,
+  /** Clock up to which nothing has to be looked at before a block begins: no interval ends, and there is room for the block. */
+  limit: 28,
   /** u64, bytes and blocks; noticed at the first release after it. */
   peak: 32,
   recordFree: 40,
@@ -65,8 +67,47 @@ export const Control = {
   childShift: 212,
   /** 32 free lists, one per power of two. */
   histogramFree: 256,
+  // The heap over time.
+  /** `stamp` at the last peak, and at the last end of an interval. */
+  peakStamp: 384,
+  intervalStamp: 388,
+  /** u64: what was live most in the open interval, when a block was released or at its beginning. */
+  intervalPeak: 392,
+  /** u64: the clock when the open interval is due. */
+  deadline: 400,
+  /** u64: the clock when contexts' changes were added up last. */
+  settled: 408,
+  /** u64: bytes that the rare path has allocated since then. */
+  unsettledBytes: 416,
+  /** u64: ends of intervals, and changes that they had. */
+  intervalWork: 424,
+  /** u64: the clock when the first interval began. */
+  intervalsFrom: 432,
+  /** How often the length of intervals was doubled. */
+  intervalScale: 440,
+  /** Intervals that have ended. */
+  intervals: 444,
+  /** Changes of all intervals, and where those of the open one begin. */
+  changes: 448,
+  openChanges: 452,
+  /** Odd while the intervals are being rewritten. */
+  intervalTurn: 456,
+  // Last accesses.
+  /** u64: number of the next small block to be followed. */
+  nextSample: 464,
+  /** The one that this is, of so many on average: a power of two. */
+  sampleShift: 472,
+  random: 476,
+  /** Entries of the table of followed blocks; 0 is none. */
+  followed: 480,
+  /** u64: what looking at blocks has cost, granules; accesses that were seen there; and when it is done again. */
+  lookWork: 488,
+  lookedAccesses: 496,
+  nextLook: 504,
   /** A `Fold` per granule of static data that needs one. */
   folds: 512,
+  /** A `SizeClass` per power of two that blocks have. */
+  sizeClasses: 2560,
 } as const;
 export const CONTROL_BYTES = 4096;
 
@@ -81,17 +122,64 @@ export const FOLD_BYTES = 16;
 /** More accesses than a counter holds take seconds: few granules get there. What finds no room goes to other accesses. */
 export const FOLD_COUNT = 128;
 
+/** Blocks of about one size of which some are followed to their last access. */
+export const SizeClass = {
+  /** That live, and all so far. */
+  followed: 0,
+  taken: 4,
+  /** One of so many is followed: a power of two. */
+  shift: 8,
+} as const;
+export const SIZE_CLASS_BYTES = 16;
+/** The smallest class has the blocks of at most `LARGEST_UNMARKED` bytes. */
+export const SMALLEST_CLASS_BITS = 8;
+export const SIZE_CLASSES = 24;
+/** Followed blocks of a class that live; when there are more, half of them are let go. */
+export const MOST_OF_CLASS = 1024;
+
+/** A live block that is followed to its last access. */
+export const Followed = {
+  /** Offset of its record. */
+  record: 0,
+  /** How many blocks it stands for. */
+  weight: 4,
+  /** Time of the look that found its counters changed last; before that, of its beginning. */
+  seen: 8,
+  /** When it is looked at again. */
+  due: 12,
+  /** u64: sum of its counters then. */
+  sum: 16,
+  /** How often it was looked at. */
+  looks: 24,
+} as const;
+export const FOLLOWED_BYTES = 32;
+export const MOST_FOLLOWED = SIZE_CLASSES * MOST_OF_CLASS + 1;
+
+/** What a context's ended blocks say of drag, forgotten with them. Times are times sizes: docs/concepts.md. All but the last are u64. */
+export const Drag = {
+  byteTime: 0,
+  dragged: 8,
+  lateBlocks: 16,
+  lateBytes: 24,
+  lateByteTime: 32,
+  lateUsed: 40,
+  lateLastUse: 48,
+  followed: 56,
+  lateFollowed: 60,
+} as const;
+export const DRAG_BYTES = 64;
+
 /** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
 export const Context = {
   // What stays when the ended blocks are forgotten.
-  /** u64, bytes and blocks. */
-  live: 0,
-  /** Peaks so far when `peak` was taken. */
-  peakStamp: 8,
+  /** u64, bytes and blocks, each modulo its bits; less what is freed it is what is live. */
+  allocated: 0,
+  /** `Control.stamp` at the last change. */
+  stamp: 8,
   /** Address; in free entries the index of the next free one. */
   node: 12,
-  /** u64: what was live at the last peak, if something has changed since. */
-  peak: 16,
+  /** u64, as `allocated`. */
+  freed: 16,
   // What changes with every block; the rest is also in the shapes.
   allocTimestamp: 24,
   deallocTimestamp: 28,
@@ -135,6 +223,48 @@ export const Context = {
 } as const;
 export const CONTEXT_BYTES = 256;
 
+/** What a context was before its last change. */
+export const Past = {
+  /** u64: what was live at the last peak, if something has changed since. */
+  peak: 0,
+  /** u64: `Context.allocated` and `Context.freed` when the changes of the open interval were added up last. */
+  allocated: 8,
+  freed: 16,
+  /** Where its change was noted last: an index among the changes. */
+  change: 24,
+} as const;
+export const PAST_BYTES = 32;
+
+/** Intervals of the heap that are kept; when there are more, neighbours become one. */
+export const MOST_INTERVALS = 512;
+/** An interval that has ended. */
+export const Interval = {
+  /** u64: the clock. */
+  end: 0,
+  /** u64, bytes and blocks: at its end, and most inside of it, its beginning included. */
+  live: 8,
+  peak: 16,
+  /** Index behind its last change. */
+  changesEnd: 24,
+  /** Index of the context of the allocation that came next. */
+  next: 28,
+} as const;
+export const INTERVAL_BYTES = 32;
+
+/** What one context did in one interval. */
+export const Change = {
+  /** Index of the context's entry. */
+  context: 0,
+  allocations: 4,
+  /** u64. */
+  allocatedBytes: 8,
+  frees: 16,
+  /** u64. */
+  freedBytes: 24,
+} as const;
+export const CHANGE_BYTES = 32;
+/** So many times the changes that one interval can have find room. */
+export const CHANGES_PER_CONTEXT = 8;
 /** What ended blocks of a context say of growth and capacity: an entry beside each context's, forgotten with the ended blocks. */
 export const Growth = {
   /** Blocks at the end of a chain: others were copied into them, one after the other. */
@@ -252,8 +382,10 @@ export const Record = {
   carried: 36,
   /** u64: bytes that were copied. */
   copiedBytes: 40,
+  /** Index among the followed blocks; 0: it is none of them. */
+  followed: 48,
 } as const;
-export const RECORD_BYTES = 48;
+export const RECORD_BYTES = 56;
 
 /** Accesses as far apart as this, or farther, never share a counter: a counter says where it was to that many bytes. */
 export const MERGED_BYTES = 512;

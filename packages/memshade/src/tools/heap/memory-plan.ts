@@ -2,11 +2,19 @@ import { UserError } from "../../bytes/errors.ts";
 import { groupDigits } from "../../model/counted.ts";
 import type { ShadowLayout } from "../options.ts";
 import {
+  CHANGE_BYTES,
+  CHANGES_PER_CONTEXT,
   CHILD_BYTES,
   CONTEXT_BYTES,
   CONTROL_BYTES,
+  DRAG_BYTES,
+  FOLLOWED_BYTES,
   GROWTH_BYTES,
+  INTERVAL_BYTES,
+  MOST_FOLLOWED,
+  MOST_INTERVALS,
   NODE_BYTES,
+  PAST_BYTES,
   RECORD_BYTES,
   REGION_BITS,
   SHAPE_BYTES,
@@ -83,7 +91,13 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const shapes = control + CONTROL_BYTES;
   const mibs = shapes + SHAPE_COUNT * SHAPE_BYTES;
   const growths = mibs + contexts * CONTEXT_BYTES;
-  const nodes = growths + contexts * GROWTH_BYTES;
+  const pasts = growths + contexts * GROWTH_BYTES;
+  const drags = pasts + contexts * PAST_BYTES;
+  const followed = drags + contexts * DRAG_BYTES;
+  const intervals = followed + MOST_FOLLOWED * FOLLOWED_BYTES;
+  const changes = intervals + MOST_INTERVALS * INTERVAL_BYTES;
+  const changeCapacity = contexts * CHANGES_PER_CONTEXT;
+  const nodes = changes + changeCapacity * CHANGE_BYTES;
   const children = roundUp(nodes + nodeCapacity * NODE_BYTES, CHILD_BYTES);
   const records = roundUp(children + 2 * childCapacity * CHILD_BYTES, RECORD_BYTES);
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
@@ -107,6 +121,12 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     shapes,
     mibs,
     mibCapacity: contexts,
+    pasts,
+    drags,
+    followed,
+    intervals,
+    changes,
+    changeCapacity,
     growths,
     nodes,
     nodeCapacity,
@@ -158,6 +178,12 @@ export function runtimeConstants(
     SHAPES: layout.shapes,
     MIBS: layout.mibs,
     MIB_CAPACITY: layout.mibCapacity,
+    PASTS: layout.pasts,
+    DRAGS: layout.drags,
+    FOLLOWED: layout.followed,
+    INTERVALS: layout.intervals,
+    CHANGES: layout.changes,
+    CHANGE_CAPACITY: layout.changeCapacity,
     GROWTHS: layout.growths,
     NODES: layout.nodes,
     NODE_CAPACITY: layout.nodeCapacity,

@@ -46,6 +46,10 @@ export const Control = {
   frameNext: 144,
   /** How large the memory was when an opaque host was last in control, bytes. */
   hostEnd: 160,
+  /** Where the next fates of granules go. */
+  fatesNext: 164,
+  /** Places of the path at hand. */
+  path: 192,
   /** 12 records of loops.ts. */
   streams: 512,
   /** Bytes of a data segment that memory.init is about to put into memory. */
@@ -78,7 +82,10 @@ export const Store = {
   pair: 120,
 } as const;
 
-/** The same of a load. Summary mode has those up to `silent`. */
+/**
+ * The same of a load. Summary mode has those up to `silent`, of which plain loads need the first two: `bytes` of one counts how often
+ * the loop around it has begun.
+ */
 export const Load = {
   loads: 0,
   fresh: 8,
@@ -92,6 +99,8 @@ export const Load = {
   site: 100,
   /** Memo of a redundant pair: pairs.ts. */
   pair: 104,
+  /** How often the loop around it has begun. */
+  begun: 112,
 } as const;
 /** Bytes of a record in precise mode. */
 export const RECORD_BYTES = 128;
@@ -185,3 +194,34 @@ export const VALUE_BYTES = 32;
 /** Values that are counted of one load. */
 export const VALUES_OF_LOAD = 8;
 export const VALUES_BYTES = VALUES_OF_LOAD * VALUE_BYTES;
+
+/** Calls of the allocator that are told apart by this many callers, the innermost first. */
+export const PATH_FRAMES = 14;
+/** A path of calls below which blocks are asked for: a hash of its places, how many there are, and their code offsets. */
+export const Path = { hash: 0, frames: 4, places: 8 } as const;
+export const PATH_BYTES = 64;
+/** Of a place in precise mode: it is the number of a path. */
+export const IS_PATH = 0x80000000;
+
+/** Bytes of a block that are told apart in summary mode, as a shift. */
+export const GRANULE_SHIFT = 2;
+/** What happened to a granule of the blocks of one path, in any of them. */
+export const GranuleFate = { read: 1, written: 2 } as const;
+/** The blocks of one path in summary mode: those that have ended, sums over them, and a byte per granule with their fates. */
+export const PathBlocks = {
+  blocks: 0,
+  bytes: 8,
+  /** Blocks that were stored to and never read, and their bytes. */
+  unread: 16,
+  unreadBytes: 24,
+  /** Bytes of granules that were stored to and never read, of all blocks. */
+  unreadGranules: 32,
+  size: 40,
+  smallest: 44,
+  /** Address of the fates, and how many there is room for; what lies behind is not told apart. */
+  fates: 48,
+  granules: 52,
+} as const;
+export const PATH_BLOCKS_BYTES = 64;
+/** Granules of one block that are told apart at most. */
+export const MOST_GRANULES = 262_144;

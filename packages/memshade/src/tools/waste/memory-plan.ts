@@ -8,6 +8,8 @@ import {
   DIRTY_LINE_SHIFT,
   OBJECT_SITE_BYTES,
   PAIR_BYTES,
+  PATH_BLOCKS_BYTES,
+  PATH_BYTES,
   READS_BYTES,
   STORE_IDS_BYTES,
   VALUES_BYTES,
@@ -90,6 +92,20 @@ export interface WasteLayout {
   blockCapacity: number;
   sites: number;
   siteCapacity: number;
+  /** Paths of calls below which blocks are asked for; 0: nobody keeps them. */
+  paths: number;
+  pathCapacity: number;
+  /**
+   * In summary mode, what became of the blocks of each path: a byte per 4 bytes of program memory that says whether they were read, a
+   * u16 per 8 bytes with the path of the block that starts there, sums per path, and fates of granules. 0: nobody keeps them.
+   */
+  readMarks: number;
+  blockPath: number;
+  pathBlocks: number;
+  fates: number;
+  fatesEnd: number;
+  /** The shadow stack, where no other tool keeps one: a host word, then frames. 0: there is none. */
+  stackWord: number;
   /** A byte per line of 256 bytes of program memory, and room for a list of all lines, where the host is opaque. */
   dirty: number;
   dirtyList: number;
@@ -107,6 +123,9 @@ export interface WasteWishes {
   engine: "brief" | "full";
   contexts: boolean;
   objects: boolean;
+  /** Blocks are told apart by the paths of calls that ask for them; and the tool keeps the shadow stack for that itself. */
+  paths?: boolean | undefined;
+  ownStack?: boolean | undefined;
   /** The host may read and says nothing of it. */
   opaque: boolean;
   /** Functions of the module and bytes of a frame of each of them, where summary mode tells contexts apart. */
@@ -127,6 +146,16 @@ const INDEX_ENTRIES = 4 * MIB;
 const PLACE_ENTRIES = 64 * KIB;
 const BLOCKS = 4 * MIB;
 const ALLOCATION_SITES = 2 * KIB;
+/** Numbers of paths have 16 bits. */
+const PATHS = 16 * KIB;
+const FATES_BYTES = 64 * MIB;
+/** Eight bytes per frame: more frames than any engine's own stack holds. */
+const STACK_BYTES = 64 * MIB;
+/** Below the stack: at the start of these bytes the host word, at their end a frame of zeros. */
+export const STACK_BASE_BYTES = 64;
+
+/** Bytes per byte of program memory that say what was read in blocks, and whose they are. */
+const BLOCK_FACTS = 1 / 4 + 1 / 4;
 
 /**
  * Bytes of tables per byte of program memory: of the shadow, the sizes of blocks, which block a granule belongs to and what an
@@ -143,7 +172,7 @@ export function wasteBytesPerByte({
   const isPrecise = engine === "full";
   const dirty = (1 + 4) / 2 ** DIRTY_LINE_SHIFT;
   return {
-    bytes: (isPrecise ? 1 : 2) + 0.5 + (objects ? 0.5 : 0) + (opaque ? dirty : 0),
+    bytes: (isPrecise ? 1 : 2 + BLOCK_FACTS) + 0.5 + (objects ? 0.5 : 0) + (opaque ? dirty : 0),
     words: isPrecise ? 8 : 4,
   };
 }
@@ -172,6 +201,9 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const indexCapacity = contexts ? INDEX_ENTRIES : isPrecise ? PLACE_ENTRIES : 0;
   const blockCapacity = wishes.objects ? BLOCKS : 0;
   const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
+  const pathCapacity = wishes.paths ? PATHS : 0;
+  const hasBlocks = wishes.paths === true && !isPrecise;
+  const stackBytes = wishes.ownStack ? STACK_BYTES : 0;
   const counters = isPrecise || frames ? 0 : wishes.sites * SITE_COUNTERS_BYTES;
   const idTableBytes = isPrecise ? 0 : IDS * ID_BYTES;
   const readsBytes = isPrecise ? 0 : IDS * READS_BYTES;
@@ -193,7 +225,10 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     nodeCapacity * NODE_BYTES +
     indexTableBytes(indexCapacity) +
     blockCapacity * BLOCK_BYTES +
-    siteCapacity * OBJECT_SITE_BYTES;
+    siteCapacity * OBJECT_SITE_BYTES +
+    pathCapacity * PATH_BYTES +
+    (hasBlocks ? pathCapacity * PATH_BLOCKS_BYTES + FATES_BYTES : 0) +
+    stackBytes;
   const { bytes: perByte, words: wordsPerByte } = wasteBytesPerByte(wishes);
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
@@ -249,6 +284,14 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     blockCapacity,
     sites: place(siteCapacity * OBJECT_SITE_BYTES),
     siteCapacity,
+    paths: pathCapacity === 0 ? 0 : place(pathCapacity * PATH_BYTES),
+    pathCapacity,
+    pathBlocks: hasBlocks ? place(pathCapacity * PATH_BLOCKS_BYTES) : 0,
+    fates: hasBlocks ? place(FATES_BYTES) : 0,
+    fatesEnd: hasBlocks ? end : 0,
+    readMarks: hasBlocks ? place(covered / 4) : 0,
+    blockPath: hasBlocks ? place(covered / 4) : 0,
+    stackWord: stackBytes === 0 ? 0 : place(stackBytes),
     dirty: wishes.opaque ? place(covered / 2 ** DIRTY_LINE_SHIFT) : 0,
     dirtyList: wishes.opaque ? place((covered / 2 ** DIRTY_LINE_SHIFT) * 4) : 0,
   };
@@ -327,5 +370,12 @@ export function wasteConstants(
     BLOCK_CAPACITY: layout.blockCapacity,
     SITES: layout.sites,
     SITE_CAPACITY: layout.siteCapacity,
+    PATHS: layout.paths,
+    PATH_MASK: layout.pathCapacity - 1,
+    MARKS: layout.readMarks,
+    BLOCK_PATH: layout.blockPath,
+    PATH_BLOCKS: layout.pathBlocks,
+    FATES: layout.fates,
+    FATES_END: layout.fatesEnd,
   };
 }

@@ -7,7 +7,7 @@ import { workingSetLines } from "../../../src/analyses/source/working-set-lines.
 import { createPaint } from "../../../src/report/terminal/common/paint.ts";
 import { sourceReport } from "../../../src/report/terminal/common/source-report.ts";
 import { displayWidth } from "../../../src/report/terminal/common/text.ts";
-import { workingSetPicture } from "../../report/working-set-picture.ts";
+import { pictureOf } from "../../report/working-set-picture.ts";
 import { load, store, wasteOf } from "../waste/waste-picture.ts";
 
 const rows = ({ columns, lines }: SourceTable, ...keys: string[]) =>
@@ -43,6 +43,18 @@ describe("source lines of waste", () => {
     });
     markWaste(file, new FrameRules());
     expect(rows(wasteLines(file), "deadBytes")).toEqual([["src/f.c:4", 8]]);
+  });
+});
+
+describe("source lines of the working set", () => {
+  it("are those that intervals ended in: the largest of them, and the lines of memory that were new", () => {
+    const profile = pictureOf(["abc", "ad", "a"], ["parse", "parse", "print"]);
+    for (const stack of profile.instances[0]!.stacks)
+      Object.assign(stack[0]!, { file: `${stack[0]!.name}.c`, line: 5 });
+    expect(rows(workingSetLines(profile), "new", "lines")).toEqual([
+      ["parse.c:5", 4, 3],
+      ["print.c:5", 0, 1],
+    ]);
   });
 });
 

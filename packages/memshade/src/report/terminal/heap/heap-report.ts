@@ -5,6 +5,8 @@ import { type ContextGroups, groupContexts } from "../../../analyses/groups.ts";
 import { capacityOf, copiedBytes, growthOf, spareBytes } from "../../../analyses/growth.ts";
 import { classifySites } from "../../../analyses/hot-cold.ts";
 import { leaks, liveAtPeak } from "../../../analyses/leaks.ts";
+import { STATIC_KEYS } from "../../../analyses/statics/rank-statics.ts";
+import type { StaticsReport } from "../../../analyses/statics/static-objects.ts";
 import { temporaryBlocks } from "../../../analyses/temporary.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
@@ -25,6 +27,7 @@ import { callerLines, heaviestPathLine } from "./callers.ts";
 import { printHotCold } from "./hot-cold.ts";
 import { SiteFacts, sumOf } from "./site-facts.ts";
 import { printSiteRows, type SiteRows } from "./site-rows.ts";
+import { printStaticData } from "./static-data.ts";
 
 const DETAIL_INDENT = 6;
 /** Lines of callers for a site that is the whole table; others get their part of it, but some. */
@@ -42,6 +45,7 @@ export interface HeapReportOptions extends ScreenOptions {
   readonly thresholds?: HotColdThresholds | undefined;
   /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
   readonly findings?: readonly Finding[] | undefined;
+  readonly statics?: StaticsReport | undefined;
 }
 
 /** The report of a heap profile as text for a terminal. */
@@ -53,12 +57,14 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
     printNothingAllocated(screen, profile);
     if (options.findings !== undefined && options.findings.length > 0)
       printFindings(screen, options.findings);
+    if (options.statics !== undefined) printStaticData(screen, options.statics, options.rows);
     return screen.text();
   }
   printSummary(screen, profile);
   if (options.findings !== undefined) printFindings(screen, options.findings);
   if (profile.contexts.length > 0) {
     new HeapSections(screen, profile, options.rows).print();
+    if (options.statics !== undefined) printStaticData(screen, options.statics, options.rows);
     printBlockHistograms(screen, profile);
     // Lifetimes that are not milliseconds mean nothing to the compiler.
     if (profile.description.clock.unit === "ms") {
@@ -66,7 +72,7 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
       printHotCold(screen, profile, classifySites(profile, thresholds), thresholds, options.rows ?? 8);
     }
   }
-  printHints(screen, profile, options.input);
+  printHints(screen, profile, options.input, options.statics !== undefined);
   return screen.text();
 }
 
@@ -261,7 +267,7 @@ class HeapSections {
     heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT);
 }
 
-function printHints(screen: Screen, profile: HeapProfile, input: string): void {
+function printHints(screen: Screen, profile: HeapProfile, input: string, knowsStatics: boolean): void {
   const { faint } = screen.paint;
   screen.print("");
   if (screen.isShortened) {
@@ -273,6 +279,7 @@ function printHints(screen: Screen, profile: HeapProfile, input: string): void {
     "count",
     ...(knowsAccesses ? ["accesses", "density"] : []),
     "lifetime",
+    ...(knowsStatics ? STATIC_KEYS : []),
   ];
   printRankings(screen, input, keys);
 }

@@ -1,8 +1,9 @@
 import { now } from "./clock";
 import { contextOf, prepareContexts } from "./context";
 import { claimCounters, countBlock } from "./counters";
+import { endFollowed, follow, weightOf } from "./drag";
 import { continueChain, endChain, forgetEnded, noteYoungest, takeChain } from "./growth";
-import { CONTROL, COVERED, MIB_CAPACITY, MIBS, RECORDS, SHARED, allocatedAsUsual } from "./imports";
+import { CONTROL, COUNTED, COVERED, MIB_CAPACITY, MIBS, RECORDS, SHARED, allocatedAsUsual } from "./imports";
 import {
   CONTEXT_BYTES,
   Context,
@@ -13,7 +14,16 @@ import {
   Slot,
   Tag,
 } from "./layout.generated";
-import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
+import {
+  isLimit,
+  noteChange,
+  noteNext,
+  passLimit,
+  prepareIntervals,
+  setLimit,
+  settleBytes,
+} from "./intervals";
+import { liveUnit, noticePeak, roomLeft } from "./live";
 import {
   addRecord,
   bump32,
@@ -37,6 +47,7 @@ import { noteOwner, noteProcessors } from "./threads";
 function prepare(): void {
   store<u32>(RECORDS, -1, Record.address);
   prepareContexts();
+  prepareIntervals();
 }
 
 /** Another live block starts in the same 16 bytes, or this very block was never seen to end. */
@@ -76,33 +87,45 @@ export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32):
     return;
   }
   if (load<u32>(RECORDS, Record.address) === 0) prepare();
+  const atLimit = isLimit();
+  if (atLimit) passLimit();
+  begin(address, size, frame, self, atLimit);
+  if (atLimit) setLimit();
+}
+
+@inline
+function begin(address: u32, size: u32, frame: u32, self: u32, atLimit: bool): void {
   const slot = makeSlot(address);
   if (slot !== 0 && load<u32>(slot, Slot.tag) !== 0) meetNeighbours(slot, address, size);
   const mib = contextOf(frame, self);
+  if (atLimit) noteNext(mib, load<u64>(CONTROL, Control.allocations));
   bump64(CONTROL, Control.allocations, 1);
   const aligned = (address & 7) === 0;
   if (!aligned) bump32(CONTROL, Control.misaligned, 1);
   const time = now();
-  if (slot === 0 || !hasRoom(load<u64>(CONTROL, Control.live))) {
+  if (slot === 0 || roomLeft() === 0) {
     bump32(CONTROL, Control.overflowBlocks, 1);
     bump64(CONTROL, Control.unfollowedBytes, size);
     return;
   }
   // Only records say who allocated.
-  const known = SHARED === 0 && (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
+  const weight = COUNTED === 0 ? 0 : weightOf(size);
+  const known = SHARED === 0 && weight === 0 && (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
   if (aligned && known && size <= LARGEST_UNMARKED && load<u32>(slot, Slot.tag) === 0) {
     store<u32>(slot, time, Slot.time);
     store<u32>(slot, tagOf(mib, size, address), Slot.tag);
   } else {
     const record = addRecord(slot, address, size, mib, time);
     if (SHARED !== 0) noteOwner(record);
+    if (weight !== 0) follow(record, weight, time);
     if (size > LARGEST_UNMARKED) noteYoungest(record);
   }
   claimCounters(address, size);
-  raiseHighWater(end);
-  keepPeak(mib);
+  raiseHighWater(address + size);
+  settleBytes(size);
+  noteChange(mib);
   const unit = liveUnit(size);
-  bump64(mib, Context.live, unit);
+  bump64(mib, Context.allocated, unit);
   bump64(CONTROL, Control.live, unit);
 }
 
@@ -128,13 +151,14 @@ function endBlock(address: u32, copied: bool): bool {
     start = load<u32>(record, Record.time);
     folded = load<u64>(record, Record.folded);
     takeChain(record);
+    if (load<u32>(record, Record.followed) !== 0) endFollowed(record, now(), copied);
     if (SHARED !== 0) noteProcessors(record, mib);
     removeRecord(slot, record);
   }
   const unit = liveUnit(size);
   store<u64>(CONTROL, noticePeak() - unit, Control.live);
-  keepPeak(mib);
-  store<u64>(mib, load<u64>(mib, Context.live) - unit, Context.live);
+  noteChange(mib);
+  bump64(mib, Context.freed, unit);
   if (copied || size > LARGEST_SMALL) endChain(address, size, mib, start, copied);
   countBlock(address, size, mib, start, now(), folded, copied);
   return true;
@@ -165,7 +189,12 @@ export function reallocated(old: u32, address: u32, size: u32, frame: u32, self:
     return;
   }
   forgetEnded();
-  if (old !== 0) releasedAnyhow(old, true);
+  if (old !== 0) {
+    // At the end of an interval, what moves is live.
+    if (load<u32>(RECORDS, Record.address) === 0) prepare();
+    if (isLimit()) passLimit();
+    releasedAnyhow(old, true);
+  }
   allocatedAsUsual(address, size, frame, self);
   if (old === 0) return;
   const mib = contextAt(address);

@@ -18,13 +18,17 @@ import {
   Child,
   Context,
   Control,
+  DRAG_BYTES,
   FIRST_CHILDREN,
   GROWTH_BYTES,
   NODE_BYTES,
   Node,
+  Past,
 } from "./layout.generated";
+import { dragOf } from "./drag";
 import { growthOf } from "./growth";
-import { noticePeak } from "./live";
+import { clearChanges } from "./intervals";
+import { liveOf, noticePeak, pastOf } from "./live";
 import { foldAll } from "./shapes";
 import { forgetMemos, noteDepth } from "./threads";
 
@@ -135,6 +139,7 @@ function emptyMib(mib: usize): void {
   // The histogram buffer stays with the entry, emptied by its length.
   memory.fill(mib + Context.allocTimestamp, 0, Context.forgottenEnd - Context.allocTimestamp);
   memory.fill(growthOf(mib), 0, GROWTH_BYTES);
+  memory.fill(dragOf(mib), 0, DRAG_BYTES);
   if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
 }
 
@@ -151,6 +156,7 @@ function mibOf(node: u32): usize {
   }
   const mib = mibAt(index);
   memory.fill(mib, 0, Context.forgottenEnd);
+  store<u64>(pastOf(mib), 0, Past.peak);
   if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
   store<u32>(mib, node, Context.node);
   store<u32>(node, mib, Node.mib);
@@ -206,14 +212,14 @@ function evict(frame: u32): u32 {
   for (let i: u32 = 1; i <= mibEnd; i++) {
     const mib = mibAt(i);
     const node = load<u32>(mib, Context.node);
-    if (load<u64>(mib, Context.live) !== 0) {
+    if (liveOf(mib) !== 0) {
       for (let n = node; n !== NODES && load<u32>(n, Node.mark) === 0; n = load<u32>(n, Node.parent))
         store<u32>(n, 1, Node.mark);
       continue;
     }
     // A free entry keeps the next free one where its node was; its own node forgets it.
     if (node >= NODES && load<u32>(node, Node.mib) === mib) store<u32>(node, 0, Node.mib);
-    store<u64>(mib, 0, Context.peak);
+    store<u64>(pastOf(mib), 0, Past.peak);
     store<u32>(mib, load<u32>(CONTROL, Control.mibFree), Context.node);
     store<u32>(CONTROL, i, Control.mibFree);
     free++;
@@ -244,6 +250,7 @@ function evict(frame: u32): u32 {
 function clearFinished(): void {
   const end = load<u32>(CONTROL, Control.mibNext);
   for (let i: u32 = 0; i <= end; i++) emptyMib(mibAt(i));
+  clearChanges();
 }
 
 /**

@@ -10,15 +10,16 @@ import {
   Slot,
   Tag,
 } from "./layout.generated";
-import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
+import { keepPeak, liveUnit, noticePeak } from "./live";
 import { bump32, mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf } from "./shapes";
 import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-counters";
 
 // These two run with every block, so every instruction counts. They are compiled apart from all else and written into the
 // hooks of allocation functions. They do the common case of the usual profile: a block of at most half a KiB begins in a
-// context that is known, a small one ends. Everything else is found out before the first store and left to functions that
-// can do all cases. One comparison per branch: where two are joined, their results have to be made numbers first.
+// context that is known and has changed in this interval, a small one ends. Everything else is found out before the first
+// store (but for what is kept of a peak, which may be done at any time before) and left to functions that can do all cases.
+// One comparison per branch: where two are joined, their results have to be made numbers first.
 
 /** A block of `size` bytes was handed out at `address` (0: the allocation failed) to the newest frame's call. */
 export function allocated(address: u32, size: u32, frame: u32): void {
@@ -41,8 +42,8 @@ export function allocated(address: u32, size: u32, frame: u32): void {
     otherwise();
     return;
   }
-  const live = load<u64>(CONTROL, Control.live);
-  if (!hasRoom(live)) {
+  const allocations = load<u64>(CONTROL, Control.allocations);
+  if (<u32>allocations >= load<u32>(CONTROL, Control.limit)) {
     otherwise();
     return;
   }
@@ -63,13 +64,19 @@ export function allocated(address: u32, size: u32, frame: u32): void {
       return;
     }
   }
-  const time = load<u64>(CONTROL, Control.allocations) + 1;
+  if (load<u32>(mib, Context.stamp) !== load<u32>(CONTROL, Control.stamp)) {
+    if (load<u32>(mib, Context.stamp) < load<u32>(CONTROL, Control.intervalStamp)) {
+      otherwise();
+      return;
+    }
+    keepPeak(mib);
+  }
+  const time = allocations + 1;
   store<u64>(CONTROL, time, Control.allocations);
   store<u64>(slot, <u64>(<u32>time) | ((<u64>tagOf(mib, size, address)) << 32), Slot.time);
-  keepPeak(mib);
   const unit = liveUnit(size);
-  store<u64>(mib, load<u64>(mib, Context.live) + unit, Context.live);
-  store<u64>(CONTROL, live + unit, Control.live);
+  store<u64>(mib, load<u64>(mib, Context.allocated) + unit, Context.allocated);
+  store<u64>(CONTROL, load<u64>(CONTROL, Control.live) + unit, Control.live);
 }
 
 /** The program gives a block back. Called before the allocator's own function runs. */
@@ -105,6 +112,15 @@ export function released(address: u32): void {
     otherwise();
     return;
   }
+  const mib = mibOfTag(tag);
+  const live = noticePeak();
+  if (load<u32>(mib, Context.stamp) !== load<u32>(CONTROL, Control.stamp)) {
+    if (load<u32>(mib, Context.stamp) < load<u32>(CONTROL, Control.intervalStamp)) {
+      otherwise();
+      return;
+    }
+    keepPeak(mib);
+  }
   if (COUNTED !== 0) {
     if (!takeSmall(at, size, first, last, shape)) {
       otherwise();
@@ -112,10 +128,8 @@ export function released(address: u32): void {
     }
   }
   store<u32>(slot, 0, Slot.tag);
-  const mib = mibOfTag(tag);
   const unit = liveUnit(size);
-  store<u64>(CONTROL, noticePeak() - unit, Control.live);
-  keepPeak(mib);
-  store<u64>(mib, load<u64>(mib, Context.live) - unit, Context.live);
+  store<u64>(CONTROL, live - unit, Control.live);
+  store<u64>(mib, load<u64>(mib, Context.freed) + unit, Context.freed);
   addToShape(shape, mib, load<u32>(slot, Slot.time), load<u32>(CONTROL, Control.allocations));
 }

@@ -29,6 +29,18 @@ export declare const SHAPES: u32;
 export declare const MIBS: u32;
 @external("host", "MIB_CAPACITY")
 export declare const MIB_CAPACITY: u32;
+@external("host", "PASTS")
+export declare const PASTS: u32;
+@external("host", "DRAGS")
+export declare const DRAGS: u32;
+@external("host", "FOLLOWED")
+export declare const FOLLOWED: u32;
+@external("host", "INTERVALS")
+export declare const INTERVALS: u32;
+@external("host", "CHANGES")
+export declare const CHANGES: u32;
+@external("host", "CHANGE_CAPACITY")
+export declare const CHANGE_CAPACITY: u32;
 @external("host", "GROWTHS")
 export declare const GROWTHS: u32;
 @external("host", "NODES")

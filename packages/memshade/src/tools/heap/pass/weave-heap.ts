@@ -15,6 +15,7 @@ import { CONTROL_BYTES } from "../layout.ts";
 import { planLayout, runtimeConstants } from "../memory-plan.ts";
 import { CountFunctions } from "./count-functions.ts";
 import { HeapPass } from "./heap-pass.ts";
+import { findPointerRoots } from "./pointer-roots.ts";
 import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { shareTables, type ThreadSharing } from "./thread-sharing.ts";
 
@@ -41,6 +42,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     frames: threads?.frames ?? fixedFrameBase(layout),
   };
   const plan = recordsBlocks ? new StackPlan(module, scan, allocator) : undefined;
+  const roots = recordsBlocks ? findPointerRoots(around) : undefined;
   const counters = new CountFunctions(appended, shadowMemory);
   return {
     name: "heap",
@@ -64,12 +66,15 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     exportedMemory: beside === undefined ? "memory" : false,
     start: threads?.start ?? -1,
     followedCalls: plan && { ...stack, entries: plan.entries },
+    stack: plan && stack,
     globals: [
       { type: I32, initial: encodeConstantExpression(I32, (layout.stack - STACK_FRAME_BYTES) | 0) },
       ...(threads?.globals ?? []),
       ...runtime.globals,
     ],
-    globalExports: threads?.exports ?? [],
+    globalExports: [...(threads?.exports ?? []), ...(roots?.globals ?? [])],
+    exportsProgram: typeof roots?.roots === "object",
+    exports: { hostRead: runtime.functions.get("hostRead") as number },
     listeners: {
       copy: -1,
       fill: -1,
@@ -83,6 +88,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
       layout,
       acrossThreads,
       beside: beside !== undefined,
+      roots: roots?.roots,
       ...(counted && statics !== undefined ? { statics } : {}),
     },
     describe: () => ({}),

@@ -126,7 +126,7 @@ export class BlockEntry {
   }
 
   get live(): Live {
-    return splitLive(this.u64(Context.live));
+    return splitLive(this.u64(Context.allocated) - this.u64(Context.freed));
   }
 
   get neverAccessed(): Live {

@@ -1,4 +1,6 @@
 import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
+import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
+import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
 import type { Mib } from "../../../model/mib.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
@@ -17,7 +19,11 @@ import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
+import { describeIntervals } from "./describe-intervals.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
+import { type HeapSeries, withHistory } from "./read-intervals.ts";
+import { applyReach, heapReach, type KnownReach, OUT_OF_REACH, reachSentences } from "./reach/apply-reach.ts";
+import { REACH_FIELDS, type ReachSums } from "./reach/reach-sums.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
@@ -28,6 +34,8 @@ export interface HeapSessionOptions {
   counters: CounterMode;
   includeStack: boolean;
   includeAllocator: boolean;
+  /** The host reports what functions of WASI read. */
+  observesHost?: boolean | undefined;
 }
 
 export interface HeapSnapshot {
@@ -37,6 +45,8 @@ export interface HeapSnapshot {
   notTracked: string[];
   /** Sizes of the modules as they were rewritten, bytes: together. */
   rewrittenBytes: number;
+  /** The heap over time: what becomes `heapintervals.json`. */
+  intervals: HeapIntervals;
   /** What becomes the raw MemProf profile. */
   raw: RawProfile;
   /** Accesses to static data, where it is known where that lies. */
@@ -71,6 +81,11 @@ interface SessionInstance {
   module: number;
   reader: ShadowReader | undefined;
   flushed: ContextTable;
+  history: HeapSeries[];
+  /** What was found out about its live blocks, for the next profile. */
+  reach: KnownReach | undefined;
+  /** Finds it out. */
+  look: LookThrough | undefined;
   /** What evicted contexts held at the last peak seen so far, by call path. */
   peaks: { stamp: number; context: ShadowContext }[];
 }
@@ -80,7 +95,11 @@ interface Finished {
   first: number;
   module: number;
   contents: ShadowContents;
+  reach: KnownReach | undefined;
 }
+
+/** Finds out which live blocks of an instance can still be reached; undefined where that cannot be told. */
+export type LookThrough = () => KnownReach | undefined;
 
 /**
  * Everything recorded about the heap in one run: instances with their shadow memories while they live, their figures
@@ -92,6 +111,7 @@ export class HeapSession {
   readonly #instances = new Map<number, SessionInstance>();
   #finished: Finished[] = [];
   #nextNumber = 0;
+  #isWatched = false;
 
   constructor(options: HeapSessionOptions) {
     this.#options = options;
@@ -125,11 +145,33 @@ export class HeapSession {
       module,
       reader: layout && new ShadowReader(memory, layout, info),
       flushed: new ContextTable(),
+      history: [],
+      reach: undefined,
+      look: undefined,
       peaks: [],
     };
     instance.reader?.setInstance(number, place?.local);
+    if (this.#isWatched) instance.reader?.watch(false);
     this.#instances.set(number, instance);
     return { number, module };
+  }
+
+  /** What was found out about an instance's live blocks; the next profile, or its end, takes it. */
+  setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance !== undefined) instance.reach = reach;
+  }
+
+  /** What was found out is of a moment that is over; that it cannot be found out stays. */
+  forgetReach(): void {
+    for (const instance of this.#instances.values())
+      if (instance.reach !== undefined && !("unknown" in instance.reach)) instance.reach = OUT_OF_REACH;
+  }
+
+  /** How it is found out whenever a profile is taken, in the thread of the instance. */
+  setLook(handle: InstanceHandle, look: LookThrough): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance !== undefined) instance.look = look;
   }
 
   /** Takes over the ended blocks of an instance whose tables are full; called in its own thread, from inside it. */
@@ -144,6 +186,8 @@ export class HeapSession {
         extras: { ...context.extras, liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0 },
       });
     }
+    const series = instance.reader.readSeries();
+    if (series !== undefined) instance.history.push(series);
     // Only what was live at the newest peak can still matter.
     const newest = Math.max(0, ...instance.peaks.map(({ stamp }) => stamp));
     instance.peaks = instance.peaks.filter(({ stamp }) => stamp === newest);
@@ -159,9 +203,13 @@ export class HeapSession {
     if (instance.members === 0) this.#finished.push(finish(instance));
   }
 
-  /** To be called some times a second where programs run in other threads: no counter of static data wraps unseen then. */
-  watch(): void {
-    for (const { reader } of this.#instances.values()) reader?.watch();
+  /**
+   * To be called some times a second where programs run in other threads, from before the first instance on: no counter of static
+   * data wraps unseen then. `isLate`: the last time was longer ago.
+   */
+  watch(isLate: boolean): void {
+    this.#isWatched = true;
+    for (const { reader } of this.#instances.values()) reader?.watch(isLate);
   }
 
   /** Whether tables that instances share are still in use. */
@@ -174,6 +222,7 @@ export class HeapSession {
     this.#finished = [];
     for (const instance of new Set(this.#instances.values())) {
       instance.flushed = new ContextTable();
+      instance.history = [];
       instance.peaks = [];
       instance.reader?.forgetEnded();
     }
@@ -203,7 +252,7 @@ export class HeapSession {
         ...heapOf(
           trusted.map(({ contents }) => contents.totals),
           contexts,
-          this.#options,
+          { ...this.#options, reach: heapReach(trusted) },
         ),
         ...(statics === undefined ? {} : { staticAccesses: staticAccesses(statics) }),
       },
@@ -224,6 +273,9 @@ export class HeapSession {
         granuleBytes: 8,
         includeStack: this.#options.includeStack,
         includeAllocator: this.#options.includeAllocator,
+        ...(this.#options.observesHost === true && this.#modules.every(({ info }) => info.knownHost === true)
+          ? { knownHost: true }
+          : {}),
       },
       notTracked: [
         ...(this.#options.counters === "none" ? [UNCOUNTED_SENTENCE] : []),
@@ -232,11 +284,13 @@ export class HeapSession {
             .filter(({ module }) => this.#modules[module].info.layout !== undefined)
             .map(({ contents }) => contents.totals),
         ),
+        ...reachSentences(trusted),
       ],
       rewrittenBytes: this.#modules.reduce(
         (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
         0,
       ),
+      intervals: describeIntervals(trusted, table),
       raw: {
         version: this.#options.rawVersion,
         segments: this.#modules.map(segmentOf),
@@ -279,12 +333,14 @@ function bytesOf(original: SessionModule["original"]): Uint8Array {
 
 function finish(instance: SessionInstance): Finished {
   const { first, module } = instance;
-  return { first, module, contents: contentsOf(instance) };
+  return { first, module, ...contentsOf(instance) };
 }
 
 /** An instance's figures with what it handed out earlier, less what a reset took away. */
-function contentsOf(instance: SessionInstance): ShadowContents {
-  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [], statics: undefined };
+function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "reach"> {
+  const found = instance.reach ?? instance.look?.();
+  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [], series: undefined, statics: undefined };
+  const reach = applyReach(now.contexts, found);
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
     sites,
     mib,
@@ -302,10 +358,15 @@ function contentsOf(instance: SessionInstance): ShadowContents {
     merged.extras.peakBlocks += peakBlocks;
   }
   const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
+  const { totals } = now;
   return {
-    statics: now.statics,
-    totals: now.totals.meanwhile === 0 ? now.totals : { ...now.totals, ...countsOf(merged, now.totals) },
-    contexts: merged,
+    contents: {
+      statics: now.statics,
+      totals: totals.meanwhile === 0 ? totals : { ...totals, ...countsOf(merged, totals) },
+      contexts: merged,
+      series: now.series && withHistory(now.series, instance.history),
+    },
+    reach,
   };
 }
 
@@ -358,7 +419,7 @@ const NO_TOTALS: ShadowTotals = {
 function heapOf(
   totals: readonly ShadowTotals[],
   contexts: readonly MergedContext[],
-  { clock, counters }: Pick<HeapSessionOptions, "clock" | "counters">,
+  { clock, counters, reach }: Pick<HeapSessionOptions, "clock" | "counters"> & Pick<RunHeap, "reach">,
 ): RunHeap {
   const sum = (field: keyof ShadowTotals): number =>
     totals.reduce((total, instance) => total + instance[field], 0);
@@ -375,6 +436,10 @@ function heapOf(
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
+    ...(reach === undefined ? {} : { reach }),
+    ...(counters === "none"
+      ? {}
+      : { drag: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
     growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
     ...(counters === "none"
       ? {}
@@ -385,7 +450,8 @@ function heapOf(
           ),
         }),
     sites: contexts.map(({ extras }, index): RunSite => {
-      const { temporary, growth, capacity, ...rest } = extras;
+      const { temporary, growth, capacity, drag, ...rest } = extras;
+      for (const field of REACH_FIELDS) if (rest[field] === 0) delete (rest as Partial<ReachSums>)[field];
       // Only a clock that counts allocations can tell.
       return {
         stackId: String(index + 1),
@@ -394,6 +460,7 @@ function heapOf(
         ...(clock === "virtual" ? { temporary } : {}),
         ...(growth.chains > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
+        ...(drag.draggedByteTime > 0 ? { drag } : {}),
       };
     }),
   };

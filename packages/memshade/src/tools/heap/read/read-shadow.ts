@@ -1,16 +1,23 @@
 import { addCapacity, addGrowth, type BlockCapacity, type BlockGrowth } from "../../../model/growth.ts";
+import { addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
-import type { RunSite } from "../../../model/run.ts";
+import type { RunReach, RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
+  CHANGE_BYTES,
   CONTEXT_BYTES,
   Context,
   Control,
+  DRAG_BYTES,
+  FOLLOWED_BYTES,
+  Followed,
   GROWTH_BYTES,
+  INTERVAL_BYTES,
   LARGEST_UNMARKED,
-  LIVE_BLOCK_BITS,
   NODE_BYTES,
   Node,
+  PAST_BYTES,
+  Past,
   RECORD_BYTES,
   REGION_BITS,
   Record,
@@ -20,8 +27,11 @@ import {
   Slot,
   Tag,
 } from "../layout.ts";
+import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
+import { readDrag } from "./drag-entry.ts";
 import { readGrowth } from "./growth-entry.ts";
+import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
 
 const GRANULE_BYTES = 8;
@@ -33,10 +43,13 @@ const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
-export interface ContextExtras extends Omit<RunSite, "stackId" | "temporary" | "growth" | "capacity"> {
+export interface ContextExtras
+  extends Omit<RunSite, "stackId" | "temporary" | "growth" | "capacity" | "drag" | keyof RunReach>,
+    ReachSums {
   temporary: number;
   growth: BlockGrowth;
   capacity: BlockCapacity;
+  drag: BlockDrag;
 }
 
 /** Control fields that count what could not be recorded as it should. */
@@ -59,7 +72,7 @@ export interface ShadowContext {
   sites: number[];
   /** Ended blocks, and live ones as if they ended now. Undefined when there are none. */
   mib: Mib | undefined;
-  /** Count of new peaks at which `peakBytes` was taken, for contexts that are handed out before the end. */
+  /** Stamp of the peak at which `peakBytes` was taken, for contexts that are handed out before the end. */
   peakStamp: number;
   extras: ContextExtras;
 }
@@ -94,12 +107,19 @@ export interface ShadowTotals {
 export interface ShadowContents {
   totals: ShadowTotals;
   contexts: ShadowContext[];
+  /** The heap over time; undefined where nothing was allocated. */
+  series: HeapSeries | undefined;
   /** Of static data, where it is known where that lies. */
   statics?: StaticCounts | undefined;
 }
 
+/** A context by the index of its entry. */
+export interface IndexedContext extends ShadowContext {
+  index: number;
+}
+
 /** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
-interface LiveBlock {
+export interface LiveBlock {
   address: number;
   size: number;
   context: number;
@@ -109,6 +129,8 @@ interface LiveBlock {
   copies: number;
   copiedBytes: number;
   carried: number;
+  /** Index among the blocks that are followed to their last access; 0: it is none of them. */
+  followed: number;
   /** Number of the instance that allocated it. */
   instance: number;
 }
@@ -149,19 +171,19 @@ export class ShadowReader {
   }
 
   /** To be called some times a second while the program runs in another thread, so that no counter of static data wraps unseen. */
-  watch(): void {
-    this.#statics?.watch();
+  watch(isLate: boolean): void {
+    this.#statics?.watch(isLate);
   }
 
   /** Everything, live blocks counted as if they ended now. */
-  read(): ShadowContents {
+  read(): ShadowContents & { contexts: IndexedContext[] } {
     this.#liveCounters = 0;
     const before = this.#control64(Control.allocations);
     const contexts = this.readContexts();
     const byIndex = new Map(contexts.map((context) => [context.index, context]));
     const totals = this.#totals();
-    const now = this.#clock();
-    for (const block of this.#liveBlocks()) {
+    const { now } = this;
+    for (const block of this.liveBlocks()) {
       const context = byIndex.get(block.context);
       if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
     }
@@ -170,8 +192,16 @@ export class ShadowReader {
     totals.otherAccesses += statics?.beyondCounters ?? 0;
     // Counters move on, too.
     if (totals.otherAccesses < 0) totals.otherAccesses = 0;
+    const series = this.readSeries();
     totals.meanwhile = this.#control64(Control.allocations) - before;
-    return { totals, contexts, statics };
+    return { totals, contexts, series, statics };
+  }
+
+  /** The heap over time; undefined where nothing was allocated. */
+  readSeries(): HeapSeries | undefined {
+    return readSeries(this.#view, this.#layout, (context) =>
+      this.#sitesOf(this.#u32(this.#layout.mibs + context * CONTEXT_BYTES + Context.node)),
+    );
   }
 
   /**
@@ -187,20 +217,23 @@ export class ShadowReader {
    * Forgets all blocks that have ended, and the peak. Not to be called while the program runs in another thread.
    */
   forgetEnded(): void {
-    const { control, mibs, growths } = this.#layout;
+    const { control, mibs, growths, drags } = this.#layout;
     const view = this.#view;
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++)
       new BlockEntry(view, mibs + index * CONTEXT_BYTES, []).forget();
     for (let at = growths; at < growths + (count + 1) * GROWTH_BYTES; at += 4) view.setUint32(at, 0, true);
+    for (let at = drags; at < drags + (count + 1) * DRAG_BYTES; at += 4) view.setUint32(at, 0, true);
     forgetShapes(view, this.#layout.shapes);
     for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
     view.setBigUint64(control + Control.otherAccesses, 0n, true);
     view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
     const live = view.getBigUint64(control + Control.live, true);
     view.setBigUint64(control + Control.peak, live, true);
-    view.setBigUint64(control + Control.peakLimit, live | BigInt(2 ** LIVE_BLOCK_BITS - 1), true);
-    view.setUint32(control + Control.peakStamp, this.#control32(Control.peakStamp) + 1, true);
+    const stamp = this.#control32(Control.stamp) + 1;
+    view.setUint32(control + Control.stamp, stamp, true);
+    view.setUint32(control + Control.peakStamp, stamp, true);
+    forgetIntervals(view, this.#layout);
     this.#statics?.forget();
     this.#forgottenAccesses = 0;
     this.#forgottenAccesses = this.read().totals.otherAccesses;
@@ -208,8 +241,8 @@ export class ShadowReader {
   }
 
   /** The contexts with what has ended in them. Order: as they were first seen. */
-  readContexts(): (ShadowContext & { index: number })[] {
-    const contexts: (ShadowContext & { index: number })[] = [];
+  readContexts(): IndexedContext[] {
+    const contexts: IndexedContext[] = [];
     const peak = this.#peak();
     const cpus =
       this.#layout.stackCount === 1
@@ -222,8 +255,11 @@ export class ShadowReader {
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
       const extras = extrasOf(
         entry,
-        peak.stamp,
-        readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
+        this.#liveAtPeak(index, entry, peak.stamp),
+        {
+          ...readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
+          drag: readDrag(this.#view, this.#layout.drags + index * DRAG_BYTES),
+        },
       );
       const mib = entry.mib(cpus, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
@@ -255,7 +291,7 @@ export class ShadowReader {
   }
 
   /** Blocks that live, by address. */
-  *#liveBlocks(): Generator<LiveBlock> {
+  *liveBlocks(): Generator<LiveBlock> {
     const { directory, coveredBytes } = this.#layout;
     const regionBytes = 2 ** REGION_BITS;
     const instance = this.#control32(Control.instance);
@@ -278,10 +314,33 @@ export class ShadowReader {
             copies: 0,
             copiedBytes: 0,
             carried: 0,
+            followed: 0,
             instance,
           };
       }
     }
+  }
+
+  /** Whether several instances have these tables. */
+  get hasSeveralInstances(): boolean {
+    return this.#layout.stackCount > 1 && this.#control32(Control.instances) > 1;
+  }
+
+  /** Whether blocks live that found no room in the tables. */
+  get hasUnfollowedBlocks(): boolean {
+    return this.#control32(Control.overflowBlocks) > this.#control32(Control.unfollowedFrees);
+  }
+
+  /** Address of the lowest block that slots know of, ended ones included; undefined: there was none. */
+  lowestBlock(): number | undefined {
+    const { directory, coveredBytes } = this.#layout;
+    for (let region = 0; region * 2 ** REGION_BITS < coveredBytes; region++) {
+      const slots = this.#u32(directory + region * 4);
+      if (slots === 0) continue;
+      for (let at = 0; at < SLOT_REGION_BYTES; at += SLOT_BYTES)
+        if (this.#u64(slots + at) !== 0) return region * 2 ** REGION_BITS + at * 2;
+    }
+    return undefined;
   }
 
   /** Blocks of a chain of records, from that with number `index` on. */
@@ -295,6 +354,7 @@ export class ShadowReader {
         context: (this.#u32(at + Record.mib) - mibs) / CONTEXT_BYTES,
         time: this.#u32(at + Record.time),
         folded: this.#u64(at + Record.folded),
+        followed: this.#u32(at + Record.followed),
         copies: this.#u32(at + Record.copies),
         copiedBytes: this.#u64(at + Record.copiedBytes),
         carried: this.#u32(at + Record.carried),
@@ -310,6 +370,7 @@ export class ShadowReader {
     const last = Math.floor((address + size - 1) / GRANULE_BYTES);
     const histogram: bigint[] | undefined = this.#exact ? [] : undefined;
     let accesses = folded;
+    let counters = folded * 2;
     let touched = 0;
     let reads = 0;
     let lastTouched = first - 1;
@@ -323,6 +384,7 @@ export class ShadowReader {
         continue;
       }
       accesses += counter >>> 1;
+      counters += counter;
       touched++;
       lastTouched = granule;
       reads |= counter;
@@ -338,6 +400,7 @@ export class ShadowReader {
       extras.writtenNeverRead++;
       extras.writtenNeverReadBytes += size;
     }
+    if (block.followed > 0) extras.drag = addDrag(extras.drag, this.#dragOfLive(block, now, counters));
     const used = Math.min(size, Math.max(0, (lastTouched + 1) * GRANULE_BYTES - address));
     this.#endLiveChain(block, this.#counted ? Math.max(used, block.carried) : size, extras);
     this.#liveCounters += accesses - folded;
@@ -351,6 +414,15 @@ export class ShadowReader {
       histogram,
     });
     context.mib = context.mib === undefined ? mib : mergeMib(context.mib, mib);
+  }
+
+  /** What `endFollowed` of the runtime does. `counters`: their sum. */
+  #dragOfLive({ size, time, followed }: LiveBlock, now: number, counters: number): BlockDrag {
+    const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
+    const isIdle =
+      counters > 0 && this.#u32(entry + Followed.looks) > 0 && this.#u64(entry + Followed.sum) === counters;
+    const lastUse = isIdle ? this.#u32(entry + Followed.seen) : now;
+    return dragOf({ size, start: time, lastUse, end: now }, this.#u32(entry + Followed.weight));
   }
 
   /** What `endChain` of the runtime does. */
@@ -369,7 +441,14 @@ export class ShadowReader {
     return (this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1;
   }
 
-  #clock(): number {
+  /** A context that has not changed since the last peak held then what it holds now. */
+  #liveAtPeak(index: number, entry: BlockEntry, stamp: number): Live {
+    if (entry.u32(Context.stamp) < stamp) return entry.live;
+    return splitLive(this.#view.getBigUint64(this.#layout.pasts + index * PAST_BYTES + Past.peak, true));
+  }
+
+  /** What the clock shows. */
+  get now(): number {
     return this.#control32(this.#wallClock ? Control.wallMs : Control.allocations);
   }
 
@@ -391,7 +470,9 @@ export class ShadowReader {
       (this.#counted ? followed / 2 : 0) +
       this.#control32(Control.slotsNext) +
       countShapes(this.#view, this.#layout.shapes) * SHAPE_BYTES +
-      (this.#control32(Control.mibNext) + 1) * CONTEXT_BYTES +
+      (this.#control32(Control.mibNext) + 1) * (CONTEXT_BYTES + PAST_BYTES) +
+      this.#control32(Control.intervals) * INTERVAL_BYTES +
+      this.#control32(Control.changes) * CHANGE_BYTES +
       this.#control32(Control.nodeNext) * NODE_BYTES * 2 +
       this.#control32(Control.recordNext) * RECORD_BYTES +
       this.#control32(Control.histogramNext)
@@ -402,12 +483,13 @@ export class ShadowReader {
     return splitLive(this.#view.getBigUint64(this.#layout.control + Control.live, true));
   }
 
-  /** The peak, and the count of peaks up to it. A peak that nothing has been released since is what is live now. */
+  /** The peak, and its stamp. A peak that nothing has been released since is what is live now. */
   #peak(): Live & { stamp: number } {
     const live = this.#live();
     const peak = splitLive(this.#view.getBigUint64(this.#layout.control + Control.peak, true));
-    const stamp = this.#control32(Control.peakStamp);
-    return live.bytes > peak.bytes ? { ...live, stamp: stamp + 1 } : { ...peak, stamp };
+    return live.bytes > peak.bytes
+      ? { ...live, stamp: this.#control32(Control.stamp) + 1 }
+      : { ...peak, stamp: this.#control32(Control.peakStamp) };
   }
 
   #totals(): ShadowTotals {
@@ -456,14 +538,13 @@ export class ShadowReader {
 
 function extrasOf(
   entry: BlockEntry,
-  stamp: number,
-  growth: Pick<ContextExtras, "growth" | "capacity">,
+  peak: Live,
+  parts: Pick<ContextExtras, "growth" | "capacity" | "drag">,
 ): ContextExtras {
   const live = entry.live;
-  // A context that has not changed since the last peak held then what it holds now.
-  const peak = entry.u32(Context.peakStamp) === stamp ? splitLive(entry.u64(Context.peak)) : live;
   const { neverAccessed, neverRead } = entry;
   return {
+    ...NO_REACH,
     liveBytes: live.bytes,
     liveBlocks: live.blocks,
     peakBytes: peak.bytes,
@@ -476,6 +557,6 @@ function extrasOf(
     granules: entry.granules,
     reallocations: entry.u32(Context.reallocations),
     temporary: entry.temporary,
-    ...growth,
+    ...parts,
   };
 }

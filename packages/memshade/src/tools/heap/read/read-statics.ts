@@ -46,6 +46,7 @@ export class StaticReader {
   readonly #seen = new Map<number, number>();
   readonly #wraps = new Map<number, number>();
   #isWatched = false;
+  #wasLate = false;
 
   constructor(
     buffer: ArrayBufferLike,
@@ -76,7 +77,7 @@ export class StaticReader {
       accesses: [],
       reads: [],
       beyondCounters: 0,
-      isWatched: this.#isWatched,
+      isWatched: this.#isWatched && !this.#wasLate,
     };
     for (let granule = this.#start; granule < end; granule++) {
       const counter = this.#counters[granule];
@@ -92,11 +93,12 @@ export class StaticReader {
 
   /**
    * Looks for counters that have wrapped since the last look. Called some times a second while the program runs in another thread,
-   * it misses none: that many accesses take longer.
+   * it misses none: that many accesses take longer. `isLate`: it was not.
    */
-  watch(): void {
+  watch(isLate: boolean): void {
     this.#isWatched = true;
     this.#look();
+    if (isLate && this.#seen.size > 0) this.#wasLate = true;
   }
 
   /** Sets all counts to zero. Not to be called while the program runs in another thread. */

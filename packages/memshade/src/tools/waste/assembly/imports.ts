@@ -91,6 +91,28 @@ export declare const PAIRS: u32;
 @external("layout", "PAIR_MASK")
 export declare const PAIR_MASK: u32;
 
+// 0: nobody keeps paths of calls, or what became of blocks. The table of paths has a power of two of entries.
+@external("layout", "PATHS")
+export declare const PATHS: u32;
+@external("layout", "PATH_MASK")
+export declare const PATH_MASK: u32;
+@external("layout", "MARKS")
+export declare const MARKS: u32;
+@external("layout", "BLOCK_PATH")
+export declare const BLOCK_PATH: u32;
+@external("layout", "PATH_BLOCKS")
+export declare const PATH_BLOCKS: u32;
+@external("layout", "FATES")
+export declare const FATES: u32;
+@external("layout", "FATES_END")
+export declare const FATES_END: u32;
+
+// The shadow stack, which may be that of another tool: the address of its newest frame, and words of its memory.
+@external("frames", "newest")
+export declare function newestFrame(): u32;
+@external("frames", "load32")
+export declare function framesLoad(at: u32): u32;
+
 // Loads from the program's own memory. The merger puts the instruction in the place of the call.
 @external("program", "load8")
 export declare function programLoad8(address: u32): u32;

@@ -1,6 +1,7 @@
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { I32, type ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import { GRANULE_SHIFT } from "../layout.ts";
 import { ShadowIds } from "../memory-plan.ts";
 
 const I64: ValType = 0x7e;
@@ -208,6 +209,26 @@ export class ShadowWords {
       const store = bytes === 2 ? Op.I32_STORE16 : bytes === 4 ? Op.I32_STORE : Op.I64_STORE;
       sink.access(store, 1, this.#memory, offset);
     }
+  }
+
+  /** Says of the granules of an access that they were read in their block; `marks`: where those are, 0: nobody wants to know. */
+  markRead(sink: SnippetSink, size: number, address: SnippetAddress, marks: number): void {
+    if (marks === 0) return;
+    const mark = (behind: number, granules: number): void => {
+      pushAddress(sink, address);
+      if (behind > 0) {
+        sink.i32(behind);
+        sink.plain(Op.I32_ADD);
+      }
+      sink.i32(GRANULE_SHIFT);
+      sink.plain(Op.I32_SHR_U);
+      sink.i32(granules === 1 ? 1 : granules === 2 ? 0x0101 : 0x01010101);
+      const store = granules === 1 ? Op.I32_STORE8 : granules === 2 ? Op.I32_STORE16 : Op.I32_STORE;
+      sink.access(store, 0, this.#memory, marks);
+    };
+    mark(0, Math.max(1, size >>> GRANULE_SHIFT));
+    // It may begin in the middle of one.
+    if (size > 1) mark(size - 1, 1);
   }
 
   /** Pushes the shadow address but for the constant that it returns. */

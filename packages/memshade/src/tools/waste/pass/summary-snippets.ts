@@ -236,6 +236,7 @@ export class SummarySnippets {
     this.#words.pushUnread(sink, size, address, scratch);
     sink.rarely();
     sink.open(Op.IF, NOTHING);
+    this.#words.markRead(sink, size, address, this.#layout.readMarks);
     if (this.#showsZeros) this.#readOrShown(sink, place, scratch);
     else {
       const id = scratch(I32, 1);

@@ -31,6 +31,7 @@ import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
 import { LoopStreams } from "./loop-streams.ts";
 import { NodeCalls } from "./node-calls.ts";
 import type { PassTargets, SummaryParts } from "./pass-parts.ts";
+import { RepeatedLoads } from "./repeated-loads.ts";
 import { SiteKeys } from "./sites/site-keys.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 import { Steps } from "./steps.ts";
@@ -74,6 +75,12 @@ export class WastePass implements ToolPass {
   readonly leaders: Uint8Array;
   /** A bit per site: it accesses a place in its function's own frame. */
   readonly frames: Uint8Array;
+  /** A bit per site: it stores where its block has loaded from before. */
+  readonly updates: Uint8Array;
+  /** Where the block at hand has loaded from: value number and constant. */
+  readonly #loaded = new Set<string>();
+  /** Loads that come to one place in all trips of a loop, where that is counted. */
+  readonly repeated: RepeatedLoads | undefined;
   #state!: WalkState;
   #cursor = 0;
   #blockIsOpen = false;
@@ -120,16 +127,24 @@ export class WastePass implements ToolPass {
     this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
     this.#exact = targets.exactImports;
     this.#keys = new SiteKeys(sites, framed?.sites, targets);
+    const { loopsOf } = targets;
+    if (loopsOf !== undefined)
+      this.repeated = new RepeatedLoads({
+        memory: around.shadowMemory,
+        of: (site) => loopsOf(this.#keys.load(site)),
+      });
     this.#steps = new Steps({ sites, keys: this.#keys, targets, memory: around.shadowMemory });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
     this.leaders = new Uint8Array((sites.length + 7) >>> 3);
     this.frames = new Uint8Array((sites.length + 7) >>> 3);
+    this.updates = new Uint8Array((sites.length + 7) >>> 3);
   }
 
   begin(state: WalkState, codeStart: number): void {
     this.#state = state;
     this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
     this.#beginBlock();
+    this.repeated?.begin(state);
     this.#codeStart = codeStart;
     this.#nodeCalls?.begin(state, codeStart);
     this.#streams =
@@ -153,6 +168,7 @@ export class WastePass implements ToolPass {
 
   #beginBlock(): void {
     this.#blockIsOpen = false;
+    this.#loaded.clear();
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
@@ -166,6 +182,8 @@ export class WastePass implements ToolPass {
       return;
     }
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
+    else if (ACCESS_KIND[op] === AccessKind.Load) this.repeated?.load(site, stack.value[at]);
+    this.#noteUpdate(op, site, `${stack.value[at]} ${(stack.offset[at] + displacement) | 0}`);
     const summary = this.#summary;
     const access: Access = { op, at, displacement, start, end, site };
     if (summary === undefined || !this.#isPlain(op, site)) {
@@ -176,6 +194,12 @@ export class WastePass implements ToolPass {
       if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane) this.#replace(access);
       else this.#replaceCold(summary, access);
     } else this.#follow(summary, access);
+  }
+
+  /** `place`: what the address is known by. */
+  #noteUpdate(op: number, site: number, place: string): void {
+    if (ACCESS_KIND[op] === AccessKind.Load) this.#loaded.add(place);
+    else if (this.#loaded.has(place)) setBit(this.updates, site);
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
@@ -195,6 +219,7 @@ export class WastePass implements ToolPass {
 
   enterLoop(body: number): void {
     this.#beginBlock();
+    if (this.repeated !== undefined) this.#add(this.#opened, this.repeated.enter());
     if (this.#streams !== undefined) this.#add(this.#opened, this.#streams.enter());
     // Clauses of a `try_table` may lead here.
     this.#nodeCalls?.caught(body);
@@ -206,6 +231,7 @@ export class WastePass implements ToolPass {
 
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
     this.#beginBlock();
+    this.repeated?.leave();
     const streams = this.#streams;
     const loop = streams?.leave(end, oneBlock, this.#keys.runsAt(this.#leader));
     if (streams === undefined || loop === undefined) return;

@@ -1,19 +1,25 @@
 import { base64Of } from "../../../bytes/base64.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
+import { fixedFrameBase } from "../../../contexts/frame-base.ts";
 import type { Frames } from "../../../contexts/frames/call-frames.ts";
 import { entryStack, FrameSnippets, type FrameTargets } from "../../../contexts/frames/frame-snippets.ts";
 import { encodeSlots } from "../../../contexts/frames/slot-table.ts";
+import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
+import { STACK_FRAME_BYTES } from "../../../contexts/layout.ts";
+import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
+import { StackPlan } from "../../../contexts/stack-plan.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import type { MemoryListeners } from "../../../rewrite/tool.ts";
-import { encodeConstantExpression, I32, memoryType } from "../../../wasm/index.ts";
+import { encodeConstantExpression, I32, memoryType, type ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
-import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
+import { Control, INIT_BUFFER_BYTES, Load } from "../layout.ts";
 import {
   LARGEST_MEMORY_BYTES,
   ownMemories,
   PAGE_BYTES,
   ShadowIds,
+  STACK_BASE_BYTES,
   WORD_TABLES,
   wasteConstants,
 } from "../memory-plan.ts";
@@ -47,6 +53,9 @@ class WasteWeaver {
   readonly #plan: WeavingPlan;
   readonly #around: ToolSurroundings;
   readonly #runtime: MergedRuntime;
+  /** The shadow stack that tells who asks for blocks, its frames those of another tool or of its own. */
+  readonly #stack: ShadowStack | undefined;
+  readonly #stackPlan: StackPlan | undefined;
   readonly #frameTargets: FrameTargets;
   readonly #frames: Frames | undefined;
   readonly #framedRecords: FramedRecords;
@@ -57,6 +66,10 @@ class WasteWeaver {
     const { around, framed, layout } = plan;
     this.#plan = plan;
     this.#around = around;
+    this.#stackPlan = plan.wishes.ownStack
+      ? new StackPlan(around.module, around.scan, around.allocator)
+      : undefined;
+    this.#stack = this.#stackPlan === undefined ? around.stack : this.#ownStack();
     this.#runtime = this.#mergeRuntime();
     this.#framedRecords = new FramedRecords(layout, around.shadowMemory);
     this.#fixedRecords = new FixedRecords(layout, around.shadowMemory);
@@ -72,9 +85,18 @@ class WasteWeaver {
     const pass = this.#makePass();
     const allocations = this.#allocations();
     const loopTable = this.#loopTable;
+    const stack = this.#stack;
+    const stackPlan = this.#stackPlan;
     return {
       name: "waste",
       pass,
+      ...(stack === undefined || stackPlan === undefined
+        ? {}
+        : {
+            beside: new ShadowStackPass(stackPlan, stack, new HostFrameFunctions(around.appended, stack)),
+            followedStack: { ...stack, entries: stackPlan.entries },
+            stack,
+          }),
       followedCalls: contexts && {
         shadowMemory,
         ...entryStack(this.#frameTargets),
@@ -116,9 +138,25 @@ class WasteWeaver {
     return this.#plan.contexts !== undefined && this.#plan.isPrecise;
   }
 
+  /** A stack in the tool's own memory. The global with its newest frame is the first one. */
+  #ownStack(): ShadowStack {
+    const { stackWord } = this.#plan.layout;
+    return {
+      shadowMemory: this.#around.shadowMemory,
+      stackGlobal: this.#around.firstGlobal,
+      frames: fixedFrameBase({ stack: stackWord + STACK_BASE_BYTES, hostWord: stackWord }),
+    };
+  }
+
+  /** Index of the first global behind that of the stack. */
+  get #firstGlobal(): number {
+    return this.#around.firstGlobal + (this.#stackPlan === undefined ? 0 : 1);
+  }
+
   #mergeRuntime(): MergedRuntime {
     const { around, layout, wishes, isCompatible } = this.#plan;
-    const { shadowMemory, firstGlobal } = around;
+    const { shadowMemory } = around;
+    const firstGlobal = this.#firstGlobal;
     const hasNodes = this.#hasNodes;
     return mergeRuntime(runtimeBytes(wishes.engine), {
       appended: around.appended,
@@ -132,6 +170,7 @@ class WasteWeaver {
       programMemory: around.memory,
       programMemory64: around.memory64,
       stackPointer: around.stackPointer,
+      frames: this.#stack && { memory: this.#stack.shadowMemory, global: this.#stack.stackGlobal },
       tables: Object.fromEntries(
         WORD_TABLES.slice(0, ownMemories(layout, wishes)).map((table, i) => [table, shadowMemory + 1 + i]),
       ),
@@ -144,21 +183,24 @@ class WasteWeaver {
     const hasNodes = this.#hasNodes;
     return {
       memory: around.shadowMemory,
-      slotGlobal: around.firstGlobal + (hasNodes ? 0 : this.#runtime.globals.length),
+      slotGlobal: this.#firstGlobal + (hasNodes ? 0 : this.#runtime.globals.length),
       enterFrame: framed === undefined ? -1 : this.#target("enterFrame"),
       hostWord: layout.control + Control.hostWord,
       rootSlot: hasNodes ? 0 : layout.control + Control.rootSlot,
     };
   }
 
-  /** The runtime's globals with one more for contexts, where they are told apart. */
+  /** That of the stack, then the runtime's globals with one more for contexts, where they are told apart. */
   #globals(): NonNullable<WovenTool["globals"]> {
     const { globals } = this.#runtime;
-    if (this.#plan.contexts === undefined) return globals;
+    const stack =
+      this.#stackPlan === undefined
+        ? []
+        : [i32Global(this.#plan.layout.stackWord + STACK_BASE_BYTES - STACK_FRAME_BYTES)];
+    if (this.#plan.contexts === undefined) return [...stack, ...globals];
     const { slotGlobal, rootSlot } = this.#frameTargets;
-    const place = slotGlobal - this.#around.firstGlobal;
-    const own = { type: I32, initial: encodeConstantExpression(I32, rootSlot | 0) };
-    return [...globals.slice(0, place), own, ...globals.slice(place)];
+    const place = slotGlobal - this.#firstGlobal;
+    return [...stack, ...globals.slice(0, place), i32Global(rootSlot), ...globals.slice(place)];
   }
 
   #makePass(): WastePass {
@@ -259,6 +301,10 @@ class WasteWeaver {
       allocationNode: control + Control.allocationNode,
       zeroedSite: control + Control.zeroedSite,
       returnSite: control + Control.returnSite,
+      loopsOf:
+        contexts === undefined
+          ? (key) => layout.loads + key * 2 ** layout.loadShift + (isPrecise ? Load.begun : Load.bytes)
+          : undefined,
       notesPlaces: isPrecise,
     };
   }
@@ -318,6 +364,8 @@ class WasteWeaver {
       inline: base64Of(pass.inline),
       leaders: base64Of(pass.leaders),
       frames: base64Of(pass.frames),
+      updates: base64Of(pass.updates),
+      ...(pass.repeated === undefined ? {} : { repeated: base64Of(pass.repeated.encode()) }),
       loops: this.#loopTable.address,
       loopsEnd: this.#loopTable.endBytes,
       ...(framed === undefined ? {} : { slots: base64Of(encodeSlots(framed)) }),
@@ -328,6 +376,10 @@ class WasteWeaver {
       mostPages: wishes.mostPages,
     };
   }
+}
+
+function i32Global(value: number): { type: ValType; initial: Uint8Array } {
+  return { type: I32, initial: encodeConstantExpression(I32, value | 0) };
 }
 
 /** Code that pushes the node of the context at hand. */

@@ -12,6 +12,8 @@ export interface StoreFigures {
   siteClass: WasteClass;
   /** It accesses its function's own frame, at a constant place. */
   isFrame: boolean;
+  /** It stores where its basic block has loaded from before. */
+  isUpdate: boolean;
   stores: number;
   written: number;
   read: number;
@@ -39,6 +41,8 @@ export interface LoadFigures {
   loads: number;
   bytes: number;
   silent: number;
+  /** Loads at least of the place that the same run of a loop had loaded before; undefined: nobody knows. */
+  again?: number | undefined;
   redundant: number;
   redundantBytes: number;
   zeroBytes: number;
@@ -53,6 +57,10 @@ export interface FigureSources {
   sites: SiteTable;
   /** A bit per site that accesses a place in its function's own frame. */
   frames: Uint8Array;
+  /** A bit per site that stores where its basic block has loaded from before. */
+  updates: Uint8Array;
+  /** How often the loop has begun in all whose trips a load site loads from one place. */
+  begun: ReadonlyMap<number, number>;
   /** Bytes by store key that nobody has read, and that were read as far as that is counted by id. */
   unread: ReadonlyMap<number, number>;
   read: ReadonlyMap<number, number>;
@@ -90,6 +98,7 @@ export function storeFigures(sources: FigureSources, one: SiteInContext): StoreF
     path,
     siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
     isFrame: has(frames, site),
+    isUpdate: has(sources.updates, site),
     stores,
     written,
     read,
@@ -121,6 +130,7 @@ export function loadFigures(sources: FigureSources, one: SiteInContext): LoadFig
   const fresh = size === 0 ? 0 : count(Load.fresh) + events;
   const loads = Math.max(counted, fresh);
   const redundant = precise(Load.redundant);
+  const begun = sources.begun.get(site);
   return {
     path,
     siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
@@ -128,6 +138,7 @@ export function loadFigures(sources: FigureSources, one: SiteInContext): LoadFig
     loads,
     bytes: size === 0 ? count(Load.bytes) : loads * size,
     silent: size === 0 ? count(Load.silent) : loads - fresh,
+    ...(begun === undefined ? {} : { again: Math.max(0, loads - begun) }),
     redundant,
     redundantBytes: precise(Load.redundantBytes),
     zeroBytes: precise(Load.zeroBytes),

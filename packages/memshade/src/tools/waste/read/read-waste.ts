@@ -22,6 +22,8 @@ import {
   readPlaces,
   readReallocations,
 } from "./read-pairs.ts";
+import { type PathBlocksFigures, readPathBlocks } from "./read-path-blocks.ts";
+import { readBegun } from "./repeated-loads.ts";
 import { resetTables } from "./reset.ts";
 import { pathKey, readSitePaths, type SiteInContext } from "./site-paths.ts";
 import { controlWord, type WasteTables } from "./tables.ts";
@@ -33,6 +35,8 @@ export interface WasteContents {
   pairs: PairFigures[];
   reallocations: ReallocationFigures[];
   objects: ObjectFigures[];
+  /** In summary mode: blocks by the calls that ask for them. */
+  blocks: PathBlocksFigures[];
   /** Loops that were cut short. */
   openLoops: OpenLoop[];
   outside: number;
@@ -74,7 +78,7 @@ export class WasteReader {
   read(exitVisible: boolean): WasteContents {
     const tables = this.#tables;
     const sites = this.#siteTable();
-    const { covered, limited, frames } = this.description;
+    const { covered, limited, frames, updates = "" } = this.description;
     const framed = this.#frameReader()?.read(tables.view);
     const paths = framed ?? readSitePaths(tables, sites);
     // Only precise mode tells of pairs and objects.
@@ -85,8 +89,10 @@ export class WasteReader {
       tables,
       sites,
       frames: bytesOfBase64(frames),
+      updates: bytesOfBase64(updates),
       unread: unreadBytes(tables),
       read: readBytes(tables),
+      begun: readBegun(tables, sites),
       exitVisible,
     };
     const reached = controlWord(tables, Control.pages) * 65536;
@@ -97,6 +103,7 @@ export class WasteReader {
       pairs: readPairs(tables, storePaths, loadPaths, places),
       reallocations: readReallocations(tables, places),
       objects: readObjects(tables, places, storePaths, exitVisible),
+      blocks: readPathBlocks(tables, exitVisible),
       openLoops: readOpenLoops(tables, sites),
       outside: controlWord(tables, Control.outside),
       keysLost: controlWord(tables, Control.keysLost) + (framed?.accessesLost ?? 0),

@@ -1,7 +1,9 @@
 import { agreeing, counted } from "../../../model/counted.ts";
 import {
+  MODULE_SPAN,
   WASTE_SCHEMA,
   WASTE_VERSION,
+  type WasteBlocks,
   type WasteEnd,
   type WasteFile,
   type WasteFileOptions,
@@ -17,14 +19,13 @@ import type { InstrumentedInfo } from "../../options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
 import type { LinesOf, SourcePlace, TypesOf } from "../../session.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";
+import { blocksOf, blocksOfObjects } from "./blocks-of-paths.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
 import { mergeObjects, objectsOf } from "./object-fields.ts";
 import type { PairFigures } from "./read-pairs.ts";
+import { mergePathBlocks } from "./read-path-blocks.ts";
 import type { WasteContents } from "./read-waste.ts";
 import { pathKey } from "./site-paths.ts";
-
-/** Distance between two modules in the profile's address space. */
-const MODULE_SPAN = 2 ** 32;
 
 /** What was recorded of one module: the contents of each of its instances. */
 export interface ModuleContents {
@@ -49,10 +50,11 @@ export function wasteFile(
   const ends: WasteEnd[] = [];
   const reallocations: WasteReallocations[] = [];
   const objects: WasteObjects[] = [];
+  const blocks: WasteBlocks[] = [];
   const said: { name: string; sentences: string[] }[] = [];
   const isPrecise = options.engine === "full";
   for (const { index, info, original, contents } of modules) {
-    const ipsOf = locator(index, original, linesOf);
+    const ipsOf = locator(index, original, linesOf, new Set(info.allocator.layers));
     const cut = runsCutShort(contents);
     const storeAt = new Map<string, number>();
     const loadAt = new Map<string, number>();
@@ -77,12 +79,16 @@ export function wasteFile(
     for (const pair of pairsOf(contents, storeAt, loadAt, endOf)) pairs.push(pair);
     for (const { path, ...figures } of merge(contents.map((of) => of.reallocations)))
       reallocations.push({ ips: ipsOf(path), ...figures });
-    const typeAt = options.objects ? typesOf?.(original) : undefined;
-    for (const figures of mergeObjects(contents.map((of) => of.objects)))
+    const typeAt = once(() => typesOf?.(original));
+    for (const figures of mergePathBlocks(contents.map((of) => of.blocks)))
+      blocks.push(blocksOf(figures, ipsOf(figures.path), typeAt));
+    for (const figures of mergeObjects(contents.map((of) => of.objects))) {
+      blocks.push(blocksOfObjects(figures, ipsOf(figures.path), typeAt));
       objects.push({
-        ...objectsOf(figures, ipsOf(figures.path), typeAt),
+        ...objectsOf(figures, ipsOf(figures.path), typeAt()),
         deadBy: writersOf(figures.deadBy, storeAt),
       });
+    }
     const sentences = [...sentencesOfTool(info, "waste"), ...sentencesOf(contents), ...cut.sentences(ipsOf)];
     said.push({ name: info.name, sentences });
   }
@@ -117,7 +123,17 @@ export function wasteFile(
     loads,
     ...(isPrecise ? { pairs, ends, reallocations } : {}),
     ...(options.objects ? { objects } : {}),
+    ...(isPrecise && !options.objects ? {} : { blocks }),
     notTracked: sentencesOfModules(said),
+  };
+}
+
+/** What is asked for at most once, and only if somebody wants it. */
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
   };
 }
 
@@ -176,6 +192,7 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
       : {}),
     class: figures.siteClass,
     ...(figures.isFrame ? { frame: true } : {}),
+    ...(figures.isUpdate ? { update: true } : {}),
   };
 }
 
@@ -185,6 +202,7 @@ function loadOf(figures: LoadFigures, ips: WasteIp[], isPrecise: boolean): Waste
     nof_loads: figures.loads,
     nof_silent: figures.silent,
     bytes_loaded: figures.bytes,
+    ...(figures.again === undefined ? {} : { nof_again: figures.again }),
     ...(isPrecise
       ? {
           nof_redundant: figures.redundant,
@@ -246,6 +264,7 @@ function locator(
   module: number,
   original: Uint8Array,
   linesOf: LinesOf | undefined,
+  layers: ReadonlySet<number>,
 ): (path: readonly number[]) => WasteIp[] {
   const functions = new ModuleFunctions(original);
   const placeAt = linesOf?.(original);
@@ -258,6 +277,7 @@ function locator(
       address: module * MODULE_SPAN + offset,
       ...(name === undefined ? {} : { function: name }),
       ...placeIn(frame),
+      ...(found !== undefined && layers.has(found.index) ? { layer: true } : {}),
       ...(frame?.outer === undefined || frame.outer.length === 0
         ? {}
         : { inlined: frame.outer.map((one) => ({ function: one.function, ...placeIn(one) })) }),

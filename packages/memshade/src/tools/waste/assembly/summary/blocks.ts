@@ -5,6 +5,7 @@ import { moveBytes } from "./bytes";
 import { areGone, invalidate } from "./gone";
 import { claim } from "./claim";
 import { markDirty } from "../dirty";
+import { blockBegins, blockEnds, blockGrows, blockMoves } from "./objects";
 import { REALLOC_FORGETS, setStackPointer, stackPointer } from "../imports";
 import { LARGEST_FRAME, keepSize, notePages, siteOfZeros, takeBlockSize } from "../memory";
 
@@ -21,12 +22,15 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   if (address === 0 || outside(address, size)) return;
   begin(address, size);
   keepSize(address, size);
+  blockBegins(address, size);
   if (site !== 0) writeRange(address, size, site, false);
 }
 
 export function released(address: u32): void {
   const size = takeBlockSize(address);
-  if (size !== 0) invalidate(address, size);
+  if (size === 0) return;
+  blockEnds(address, size);
+  invalidate(address, size);
 }
 
 export function reallocated(old: u32, address: u32, size: u32): void {
@@ -44,11 +48,16 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   const kept = min(before, size);
   if (address === old) {
     if (size < before) invalidate(address + size, before - size);
-    else if (size > before) invalidate(address + before, size - before);
+    else if (size > before) {
+      invalidate(address + before, size - before);
+      blockGrows(address, before, size);
+    }
   } else {
     begin(address, size);
     markDirty(address, size);
     const moved = REALLOC_FORGETS === 0 ? kept : 0;
+    blockBegins(address, size);
+    blockMoves(old, address, kept);
     if (moved !== 0) moveBytes(address, old, moved);
     invalidate(old + moved, before - moved);
   }

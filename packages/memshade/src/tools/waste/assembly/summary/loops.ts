@@ -16,6 +16,7 @@ import {
   unreadEnd,
   writeFew,
 } from "./bytes";
+import { markRangeRead, markRead } from "./objects";
 import { idOfKey, isAssigned, isNone, readsOf, overflow } from "./ids";
 import { markDirty, showsZeros } from "../dirty";
 import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
@@ -348,6 +349,7 @@ function readTrips<T>(at: usize, trips: u32, left: u32): void {
       if (id !== READ) {
         bump(readsOf(id), count * sizeof<T>());
         bump(loadRecord(key) + Load.fresh, count);
+        markTripsRead<T>(address, stride, count);
       }
       if (id !== left) fill<T>(address, stride, count, left);
     } else {
@@ -360,6 +362,11 @@ function readTrips<T>(at: usize, trips: u32, left: u32): void {
     address += stride * count;
     trips -= count;
   }
+}
+
+function markTripsRead<T>(address: u32, stride: u32, trips: u32): void {
+  if (stride === sizeof<T>()) markRangeRead(address, stride * trips);
+  else for (; trips !== 0; trips--, address += stride) markRead(address, sizeof<T>());
 }
 
 /** In how many trips, at least, all bytes have this id. */

@@ -1,0 +1,10 @@
+/**
+ * The name of a symbol without the suffixes of its copies: from the first dot on, `.__uniq.` and its number excepted
+ * (memprof-format, section 12).
+ */
+export function canonicalSymbol(name: string): string {
+  const unique = name.indexOf(".__uniq.");
+  const from = unique < 0 ? 0 : unique + ".__uniq.".length;
+  const dot = name.indexOf(".", from);
+  return dot <= 0 ? name : name.slice(0, dot);
+}

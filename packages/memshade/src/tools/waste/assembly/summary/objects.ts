@@ -1,0 +1,190 @@
+// What became of the blocks of each path of calls: which of their granules of 4 bytes were ever stored to, and ever read.
+//
+//   MARKS       u8 per 4 bytes of program memory: read since its block was handed out
+//   BLOCK_PATH  u16 per 8 bytes: the path of the block that starts there, 0 for none
+//   PATH_BLOCKS per path sums over its blocks, and where the fates of their granules are
+//
+// A load finds bytes that were not read since they were stored, or that are invalid, the first time that it comes to them in a block:
+// there it leaves the mark, so that loads of what was read cost nothing more.
+import { BLOCK_PATH, CONTROL, FATES, FATES_END, MARKS, PATH_BLOCKS } from "../imports";
+import {
+  Control,
+  GRANULE_SHIFT,
+  GranuleFate,
+  MOST_GRANULES,
+  PATH_BLOCKS_BYTES,
+  PathBlocks,
+} from "../layout.generated";
+import { pathAtHand } from "../paths";
+import { bump, gone, isInvalid } from "./bytes";
+
+/** Granules that are looked at together. */
+const GROUP: u32 = 16;
+
+@inline
+function pathAt(address: u32): usize {
+  return BLOCK_PATH + ((address >>> 3) << 1);
+}
+@inline
+function blocksOf(path: u32): usize {
+  return PATH_BLOCKS + path * PATH_BLOCKS_BYTES;
+}
+
+/** Some bytes are read that were not, since they were stored or since their block began. */
+@inline
+export function markRead(address: u32, size: u32): void {
+  if (MARKS === 0) return;
+  const last = (address + size - 1) >>> GRANULE_SHIFT;
+  for (let granule = address >>> GRANULE_SHIFT; granule <= last; granule++) store<u8>(MARKS + granule, 1);
+}
+
+/** As `markRead` of a range, which may be long or empty. */
+export function markRangeRead(address: u32, size: u32): void {
+  if (MARKS === 0 || size === 0) return;
+  const first = address >>> GRANULE_SHIFT;
+  memory.fill(MARKS + first, 1, ((address + size - 1) >>> GRANULE_SHIFT) - first + 1);
+}
+
+/** A block is handed out to the path at hand. */
+export function blockBegins(address: u32, size: u32): void {
+  if (MARKS === 0) return;
+  // Blocks that do not begin on a granule are not followed.
+  store<u16>(pathAt(address), (address & 7) === 0 ? <u16>pathAtHand() : 0);
+  clearMarks(address, size);
+}
+
+@inline
+function clearMarks(address: u32, size: u32): void {
+  memory.fill(MARKS + (address >>> GRANULE_SHIFT), 0, (size + 3) >>> GRANULE_SHIFT);
+}
+
+/** A block grows where it is. */
+export function blockGrows(address: u32, before: u32, size: u32): void {
+  if (MARKS !== 0 && size > before) clearMarks((address + before + 3) & ~3, size - before);
+}
+
+/** A reallocation has moved a block: what was read of it stays so. The old one is nobody's any more. */
+export function blockMoves(old: u32, address: u32, kept: u32): void {
+  if (MARKS === 0) return;
+  memory.copy(
+    MARKS + (address >>> GRANULE_SHIFT),
+    MARKS + (old >>> GRANULE_SHIFT),
+    (kept + 3) >>> GRANULE_SHIFT,
+  );
+  store<u16>(pathAt(old), 0);
+}
+
+/** A block ends, before its bytes are forgotten. */
+export function blockEnds(address: u32, size: u32): void {
+  if (MARKS === 0) return;
+  const path: u32 = load<u16>(pathAt(address));
+  if (path === 0) return;
+  store<u16>(pathAt(address), 0);
+  if (size !== 0) noteFates(blocksOf(path), address, size);
+}
+
+// Sums over the block at hand.
+let wereRead: bool = false;
+let wereWritten: bool = false;
+let unread: u32 = 0;
+
+function noteFates(blocks: usize, address: u32, size: u32): void {
+  bump(blocks + PathBlocks.blocks, 1);
+  bump(blocks + PathBlocks.bytes, size);
+  const smallest = load<u32>(blocks, PathBlocks.smallest);
+  if (smallest === 0 || size < smallest) store<u32>(blocks, size, PathBlocks.smallest);
+  if (size > load<u32>(blocks, PathBlocks.size)) {
+    store<u32>(blocks, size, PathBlocks.size);
+    makeRoom(blocks, (size + 3) >>> GRANULE_SHIFT);
+  }
+  wereRead = false;
+  wereWritten = false;
+  unread = 0;
+  const fates: usize = load<u32>(blocks, PathBlocks.fates);
+  const room = load<u32>(blocks, PathBlocks.granules);
+  const whole = size >>> GRANULE_SHIFT;
+  let granule: u32 = 0;
+  for (; granule < whole; granule += GROUP)
+    noteGroup(
+      address + (granule << GRANULE_SHIFT),
+      min(whole - granule, GROUP),
+      granule < room ? fates + granule : 0,
+    );
+  if ((size & 3) !== 0) notePart(address, size, whole < room ? fates + whole : 0);
+  if (!wereRead && wereWritten) {
+    bump(blocks + PathBlocks.unread, 1);
+    bump(blocks + PathBlocks.unreadBytes, size);
+  }
+  bump(blocks + PathBlocks.unreadGranules, (<u64>unread) << GRANULE_SHIFT);
+}
+
+/** -1 in both words of each granule of two in a vector of shadow words that somebody has stored to. */
+@inline
+function written(at: usize, all: v128): v128 {
+  return i64x2.ne(v128.load(at), all);
+}
+
+/** Up to 16 granules; `fates`: where theirs are, 0: they are not told apart. */
+@inline
+function noteGroup(address: u32, count: u32, fates: usize): void {
+  const at: usize = address << 1;
+  const all = i64x2.splat(gone());
+  const low = i8x16.narrow_i16x8_s(
+    i16x8.narrow_i32x4_s(written(at, all), written(at + 16, all)),
+    i16x8.narrow_i32x4_s(written(at + 32, all), written(at + 48, all)),
+  );
+  const high = i8x16.narrow_i16x8_s(
+    i16x8.narrow_i32x4_s(written(at + 64, all), written(at + 80, all)),
+    i16x8.narrow_i32x4_s(written(at + 96, all), written(at + 112, all)),
+  );
+  const isThere = i8x16.lt_u(
+    i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+    i8x16.splat(<i8>count),
+  );
+  const stored = v128.and(
+    isThere,
+    i8x16.shuffle(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
+  );
+  const marks = v128.load(MARKS + (address >>> GRANULE_SHIFT));
+  const read = v128.and(isThere, i8x16.ne(marks, i8x16.splat(0)));
+  if (v128.any_true(read)) wereRead = true;
+  if (v128.any_true(stored)) wereWritten = true;
+  unread += popcnt(i8x16.bitmask(v128.andnot(stored, read)));
+  if (fates === 0) return;
+  const before = v128.load(fates);
+  const fate = v128.or(
+    v128.and(read, i8x16.splat(<i8>GranuleFate.read)),
+    v128.and(stored, i8x16.splat(<i8>GranuleFate.written)),
+  );
+  const after = v128.or(before, fate);
+  if (v128.any_true(v128.xor(before, after))) v128.store(fates, after);
+}
+
+/** The last bytes, which are no whole granule. */
+function notePart(address: u32, size: u32, fates: usize): void {
+  let isStored = false;
+  for (let i = size & ~3; i < size; i++) if (!isInvalid(load<u16>((address + i) << 1))) isStored = true;
+  const isRead = load<u8>(MARKS + ((address + size) >>> GRANULE_SHIFT)) !== 0;
+  if (isRead) wereRead = true;
+  if (isStored) wereWritten = true;
+  if (fates !== 0)
+    store<u8>(
+      fates,
+      load<u8>(fates) | (isRead ? GranuleFate.read : 0) | (isStored ? GranuleFate.written : 0),
+    );
+}
+
+/** The blocks of a path are larger than all before: their fates get a place of twice the size, as long as there is room. */
+function makeRoom(blocks: usize, granules: u32): void {
+  const before = load<u32>(blocks, PathBlocks.granules);
+  if (granules <= before || before === MOST_GRANULES) return;
+  let room = max(before, GROUP);
+  while (room < granules && room < MOST_GRANULES) room <<= 1;
+  let next: usize = load<u32>(CONTROL, Control.fatesNext);
+  if (next === 0) next = FATES;
+  if (next + room > FATES_END) return;
+  store<u32>(CONTROL, <u32>next + room, Control.fatesNext);
+  memory.copy(next, load<u32>(blocks, PathBlocks.fates), before);
+  store<u32>(blocks, <u32>next, PathBlocks.fates);
+  store<u32>(blocks, room, PathBlocks.granules);
+}

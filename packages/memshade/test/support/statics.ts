@@ -1,0 +1,51 @@
+import {
+  type StaticObject,
+  type StaticsReport,
+  staticsReport,
+} from "../../src/analyses/statics/static-objects.ts";
+import type { StaticVariable } from "../../src/model/statics/named-statics.ts";
+import { readStatics } from "../../src/model/statics/read-statics.ts";
+import type { StaticsFile } from "../../src/model/statics/statics.ts";
+import type { Profiled } from "./profiled.ts";
+
+/** What a run recorded of its static data, as whoever reads the file gets it. */
+export function staticsOf(profiled: Profiled): StaticsFile {
+  const { statics } = profiled.snapshot();
+  if (statics === undefined) throw new RangeError("nothing is known of the static data");
+  return readStatics(JSON.stringify(statics));
+}
+
+/** `variables`: those of module 0 that debug information knows. */
+export function reportOf(
+  profiled: Profiled,
+  variables: readonly Pick<StaticVariable, "name" | "address" | "bytes">[] = [],
+): StaticsReport {
+  const described = variables.map((variable) => ({
+    ...variable,
+    linkageName: undefined,
+    file: undefined,
+    line: 0,
+  }));
+  return staticsReport({
+    file: staticsOf(profiled),
+    variables: new Map([[0, described]]),
+    modules: ["module"],
+  });
+}
+
+/** Cells that were accessed, by address, as the file has them. */
+export function cellsOf(profiled: Profiled): Record<number, number> {
+  const found: Record<number, number> = {};
+  for (const { cellBytes, runs } of staticsOf(profiled).modules)
+    for (const { address, cells } of runs)
+      cells.forEach((cell, index) => {
+        found[address + index * cellBytes] = cell;
+      });
+  return found;
+}
+
+export function named({ objects }: StaticsReport, name: string): StaticObject {
+  const found = objects.find((object) => object.name === name);
+  if (found === undefined) throw new RangeError(`no ${name} among ${objects.map((object) => object.name)}`);
+  return found;
+}
