@@ -179,7 +179,7 @@ export interface RunHeap {
   heapAccesses: number;
   /** Counted accesses that fell elsewhere: static data, freed memory, the allocator's own. */
   otherAccesses: number;
-  /** Those of them that went to static data; absent where it is not known where that lies. */
+  /** Those of them between the first data segment and the heap; absent where it is not known where that lies. */
   staticAccesses?: number | undefined;
   /** Memory of the profiler itself that was touched. */
   profilerBytes: number;
@@ -220,7 +220,8 @@ export interface RunReach {
 }
 
 /** The same of the whole heap. What is live and in none of them was not looked for. */
-export interface HeapReach extends Required<Omit<RunReach, "behindLostBytes" | "behindLostBlocks" | "lateLostBlocks">> {
+export interface HeapReach
+  extends Required<Omit<RunReach, "behindLostBytes" | "behindLostBlocks" | "lateLostBlocks">> {
   /** Whether lost blocks may be ones that the host has the addresses of. */
   hostMayHold: boolean;
 }

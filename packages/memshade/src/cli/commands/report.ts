@@ -20,6 +20,7 @@ import { chosenRun } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
+import { loadSuppressions } from "../load/suppressions.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
@@ -30,6 +31,7 @@ import {
   parseChoice,
   parseColor,
   parseRows,
+  SUPPRESSIONS_OPTION,
   screenOptions,
   standardOutput,
   type Terminal,
@@ -46,6 +48,7 @@ export interface ReportOptions extends HotColdFlags, FrameFlags {
   readonly source?: boolean | undefined;
   readonly pathMap?: readonly PathMap[] | undefined;
   readonly binaryPath?: readonly string[] | undefined;
+  readonly suppressions?: readonly string[] | undefined;
   readonly tool?: ReportedTool | undefined;
   readonly csv?: boolean | undefined;
   readonly compat?: "esan" | undefined;
@@ -84,6 +87,7 @@ export function addReportCommand(program: Command): void {
     .addOption(ALL_FRAMES_OPTION)
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
+    .addOption(SUPPRESSIONS_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option(
       "--source",
@@ -126,6 +130,7 @@ async function* runReport(
   const loaded = await loadTools(input, tools, {
     binaryPaths: options.binaryPath,
     rules: frameRules(options),
+    suppressions: loadSuppressions(options.suppressions),
   });
   const { heap, waste, workingset } = loaded;
   if (options.source === true) {
