@@ -23,7 +23,7 @@ export function sentenceOf(finding: Finding): FindingSentence {
     case "never-read":
       return ofBlocks(finding, "never read");
     case "churn":
-      return { before: "of", after: "are freed at once" };
+      return { before: `${agreeing(finding.amount, "block")} of`, after: "are freed at once", short: "of" };
     case "growth": {
       const after = `in ${counted(finding.copies, "copy", "copies")}: reserve ${formatBytes(finding.reserve)}`;
       return { before: "copied by", after, short: "by" };
