@@ -1,4 +1,5 @@
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
 
 /**
  * The description of a run, `run.json`, version 1.
@@ -178,7 +179,7 @@ export interface RunHeap {
   heapAccesses: number;
   /** Counted accesses that fell elsewhere: static data, freed memory, the allocator's own. */
   otherAccesses: number;
-  /** Those of them that went to static data; absent where it is not known where that lies. */
+  /** Those of them between the first data segment and the heap; absent where it is not known where that lies. */
   staticAccesses?: number | undefined;
   /** Memory of the profiler itself that was touched. */
   profilerBytes: number;
@@ -190,6 +191,8 @@ export interface RunHeap {
   growth?: BlockGrowth | undefined;
   /** Of all sites; absent where the run did not count it. */
   capacity?: BlockCapacity | undefined;
+  /** Of all sites; absent where no accesses were counted. */
+  drag?: BlockDrag | undefined;
   /** Sentences about what the heap's figures do not cover. */
   notTracked?: string[] | undefined;
   sites: RunSite[];
@@ -248,4 +251,6 @@ export interface RunSite extends RunReach {
   growth?: BlockGrowth | undefined;
   /** Absent without large blocks that were used. */
   capacity?: BlockCapacity | undefined;
+  /** Absent where no block is known to have been kept after its last access. */
+  drag?: BlockDrag | undefined;
 }

@@ -122,6 +122,9 @@ export interface ShadowLayout {
   mibCapacity: number;
   /** What contexts were before their last change. */
   pasts: number;
+  /** Last accesses: by context, and of the live blocks that are followed. */
+  drags: number;
+  followed: number;
   /** The heap over time: intervals, and what contexts did in each. */
   intervals: number;
   changes: number;

@@ -1,5 +1,5 @@
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
-import { HEAP_INTERVALS_FILE } from "../../model/heap-intervals/heap-intervals.ts";
+import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { STATICS_FILE } from "../../model/statics/statics.ts";

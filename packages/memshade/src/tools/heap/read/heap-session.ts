@@ -1,5 +1,6 @@
 import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
-import type { HeapIntervals } from "../../../model/heap-intervals/heap-intervals.ts";
+import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
+import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
 import type { Mib } from "../../../model/mib.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
@@ -436,6 +437,9 @@ function heapOf(
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
     ...(reach === undefined ? {} : { reach }),
+    ...(counters === "none"
+      ? {}
+      : { drag: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
     growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
     ...(counters === "none"
       ? {}
@@ -446,7 +450,7 @@ function heapOf(
           ),
         }),
     sites: contexts.map(({ extras }, index): RunSite => {
-      const { temporary, growth, capacity, ...rest } = extras;
+      const { temporary, growth, capacity, drag, ...rest } = extras;
       for (const field of REACH_FIELDS) if (rest[field] === 0) delete (rest as Partial<ReachSums>)[field];
       // Only a clock that counts allocations can tell.
       return {
@@ -456,6 +460,7 @@ function heapOf(
         ...(clock === "virtual" ? { temporary } : {}),
         ...(growth.chains > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
+        ...(drag.draggedByteTime > 0 ? { drag } : {}),
       };
     }),
   };
