@@ -4,11 +4,13 @@ import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
+import { fromHere } from "../../host/run/terminal-line.ts";
 import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { DEFAULT_RUNS_FOLDER } from "../../model/run.ts";
-import { createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
+import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
 import { cutMiddle } from "../../report/terminal/common/text.ts";
 import { endProcess } from "../end-process.ts";
+import { parseColor } from "./report-options.ts";
 
 const TOOLS = ["heap", "waste", "workingset"] as const;
 const COLUMNS = 78;
@@ -27,8 +29,9 @@ export function addDemoCommand(program: Command): void {
     .description(
       "Profiles a small program that comes along, with the tools heap, waste and workingset, and shows what is found with its lines of source.",
     )
+    .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
-    .action(async () => {
+    .action(async ({ color }: { color: ColorChoice }) => {
       const folder = demoFolder();
       const code = await runWasi({
         path: join(folder, "shop.wasm"),
@@ -38,7 +41,7 @@ export function addDemoCommand(program: Command): void {
         out: OUT,
         isQuiet: true,
         tools: { tools: [...TOOLS] },
-        onWritten: (run) => showFindings(run, folder),
+        onWritten: (run) => showFindings(run, folder, color),
       });
       endProcess(code);
     });
@@ -53,10 +56,10 @@ function demoFolder(): string {
   }
 }
 
-async function showFindings(run: string, folder: string): Promise<void> {
+async function showFindings(run: string, folder: string, color: ColorChoice): Promise<void> {
   const { summaryOf } = await import("../load/summary.ts");
-  const paint = createPaint(wantsColors("auto", isatty(1), process.env));
-  const lines = ["", paint.heading(`Summary of ${join(folder, "shop.c")}`)];
+  const paint = createPaint(wantsColors(color, isatty(1), process.env));
+  const lines = ["", paint.heading(`Summary of ${fromHere(join(folder, "shop.c"), process.cwd())}`)];
   for (const { line, place } of await summaryOf(run, COLUMNS, paint)) {
     lines.push(`  ${line}`);
     const source = sourceLine(folder, place);
