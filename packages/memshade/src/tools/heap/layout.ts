@@ -111,6 +111,37 @@ export const Control = {
 } as const;
 export const CONTROL_BYTES = 4096;
 
+/** What is known of entries of the host, where its stacks are asked for. */
+export const HostEntries = {
+  /** To the host: how many host frames are above the one that it is asked for. */
+  above: 0,
+  /** From the host: the number of a stack. */
+  answer: 4,
+  /** State of the random numbers. */
+  random: 8,
+  /** Entries with allocations whose callers were asked for, and others. */
+  asked: 12,
+  leftOut: 16,
+  /** `HostKind` of entries, by a hash of what they call until they allocate. */
+  kinds: 64,
+  /** A byte per hash of a path: how often it was asked out of turn. */
+  paths: 2112,
+} as const;
+export const HOST_ENTRIES_BYTES = 4096;
+
+/** How one kind of entries is sampled. */
+export const HostKind = {
+  /** So many are left out before the next one. */
+  skip: 0,
+  /** Of 4 ** stage entries one is asked. */
+  stage: 4,
+  /** Entries asked in this stage. */
+  asked: 8,
+} as const;
+export const HOST_KIND_BYTES = 16;
+export const HOST_KINDS = 128;
+export const HOST_PATHS = 512;
+
 /** Accesses to a granule of static data that its counter had no room for; zeros: none. */
 export const Fold = {
   /** The granule's. */

@@ -99,7 +99,7 @@ export function weightOf(size: u32): u32 {
 function gap(shift: u32): u32 {
   const random = load<u32>(CONTROL, Control.random) + 0x9e3779b9;
   store<u32>(CONTROL, random, Control.random);
-  return 1 + mix(random) % ((2 << shift) - 1);
+  return 1 + (mix(random) % ((2 << shift) - 1));
 }
 
 /** The block of a record is followed from its beginning on. */
@@ -155,7 +155,8 @@ function sumOf(record: usize): u64 {
     const counters = v128.load(at);
     wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 32), v128.and(counters, low)));
   }
-  let sum = i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1) + (load<u64>(record, Record.folded) << 1);
+  let sum =
+    i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1) + (load<u64>(record, Record.folded) << 1);
   for (; at < end; at += 4) sum += load<u32>(at);
   return sum;
 }
@@ -201,7 +202,8 @@ export function endFollowed(record: usize, time: u32, copied: bool): void {
   const weight = load<u32>(entry, Followed.weight);
   const seen = load<u32>(entry, Followed.seen);
   const before = load<u64>(entry, Followed.sum);
-  const isIdle = !copied && before !== 0 && load<u32>(entry, Followed.looks) !== 0 && sumOf(record) === before;
+  const isIdle =
+    !copied && before !== 0 && load<u32>(entry, Followed.looks) !== 0 && sumOf(record) === before;
   remove(index);
   const life = time - start;
   const drag: u32 = isIdle ? time - seen : 0;
@@ -211,7 +213,7 @@ export function endFollowed(record: usize, time: u32, copied: bool): void {
   bump64(context, Drag.byteTime, bytes * life);
   if (drag === 0) return;
   bump64(context, Drag.dragged, bytes * drag);
-  if (<u64>drag << 1 < life) return;
+  if ((<u64>drag) << 1 < life) return;
   bump64(context, Drag.lateBlocks, weight);
   bump64(context, Drag.lateBytes, bytes);
   bump64(context, Drag.lateByteTime, bytes * life);
