@@ -65,7 +65,11 @@ async function showFindings(run: string, folder: string, color: ColorChoice): Pr
     const source = sourceLine(folder, place);
     if (source !== undefined) lines.push(paint.faint(cutMiddle(`      ${source}`, COLUMNS)));
   }
-  lines.push("", `The run is in ${OUT}: memshade report shows all of it,`, "memshade explain leak says what a word means.");
+  lines.push(
+    "",
+    `The run is in ${OUT}: memshade report shows all of it,`,
+    "memshade explain leak says what a word means.",
+  );
   // The stream would be opened for a program that has had it for itself.
   writeSync(1, `${lines.join("\n")}\n`);
 }
