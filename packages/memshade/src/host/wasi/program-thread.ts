@@ -5,9 +5,9 @@
 import { WASI } from "node:wasi";
 import { parentPort, workerData } from "node:worker_threads";
 import type { RunEnd } from "../../model/run.ts";
-import { observeImports } from "../../tools/waste/read/host-ranges.ts";
-import { lookThrough } from "../../tools/heap/read/reach/look-through.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
+import { lookThrough } from "../../tools/heap/read/reach/look-through.ts";
+import { observeImports } from "../../tools/waste/read/host-ranges.ts";
 import { connectHost } from "../instance/host-calls.ts";
 import { wasmFrames } from "../instance/wasm-frames.ts";
 import { describeEnd } from "../run/run-end.ts";

@@ -1,10 +1,10 @@
 import { base64Of } from "../../../bytes/base64.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
-import type { Frames } from "../../../contexts/frames/call-frames.ts";
 import { fixedFrameBase } from "../../../contexts/frame-base.ts";
+import type { Frames } from "../../../contexts/frames/call-frames.ts";
 import { entryStack, FrameSnippets, type FrameTargets } from "../../../contexts/frames/frame-snippets.ts";
-import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
 import { encodeSlots } from "../../../contexts/frames/slot-table.ts";
+import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
 import { STACK_FRAME_BYTES } from "../../../contexts/layout.ts";
 import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
 import { StackPlan } from "../../../contexts/stack-plan.ts";
