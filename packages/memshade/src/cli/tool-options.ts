@@ -231,9 +231,11 @@ function localityOptionsOf({ locality, localityRate }: ToolFlags): LocalityOptio
 const OUT_HELP =
   "folder to write; %p process id, %n number of the profile, %q{VAR} environment variable, %% per cent";
 
-/** Adds `--out` with its place holders. */
+/** Adds `--out` with its place holders, and `--quiet`. */
 export function addOutOption(command: Command): Command {
-  return command.option("--out <dir>", `${OUT_HELP} (default: memshade.out/<program>.%p)`);
+  return command
+    .option("--out <dir>", `${OUT_HELP} (default: memshade.out/<program>.%p)`)
+    .option("--quiet", "say nothing at the end but what went wrong: neither the folder nor what was found");
 }
 
 /** `heap,waste` and repeated options add up. */

@@ -87,7 +87,7 @@ export async function profile<T>(
     // Engines take gigabytes that are not shared for a reason to collect garbage, though few of their pages are used.
     sharedShadow: typeof SharedArrayBuffer === "function",
   });
-  const recorder = new Recorder({ tools: options, command: [name], program: name });
+  const recorder = new Recorder({ tools: options, command: [name], program: name, observesHost: true });
   const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
   const instantiate: Instantiate = async (imports) => {
     const hold = holdMemory(imports, info);

@@ -205,6 +205,7 @@ function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undef
     temporary,
     growth: sites.map(({ growth }) => growth),
     capacity: sites.map(({ capacity }) => capacity),
+    drag: sites.map(({ drag }) => drag),
   } as SiteColumns;
 }
 

@@ -1,4 +1,5 @@
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
 import type {
   Column,
   IndexIntoFrameTable,
@@ -41,6 +42,8 @@ export interface ProfileDescription {
   readonly end?: RunEnd | undefined;
   readonly clock: Clock;
   readonly counters?: CounterMode | undefined;
+  /** The host said exactly what it reads: a block that nobody read was read by nobody. */
+  readonly knownHost?: boolean | undefined;
   readonly granuleBytes: number;
   readonly rawVersion: number;
   /** Totals counted while the program ran; absent for a raw file without its run. */
@@ -121,7 +124,7 @@ export interface ContextTable {
   readonly site?: SiteColumns | undefined;
 }
 
-export type SiteField = Exclude<keyof RunSite, "stackId" | "temporary" | "growth" | "capacity">;
+export type SiteField = Exclude<keyof RunSite, "stackId" | "temporary" | "growth" | "capacity" | "drag">;
 
 /** The fields of {@link RunSite}, one column each. */
 export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
@@ -131,6 +134,8 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly growth: readonly (BlockGrowth | undefined)[];
   /** Undefined for contexts without large blocks that were used. */
   readonly capacity: readonly (BlockCapacity | undefined)[];
+  /** Undefined for contexts of which no block is known to have been kept after its last access. */
+  readonly drag: readonly (BlockDrag | undefined)[];
 };
 
 export const SITE_FIELDS: readonly SiteField[] = [

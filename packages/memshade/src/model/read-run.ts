@@ -4,7 +4,9 @@ import {
   flag,
   integer,
   list,
+  misfit,
   nullable,
+  number,
   oneOf,
   optional,
   parseVersioned,
@@ -14,6 +16,7 @@ import {
   textLike,
 } from "./check.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
 import {
   type Clock,
   type HeapReach,
@@ -41,6 +44,7 @@ const heapTool = record<HeapTool>({
   granuleBytes: count,
   includeStack: flag,
   includeAllocator: flag,
+  knownHost: optional(flag),
 });
 
 const end = record<RunEnd>({
@@ -108,6 +112,21 @@ const growth = record<BlockGrowth>({
 
 const capacity = record<BlockCapacity>({ blocks: count, bytes: count, unusedBytes: count });
 
+/** Bytes times time may be more than a number can count one by one. */
+const byteTime: Check<number> = (value) => (number(value) >= 0 ? (value as number) : misfit("should not be negative"));
+
+const drag = record<BlockDrag>({
+  followed: count,
+  byteTime,
+  draggedByteTime: byteTime,
+  lateBlocks: count,
+  lateBytes: count,
+  lateByteTime: byteTime,
+  lateUsedByteTime: byteTime,
+  lateLastUse: byteTime,
+  lateFollowed: count,
+});
+
 const site = record<RunSite>({
   stackId: textLike(/^[0-9]{1,20}$/, "a decimal number in quotes"),
   liveBytes: count,
@@ -135,6 +154,7 @@ const site = record<RunSite>({
   lateLostBlocks: optional(count),
   growth: optional(growth),
   capacity: optional(capacity),
+  drag: optional(drag),
 });
 
 const heap = record<RunHeap>({
@@ -153,6 +173,7 @@ const heap = record<RunHeap>({
   reach: optional(reach),
   growth: optional(growth),
   capacity: optional(capacity),
+  drag: optional(drag),
   notTracked: optional(list(text)),
   sites: list(site),
 });

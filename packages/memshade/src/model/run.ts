@@ -1,4 +1,5 @@
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
 
 /**
  * The description of a run, `run.json`, version 1.
@@ -92,6 +93,8 @@ export interface HeapTool {
   granuleBytes: number;
   includeStack: boolean;
   includeAllocator: boolean;
+  /** The host said exactly what it reads, and blocks that it reads are not unread; absent: it may have read more. */
+  knownHost?: boolean | undefined;
 }
 
 /** How another tool measured: settings by name. */
@@ -188,6 +191,8 @@ export interface RunHeap {
   growth?: BlockGrowth | undefined;
   /** Of all sites; absent where the run did not count it. */
   capacity?: BlockCapacity | undefined;
+  /** Of all sites; absent where no accesses were counted. */
+  drag?: BlockDrag | undefined;
   /** Sentences about what the heap's figures do not cover. */
   notTracked?: string[] | undefined;
   sites: RunSite[];
@@ -247,4 +252,6 @@ export interface RunSite extends RunReach {
   growth?: BlockGrowth | undefined;
   /** Absent without large blocks that were used. */
   capacity?: BlockCapacity | undefined;
+  /** Absent where no block is known to have been kept after its last access. */
+  drag?: BlockDrag | undefined;
 }

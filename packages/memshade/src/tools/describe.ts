@@ -5,6 +5,7 @@ import type { StaticData } from "../rewrite/facts/static-data.ts";
 import { buildId, importsOf, memoryType, type WasmModule } from "../wasm/index.ts";
 import type { InstrumentedInfo, InstrumentOptions, NotRecorded } from "./options.ts";
 import type { WovenTool } from "./tool.ts";
+import { exactImports, isCommand } from "./waste/pass/sites/wasi-functions.ts";
 
 /** Name of the custom section in which an instrumented module describes itself. */
 export const INFO_SECTION = "memshade";
@@ -51,6 +52,7 @@ export function describe(described: Described): InstrumentedInfo {
     ...memoryExport(module, memory),
     sharedMemory: shared,
     ...(memory64 ? { memory64 } : {}),
+    ...(isCommand(module, exactImports(module, options.glue)) ? { knownHost: true } : {}),
     layout: tables?.beside === true ? undefined : tables?.layout,
     ...(tables?.statics === undefined
       ? {}

@@ -122,6 +122,9 @@ export interface ShadowLayout {
   mibCapacity: number;
   /** What contexts were before their last change. */
   pasts: number;
+  /** Last accesses: by context, and of the live blocks that are followed. */
+  drags: number;
+  followed: number;
   /** The heap over time: intervals, and what contexts did in each. */
   intervals: number;
   changes: number;
@@ -205,6 +208,8 @@ export interface InstrumentedInfo {
   sharedMemory: boolean;
   /** Its addresses are 64-bit; absent: they are not. */
   memory64?: boolean;
+  /** The host says exactly what it reads and writes; absent: it may do more. */
+  knownHost?: boolean;
   layout: ShadowLayout | undefined;
   /** Where pointers to live blocks are looked for; a sentence where that would tell nothing. */
   roots?: PointerRoots | string;

@@ -8,6 +8,7 @@ const KERNELS = new URL("../fixtures/programs/kernels/", import.meta.url);
 const cwd = newFolder();
 
 beforeAll(() => {
+  copyFileSync(fileURLToPath(new URL("../control/bulk.wasm", KERNELS)), join(cwd, "bulk.wasm"));
   for (const name of ["hashmap.wasm", "pair.wasm"])
     copyFileSync(fileURLToPath(new URL(name, KERNELS)), join(cwd, name));
   writeFileSync(join(cwd, "app.js"), "console.log(1);");
@@ -119,9 +120,9 @@ describe("options behind the program", () => {
     [["pair.wasm", "--help", "--", "--tool"], ""],
     [["--", "pair.wasm", "--tool", "waste"], ""],
   ])("run %j: the program gets them, with a warning where they look like memshade's", async (words, said) => {
-    const { stderr, code } = await memshade(["run", "--out", "behind", ...words], { cwd });
+    const { stderr, code } = await memshade(["run", "--quiet", "--out", "behind", ...words], { cwd });
     expect({ stderr, code }).toEqual({
-      stderr: `${said}memshade: profile written to behind; see it with: memshade report behind\n`,
+      stderr: said,
       code: 0,
     });
   });
@@ -130,6 +131,49 @@ describe("options behind the program", () => {
     const { stdout, stderr } = await memshade(["node", "app.js", "--out", "x"], { cwd });
     expect(stdout).toBe("1\n");
     expect(stderr).toContain(warning("--out", "memshade node --out x app.js"));
+  });
+});
+
+describe("the end of a run", () => {
+  const program = fileURLToPath(new URL("../fixtures/programs/debug/lines.wasm", import.meta.url));
+  const written = "memshade: profile written to end; see it with: memshade report end\n";
+
+  beforeAll(() => {
+    writeFileSync(
+      join(cwd, "lines.mjs"),
+      `import { readFileSync } from "node:fs";
+import { WASI } from "node:wasi";
+const wasi = new WASI({ version: "preview1" });
+const module = new WebAssembly.Module(readFileSync(${JSON.stringify(program)}));
+wasi.start(new WebAssembly.Instance(module, wasi.getImportObject()));`,
+    );
+  });
+
+  it.each([
+    ["run", program, "leak  120 B  15 blocks of new_item (lines.c:11) are never released"],
+    // Nobody knows the file of a module that a script has read.
+    ["node", "lines.mjs", "leak  80 B  10 blocks of main (+0x43) are never released"],
+  ])("%s shows the findings that its report begins with", async (verb, file, finding) => {
+    const { stderr } = await memshade([verb, "--out", "end", file], { cwd });
+    expect(stderr.endsWith(`${written}memshade: ${finding}\n`)).toBe(true);
+    expect((await memshade(["report", "end"], { cwd })).stdout).toContain(`\nSummary\n  ${finding}\n`);
+    expect((await memshade([verb, "--quiet", "--out", "end", file], { cwd })).stderr).not.toContain(
+      "memshade:",
+    );
+  });
+
+  it("does not take what the host reads for unread", async () => {
+    const copy = fileURLToPath(new URL("../control/copy.wasm", KERNELS));
+    const input = "a".repeat(100_000);
+    const { stdout, stderr } = await memshade(["run", "--out", "end", copy], { cwd, input });
+    expect(stdout).toBe(`${input}${"x".repeat(40_000)}`);
+    expect(stderr).toMatch(/never-read +48\.8 KiB {2}1 block of lose /);
+    expect(stderr.match(/never-read|unused/g)).toEqual(["never-read"]);
+  });
+
+  it("says so where there are none", async () => {
+    const { stderr } = await memshade(["run", "--out", "end", "bulk.wasm"], { cwd });
+    expect(stderr).toBe(`${written}memshade: no findings\n`);
   });
 });
 

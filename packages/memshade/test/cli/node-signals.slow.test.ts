@@ -37,7 +37,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s to memshade node", (signal) =>
     program.child.kill(signal);
     const { signal: diedBy, stderr } = await program.ended;
     expect(diedBy).toBe(signal);
-    expect(stderr).toMatch(/^memshade: profile written to .*\n$/);
+    expect(stderr).toMatch(/^memshade: profile written to .*\n/);
     expect(onlyRun(cwd)).toMatchObject({ end: { kind: "signal", signal }, heap: { allocations: 4 } });
   });
 

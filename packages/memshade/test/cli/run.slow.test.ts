@@ -22,7 +22,7 @@ import {
   writeProgram,
 } from "./support/programs.ts";
 
-const LINE = /^memshade: profile written to \S+; see it with: memshade report \S+\n$/;
+const LINE = /^memshade: profile written to \S+; see it with: memshade report \S+\n(memshade: .*\n)+$/;
 
 describe("memshade run", () => {
   it("passes input through and leaves the output to the program", async () => {
@@ -56,7 +56,7 @@ describe("memshade run", () => {
     const { code, stderr } = await memshade(["run", "trap.wasm"], { cwd });
     expect(code).toBe(134);
     expect(stderr.split("\n")[0]).toBe("memshade: trap.wasm trapped: unreachable");
-    expect(stderr.split("\n")).toHaveLength(3);
+    expect(stderr.split("\n")).toHaveLength(4);
     const run = onlyRun(cwd);
     expect(run.end).toEqual({ kind: "trap", message: "unreachable", exitCode: 134 });
     expect(run.heap?.allocations).toBe(1);

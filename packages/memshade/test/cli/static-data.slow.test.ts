@@ -61,41 +61,39 @@ async function recorded(): Promise<(name: string) => string> {
 describe.skipIf(!canBuild)("the static data of a C program", () => {
   it("is told by variable, with the table that nobody reads first of all", async () => {
     const at = await recorded();
-    const { stdout } = await memshade(["report", at("run")]);
+    const { stdout } = await memshade(["report", at("run")], { cwd: at(".") });
     const [, summary] = stdout.split("\nSummary\n");
     expect(summary).toMatch(
       /^ {2}unread-data +6\d\.\d KiB {2}of 64\.0 KiB of crc_table \(crc\.c:4\) are never read\n/,
     );
     expect(summary).toMatch(/\n {2}unread-data +19\.5 KiB {2}all of messages \(crc\.c:5\) is never read\n/);
-    const top = JSON.parse((await memshade(["top", at("run"), "--by", "static", "--json"])).stdout);
+    const top = JSON.parse(
+      (await memshade(["top", at("run"), "--by", "static", "--json"], { cwd: at(".") })).stdout,
+    );
     const rows: ReadonlyMap<string, object> = new Map(
       top.rows.map((row: { name: string }) => [row.name, row]),
     );
     expect(rows.get("crc_table")).toMatchObject({ accesses: 1000, use: "hot", line: 4 });
     expect(rows.get("hits, sink")).toMatchObject({ kind: "shared", bytes: 8 });
-    const unread = await memshade(["top", at("run"), "--by", "unread-data", "-n", "2"]);
+    const unread = await memshade(["top", at("run"), "--by", "unread-data", "-n", "2"], { cwd: at(".") });
     expect(unread.stdout).toMatch(/crc_table \(crc\.c:4\)\n.* untouched +messages \(crc\.c:5\)\n/);
   });
 
   it("guides a compile: LLVM reads the profile, and clang puts hot and cold data apart", async () => {
     const at = await recorded();
-    const old = await memshade(["merge", "-o", at("old.memprofdata"), at("run")]);
+    const old = await memshade(["merge", "-o", at("old.memprofdata"), at("run")], { cwd: at(".") });
     expect(old.stderr).toContain(
       "accesses to static data are left out: --memprof-version 4 has room for them",
     );
-    const merged = await memshade([
-      "merge",
-      "--memprof-version",
-      "4",
-      "-o",
-      at("crc.memprofdata"),
-      at("run"),
-    ]);
+    const merged = await memshade(
+      ["merge", "--memprof-version", "4", "-o", at("crc.memprofdata"), at("run")],
+      { cwd: at(".") },
+    );
     expect(merged.stderr).toMatch(/static data: \d+ hot symbols?, \d+ cold ones?\n/);
     const shown = run("llvm-profdata-22", ["show", "--memory", at("crc.memprofdata")]);
     expect(shown).toMatch(/Symbol: +crc_table\n +AccessCount: +1000\n +Locations:\n.*crc\.c'\n +Line: +4\n/);
     expect(shown).toMatch(/KnownColdSymbols:\n( +- .*\n)* +- messages\n/);
-    expect((await memshade(["show", at("crc.memprofdata")])).stdout).toBe(shown);
+    expect((await memshade(["show", at("crc.memprofdata")], { cwd: at(".") })).stdout).toBe(shown);
     const use = [
       `-fmemory-profile-use=${at("crc.memprofdata")}`,
       "-mllvm",
@@ -112,17 +110,17 @@ describe.skipIf(!canBuild)("the static data of a C program", () => {
       at("crc.s"),
     ]);
     const code = readFileSync(at("crc.s"), "utf8");
-    expect(code).toMatch(/\.section\t\.rodata\.hot\.,[^]*crc_table:/);
-    expect(code).toMatch(/\.section\t\.rodata\.unlikely\.,[^]*messages:/);
+    expect(code).toMatch(/\.section\t\.rodata\.hot\.,[\s\S]*crc_table:/);
+    expect(code).toMatch(/\.section\t\.rodata\.unlikely\.,[\s\S]*messages:/);
   });
 
   it("is the same of two runs, and missing where its file is", async () => {
     const at = await recorded();
-    await memshade(["run", "--clock", "wall", "--out", at("again"), at("crc.wasm")]);
+    await memshade(["run", "--clock", "wall", "--out", at("again"), at("crc.wasm")], { cwd: at(".") });
     const [one, two] = ["run", "again"].map((name) => readFileSync(at(`${name}/statics.json`), "utf8"));
     expect(one).toBe(two);
     writeFileSync(at("run/statics.json"), "{}");
-    const { stderr, code } = await memshade(["report", at("run")]);
+    const { stderr, code } = await memshade(["report", at("run")], { cwd: at(".") });
     expect(code).toBe(2);
     expect(stderr).toMatch(/^memshade: .*statics\.json: .*\n$/);
   });

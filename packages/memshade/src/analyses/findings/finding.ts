@@ -1,3 +1,5 @@
+import type { WasteType, WasteUnreadField } from "../../model/waste/waste.ts";
+
 /** A frame of a place, as far as it is known. */
 export interface PlaceFrame {
   /** As demanglers write it, with whatever parameters. */
@@ -49,7 +51,7 @@ export interface UnusedFinding extends Found<"unused", "heap"> {
 }
 
 /** Blocks that were written and that nobody read. */
-export interface NeverReadFinding extends Found<"never-read", "heap"> {
+export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> {
   readonly blocks: number;
   /** All blocks that the place allocated. */
   readonly allocated: number;
@@ -88,6 +90,26 @@ export interface DeadFinding extends Found<"dead", "waste"> {
   readonly share: number;
 }
 
+/** Zeros of calloc that are overwritten before anything reads them. */
+export interface ClearFinding extends Found<"clear", "waste"> {
+  /** Of all bytes that the place clears, 0…1. */
+  readonly share: number;
+}
+
+/** Loads of what the same run of a loop has loaded, unchanged. */
+export interface RedundantFinding extends Found<"redundant", "waste"> {
+  /** Of all loads of the place, 0…1. */
+  readonly share: number;
+}
+
+/** Members of blocks that nobody reads: somebody stores to those of the first kind, and nobody touches those of the second. */
+export interface MembersFinding extends Found<"write-only" | "cold", "waste"> {
+  readonly type: WasteType | undefined;
+  /** Bytes of what blocks hold one of, or many one behind the other. */
+  readonly element: number;
+  readonly fields: readonly WasteUnreadField[];
+}
+
 /** Stores of what is there already. */
 export interface SilentFinding extends Found<"silent", "waste"> {
   /** Of all stores of the place, 0…1. */
@@ -116,6 +138,12 @@ export type Finding =
   | GrowthFinding
   | OverCapacityFinding
   | DeadFinding
+  | ClearFinding
   | SilentFinding
+  | RedundantFinding
+  | MembersFinding
   | MovedFinding
   | UnreadDataFinding;
+
+/** Those that the waste tool makes. */
+export type WasteToolFinding = Extract<Finding, { tool: "waste" }> | (NeverReadFinding & { readonly tool: "waste" });

@@ -10,7 +10,7 @@ import { framesInsideSite, siteStackOfContext } from "../../model/site-frame.ts"
 import { framesOfStack } from "../../model/stacks.ts";
 import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../model/waste/waste.ts";
 import { ambiguousFunctions } from "../ambiguous-functions.ts";
-import { isLibraryCaller } from "../frames/libraries.ts";
+import { isLibraryCaller, START_UP } from "../frames/libraries.ts";
 import { fromOwn } from "../frames/own-place.ts";
 import type { FindingPlace, PlaceFrame } from "./finding.ts";
 
@@ -44,7 +44,8 @@ function placeOf(
   via: JudgedPlaceFrame | undefined,
 ): FindingPlace | undefined {
   const [own] = path;
-  if (own === undefined || isLibraryCaller(own.library)) return undefined;
+  if (own === undefined) return undefined;
+  if (isLibraryCaller(own.library) && own.library !== START_UP) return undefined;
   if (own.function === undefined && own.file === undefined) return undefined;
   return { path: path.map(withoutLibrary), ...(via === undefined ? {} : { via: withoutLibrary(via) }) };
 }

@@ -25,7 +25,17 @@ export function rankFindings(all: readonly Finding[]): Finding[] {
 
 /** What findings have in common that are one: kind and line, or the function where no line is known. */
 function keyOf({ kind, place }: Finding): string {
-  const { function: name = "", module = "", file = "", line = 0, address = 0 } = place.path[0]!;
-  const where = line === 0 ? [bareName(name), module, name === "" ? address : 0] : [file, line];
+  const { function: name = "", module = "", file, line = 0, address = 0 } = place.path[0]!;
+  const where =
+    line === 0 ? [bareName(name), module, name === "" ? address : 0] : [plainPath(file ?? ""), line];
   return JSON.stringify([kind, ...where]);
+}
+
+/** Without ways down and up again: `lib/compress/../common/mem.h` is one file, whichever folder names it. */
+function plainPath(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split("/"))
+    if (part === ".." && parts.length > 0 && parts.at(-1) !== "..") parts.pop();
+    else if (part !== ".") parts.push(part);
+  return parts.join("/");
 }

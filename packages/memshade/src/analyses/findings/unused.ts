@@ -5,13 +5,16 @@ import { neverAccessed, writtenNeverRead } from "../unused-blocks.ts";
 import type { NeverReadFinding, UnusedFinding } from "./finding.ts";
 import { blocksBySite } from "./heap-blocks.ts";
 
-/** Places of which blocks were never accessed, or written and never read. */
+/**
+ * Places of which blocks were never accessed, or written and never read. Where it is not known what the host reads, blocks that are
+ * written may be for the host, and those that the host asks for may be for itself.
+ */
 export function unusedFindings(profile: HeapProfile): (UnusedFinding | NeverReadFinding)[] {
-  if (profile.description.counters === "none") return [];
-  return [
-    ...findingsOf(profile, "unused", neverAccessed(profile)),
-    ...findingsOf(profile, "never-read", writtenNeverRead(profile)),
-  ];
+  const { counters, knownHost } = profile.description;
+  if (counters === "none") return [];
+  const unused = findingsOf(profile, "unused", neverAccessed(profile));
+  if (knownHost !== true) return unused.filter(({ place }) => place.path[0]!.address !== undefined);
+  return [...unused, ...findingsOf(profile, "never-read", writtenNeverRead(profile))];
 }
 
 function findingsOf<Kind extends "unused" | "never-read">(

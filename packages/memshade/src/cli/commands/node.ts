@@ -4,6 +4,7 @@ import { runNode } from "../../host/node/run-node.ts";
 import { quoteForShell } from "../../host/run/terminal-line.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
+import { saySummary } from "../end-summary.ts";
 import { verbFor } from "../load/kind-of-program.ts";
 import {
   addLearnOption,
@@ -16,6 +17,7 @@ import { warnOfOptionsBehind } from "./options-behind.ts";
 
 interface NodeFlags extends ToolFlags {
   out?: string;
+  quiet?: boolean;
   traceChildren?: boolean;
   nodeArg?: string[];
 }
@@ -56,8 +58,10 @@ export function addNodeCommand(program: Command): void {
         command: [script, ...args],
         nodeOptions: flags.nodeArg ?? [],
         out: flags.out,
+        isQuiet: flags.quiet,
         traceChildren: flags.traceChildren,
         tools: await toolOptionsOf(flags),
+        onWritten: flags.quiet === true ? undefined : saySummary,
       });
       endProcess(code);
     });

@@ -6,6 +6,7 @@ import { quoteForShell } from "../../host/run/terminal-line.ts";
 import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
+import { saySummary } from "../end-summary.ts";
 import { verbFor } from "../load/kind-of-program.ts";
 import {
   addLearnOption,
@@ -18,6 +19,7 @@ import { warnOfOptionsBehind } from "./options-behind.ts";
 
 interface RunFlags extends ToolFlags {
   out?: string;
+  quiet?: boolean;
   dir?: string[];
   env?: string[];
   invoke?: string;
@@ -66,7 +68,9 @@ export function addRunCommand(program: Command): void {
         preopens: preopensOf(flags.dir ?? []),
         invoke: flags.invoke,
         out: flags.out,
+        isQuiet: flags.quiet,
         tools: await toolOptionsOf(flags),
+        onWritten: flags.quiet === true ? undefined : saySummary,
       });
       endProcess(code);
     });

@@ -130,6 +130,7 @@ function describe(
     end: run.end,
     clock: tool?.clock ?? { kind: "wall", unit: "ms" },
     counters: tool?.counters,
+    knownHost: tool?.knownHost,
     ...(tool?.counters === "none" ? { unknownFields: ACCESS_FIELDS } : {}),
     granuleBytes: tool?.granuleBytes ?? 8,
     rawVersion: raw.version,

@@ -68,6 +68,7 @@ const recorder = new Recorder({
   tools: settings.tools,
   command,
   program,
+  observesHost: true,
   linesOf: moduleLines,
   typesOf: moduleTypes,
 });

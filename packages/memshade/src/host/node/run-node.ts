@@ -29,7 +29,11 @@ export interface NodeRun {
   out?: string | undefined;
   /** Record Node processes that the program starts too. */
   traceChildren?: boolean | undefined;
+  /** Where a profile was written is not said. */
+  isQuiet?: boolean | undefined;
   tools: ToolOptions;
+  /** Is told of the folder of the program's own profile, when everything else has been said. */
+  onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
 /**
@@ -101,8 +105,12 @@ class NodeSupervisor {
   /** Requests to processes whose recording thread has not connected yet. */
   readonly #waiting = new Map<number, ControlRequest[]>();
   readonly #linesForTheEnd: (() => void)[] = [];
+  #isQuiet = false;
+  /** The folder of the profile of the process that was started. */
+  #written: string | undefined;
 
   async run(run: NodeRun, template: string | null, claim: FolderClaim | undefined): Promise<number> {
+    this.#isQuiet = run.isQuiet === true;
     this.#server = await ControlServer.open((message, from) => this.#onMessage(message, from));
     const warning = memoryWarning(run.tools);
     if (warning !== undefined) say(warning);
@@ -137,6 +145,7 @@ class NodeSupervisor {
       say(`the program was killed, perhaps for want of memory: ${warning}`);
     const { mistake } = this.#allocatorOption;
     if (mistake !== undefined) say(mistake);
+    if (this.#written !== undefined) await run.onWritten?.(this.#written);
     if (!this.#isComplete) return NOT_WRITTEN;
     if (signal === null) return mistake === undefined ? (ended.code ?? 1) : 2;
     dieBySignal(signal);
@@ -217,10 +226,15 @@ class NodeSupervisor {
         return;
       case "written": {
         const { folder, what } = message;
-        if (what === "profile" && from.pid === this.#child.pid) this.#isProfileSettled = true;
+        const isOwn = what === "profile" && from.pid === this.#child.pid;
+        if (isOwn) {
+          this.#isProfileSettled = true;
+          this.#written = folder;
+        }
+        if (this.#isQuiet) return;
         const sayLine = () => sayWritten(folder, process.cwd(), what);
         // The program's own last words come first.
-        if (what === "profile" && from.pid === this.#child.pid) this.#linesForTheEnd.push(sayLine);
+        if (isOwn) this.#linesForTheEnd.push(sayLine);
         else sayLine();
       }
     }

@@ -1,5 +1,5 @@
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
-import { HEAP_INTERVALS_FILE } from "../../model/heap-intervals/heap-intervals.ts";
+import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { STATICS_FILE } from "../../model/statics/statics.ts";
@@ -45,6 +45,8 @@ export interface RecorderOptions {
   command: readonly string[];
   /** Short name of the program. */
   program: string;
+  /** Functions of WASI tell the instances what they read: see `observeImports`. */
+  observesHost?: boolean;
   /** Reads debug information, for tools that write lines. */
   linesOf?: LinesOf;
   typesOf?: TypesOf;
@@ -74,6 +76,7 @@ export class Recorder {
     this.#session = new HeapSession({
       ...toSessionOptions(options.tools),
       ...(recordsAllocations ? { counters: "none", includeStack: false } : {}),
+      observesHost: options.observesHost,
     });
     this.#recordsHeap = recordsAllocations || tools.includes("heap");
     this.#sessions = tools.flatMap((tool) =>

@@ -43,7 +43,11 @@ export interface WasiRun {
   invoke?: string | undefined;
   /** Template of the run folder, see `expandOutTemplate`. */
   out?: string | undefined;
+  /** Where a profile was written is not said. */
+  isQuiet?: boolean | undefined;
   tools: ToolOptions;
+  /** Is told of the folder of the profile that ended the run, when everything else has been said. */
+  onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
 /**
@@ -71,6 +75,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
     tools: run.tools,
     command: [run.path, ...run.args],
     program: programName(run.path),
+    observesHost: true,
     linesOf: moduleLines,
     typesOf: moduleTypes,
   });
@@ -100,6 +105,8 @@ class WasiSupervisor {
   #isComplete = true;
   #signal: { name: NodeJS.Signals; time: number } | undefined;
   #isInterrupted = false;
+  /** The folder of the profile that ended the run. */
+  #written: string | undefined;
 
   constructor(
     run: WasiRun,
@@ -148,6 +155,7 @@ class WasiSupervisor {
     }
     stopWatching();
     stopListening();
+    if (this.#written !== undefined) await this.#run.onWritten?.(this.#written);
     if (!this.#isComplete && !this.#isInterrupted) return NOT_WRITTEN;
     if (this.#signal !== undefined) {
       this.#claim?.release();
@@ -209,7 +217,8 @@ class WasiSupervisor {
       else sayNotWritten(folder, process.cwd(), error);
       return;
     }
-    sayWritten(folder, process.cwd(), isDump ? "dump" : "profile");
+    if (!isDump) this.#written = folder;
+    if (this.#run.isQuiet !== true) sayWritten(folder, process.cwd(), isDump ? "dump" : "profile");
   }
 
   /** @throws Interrupted after a second signal. */

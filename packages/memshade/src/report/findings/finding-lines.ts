@@ -3,14 +3,15 @@ import { formatBytes, formatCount, plural } from "../format.ts";
 import { shortPlace } from "../frames.ts";
 import { shortenName } from "../terminal/common/names.ts";
 import type { Screen } from "../terminal/common/screen.ts";
-import { displayWidth, padLeft, padRight, printable } from "../terminal/common/text.ts";
+import { cutMiddle, displayWidth, padLeft, padRight, printable } from "../terminal/common/text.ts";
 import { bareName } from "../waste-sentences.ts";
 import { sentenceOf } from "./sentences.ts";
 
 const NO_FINDINGS = "No findings";
-const MARGIN = 2;
-/** With less room, the library behind a place is left out. */
-const LEAST_VIA = 8;
+const MARGIN_TEXT = "  ";
+const MARGIN = MARGIN_TEXT.length;
+/** With less room, the library behind a place is left out, and then its function where a line is known. */
+const LEAST_NAME = 8;
 
 /** Prints the findings of a run below the head of its report: a line each, or one that says that there are none. */
 export function printFindings(screen: Screen, findings: readonly Finding[]): void {
@@ -20,22 +21,22 @@ export function printFindings(screen: Screen, findings: readonly Finding[]): voi
     return;
   }
   screen.print(screen.paint.heading("Summary"));
-  screen.print(...findingLines(screen, findings));
+  screen.print(...findingLines(screen, findings, screen.width - MARGIN).map((line) => MARGIN_TEXT + line));
 }
 
-/** A line of each finding: kind, number, sentence with its place. */
-export function findingLines(screen: Screen, findings: readonly Finding[]): string[] {
+/** A line of at most `width` columns for each finding: kind, number, sentence with its place. */
+export function findingLines(screen: Screen, findings: readonly Finding[], width: number): string[] {
   const rows = findings.map((finding) => ({ finding, amount: amountOf(finding) }));
   const kindWidth = Math.max(...rows.map(({ finding }) => finding.kind.length));
   const amountWidth = Math.max(...rows.map(({ amount }) => displayWidth(amount)));
   const { strong, amount: number, faint } = screen.paint;
-  const width = screen.width - MARGIN - kindWidth - 2 - amountWidth - 2;
+  const room = width - kindWidth - 2 - amountWidth - 2;
   return rows.map(({ finding, amount }) => {
-    const lead = `${" ".repeat(MARGIN)}${padRight(finding.kind, kindWidth)}  ${number(padLeft(amount, amountWidth))}`;
+    const lead = `${padRight(finding.kind, kindWidth)}  ${number(padLeft(amount, amountWidth))}`;
     const { before, after, short = before } = sentenceOf(finding);
-    const isShort = !screen.isWide && leastWidth(finding.place) > width - widthOf(before, after);
+    const isShort = !screen.isWide && leastWidth(finding.place) > room - widthOf(before, after);
     const start = isShort ? short : before;
-    const { name, place } = placeInWords(screen, finding.place, width - widthOf(start, after));
+    const { name, place } = placeInWords(screen, finding.place, room - widthOf(start, after));
     return `${lead}  ${start} ${strong(name)}${faint(place)} ${after}`;
   });
 }
@@ -83,11 +84,16 @@ function placeInWords(
   if (screen.isWide) return { name: full, place: place + (called === "" ? "" : ` via ${called}`) };
   const room = width - displayWidth(place);
   const forVia = room - displayWidth(full) - " via ".length;
-  const isViaShown = called !== "" && forVia >= Math.min(LEAST_VIA, displayWidth(called));
-  const behind = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
+  const isViaShown = called !== "" && forVia >= Math.min(LEAST_NAME, displayWidth(called));
   if (called !== "" && !isViaShown) screen.isShortened = true;
-  const name = screen.shorten(full, shortenName(full, Math.max(1, room - displayWidth(behind))));
-  return { name, place: place + behind };
+  const behind = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
+  const forName = room - displayWidth(behind);
+  const line = shortPlace(own);
+  if (line !== undefined && forName < Math.min(LEAST_NAME, displayWidth(full))) {
+    screen.isShortened = true;
+    return { name: cutMiddle(printable(line), Math.max(1, width)), place: "" };
+  }
+  return { name: screen.shorten(full, shortenName(full, Math.max(1, forName))), place: place + behind };
 }
 
 /** Columns of a place without the library behind it. */

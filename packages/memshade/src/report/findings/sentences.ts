@@ -1,6 +1,7 @@
-import type { Finding, UnreadDataFinding } from "../../analyses/findings/finding.ts";
+import type { Finding, MembersFinding, UnreadDataFinding } from "../../analyses/findings/finding.ts";
 import { agreeing, counted } from "../../model/counted.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../format.ts";
+import { memberNames } from "../waste-sentences.ts";
 
 /**
  * What is said around a finding's place: `300 of 1,000 blocks of`, the place, `are never released`. With the number in front it is a
@@ -34,9 +35,17 @@ export function sentenceOf(finding: Finding): FindingSentence {
         after: `is spare: ${formatBytes(finding.used)} of ${formatBytes(finding.size)} used`,
       };
     case "dead":
-      return { before: "stored by", after: "are overwritten unread" };
+      return { before: "stored by", after: "are never read" };
     case "silent":
-      return { before: "stored by", after: "are there already" };
+      return { before: "stored by", after: "were there before" };
+    case "clear":
+      return { before: "of zeros by", after: "are never read" };
+    case "redundant":
+      return { before: "loaded by", after: "again in a loop" };
+    case "write-only":
+      return ofMembers(finding, "are never read");
+    case "cold":
+      return ofMembers(finding, "are never touched");
     case "moved":
       return { before: "copied by", after: `in ${plural(finding.moves, "move")}` };
     case "unread-data":
@@ -44,6 +53,16 @@ export function sentenceOf(finding: Finding): FindingSentence {
     default:
       throw new RangeError(`no such finding: ${finding satisfies never}`);
   }
+}
+
+/** `in track.comment of …`, or `in 24 of 96 bytes of …` where members have no names. */
+function ofMembers({ type, fields, element }: MembersFinding, after: string): FindingSentence {
+  const size = fields.reduce((sum, field) => sum + field.size, 0);
+  const bytes = `in ${formatCount(size)} of ${formatCount(element)} bytes of`;
+  const [field] = fields;
+  if (field?.name === undefined || type === undefined) return { before: bytes, after, short: "in fields of" };
+  const more = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
+  return { before: `in ${memberNames([field], type)}${more} of`, after, short: "in fields of" };
 }
 
 /** `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read` */

@@ -7,8 +7,11 @@ import {
   CHILD_BYTES,
   CONTEXT_BYTES,
   CONTROL_BYTES,
+  DRAG_BYTES,
+  FOLLOWED_BYTES,
   GROWTH_BYTES,
   INTERVAL_BYTES,
+  MOST_FOLLOWED,
   MOST_INTERVALS,
   NODE_BYTES,
   PAST_BYTES,
@@ -89,7 +92,9 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const mibs = shapes + SHAPE_COUNT * SHAPE_BYTES;
   const growths = mibs + contexts * CONTEXT_BYTES;
   const pasts = growths + contexts * GROWTH_BYTES;
-  const intervals = pasts + contexts * PAST_BYTES;
+  const drags = pasts + contexts * PAST_BYTES;
+  const followed = drags + contexts * DRAG_BYTES;
+  const intervals = followed + MOST_FOLLOWED * FOLLOWED_BYTES;
   const changes = intervals + MOST_INTERVALS * INTERVAL_BYTES;
   const changeCapacity = contexts * CHANGES_PER_CONTEXT;
   const nodes = changes + changeCapacity * CHANGE_BYTES;
@@ -117,6 +122,8 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     mibs,
     mibCapacity: contexts,
     pasts,
+    drags,
+    followed,
     intervals,
     changes,
     changeCapacity,
@@ -172,6 +179,8 @@ export function runtimeConstants(
     MIBS: layout.mibs,
     MIB_CAPACITY: layout.mibCapacity,
     PASTS: layout.pasts,
+    DRAGS: layout.drags,
+    FOLLOWED: layout.followed,
     INTERVALS: layout.intervals,
     CHANGES: layout.changes,
     CHANGE_CAPACITY: layout.changeCapacity,

@@ -44,6 +44,8 @@ describe("the findings of a run", () => {
     expect(rankFindings(twice).map(({ part }) => part)).toEqual([0.3, 0.1]);
     const unused: Finding = { ...leak(at(1), 0.2), kind: "unused" } as Finding;
     expect(rankFindings([...twice, unused])).toHaveLength(3);
+    const another = { ...at(1), file: "src/lib/../parse.c" };
+    expect(rankFindings([...twice, leak(another, 0.2)])).toHaveLength(2);
   });
 
   it("are one per function where no line is known", () => {

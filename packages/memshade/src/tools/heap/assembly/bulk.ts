@@ -34,6 +34,11 @@ export function countRange(address: u32, size: u32, reads: u32): void {
   countGranules(address, steps, 2, reads);
 }
 
+/** The host has read `size` bytes, which no instruction of the module counts: what was written there has its reader. */
+export function hostRead(address: u32, size: u32): void {
+  if (size !== 0) countGranules(address, ((address & 7) + size + 7) >>> 3, 0, 1);
+}
+
 @inline
 function addSmall(address: u32, add: u32, reads: u32): void {
   const at: u32 = (address >>> 3) << 2;

@@ -18,12 +18,14 @@ import {
   Child,
   Context,
   Control,
+  DRAG_BYTES,
   FIRST_CHILDREN,
   GROWTH_BYTES,
   NODE_BYTES,
   Node,
   Past,
 } from "./layout.generated";
+import { dragOf } from "./drag";
 import { growthOf } from "./growth";
 import { clearChanges } from "./intervals";
 import { liveOf, noticePeak, pastOf } from "./live";
@@ -137,6 +139,7 @@ function emptyMib(mib: usize): void {
   // The histogram buffer stays with the entry, emptied by its length.
   memory.fill(mib + Context.allocTimestamp, 0, Context.forgottenEnd - Context.allocTimestamp);
   memory.fill(growthOf(mib), 0, GROWTH_BYTES);
+  memory.fill(dragOf(mib), 0, DRAG_BYTES);
   if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
 }
 

@@ -31,6 +31,10 @@ export declare const MIBS: u32;
 export declare const MIB_CAPACITY: u32;
 @external("host", "PASTS")
 export declare const PASTS: u32;
+@external("host", "DRAGS")
+export declare const DRAGS: u32;
+@external("host", "FOLLOWED")
+export declare const FOLLOWED: u32;
 @external("host", "INTERVALS")
 export declare const INTERVALS: u32;
 @external("host", "CHANGES")

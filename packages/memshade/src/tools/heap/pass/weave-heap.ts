@@ -74,6 +74,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     ],
     globalExports: [...(threads?.exports ?? []), ...(roots?.globals ?? [])],
     exportsProgram: typeof roots?.roots === "object",
+    exports: { hostRead: runtime.functions.get("hostRead") as number },
     listeners: {
       copy: -1,
       fill: -1,

@@ -1,6 +1,7 @@
 import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
-import type { HeapIntervals } from "../../../model/heap-intervals/heap-intervals.ts";
 import type { Mib } from "../../../model/mib.ts";
+import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
+import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
   type CounterMode,
@@ -33,6 +34,8 @@ export interface HeapSessionOptions {
   counters: CounterMode;
   includeStack: boolean;
   includeAllocator: boolean;
+  /** The host reports what functions of WASI read. */
+  observesHost?: boolean | undefined;
 }
 
 export interface HeapSnapshot {
@@ -270,6 +273,9 @@ export class HeapSession {
         granuleBytes: 8,
         includeStack: this.#options.includeStack,
         includeAllocator: this.#options.includeAllocator,
+        ...(this.#options.observesHost === true && this.#modules.every(({ info }) => info.knownHost === true)
+          ? { knownHost: true }
+          : {}),
       },
       notTracked: [
         ...(this.#options.counters === "none" ? [UNCOUNTED_SENTENCE] : []),
@@ -436,6 +442,9 @@ function heapOf(
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
     ...(reach === undefined ? {} : { reach }),
+    ...(counters === "none"
+      ? {}
+      : { drag: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
     growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
     ...(counters === "none"
       ? {}
@@ -446,7 +455,7 @@ function heapOf(
           ),
         }),
     sites: contexts.map(({ extras }, index): RunSite => {
-      const { temporary, growth, capacity, ...rest } = extras;
+      const { temporary, growth, capacity, drag, ...rest } = extras;
       for (const field of REACH_FIELDS) if (rest[field] === 0) delete (rest as Partial<ReachSums>)[field];
       // Only a clock that counts allocations can tell.
       return {
@@ -456,6 +465,7 @@ function heapOf(
         ...(clock === "virtual" ? { temporary } : {}),
         ...(growth.chains > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
+        ...(drag.draggedByteTime > 0 ? { drag } : {}),
       };
     }),
   };

@@ -1,5 +1,6 @@
 import { addCapacity, addGrowth, type BlockCapacity, type BlockGrowth } from "../../../model/growth.ts";
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
+import { addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
 import type { RunReach, RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
@@ -7,6 +8,9 @@ import {
   CONTEXT_BYTES,
   Context,
   Control,
+  DRAG_BYTES,
+  FOLLOWED_BYTES,
+  Followed,
   GROWTH_BYTES,
   INTERVAL_BYTES,
   LARGEST_UNMARKED,
@@ -24,6 +28,7 @@ import {
   Tag,
 } from "../layout.ts";
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
+import { readDrag } from "./drag-entry.ts";
 import { readGrowth } from "./growth-entry.ts";
 import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
 import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
@@ -39,11 +44,12 @@ const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
 export interface ContextExtras
-  extends Omit<RunSite, "stackId" | "temporary" | "growth" | "capacity" | keyof RunReach>,
+  extends Omit<RunSite, "stackId" | "temporary" | "growth" | "capacity" | "drag" | keyof RunReach>,
     ReachSums {
   temporary: number;
   growth: BlockGrowth;
   capacity: BlockCapacity;
+  drag: BlockDrag;
 }
 
 /** Control fields that count what could not be recorded as it should. */
@@ -123,6 +129,8 @@ export interface LiveBlock {
   copies: number;
   copiedBytes: number;
   carried: number;
+  /** Index among the blocks that are followed to their last access; 0: it is none of them. */
+  followed: number;
   /** Number of the instance that allocated it. */
   instance: number;
 }
@@ -209,12 +217,13 @@ export class ShadowReader {
    * Forgets all blocks that have ended, and the peak. Not to be called while the program runs in another thread.
    */
   forgetEnded(): void {
-    const { control, mibs, growths } = this.#layout;
+    const { control, mibs, growths, drags } = this.#layout;
     const view = this.#view;
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++)
       new BlockEntry(view, mibs + index * CONTEXT_BYTES, []).forget();
     for (let at = growths; at < growths + (count + 1) * GROWTH_BYTES; at += 4) view.setUint32(at, 0, true);
+    for (let at = drags; at < drags + (count + 1) * DRAG_BYTES; at += 4) view.setUint32(at, 0, true);
     forgetShapes(view, this.#layout.shapes);
     for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
     view.setBigUint64(control + Control.otherAccesses, 0n, true);
@@ -244,11 +253,10 @@ export class ShadowReader {
     for (let index = 0; index <= count; index++) {
       const at = this.#layout.mibs + index * CONTEXT_BYTES;
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
-      const extras = extrasOf(
-        entry,
-        this.#liveAtPeak(index, entry, peak.stamp),
-        readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
-      );
+      const extras = extrasOf(entry, this.#liveAtPeak(index, entry, peak.stamp), {
+        ...readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
+        drag: readDrag(this.#view, this.#layout.drags + index * DRAG_BYTES),
+      });
       const mib = entry.mib(cpus, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
       contexts.push({
@@ -302,6 +310,7 @@ export class ShadowReader {
             copies: 0,
             copiedBytes: 0,
             carried: 0,
+            followed: 0,
             instance,
           };
       }
@@ -341,6 +350,7 @@ export class ShadowReader {
         context: (this.#u32(at + Record.mib) - mibs) / CONTEXT_BYTES,
         time: this.#u32(at + Record.time),
         folded: this.#u64(at + Record.folded),
+        followed: this.#u32(at + Record.followed),
         copies: this.#u32(at + Record.copies),
         copiedBytes: this.#u64(at + Record.copiedBytes),
         carried: this.#u32(at + Record.carried),
@@ -356,6 +366,7 @@ export class ShadowReader {
     const last = Math.floor((address + size - 1) / GRANULE_BYTES);
     const histogram: bigint[] | undefined = this.#exact ? [] : undefined;
     let accesses = folded;
+    let counters = folded * 2;
     let touched = 0;
     let reads = 0;
     let lastTouched = first - 1;
@@ -369,6 +380,7 @@ export class ShadowReader {
         continue;
       }
       accesses += counter >>> 1;
+      counters += counter;
       touched++;
       lastTouched = granule;
       reads |= counter;
@@ -384,6 +396,7 @@ export class ShadowReader {
       extras.writtenNeverRead++;
       extras.writtenNeverReadBytes += size;
     }
+    if (block.followed > 0) extras.drag = addDrag(extras.drag, this.#dragOfLive(block, now, counters));
     const used = Math.min(size, Math.max(0, (lastTouched + 1) * GRANULE_BYTES - address));
     this.#endLiveChain(block, this.#counted ? Math.max(used, block.carried) : size, extras);
     this.#liveCounters += accesses - folded;
@@ -397,6 +410,15 @@ export class ShadowReader {
       histogram,
     });
     context.mib = context.mib === undefined ? mib : mergeMib(context.mib, mib);
+  }
+
+  /** What `endFollowed` of the runtime does. `counters`: their sum. */
+  #dragOfLive({ size, time, followed }: LiveBlock, now: number, counters: number): BlockDrag {
+    const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
+    const isIdle =
+      counters > 0 && this.#u32(entry + Followed.looks) > 0 && this.#u64(entry + Followed.sum) === counters;
+    const lastUse = isIdle ? this.#u32(entry + Followed.seen) : now;
+    return dragOf({ size, start: time, lastUse, end: now }, this.#u32(entry + Followed.weight));
   }
 
   /** What `endChain` of the runtime does. */
@@ -513,7 +535,7 @@ export class ShadowReader {
 function extrasOf(
   entry: BlockEntry,
   peak: Live,
-  growth: Pick<ContextExtras, "growth" | "capacity">,
+  parts: Pick<ContextExtras, "growth" | "capacity" | "drag">,
 ): ContextExtras {
   const live = entry.live;
   const { neverAccessed, neverRead } = entry;
@@ -531,6 +553,6 @@ function extrasOf(
     granules: entry.granules,
     reallocations: entry.u32(Context.reallocations),
     temporary: entry.temporary,
-    ...growth,
+    ...parts,
   };
 }

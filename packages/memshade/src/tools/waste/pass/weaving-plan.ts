@@ -6,7 +6,7 @@ import { tooLargeSentence } from "../memory-limit.ts";
 import { isPreciseMode, planWaste, type WasteLayout, type WasteWishes } from "../memory-plan.ts";
 import type { SiteTable } from "../site-table.ts";
 import { findSites } from "./sites/find-sites.ts";
-import { exactImports } from "./sites/wasi-functions.ts";
+import { exactImports, isCommand } from "./sites/wasi-functions.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 import { contextPlan, framesOf, type PlannedFrames } from "./weave-frames.ts";
 
@@ -85,12 +85,6 @@ export function refusal({ around, layout }: WeavingPlan): string | undefined {
   const bytes = minimum * 2 ** pageSizeLog2;
   if (bytes <= layout.covered) return undefined;
   return tooLargeSentence("The module's memory begins with", bytes, layout.covered);
-}
-
-/** Whether a program is one that WASI starts and that imports nothing else: its host says exactly what it reads and writes. */
-function isCommand(module: WasmModule, exact: ReadonlySet<number>): boolean {
-  const starts = module.exports.some(({ kind, name }) => kind === "function" && name === "_start");
-  return starts && exact.size === module.importedFunctionCount;
 }
 
 function isMemoryVisible(module: WasmModule, memory: number): boolean {

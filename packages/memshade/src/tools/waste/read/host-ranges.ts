@@ -16,14 +16,16 @@ export interface ObservedImports {
 }
 
 /** Tools that want to know. */
-const LISTENERS = ["waste", "workingset"] as const;
+const LISTENERS = ["heap", "waste", "workingset"] as const;
 
 /** Wraps the WASI functions of an import object for a module with such a tool; other modules' stay as they are. */
 export function observeImports(
   imports: WebAssembly.Imports | undefined,
   info: InstrumentedInfo,
 ): ObservedImports | undefined {
-  const tools = LISTENERS.filter((tool) => info.toolLayouts?.[tool] !== undefined);
+  const tools = LISTENERS.filter(
+    (tool) => info.toolLayouts?.[tool] !== undefined || (tool === "heap" && info.layout !== undefined),
+  );
   if (imports === undefined || tools.length === 0) return undefined;
   const wasi = WASI_MODULES.filter((module) => typeof imports[module] === "object");
   if (wasi.length === 0) return undefined;

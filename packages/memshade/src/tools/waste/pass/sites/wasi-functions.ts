@@ -24,6 +24,15 @@ export function exactImports(module: WasmModule, glue: string | undefined): Set<
   return exact;
 }
 
+/**
+ * Whether a program is one that WASI starts and that imports nothing else: its host says exactly what it reads and writes.
+ * `exact`: its `exactImports`.
+ */
+export function isCommand(module: WasmModule, exact: ReadonlySet<number>): boolean {
+  const starts = module.exports.some(({ kind, name }) => kind === "function" && name === "_start");
+  return starts && exact.size === module.importedFunctionCount;
+}
+
 /** Whether the host says of an imported function exactly what it reads and writes. */
 function isExactImport({ module, field }: { module: string; field: string }): boolean {
   return (module === "wasi_snapshot_preview1" || module === "wasi_unstable") && WASI_FUNCTIONS.has(field);
