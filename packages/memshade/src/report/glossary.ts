@@ -36,7 +36,7 @@ const FINDINGS: readonly GlossaryEntry[] = [
   },
   {
     word: "unread-data",
-    also: ["unread data", "untouched data"],
+    also: ["untouched data"],
     text:
       "A table or variable of the program that this run reads nothing of, or less than half. It is in the module's file, unless it is " +
       "zero, and in its memory from the start.",
