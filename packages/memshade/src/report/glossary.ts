@@ -109,11 +109,6 @@ const FINDINGS: readonly GlossaryEntry[] = [
     advice: "Make them larger by a half at a time, or ask for all of it at once.",
     more: "tools/waste.md#reports",
   },
-  {
-    word: "unread-data",
-    text: "Static data (tables, constants, variables) that the program brings along or writes, and never reads.",
-    advice: "Drop the data, or load it when it is needed.",
-  },
 ];
 
 const WORDS: readonly GlossaryEntry[] = [
