@@ -18,7 +18,7 @@ import { createRunSymbolizer } from "../src/symbolize/run-functions.ts";
  * `100 x 64` are blocks and the size of each; `life` and `access` hold for each block; `peak` and `live` are
  * blocks live at the peak and at the end; `unused` and `unread` are blocks never accessed and written but never
  * read; `chains` of blocks that grew took `copies` copies of `copied` bytes together, and ended in blocks of the size given, of
- * which `used` bytes were used; of all blocks together, `spare` bytes lie behind the last one used; `temporary` blocks are counted if every line has them; `touched` counts granules. What is not
+ * which `used` bytes were used; of all blocks together, `spare` bytes lie behind the last one used; `temporary` blocks are counted if every line has them; `reallocated` ones took the place of another; `touched` counts granules. What is not
  * said is 0. `module!function` names a module other than `app`, `function@2` its second call, `^function`
  * a function that the host called itself. A function called `malloc` is the module's allocator.
  */
@@ -158,7 +158,7 @@ function siteOf({ blocks, size, facts }: Row, index: number): RunSite {
     writtenNeverReadBytes: blocksOf("unread") * size,
     granulesTouched: blocksOf("touched"),
     granules: blocks * Math.ceil(size / 8),
-    reallocations: 0,
+    reallocations: blocksOf("reallocated"),
     ...(temporary === undefined ? {} : { temporary }),
     ...(facts.has("chains") ? { growth: growthOf(size, blocksOf) } : {}),
     ...(facts.has("spare")

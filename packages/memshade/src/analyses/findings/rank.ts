@@ -4,13 +4,21 @@ import type { Finding } from "./finding.ts";
 /** A finding is told if what goes with it is at least this part of all that the program has or does of that sort. */
 export const LEAST_PART = 0.01;
 
+/** The same for what every sound program has or does a little of, its libraries and compiler not least: there it takes more. */
+const LEAST_COMMON_PART = 0.05;
+
+const COMMON: ReadonlySet<Finding["kind"]> = new Set<Finding["kind"]>([
+  ...(["dead", "clear", "silent", "churn"] as const),
+  ...(["unused", "never-read", "write-only", "cold"] as const),
+]);
+
 /** A first screen has room for so many. */
 const MOST_FINDINGS = 5;
 
 /** The findings of all tools that matter, the greatest part first; one of a kind and place, and at most five. */
 export function rankFindings(all: readonly Finding[]): Finding[] {
   const ranked = all
-    .filter(({ part }) => part >= LEAST_PART)
+    .filter(({ part, kind }) => part >= (COMMON.has(kind) ? LEAST_COMMON_PART : LEAST_PART))
     .sort((a, b) => b.part - a.part || b.amount - a.amount || (keyOf(a) < keyOf(b) ? -1 : 1));
   const told = new Set<string>();
   return ranked

@@ -71,13 +71,19 @@ function keyOf({ function: name, file }: NamedFrame): string {
 /** Has the places of a waste profile say of what library they are. */
 export function markWaste(file: WasteFile, rules: FrameRules): void {
   const { stores, loads, reallocations, objects, blocks, ends } = file;
-  const asked = ipsOf(reallocations, objects, blocks, stores.filter((store) => store.class === "calloc"));
+  const asked = ipsOf(
+    reallocations,
+    objects,
+    blocks,
+    stores.filter((store) => store.class === "calloc"),
+  );
   const all = [...asked, ...ipsOf(stores, loads, ends)];
   const sourceless = new SourcelessCode(rules);
-  for (const ip of all) sourceless.add(moduleOf(ip), (ip.inlined?.at(-1) ?? ip).function, ip.file);
+  // An access without a line is the compiler's own, whatever is known of its function.
+  for (const ip of all) sourceless.add(moduleOf(ip), ip.address, ip.file);
   for (const ip of all) {
     for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
-    if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.function, ip);
+    if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.address, ip);
   }
   // Where a layer is inlined, its copies do what the function does that it is elsewhere.
   const layers = new Set(asked.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));
@@ -88,7 +94,9 @@ export function markWaste(file: WasteFile, rules: FrameRules): void {
     }
 }
 
-function ipsOf(...parts: readonly (readonly { readonly ips: readonly WasteIp[] }[] | undefined)[]): WasteIp[] {
+function ipsOf(
+  ...parts: readonly (readonly { readonly ips: readonly WasteIp[] }[] | undefined)[]
+): WasteIp[] {
   return parts.flatMap((part) => part ?? []).flatMap(({ ips }) => ips);
 }
 

@@ -32,6 +32,15 @@ describe("the findings of a run", () => {
     expect(ranked.map(({ place }) => place.path[0]!.line)).toEqual([2, 3, 1]);
   });
 
+  it("take more where every program has a little of them", () => {
+    const silent = (part: number): Finding => ({
+      ...{ kind: "silent", tool: "waste", place: { path: [at(2)] } },
+      ...{ amount: 7, unit: "bytes", part, share: 1 },
+    });
+    expect(rankFindings([leak(at(1), 0.04), silent(0.04)]).map(({ kind }) => kind)).toEqual(["leak"]);
+    expect(rankFindings([silent(0.05)])).toHaveLength(1);
+  });
+
   it("are five at most, none of them for less than the least part", () => {
     const many = Array.from({ length: 9 }, (_, line) => leak(at(line + 1), LEAST_PART * (line + 1)));
     expect(rankFindings(many)).toHaveLength(5);
