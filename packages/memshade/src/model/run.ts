@@ -220,7 +220,8 @@ export interface RunReach {
 }
 
 /** The same of the whole heap. What is live and in none of them was not looked for. */
-export interface HeapReach extends Required<Omit<RunReach, "behindLostBytes" | "behindLostBlocks" | "lateLostBlocks">> {
+export interface HeapReach
+  extends Required<Omit<RunReach, "behindLostBytes" | "behindLostBlocks" | "lateLostBlocks">> {
   /** Whether lost blocks may be ones that the host has the addresses of. */
   hostMayHold: boolean;
 }

@@ -4,7 +4,13 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { UserError } from "../../src/bytes/errors.ts";
-import { type Profile, profileFiles, readProfile, readProfileFromImage, watchInstance } from "../../src/host/loader.ts";
+import {
+  type Profile,
+  profileFiles,
+  readProfile,
+  readProfileFromImage,
+  watchInstance,
+} from "../../src/host/loader.ts";
 import { readMemoryImage } from "../../src/host/memory-image.ts";
 import { instrument } from "../../src/tools/index.ts";
 import { assemble, LIBRARY } from "../cli/support/programs.ts";
@@ -28,7 +34,10 @@ function withoutReach({ run, raw }: Profile): { run: unknown; raw: Uint8Array } 
   const sites = run.heap?.sites.map((site) =>
     Object.fromEntries(Object.entries(site).filter(([field]) => !/^(lost|lateLost)/.test(field))),
   );
-  return { run: { ...run, presence: null, heap: { ...run.heap, sites, reach: null, notTracked: null } }, raw };
+  return {
+    run: { ...run, presence: null, heap: { ...run.heap, sites, reach: null, notTracked: null } },
+    raw,
+  };
 }
 
 describe("the loader", () => {

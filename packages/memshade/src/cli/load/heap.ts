@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { withOwnSites } from "../../analyses/frames/mark-frames.ts";
+import { suppressLeaks } from "../../analyses/suppress-leaks.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../../formats/memprof-raw/index.ts";
@@ -36,10 +37,11 @@ export interface LoadedHeap {
  */
 export async function loadHeap(
   input: string,
-  { rules, ...places }: OriginalPlaces & OwnCode = {},
+  { rules, suppressions = [], ...places }: OriginalPlaces & OwnCode = {},
 ): Promise<LoadedHeap> {
   const loaded = await loadPlain(input, places);
-  return rules === undefined ? loaded : { ...loaded, profile: withOwnSites(loaded.profile, rules) };
+  const profile = suppressLeaks(loaded.profile, suppressions);
+  return { ...loaded, profile: rules === undefined ? profile : withOwnSites(profile, rules) };
 }
 
 async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedHeap> {

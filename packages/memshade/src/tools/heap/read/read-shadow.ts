@@ -27,10 +27,10 @@ import {
   Slot,
   Tag,
 } from "../layout.ts";
-import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import { readDrag } from "./drag-entry.ts";
 import { readGrowth } from "./growth-entry.ts";
+import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
 import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
 

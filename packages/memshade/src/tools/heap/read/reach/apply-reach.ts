@@ -17,7 +17,10 @@ export const OUT_OF_REACH: UnknownReach = {
  *
  * @returns what was found; why nothing is known where the program has gone on since.
  */
-export function applyReach(contexts: readonly IndexedContext[], found: KnownReach | undefined): KnownReach | undefined {
+export function applyReach(
+  contexts: readonly IndexedContext[],
+  found: KnownReach | undefined,
+): KnownReach | undefined {
   if (found === undefined || "unknown" in found) return found;
   const places = new Map(Array.from(found.contexts, (index, place) => [index, place]));
   const sumsOf = ({ index }: IndexedContext): ReachSums => {

@@ -61,9 +61,9 @@ export function lookThrough(
     Float64Array.from(live, ({ size }) => size),
   );
   const values = roots.globals.map((name) => addressIn(exports[name]));
-  const stackPointer =
-    roots.stackPointer === undefined ? undefined : addressIn(exports[roots.stackPointer]);
-  const wasLeft = stackPointer !== undefined && stackPointer > roots.stackFrom && stackPointer < roots.stackTo;
+  const stackPointer = roots.stackPointer === undefined ? undefined : addressIn(exports[roots.stackPointer]);
+  const wasLeft =
+    stackPointer !== undefined && stackPointer > roots.stackFrom && stackPointer < roots.stackTo;
   const found = classifyBlocks(blocks, {
     buffer: program.buffer,
     wordBytes: info.memory64 === true ? 8 : 4,
