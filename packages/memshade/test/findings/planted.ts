@@ -77,12 +77,14 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("assemblyscript/vector-per-step.as", ["churn"], blocks(15_000)),
   inWasm("assemblyscript/summed-twice.as", ["silent"], bytes(99 * 1_024 * 4), accesses(99 * 1_024)),
 
-  inScript("javascript/forgotten-trees.mjs", LEAK, blocks(450)),
-  inScript("javascript/layouts-to-the-end.mjs", KEPT, blocks(300)),
+  // A node is two blocks: its own, and the wrapper that the bindings keep.
+  inScript("javascript/forgotten-trees.mjs", LEAK, blocks(2 * 450)),
+  inScript("javascript/layouts-to-the-end.mjs", KEPT, blocks(2 * 300)),
   inScript("javascript/unfreed-statements.mjs", LEAK, blocks(200)),
   inScript("javascript/unclosed-databases.mjs", LEAK, blocks(24)),
   inScript("javascript/endless-log.mjs", LEAK, bytes(1_500 * 300, 0.25)),
-  inScript("javascript/unfreed-images.mjs", LEAK, bytes(30 * 64 * 64 * 4), blocks(30)),
+  // Freed when JavaScript collects its garbage, which is late.
+  inScript("javascript/unfreed-images.mjs", [...LEAK, ...KEPT], bytes(30 * 64 * 64 * 4), blocks(30)),
 ];
 
 /** Programs that do the same tasks right. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Finding, PlaceFrame } from "../../../src/analyses/findings/finding.ts";
+import type { Finding, LeakFinding, PlaceFrame } from "../../../src/analyses/findings/finding.ts";
 import { LEAST_PART, rankFindings } from "../../../src/analyses/findings/rank.ts";
 
 function leak(frame: PlaceFrame, part: number, amount = 100): Finding {
@@ -43,6 +43,16 @@ describe("the findings of a run", () => {
     expect(rankFindings([silent(0.05)])).toHaveLength(1);
   });
 
+  it("tell of the blocks of a place why the rest holds too", () => {
+    const unread: Finding = { ...(leak(at(1), 0.9) as LeakFinding), kind: "never-read" };
+    expect(
+      rankFindings([unread, leak(at(1), 0.8), leak(at(2), 0.7)]).map(({ kind, part }) => [kind, part]),
+    ).toEqual([
+      ["leak", 0.8],
+      ["leak", 0.7],
+    ]);
+  });
+
   it("are five at most, none of them for less than the least part", () => {
     const many = Array.from({ length: 9 }, (_, line) => leak(at(line + 1), LEAST_PART * (line + 1)));
     expect(rankFindings(many)).toHaveLength(5);
@@ -53,8 +63,8 @@ describe("the findings of a run", () => {
   it("are one per kind and line, the greatest", () => {
     const twice = [leak(at(1, "parse<int>"), 0.2), leak(at(1, "parse<char>"), 0.3), leak(at(2), 0.1)];
     expect(rankFindings(twice).map(({ part }) => part)).toEqual([0.3, 0.1]);
-    const unused: Finding = { ...leak(at(1), 0.2), kind: "unused" } as Finding;
-    expect(rankFindings([...twice, unused])).toHaveLength(3);
+    const churn: Finding = { ...leak(at(1), 0.2), kind: "churn" } as Finding;
+    expect(rankFindings([...twice, churn])).toHaveLength(3);
     const another = { ...at(1), file: "src/lib/../parse.c" };
     expect(rankFindings([...twice, leak(another, 0.2)])).toHaveLength(2);
   });
