@@ -2,7 +2,14 @@ import { bareName as bareFunctionName, mainName } from "../analyses/frames/funct
 import { ownPlace } from "../analyses/frames/own-place.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
 import type { WasteFinding } from "../analyses/waste/waste-finding.ts";
-import type { TypeRule, WasteBlocks, WasteFrame, WasteIp, WasteObjects, WasteType } from "../model/waste/waste.ts";
+import type {
+  TypeRule,
+  WasteBlocks,
+  WasteFrame,
+  WasteIp,
+  WasteObjects,
+  WasteType,
+} from "../model/waste/waste.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent, plural } from "./format.ts";
 import { shortPlace } from "./frames.ts";
 import { compactName } from "./terminal/common/names.ts";
@@ -249,7 +256,10 @@ export function blocksOf(site: WasteObjects | WasteBlocks): string {
 /** Rules of which a type is probable. */
 const LIKELY: ReadonlySet<TypeRule> = new Set(["pointer", "size"]);
 
-function typeText({ size, varies }: WasteObjects | WasteBlocks, { name, size: element, by }: WasteType): string {
+function typeText(
+  { size, varies }: WasteObjects | WasteBlocks,
+  { name, size: element, by }: WasteType,
+): string {
   const full = shortName(name);
   const array = varies || size !== element ? `array of ${full}` : full;
   return LIKELY.has(by) ? `probably ${array}` : array;
@@ -308,6 +318,7 @@ function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
   if (isClear && !isConstructor)
     return "Drop the clear if all of it is filled afterwards, or clear what is left over only.";
   if (finding.class === "copy") return "Copy only what is read, or hand on a pointer instead of a copy.";
-  if (finding.isOwn) return "Keep the value in a local variable and store it once, at the end.";
+  if (finding.isOwn || (killer === undefined && finding.isInLoop))
+    return "Keep the value in a local variable and store it once, at the end.";
   return "Leave the store out, or move it to the paths on which the value is read.";
 }

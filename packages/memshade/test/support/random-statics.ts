@@ -13,7 +13,11 @@ const START = 1024;
  * A random module whose functions `f0 …` use static variables as compiled C does: by constant addresses, by an index into one or several
  * arrays, by a pointer to a struct in an array, and in loops. No access leaves its variable.
  */
-export function randomStatics(seed: number): { text: string; variables: RandomVariable[]; functions: number } {
+export function randomStatics(seed: number): {
+  text: string;
+  variables: RandomVariable[];
+  functions: number;
+} {
   const choices = new Choices(seed);
   const variables: RandomVariable[] = [];
   let address = START;

@@ -1,4 +1,8 @@
-import { type StaticObject, type StaticsReport, staticsReport } from "../../src/analyses/statics/static-objects.ts";
+import {
+  type StaticObject,
+  type StaticsReport,
+  staticsReport,
+} from "../../src/analyses/statics/static-objects.ts";
 import type { StaticVariable } from "../../src/model/statics/named-statics.ts";
 import { readStatics } from "../../src/model/statics/read-statics.ts";
 import type { StaticsFile } from "../../src/model/statics/statics.ts";

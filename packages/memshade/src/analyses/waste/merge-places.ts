@@ -119,9 +119,11 @@ function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
       a.value === undefined || a.value.value !== b.value?.value
         ? undefined
         : { ...a.value, loads: a.value.loads + b.value.loads, exact: a.value.exact && b.value.exact },
+    isInLoop: a.isInLoop && b.isInLoop,
     repeatsItself: a.repeatsItself && b.repeatsItself,
     clearsCleared: a.clearsCleared && b.clearsCleared,
-    object: more.object && less.object && { ...more.object, site: addBlocks(more.object.site, less.object.site) },
+    object: more.object &&
+      less.object && { ...more.object, site: addBlocks(more.object.site, less.object.site) },
   };
 }
 

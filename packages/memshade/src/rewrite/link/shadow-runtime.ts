@@ -96,8 +96,8 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
         : entry.module === "frames"
           ? frameAccess(entry.field === "newest", around.frames)
           : indices[index] === undefined
-          ? NOTHING
-          : undefined,
+            ? NOTHING
+            : undefined,
   );
   const long = constants.flatMap((value, global) =>
     around.constantGlobals === true && typeof value === "number" && Math.abs(value | 0) >= LONG_CONSTANT

@@ -13,7 +13,8 @@ const GRANULE = 8;
 
 function granulesOf({ address, bytes }: RandomVariable): number[] {
   const granules: number[] = [];
-  for (let at = Math.floor(address / GRANULE) * GRANULE; at < address + bytes; at += GRANULE) granules.push(at);
+  for (let at = Math.floor(address / GRANULE) * GRANULE; at < address + bytes; at += GRANULE)
+    granules.push(at);
   return granules;
 }
 

@@ -215,9 +215,7 @@ describe("a module's static data", () => {
 
   it("ends below a stack that lies above it", () => {
     expect(
-      known(
-        '(memory 2) (global $__stack_pointer (mut i32) (i32.const 70000)) (data (i32.const 2000) "abc")',
-      ),
+      known('(memory 2) (global $__stack_pointer (mut i32) (i32.const 70000)) (data (i32.const 2000) "abc")'),
     ).toMatchObject({ dataEnd: 2003, end: 70_000 });
   });
 });

@@ -1,10 +1,10 @@
 import { base64Of } from "../../../bytes/base64.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
-import type { Frames } from "../../../contexts/frames/call-frames.ts";
 import { fixedFrameBase } from "../../../contexts/frame-base.ts";
+import type { Frames } from "../../../contexts/frames/call-frames.ts";
 import { entryStack, FrameSnippets, type FrameTargets } from "../../../contexts/frames/frame-snippets.ts";
-import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
 import { encodeSlots } from "../../../contexts/frames/slot-table.ts";
+import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
 import { STACK_FRAME_BYTES } from "../../../contexts/layout.ts";
 import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
 import { StackPlan } from "../../../contexts/stack-plan.ts";
@@ -13,8 +13,9 @@ import type { MemoryListeners } from "../../../rewrite/tool.ts";
 import { encodeConstantExpression, I32, memoryType, type ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
-import { Control, INIT_BUFFER_BYTES, Load } from "../layout.ts";
+import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
 import {
+  begunAt,
   LARGEST_MEMORY_BYTES,
   ownMemories,
   PAGE_BYTES,
@@ -302,9 +303,7 @@ class WasteWeaver {
       zeroedSite: control + Control.zeroedSite,
       returnSite: control + Control.returnSite,
       loopsOf:
-        contexts === undefined
-          ? (key) => layout.loads + key * 2 ** layout.loadShift + (isPrecise ? Load.begun : Load.bytes)
-          : undefined,
+        contexts === undefined ? (key, isStore) => begunAt(layout, key, { isStore, isPrecise }) : undefined,
       notesPlaces: isPrecise,
     };
   }

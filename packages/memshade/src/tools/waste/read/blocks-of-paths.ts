@@ -180,8 +180,7 @@ function runsOf(element: Uint8Array): WasteUnreadField[] {
   for (let offset = 0; offset < element.length; ) {
     let end = offset + 1;
     while (end < element.length && element[end] === element[offset]) end++;
-    if (!isRead(element[offset]))
-      runs.push({ offset, size: end - offset, written: element[offset] !== 0 });
+    if (!isRead(element[offset])) runs.push({ offset, size: end - offset, written: element[offset] !== 0 });
     offset = end;
   }
   return runs;

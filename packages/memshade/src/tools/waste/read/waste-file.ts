@@ -22,8 +22,8 @@ import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { blocksOf, blocksOfObjects } from "./blocks-of-paths.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
 import { mergeObjects, objectsOf } from "./object-fields.ts";
-import { mergePathBlocks } from "./read-path-blocks.ts";
 import type { PairFigures } from "./read-pairs.ts";
+import { mergePathBlocks } from "./read-path-blocks.ts";
 import type { WasteContents } from "./read-waste.ts";
 import { pathKey } from "./site-paths.ts";
 
@@ -174,6 +174,7 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
     bytes_read: figures.read + hostRead,
     nof_stores: figures.stores,
     nof_silent: figures.silent,
+    ...(figures.again === undefined ? {} : { nof_again: figures.again }),
     bytes_dead: overwritten + deallocated + exit,
     dead_overwritten: overwritten,
     dead_deallocated: deallocated,

@@ -279,7 +279,9 @@ describe("advice", () => {
     expect(text.match(/→ Do this once, and again only when what it is made of has changed\./g)).toHaveLength(
       1,
     );
-    expect(text).toContain("980 of the 1,000 stores (98.0 %) of build (build.c:19) write what is there already");
+    expect(text).toContain(
+      "980 of the 1,000 stores (98.0 %) of build (build.c:19) write what is there already",
+    );
     expect(text).not.toContain("Keep the value");
   });
 
@@ -303,7 +305,7 @@ describe("places told apart by their calling contexts", () => {
         ...store("parse", 88, { nof_stores: 100, bytes_written: 4096, dead_overwritten: 4096 }),
         ips: [
           { address: 1, function: "parse", file: "parse.c", line: 88, inlined: [{ function: "outer" }] },
-          ...callers.map((name, i) => ({ address: i + 2, function: name, file: "btree.c" })),
+          ...callers.map((name, i) => ({ address: i + 2, function: name, file: "btree.c", line: i + 1 })),
         ],
       },
     ],
@@ -316,12 +318,13 @@ describe("places told apart by their calling contexts", () => {
 
   it("show the callers that fit on a line", () => {
     const [report, table] = print({ isWide: false });
-    expect(report).toEqual(["     ← outer ← readPage ← moveToRoot ← … 2 more ← main"]);
-    expect(table).toEqual(["            ← outer ← readPage ← moveToRoot ← … 2 more ← main"]);
+    expect(report).toEqual(["     ← outer ← readPage (btree.c:1) ← … 4 more ← _start (btree.c:6)"]);
+    expect(table).toEqual(["            ← outer ← readPage (btree.c:1) ← … 4 more ← _start (btree.c:6)"]);
   });
 
   it("show all of them on a wide screen", () => {
-    const all = "← outer ← readPage ← moveToRoot ← balance_nonroot_and_more_of_it ← step ← main ← _start";
+    const names = callers.map((name, i) => `← ${name.replace("<int>", "")} (btree.c:${i + 1})`);
+    const all = `← outer ${names.join(" ")}`;
     expect(
       print({ isWide: true })
         .flat()

@@ -149,6 +149,7 @@ function notePart(address: u32, size: u32, fates: usize): void {
   const isRead = load<u8>(MARKS + ((address + size) >>> GRANULE_SHIFT)) !== 0;
   if (isRead) wereRead = true;
   if (isStored) wereWritten = true;
+  if (isStored && !isRead) unread++;
   if (fates !== 0)
     store<u8>(
       fates,
