@@ -57,6 +57,34 @@ describe("blocks", () => {
     expect(only(run)).toMatchObject({ never_read: 4, fields: [{ offset: 12, size: 4, written: true }] });
   });
 
+  it("are not read by copies to another one of their kind, as of vectors that grow", () => {
+    const first = [S("a", B, 4), S("b", B + 4, 4), L("ra", B, 4)];
+    const grown = text(`(global.set $next (i32.const ${C})) (call $make)
+      (memory.copy (i32.const ${C}) (i32.const ${B}) (i32.const 8))`);
+    const both = text("(call $rounds)", {
+      ...Object.assign({}, ...first.map(({ functions }) => functions)),
+      make: "(drop (call $malloc (i32.const 16)))",
+      rounds: `(local $i i32) (loop $l
+        (global.set $next (i32.add (i32.const ${B}) (i32.mul (local.get $i) (i32.const ${C - B}))))
+        (call $make)
+        (if (i32.eqz (local.get $i)) (then ${first.map((event) => event.text).join(" ")})
+          (else (memory.copy (i32.const ${C}) (i32.const ${B}) (i32.const 8))))
+        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 2))))`,
+    });
+    expect(only(new WasteRun([both]))).toMatchObject({
+      blocks: 2,
+      fields: [
+        { offset: 4, size: 4, written: true },
+        { offset: 8, size: 8, written: false },
+      ],
+    });
+    // A block of another place is somebody's who may read it.
+    const named = { ...grown, functions: { make: "(drop (call $malloc (i32.const 16)))" } };
+    const { file } = new WasteRun([malloc(B, 16), ...first, named]);
+    const [copied] = file.blocks!.filter(({ ips }) => ips[0]!.function === "_start");
+    expect(copied).toMatchObject({ fields: [{ offset: 8, size: 8, written: false }] });
+  });
+
   it("were stored to where calloc has cleared them", () => {
     const run = new WasteRun([calloc("zeros", B, 16), L("ra", B, 8)]);
     expect(only(run)).toMatchObject({ never_read: 8, fields: [{ offset: 8, size: 8, written: true }] });
