@@ -29,6 +29,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   show: async () => (await import("./commands/show.ts")).addShowCommand,
   unwind: async () => (await import("./commands/unwind.ts")).addUnwindCommand,
   symbolize: async () => (await import("./commands/symbolize.ts")).addSymbolizeCommand,
+  explain: async () => (await import("./commands/explain.ts")).addExplainCommand,
   "waste-print": async () => (await import("./commands/reading.ts")).addWastePrintCommand,
 };
 

@@ -4,12 +4,15 @@
  */
 
 import type { RunEnd } from "../model/run.ts";
+import { SHADOW_MEMORY } from "../tools/host-interface.ts";
 import type { InstrumentedInfo } from "../tools/index.ts";
 import type { ToolOptions } from "../tools/run-options.ts";
 import type { InstanceHandle } from "../tools/session.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
-import { connectHost, SHADOW_MEMORY } from "./instance/host-calls.ts";
+import { connectHost } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
+import { HostStacks } from "./instance/host-stacks.ts";
+import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { customSectionsOf } from "./module/custom-sections.ts";
 import { type Profile, Recorder, UNKNOWN_MODULE } from "./run/recorder.ts";
 
@@ -88,11 +91,13 @@ export function watchInstance(
   let handle: InstanceHandle | undefined;
   const memories = connectHost(instance.exports, info, {
     flush: () => handle !== undefined && recorder.flush(handle),
+    stacks: new HostStacks({ tell: (news) => recorder.learnStacks(0, news) }),
   });
   if (memories.heap === undefined && info.layout !== undefined) {
     throw new TypeError(`the instance does not export ${SHADOW_MEMORY}`);
   }
   handle = recorder.addInstance(memories, info, options.original ?? UNKNOWN_MODULE, null);
+  recorder.setLook(handle, () => lookThroughNow(instance.exports, info));
   return {
     readProfile: (end = { kind: "dump" }) => recorder.takeProfile(end),
     reset: () => recorder.reset(),
@@ -127,7 +132,8 @@ export function readProfileFromImage(
       `the image has ${byteLength} bytes, the shadow memory of this module ${info.layout.endBytes}`,
     );
   }
-  recorder.addInstance({ heap: memory }, info, options.original ?? UNKNOWN_MODULE, null);
+  const handle = recorder.addInstance({ heap: memory }, info, options.original ?? UNKNOWN_MODULE, null);
+  recorder.setReach(handle, { unknown: "the copy of the tables has not the program's own memory" });
   return recorder.takeProfile({ kind: "exit", exitCode: 0 });
 }
 

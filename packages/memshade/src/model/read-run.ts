@@ -4,7 +4,9 @@ import {
   flag,
   integer,
   list,
+  misfit,
   nullable,
+  number,
   oneOf,
   optional,
   parseVersioned,
@@ -14,8 +16,10 @@ import {
   textLike,
 } from "./check.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
 import {
   type Clock,
+  type HeapReach,
   type HeapTool,
   MEASURED_SCHEMA,
   MEASURED_VERSION,
@@ -28,6 +32,8 @@ import {
   type RunEnd,
   type RunFunction,
   type RunHeap,
+  type RunHost,
+  type RunHostFrame,
   type RunModule,
   type RunSite,
 } from "./run.ts";
@@ -72,6 +78,7 @@ const module = record<RunModule>({
   index: count,
   name: text,
   path: optional(nullable(text)),
+  script: optional(text),
   buildId: textLike(/^([0-9a-f]{2})*$/, "hexadecimal digits"),
   bytes: count,
   codeBytes: count,
@@ -82,6 +89,18 @@ const module = record<RunModule>({
   functions: list(record<RunFunction>({ index: integer, name: optional(text), offset: count, end: count })),
   notRecorded: optional(settings as Check<Record<string, string>>),
   notTracked: list(text),
+});
+
+const reach = record<HeapReach>({
+  lostBytes: count,
+  lostBlocks: count,
+  indirectlyLostBytes: count,
+  indirectlyLostBlocks: count,
+  possiblyLostBytes: count,
+  possiblyLostBlocks: count,
+  stillReachableBytes: count,
+  stillReachableBlocks: count,
+  hostMayHold: flag,
 });
 
 const growth = record<BlockGrowth>({
@@ -95,6 +114,22 @@ const growth = record<BlockGrowth>({
 });
 
 const capacity = record<BlockCapacity>({ blocks: count, bytes: count, unusedBytes: count });
+
+/** Bytes times time may be more than a number can count one by one. */
+const byteTime: Check<number> = (value) =>
+  number(value) >= 0 ? (value as number) : misfit("should not be negative");
+
+const drag = record<BlockDrag>({
+  followed: count,
+  byteTime,
+  draggedByteTime: byteTime,
+  lateBlocks: count,
+  lateBytes: count,
+  lateByteTime: byteTime,
+  lateUsedByteTime: byteTime,
+  lateLastUse: byteTime,
+  lateFollowed: count,
+});
 
 const site = record<RunSite>({
   stackId: textLike(/^[0-9]{1,20}$/, "a decimal number in quotes"),
@@ -110,8 +145,47 @@ const site = record<RunSite>({
   granules: count,
   reallocations: count,
   temporary: optional(count),
+  stage: optional(count),
+  lostBytes: optional(count),
+  lostBlocks: optional(count),
+  indirectlyLostBytes: optional(count),
+  indirectlyLostBlocks: optional(count),
+  possiblyLostBytes: optional(count),
+  possiblyLostBlocks: optional(count),
+  stillReachableBytes: optional(count),
+  stillReachableBlocks: optional(count),
+  behindLostBytes: optional(count),
+  behindLostBlocks: optional(count),
+  lateLostBlocks: optional(count),
   growth: optional(growth),
   capacity: optional(capacity),
+  drag: optional(drag),
+});
+
+const hostFrame = record<RunHostFrame>({
+  name: text,
+  file: optional(text),
+  line: optional(count),
+  column: optional(count),
+  async: optional(flag),
+  source: optional(
+    record<NonNullable<RunHostFrame["source"]>>({
+      file: text,
+      line: count,
+      column: count,
+      name: optional(text),
+    }),
+  ),
+  glue: optional(text),
+  is: optional(oneOf("left-out", "unknown")),
+});
+
+const host = record<RunHost>({
+  mode: oneOf("sampled", "exact"),
+  start: textLike(/^0x[0-9a-f]{1,16}$/, "a hexadecimal address"),
+  asked: count,
+  leftOut: count,
+  frames: list(hostFrame),
 });
 
 const heap = record<RunHeap>({
@@ -127,8 +201,10 @@ const heap = record<RunHeap>({
   staticAccesses: optional(count),
   profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
+  reach: optional(reach),
   growth: optional(growth),
   capacity: optional(capacity),
+  drag: optional(drag),
   notTracked: optional(list(text)),
   sites: list(site),
 });
@@ -147,6 +223,7 @@ const run = record<Run>({
   end,
   modules: list(module),
   heap: optional(heap),
+  host: optional(host),
   notTracked: list(text),
   presence: optional(presence),
   files: record<Run["files"]>({

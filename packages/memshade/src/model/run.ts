@@ -1,4 +1,5 @@
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
 
 /**
  * The description of a run, `run.json`, version 1.
@@ -31,6 +32,8 @@ export interface Run {
   end: RunEnd;
   modules: RunModule[];
   heap?: RunHeap | undefined;
+  /** Who has called the modules; absent where nobody asked. */
+  host?: RunHost | undefined;
   /** Sentences about what no part of the profile covers. */
   notTracked: string[];
   /** What the profiler took in memory, as far as it is known. */
@@ -121,6 +124,8 @@ export interface RunModule {
   index: number;
   name: string;
   path?: string | null | undefined;
+  /** The script that compiled it, where no file is known to have it. */
+  script?: string | undefined;
   /** Lower-case hexadecimal digits. */
   buildId: string;
   bytes: number;
@@ -178,23 +183,87 @@ export interface RunHeap {
   heapAccesses: number;
   /** Counted accesses that fell elsewhere: static data, freed memory, the allocator's own. */
   otherAccesses: number;
-  /** Those of them that went to static data; absent where it is not known where that lies. */
+  /** Those of them between the first data segment and the heap; absent where it is not known where that lies. */
   staticAccesses?: number | undefined;
   /** Memory of the profiler itself that was touched. */
   profilerBytes: number;
   /** What found no room in the bounded tables. */
   overflow: { contexts: number; blocks: number };
+  /** Which live blocks are lost; absent where that was not looked for. */
+  reach?: HeapReach | undefined;
   /** Of all sites; absent where the run did not follow it. */
   growth?: BlockGrowth | undefined;
   /** Of all sites; absent where the run did not count it. */
   capacity?: BlockCapacity | undefined;
+  /** Of all sites; absent where no accesses were counted. */
+  drag?: BlockDrag | undefined;
   /** Sentences about what the heap's figures do not cover. */
   notTracked?: string[] | undefined;
   sites: RunSite[];
 }
 
+/**
+ * The code that has called the modules: JavaScript. Call paths of the heap go on in it, by addresses in a segment of the raw
+ * profile: the first frame is the first byte behind its start.
+ */
+export interface RunHost {
+  /** "sampled": of frequent kinds of entries some were asked, of rare ones all; "exact": all were. */
+  mode: "sampled" | "exact";
+  /** Hexadecimal with 0x: where the segment begins. */
+  start: string;
+  /** Entries in which something was allocated, asked who made them and not. */
+  asked: number;
+  leftOut: number;
+  frames: RunHostFrame[];
+}
+
+/** A call in the code that has called a module. */
+export interface RunHostFrame {
+  name: string;
+  /** Path or address of the script that ran; absent for the engine's own functions. Lines and columns count from 1. */
+  file?: string | undefined;
+  line?: number | undefined;
+  column?: number | undefined;
+  /** What is behind an `await`: the frames further out have gone on meanwhile. */
+  async?: boolean | undefined;
+  /** Where its author wrote it, if the script was made of something else. */
+  source?: { file: string; line: number; column: number; name?: string | undefined } | undefined;
+  /** By what the script was made, to connect a module with its callers: "Emscripten". */
+  glue?: string | undefined;
+  /** It stands for frames that nobody asked for, or that are not known. */
+  is?: "left-out" | "unknown" | undefined;
+}
+
+/**
+ * Which of the live blocks the program could still get at, by the pointers in its memory and its globals. "Lost" has no pointer to it,
+ * "indirectly lost" pointers in lost blocks only, "possibly lost" addresses inside it only. Absent fields are 0, where that was
+ * looked for at all.
+ */
+export interface RunReach {
+  lostBytes?: number | undefined;
+  lostBlocks?: number | undefined;
+  indirectlyLostBytes?: number | undefined;
+  indirectlyLostBlocks?: number | undefined;
+  possiblyLostBytes?: number | undefined;
+  possiblyLostBlocks?: number | undefined;
+  stillReachableBytes?: number | undefined;
+  stillReachableBlocks?: number | undefined;
+  /** Of the indirectly lost ones, whatever their context: those that are lost by way of the lost blocks here. */
+  behindLostBytes?: number | undefined;
+  behindLostBlocks?: number | undefined;
+  /** Lost ones that were allocated in the second half of the run, by its clock. */
+  lateLostBlocks?: number | undefined;
+}
+
+/** The same of the whole heap. What is live and in none of them was not looked for. */
+export interface HeapReach
+  extends Required<Omit<RunReach, "behindLostBytes" | "behindLostBlocks" | "lateLostBlocks">> {
+  /** Whether lost blocks may be ones that the host has the addresses of. */
+  hostMayHold: boolean;
+}
+
 /** What a MIB has no field for, of one context. */
-export interface RunSite {
+export interface RunSite extends RunReach {
   /** Decimal; the key in the raw profile. */
   stackId: string;
   /** At the end of the run. */
@@ -215,8 +284,12 @@ export interface RunSite {
   reallocations: number;
   /** Blocks freed at most one allocation after their own. */
   temporary?: number | undefined;
+  /** When the entry of the host came that the context is of, one of 4 to the power of this was asked; absent: all were. */
+  stage?: number | undefined;
   /** Absent where no block grew. */
   growth?: BlockGrowth | undefined;
   /** Absent without large blocks that were used. */
   capacity?: BlockCapacity | undefined;
+  /** Absent where no block is known to have been kept after its last access. */
+  drag?: BlockDrag | undefined;
 }

@@ -26,12 +26,11 @@ import {
   type WasmModule,
 } from "../wasm/index.ts";
 import { infoSection } from "./describe.ts";
+import { HIDDEN_EXPORT_PREFIX } from "./host-interface.ts";
 import type { HostTable } from "./host-table.ts";
 import type { InstrumentedInfo } from "./options.ts";
 import type { WovenTool } from "./tool.ts";
 
-/** Prefix of everything instrumentation adds to a module's exports. */
-const HIDDEN_EXPORT_PREFIX = "memshade.";
 const PAGE_BYTES = 65536;
 /** Debug information and hints hold code offsets of the original module. */
 const OUTDATED_SECTION = /^(\.debug_|reloc\.|metadata\.code\.)|^(sourceMappingURL|external_debug_info)$/;
@@ -227,6 +226,8 @@ class Assembly {
       for (const table of tableBytes.keys()) add(`${name}.${table + 1}`, "memory", memory++);
       for (const [key, index] of Object.entries(exports)) add(`${name}.${key}`, "function", index);
     }
+    if (this.#parts.tools.some(({ exportsProgram }) => exportsProgram === true))
+      add("program", "memory", this.#parts.memory);
     if (this.#parts.hostTable.isUsed) add("table", "table", this.#parts.hostTable.index);
     for (const { name, index } of this.#parts.tools.flatMap(({ globalExports = [] }) => globalExports))
       add(name, "global", index);

@@ -1,4 +1,5 @@
 import type { AllocatorDescription } from "../allocator/allocation-notes.ts";
+import type { HostStacks } from "./heap-options.ts";
 import type { SiteRuns } from "./waste/site-table.ts";
 
 /** What can be woven into a module, alone or together. */
@@ -21,6 +22,8 @@ export interface InstrumentOptions {
   includeAllocator?: boolean;
   /** The text of `--allocator`: `malloc=NAME|#INDEX,free=…`. */
   allocator?: string;
+  /** The script that compiles it, where no file is known to have the module. */
+  script?: string | undefined;
   /** Source text of the JavaScript glue, where the names of minified exports can be found. */
   glue?: string;
   /** Calling contexts kept in the module before they are handed out as a dump. Default 65,536. */
@@ -39,6 +42,8 @@ export interface InstrumentOptions {
    * memory (`memshade` `memory`) and counts its accesses to that module's blocks.
    */
   beside?: ShadowLayout | undefined;
+  /** Call paths go on with the JavaScript that entered the module, of a sample of its entries or of all. Default: off. */
+  hostStacks?: HostStacks;
   /** Unit of lifetimes: allocations made so far (deterministic), or milliseconds. */
   clock?: "virtual" | "wall";
   /** A faster SHA-256 than the portable one, where the host has it. */
@@ -117,11 +122,16 @@ export interface ShadowLayout {
   marks: number;
   directory: number;
   control: number;
+  /** Where the host's stacks are asked for. */
+  hostEntries?: number;
   shapes: number;
   mibs: number;
   mibCapacity: number;
   /** What contexts were before their last change. */
   pasts: number;
+  /** Last accesses: by context, and of the live blocks that are followed. */
+  drags: number;
+  followed: number;
   /** The heap over time: intervals, and what contexts did in each. */
   intervals: number;
   changes: number;
@@ -146,6 +156,23 @@ export interface ShadowLayout {
   endBytes: number;
 }
 
+/** What a search for pointers to blocks begins with. Addresses are in bytes of the program's memory. */
+export interface PointerRoots {
+  /** Hidden export of the program's memory. */
+  memory: string;
+  /** Hidden exports of its globals that may hold addresses. */
+  globals: readonly string[];
+  /** That of its stack pointer, if it is known. */
+  stackPointer?: string;
+  /** The stack; both 0 where it is not known. */
+  stackFrom: number;
+  stackTo: number;
+  /** Behind the last byte of the active data segments. */
+  dataEnd: number;
+  /** Beginnings and ends of what only the allocator knows by its address. */
+  allocatorState: readonly number[];
+}
+
 /** Why tools record nothing of a module, a sentence each. */
 export type NotRecorded = Partial<Record<ToolName, string>>;
 
@@ -166,6 +193,8 @@ export interface StaticPlaces {
 export interface InstrumentedInfo {
   version: 1;
   name: string;
+  /** The script that compiled it, where no file is known to have it. */
+  script?: string;
   /** Hexadecimal build id of the original module. */
   buildId: string;
   /** Size of the original module and of its code section payload, bytes. */
@@ -184,6 +213,8 @@ export interface InstrumentedInfo {
   memoryImport?: { module: string; field: string };
   /** The first name that it is exported by. */
   memoryExport?: string;
+  /** The heap's call paths go on with the host's stacks; absent: they do not. */
+  hostStacks?: HostStacks;
   /** Whether threads share the memory that is followed. */
   sharedMemory: boolean;
   /** Its addresses are 64-bit; absent: they are not. */
@@ -191,6 +222,8 @@ export interface InstrumentedInfo {
   /** The host says exactly what it reads and writes; absent: it may do more. */
   knownHost?: boolean;
   layout: ShadowLayout | undefined;
+  /** Where pointers to live blocks are looked for; a sentence where that would tell nothing. */
+  roots?: PointerRoots | string;
   /** Where static data lies, if that is known and the heap's counters tell of it. */
   statics?: StaticPlaces;
   /** The shadow memory is imported, the same one by all instances that share their memory. */

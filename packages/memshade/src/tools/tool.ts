@@ -11,7 +11,8 @@ import type { MemoryListeners, ToolPass } from "../rewrite/tool.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import type { CodePlaces } from "../rewrite/write/function-writer.ts";
 import type { DataContent, ValType, WasmModule } from "../wasm/index.ts";
-import type { InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
+import type { HostStacks } from "./heap-options.ts";
+import type { InstrumentOptions, PointerRoots, ShadowLayout, ToolName } from "./options.ts";
 
 /** What a tool gets to weave itself into a module. */
 export interface ToolSurroundings {
@@ -46,6 +47,10 @@ export interface ShadowTables {
   acrossThreads: boolean;
   /** They are those of the module whose memory this one uses. */
   beside: boolean;
+  /** Call paths go on with the host's stacks. */
+  hostStacks?: HostStacks;
+  /** Where pointers to live blocks are looked for; undefined where blocks are not recorded. */
+  roots?: PointerRoots | string | undefined;
   /** Where static data lies whose counters stay as they are. */
   statics?: StaticData;
 }
@@ -92,6 +97,8 @@ export interface WovenTool {
   readonly globals?: readonly { type: ValType; initial: Uint8Array; mutable?: boolean }[];
   /** Globals for the host, exported as `memshade.<name>`. */
   readonly globalExports?: readonly { name: string; index: number }[];
+  /** Whether the program's memory is exported too, as `memshade.program`. */
+  readonly exportsProgram?: boolean;
   /** Functions that the host may call, exported as `memshade.<name>.<key>`. */
   readonly exports?: Readonly<Record<string, number>>;
   /** What is called for `memory.copy` and the like; absent: these instructions stay as they are. */

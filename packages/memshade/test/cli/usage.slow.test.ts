@@ -91,6 +91,10 @@ describe("the command line", () => {
     [["instrument", "x.wasm"], "required option '-o, --output <out.wasm>' not specified"],
     [["frobnicate"], "unknown command 'frobnicate': memshade --help lists the commands"],
     [["help", "frobnicate"], "unknown command 'frobnicate': memshade --help lists the commands"],
+    [
+      ["explain", "leek"],
+      '"leek" is no word of the glossary: perhaps leak, peak, dead; memshade explain lists all words',
+    ],
     [["rprot", "memshade.out/app.4711"], "unknown command 'rprot' (Did you mean report?)"],
     [["node", "nowhere.js"], "nowhere.js: no such file"],
     [["node", "."], ".: it is a folder without a program"],

@@ -1,9 +1,10 @@
 import { readRaw, writeRaw } from "../../src/formats/memprof-raw/index.ts";
-import { connectHost, SHADOW_MEMORY } from "../../src/host/instance/host-calls.ts";
+import { connectHost } from "../../src/host/instance/host-calls.ts";
 import { guardImports } from "../../src/host/instance/host-frames.ts";
 import type { Mib } from "../../src/model/mib.ts";
 import type { RunSite } from "../../src/model/run.ts";
 import { HeapSession, type HeapSnapshot } from "../../src/tools/heap/read/heap-session.ts";
+import { SHADOW_MEMORY } from "../../src/tools/host-interface.ts";
 import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/tools/index.ts";
 import type { InstanceHandle } from "../../src/tools/session.ts";
 

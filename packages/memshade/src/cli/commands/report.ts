@@ -19,6 +19,7 @@ import { chosenRun } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
+import { loadSuppressions } from "../load/suppressions.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
@@ -29,6 +30,7 @@ import {
   parseChoice,
   parseColor,
   parseRows,
+  SUPPRESSIONS_OPTION,
   screenOptions,
   standardOutput,
   type Terminal,
@@ -45,6 +47,7 @@ export interface ReportOptions extends HotColdFlags, FrameFlags {
   readonly source?: boolean | undefined;
   readonly pathMap?: readonly PathMap[] | undefined;
   readonly binaryPath?: readonly string[] | undefined;
+  readonly suppressions?: readonly string[] | undefined;
   readonly tool?: ReportedTool | undefined;
   readonly csv?: boolean | undefined;
   readonly compat?: "esan" | undefined;
@@ -83,6 +86,7 @@ export function addReportCommand(program: Command): void {
     .addOption(ALL_FRAMES_OPTION)
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
+    .addOption(SUPPRESSIONS_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option("--source", "show the source lines that allocate most, with their numbers beside the text")
     .option(
@@ -122,6 +126,7 @@ async function* runReport(
   const loaded = await loadTools(input, tools, {
     binaryPaths: options.binaryPath,
     rules: frameRules(options),
+    suppressions: loadSuppressions(options.suppressions),
   });
   const { heap, waste, workingset } = loaded;
   if (heap !== undefined && options.source === true) {

@@ -1,8 +1,8 @@
-import { SHADOW_IMPORT } from "../../tools/host-interface.ts";
+import { SHADOW_IMPORT, SHADOW_MEMORY } from "../../tools/host-interface.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import { WASI_MODULES } from "../../tools/waste/read/host-ranges.ts";
 import { attributionLayoutOf } from "../../tools/working-set/attribution/memory-plan.ts";
-import { SHADOW_MEMORY, STACK_BASE } from "./host-calls.ts";
+import { STACK_BASE } from "./host-calls.ts";
 
 type HostFunction = (...operands: unknown[]) => unknown;
 

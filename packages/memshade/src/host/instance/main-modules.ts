@@ -1,7 +1,6 @@
 import { followedMemory } from "../../tools/followed-memory.ts";
-import { SHADOW_IMPORT } from "../../tools/host-interface.ts";
+import { SHADOW_IMPORT, SHADOW_MEMORY } from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
-import { SHADOW_MEMORY } from "./host-calls.ts";
 import { shadowOf } from "./shared-shadows.ts";
 
 type Imports = Readonly<Record<string, unknown>>;

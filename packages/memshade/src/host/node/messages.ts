@@ -1,7 +1,9 @@
 import type { RunEnd } from "../../model/run.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import type { ShadowMemories } from "../instance/host-calls.ts";
+import type { HostStackNews } from "../instance/host-stacks.ts";
 
 /** What the threads of a program tell the thread that records. */
 export type RecordingMessage =
@@ -25,6 +27,10 @@ export type RecordingMessage =
       to: string;
       reply: SharedArrayBuffer;
     }
+  /** Stacks by which a thread has entered modules. */
+  | { kind: "stacks"; thread: number; news: HostStackNews }
+  /** What was found of an instance's live blocks; others follow from the program's end, or from a dump, at once. */
+  | { kind: "reach"; id: string; reach: KnownReach | undefined }
   | { kind: "released"; id: string }
   | { kind: "thread-ended"; thread: number }
   | { kind: "note"; sentence: string }
@@ -37,6 +43,13 @@ export type RecordingMessage =
   | { kind: "dump"; reply: SharedArrayBuffer }
   | { kind: "reset"; reply: SharedArrayBuffer }
   | { kind: "finish"; end: RunEnd; reply: SharedArrayBuffer };
+
+/** The recording thread asks the main thread to answer when it comes round. */
+export interface Ping {
+  number: number;
+  /** After it has looked through its instances. */
+  looks: boolean;
+}
 
 /** Lines of JSON between a recording thread and the `memshade node` process. */
 export type ControlMessage =

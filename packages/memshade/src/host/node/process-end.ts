@@ -77,26 +77,16 @@ export class ProcessEndHook {
   }
 
   #hookEmit(): void {
-    const hook = this;
-    const emit = new Proxy(process.emit, {
-      apply(target, self, args) {
-        const [name, detail] = args as [string, unknown];
-        if (isWatchedSignal(name)) return hook.#onSignal(name, () => Reflect.apply(target, self, args));
-        try {
-          const heard = Reflect.apply(target, self, args);
-          if (name === "uncaughtException" && !heard) hook.#uncaught = describeEnd(detail);
-          return heard;
-        } finally {
-          if (name === "exit") hook.#finishWithCode(detail);
-          if (name === "newListener" || name === "removeListener") hook.#onListenersChanged(name, detail);
-        }
-      },
-    });
-    Object.defineProperty(process, "emit", {
-      value: emit,
-      writable: true,
-      configurable: true,
-      enumerable: false,
+    hookEmit((name, detail, emit) => {
+      if (isWatchedSignal(name)) return this.#onSignal(name, emit);
+      try {
+        const heard = emit();
+        if (name === "uncaughtException" && !heard) this.#uncaught = describeEnd(detail);
+        return heard;
+      } finally {
+        if (name === "exit") this.#finishWithCode(detail);
+        if (name === "newListener" || name === "removeListener") this.#onListenersChanged(name, detail);
+      }
     });
   }
 
@@ -146,4 +136,31 @@ export class ProcessEndHook {
   #isDeadly(signal: unknown): signal is NodeJS.Signals {
     return typeof signal === "string" && DEADLY_SIGNALS.has(signal) && process.listenerCount(signal) === 0;
   }
+}
+
+/** Calls when a worker thread ends by itself, after the program's listeners. */
+export function hookThreadEnd(ended: () => void): void {
+  hookEmit((name, _, emit) => {
+    try {
+      return emit();
+    } finally {
+      if (name === "exit") ended();
+    }
+  });
+}
+
+/** Stands before all of Node's notices: `emit` makes the one of this name and detail. */
+function hookEmit(notice: (name: string, detail: unknown, emit: () => boolean) => boolean): void {
+  const emit = new Proxy(process.emit, {
+    apply(target, self, args) {
+      const [name, detail] = args as [string, unknown];
+      return notice(name, detail, () => Reflect.apply(target, self, args));
+    },
+  });
+  Object.defineProperty(process, "emit", {
+    value: emit,
+    writable: true,
+    configurable: true,
+    enumerable: false,
+  });
 }

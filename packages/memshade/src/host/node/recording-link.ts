@@ -11,7 +11,7 @@ import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { NOT_WRITTEN } from "../run/profile-failure.ts";
 import { say } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
-import type { RecordingMessage } from "./messages.ts";
+import type { Ping, RecordingMessage } from "./messages.ts";
 import type { RecordingThreadData } from "./recording-thread.ts";
 import type { ThreadSettings } from "./settings.ts";
 import { isRecordingAlive, noteRewriting, StateWord } from "./shared-state.ts";
@@ -32,6 +32,8 @@ type NodeProcess = typeof process & { reallyExit(code: number): never };
 
 abstract class Link implements RecordingLink {
   readonly thread = threadId;
+  /** Finds out which live blocks of this thread's instances can still be reached. */
+  lookThrough: () => void = () => {};
   /** Shared with the recording thread. */
   protected readonly state: Int32Array;
   #asked = 0;
@@ -52,6 +54,7 @@ abstract class Link implements RecordingLink {
 
   /** Writes a dump folder. Undefined: the recording thread is gone. */
   dump(): Reply | undefined {
+    this.lookThrough();
     return this.ask((reply) => ({ kind: "dump", reply }));
   }
 
@@ -95,6 +98,7 @@ export class MainThreadLink extends Link {
   readonly #worker: Worker;
   #isRecording = false;
   #hasFailed = false;
+  #hasFinished = false;
 
   constructor(data: RecordingThreadData, onRecording: () => void) {
     super(data.settings.state);
@@ -124,7 +128,10 @@ export class MainThreadLink extends Link {
       stdout: true,
       stderr: true,
     });
-    worker.on("message", (ping: number) => Atomics.store(this.state, StateWord.Pong, ping));
+    worker.on("message", ({ number, looks }: Ping) => {
+      if (looks) this.lookThrough();
+      Atomics.store(this.state, StateWord.Pong, number);
+    });
     worker.on("error", () => Atomics.store(this.state, StateWord.Recording, 2));
     worker.unref();
     return worker;
@@ -143,6 +150,8 @@ export class MainThreadLink extends Link {
   /** Waits until the final profile is written. Only the first one counts, whoever asked for it. */
   finish(end: RunEnd): void {
     if (!this.#isRecording || this.#hasFailed) return;
+    if (!this.#hasFinished) this.lookThrough();
+    this.#hasFinished = true;
     this.#waitForStart();
     // A system that has no thread for it tells by an event, which cannot come here while this thread waits.
     Atomics.compareExchange(this.state, StateWord.Recording, 0, 2);

@@ -12,11 +12,13 @@ import {
 } from "node:worker_threads";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import type { RunEnd } from "../../model/run.ts";
+import { OUT_OF_REACH } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { InstanceHandle } from "../../tools/session.ts";
 import { SharedShadows } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
+import { ScriptFrames } from "../module/script-frames.ts";
 import { FolderClaim } from "../run/folder-claim.ts";
 import { takeRun } from "../run/measured.ts";
 import { sayNotWritten } from "../run/profile-failure.ts";
@@ -27,7 +29,7 @@ import { say, sayWritten } from "../run/terminal-line.ts";
 import { watchCounters } from "../run/watch-counters.ts";
 import { ControlClient } from "./control-client.ts";
 import { removeControlFolder } from "./control-folder.ts";
-import type { ControlRequest, RecordingMessage, SignalRequest } from "./messages.ts";
+import type { ControlRequest, Ping, RecordingMessage, SignalRequest } from "./messages.ts";
 import { OptionFit } from "./option-fit.ts";
 import type { ThreadSettings } from "./settings.ts";
 import {
@@ -54,6 +56,9 @@ export interface RecordingThreadData {
 /** Time that the program's main thread gets to act on a signal by itself. */
 const DIE_WITHIN_MS = 150;
 
+/** Time that it gets to look for pointers to live blocks, before a profile is written without. */
+const LOOK_WITHIN_MS = 1000;
+
 /** A signal seen by the main thread and by the supervising process within this time is one signal. */
 const SAME_SIGNAL_MS = 250;
 
@@ -67,6 +72,7 @@ const recorder = new Recorder({
   observesHost: true,
   linesOf: moduleLines,
   typesOf: moduleTypes,
+  describeFrame: new ScriptFrames().describe,
 });
 watchCounters(recorder);
 const folders = new RunFolders(data.outTemplate, settings.out === null, data.environment);
@@ -100,6 +106,14 @@ function onMessage(message: RecordingMessage): void {
         tryTo(() => handOutShadow(message)),
       );
       return;
+    case "stacks":
+      recorder.learnStacks(message.thread, message.news);
+      return;
+    case "reach": {
+      const handle = instances.get(message.id)?.handle;
+      if (handle !== undefined) recorder.setReach(handle, message.reach);
+      return;
+    }
     case "released":
       release(message.id);
       return;
@@ -175,7 +189,9 @@ function addInstance(message: RecordingMessage & { kind: "instance" }): void {
   const { id, thread, moduleKey, memories, info, path, place } = message;
   const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
   try {
-    instances.set(id, { handle: recorder.addInstance(memories, info, original, path, place), thread });
+    const handle = recorder.addInstance(memories, info, original, path, place, thread);
+    recorder.setReach(handle, OUT_OF_REACH);
+    instances.set(id, { handle, thread });
   } catch (error) {
     const sentence = `an instance of ${info.name} is not recorded: ${describeThrown(error)}`;
     say(sentence);
@@ -221,6 +237,7 @@ function write(end: RunEnd): Reply {
     try {
       if (what === "profile" && allocatorOption.mistake !== undefined) recorder.note(allocatorOption.mistake);
       const { profile, files } = takeRun(recorder, end, rewritingMs(state));
+      recorder.forgetReach();
       profile.warnings.forEach(say);
       claim.write(files);
       if (what === "profile" && !new LearnedRuns(settings.tools.learn).keep(profile.siteRuns))
@@ -258,7 +275,7 @@ function finish(end: RunEnd): Reply {
 function onRequest(request: ControlRequest): void {
   if (request.kind === "dump") {
     if (recorder.instanceCount === 0) say("nothing to dump yet: no WebAssembly module has been instantiated");
-    else write({ kind: "dump" });
+    else void mainThreadLooks().then(() => write({ kind: "dump" }));
   } else if (isWatchedSignal(request.signal)) {
     void onSignal(request.signal, request);
   }
@@ -271,6 +288,7 @@ function onRequest(request: ControlRequest): void {
  */
 async function onSignal(signal: WatchedSignal, { isDelivered, time }: SignalRequest): Promise<void> {
   if (Atomics.load(state, listenersWord(signal)) === 0) {
+    await mainThreadLooks();
     finish({ kind: "signal", signal });
     control.send({ kind: "dying", signal });
     process.kill(process.pid, signal);
@@ -296,9 +314,19 @@ function onSupervisorLost(wasConnected: boolean): void {
 
 /** Resolves when the event loop of the main thread has come round. */
 async function mainThreadTurn(): Promise<void> {
-  const ping = ++lastPing;
+  await mainThreadAnswer(false, Number.POSITIVE_INFINITY);
+}
+
+/** Resolves when the main thread has looked through its instances, or is too busy to. */
+async function mainThreadLooks(): Promise<void> {
+  await mainThreadAnswer(true, performance.now() + LOOK_WITHIN_MS);
+}
+
+async function mainThreadAnswer(looks: boolean, until: number): Promise<void> {
+  const ping: Ping = { number: ++lastPing, looks };
   parentPort!.postMessage(ping);
-  while (Atomics.load(state, StateWord.Pong) < ping) await new Promise((done) => setTimeout(done, 10));
+  while (Atomics.load(state, StateWord.Pong) < ping.number && performance.now() < until)
+    await new Promise((done) => setTimeout(done, 10));
 }
 
 parentPort!.on("message", onMessage);

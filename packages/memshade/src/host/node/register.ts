@@ -8,7 +8,7 @@ import { defaultOutTemplate, hasPlaceHolder, programName } from "../run/run-fold
 import { hookChildProcesses, hookFirstChild } from "./hook-children.ts";
 import { hookAllContexts } from "./hook-contexts.ts";
 import { hookWorkers } from "./hook-workers.ts";
-import { ProcessEndHook } from "./process-end.ts";
+import { hookThreadEnd, ProcessEndHook } from "./process-end.ts";
 import { publishRecording } from "./recording-api.ts";
 import { MainThreadLink, WorkerThreadLink } from "./recording-link.ts";
 import { type HookSettings, SETTINGS_KEY, SETTINGS_VARIABLE, type ThreadSettings } from "./settings.ts";
@@ -58,7 +58,7 @@ function hookMainThread(settings: HookSettings): void {
     () => end.arm(),
   );
   const end = new ProcessEndHook({ finish: (how) => link.finish(how), state });
-  hookAllContexts(new ThreadRecorder(settings.tools, link));
+  recordThread(threadSettings, link);
   hookWorkers(HOOK_PATH, {
     starting: () => link.startAndWait(),
     ended: (thread) => link.post({ kind: "thread-ended", thread }),
@@ -66,6 +66,12 @@ function hookMainThread(settings: HookSettings): void {
   if (settings.traceChildren) hookChildProcesses((pid, signal) => link.post({ kind: "killed", pid, signal }));
   else hookFirstChild(() => link.post({ kind: "child-started" }));
   publishRecording(link);
+}
+
+function recordThread(settings: ThreadSettings, link: MainThreadLink | WorkerThreadLink): void {
+  const recorder = new ThreadRecorder(settings.tools, link);
+  link.lookThrough = () => recorder.lookThrough();
+  hookAllContexts(recorder);
 }
 
 /** Processes that would write to the same folder get the process id added. */
@@ -77,7 +83,8 @@ function outTemplate(settings: HookSettings, program: string, isDirectChild: boo
 function hookWorkerThread(settings: ThreadSettings): void {
   const link = new WorkerThreadLink(settings);
   if (!settings.traceChildren) hookFirstChild(() => link.post({ kind: "child-started" }));
-  hookAllContexts(new ThreadRecorder(settings.tools, link));
+  recordThread(settings, link);
+  hookThreadEnd(() => link.lookThrough());
   hookWorkers(HOOK_PATH, {
     starting: () => {},
     ended: (thread) => link.post({ kind: "thread-ended", thread }),

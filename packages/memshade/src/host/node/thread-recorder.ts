@@ -12,16 +12,19 @@ import type { SharedPlace } from "../../tools/session.ts";
 import { wasteDescription } from "../../tools/waste/description.ts";
 import { memoryBeyond } from "../../tools/waste/read/held-memory.ts";
 import { connectHost, localNumber, type ShadowMemories } from "../instance/host-calls.ts";
+import { HostStacks } from "../instance/host-stacks.ts";
 import type {
   InstantiationObserver,
   RewrittenModule,
   TrackedModule,
 } from "../instance/instantiation-observer.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
+import { lookThroughNow } from "../instance/wasm-frames.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { memoryShortage } from "../memory-need.ts";
 import { customSectionsOf } from "../module/custom-sections.ts";
 import { initialMemory } from "../module/initial-memory.ts";
+import { knownSource } from "../module/known-source.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
 import { moduleName } from "../module/module-name.ts";
 import { nativeSha256, nativeSha256Hex } from "../module/native-sha256.ts";
@@ -51,12 +54,19 @@ export interface RecordingLink {
 /** What rewriting needs to know of a module. */
 interface Facts {
   name: string;
+  /** The one that compiles it, where no file is known to have it. */
+  script: string | undefined;
   glue: string;
   reason: string | undefined;
 }
 
 /** Rewritten modules that are known for programs that compile the same bytes again, as long as there is memory for them. */
 const CACHED_MODULES = 8;
+
+/** Instances of a thread whose live blocks are looked for: as long as they are kept, they do not go. */
+const KEPT_INSTANCES = 8;
+const NOT_KEPT = { unknown: `of a thread, the first ${KEPT_INSTANCES} instances are looked through` };
+const HAS_LIBRARIES = { unknown: "libraries were loaded into the memory, whose variables are not known" };
 
 /** Watches the modules that one thread compiles and instantiates, and reports them to the recording thread. */
 export class ThreadRecorder implements InstantiationObserver {
@@ -66,13 +76,20 @@ export class ThreadRecorder implements InstantiationObserver {
   readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
   readonly #givenUp = new Set<string>();
   readonly #gone: FinalizationRegistry<string>;
+  readonly #stacks: HostStacks;
   #instances = 0;
+  readonly #kept: { id: string; exports: WebAssembly.Exports; info: InstrumentedInfo }[] = [];
+  #hasLibraries = false;
   /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
   #beside: ShadowLayout | undefined;
 
   constructor(tools: ToolOptions, link: RecordingLink) {
     this.#tools = tools;
     this.#link = link;
+    this.#stacks = new HostStacks({
+      tell: (news) => link.post({ kind: "stacks", thread: link.thread, news }),
+      sourceOf: knownSource,
+    });
     this.#gone = new FinalizationRegistry((id) => link.post({ kind: "released", id }));
   }
 
@@ -101,7 +118,8 @@ export class ThreadRecorder implements InstantiationObserver {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
       const shortage = this.#shortage("The module's memory begins with", initialMemory(bytes));
-      const module = this.#weave(bytes, { key, path, name, glue, reason: shortage });
+      const script = path === null ? scripts.find((one) => !one.startsWith("node:")) : undefined;
+      const module = this.#weave(bytes, { key, path, name, script, glue, reason: shortage });
       const { info } = module.tracked;
       this.#remember(key, module);
       // Now, as another thread may be the one that instantiates it.
@@ -126,12 +144,13 @@ export class ThreadRecorder implements InstantiationObserver {
   /** `reason`: why the waste tool is left out; undefined: it is not. */
   #weave(
     bytes: Uint8Array,
-    { key, path, name, glue, reason }: Omit<TrackedModule, "info" | "original"> & Facts,
+    { key, path, name, script, glue, reason }: Omit<TrackedModule, "info" | "original"> & Facts,
   ): RewrittenModule {
     const { bytes: rewritten, info } = this.#instrument(bytes, {
       sha256: nativeSha256,
       ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),
       name,
+      script,
       ...(glue === "" ? {} : { glue }),
       sharedShadow: true,
       acrossThreads: true,
@@ -157,7 +176,9 @@ export class ThreadRecorder implements InstantiationObserver {
     if (reason === undefined) return undefined;
     const anew =
       this.#anew.get(module) ??
-      this.#timed(() => this.#weave(original, { ...module, name: info.name, glue, reason }));
+      this.#timed(() =>
+        this.#weave(original, { ...module, name: info.name, script: info.script, glue, reason }),
+      );
     this.#anew.set(module, anew);
     return anew;
   }
@@ -207,14 +228,35 @@ export class ThreadRecorder implements InstantiationObserver {
     const { info, path } = module;
     if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
     const id = this.#nextId();
-    const memories = connectHost(exports, info, { flush: () => this.#link.flush(id) });
+    const memories = connectHost(exports, info, {
+      flush: () => this.#link.flush(id),
+      stacks: this.#stacks,
+    });
     const place = group === undefined ? undefined : { group, local: localNumber(exports) };
     this.#postInstance(memories, info, path, place, id);
+    this.#keep(id, exports, info);
     // Where the recording thread keeps the time, it has to do so before the program goes on.
     if (isTimed(info)) this.#link.flush(id);
     // The instance object may go while its functions still run; the memory inside it goes with the last of them.
     const [memory] = Object.values(memories);
     if (memory !== undefined) this.#gone.register(memory, id);
+  }
+
+  #keep(id: string, exports: WebAssembly.Exports, info: InstrumentedInfo): void {
+    if (info.beside !== undefined) this.#hasLibraries = true;
+    if (info.roots === undefined) return;
+    if (this.#kept.length < KEPT_INSTANCES) this.#kept.push({ id, exports, info });
+    else this.#link.post({ kind: "reach", id, reach: NOT_KEPT });
+  }
+
+  /** Finds out which live blocks of this thread's instances can still be reached, for the profile that is taken next. */
+  lookThrough(): void {
+    for (const { id, exports, info } of this.#kept)
+      this.#link.post({
+        kind: "reach",
+        id,
+        reach: this.#hasLibraries ? HAS_LIBRARIES : lookThroughNow(exports, info),
+      });
   }
 
   #nextId(): string {

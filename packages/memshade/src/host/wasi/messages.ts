@@ -1,4 +1,5 @@
 import type { RunEnd } from "../../model/run.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import type { ShadowMemories } from "../instance/host-calls.ts";
 
@@ -21,4 +22,5 @@ export type WasiMessage =
   | { kind: "instance"; memories: ShadowMemories }
   | { kind: "flush"; answer: Int32Array }
   | { kind: "result"; text: string }
+  | { kind: "reach"; reach: KnownReach | undefined }
   | { kind: "end"; end: RunEnd };

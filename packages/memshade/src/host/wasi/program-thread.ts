@@ -5,8 +5,11 @@
 import { WASI } from "node:wasi";
 import { parentPort, workerData } from "node:worker_threads";
 import type { RunEnd } from "../../model/run.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
+import { lookThrough } from "../../tools/heap/read/reach/look-through.ts";
 import { observeImports } from "../../tools/waste/read/host-ranges.ts";
 import { connectHost } from "../instance/host-calls.ts";
+import { isAtStart, wasmFrames } from "../instance/wasm-frames.ts";
 import { describeEnd } from "../run/run-end.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
 
@@ -21,13 +24,19 @@ function flush(): void {
   Atomics.wait(answer, 0, 0);
 }
 
+/** The instance, once there is one. */
+let exports: WebAssembly.Exports | undefined;
+/** The program ended itself inside of its functions. */
+let endedInside = false;
+
 function run(program: WasiProgram): RunEnd {
   const { module, info, version, args, env, preopens, invoke } = program;
   const wasi = new WASI({ version, args, env, preopens, returnOnExit: true });
   const imports = wasi.getImportObject() as WebAssembly.Imports;
+  noteExit(imports);
   const observed = observeImports(imports, info);
   const instance = new WebAssembly.Instance(module, observed?.imports ?? imports);
-  const { exports } = instance;
+  exports = instance.exports;
   observed?.connect(exports);
   post({ kind: "instance", memories: connectHost(exports, info, { flush }) });
 
@@ -47,10 +56,29 @@ function run(program: WasiProgram): RunEnd {
   return { kind: "exit", exitCode };
 }
 
+/** Notes where the program is when it ends itself: its start function does so too, when all else has returned. */
+function noteExit(imports: WebAssembly.Imports): void {
+  for (const functions of Object.values(imports)) {
+    const exit = functions.proc_exit as ((code: number) => void) | undefined;
+    if (exit === undefined) continue;
+    functions.proc_exit = (code: number) => {
+      endedInside = !isAtStart(wasmFrames());
+      exit(code);
+    };
+  }
+}
+
+function findReach(end: RunEnd): KnownReach | undefined {
+  const { info } = workerData as WasiProgram;
+  const inside = end.kind !== "exit" || endedInside;
+  return exports && lookThrough(exports, info, { inside, hostMayHold: false });
+}
+
 let end: RunEnd;
 try {
   end = run(workerData as WasiProgram);
 } catch (error) {
   end = describeEnd(error);
 }
+post({ kind: "reach", reach: findReach(end) });
 post({ kind: "end", end });

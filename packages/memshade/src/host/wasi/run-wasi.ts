@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import { UserError } from "../../bytes/errors.ts";
 import { counted } from "../../model/counted.ts";
 import type { RunEnd } from "../../model/run.ts";
+import { OUT_OF_REACH } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import type { InstanceHandle } from "../../tools/session.ts";
 import { LearnedRuns } from "../learned-runs.ts";
@@ -175,10 +176,13 @@ class WasiSupervisor {
             this.#program.original,
             absolutePath(this.#run.path),
           );
+          this.#recorder.setReach(this.#handle, OUT_OF_REACH);
         } else if (message.kind === "flush") {
           if (this.#handle !== undefined) this.#recorder.flush(this.#handle);
           Atomics.store(message.answer, 0, 1);
           Atomics.notify(message.answer, 0);
+        } else if (message.kind === "reach") {
+          if (this.#handle !== undefined) this.#recorder.setReach(this.#handle, message.reach);
         } else if (message.kind === "result") {
           say(`${this.#run.invoke} returned ${message.text}`);
         } else {

@@ -92,10 +92,55 @@ export const Control = {
   openChanges: 452,
   /** Odd while the intervals are being rewritten. */
   intervalTurn: 456,
+  // Last accesses.
+  /** u64: number of the next small block to be followed. */
+  nextSample: 464,
+  /** The one that this is, of so many on average: a power of two. */
+  sampleShift: 472,
+  random: 476,
+  /** Entries of the table of followed blocks; 0 is none. */
+  followed: 480,
+  /** u64: what looking at blocks has cost, granules; accesses that were seen there; and when it is done again. */
+  lookWork: 488,
+  lookedAccesses: 496,
+  nextLook: 504,
   /** A `Fold` per granule of static data that needs one. */
   folds: 512,
+  /** A `SizeClass` per power of two that blocks have. */
+  sizeClasses: 2560,
 } as const;
 export const CONTROL_BYTES = 4096;
+
+/** What is known of entries of the host, where its stacks are asked for. */
+export const HostEntries = {
+  /** To the host: how many host frames are above the one that it is asked for. */
+  above: 0,
+  /** From the host: the number of a stack. */
+  answer: 4,
+  /** State of the random numbers. */
+  random: 8,
+  /** Entries with allocations whose callers were asked for, and others. */
+  asked: 12,
+  leftOut: 16,
+  /** `HostKind` of entries, by a hash of what they call until they allocate. */
+  kinds: 64,
+  /** A byte per hash of a path: how often it was asked out of turn. */
+  paths: 2112,
+} as const;
+export const HOST_ENTRIES_BYTES = 4096;
+
+/** How one kind of entries is sampled. */
+export const HostKind = {
+  /** So many are left out before the next one. */
+  skip: 0,
+  /** Of 4 ** stage entries one is asked. */
+  stage: 4,
+  /** Entries asked in this stage. */
+  asked: 8,
+} as const;
+export const HOST_KIND_BYTES = 16;
+export const HOST_KINDS = 128;
+export const HOST_PATHS = 512;
 
 /** Accesses to a granule of static data that its counter had no room for; zeros: none. */
 export const Fold = {
@@ -107,6 +152,53 @@ export const Fold = {
 export const FOLD_BYTES = 16;
 /** More accesses than a counter holds take seconds: few granules get there. What finds no room goes to other accesses. */
 export const FOLD_COUNT = 128;
+
+/** Blocks of about one size of which some are followed to their last access. */
+export const SizeClass = {
+  /** That live, and all so far. */
+  followed: 0,
+  taken: 4,
+  /** One of so many is followed: a power of two. */
+  shift: 8,
+} as const;
+export const SIZE_CLASS_BYTES = 16;
+/** The smallest class has the blocks of at most `LARGEST_UNMARKED` bytes. */
+export const SMALLEST_CLASS_BITS = 8;
+export const SIZE_CLASSES = 24;
+/** Followed blocks of a class that live; when there are more, half of them are let go. */
+export const MOST_OF_CLASS = 1024;
+
+/** A live block that is followed to its last access. */
+export const Followed = {
+  /** Offset of its record. */
+  record: 0,
+  /** How many blocks it stands for. */
+  weight: 4,
+  /** Time of the look that found its counters changed last; before that, of its beginning. */
+  seen: 8,
+  /** When it is looked at again. */
+  due: 12,
+  /** u64: sum of its counters then. */
+  sum: 16,
+  /** How often it was looked at. */
+  looks: 24,
+} as const;
+export const FOLLOWED_BYTES = 32;
+export const MOST_FOLLOWED = SIZE_CLASSES * MOST_OF_CLASS + 1;
+
+/** What a context's ended blocks say of drag, forgotten with them. Times are times sizes: docs/concepts.md. All but the last are u64. */
+export const Drag = {
+  byteTime: 0,
+  dragged: 8,
+  lateBlocks: 16,
+  lateBytes: 24,
+  lateByteTime: 32,
+  lateUsed: 40,
+  lateLastUse: 48,
+  followed: 56,
+  lateFollowed: 60,
+} as const;
+export const DRAG_BYTES = 64;
 
 /** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
 export const Context = {
@@ -321,8 +413,10 @@ export const Record = {
   carried: 36,
   /** u64: bytes that were copied. */
   copiedBytes: 40,
+  /** Index among the followed blocks; 0: it is none of them. */
+  followed: 48,
 } as const;
-export const RECORD_BYTES = 48;
+export const RECORD_BYTES = 56;
 
 /** Accesses as far apart as this, or farther, never share a counter: a counter says where it was to that many bytes. */
 export const MERGED_BYTES = 512;

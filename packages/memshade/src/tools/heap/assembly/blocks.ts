@@ -1,8 +1,9 @@
 import { now } from "./clock";
 import { contextOf, prepareContexts } from "./context";
 import { claimCounters, countBlock } from "./counters";
+import { endFollowed, follow, weightOf } from "./drag";
 import { continueChain, endChain, forgetEnded, noteYoungest, takeChain } from "./growth";
-import { CONTROL, COVERED, MIB_CAPACITY, MIBS, RECORDS, SHARED, allocatedAsUsual } from "./imports";
+import { CONTROL, COUNTED, COVERED, MIB_CAPACITY, MIBS, RECORDS, SHARED, allocatedAsUsual } from "./imports";
 import {
   CONTEXT_BYTES,
   Context,
@@ -108,13 +109,18 @@ function begin(address: u32, size: u32, frame: u32, self: u32, atLimit: bool): v
     return;
   }
   // Only records say who allocated.
-  const known = SHARED === 0 && (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
+  const weight = COUNTED === 0 ? 0 : weightOf(size);
+  const known =
+    SHARED === 0 &&
+    weight === 0 &&
+    (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
   if (aligned && known && size <= Tag.sizeMask && load<u32>(slot, Slot.tag) === 0) {
     store<u32>(slot, time, Slot.time);
     store<u32>(slot, tagOf(mib, size, address), Slot.tag);
   } else {
     const record = addRecord(slot, address, size, mib, time);
     if (SHARED !== 0) noteOwner(record);
+    if (weight !== 0) follow(record, weight, time);
   }
   claimCounters(address, size);
   if (size > LARGEST_UNMARKED) noteYoungest(address);
@@ -148,6 +154,7 @@ function endBlock(address: u32, copied: bool): bool {
     start = load<u32>(record, Record.time);
     folded = load<u64>(record, Record.folded);
     takeChain(record);
+    if (load<u32>(record, Record.followed) !== 0) endFollowed(record, now(), copied);
     if (SHARED !== 0) noteProcessors(record, mib);
     removeRecord(slot, record);
   }

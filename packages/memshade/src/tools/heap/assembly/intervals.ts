@@ -1,4 +1,5 @@
-import { CHANGE_CAPACITY, CHANGES, CONTROL, INTERVALS, MIB_CAPACITY, MIBS } from "./imports";
+import { lookAtFollowed } from "./drag";
+import { CHANGE_CAPACITY, CHANGES, CONTROL, COUNTED, INTERVALS, MIB_CAPACITY, MIBS } from "./imports";
 import {
   CHANGE_BYTES,
   CONTEXT_BYTES,
@@ -57,6 +58,7 @@ export function forgetNoted(): void {
 export function prepareIntervals(): void {
   forgetNoted();
   store<u64>(CONTROL, 1, Control.deadline);
+  store<u64>(CONTROL, 1, Control.nextSample);
 }
 
 /** A context is about to change: what it was is kept where that is still to be known. */
@@ -127,7 +129,9 @@ export function setLimit(): void {
   const time = load<u64>(CONTROL, Control.allocations);
   const room = time + roomLeft();
   const settled = load<u64>(CONTROL, Control.settled) + MOST_UNSETTLED;
-  const limit = min(min(load<u64>(CONTROL, Control.deadline), settled), min(room, time | LAST_TIME));
+  let limit = min(min(load<u64>(CONTROL, Control.deadline), settled), min(room, time | LAST_TIME));
+  // The block after the limit is the first that is not of the common kind.
+  if (COUNTED !== 0) limit = min(limit, load<u64>(CONTROL, Control.nextSample) - 1);
   store<u32>(CONTROL, <u32>limit, Control.limit);
 }
 
@@ -154,6 +158,7 @@ function endInterval(time: u64): void {
     mergeNeighbours();
   forgetNoted();
   beginMaximum(live);
+  if (COUNTED !== 0) lookAtFollowed(time);
   const from = load<u64>(CONTROL, Control.intervalsFrom);
   const scale = load<u32>(CONTROL, Control.intervalScale);
   store<u64>(CONTROL, from + ((((time - from) >> scale) + 1) << scale), Control.deadline);

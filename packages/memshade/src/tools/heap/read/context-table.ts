@@ -1,5 +1,6 @@
 import { addCapacity, addGrowth } from "../../../model/growth.ts";
 import { combineMibs, type Mib } from "../../../model/mib.ts";
+import { addDrag } from "../../../model/over-time/drag.ts";
 import type { ContextExtras, ShadowContext } from "./read-shadow.ts";
 
 /** One calling context of the whole run. */
@@ -50,11 +51,12 @@ export class ContextTable {
 }
 
 function addExtras(one: ContextExtras, other: ContextExtras): ContextExtras {
-  const { growth, capacity, ...counts } = one;
+  const { growth, capacity, drag, ...counts } = one;
   for (const field of Object.keys(counts) as (keyof typeof counts)[]) counts[field] += other[field];
   return {
     ...counts,
     growth: addGrowth(growth, other.growth),
     capacity: addCapacity(capacity, other.capacity),
+    drag: addDrag(drag, other.drag),
   };
 }

@@ -4,7 +4,7 @@ import {
   HEAP_INTERVALS_VERSION,
   type HeapIntervals,
   type InstanceHeap,
-} from "../../../model/heap-intervals/heap-intervals.ts";
+} from "../../../model/over-time/heap-intervals.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
 import type { ContextTable } from "./context-table.ts";
 import type { HeapSeries, SeriesChange, SeriesInterval } from "./read-intervals.ts";

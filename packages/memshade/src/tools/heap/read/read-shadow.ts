@@ -1,13 +1,18 @@
 import { addCapacity, addGrowth, type BlockCapacity, type BlockGrowth } from "../../../model/growth.ts";
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
-import type { RunSite } from "../../../model/run.ts";
+import { addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
+import type { RunReach, RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
   CHANGE_BYTES,
   CONTEXT_BYTES,
   Context,
   Control,
+  DRAG_BYTES,
+  FOLLOWED_BYTES,
+  Followed,
   GROWTH_BYTES,
+  HostEntries,
   INTERVAL_BYTES,
   LARGEST_UNMARKED,
   NODE_BYTES,
@@ -24,7 +29,9 @@ import {
   Tag,
 } from "../layout.ts";
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
+import { readDrag } from "./drag-entry.ts";
 import { readGrowth } from "./growth-entry.ts";
+import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
 import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
 
@@ -37,10 +44,13 @@ const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
-export interface ContextExtras extends Omit<RunSite, "stackId" | "temporary" | "growth" | "capacity"> {
+export interface ContextExtras
+  extends Omit<RunSite, "stackId" | "temporary" | "stage" | "growth" | "capacity" | "drag" | keyof RunReach>,
+    ReachSums {
   temporary: number;
   growth: BlockGrowth;
   capacity: BlockCapacity;
+  drag: BlockDrag;
 }
 
 /** Control fields that count what could not be recorded as it should. */
@@ -93,6 +103,9 @@ export interface ShadowTotals {
   misaligned: number;
   histogramsDropped: number;
   nearlyFullCounters: number;
+  /** Entries of the host whose callers were asked for, and others. */
+  hostAsked: number;
+  hostLeftOut: number;
 }
 
 export interface ShadowContents {
@@ -104,8 +117,13 @@ export interface ShadowContents {
   statics?: StaticCounts | undefined;
 }
 
+/** A context by the index of its entry. */
+export interface IndexedContext extends ShadowContext {
+  index: number;
+}
+
 /** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
-interface LiveBlock {
+export interface LiveBlock {
   address: number;
   size: number;
   context: number;
@@ -115,6 +133,8 @@ interface LiveBlock {
   copies: number;
   copiedBytes: number;
   carried: number;
+  /** Index among the blocks that are followed to their last access; 0: it is none of them. */
+  followed: number;
   /** Number of the instance that allocated it. */
   instance: number;
 }
@@ -160,14 +180,14 @@ export class ShadowReader {
   }
 
   /** Everything, live blocks counted as if they ended now. */
-  read(): ShadowContents {
+  read(): ShadowContents & { contexts: IndexedContext[] } {
     this.#liveCounters = 0;
     const before = this.#control64(Control.allocations);
     const contexts = this.readContexts();
     const byIndex = new Map(contexts.map((context) => [context.index, context]));
     const totals = this.#totals();
-    const now = this.#clock();
-    for (const block of this.#liveBlocks()) {
+    const { now } = this;
+    for (const block of this.liveBlocks()) {
       const context = byIndex.get(block.context);
       if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
     }
@@ -201,14 +221,18 @@ export class ShadowReader {
    * Forgets all blocks that have ended, and the peak. Not to be called while the program runs in another thread.
    */
   forgetEnded(): void {
-    const { control, mibs, growths } = this.#layout;
+    const { control, mibs, growths, drags } = this.#layout;
     const view = this.#view;
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++)
       new BlockEntry(view, mibs + index * CONTEXT_BYTES, []).forget();
     for (let at = growths; at < growths + (count + 1) * GROWTH_BYTES; at += 4) view.setUint32(at, 0, true);
+    for (let at = drags; at < drags + (count + 1) * DRAG_BYTES; at += 4) view.setUint32(at, 0, true);
     forgetShapes(view, this.#layout.shapes);
     for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
+    if (this.#layout.hostEntries !== undefined)
+      for (const field of [HostEntries.asked, HostEntries.leftOut])
+        view.setUint32(this.#layout.hostEntries + field, 0, true);
     view.setBigUint64(control + Control.otherAccesses, 0n, true);
     view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
     const live = view.getBigUint64(control + Control.live, true);
@@ -224,8 +248,8 @@ export class ShadowReader {
   }
 
   /** The contexts with what has ended in them. Order: as they were first seen. */
-  readContexts(): (ShadowContext & { index: number })[] {
-    const contexts: (ShadowContext & { index: number })[] = [];
+  readContexts(): IndexedContext[] {
+    const contexts: IndexedContext[] = [];
     const peak = this.#peak();
     const cpus =
       this.#layout.stackCount === 1
@@ -236,11 +260,10 @@ export class ShadowReader {
     for (let index = 0; index <= count; index++) {
       const at = this.#layout.mibs + index * CONTEXT_BYTES;
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
-      const extras = extrasOf(
-        entry,
-        this.#liveAtPeak(index, entry, peak.stamp),
-        readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
-      );
+      const extras = extrasOf(entry, this.#liveAtPeak(index, entry, peak.stamp), {
+        ...readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
+        drag: readDrag(this.#view, this.#layout.drags + index * DRAG_BYTES),
+      });
       const mib = entry.mib(cpus, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
       contexts.push({
@@ -271,7 +294,7 @@ export class ShadowReader {
   }
 
   /** Blocks that live, by address. */
-  *#liveBlocks(): Generator<LiveBlock> {
+  *liveBlocks(): Generator<LiveBlock> {
     const { directory, coveredBytes } = this.#layout;
     const regionBytes = 2 ** REGION_BITS;
     const instance = this.#control32(Control.instance);
@@ -294,10 +317,33 @@ export class ShadowReader {
             copies: 0,
             copiedBytes: 0,
             carried: 0,
+            followed: 0,
             instance,
           };
       }
     }
+  }
+
+  /** Whether several instances have these tables. */
+  get hasSeveralInstances(): boolean {
+    return this.#layout.stackCount > 1 && this.#control32(Control.instances) > 1;
+  }
+
+  /** Whether blocks live that found no room in the tables. */
+  get hasUnfollowedBlocks(): boolean {
+    return this.#control32(Control.overflowBlocks) > this.#control32(Control.unfollowedFrees);
+  }
+
+  /** Address of the lowest block that slots know of, ended ones included; undefined: there was none. */
+  lowestBlock(): number | undefined {
+    const { directory, coveredBytes } = this.#layout;
+    for (let region = 0; region * 2 ** REGION_BITS < coveredBytes; region++) {
+      const slots = this.#u32(directory + region * 4);
+      if (slots === 0) continue;
+      for (let at = 0; at < SLOT_REGION_BYTES; at += SLOT_BYTES)
+        if (this.#u64(slots + at) !== 0) return region * 2 ** REGION_BITS + at * 2;
+    }
+    return undefined;
   }
 
   /** Blocks of a chain of records, from that with number `index` on. */
@@ -311,6 +357,7 @@ export class ShadowReader {
         context: (this.#u32(at + Record.mib) - mibs) / CONTEXT_BYTES,
         time: this.#u32(at + Record.time),
         folded: this.#u64(at + Record.folded),
+        followed: this.#u32(at + Record.followed),
         copies: this.#u32(at + Record.copies),
         copiedBytes: this.#u64(at + Record.copiedBytes),
         carried: this.#u32(at + Record.carried),
@@ -326,6 +373,7 @@ export class ShadowReader {
     const last = Math.floor((address + size - 1) / GRANULE_BYTES);
     const histogram: bigint[] | undefined = this.#exact ? [] : undefined;
     let accesses = folded;
+    let counters = folded * 2;
     let touched = 0;
     let reads = 0;
     let lastTouched = first - 1;
@@ -339,6 +387,7 @@ export class ShadowReader {
         continue;
       }
       accesses += counter >>> 1;
+      counters += counter;
       touched++;
       lastTouched = granule;
       reads |= counter;
@@ -354,6 +403,7 @@ export class ShadowReader {
       extras.writtenNeverRead++;
       extras.writtenNeverReadBytes += size;
     }
+    if (block.followed > 0) extras.drag = addDrag(extras.drag, this.#dragOfLive(block, now, counters));
     const used = Math.min(size, Math.max(0, (lastTouched + 1) * GRANULE_BYTES - address));
     this.#endLiveChain(block, this.#counted ? Math.max(used, block.carried) : size, extras);
     this.#liveCounters += accesses - folded;
@@ -367,6 +417,15 @@ export class ShadowReader {
       histogram,
     });
     context.mib = context.mib === undefined ? mib : mergeMib(context.mib, mib);
+  }
+
+  /** What `endFollowed` of the runtime does. `counters`: their sum. */
+  #dragOfLive({ size, time, followed }: LiveBlock, now: number, counters: number): BlockDrag {
+    const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
+    const isIdle =
+      counters > 0 && this.#u32(entry + Followed.looks) > 0 && this.#u64(entry + Followed.sum) === counters;
+    const lastUse = isIdle ? this.#u32(entry + Followed.seen) : now;
+    return dragOf({ size, start: time, lastUse, end: now }, this.#u32(entry + Followed.weight));
   }
 
   /** What `endChain` of the runtime does. */
@@ -391,7 +450,8 @@ export class ShadowReader {
     return splitLive(this.#view.getBigUint64(this.#layout.pasts + index * PAST_BYTES + Past.peak, true));
   }
 
-  #clock(): number {
+  /** What the clock shows. */
+  get now(): number {
     return this.#control32(this.#wallClock ? Control.wallMs : Control.allocations);
   }
 
@@ -459,7 +519,14 @@ export class ShadowReader {
       misaligned: this.#control32(Control.misaligned),
       histogramsDropped: this.#control32(Control.histogramDropped),
       nearlyFullCounters: 0,
+      hostAsked: this.#hostEntries(HostEntries.asked),
+      hostLeftOut: this.#hostEntries(HostEntries.leftOut),
     };
+  }
+
+  #hostEntries(field: number): number {
+    const { hostEntries } = this.#layout;
+    return hostEntries === undefined ? 0 : this.#u32(hostEntries + field);
   }
 
   #control32(offset: number): number {
@@ -482,11 +549,12 @@ export class ShadowReader {
 function extrasOf(
   entry: BlockEntry,
   peak: Live,
-  growth: Pick<ContextExtras, "growth" | "capacity">,
+  parts: Pick<ContextExtras, "growth" | "capacity" | "drag">,
 ): ContextExtras {
   const live = entry.live;
   const { neverAccessed, neverRead } = entry;
   return {
+    ...NO_REACH,
     liveBytes: live.bytes,
     liveBlocks: live.blocks,
     peakBytes: peak.bytes,
@@ -499,6 +567,6 @@ function extrasOf(
     granules: entry.granules,
     reallocations: entry.u32(Context.reallocations),
     temporary: entry.temporary,
-    ...growth,
+    ...parts,
   };
 }

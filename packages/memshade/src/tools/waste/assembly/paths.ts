@@ -40,7 +40,11 @@ function find(hash: u32, frames: u32, places: usize): u32 {
       memory.copy(entry + Path.places, places, frames << 2);
       return path;
     }
-    if (found === hash && load<u32>(entry, Path.frames) === frames && isSame(entry + Path.places, places, frames))
+    if (
+      found === hash &&
+      load<u32>(entry, Path.frames) === frames &&
+      isSame(entry + Path.places, places, frames)
+    )
       return path;
   }
   return 0;

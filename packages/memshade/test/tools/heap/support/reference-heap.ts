@@ -7,6 +7,7 @@ import {
   NO_GROWTH,
 } from "../../../../src/model/growth.ts";
 import { blockMib, type Mib, mergeMib } from "../../../../src/model/mib.ts";
+import type { ReachSums } from "../../../../src/tools/heap/read/reach/reach-sums.ts";
 import type { ContextExtras } from "../../../../src/tools/heap/read/read-shadow.ts";
 
 const GRANULE_BYTES = 8;
@@ -36,7 +37,7 @@ interface Granule {
 /** What the profile should say of one calling context. */
 export interface ReferenceContext {
   mib: Mib | undefined;
-  extras: Omit<ContextExtras, "growth" | "capacity"> & {
+  extras: Omit<ContextExtras, "growth" | "capacity" | "drag" | keyof ReachSums> & {
     growth?: BlockGrowth | undefined;
     capacity?: BlockCapacity | undefined;
   };

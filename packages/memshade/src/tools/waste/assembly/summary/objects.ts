@@ -7,7 +7,14 @@
 // A load finds bytes that were not read since they were stored, or that are invalid, the first time that it comes to them in a block:
 // there it leaves the mark, so that loads of what was read cost nothing more.
 import { BLOCK_PATH, CONTROL, FATES, FATES_END, MARKS, PATH_BLOCKS } from "../imports";
-import { Control, GRANULE_SHIFT, GranuleFate, MOST_GRANULES, PATH_BLOCKS_BYTES, PathBlocks } from "../layout.generated";
+import {
+  Control,
+  GRANULE_SHIFT,
+  GranuleFate,
+  MOST_GRANULES,
+  PATH_BLOCKS_BYTES,
+  PathBlocks,
+} from "../layout.generated";
 import { pathAtHand } from "../paths";
 import { bump, gone, isInvalid } from "./bytes";
 
@@ -59,7 +66,11 @@ export function blockGrows(address: u32, before: u32, size: u32): void {
 /** A reallocation has moved a block: what was read of it stays so. The old one is nobody's any more. */
 export function blockMoves(old: u32, address: u32, kept: u32): void {
   if (MARKS === 0) return;
-  memory.copy(MARKS + (address >>> GRANULE_SHIFT), MARKS + (old >>> GRANULE_SHIFT), (kept + 3) >>> GRANULE_SHIFT);
+  memory.copy(
+    MARKS + (address >>> GRANULE_SHIFT),
+    MARKS + (old >>> GRANULE_SHIFT),
+    (kept + 3) >>> GRANULE_SHIFT,
+  );
   store<u16>(pathAt(old), 0);
 }
 
@@ -111,13 +122,17 @@ function noteFates(blocks: usize, address: u32, size: u32): void {
   const whole = size >>> GRANULE_SHIFT;
   let granule: u32 = 0;
   for (; granule < whole; granule += GROUP)
-    noteGroup(address + (granule << GRANULE_SHIFT), min(whole - granule, GROUP), granule < room ? fates + granule : 0);
+    noteGroup(
+      address + (granule << GRANULE_SHIFT),
+      min(whole - granule, GROUP),
+      granule < room ? fates + granule : 0,
+    );
   if ((size & 3) !== 0) notePart(address, size, whole < room ? fates + whole : 0);
   if (!wereRead && wereWritten) {
     bump(blocks + PathBlocks.unread, 1);
     bump(blocks + PathBlocks.unreadBytes, size);
   }
-  bump(blocks + PathBlocks.unreadGranules, <u64>unread << GRANULE_SHIFT);
+  bump(blocks + PathBlocks.unreadGranules, (<u64>unread) << GRANULE_SHIFT);
 }
 
 /** -1 in both words of each granule of two in a vector of shadow words that somebody has stored to. */
@@ -139,7 +154,10 @@ function noteGroup(address: u32, count: u32, fates: usize): void {
     i16x8.narrow_i32x4_s(written(at + 64, all), written(at + 80, all)),
     i16x8.narrow_i32x4_s(written(at + 96, all), written(at + 112, all)),
   );
-  const isThere = i8x16.lt_u(i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), i8x16.splat(<i8>count));
+  const isThere = i8x16.lt_u(
+    i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+    i8x16.splat(<i8>count),
+  );
   const stored = v128.and(
     isThere,
     i8x16.shuffle(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),

@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import { UserError } from "../../bytes/errors.ts";
+import { GLOSSARY, type GlossaryEntry, glossaryEntry, nearestWords } from "../../report/glossary.ts";
+import { wrapWords } from "../../report/terminal/common/text.ts";
+
+const COLUMNS = 80;
+const INDENT = "  ";
+/** Of the project. */
+const PAGES = "docs/";
+
+const EXAMPLES = `
+Examples:
+  memshade explain              all words
+  memshade explain churn
+  memshade explain "own code"`;
+
+/** Adds `memshade explain` to the program. Its action throws UserError for unknown words. */
+export function addExplainCommand(program: Command): void {
+  program
+    .command("explain")
+    .summary("say what a word of the reports means")
+    .description("Says what a word of the reports means, and of a finding what to try (docs/glossary.md).")
+    .argument("[word...]", "a kind of finding, or another word; without one all are listed")
+    .addHelpText("after", EXAMPLES)
+    .action((words: readonly string[]) => {
+      process.stdout.write(words.length === 0 ? listWords() : explain(words.join(" ")));
+    });
+}
+
+function listWords(): string {
+  const words = wrapWords(GLOSSARY.map(({ word }) => word.replaceAll(" ", "\u00a0")).join(", "), COLUMNS);
+  return `${words.join("\n").replaceAll("\u00a0", " ")}\n`;
+}
+
+/** @throws UserError in one line for a word that is not in the glossary */
+function explain(asked: string): string {
+  const entry = glossaryEntry(asked);
+  if (entry !== undefined) return entryText(entry);
+  const near = nearestWords(asked).join(", ");
+  throw new UserError(
+    `"${asked}" is no word of the glossary: perhaps ${near}; memshade explain lists all words`,
+  );
+}
+
+function entryText({ word, also, text, advice, more }: GlossaryEntry): string {
+  const lines = [
+    also === undefined ? word : `${word} (${also.join(", ")})`,
+    ...wrapped(text),
+    ...(advice === undefined ? [] : wrapped(`→ ${advice}`)),
+    ...(more === undefined ? [] : [`${INDENT}more in ${PAGES}${more}`]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function wrapped(text: string): string[] {
+  return wrapWords(text, COLUMNS - INDENT.length).map((line) => INDENT + line);
+}

@@ -1,0 +1,285 @@
+/** A word of the reports that needs explaining. docs/glossary.md is made of these. */
+export interface GlossaryEntry {
+  readonly word: string;
+  /** Other words for it. */
+  readonly also?: readonly string[] | undefined;
+  /** Sentences. */
+  readonly text: string;
+  /** Of a finding: what to try. */
+  readonly advice?: string | undefined;
+  /** Page below docs/ with more, and its heading. */
+  readonly more?: string | undefined;
+}
+
+/** Kinds of findings: what `memshade report` begins with. */
+const FINDINGS: readonly GlossaryEntry[] = [
+  {
+    word: "leak",
+    also: ["leaks", "lost"],
+    text: "Blocks that were never released, though nothing will use them any more.",
+    advice: "Release them where their owner ends, or let an owner do it (a destructor, free, delete()).",
+    more: "concepts.md#how-much",
+  },
+  {
+    word: "unused",
+    also: ["never accessed"],
+    text: "Blocks that no instruction of the program read or wrote between their allocation and their end.",
+    advice: "Allocate them when they are needed first.",
+    more: "concepts.md#unused-blocks",
+  },
+  {
+    word: "never-read",
+    also: ["written but never read", "unread"],
+    text: "Blocks that were written and that nobody read: what is put into them is made in vain.",
+    advice: "Drop them, or make them only where somebody asks for what is in them.",
+    more: "concepts.md#unused-blocks",
+  },
+  {
+    word: "churn",
+    also: ["temporary", "short-lived"],
+    text: "Blocks that are freed before the next but one allocation, again and again: the allocator does most of the work. A block that lives that long is called temporary.",
+    advice: "Take one block out of the loop and use it again, or a variable on the stack.",
+    more: "concepts.md#time",
+  },
+  {
+    word: "growth",
+    text: "Blocks that become larger step by step, each time by way of a new block and a copy: vectors, strings, realloc.",
+    advice: "Reserve the final size first, or grow by a half or more at a time.",
+  },
+  {
+    word: "over-capacity",
+    text: "Large blocks of which the end was never used.",
+    advice: "Ask for less, or give back what is left over.",
+  },
+  {
+    word: "drag",
+    also: ["kept too long"],
+    text: "The time from the last access to a block until it is freed: the block is dead, and still there.",
+    advice: "Release it where it was used last.",
+  },
+  {
+    word: "dead",
+    text: "Stored bytes that are overwritten before anything reads them. (Bytes that nobody had read when their block or frame ended are dead too, and told apart: they are the price of having fields.)",
+    advice: "Leave the store out, or move it to the paths on which the value is read.",
+    more: "tools/waste.md#what-the-words-mean",
+  },
+  {
+    word: "silent",
+    text: "A store of what is there already, in every byte; a load whose bytes were all read before and have not been stored since.",
+    advice: "Compare before you store, or store only when the value was computed anew.",
+    more: "tools/waste.md#what-the-words-mean",
+  },
+  {
+    word: "redundant",
+    text: "A load that finds what the load of these bytes before it found.",
+    advice: "Keep the value in a local variable if it is loaded again close by.",
+    more: "tools/waste.md#what-the-words-mean",
+  },
+  {
+    word: "clear",
+    text: "Memory that is cleared and filled before anybody reads it, or cleared where it was clear.",
+    advice: "Leave the clear out.",
+    more: "tools/waste.md#reports",
+  },
+  {
+    word: "write-only",
+    text: "Members of a type, or offsets in blocks, that are written and never read.",
+    advice: "Drop the member, or do not fill it in where nobody asks for it.",
+    more: "tools/waste.md#blocks-and-their-members",
+  },
+  {
+    word: "cold",
+    text: "Members that are hardly ever accessed beside others that are: they take room in the cache lines of those. Of blocks: accessed so rarely, and living so long, that LLVM would place them apart.",
+    advice: "Move them behind a pointer, or to the end.",
+    more: "tools/waste.md#blocks-and-their-members",
+  },
+  {
+    word: "moved",
+    text: "Blocks that realloc copies again and again, because they are made larger in small steps.",
+    advice: "Make them larger by a half at a time, or ask for all of it at once.",
+    more: "tools/waste.md#reports",
+  },
+  {
+    word: "unread-data",
+    text: "Static data (tables, constants, variables) that the program brings along or writes, and never reads.",
+    advice: "Drop the data, or load it when it is needed.",
+  },
+];
+
+const WORDS: readonly GlossaryEntry[] = [
+  {
+    word: "finding",
+    also: ["summary", "part"],
+    text: "Something that a person can act on. A run has at most five of them, of all tools together, in the order of their parts: how much of all that the program has or does of that sort (bytes at the peak, bytes written, …) goes when the finding is mended. Less than one per cent is none.",
+    more: "report-json.md#finding",
+  },
+  {
+    word: "block",
+    also: ["allocation"],
+    text: "The memory between an allocation and its release. Its size is what the program asked for.",
+    more: "concepts.md#blocks-and-sites",
+  },
+  {
+    word: "site",
+    text: "The innermost call of the program's own code on the way to an allocation: all call paths that pass it last, together.",
+    more: "concepts.md#blocks-and-sites",
+  },
+  {
+    word: "call path",
+    also: ["path", "context", "calling context"],
+    text: "The calls that led to an allocation, innermost first. Recursion stands on it once.",
+    more: "concepts.md#blocks-and-sites",
+  },
+  {
+    word: "own code",
+    also: ["own", "library", "layer", "via"],
+    text: "What is of no standard library, no runtime of a language and no layer on the allocator. A place is named by the first frame of own code, and what that called stands behind it: load (load.cc:7) via std::vector::push_back. --own and --library say otherwise.",
+    more: "concepts.md#own-code",
+  },
+  {
+    word: "lifetime",
+    also: ["clock", "allocations"],
+    text: "From a block's allocation to its release, on a clock that ticks once per allocation: 2,000 allocs means that 2,000 others were made meanwhile. With --clock wall, milliseconds.",
+    more: "concepts.md#time",
+  },
+  {
+    word: "peak",
+    text: "The moment when most bytes of blocks were live, and how many that were.",
+    more: "concepts.md#how-much",
+  },
+  {
+    word: "live",
+    also: ["at the end", "reachable", "still live"],
+    text: "Not released. What is live at the end was lost (a leak), or can still be reached and was meant to stay.",
+    more: "concepts.md#how-much",
+  },
+  {
+    word: "accesses",
+    also: ["access", "acc/b", "density", "accesses/b"],
+    text: "Loads, stores and atomics of the program that fell into blocks. The density is accesses per byte.",
+    more: "concepts.md#accesses",
+  },
+  {
+    word: "touched",
+    also: ["granule"],
+    text: "The share of a site's granules (8 bytes each) that were accessed at least once; with ≥ at least so much, for accesses that were counted together are known by the place of the first.",
+    more: "concepts.md#touched",
+  },
+  {
+    word: "hot",
+    also: ["notcold", "ambiguous"],
+    text: "How LLVM's compiler would take an allocation call: cold, not cold, hot, or ambiguous where it depends on the callers.",
+    more: "memprof.md",
+  },
+  {
+    word: "left to host",
+    also: ["host", "opaque"],
+    text: "Bytes that were unread when a host of which nobody knows what it reads was in control: taken as read.",
+    more: "tools/waste.md#what-the-words-mean",
+  },
+  {
+    word: "typical",
+    text: "Between these two shares lies the middle half of seventeen real programs. A share in it is no reason for worry, one above it is one for a look at the findings.",
+    more: "tools/waste.md#what-is-typical",
+  },
+  {
+    word: "working set",
+    also: ["interval", "line", "lines"],
+    text: "The distinct lines (64 bytes) that the program touches in an interval.",
+    more: "tools/working-set.md#what-the-numbers-mean",
+  },
+  {
+    word: "new",
+    text: "Lines that had never been touched before.",
+    more: "tools/working-set.md#what-the-numbers-mean",
+  },
+  {
+    word: "phase",
+    also: ["phases"],
+    text: "Intervals in a row in which the program does one thing with about the same working set.",
+    more: "tools/working-set.md#what-the-numbers-mean",
+  },
+  {
+    word: "fill",
+    text: "The part of the bytes of the touched lines that is touched itself.",
+    more: "tools/working-set.md#whose-lines-they-are",
+  },
+  {
+    word: "first touch",
+    also: ["first-touch", "share", "owner"],
+    text: "Who touched a line first in an interval; the share of an owner is the part of the lines that hold its blocks.",
+    more: "tools/working-set.md#whose-lines-they-are",
+  },
+  {
+    word: "miss ratio",
+    also: ["misses", "reuse distance", "locality"],
+    text: "The part of the references that a cache of a size would miss. It follows from reuse distances: how many other lines are referenced before a line is referenced again.",
+    more: "tools/working-set.md#locality",
+  },
+];
+
+/** All words, those of findings first. */
+export const GLOSSARY: readonly GlossaryEntry[] = [...FINDINGS, ...WORDS];
+
+/** The entry of a word, in whatever case, also by another word for it. */
+export function glossaryEntry(text: string): GlossaryEntry | undefined {
+  const asked = plain(text);
+  return GLOSSARY.find(({ word, also = [] }) => [word, ...also].some((name) => plain(name) === asked));
+}
+
+/** The words that are most like a text, at most three. */
+export function nearestWords(text: string): string[] {
+  const asked = plain(text);
+  const names = GLOSSARY.flatMap(({ word, also = [] }) => [word, ...also].map((name) => ({ word, name })));
+  const near = names
+    .map(({ word, name }) => ({ word, distance: distance(asked, plain(name)) }))
+    .sort((a, b) => a.distance - b.distance);
+  return [...new Set(near.map(({ word }) => word))].slice(0, 3);
+}
+
+function plain(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[-_\s]+/g, " ")
+    .trim();
+}
+
+/** Letters to change, add and leave out; little where one is in the other. */
+function distance(a: string, b: string): number {
+  if (a.length > 2 && b.length > 2 && (a.includes(b) || b.includes(a))) return 1;
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+/** The glossary as a page: docs/glossary.md. */
+export function glossaryPage(): string {
+  const section = (entries: readonly GlossaryEntry[]): string =>
+    entries
+      .map(({ word, also, text, advice, more }) =>
+        [
+          `**${word}**${also === undefined ? "" : ` (${also.join(", ")})`}: ${text}`,
+          ...(advice === undefined ? [] : [`*What to try:* ${advice}`]),
+          ...(more === undefined ? [] : [`[More](${more})`]),
+        ].join(" "),
+      )
+      .join("\n\n");
+  return `# Glossary
+
+The words of the reports; \`memshade explain WORD\` prints the same. (Made of \`packages/memshade/src/report/glossary.ts\` by
+\`node packages/memshade/scripts/write-glossary.ts\`.)
+
+## Findings
+
+${section(FINDINGS)}
+
+## Other words
+
+${section(WORDS)}
+`;
+}

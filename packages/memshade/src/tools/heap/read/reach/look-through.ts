@@ -1,0 +1,110 @@
+import { isMemory } from "../../../followed-memory.ts";
+import { SHADOW_MEMORY } from "../../../host-interface.ts";
+import type { InstrumentedInfo } from "../../../options.ts";
+import { type LiveBlock, ShadowReader } from "../read-shadow.ts";
+import { BlockList } from "./block-list.ts";
+import { classifyBlocks, Reach } from "./classify-blocks.ts";
+import { PLACE_OF_BEHIND, PLACE_OF_LATE, PLACE_OF_REACH, REACH_FIELDS } from "./reach-sums.ts";
+import { rootRanges } from "./root-ranges.ts";
+
+/** Which of an instance's live blocks can still be reached, by context; threads can send it to each other. */
+export interface InstanceReach {
+  /** Indices of the contexts' entries. */
+  contexts: Uint32Array;
+  /** For each of them one number per field of `REACH_FIELDS`. */
+  sums: Float64Array;
+  /** The program was inside of its functions: what seems lost may be in their variables, and is possibly lost only. */
+  inside: boolean;
+  /** The host may have addresses of blocks. */
+  hostMayHold: boolean;
+}
+
+/** In what state a program is when it is looked through. */
+export interface ProgramState {
+  /** Functions of it are running, or were left in the middle. */
+  inside: boolean;
+  /** The host calls functions of it, and may have addresses of blocks. */
+  hostMayHold: boolean;
+}
+
+/** Why it is not known, as the end of a sentence. */
+export interface UnknownReach {
+  unknown: string;
+}
+
+/**
+ * Looks for pointers to an instance's live blocks in its memory and its globals; in the thread that it runs in, and not while
+ * it goes on elsewhere. Undefined: it records no blocks.
+ *
+ * @param exports all of them, those that are hidden from the program too.
+ */
+export function lookThrough(
+  exports: WebAssembly.Exports,
+  info: InstrumentedInfo,
+  state: ProgramState,
+): InstanceReach | UnknownReach | undefined {
+  const { layout, roots } = info;
+  const shadow = exports[SHADOW_MEMORY];
+  if (layout === undefined || roots === undefined || !isMemory(shadow)) return undefined;
+  if (typeof roots === "string") return { unknown: roots };
+  const program = exports[roots.memory];
+  if (!isMemory(program)) return undefined;
+  const reader = new ShadowReader(shadow, layout, info);
+  if (reader.hasSeveralInstances) return { unknown: "the variables of other threads cannot be seen" };
+  if (reader.hasUnfollowedBlocks)
+    return { unknown: "there are blocks beyond --max-blocks, which may point to them" };
+  if (info.sharedMemory && info.acrossThreads !== true)
+    return { unknown: "threads share the memory, and each was followed on its own" };
+  const live = sortedBlocks(reader);
+  const blocks = new BlockList(
+    Float64Array.from(live, ({ address }) => address),
+    Float64Array.from(live, ({ size }) => size),
+  );
+  const values = roots.globals.map((name) => addressIn(exports[name]));
+  const stackPointer = roots.stackPointer === undefined ? undefined : addressIn(exports[roots.stackPointer]);
+  const wasLeft =
+    stackPointer !== undefined && stackPointer > roots.stackFrom && stackPointer < roots.stackTo;
+  const found = classifyBlocks(blocks, {
+    buffer: program.buffer,
+    wordBytes: info.memory64 === true ? 8 : 4,
+    ranges: rootRanges(roots, {
+      lowestBlock: Math.min(reader.lowestBlock() ?? Number.POSITIVE_INFINITY, live[0]?.address ?? 0),
+      stackPointer,
+      memoryBytes: program.buffer.byteLength,
+    }),
+    values,
+  });
+  return { ...sumUp(live, found, reader.now, state.inside || wasLeft), hostMayHold: state.hostMayHold };
+}
+
+function sortedBlocks(reader: ShadowReader): LiveBlock[] {
+  return [...reader.liveBlocks()].sort((a, b) => a.address - b.address);
+}
+
+function addressIn(global: unknown): number {
+  const { value } = global as { value: number | bigint };
+  return typeof value === "bigint" ? Number(BigInt.asUintN(64, value)) : value >>> 0;
+}
+
+function sumUp(
+  blocks: readonly LiveBlock[],
+  { reach, behindBytes, behindBlocks }: ReturnType<typeof classifyBlocks>,
+  now: number,
+  inside: boolean,
+): Omit<InstanceReach, "hostMayHold"> {
+  const places = new Map<number, number>();
+  for (const { context } of blocks) if (!places.has(context)) places.set(context, places.size);
+  const sums = new Float64Array(places.size * REACH_FIELDS.length);
+  blocks.forEach(({ context, size, time }, index) => {
+    const at = (places.get(context) ?? 0) * REACH_FIELDS.length;
+    const found = reach[index] as keyof typeof PLACE_OF_REACH;
+    const place = at + (PLACE_OF_REACH[inside && found !== Reach.Reachable ? Reach.Possible : found] ?? 0);
+    sums[place] += size;
+    sums[place + 1]++;
+    if (inside || found !== Reach.Lost) return;
+    sums[at + PLACE_OF_BEHIND] += behindBytes[index];
+    sums[at + PLACE_OF_BEHIND + 1] += behindBlocks[index];
+    if (time * 2 > now) sums[at + PLACE_OF_LATE]++;
+  });
+  return { contexts: Uint32Array.from(places.keys()), sums, inside };
+}

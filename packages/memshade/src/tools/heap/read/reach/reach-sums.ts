@@ -1,0 +1,33 @@
+import type { RunReach } from "../../../../model/run.ts";
+import { Reach } from "./classify-blocks.ts";
+
+/** Sums of one calling context, or of all. */
+export type ReachSums = Record<keyof RunReach, number>;
+
+export const REACH_FIELDS = [
+  "lostBytes",
+  "lostBlocks",
+  "indirectlyLostBytes",
+  "indirectlyLostBlocks",
+  "possiblyLostBytes",
+  "possiblyLostBlocks",
+  "stillReachableBytes",
+  "stillReachableBlocks",
+  "behindLostBytes",
+  "behindLostBlocks",
+  "lateLostBlocks",
+] as const satisfies readonly (keyof RunReach)[];
+
+export const NO_REACH: Readonly<ReachSums> = Object.fromEntries(
+  REACH_FIELDS.map((field) => [field, 0]),
+) as ReachSums;
+
+/** The place of the bytes of each `Reach` in `REACH_FIELDS`; its blocks are behind. */
+export const PLACE_OF_REACH = {
+  [Reach.Lost]: 0,
+  [Reach.Indirect]: 2,
+  [Reach.Possible]: 4,
+  [Reach.Reachable]: 6,
+} as const;
+export const PLACE_OF_BEHIND = 8;
+export const PLACE_OF_LATE = 10;
