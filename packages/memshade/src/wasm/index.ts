@@ -1,4 +1,4 @@
-export { buildId } from "./build-id.ts";
+export { buildId, contentId } from "./build-id.ts";
 export { initialValue, segmentAddress } from "./constant-values.ts";
 export { type DataSymbol, dataSymbols } from "./data-symbols.ts";
 export { decodeLocals } from "./decode/code.ts";
