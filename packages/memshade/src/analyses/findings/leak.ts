@@ -58,28 +58,30 @@ function lostFindings(
   site: SiteColumns,
   { hostMayHold }: { readonly hostMayHold: boolean },
 ): LeakFacts[] {
-  return blocksBySite(profile, blockMeasure(site.liveBlocks, site.liveBytes)).flatMap((found): LeakFacts[] => {
-    const sum = (field: SiteField): number =>
-      found.contexts.reduce((total, context: IndexIntoContextTable) => total + site[field][context]!, 0);
-    const { allocated } = found;
-    const place = { place: found.place, allocated };
-    const lost = sum("lostBlocks");
-    const blocks = lost + sum("indirectlyLostBlocks");
-    const bytes = sum("lostBytes") + sum("indirectlyLostBytes");
-    if (hostMayHold) {
-      // Whatever only the host has the address of, there may be others that lead inside it.
-      const left = blocks + sum("possiblyLostBlocks");
-      const amount = bytes + sum("possiblyLostBytes");
-      if (isRepeated(left, sum("lateLostBlocks")))
-        return [{ ...place, amount, blocks: left, state: "host", behind: 0 }];
-    } else if (lost > 0 && !isOfMain(found)) {
-      const all = sum("lostBytes") + sum("behindLostBytes");
-      const behind = Math.max(0, lost + sum("behindLostBlocks") - blocks);
-      return [{ ...place, amount: Math.max(all, bytes), blocks, state: "lost", behind }];
-    }
-    const growing = growthOf(profile, found, sum);
-    return growing === undefined ? [] : [{ ...place, ...growing, state: "growing", behind: 0 }];
-  });
+  return blocksBySite(profile, blockMeasure(site.liveBlocks, site.liveBytes)).flatMap(
+    (found): LeakFacts[] => {
+      const sum = (field: SiteField): number =>
+        found.contexts.reduce((total, context: IndexIntoContextTable) => total + site[field][context]!, 0);
+      const { allocated } = found;
+      const place = { place: found.place, allocated };
+      const lost = sum("lostBlocks");
+      const blocks = lost + sum("indirectlyLostBlocks");
+      const bytes = sum("lostBytes") + sum("indirectlyLostBytes");
+      if (hostMayHold) {
+        // Whatever only the host has the address of, there may be others that lead inside it.
+        const left = blocks + sum("possiblyLostBlocks");
+        const amount = bytes + sum("possiblyLostBytes");
+        if (isRepeated(left, sum("lateLostBlocks")))
+          return [{ ...place, amount, blocks: left, state: "host", behind: 0 }];
+      } else if (lost > 0 && !isOfMain(found)) {
+        const all = sum("lostBytes") + sum("behindLostBytes");
+        const behind = Math.max(0, lost + sum("behindLostBlocks") - blocks);
+        return [{ ...place, amount: Math.max(all, bytes), blocks, state: "lost", behind }];
+      }
+      const growing = growthOf(profile, found, sum);
+      return growing === undefined ? [] : [{ ...place, ...growing, state: "growing", behind: 0 }];
+    },
+  );
 }
 
 /** What can be reached of a place that only allocates, of which hardly a block is used again some time after. */
@@ -101,5 +103,8 @@ function isRepeated(blocks: number, late: number): boolean {
 
 /** The function that a program starts with runs once, and what it allocates once may live until it ends. */
 function isOfMain({ place, allocated }: SiteBlocks): boolean {
-  return allocated === 1 && place.path.slice(1).every((frame) => libraryOf({ function: frame.function }) === START_UP);
+  return (
+    allocated === 1 &&
+    place.path.slice(1).every((frame) => libraryOf({ function: frame.function }) === START_UP)
+  );
 }

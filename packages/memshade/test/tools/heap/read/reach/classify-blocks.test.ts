@@ -181,7 +181,8 @@ describe("any heap", () => {
     const isBehindLength = (value: number) =>
       blocks.findIndex(({ start, size }) => {
         const rest = start + size - value;
-        const lengths = value - start === 8 && words[start / 4 + 1] === 0 ? [words[start / 4]!] : [words[value / 4 - 1]!];
+        const lengths =
+          value - start === 8 && words[start / 4 + 1] === 0 ? [words[start / 4]!] : [words[value / 4 - 1]!];
         return (
           (value - start === 4 || value - start === 8) &&
           rest > 0 &&
