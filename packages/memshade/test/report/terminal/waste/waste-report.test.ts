@@ -279,7 +279,9 @@ describe("advice", () => {
     expect(text.match(/→ Do this once, and again only when what it is made of has changed\./g)).toHaveLength(
       1,
     );
-    expect(text).toContain("980 of the 1,000 stores (98.0 %) of build (build.c:19) write what is there already");
+    expect(text).toContain(
+      "980 of the 1,000 stores (98.0 %) of build (build.c:19) write what is there already",
+    );
     expect(text).not.toContain("Keep the value");
   });
 
