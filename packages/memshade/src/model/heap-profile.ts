@@ -11,6 +11,7 @@ import type {
 import type { Mib } from "./mib.ts";
 import type { MibColumns } from "./mib-columns.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
+import type { HeapIntervals } from "./over-time/heap-intervals.ts";
 import type { Clock, CounterMode, Presence, RunAllocator, RunEnd, RunHeap, RunHost, RunSite } from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
 
@@ -30,6 +31,8 @@ export interface HeapProfile {
   readonly frames: FrameTable;
   readonly stacks: StackTable;
   readonly contexts: ContextTable;
+  /** The heap over time, of instances; absent where nobody recorded it. */
+  readonly overTime?: HeapIntervals | undefined;
 }
 
 /** What is known about the profile as a whole. */

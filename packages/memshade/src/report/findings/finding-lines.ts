@@ -1,3 +1,4 @@
+import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
 import type { Finding, FindingPlace, PlaceFrame } from "../../analyses/findings/finding.ts";
 import { formatBytes, formatCount } from "../format.ts";
 import { shortPlace } from "../frames.ts";
@@ -22,6 +23,20 @@ export function printFindings(screen: Screen, findings: readonly Finding[]): voi
   }
   screen.print(screen.paint.heading("Summary"));
   screen.print(...findingLines(screen, findings, screen.width - MARGIN).map((line) => MARGIN_TEXT + line));
+}
+
+/** Prints the findings that came or went from one run to another. */
+export function printFindingDiff(screen: Screen, { new: fresh, gone }: FindingDiff): void {
+  const { heading, faint } = screen.paint;
+  if (fresh.length + gone.length === 0) screen.print("", faint("No findings came or went"));
+  for (const [title, findings] of [
+    ["New findings", fresh],
+    ["Findings that are gone", gone],
+  ] as const) {
+    if (findings.length === 0) continue;
+    screen.print("", heading(title));
+    screen.print(...findingLines(screen, findings, screen.width - MARGIN).map((line) => MARGIN_TEXT + line));
+  }
 }
 
 /** A line of at most `width` columns for each finding: kind, number, sentence with its place. */

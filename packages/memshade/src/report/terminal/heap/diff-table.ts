@@ -1,3 +1,4 @@
+import type { FindingDiff } from "../../../analyses/diff/finding-diff.ts";
 import {
   type HeapDiff,
   type MetricChange,
@@ -6,6 +7,7 @@ import {
 } from "../../../analyses/diff/heap-diff.ts";
 import type { MetricKey } from "../../../analyses/metrics.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
+import { printFindingDiff } from "../../findings/finding-lines.ts";
 import { formatMean, plural } from "../../format.ts";
 import { gapsOfBoth } from "../../gaps.ts";
 import { printBinaries, printGaps } from "../common/header.ts";
@@ -20,6 +22,8 @@ export interface DiffTableOptions extends ScreenOptions {
   readonly rows: number;
   /** As they were named. */
   readonly inputs: { readonly old: string; readonly new: string };
+  /** What a person can act on, in one of the two only. */
+  readonly findings?: FindingDiff | undefined;
 }
 
 const CHANGE_WIDTH = 11;
@@ -106,12 +110,13 @@ export function diffTable(
   }
   const left = ranking.length - options.rows;
   if (left > 0) screen.print(screen.paint.faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
+  if (options.findings !== undefined) printFindingDiff(screen, options.findings);
   screen.printShortened();
   return screen.text();
 }
 
 /** How much more or less it is, of what it was; from ten times on, how many times that. */
-function percentOf({ old, new: now }: OldAndNew, isIn: { old: boolean; new: boolean }): string {
+export function percentOf({ old, new: now }: OldAndNew, isIn: { old: boolean; new: boolean }): string {
   if (!isIn.old) return "new";
   if (!isIn.new) return "gone";
   if (now === old) return "0 %";
