@@ -5,7 +5,14 @@ import {
   sizeHistogram,
 } from "../../../analyses/block-histograms.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
-import { clockUnit, formatBytes, formatCount, formatLifetime, formatMean, formatPercent } from "../../format.ts";
+import {
+  clockUnit,
+  formatBytes,
+  formatCount,
+  formatLifetime,
+  formatMean,
+  formatPercent,
+} from "../../format.ts";
 import type { Screen } from "../common/screen.ts";
 import { bar, padLeft, padRight } from "../common/text.ts";
 

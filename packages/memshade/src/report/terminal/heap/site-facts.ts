@@ -1,7 +1,14 @@
 import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../model/indices.ts";
-import { formatBlocks, formatBytes, formatLeastPercent, formatLifetime, formatMean, formatPercent } from "../../format.ts";
+import {
+  formatBlocks,
+  formatBytes,
+  formatLeastPercent,
+  formatLifetime,
+  formatMean,
+  formatPercent,
+} from "../../format.ts";
 import type { Screen } from "../common/screen.ts";
 import { cutMiddle, displayWidth } from "../common/text.ts";
 import { placeInWords, siteFrame } from "./site-names.ts";
