@@ -26,7 +26,7 @@ export function sentenceOf(finding: Finding): FindingSentence {
     case "churn":
       return { before: "of", after: "are freed at once" };
     case "drag":
-      return ofBlocks(finding, `idle the last ${Math.round(100 * (1 - finding.lastUse))} %`);
+      return ofBlocks(finding, `idle the last ${Math.floor(100 * (1 - finding.lastUse))} %`);
     case "growth": {
       const after = `in ${counted(finding.copies, "copy", "copies")}: reserve ${formatBytes(finding.reserve)}`;
       return { before: "copied by", after, short: "by" };
