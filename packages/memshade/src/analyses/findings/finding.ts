@@ -36,9 +36,17 @@ interface Found<Kind extends string, Tool extends "heap" | "waste" | "workingset
   readonly part: number;
 }
 
-/** Blocks that were never released. */
+/** Blocks that were never released. The amount is all that goes with them. */
 export interface LeakFinding extends Found<"leak", "heap"> {
+  /** Of the place. */
   readonly blocks: number;
+  /**
+   * "lost": no pointer to them is left; "host": none is left in the module's memory, and only the host may hold one;
+   * "live": they were live at the end, and it is not known whether they are lost.
+   */
+  readonly state: "lost" | "host" | "live";
+  /** Blocks of other places that only they point to. */
+  readonly behind: number;
   /** All blocks that the place allocated. */
   readonly allocated: number;
 }

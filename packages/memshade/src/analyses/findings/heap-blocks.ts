@@ -7,8 +7,8 @@ import { heapPlace } from "./place.ts";
 
 /** Blocks of one site that an analysis picked out. */
 export interface SiteBlocks {
-  readonly place: FindingPlace;
   readonly contexts: readonly IndexIntoContextTable[];
+  readonly place: FindingPlace;
   readonly blocks: number;
   readonly bytes: number;
   /** All blocks of the site. */
@@ -24,7 +24,7 @@ export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteB
     const place = blocks === 0 ? undefined : heapPlace(profile, heaviest(contexts, measure));
     if (place === undefined) return [];
     const allocated = sumOf(profile.contexts.mibs.allocCount);
-    return [{ place, contexts, blocks, bytes: Math.round(sumOf(measure.bytes)), allocated }];
+    return [{ contexts, place, blocks, bytes: Math.round(sumOf(measure.bytes)), allocated }];
   });
 }
 

@@ -7,8 +7,8 @@ export const LEAST_PART = 0.01;
 /** A first screen has room for so many. */
 const MOST_FINDINGS = 5;
 
-/** The findings of all tools that matter, the greatest part first; one of a kind and place, and at most five. */
-export function rankFindings(all: readonly Finding[]): Finding[] {
+/** The findings of all tools that matter, the greatest part first; one of a kind and place, and as many as a first screen has room for. */
+export function rankFindings(all: readonly Finding[], most = MOST_FINDINGS): Finding[] {
   const ranked = all
     .filter(({ part }) => part >= LEAST_PART)
     .sort((a, b) => b.part - a.part || b.amount - a.amount || (keyOf(a) < keyOf(b) ? -1 : 1));
@@ -20,7 +20,7 @@ export function rankFindings(all: readonly Finding[]): Finding[] {
       told.add(key);
       return isNew;
     })
-    .slice(0, MOST_FINDINGS);
+    .slice(0, most);
 }
 
 /** What findings have in common that are one: kind and line, or the function where no line is known. */

@@ -12,6 +12,8 @@ const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
 export interface Terminal {
   readonly isTerminal: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Of a terminal. */
+  readonly columns?: number | undefined;
   /** Sentences that an earlier part of the same report has said. */
   readonly said?: Set<string>;
 }
@@ -47,6 +49,11 @@ export const OWN_OPTION = new Option(
 export const LIBRARY_OPTION = new Option(
   "--library <glob>",
   "source files or functions that are a library ('vendor/', 'sqlite3*'); can be repeated",
+).argParser(collect);
+
+export const SUPPRESSIONS_OPTION = new Option(
+  "--suppressions <file>",
+  "leaks that are not to be told of, as memcheck or LeakSanitizer have them; can be repeated",
 ).argParser(collect);
 
 /** @throws UserError for rules that are given and not to be used */
@@ -102,5 +109,6 @@ export function isOtherWord(text: string): text is OtherWord {
 }
 
 export function standardOutput(): Terminal {
-  return { isTerminal: process.stdout.isTTY === true, environment: process.env };
+  const { isTTY, columns } = process.stdout;
+  return { isTerminal: isTTY === true, environment: process.env, columns };
 }

@@ -1,6 +1,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { withOwnSites } from "../../analyses/frames/mark-frames.ts";
+import { withEstimatedCallers } from "../../analyses/host-stacks.ts";
+import { suppressLeaks } from "../../analyses/suppress-leaks.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../../formats/memprof-raw/index.ts";
@@ -38,10 +40,11 @@ export interface LoadedHeap {
  */
 export async function loadHeap(
   input: string,
-  { rules, ...places }: OriginalPlaces & OwnCode = {},
+  { rules, suppressions = [], ...places }: OriginalPlaces & OwnCode = {},
 ): Promise<LoadedHeap> {
   const loaded = await loadPlain(input, places);
-  return rules === undefined ? loaded : { ...loaded, profile: withOwnSites(loaded.profile, rules) };
+  const profile = suppressLeaks(loaded.profile, suppressions);
+  return { ...loaded, profile: rules === undefined ? profile : withOwnSites(profile, rules) };
 }
 
 async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedHeap> {
@@ -126,9 +129,11 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
   try {
     const raw = readRaw(bytes);
     const symbols = new RunSymbols(places);
-    const profile = heapProfileFromRaw(raw, run, (modules) =>
-      withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
-        run === undefined ? undefined : symbols.of(modules[index]!),
+    const profile = withEstimatedCallers(
+      heapProfileFromRaw(raw, run, (modules) =>
+        withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
+          run === undefined ? undefined : symbols.of(modules[index]!),
+        ),
       ),
     );
     const { description } = profile;

@@ -16,6 +16,19 @@ export function wasmFrames(): string[] {
   }
 }
 
+/** What is left on the stack of a program that ends itself when its main function has returned. */
+const START_FRAMES = /^(.*\.)?(_start|_start\.command_export|exit|_Exit|__wasi_proc_exit|proc_exit)$/;
+/** They are so many: `_start` behind its wrapper, and the functions that end the program. */
+const MOST_START_FRAMES = 4;
+
+/** Whether these are the frames of a program whose main function has returned, as far as they have names; else by their number. */
+export function isAtStart(frames: readonly string[]): boolean {
+  const names = frames.flatMap((line) => /^ *at (.+) \(wasm:/.exec(line)?.[1] ?? []);
+  return names.length > 0
+    ? names.every((name) => START_FRAMES.test(name))
+    : frames.length <= MOST_START_FRAMES;
+}
+
 /** Which live blocks of an instance of this thread can still be reached. Its host is JavaScript, which may have their addresses. */
 export function lookThroughNow(exports: WebAssembly.Exports, info: InstrumentedInfo): KnownReach | undefined {
   return lookThrough(exports, info, { inside: wasmFrames().length > 0, hostMayHold: true });

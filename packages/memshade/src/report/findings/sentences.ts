@@ -1,4 +1,9 @@
-import type { Finding, MembersFinding, UnreadDataFinding } from "../../analyses/findings/finding.ts";
+import type {
+  Finding,
+  LeakFinding,
+  MembersFinding,
+  UnreadDataFinding,
+} from "../../analyses/findings/finding.ts";
 import { agreeing, counted } from "../../model/counted.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../format.ts";
 import { memberNames } from "../waste-sentences.ts";
@@ -18,13 +23,13 @@ export interface FindingSentence {
 export function sentenceOf(finding: Finding): FindingSentence {
   switch (finding.kind) {
     case "leak":
-      return ofBlocks(finding, "never released");
+      return ofLeak(finding);
     case "unused":
       return ofBlocks(finding, "never used");
     case "never-read":
       return ofBlocks(finding, "never read");
     case "churn":
-      return { before: "of", after: "are freed at once" };
+      return { before: `${agreeing(finding.amount, "block")} of`, after: "are freed at once", short: "of" };
     case "drag":
       return ofBlocks(finding, `idle the last ${Math.floor(100 * (1 - finding.lastUse))} %`);
     case "growth": {
@@ -65,6 +70,21 @@ function ofMembers({ type, fields, element }: MembersFinding, after: string): Fi
   if (field?.name === undefined || type === undefined) return { before: bytes, after, short: "in fields of" };
   const more = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
   return { before: `in ${memberNames([field], type)}${more} of`, after, short: "in fields of" };
+}
+
+/** `300 of 1,000 blocks of … are lost` */
+function ofLeak(finding: LeakFinding): FindingSentence {
+  const behind = finding.behind === 0 ? "" : ` (${formatCount(finding.behind)} more by them)`;
+  switch (finding.state) {
+    case "lost":
+      return ofBlocks(finding, `lost${behind}`);
+    case "host":
+      return ofBlocks(finding, `left to the host${behind}`);
+    case "live":
+      return ofBlocks(finding, "never released");
+    default:
+      throw new RangeError(`no such state: ${finding.state satisfies never}`);
+  }
 }
 
 /** `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read` */

@@ -5,6 +5,7 @@ import type { Finding } from "../../analyses/findings/finding.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
 import { leaks } from "../../analyses/leaks.ts";
+import { liveByKind, reachOf } from "../../analyses/live-blocks.ts";
 import { measureGroups, rank } from "../../analyses/metrics.ts";
 import type { StaticsReport } from "../../analyses/statics/static-objects.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
@@ -57,7 +58,9 @@ export function heapReportJsonPieces(
     granuleBytes: description.granuleBytes,
     rawVersion: description.rawVersion,
     presence: presenceJson(description.presence),
+    hostStacks: description.host ?? null,
     notTracked: gapsOf(profile),
+    suppressed: suppressedJson(profile),
     modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator, knows }) => ({
       name,
       path: path ?? null,
@@ -105,6 +108,7 @@ function totalsOf(profile: HeapProfile): object {
     profilerBytes: totals?.profilerBytes ?? null,
     drag: totals?.drag ?? null,
     overflow: totals?.overflow ?? null,
+    reach: reachJson(profile),
     growth: totals?.growth ?? null,
     capacity: totals?.capacity ?? null,
   };
@@ -140,4 +144,25 @@ function mapped(groups: readonly number[], make: (group: number) => object): Laz
 /** Largest first, zeros too: the sum over all sites must be the total. */
 function rankAll(values: Float64Array): number[] {
   return Array.from(values.keys()).sort((a, b) => values[b]! - values[a]!);
+}
+
+/** What is live by kind; null where that was not looked for. */
+function reachJson(profile: HeapProfile): object | null {
+  const amounts = liveByKind(profile);
+  if (amounts === undefined) return null;
+  return {
+    hostMayHold: reachOf(profile)!.hostMayHold,
+    ...Object.fromEntries(amounts.map(({ kind, bytes, blocks }) => [kind, { bytes, blocks }])),
+  };
+}
+
+/** What each suppression took out; null where none were given. */
+function suppressedJson({ description: { suppressed } }: HeapProfile): object[] | null {
+  if (suppressed === undefined) return null;
+  return suppressed.map(({ suppression: { name, reason, place }, ...amounts }) => ({
+    name,
+    reason: reason ?? null,
+    place,
+    ...amounts,
+  }));
 }

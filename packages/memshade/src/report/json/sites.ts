@@ -2,15 +2,18 @@ import { dragOfContexts } from "../../analyses/dragged-blocks.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
 import { capacityOf, growthOf } from "../../analyses/growth.ts";
+import { reachOf } from "../../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import type { BlockCapacity, BlockGrowth } from "../../model/growth.ts";
-import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
+import { type HeapProfile, REACH_OF_KIND, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
 import type { BlockDrag } from "../../model/over-time/drag.ts";
 import { placeFramesOfContext, siteFrameOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
 import { describeFrame, type FrameDescription } from "../frames.ts";
+
+const REACH_FIELDS: ReadonlySet<SiteField> = new Set(Object.values(REACH_OF_KIND).flat());
 
 /** MemProf's fields of the blocks, what the run counted beside them, and where they were allocated. */
 export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
@@ -25,6 +28,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
   accessHistogramValues?: bigint[];
   /** Counters were full: the numbers of accesses may be larger. */
   accessesAtLeast?: true;
+  /** Part of the figures was spread over callers in JavaScript of which a sample was asked. */
+  isEstimated?: true;
   stack: FrameDescription[];
   /** Which of `stack` names the site: the first of the program's own code. */
   siteFrame: number;
@@ -33,8 +38,13 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
 /** The groups of a profile as JSON values, made one by one. */
 export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (group: number) => JsonSite {
   const { contexts } = profile;
+  const isUnknown = (field: SiteField) => REACH_FIELDS.has(field) && reachOf(profile) === undefined;
   const sums = SITE_FIELDS.map(
-    (field) => [field, contexts.site && sumByGroup(groups, contexts.site[field])] as const,
+    (field) =>
+      [
+        field,
+        isUnknown(field) ? undefined : contexts.site && sumByGroup(groups, contexts.site[field]),
+      ] as const,
   );
   const temporary = sumByGroup(groups, temporaryBlocks(profile).blocks);
   return (group) => {
@@ -59,6 +69,7 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
       capacity: capacityOf(profile, rows) ?? null,
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
       ...(areAccessesCut(profile, rows) ? { accessesAtLeast: true as const } : {}),
+      ...(rows.some((row) => contexts.isEstimated?.[row] === 1) ? { isEstimated: true as const } : {}),
       ...stackOfGroup(profile, groups, group),
     };
   };

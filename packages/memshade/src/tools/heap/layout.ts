@@ -57,7 +57,7 @@ export const Control = {
   start: 200,
   /** Bytes from the base of a stack to the newest frame, at most. */
   deepest: 192,
-  /** Address of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
+  /** Record of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
   youngest: 216,
   /** Low half of `allocations` when it began. */
   youngestNumber: 220,
@@ -110,6 +110,37 @@ export const Control = {
   sizeClasses: 2560,
 } as const;
 export const CONTROL_BYTES = 4096;
+
+/** What is known of entries of the host, where its stacks are asked for. */
+export const HostEntries = {
+  /** To the host: how many host frames are above the one that it is asked for. */
+  above: 0,
+  /** From the host: the number of a stack. */
+  answer: 4,
+  /** State of the random numbers. */
+  random: 8,
+  /** Entries with allocations whose callers were asked for, and others. */
+  asked: 12,
+  leftOut: 16,
+  /** `HostKind` of entries, by a hash of what they call until they allocate. */
+  kinds: 64,
+  /** A byte per hash of a path: how often it was asked out of turn. */
+  paths: 2112,
+} as const;
+export const HOST_ENTRIES_BYTES = 4096;
+
+/** How one kind of entries is sampled. */
+export const HostKind = {
+  /** So many are left out before the next one. */
+  skip: 0,
+  /** Of 4 ** stage entries one is asked. */
+  stage: 4,
+  /** Entries asked in this stage. */
+  asked: 8,
+} as const;
+export const HOST_KIND_BYTES = 16;
+export const HOST_KINDS = 128;
+export const HOST_PATHS = 512;
 
 /** Accesses to a granule of static data that its counter had no room for; zeros: none. */
 export const Fold = {
@@ -395,5 +426,5 @@ export const MERGED_BYTES = 512;
 
 /** Blocks with at most this many bytes, so at most 16 counters, have a shape. */
 export const LARGEST_SMALL = 128;
-/** Blocks with at most this many bytes have no marks, and fit a slot. */
+/** Blocks with at most this many bytes have no marks, and fit a slot; others have a record. */
 export const LARGEST_UNMARKED = 511;

@@ -14,6 +14,8 @@ const PARSE: FindingPlace = {
 function leak(place: FindingPlace, blocks = 300, allocated = blocks): Finding {
   return {
     kind: "leak",
+    state: "live",
+    behind: 0,
     tool: "heap",
     place,
     amount: 1_258_291,
@@ -40,8 +42,8 @@ describe("the lines of findings", () => {
     } as Finding;
     expect(printed([leak(PARSE), churn])).toBe(`
 Summary
-  leak        1.20 MiB  300 blocks of parse (parse.c:88) are never released
-  churn  20,000 blocks  of join (join.c:3) are freed at once
+  leak   1.20 MiB  300 blocks of parse (parse.c:88) are never released
+  churn    20,000  blocks of join (join.c:3) are freed at once
 `);
   });
 

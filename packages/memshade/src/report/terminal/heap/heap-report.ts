@@ -6,6 +6,7 @@ import { type ContextGroups, groupContexts } from "../../../analyses/groups.ts";
 import { capacityOf, copiedBytes, growthOf, spareBytes } from "../../../analyses/growth.ts";
 import { classifySites } from "../../../analyses/hot-cold.ts";
 import { leaks, liveAtPeak } from "../../../analyses/leaks.ts";
+import { reachOf } from "../../../analyses/live-blocks.ts";
 import { STATIC_KEYS } from "../../../analyses/statics/rank-statics.ts";
 import type { StaticsReport } from "../../../analyses/statics/static-objects.ts";
 import { temporaryBlocks } from "../../../analyses/temporary.ts";
@@ -27,6 +28,7 @@ import { accessedPlaces } from "./accessed-places.ts";
 import { printBlockHistograms } from "./block-histograms.ts";
 import { callerLines, heaviestPathLine } from "./callers.ts";
 import { printHotCold } from "./hot-cold.ts";
+import { printLiveKinds, reachFacts } from "./live-kinds.ts";
 import { printOverTime } from "./over-time.ts";
 import { SiteFacts, sumOf } from "./site-facts.ts";
 import { printSiteRows, type SiteRows } from "./site-rows.ts";
@@ -99,7 +101,7 @@ class HeapSections {
     const { profile } = this;
     this.printOwners(liveAtPeak(profile));
     printOverTime(this.screen, profile, this.rows);
-    this.printFinding("Still live at the end", leaks(profile), "nothing was live at the end");
+    this.printLive(leaks(profile));
     this.printFinding("Never accessed", neverAccessed(profile), "every block was accessed");
     this.printFinding(
       "Written but never read",
@@ -119,7 +121,7 @@ class HeapSections {
     const { contexts } = this.profile;
     const bytes = contexts.mibs.totalSize;
     const totals = heapTotals(this.profile);
-    const paths = pathsAndSites(contexts.length, this.sites.length);
+    const paths = pathsAndSites(groupContexts(this.profile, "path").length, this.sites.length);
     if (peak !== undefined && peak.totalBytes > 0) {
       const size = `${formatBytes(peak.totalBytes)} in ${formatBlocks(peak.totalBlocks)}`;
       this.printSection("Who owns the heap at its peak", size, peak.bytes, formatBytes, 8, this.fullDetails);
@@ -131,6 +133,29 @@ class HeapSections {
     const size = `${formatBytes(totals.inContexts.bytes)} in ${paths}`;
     const details = peak === undefined ? this.fullDetails : this.pathDetails;
     this.printSection(title, size, bytes, formatBytes, peak === undefined ? 8 : 5, details);
+  }
+
+  private printLive(live: BlockMeasure | undefined): void {
+    const { screen, profile } = this;
+    if (live === undefined) {
+      return;
+    }
+    if (live.totalBlocks === 0) {
+      this.quiet.push("nothing was live at the end");
+      return;
+    }
+    const size = `${formatBytes(live.totalBytes)} in ${formatBlocks(live.totalBlocks)}`;
+    this.printHeading("Still live at the end", size);
+    printLiveKinds(screen, profile);
+    this.printRows(live.bytes, formatBytes, 5, (contexts, values) => {
+      const found = formatCount(sumOf(live.blocks, contexts));
+      const of = formatBlocks(sumOf(profile.contexts.mibs.allocCount, contexts));
+      const reach = reachFacts(profile, contexts);
+      return [
+        ...(reach === "" ? [] : [`${" ".repeat(DETAIL_INDENT)}${reach}`]),
+        ...heaviestPathLine(screen, profile, contexts, values, DETAIL_INDENT, `${found} of ${of}`),
+      ];
+    });
   }
 
   private printFinding(title: string, finding: BlockMeasure | undefined, ifNone: string): void {
@@ -264,9 +289,22 @@ class HeapSections {
     usualRows: number,
     details: SiteRows["details"],
   ): void {
+    this.printHeading(title, size);
+    this.printRows(values, format, usualRows, details);
+  }
+
+  private printHeading(title: string, size: string): void {
     this.screen.print("");
     this.screen.printEnds(title, size, this.screen.paint.heading);
     this.screen.print(this.screen.paint.faint("─".repeat(this.screen.width)));
+  }
+
+  private printRows(
+    values: SiteRows["values"],
+    format: SiteRows["format"],
+    usualRows: number,
+    details: SiteRows["details"],
+  ): void {
     const limit = this.rows ?? usualRows;
     const enough = this.rows === undefined ? ENOUGH : Number.POSITIVE_INFINITY;
     printSiteRows(this.screen, this.profile, {
@@ -300,6 +338,7 @@ function printHints(screen: Screen, profile: HeapProfile, input: string, knowsSt
   const knowsAccesses = profile.description.unknownFields?.includes("totalAccessCount") !== true;
   const keys = [
     ...(profile.contexts.site === undefined ? [] : ["live"]),
+    ...(reachOf(profile) === undefined ? [] : ["lost"]),
     "count",
     ...(knowsAccesses ? ["accesses", "density"] : []),
     "lifetime",
