@@ -66,6 +66,7 @@ const FINDINGS: readonly GlossaryEntry[] = [
     also: ["kept too long"],
     text: "The time from the last access to a block until it is freed: the block is dead, and still there.",
     advice: "Release it where it was used last.",
+    more: "concepts.md#drag",
   },
   {
     word: "dead",

@@ -31,7 +31,7 @@ export function sentenceOf(finding: Finding): FindingSentence {
     case "churn":
       return { before: `${agreeing(finding.amount, "block")} of`, after: "are freed at once", short: "of" };
     case "drag":
-      return ofBlocks(finding, `idle the last ${Math.round(100 * (1 - finding.lastUse))} %`);
+      return ofBlocks(finding, `idle the last ${Math.floor(100 * (1 - finding.lastUse))} %`);
     case "growth": {
       const after = `in ${counted(finding.copies, "copy", "copies")}: reserve ${formatBytes(finding.reserve)}`;
       return { before: "copied by", after, short: "by" };
