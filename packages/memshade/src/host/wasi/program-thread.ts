@@ -65,7 +65,7 @@ function noteExit(imports: WebAssembly.Imports): void {
     const exit = functions.proc_exit as ((code: number) => void) | undefined;
     if (exit === undefined) continue;
     functions.proc_exit = (code: number) => {
-      endedInside = wasmFrames().length > FRAMES_OF_START;
+      endedInside = wasmFrames() > FRAMES_OF_START;
       exit(code);
     };
   }
