@@ -4,7 +4,7 @@ import { heapProfileFromRaw, type RawProfile, writeRaw } from "../src/formats/me
 import { addCapacity, addGrowth, type BlockGrowth, NO_CAPACITY, NO_GROWTH } from "../src/model/growth.ts";
 import type { HeapProfile } from "../src/model/heap-profile.ts";
 import { blockMib, mergeMib } from "../src/model/mib.ts";
-import type { Run, RunHeap, RunModule, RunSite } from "../src/model/run.ts";
+import type { HeapReach, Run, RunHeap, RunModule, RunReach, RunSite } from "../src/model/run.ts";
 import { createRunSymbolizer } from "../src/symbolize/run-functions.ts";
 
 /**
@@ -17,7 +17,8 @@ import { createRunSymbolizer } from "../src/symbolize/run-functions.ts";
  *
  * `100 x 64` are blocks and the size of each; `life` and `access` hold for each block; `peak` and `live` are
  * blocks live at the peak and at the end; `unused` and `unread` are blocks never accessed and written but never
- * read; `chains` of blocks that grew took `copies` copies of `copied` bytes together, and ended in blocks of the size given, of
+ * read; of live blocks, `lost`, `indirect`, `possible` and `reachable` ones are counted, `behind` are lost ones that these lost ones
+ * lead to, and `late` those of them that were allocated in the second half of the run; `chains` of blocks that grew took `copies` copies of `copied` bytes together, and ended in blocks of the size given, of
  * which `used` bytes were used; of all blocks together, `spare` bytes lie behind the last one used; `temporary` blocks are counted if every line has them; `touched` counts granules. What is not
  * said is 0. `module!function` names a module other than `app`, `function@2` its second call, `^function`
  * a function that the host called itself. A function called `malloc` is the module's allocator.
@@ -160,10 +161,46 @@ function siteOf({ blocks, size, facts }: Row, index: number): RunSite {
     granules: blocks * Math.ceil(size / 8),
     reallocations: 0,
     ...(temporary === undefined ? {} : { temporary }),
+    ...reachOf(size, facts),
     ...(facts.has("chains") ? { growth: growthOf(size, blocksOf) } : {}),
     ...(facts.has("spare")
       ? { capacity: { blocks, bytes: blocks * size, unusedBytes: blocksOf("spare") } }
       : {}),
+  };
+}
+
+/** Names of facts by the fields that they are of. */
+const REACH_FACTS = {
+  lost: ["lostBlocks", "lostBytes"],
+  indirect: ["indirectlyLostBlocks", "indirectlyLostBytes"],
+  possible: ["possiblyLostBlocks", "possiblyLostBytes"],
+  reachable: ["stillReachableBlocks", "stillReachableBytes"],
+  behind: ["behindLostBlocks", "behindLostBytes"],
+  late: ["lateLostBlocks"],
+} as const;
+
+function reachOf(size: number, facts: ReadonlyMap<string, number>): Partial<RunSite> {
+  const found = Object.entries(REACH_FACTS).flatMap(([fact, [blocks, bytes]]) => {
+    const count = facts.get(fact) ?? 0;
+    return count === 0 ? [] : [[blocks, count], ...(bytes === undefined ? [] : [[bytes, count * size]])];
+  });
+  return Object.fromEntries(found);
+}
+
+/** Of a heap in which pointers were looked for: of every context that has live blocks it is said what became of them. */
+export function reachOfPicture(picture: string, hostMayHold = false): HeapReach {
+  const { sites } = heapPicture(picture).run.heap!;
+  const sum = (field: keyof RunReach) => sites.reduce((total, site) => total + (site[field] ?? 0), 0);
+  return {
+    lostBytes: sum("lostBytes"),
+    lostBlocks: sum("lostBlocks"),
+    indirectlyLostBytes: sum("indirectlyLostBytes"),
+    indirectlyLostBlocks: sum("indirectlyLostBlocks"),
+    possiblyLostBytes: sum("possiblyLostBytes"),
+    possiblyLostBlocks: sum("possiblyLostBlocks"),
+    stillReachableBytes: sum("stillReachableBytes"),
+    stillReachableBlocks: sum("stillReachableBlocks"),
+    hostMayHold,
   };
 }
 

@@ -1,12 +1,14 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type ContextGroups, sumByGroup } from "./groups.ts";
 import { copiedBytes, spareBytes } from "./growth.ts";
+import { reachOf } from "./live-blocks.ts";
 import { temporaryBlocks } from "./temporary.ts";
 
 export type MetricKey =
   | "bytes"
   | "peak"
   | "live"
+  | "lost"
   | "count"
   | "accesses"
   | "density"
@@ -32,6 +34,7 @@ export const METRICS: readonly Metric[] = [
   { key: "bytes", title: "bytes allocated", unit: "bytes", isAdditive: true },
   { key: "peak", title: "bytes live at the peak", unit: "bytes", isAdditive: true },
   { key: "live", title: "bytes live at the end", unit: "bytes", isAdditive: true },
+  { key: "lost", title: "bytes lost at the end", unit: "bytes", isAdditive: true },
   { key: "count", title: "blocks allocated", unit: "count", isAdditive: true },
   { key: "accesses", title: "accesses", unit: "count", isAdditive: true },
   { key: "density", title: "accesses per byte allocated", unit: "accessesPerByte", isAdditive: false },
@@ -58,6 +61,8 @@ export function measureGroups(
       return site && sum(site.peakBytes);
     case "live":
       return site && sum(site.liveBytes);
+    case "lost":
+      return site && reachOf(profile) && sum(site.lostBytes.map((b, i) => b + site.indirectlyLostBytes[i]!));
     case "count":
       return sum(mibs.allocCount);
     case "accesses":

@@ -11,7 +11,9 @@ import type {
 import type { Mib } from "./mib.ts";
 import type { MibColumns } from "./mib-columns.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
+import type { HeapIntervals } from "./over-time/heap-intervals.ts";
 import type { Clock, CounterMode, Presence, RunAllocator, RunEnd, RunHeap, RunHost, RunSite } from "./run.ts";
+import type { LeakKind, Suppressed } from "./suppression.ts";
 
 /**
  * A heap profile as tables: columns of equal length, rows refer to rows of other tables by index.
@@ -29,6 +31,8 @@ export interface HeapProfile {
   readonly frames: FrameTable;
   readonly stacks: StackTable;
   readonly contexts: ContextTable;
+  /** The heap over time, of instances; absent where nobody recorded it. */
+  readonly overTime?: HeapIntervals | undefined;
 }
 
 /** What is known about the profile as a whole. */
@@ -54,6 +58,8 @@ export interface ProfileDescription {
   readonly notTracked: readonly string[];
   /** Where counters of granules stop at a number, for each block: this number. */
   readonly counterLimit?: number | undefined;
+  /** What was taken out of the fields of lost blocks, by suppression; absent where nobody asked. */
+  readonly suppressed?: readonly Suppressed[] | undefined;
   /** Fields of the blocks that the file did not have: they are 0 and mean nothing. */
   readonly unknownFields?: readonly (keyof Mib)[] | undefined;
 }
@@ -149,7 +155,17 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly capacity: readonly (BlockCapacity | undefined)[];
   /** Undefined for contexts of which no block is known to have been kept after its last access. */
   readonly drag: readonly (BlockDrag | undefined)[];
+  /** Live blocks that suppressions took out of the fields of lost blocks; absent without suppressions. */
+  readonly suppressedBlocks?: Float64Array | undefined;
 };
+
+/** What is known of the live blocks of each kind: their bytes, how many they are, and further fields. */
+export const REACH_OF_KIND = {
+  definite: ["lostBytes", "lostBlocks", "behindLostBytes", "behindLostBlocks", "lateLostBlocks"],
+  indirect: ["indirectlyLostBytes", "indirectlyLostBlocks"],
+  possible: ["possiblyLostBytes", "possiblyLostBlocks"],
+  reachable: ["stillReachableBytes", "stillReachableBlocks"],
+} as const satisfies { [Kind in LeakKind]: readonly [SiteField, SiteField, ...SiteField[]] };
 
 export const SITE_FIELDS: readonly SiteField[] = [
   "liveBytes",

@@ -121,6 +121,8 @@ const byteTime: Check<number> = (value) =>
 
 const drag = record<BlockDrag>({
   followed: count,
+  blocks: count,
+  bytes: count,
   byteTime,
   draggedByteTime: byteTime,
   lateBlocks: count,

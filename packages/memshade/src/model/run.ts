@@ -183,7 +183,7 @@ export interface RunHeap {
   heapAccesses: number;
   /** Counted accesses that fell elsewhere: static data, freed memory, the allocator's own. */
   otherAccesses: number;
-  /** Those of them that went to static data; absent where it is not known where that lies. */
+  /** Those of them between the first data segment and the heap; absent where it is not known where that lies. */
   staticAccesses?: number | undefined;
   /** Memory of the profiler itself that was touched. */
   profilerBytes: number;

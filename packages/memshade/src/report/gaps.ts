@@ -1,7 +1,7 @@
 import { dominantBlocks } from "../analyses/dominant-blocks.ts";
 import { areAccessesCut } from "../analyses/granule-accesses.ts";
 import { heapTotals } from "../analyses/totals.ts";
-import { groupDigits } from "../model/counted.ts";
+import { agreeing, counted, groupDigits } from "../model/counted.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import type { RunAllocator } from "../model/run.ts";
 import { formatBytes, formatPercent } from "./format.ts";
@@ -30,7 +30,7 @@ export function gapsOf(profile: HeapProfile): string[] {
         `${profile.description.granuleBytes} bytes of a block, and some may be full: what they count is that or more.`,
     );
   }
-  gaps.push(...heapsInBlocks(profile));
+  gaps.push(...heapsInBlocks(profile), ...suppressedInWords(profile));
   const sentences = new Set(gaps);
   // What several tools say of a module, one with its name and one without, is said once.
   const isRepeated = (gap: string) =>
@@ -76,3 +76,16 @@ function heapsInBlocks(profile: HeapProfile): string[] {
 const quoted = (text: string) => (/^[\w=:,.]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 const isFound = (how: RunAllocator["how"]) => how !== "option" && how !== "none";
+
+/** What suppressions took out of the leaks, each with its reason, and those that fit nothing. */
+function suppressedInWords({ description }: HeapProfile): string[] {
+  return (description.suppressed ?? []).map(({ suppression, paths, blocks, bytes }) => {
+    const { name, place, reason } = suppression;
+    const because = reason === undefined || reason === name ? "" : `: ${reason}`;
+    if (paths === 0) return `The suppression "${name}" (${place}) fits no live block.`;
+    return (
+      `${counted(blocks, "live block", "live blocks")} (${formatBytes(bytes)}) of ` +
+      `${counted(paths, "call path")} ${agreeing(blocks, "is", "are")} suppressed by "${name}" (${place})${because}.`
+    );
+  });
+}

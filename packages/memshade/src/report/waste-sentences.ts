@@ -1,17 +1,16 @@
 import { bareName as bareFunctionName, mainName } from "../analyses/frames/function-names.ts";
-import { libraryAt, ownPlace } from "../analyses/frames/own-place.ts";
-import type { WasteFinding } from "../analyses/waste/findings.ts";
+import { ownPlace } from "../analyses/frames/own-place.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
-import { agreeing } from "../model/counted.ts";
+import type { WasteFinding } from "../analyses/waste/waste-finding.ts";
 import type {
   TypeRule,
-  WasteField,
+  WasteBlocks,
   WasteFrame,
   WasteIp,
   WasteObjects,
   WasteType,
 } from "../model/waste/waste.ts";
-import { formatBytes, formatCount, formatPercent, plural } from "./format.ts";
+import { formatBlocks, formatBytes, formatCount, formatPercent, plural } from "./format.ts";
 import { shortPlace } from "./frames.ts";
 import { compactName } from "./terminal/common/names.ts";
 import { printable } from "./terminal/common/text.ts";
@@ -90,8 +89,14 @@ function frameText(
     : `${name} (+0x${(address % 2 ** 32).toString(16)})`;
 }
 
-/** What a finding says, and what to try, as sentences. */
+/** What a finding says, and what to try, as sentences. What the place wastes in another way too comes behind. */
 export function sentencesOf(finding: WasteFinding): { says: string; advice: string } {
+  const { says, advice } = sentencesOfOne(finding);
+  if (finding.also === undefined) return { says, advice };
+  return { says: `${says} ${sentencesOfOne(finding.also).says}`, advice };
+}
+
+function sentencesOfOne(finding: WasteFinding): { says: string; advice: string } {
   const where = morePlaces(placeOf(finding.ips), finding.places);
   const { bytes, operations, wasted, partner, isOwn, bytesEach } = finding;
   const share = formatPercent(Math.round(finding.share * 10_000), 10_000);
@@ -135,6 +140,13 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
             : "Compare before you store, or store only when the value was computed anew.",
       };
     }
+    case "clear":
+      return {
+        says: `${formatBytes(bytes)} of zeros from ${where} are overwritten before anything reads them: ${share} of what its ${plural(operations, "call")} clear${operations === 1 ? "s" : ""}.`,
+        advice: isNearlyAll(finding.share)
+          ? "Ask for memory that is not cleared (malloc instead of calloc): the program fills it anyway."
+          : "Ask for memory that is not cleared (malloc instead of calloc), and clear what is not filled.",
+      };
     case "redundant": {
       const last =
         other === undefined
@@ -143,8 +155,8 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
             ? `, ${them}last loaded by itself`
             : `, ${them}last loaded by ${near ?? other}`;
       return {
-        says: `${partOf(wasted ?? 0, operations, "load", where)} load${only} again what has not changed${last}${valueText(finding)}.`,
-        advice: "Keep the value in a local variable across the loop or the calls.",
+        says: `${partOf(wasted ?? 0, operations, "load", where)} load${only} again what the same loop has loaded and nobody has changed${last}${valueText(finding)}.`,
+        advice: "Keep the value in a local variable across the loop.",
       };
     }
     case "moved":
@@ -153,8 +165,11 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
         advice:
           "Make the block larger by a half at a time instead of by what is needed, or ask for all of it at once.",
       };
+    case "never-read":
+      return neverRead(finding, where);
     case "write-only":
-      return writeOnly(finding, where);
+    case "cold":
+      return members(finding, where);
     default:
       throw new RangeError(`no such finding: ${finding.kind satisfies never}`);
   }
@@ -176,36 +191,84 @@ function partOf(wasted: number, operations: number, what: string, where: string)
   return `${formatCount(wasted)} of the ${formatCount(operations)} ${what}s (${share}) of ${where}`;
 }
 
-function writeOnly({ object, operations }: WasteFinding, where: string): { says: string; advice: string } {
-  const { site, fields } = object!;
-  const size = fields.reduce((sum, field) => sum + field.size, 0);
-  const element = site.type?.size ?? site.size;
-  const isOne = joined(fields).length === 1;
+function isNearlyAll(share: number): boolean {
+  return share > 0.995;
+}
+
+function neverRead(
+  { object, wasted = 0, operations, bytes }: WasteFinding,
+  where: string,
+): { says: string; advice: string } {
+  const { site } = object!;
+  const isOne = wasted === 1;
+  const which =
+    wasted === operations
+      ? isOne
+        ? `The block of ${formatCount(site.size)} bytes`
+        : wasted === 2
+          ? `Both ${blocksOf(site).replace("2 ", "")}`
+          : `All ${blocksOf(site)}`
+      : `${formatCount(wasted)} of the ${blocksOf(site)}`;
   return {
-    says: `${capital(fieldNames(fields, site.type))} of the ${blocksOf(site)} from ${where} ${isOne ? "is" : "are"} written ${formatCount(operations)} ${agreeing(operations, "time")} and never read: ${formatCount(size)} of ${formatCount(element)} bytes.`,
+    says: `${which} from ${where} ${isOne ? "is" : "are"} stored to and never read: ${formatBytes(bytes)}.`,
     advice: isOne
-      ? "Drop the field, or do not fill it in where nobody asks for it."
-      : "Drop the fields, or do not fill them in where nobody asks for them.",
+      ? "Nobody reads what is kept there: leave the block out, or fill it in when somebody asks for it."
+      : "Nobody reads what is kept there: leave the blocks out, or fill them in when somebody asks for them.",
   };
 }
 
+/** Members that nobody reads: `track.comment: 24 of 96 bytes are stored to and never read, in …`. */
+function members({ kind, object, bytes }: WasteFinding, where: string): { says: string; advice: string } {
+  const { site, fields } = object!;
+  const size = fields.reduce((sum, field) => sum + field.size, 0);
+  const isOne = joined(fields).length === 1;
+  const isWritten = kind === "write-only";
+  const what = isWritten ? "stored to and never read" : "neither stored to nor read";
+  const names = capital(memberNames(fields, site.type));
+  const element = site.type === undefined && site.element !== site.size ? "each " : "";
+  return {
+    says: `${names}: ${formatCount(size)} of ${element}${formatCount(site.element ?? site.size)} bytes ${size === 1 ? "is" : "are"} ${what}, in the ${blocksOf(site)} from ${where}: ${formatBytes(bytes)}.`,
+    advice: `Drop the ${isOne ? "field" : "fields"}, or ${
+      isWritten
+        ? `do not fill ${isOne ? "it" : "them"} in where nobody asks for ${isOne ? "it" : "them"}`
+        : `move ${isOne ? "it" : "them"} out of the struct`
+    }.`,
+  };
+}
+
+/** Members with the name of their type in front: `track.comment and track.pad`. */
+export function memberNames(fields: Fields, type: WasteType | undefined): string {
+  if (type === undefined || LIKELY.has(type.by)) return fieldNames(fields, type);
+  const of = shortName(type.name);
+  return fieldNames(
+    fields.map((field) => (field.name === undefined ? field : { ...field, name: `${of}.${field.name}` })),
+    type,
+  );
+}
+
 /** `100 blocks of 80 bytes (struct particle)`, with the type as far as it is known. */
-export function blocksOf(site: WasteObjects): string {
-  const { objects, size, varies, type } = site;
-  const blocks = `${plural(objects, "block")} of ${varies ? "up to " : ""}${formatCount(size)} bytes`;
+export function blocksOf(site: WasteObjects | WasteBlocks): string {
+  const { size, varies, type } = site;
+  const blocks = `${formatBlocks("objects" in site ? site.objects : site.blocks)} of ${varies ? "up to " : ""}${formatCount(size)} bytes`;
   return type === undefined ? blocks : `${blocks} (${typeText(site, type)})`;
 }
 
+/** Rules of which a type is probable. */
 const LIKELY: ReadonlySet<TypeRule> = new Set(["pointer", "size"]);
 
-function typeText({ size, varies }: WasteObjects, { name, size: element, by }: WasteType): string {
+function typeText(
+  { size, varies }: WasteObjects | WasteBlocks,
+  { name, size: element, by }: WasteType,
+): string {
   const full = shortName(name);
   const array = varies || size !== element ? `array of ${full}` : full;
   return LIKELY.has(by) ? `probably ${array}` : array;
 }
 
+type Fields = readonly { name?: string | undefined; offset: number; size: number }[];
+
 /** Fields by their names, or by offset and size. Names of a type that is only likely come behind the offset. */
-export function fieldNames(fields: readonly WasteField[], type: WasteType | undefined): string {
+export function fieldNames(fields: Fields, type: WasteType | undefined): string {
   const isLikely = type !== undefined && LIKELY.has(type.by);
   const texts = joined(fields).map(({ name, offset, size }) =>
     name !== undefined && !isLikely
@@ -217,9 +280,7 @@ export function fieldNames(fields: readonly WasteField[], type: WasteType | unde
 }
 
 /** Fields without names that lie side by side, as one. */
-function joined(
-  fields: readonly WasteField[],
-): { name?: string | undefined; offset: number; size: number }[] {
+function joined(fields: Fields): { name?: string | undefined; offset: number; size: number }[] {
   const result: { name?: string | undefined; offset: number; size: number }[] = [];
   for (const { name, offset, size } of fields) {
     const last = result.at(-1);
@@ -259,9 +320,4 @@ function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
   if (finding.class === "copy") return "Copy only what is read, or hand on a pointer instead of a copy.";
   if (finding.isOwn) return "Keep the value in a local variable and store it once, at the end.";
   return "Leave the store out, or move it to the paths on which the value is read.";
-}
-
-/** Whose code a finding is in: a library of the language, or undefined for the program's own. */
-export function libraryOfFinding(finding: WasteFinding): string | undefined {
-  return libraryAt(finding.ips);
 }

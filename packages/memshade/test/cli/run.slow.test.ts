@@ -200,7 +200,8 @@ describe("memshade run", () => {
     for (const out of ["one", "two"])
       await memshade(["run", "--out", out, "copy.wasm"], { cwd, input: "abc" });
     const files = readdirSync(join(cwd, "one"));
-    expect(files.sort()).toEqual(["heap.memprofraw", "heapintervals.json", "measured.json", "run.json"]);
+    const names = ["heap.memprofraw", "heapintervals.json", "measured.json", "run.json", "statics.json"];
+    expect(files.sort()).toEqual(names);
     for (const file of files.filter((name) => name !== "measured.json")) {
       expect(readFileSync(join(cwd, "one", file)).equals(readFileSync(join(cwd, "two", file)))).toBe(true);
     }
@@ -259,7 +260,7 @@ describe("memshade run", () => {
     await memshade(["run", "--out", "here", "trap.wasm"], { cwd });
     expect(readRun(join(cwd, "here")).end.kind).toBe("trap");
     expect(readdirSync(join(cwd, "here")).sort()).toEqual([
-      ...["heap.memprofraw", "heapintervals.json", "measured.json", "run.json"],
+      ...["heap.memprofraw", "heapintervals.json", "measured.json", "run.json", "statics.json"],
     ]);
   });
 

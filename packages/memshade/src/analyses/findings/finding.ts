@@ -1,3 +1,5 @@
+import type { WasteType, WasteUnreadField } from "../../model/waste/waste.ts";
+
 /** A frame of a place, as far as it is known. */
 export interface PlaceFrame {
   /** As demanglers write it, with whatever parameters. */
@@ -34,9 +36,17 @@ interface Found<Kind extends string, Tool extends "heap" | "waste" | "workingset
   readonly part: number;
 }
 
-/** Blocks that were never released. */
+/** Blocks that were never released. The amount is all that goes with them. */
 export interface LeakFinding extends Found<"leak", "heap"> {
+  /** Of the place. */
   readonly blocks: number;
+  /**
+   * "lost": no pointer to them is left; "host": none is left in the module's memory, and only the host may hold one;
+   * "live": they were live at the end, and it is not known whether they are lost.
+   */
+  readonly state: "lost" | "host" | "live";
+  /** Blocks of other places that only they point to. */
+  readonly behind: number;
   /** All blocks that the place allocated. */
   readonly allocated: number;
 }
@@ -49,7 +59,7 @@ export interface UnusedFinding extends Found<"unused", "heap"> {
 }
 
 /** Blocks that were written and that nobody read. */
-export interface NeverReadFinding extends Found<"never-read", "heap"> {
+export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> {
   readonly blocks: number;
   /** All blocks that the place allocated. */
   readonly allocated: number;
@@ -61,6 +71,19 @@ export interface ChurnFinding extends Found<"churn", "heap"> {
   readonly blocks: number;
   /** All blocks that the place allocated. */
   readonly allocated: number;
+}
+
+/** Blocks that spend most of their lives after their last access. */
+export interface DragFinding extends Found<"drag", "heap"> {
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+  /** Part of their lives, 0…1, at which they are accessed last. */
+  readonly lastUse: number;
+  /** Not all blocks were followed to their last access, so that blocks and bytes are about so many. */
+  readonly isEstimate: boolean;
+  /** The function of the phase in which that is; undefined where phases or their names are not known. */
+  readonly during: string | undefined;
 }
 
 /** Blocks that grow step by step, so that their contents are copied again and again. */
@@ -88,6 +111,26 @@ export interface DeadFinding extends Found<"dead", "waste"> {
   readonly share: number;
 }
 
+/** Zeros of calloc that are overwritten before anything reads them. */
+export interface ClearFinding extends Found<"clear", "waste"> {
+  /** Of all bytes that the place clears, 0…1. */
+  readonly share: number;
+}
+
+/** Loads of what the same run of a loop has loaded, unchanged. */
+export interface RedundantFinding extends Found<"redundant", "waste"> {
+  /** Of all loads of the place, 0…1. */
+  readonly share: number;
+}
+
+/** Members of blocks that nobody reads: somebody stores to those of the first kind, and nobody touches those of the second. */
+export interface MembersFinding extends Found<"write-only" | "cold", "waste"> {
+  readonly type: WasteType | undefined;
+  /** Bytes of what blocks hold one of, or many one behind the other. */
+  readonly element: number;
+  readonly fields: readonly WasteUnreadField[];
+}
+
 /** Stores of what is there already. */
 export interface SilentFinding extends Found<"silent", "waste"> {
   /** Of all stores of the place, 0…1. */
@@ -113,9 +156,18 @@ export type Finding =
   | UnusedFinding
   | NeverReadFinding
   | ChurnFinding
+  | DragFinding
   | GrowthFinding
   | OverCapacityFinding
   | DeadFinding
+  | ClearFinding
   | SilentFinding
+  | RedundantFinding
+  | MembersFinding
   | MovedFinding
   | UnreadDataFinding;
+
+/** Those that the waste tool makes. */
+export type WasteToolFinding =
+  | Extract<Finding, { tool: "waste" }>
+  | (NeverReadFinding & { readonly tool: "waste" });

@@ -7,6 +7,7 @@ import { heapPlace } from "./place.ts";
 
 /** Blocks of one site that an analysis picked out. */
 export interface SiteBlocks {
+  readonly contexts: readonly IndexIntoContextTable[];
   readonly place: FindingPlace;
   readonly blocks: number;
   readonly bytes: number;
@@ -23,7 +24,7 @@ export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteB
     const place = blocks === 0 ? undefined : heapPlace(profile, heaviest(contexts, measure));
     if (place === undefined) return [];
     const allocated = sumOf(profile.contexts.mibs.allocCount);
-    return [{ place, blocks, bytes: Math.round(sumOf(measure.bytes)), allocated }];
+    return [{ contexts, place, blocks, bytes: Math.round(sumOf(measure.bytes)), allocated }];
   });
 }
 

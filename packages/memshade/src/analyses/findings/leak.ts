@@ -1,23 +1,86 @@
-import type { HeapProfile } from "../../model/heap-profile.ts";
+import type { HeapProfile, SiteColumns, SiteField } from "../../model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../../model/indices.ts";
+import { blockMeasure } from "../block-measure.ts";
+import { libraryOf, START_UP } from "../frames/libraries.ts";
 import { leaks } from "../leaks.ts";
+import { reachOf } from "../live-blocks.ts";
 import type { LeakFinding } from "./finding.ts";
-import { blocksBySite } from "./heap-blocks.ts";
+import { blocksBySite, type SiteBlocks } from "./heap-blocks.ts";
 
-/** Places of which several blocks were live at the end: what a program has one of may live as long as that. */
+/**
+ * A host keeps some addresses for good: of the tables it makes at the start, of an object that it goes on using. So many blocks
+ * of one place, allocated all through the run, it does not.
+ */
+const MANY_BLOCKS = 10;
+/** Blocks that are allocated all through a run are allocated in its second half as often as in its first; some less will do. */
+const LEAST_LATE = 1 / 4;
+
+/** Places of which blocks are lost; where that is not known, places of which several were live at the end. */
 export function leakFindings(profile: HeapProfile): LeakFinding[] {
-  const found = leaks(profile);
-  const { peakBytes } = profile.description.totals ?? {};
-  if (found === undefined || peakBytes === undefined || peakBytes === 0) return [];
-  return blocksBySite(profile, found)
+  const { site } = profile.contexts;
+  const { totals } = profile.description;
+  if (site === undefined || totals === undefined || totals.peakBytes === 0) return [];
+  const reach = reachOf(profile);
+  const found = reach === undefined ? liveFindings(profile, site) : lostFindings(profile, site, reach);
+  return found.map((finding) => ({
+    kind: "leak",
+    tool: "heap",
+    unit: "bytes",
+    // What is leaked in small blocks is in the way as so many blocks.
+    part: Math.max(finding.amount / totals.peakBytes, finding.blocks / totals.peakBlocks),
+    ...finding,
+  }));
+}
+
+type LeakFacts = Omit<LeakFinding, "kind" | "tool" | "unit" | "part">;
+
+/** What a program has one of may live as long as the program. */
+function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): LeakFacts[] {
+  const live = leaks(profile)!;
+  const isTold = (_: number, context: number) => (suppressedBlocks?.[context] ?? 0) === 0;
+  const keep = (values: Float64Array) => values.map((value, context) => (isTold(value, context) ? value : 0));
+  return blocksBySite(profile, blockMeasure(keep(live.blocks), keep(live.bytes)))
     .filter(({ blocks }) => blocks > 1)
     .map(({ place, blocks, bytes, allocated }) => ({
-      kind: "leak",
-      tool: "heap",
       place,
       amount: bytes,
-      unit: "bytes",
-      part: bytes / peakBytes,
       blocks,
       allocated,
+      state: "live",
+      behind: 0,
     }));
+}
+
+function lostFindings(
+  profile: HeapProfile,
+  site: SiteColumns,
+  { hostMayHold }: { readonly hostMayHold: boolean },
+): LeakFacts[] {
+  return blocksBySite(profile, blockMeasure(site.lostBlocks, site.lostBytes)).flatMap((found) => {
+    const sum = (field: SiteField): number =>
+      found.contexts.reduce((total, context: IndexIntoContextTable) => total + site[field][context]!, 0);
+    if (hostMayHold ? !isRepeated(found, sum("lateLostBlocks")) : isOfMain(found)) return [];
+    const { place, allocated } = found;
+    const own = found.blocks + sum("indirectlyLostBlocks");
+    return {
+      place,
+      amount: found.bytes + sum("behindLostBytes"),
+      blocks: own,
+      allocated,
+      state: hostMayHold ? "host" : "lost",
+      behind: Math.max(0, found.blocks + sum("behindLostBlocks") - own),
+    };
+  });
+}
+
+function isRepeated({ blocks }: SiteBlocks, late: number): boolean {
+  return blocks >= MANY_BLOCKS && late >= blocks * LEAST_LATE;
+}
+
+/** The function that a program starts with runs once, and what it allocates once may live until it ends. */
+function isOfMain({ place, allocated }: SiteBlocks): boolean {
+  return (
+    allocated === 1 &&
+    place.path.slice(1).every((frame) => libraryOf({ function: frame.function }) === START_UP)
+  );
 }

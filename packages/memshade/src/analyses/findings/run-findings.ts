@@ -3,13 +3,14 @@ import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { StaticsReport } from "../statics/static-objects.ts";
 import { churnFindings } from "./churn.ts";
+import { dragFindings } from "./drag.ts";
 import type { Finding } from "./finding.ts";
 import { growthFindings, overCapacityFindings } from "./growth.ts";
 import { leakFindings } from "./leak.ts";
 import { rankFindings } from "./rank.ts";
 import { unreadDataFindings } from "./unread-data.ts";
 import { unusedFindings } from "./unused.ts";
-import { writesInVain } from "./waste.ts";
+import { wasteToolFindings } from "./waste.ts";
 
 /** What the tools recorded of one run, with frames that say whose they are. */
 export interface RecordedTools {
@@ -25,6 +26,7 @@ const OF_HEAP: readonly ((heap: HeapProfile) => Finding[])[] = [
   leakFindings,
   unusedFindings,
   churnFindings,
+  dragFindings,
   growthFindings,
   overCapacityFindings,
 ];
@@ -33,7 +35,7 @@ const OF_HEAP: readonly ((heap: HeapProfile) => Finding[])[] = [
 export function runFindings({ heap, waste, statics }: RecordedTools): Finding[] {
   // What the waste tool knows of blocks that move, the heap's knows of all that grow.
   const knowsGrowth = heap?.description.totals?.growth !== undefined && heap.description.counters !== "none";
-  const inVain = waste === undefined ? [] : writesInVain(waste);
+  const inVain = waste === undefined ? [] : wasteToolFindings(waste);
   return rankFindings([
     ...(heap === undefined ? [] : OF_HEAP.flatMap((find) => find(heap))),
     ...(statics === undefined ? [] : unreadDataFindings(statics, heap)),

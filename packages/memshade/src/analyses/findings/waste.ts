@@ -1,20 +1,38 @@
 import type { WasteFile } from "../../model/waste/waste.ts";
-import { libraryAt } from "../frames/own-place.ts";
 import { wasteFindings } from "../waste/findings.ts";
-import type { DeadFinding, MovedFinding, SilentFinding } from "./finding.ts";
+import type { WasteFinding } from "../waste/waste-finding.ts";
+import type { WasteToolFinding } from "./finding.ts";
 import { wastePlace } from "./place.ts";
 
-type VainWrite = DeadFinding | SilentFinding | MovedFinding;
-
-/** Places of the program's own code that write in vain: parts of the bytes that it writes. */
-export function writesInVain(file: WasteFile): VainWrite[] {
-  const { bytesWritten } = file.totals;
-  return wasteFindings(file).findings.flatMap((found): VainWrite[] => {
-    const { kind, ips, bytes, share } = found;
-    if (kind !== "dead" && kind !== "silent" && kind !== "moved") return [];
-    const place = libraryAt(ips) === undefined ? wastePlace(ips) : undefined;
-    if (place === undefined) return [];
-    const shape = { tool: "waste", place, amount: bytes, unit: "bytes", part: bytes / bytesWritten } as const;
-    return kind === "moved" ? [{ kind, ...shape, moves: found.wasted ?? 0 }] : [{ kind, ...shape, share }];
+/** What the waste tool found in the program's own code, as parts of the bytes that it moves. */
+export function wasteToolFindings(file: WasteFile): WasteToolFinding[] {
+  return wasteFindings(file).findings.flatMap((found) => {
+    const place = found.library === undefined ? wastePlace(found.ips) : undefined;
+    return place === undefined ? [] : findingOf(found, place);
   });
+}
+
+function findingOf(
+  { kind, bytes, part, share, wasted = 0, operations, object }: WasteFinding,
+  place: WasteToolFinding["place"],
+): WasteToolFinding {
+  const shape = { tool: "waste", place, amount: bytes, unit: "bytes", part } as const;
+  switch (kind) {
+    case "dead":
+    case "clear":
+    case "silent":
+    case "redundant":
+      return { kind, ...shape, share };
+    case "moved":
+      return { kind, ...shape, moves: wasted };
+    case "never-read":
+      return { kind, ...shape, blocks: wasted, allocated: operations };
+    case "write-only":
+    case "cold": {
+      const { site, fields } = object!;
+      return { kind, ...shape, type: site.type, element: site.element ?? site.size, fields };
+    }
+    default:
+      throw new RangeError(`no such finding: ${kind satisfies never}`);
+  }
 }

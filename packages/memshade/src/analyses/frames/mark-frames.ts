@@ -112,16 +112,33 @@ function keyOf({ function: name, file }: NamedFrame): string {
 
 /** Has the places of a waste profile say of what library they are. */
 export function markWaste(file: WasteFile, rules: FrameRules): void {
-  const sites = [file.stores, file.loads, file.reallocations, file.objects, file.ends].flatMap(
-    (part): { readonly ips: readonly WasteIp[] }[] => part ?? [],
+  const { stores, loads, reallocations, objects, blocks, ends } = file;
+  const asked = ipsOf(
+    reallocations,
+    objects,
+    blocks,
+    stores.filter((store) => store.class === "calloc"),
   );
+  const all = [...asked, ...ipsOf(stores, loads, ends)];
   const sourceless = new SourcelessCode(rules);
-  const ips = sites.flatMap((site) => site.ips);
-  for (const ip of ips) sourceless.add(moduleOf(ip), (ip.inlined?.at(-1) ?? ip).function, ip.file);
-  for (const ip of ips) {
+  for (const ip of all) sourceless.add(moduleOf(ip), (ip.inlined?.at(-1) ?? ip).function, ip.file);
+  for (const ip of all) {
     for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
     if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.function, ip);
   }
+  // Where a layer is inlined, its copies do what the function does that it is elsewhere.
+  const layers = new Set(asked.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));
+  for (const ip of asked)
+    for (const frame of [ip, ...(ip.inlined ?? [])]) {
+      const isLayer = ip.layer === true || (frame.function !== undefined && layers.has(keyOf(frame)));
+      if (isLayer && !rules.isNamedOwn(frame)) frame.library ??= LAYER;
+    }
+}
+
+function ipsOf(
+  ...parts: readonly (readonly { readonly ips: readonly WasteIp[] }[] | undefined)[]
+): WasteIp[] {
+  return parts.flatMap((part) => part ?? []).flatMap(({ ips }) => ips);
 }
 
 function moduleOf({ address }: WasteIp): number {

@@ -44,12 +44,13 @@ export interface StaticObject extends StaticSymbolName {
 export interface StaticsReport {
   /** The most accessed first. */
   readonly objects: readonly StaticObject[];
-  /** Of all objects. */
+  /** Of all of it. */
   readonly bytes: number;
   readonly untouchedBytes: number;
   readonly unreadBytes: number;
-  /** Of all objects, and what else was counted between the first segment and the heap: the stack, and zeroed data without names. */
+  /** Of all objects. */
   readonly accesses: number;
+  /** What else was counted between the first segment and the heap: to zeroed data without a name, and to a stack that lies there. */
   readonly elsewhere: number;
   /** Counters may have wrapped: accesses are at least as many. */
   readonly atLeast: boolean;
@@ -73,10 +74,10 @@ export function staticsReport({ file, variables }: NamedStatics): StaticsReport 
   const accesses = sum((object) => object.accesses);
   return {
     objects: markHot(objects, accesses),
-    bytes: sum((object) => (object.kind === "shared" ? 0 : object.bytes)),
+    bytes: found.reduce((total, each) => total + each.bytes, 0),
     untouchedBytes: sum(({ untouchedBytes }) => untouchedBytes),
     unreadBytes: sum(({ unreadBytes }) => unreadBytes),
-    accesses: accesses + found.reduce((total, { elsewhere }) => total + elsewhere, 0),
+    accesses,
     elsewhere: found.reduce((total, { elsewhere }) => total + elsewhere, 0),
     atLeast: file.modules.some(mayHaveWrapped),
   };
@@ -102,7 +103,7 @@ function objectsOf(
   module: StaticsOfModule,
   { spreadBytes }: StaticsFile,
   variables: Parameters<typeof placeVariables>[1],
-): { objects: StaticObject[]; elsewhere: number } {
+): { objects: StaticObject[]; bytes: number; elsewhere: number } {
   const cells = new CellTable(module, spreadBytes);
   const placed = placeVariables(module, variables).flatMap((data) =>
     data.kind === "unnamed" ? cells.cut(data) : [data],
@@ -146,5 +147,6 @@ function objectsOf(
     });
   }
   const told = objects.reduce((sum, object) => sum + object.accesses, 0);
-  return { objects, elsewhere: cells.accesses - told };
+  const bytes = placed.reduce((sum, { start, end }) => sum + end - start, 0);
+  return { objects, bytes, elsewhere: cells.accesses - told };
 }

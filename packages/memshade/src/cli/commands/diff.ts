@@ -13,6 +13,7 @@ import { diffTable } from "../../report/terminal/heap/diff-table.ts";
 import { collect } from "../collect.ts";
 import { chosenPair } from "../load/chosen-run.ts";
 import { loadHeap } from "../load/heap.ts";
+import { loadSuppressions } from "../load/suppressions.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
@@ -25,6 +26,7 @@ import {
   parseChoice,
   parseColor,
   parseRows,
+  SUPPRESSIONS_OPTION,
   screenOptions,
   standardOutput,
   type Terminal,
@@ -45,6 +47,7 @@ export interface DiffOptions extends FrameFlags {
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
   readonly binaryPath?: readonly string[] | undefined;
+  readonly suppressions?: readonly string[] | undefined;
   readonly failOn?: readonly GrowthLimit[] | undefined;
 }
 
@@ -86,6 +89,7 @@ export function addDiffCommand(program: Command): void {
     .addOption(ALL_FRAMES_OPTION)
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
+    .addOption(SUPPRESSIONS_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option(
       "--binary-path <dir>",
@@ -116,9 +120,10 @@ export async function runDiff(
 ): Promise<{ readonly text: string; readonly exceeded: readonly string[] }> {
   const { by, group, rows, binaryPath: binaryPaths } = options;
   const rules = frameRules(options);
+  const suppressions = loadSuppressions(options.suppressions);
   const profiles = {
-    old: (await loadHeap(older, { binaryPaths, rules })).profile,
-    new: (await loadHeap(newer, { binaryPaths, rules })).profile,
+    old: (await loadHeap(older, { binaryPaths, rules, suppressions })).profile,
+    new: (await loadHeap(newer, { binaryPaths, rules, suppressions })).profile,
   };
   const diff = diffHeaps(profiles.old, profiles.new, group);
   const inputs = { old: older, new: newer };

@@ -49,6 +49,11 @@ export const LIBRARY_OPTION = new Option(
   "source files or functions that are a library ('vendor/', 'sqlite3*'); can be repeated",
 ).argParser(collect);
 
+export const SUPPRESSIONS_OPTION = new Option(
+  "--suppressions <file>",
+  "leaks that are not to be told of, as memcheck or LeakSanitizer have them; can be repeated",
+).argParser(collect);
+
 /** @throws UserError for rules that are given and not to be used */
 export function frameRules({ allFrames = false, own, library }: FrameFlags): FrameRules | undefined {
   if (!allFrames) return new FrameRules({ own, library });

@@ -6,6 +6,7 @@ import { UserError } from "../../bytes/errors.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import { findingsJson } from "../../report/json/findings.ts";
+import { heapCsvLines } from "../../report/json/heap-csv.ts";
 import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
 import { wasteReportJson } from "../../report/json/waste.ts";
@@ -19,6 +20,7 @@ import { chosenRun } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
+import { loadSuppressions } from "../load/suppressions.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
@@ -29,6 +31,7 @@ import {
   parseChoice,
   parseColor,
   parseRows,
+  SUPPRESSIONS_OPTION,
   screenOptions,
   standardOutput,
   type Terminal,
@@ -45,6 +48,7 @@ export interface ReportOptions extends HotColdFlags, FrameFlags {
   readonly source?: boolean | undefined;
   readonly pathMap?: readonly PathMap[] | undefined;
   readonly binaryPath?: readonly string[] | undefined;
+  readonly suppressions?: readonly string[] | undefined;
   readonly tool?: ReportedTool | undefined;
   readonly csv?: boolean | undefined;
   readonly compat?: "esan" | undefined;
@@ -58,6 +62,7 @@ Examples:
   memshade report memshade.out/app.4711 --source --path-map /build/app=.
   memshade report memshade.out/app.4711 --json > heap.json
   memshade report memshade.out/app.4711 --tool workingset --csv > intervals.csv
+  memshade report memshade.out/app.4711 --tool heap --csv > heap.csv
   memshade report memshade.out/app.4711 --compat esan
   memshade report memprof.profraw.4711 --binary-path ./server
   memshade report server.memprofdata --binary-path ./server --cold-lifetime 10`;
@@ -83,6 +88,7 @@ export function addReportCommand(program: Command): void {
     .addOption(ALL_FRAMES_OPTION)
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
+    .addOption(SUPPRESSIONS_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option("--source", "show the source lines that allocate most, with their numbers beside the text")
     .option(
@@ -96,8 +102,8 @@ export function addReportCommand(program: Command): void {
       collect,
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto")
-    .optionsGroup("Options of the working set:")
-    .option("--csv", "all series as CSV instead of text")
+    .optionsGroup("Options of what is over time:")
+    .option("--csv", "the intervals of the working set, or with --tool heap those of the heap, as CSV")
     .option("--compat <tool>", "as EfficiencySanitizer prints it (esan)", (text: string) =>
       parseChoice("--compat", ["esan"], text),
     )
@@ -122,6 +128,7 @@ async function* runReport(
   const loaded = await loadTools(input, tools, {
     binaryPaths: options.binaryPath,
     rules: frameRules(options),
+    suppressions: loadSuppressions(options.suppressions),
   });
   const { heap, waste, workingset } = loaded;
   if (heap !== undefined && options.source === true) {
@@ -189,8 +196,15 @@ function heapText(
 ): Iterable<string> {
   if (profile === undefined) return [];
   const shared = { input, rows: options.rows, thresholds: thresholdsOf(options), findings, statics };
+  if (options.csv === true) return heapCsv(profile, input);
   if (options.json) return heapReportJsonPieces(profile, shared);
   return [heapReport(profile, { ...screenOptions(options, terminal), ...shared })];
+}
+
+function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
+  if (profile.overTime === undefined)
+    throw new UserError(`${input} has no heap over time: --csv needs a run of memshade with the heap tool`);
+  for (const line of heapCsvLines(profile)) yield `${line}\n`;
 }
 
 function runSourceReport(

@@ -22,6 +22,7 @@ import { workingSetTable } from "../../report/terminal/working-set/working-set-t
 import { collect } from "../collect.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { hasHeap, loadHeap } from "../load/heap.ts";
+import { loadSuppressions } from "../load/suppressions.ts";
 import { loadStatics } from "../load/statics.ts";
 import { loadWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
@@ -38,6 +39,7 @@ import {
   parseChoice,
   parseColor,
   parseRows,
+  SUPPRESSIONS_OPTION,
   screenOptions,
   standardOutput,
   type Terminal,
@@ -80,6 +82,7 @@ export interface TopOptions extends FrameFlags {
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
   readonly binaryPath?: readonly string[] | undefined;
+  readonly suppressions?: readonly string[] | undefined;
 }
 
 const EXAMPLES = `
@@ -126,6 +129,7 @@ export function addTopCommand(program: Command): void {
     .addOption(ALL_FRAMES_OPTION)
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
+    .addOption(SUPPRESSIONS_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option(
       "--binary-path <dir>",
@@ -168,7 +172,11 @@ export async function runTop(input: string, given: TopOptions, terminal: Termina
     throw new UserError(
       `--by ${by} needs a run that was recorded with --tool heap: ${input} is none${otherKeys(input)}`,
     );
-  const { profile } = await loadHeap(input, { binaryPaths: options.binaryPath, rules: frameRules(options) });
+  const { profile } = await loadHeap(input, {
+    binaryPaths: options.binaryPath,
+    rules: frameRules(options),
+    suppressions: loadSuppressions(options.suppressions),
+  });
   const ranking = {
     by: by as MetricKey,
     group,

@@ -87,6 +87,7 @@ function placesOf(file: WasteFile): WasteIp[] {
     ...file.loads,
     ...(file.reallocations ?? []),
     ...(file.objects ?? []),
+    ...(file.blocks ?? []),
     ...(file.ends ?? []),
   ];
   return sites.flatMap(({ ips }) => ips);

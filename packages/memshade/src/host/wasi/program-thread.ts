@@ -9,12 +9,9 @@ import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { lookThrough } from "../../tools/heap/read/reach/look-through.ts";
 import { observeImports } from "../../tools/waste/read/host-ranges.ts";
 import { connectHost } from "../instance/host-calls.ts";
-import { wasmFrames } from "../instance/wasm-frames.ts";
+import { isAtStart, wasmFrames } from "../instance/wasm-frames.ts";
 import { describeEnd } from "../run/run-end.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
-
-/** `_start` behind its wrapper, and the function that ends the program. */
-const FRAMES_OF_START = 3;
 
 function post(message: WasiMessage): void {
   parentPort!.postMessage(message);
@@ -65,7 +62,7 @@ function noteExit(imports: WebAssembly.Imports): void {
     const exit = functions.proc_exit as ((code: number) => void) | undefined;
     if (exit === undefined) continue;
     functions.proc_exit = (code: number) => {
-      endedInside = wasmFrames() > FRAMES_OF_START;
+      endedInside = !isAtStart(wasmFrames());
       exit(code);
     };
   }

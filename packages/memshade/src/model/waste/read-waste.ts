@@ -47,6 +47,7 @@ const ip = record<Omit<WasteIp, "library">>({
   module: optional(text),
   file: optional(text),
   line: optional(integer),
+  layer: optional(flag),
   inlined: optional(list(frame)),
 });
 const siteClass = oneOf("plain", "atomic", "copy", "fill", "host", "calloc");
@@ -77,6 +78,7 @@ const store = record<WasteStore>({
   bytes_over_segments: optional(count),
   class: siteClass,
   frame: optional(flag),
+  update: optional(flag),
   incomplete: optional(count),
 });
 

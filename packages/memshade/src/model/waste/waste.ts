@@ -69,6 +69,8 @@ export interface WasteIp {
   module?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
+  /** Its function is one that hands on what it asks the allocator for. */
+  layer?: boolean | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
   library?: string | undefined;
   /** The functions that the place is inlined into, the innermost first, each with the place in it. */
@@ -111,6 +113,8 @@ export interface WasteStore {
   class: WasteClass;
   /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
   frame?: boolean | undefined;
+  /** It stores where its basic block has loaded from before. */
+  update?: boolean | undefined;
   /** Runs of the loop around it that did not end, because of a trap for instance: what it did in them is not counted. */
   incomplete?: number | undefined;
 }

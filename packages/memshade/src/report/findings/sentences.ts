@@ -1,6 +1,12 @@
-import type { Finding, UnreadDataFinding } from "../../analyses/findings/finding.ts";
+import type {
+  Finding,
+  LeakFinding,
+  MembersFinding,
+  UnreadDataFinding,
+} from "../../analyses/findings/finding.ts";
 import { agreeing, counted } from "../../model/counted.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../format.ts";
+import { memberNames } from "../waste-sentences.ts";
 
 /**
  * What is said around a finding's place: `300 of 1,000 blocks of`, the place, `are never released`. With the number in front it is a
@@ -17,13 +23,15 @@ export interface FindingSentence {
 export function sentenceOf(finding: Finding): FindingSentence {
   switch (finding.kind) {
     case "leak":
-      return ofBlocks(finding, "never released");
+      return ofLeak(finding);
     case "unused":
       return ofBlocks(finding, "never used");
     case "never-read":
       return ofBlocks(finding, "never read");
     case "churn":
       return { before: "of", after: "are freed at once" };
+    case "drag":
+      return ofBlocks(finding, `idle the last ${Math.round(100 * (1 - finding.lastUse))} %`);
     case "growth": {
       const after = `in ${counted(finding.copies, "copy", "copies")}: reserve ${formatBytes(finding.reserve)}`;
       return { before: "copied by", after, short: "by" };
@@ -37,12 +45,45 @@ export function sentenceOf(finding: Finding): FindingSentence {
       return { before: "stored by", after: "are never read" };
     case "silent":
       return { before: "stored by", after: "were there before" };
+    case "clear":
+      return { before: "of zeros by", after: "are never read" };
+    case "redundant":
+      return { before: "loaded by", after: "again in a loop" };
+    case "write-only":
+      return ofMembers(finding, "are never read");
+    case "cold":
+      return ofMembers(finding, "are never touched");
     case "moved":
       return { before: "copied by", after: `in ${plural(finding.moves, "move")}` };
     case "unread-data":
       return ofData(finding);
     default:
       throw new RangeError(`no such finding: ${finding satisfies never}`);
+  }
+}
+
+/** `in track.comment of …`, or `in 24 of 96 bytes of …` where members have no names. */
+function ofMembers({ type, fields, element }: MembersFinding, after: string): FindingSentence {
+  const size = fields.reduce((sum, field) => sum + field.size, 0);
+  const bytes = `in ${formatCount(size)} of ${formatCount(element)} bytes of`;
+  const [field] = fields;
+  if (field?.name === undefined || type === undefined) return { before: bytes, after, short: "in fields of" };
+  const more = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
+  return { before: `in ${memberNames([field], type)}${more} of`, after, short: "in fields of" };
+}
+
+/** `300 of 1,000 blocks of … are lost` */
+function ofLeak(finding: LeakFinding): FindingSentence {
+  const behind = finding.behind === 0 ? "" : ` (${formatCount(finding.behind)} more by them)`;
+  switch (finding.state) {
+    case "lost":
+      return ofBlocks(finding, `lost${behind}`);
+    case "host":
+      return ofBlocks(finding, `left to the host${behind}`);
+    case "live":
+      return ofBlocks(finding, "never released");
+    default:
+      throw new RangeError(`no such state: ${finding.state satisfies never}`);
   }
 }
 

@@ -1,9 +1,11 @@
 import { lifetimeHistogram, sizeHistogram } from "../../analyses/block-histograms.ts";
 import type { BlockMeasure } from "../../analyses/block-measure.ts";
+import { draggedBlocks } from "../../analyses/dragged-blocks.ts";
 import type { Finding } from "../../analyses/findings/finding.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
 import { leaks } from "../../analyses/leaks.ts";
+import { liveByKind, reachOf } from "../../analyses/live-blocks.ts";
 import { measureGroups, rank } from "../../analyses/metrics.ts";
 import type { StaticsReport } from "../../analyses/statics/static-objects.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
@@ -14,6 +16,7 @@ import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot
 import { gapsOf } from "../gaps.ts";
 import { findingsJson } from "./findings.ts";
 import { hotColdJson } from "./hot-cold.ts";
+import { overTimeJson } from "./over-time.ts";
 import { presenceJson } from "./presence.ts";
 import { createSiteWriter } from "./sites.ts";
 import { staticDataJson } from "./static-data.ts";
@@ -57,6 +60,7 @@ export function heapReportJsonPieces(
     presence: presenceJson(description.presence),
     hostStacks: description.host ?? null,
     notTracked: gapsOf(profile),
+    suppressed: suppressedJson(profile),
     modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator, knows }) => ({
       name,
       path: path ?? null,
@@ -75,7 +79,9 @@ export function heapReportJsonPieces(
       neverAccessed: findingOf(profile, neverAccessed(profile)),
       writtenNeverRead: findingOf(profile, writtenNeverRead(profile)),
       temporary: findingOf(profile, temporaryBlocks(profile)),
+      dragged: findingOf(profile, draggedBlocks(profile)),
     },
+    overTime: overTimeJson(profile),
     staticData: statics && staticDataJson(statics, rows),
     histograms: { size: sizeHistogram(profile), lifetime: lifetimeHistogram(profile) },
     hotCold: description.clock.unit === "ms" ? hotColdJson(profile, thresholds) : null,
@@ -100,7 +106,9 @@ function totalsOf(profile: HeapProfile): object {
     otherAccesses: totals?.otherAccesses ?? null,
     staticAccesses: totals?.staticAccesses ?? null,
     profilerBytes: totals?.profilerBytes ?? null,
+    drag: totals?.drag ?? null,
     overflow: totals?.overflow ?? null,
+    reach: reachJson(profile),
     growth: totals?.growth ?? null,
     capacity: totals?.capacity ?? null,
   };
@@ -136,4 +144,25 @@ function mapped(groups: readonly number[], make: (group: number) => object): Laz
 /** Largest first, zeros too: the sum over all sites must be the total. */
 function rankAll(values: Float64Array): number[] {
   return Array.from(values.keys()).sort((a, b) => values[b]! - values[a]!);
+}
+
+/** What is live by kind; null where that was not looked for. */
+function reachJson(profile: HeapProfile): object | null {
+  const amounts = liveByKind(profile);
+  if (amounts === undefined) return null;
+  return {
+    hostMayHold: reachOf(profile)!.hostMayHold,
+    ...Object.fromEntries(amounts.map(({ kind, bytes, blocks }) => [kind, { bytes, blocks }])),
+  };
+}
+
+/** What each suppression took out; null where none were given. */
+function suppressedJson({ description: { suppressed } }: HeapProfile): object[] | null {
+  if (suppressed === undefined) return null;
+  return suppressed.map(({ suppression: { name, reason, place }, ...amounts }) => ({
+    name,
+    reason: reason ?? null,
+    place,
+    ...amounts,
+  }));
 }

@@ -1,14 +1,19 @@
+import { dragOfContexts } from "../../analyses/dragged-blocks.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
 import { capacityOf, growthOf } from "../../analyses/growth.ts";
+import { reachOf } from "../../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import type { BlockCapacity, BlockGrowth } from "../../model/growth.ts";
-import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
+import { type HeapProfile, REACH_OF_KIND, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
+import type { BlockDrag } from "../../model/over-time/drag.ts";
 import { placeFramesOfContext, siteFrameOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
 import { describeFrame, type FrameDescription } from "../frames.ts";
+
+const REACH_FIELDS: ReadonlySet<SiteField> = new Set(Object.values(REACH_OF_KIND).flat());
 
 /** MemProf's fields of the blocks, what the run counted beside them, and where they were allocated. */
 export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
@@ -16,6 +21,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
 } & {
   stackIds: string[];
   temporaryBlocks: number;
+  /** Absent where no block is known to have been kept after its last access. */
+  drag?: BlockDrag;
   growth: BlockGrowth | null;
   capacity: BlockCapacity | null;
   accessHistogramValues?: bigint[];
@@ -31,8 +38,13 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
 /** The groups of a profile as JSON values, made one by one. */
 export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (group: number) => JsonSite {
   const { contexts } = profile;
+  const isUnknown = (field: SiteField) => REACH_FIELDS.has(field) && reachOf(profile) === undefined;
   const sums = SITE_FIELDS.map(
-    (field) => [field, contexts.site && sumByGroup(groups, contexts.site[field])] as const,
+    (field) =>
+      [
+        field,
+        isUnknown(field) ? undefined : contexts.site && sumByGroup(groups, contexts.site[field]),
+      ] as const,
   );
   const temporary = sumByGroup(groups, temporaryBlocks(profile).blocks);
   return (group) => {
@@ -50,6 +62,9 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
         [Field in SiteField]: number | null;
       }),
       temporaryBlocks: temporary[group]!,
+      ...(rows.some((row) => contexts.site?.drag[row] !== undefined)
+        ? { drag: dragOfContexts(profile, rows) }
+        : {}),
       growth: growthOf(profile, rows) ?? null,
       capacity: capacityOf(profile, rows) ?? null,
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),

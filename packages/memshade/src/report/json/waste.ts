@@ -3,9 +3,10 @@ import { fieldOrder } from "../../analyses/waste/field-order.ts";
 import { wasteFindings } from "../../analyses/waste/findings.ts";
 import { type PairTable, rankPairs } from "../../analyses/waste/pairs.ts";
 import { rankWaste, type WasteKey } from "../../analyses/waste/rank-sites.ts";
+import type { WasteFinding } from "../../analyses/waste/waste-finding.ts";
 import type { Presence } from "../../model/run.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
-import { libraryOfFinding, sentencesOf } from "../waste-sentences.ts";
+import { sentencesOf } from "../waste-sentences.ts";
 import { findingsJson } from "./findings.ts";
 import { presenceJson } from "./presence.ts";
 
@@ -35,12 +36,7 @@ export function wasteReportJson(
       notTracked: file.notTracked,
       totals: isRecorded(file) ? file.totals : null,
       summary: options.summary && findingsJson(options.summary),
-      findings: shown.map((finding) => ({
-        ...finding,
-        object: finding.object && { type: finding.object.site.type ?? null, fields: finding.object.fields },
-        library: libraryOfFinding(finding) ?? null,
-        ...sentencesOf(finding),
-      })),
+      findings: shown.map(findingJson),
       findingsOmitted: findings.length - shown.length,
       folded,
       objects: file.objects?.map((site) => {
@@ -54,6 +50,21 @@ export function wasteReportJson(
     null,
     2,
   )}\n`;
+}
+
+function findingJson({ object, also, ...finding }: WasteFinding): object {
+  return {
+    ...finding,
+    library: finding.library ?? null,
+    object: object && {
+      type: object.site.type ?? null,
+      blocks: object.site.blocks,
+      element: object.site.element,
+      fields: object.fields,
+    },
+    also: also && findingJson(also),
+    ...sentencesOf({ ...finding, object, also }),
+  };
 }
 
 /** Whether the tool followed anything: zeros of a run that it did not follow would be no figures. */

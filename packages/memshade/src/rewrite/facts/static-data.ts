@@ -92,8 +92,8 @@ function writtenByStart(module: WasmModule): WrittenRange[] {
 }
 
 /**
- * Addresses of static data that functions name, each once, ascending. `functions`: indices in the module. Powers of two are left out:
- * to an allocator they are sizes, such as that of a page, and of a variable it knows other addresses, too.
+ * Addresses of static data that functions name, each once, ascending. `functions`: indices in the module. Powers of two and masks of
+ * bits are left out: to an allocator they are sizes, such as that of a page, and of a variable it knows other addresses, too.
  */
 export function addressesIn(
   { addresses, firstAddress }: ModuleScan,
@@ -107,7 +107,7 @@ export function addressesIn(
     if (defined < 0) continue;
     for (let at = firstAddress[defined]; at < firstAddress[defined + 1]; at++) {
       const address = addresses[at] >>> 0;
-      const isSize = (address & (address - 1)) === 0;
+      const isSize = (address & (address - 1)) === 0 || (address & (address + 1)) === 0;
       if (address >= start && address < end && !isSize) found.add(address);
     }
   }

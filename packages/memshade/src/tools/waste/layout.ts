@@ -200,6 +200,8 @@ export const PATH_FRAMES = 14;
 /** A path of calls below which blocks are asked for: a hash of its places, how many there are, and their code offsets. */
 export const Path = { hash: 0, frames: 4, places: 8 } as const;
 export const PATH_BYTES = 64;
+/** Of a place in precise mode: it is the number of a path. */
+export const IS_PATH = 0x80000000;
 
 /** Bytes of a block that are told apart in summary mode, as a shift. */
 export const GRANULE_SHIFT = 2;

@@ -4,7 +4,7 @@ import { runFindings } from "../../../src/analyses/findings/run-findings.ts";
 import { FrameRules } from "../../../src/analyses/frames/frame-rules.ts";
 import { withOwnSites } from "../../../src/analyses/frames/mark-frames.ts";
 import type { RunHeap } from "../../../src/model/run.ts";
-import { profileOfPicture } from "../../heap-picture.ts";
+import { profileOfPicture, reachOfPicture } from "../../heap-picture.ts";
 
 function findingsOf(picture: string, heap: Partial<RunHeap> = {}, knownHost?: boolean): Finding[] {
   const profile = withOwnSites(profileOfPicture(picture, {}, heap), new FrameRules());
@@ -26,6 +26,41 @@ describe("findings of the heap", () => {
 
   it("are no leaks where a single block lives as long as the program", () => {
     expect(findingsOf("main > table  1 x 4096  access 9  peak 1  live 1")).toEqual([]);
+  });
+
+  describe("where pointers to live blocks were looked for", () => {
+    const leaksOf = (picture: string, hostMayHold = false) =>
+      findingsOf(picture, { reach: reachOfPicture(picture, hostMayHold) });
+
+    it("are places whose blocks are lost, with all that goes with them", () => {
+      const [leak, ...others] = leaksOf(`
+        main > parse > push  100 x 8   access 9  peak 100  live 100  lost 1  indirect 99  behind 149
+        main > parse > name   50 x 16  access 9  peak 50   live 50   indirect 50
+        main > intern        100 x 64  access 9  peak 100  live 100  reachable 100
+      `);
+      expect(others).toEqual([]);
+      expect(leak).toMatchObject({ kind: "leak", state: "lost", blocks: 100, allocated: 100, behind: 50 });
+      expect(leak!.place.path[0]!.function).toBe("push");
+    });
+
+    it("are not what is still reachable, or may be", () => {
+      expect(leaksOf("main > table  100 x 64  access 9  peak 100  live 100  reachable 99  possible 1")).toEqual(
+        [],
+      );
+    });
+
+    it("are not the one block that the main function has until it returns", () => {
+      expect(leaksOf("_start > main  1 x 64  access 9  peak 1  live 1  lost 1")).toEqual([]);
+      expect(leaksOf("_start > main > load  1 x 64  access 9  peak 1  live 1  lost 1")).toHaveLength(1);
+      expect(leaksOf("_start > main  2 x 64  access 9  peak 2  live 2  lost 2")).toHaveLength(1);
+    });
+
+    it("are of a host that holds addresses only where it goes on allocating them to the end", () => {
+      const one = (facts: string) => leaksOf(`create  300 x 64  life 9  access 9  peak 300  ${facts}`, true);
+      expect(one("live 100  lost 100  late 48")).toMatchObject([{ kind: "leak", state: "host", blocks: 100 }]);
+      expect(one("live 100  lost 100  late 3")).toEqual([]);
+      expect(one("live 9  lost 9  late 9")).toEqual([]);
+    });
   });
 
   it("are blocks that nobody used, or wrote and never read", () => {

@@ -5,6 +5,8 @@ import { LEAST_PART, rankFindings } from "../../../src/analyses/findings/rank.ts
 function leak(frame: PlaceFrame, part: number, amount = 100): Finding {
   return {
     kind: "leak",
+    state: "live",
+    behind: 0,
     tool: "heap",
     place: { path: [frame] },
     amount,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { wasteFindings } from "../../../src/analyses/waste/findings.ts";
 import { rankWaste } from "../../../src/analyses/waste/rank-sites.ts";
-import { sentencesOf } from "../../../src/report/waste-sentences.ts";
-import { load, store, wasteOf } from "./waste-picture.ts";
+import { placeOf, sentencesOf } from "../../../src/report/waste-sentences.ts";
+import { blocks, load, store, wasteOf } from "./waste-picture.ts";
 
 describe("findings", () => {
   it("a clear that is overwritten names its killer and the part it killed", () => {
@@ -32,9 +32,9 @@ describe("findings", () => {
     expect(findings[0].share).toBeCloseTo(0.98);
   });
 
-  it("harmless kinds are folded: calloc, atomics, host calls, ended blocks, the end", () => {
+  it("harmless kinds are folded: zeros that are needed in part, atomics, host calls, ended blocks, the end", () => {
     const stores = [
-      store("calloc", 1, { class: "calloc", bytes_written: 64, dead_overwritten: 64 }),
+      store("calloc", 1, { class: "calloc", bytes_written: 128, dead_overwritten: 64 }),
       store("lock", 2, {
         class: "atomic",
         bytes_written: 4,
@@ -47,16 +47,15 @@ describe("findings", () => {
     ];
     const { findings, folded } = wasteFindings(wasteOf({ stores }));
     expect(findings).toEqual([]);
-    expect(folded.map(({ bytes }) => bytes)).toEqual([64, 8, 8, 4, 4]);
+    expect(folded.map(({ bytes }) => bytes)).toEqual([64, 16, 4, 4]);
   });
 
   it("places of one function without lines are one, if the same function undid them", () => {
     const dead = (address: number, name: string, bytes: number) => ({
       ...store("", 1, {
         nof_stores: 10,
-        bytes_written: 100,
+        bytes_written: bytes,
         dead_overwritten: bytes,
-        bytes_read: 100 - bytes,
       }),
       ips: [{ address, function: name }],
     });
@@ -78,9 +77,9 @@ describe("findings", () => {
     const pairs = [kills(0, 4, 10), kills(1, 4, 60), kills(2, 5, 20), kills(3, 3, 30)];
     const { findings } = wasteFindings(wasteOf({ stores, pairs }));
     expect(findings.map(({ bytes, places, share, isOwn }) => ({ bytes, places, share, isOwn }))).toEqual([
-      { bytes: 70, places: 2, share: 0.35, isOwn: false },
-      { bytes: 30, places: 1, share: 0.3, isOwn: true },
-      { bytes: 20, places: 1, share: 0.2, isOwn: false },
+      { bytes: 70, places: 2, share: 1, isOwn: false },
+      { bytes: 30, places: 1, share: 1, isOwn: true },
+      { bytes: 20, places: 1, share: 1, isOwn: false },
     ]);
     expect(findings[0].ips[0].address).toBe(4);
     expect(findings[0].partner?.bytes).toBe(70);
@@ -97,7 +96,8 @@ describe("findings", () => {
       place("double", { grown: 5000, moves: 9, moved: 5000 }),
       place("once", { grown: 1, moves: 1, moved: 5000 }),
     ];
-    const { findings } = wasteFindings({ ...wasteOf({ stores: [] }), reallocations });
+    const work = store("work", 9, { nof_stores: 9, bytes_written: 20_000, bytes_read: 20_000 });
+    const { findings } = wasteFindings({ ...wasteOf({ stores: [work] }), reallocations });
     expect(findings).toMatchObject([
       { kind: "moved", bytes: 20_000, operations: 400, wasted: 100, share: 0.25 },
     ]);
@@ -121,26 +121,70 @@ describe("findings", () => {
     ]);
   });
 
-  it("fields that nobody reads in blocks of one kind from copies of one place are one", () => {
-    const field = { name: "age", offset: 4, size: 4, reads: 0, writes: 40, dead: 40, silent: 0 };
-    const site = (inlined: string, size: number) => ({
-      ips: [
-        { address: size, function: "make", file: "src/make.c", line: 3, inlined: [{ function: inlined }] },
-      ],
-      ...{ objects: 10, bytes: 10 * size, size, bytesDead: 40, fields: [field], varies: false },
-    });
-    const { findings } = wasteFindings(wasteOf({ objects: [site("a", 16), site("b", 16), site("c", 24)] }));
-    expect(findings.map(({ operations, object }) => [operations, object?.site.objects])).toEqual([
-      [20, 20],
-      [10, 10],
+  it("calls of one place from several contexts are one, with its callers and their parts", () => {
+    const from = (name: string, line: number, bytes: number) => {
+      const one = store("reset", 3, { nof_stores: 5, bytes_written: bytes, dead_overwritten: bytes });
+      return { ...one, ips: [...one.ips, { address: line, function: name, file: `src/${name}.c`, line }] };
+    };
+    const stores = [from("load", 7, 30), from("save", 8, 50), from("load", 7, 40)];
+    const { findings } = wasteFindings(wasteOf({ stores }));
+    expect(findings).toHaveLength(1);
+    expect(findings[0].bytes).toBe(120);
+    expect(findings[0].callers.map(({ ips, bytes }) => [ips[0].function, bytes])).toEqual([
+      ["load", 70],
+      ["save", 50],
     ]);
+  });
+
+  it("a value that is computed anew from what is there may stay as it is", () => {
+    const figures = { nof_stores: 10, bytes_written: 80, nof_silent: 10, bytes_silent: 80 };
+    const { findings, folded } = wasteFindings(
+      wasteOf({ stores: [store("slide", 3, { ...figures, update: true })] }),
+    );
+    expect(findings).toEqual([]);
+    expect(folded).toMatchObject([{ bytes: 80, sites: 1 }]);
+  });
+
+  it("a place that is silent and dead is one finding, with both said", () => {
+    const figures = { nof_stores: 10, bytes_written: 80, nof_silent: 9, bytes_silent: 72 };
+    const stores = [store("set", 3, { ...figures, dead_overwritten: 80 })];
+    const { findings } = wasteFindings(wasteOf({ stores }));
+    expect(findings).toMatchObject([{ kind: "dead", also: { kind: "silent", wasted: 9 } }]);
+  });
+
+  it("what is in vain now and then is none", () => {
+    const figures = { nof_stores: 10, bytes_written: 80, nof_silent: 7, bytes_silent: 56 };
+    const stores = [store("sieve", 3, { ...figures, dead_overwritten: 56 })];
+    expect(wasteFindings(wasteOf({ stores })).findings).toEqual([]);
+  });
+
+  it("zeros of calloc that are all overwritten are named by who asked", () => {
+    const stores = [store("xcalloc", 5, { class: "calloc", bytes_written: 800, dead_overwritten: 800 })];
+    const ips = [
+      { ...stores[0].ips[0], layer: true },
+      { address: 7, function: "rows", file: "src/rows.c", line: 9 },
+    ];
+    const { findings, folded } = wasteFindings(wasteOf({ stores, blocks: [blocks({ ips })] }));
+    expect(findings).toMatchObject([{ kind: "clear", bytes: 800, share: 1 }]);
+    expect(placeOf(findings[0].ips)).toBe("rows (rows.c:9) via xcalloc");
+    expect(folded).toEqual([]);
+  });
+
+  it("code without a name or a line is told apart", () => {
+    const nameless = {
+      ...store("", 1, { bytes_written: 80, dead_overwritten: 80 }),
+      ips: [{ address: 9, function: "func[7]" }],
+    };
+    const stores = [nameless, store("known", 2, { bytes_written: 80, dead_overwritten: 80 })];
+    const { findings } = wasteFindings(wasteOf({ stores }));
+    expect(findings.map(({ isUnnamed }) => isUnnamed)).toEqual([true, false]);
   });
 
   it("what a line wastes in many small parts is not lost", () => {
     const parts = Array.from({ length: 4 }, () =>
       store("set", 3, { nof_stores: 1, bytes_written: 8, dead_overwritten: 8 }),
     );
-    const rest = store("work", 9, { nof_stores: 1000, bytes_written: 20_000, bytes_read: 20_000 });
+    const rest = store("work", 9, { nof_stores: 1000, bytes_written: 2000, bytes_read: 2000 });
     const { findings } = wasteFindings(wasteOf({ stores: [...parts, rest] }));
     expect(findings).toMatchObject([{ bytes: 32, operations: 4, share: 1 }]);
   });
@@ -151,31 +195,18 @@ describe("findings", () => {
     expect(wasteFindings(wasteOf({ stores, pairs })).findings[0].isOwn).toBe(true);
   });
 
-  it("dead bytes come before as many bytes loaded again", () => {
-    const stores = [store("a", 1, { nof_stores: 10, bytes_written: 80, dead_overwritten: 40 })];
-    const loads = [load("b", 2, { nof_loads: 20, nof_silent: 20, bytes_loaded: 80 })];
-    expect(wasteFindings(wasteOf({ stores, loads })).findings.map(({ kind }) => kind)).toEqual([
-      "dead",
-      "redundant",
+  it("loads of what the same loop has loaded are one; those of what was loaded further away are none", () => {
+    const stores = [store("a", 1, { nof_stores: 10, bytes_written: 80, dead_overwritten: 80 })];
+    const loads = [
+      load("b", 2, { nof_loads: 20, nof_silent: 20, bytes_loaded: 80, nof_again: 19 }),
+      load("walk", 3, { nof_loads: 20, nof_silent: 20, bytes_loaded: 80, nof_again: 0 }),
+      load("far", 4, { nof_loads: 20, nof_silent: 20, bytes_loaded: 80 }),
+    ];
+    const { findings } = wasteFindings(wasteOf({ stores, loads }));
+    expect(findings.map(({ kind, ips, wasted }) => [kind, ips[0].function, wasted])).toEqual([
+      ["dead", "a", undefined],
+      ["redundant", "b", 19],
     ]);
-  });
-
-  it("fields that are written and never read show, where all blocks have one size", () => {
-    const field = { offset: 4, size: 4, reads: 0, writes: 40, dead: 40, silent: 0 };
-    const site = { ips: [{ address: 1 }], objects: 10, bytes: 160, size: 16, bytesDead: 40, fields: [field] };
-    const { findings } = wasteFindings(wasteOf({ objects: [{ ...site, varies: false }] }));
-    expect(findings).toMatchObject([
-      {
-        kind: "write-only",
-        operations: 10,
-        object: { fields: [{ offset: 4, size: 4 }], site: { objects: 10 } },
-      },
-    ]);
-    expect(wasteFindings(wasteOf({ objects: [{ ...site, varies: true }] })).findings).toEqual([]);
-    // Behind the offsets that are told apart, somebody may read.
-    expect(wasteFindings(wasteOf({ objects: [{ ...site, varies: false, tail: true }] })).findings).toEqual(
-      [],
-    );
   });
 
   it("padding is no field that somebody should read", () => {
@@ -203,11 +234,68 @@ describe("findings", () => {
 
   it("several accesses on one line are one finding", () => {
     const stores = [0, 16].map((more) => ({
-      ...store("step", 7, { nof_stores: 10, bytes_written: 80, dead_overwritten: 40 }),
+      ...store("step", 7, { nof_stores: 10, bytes_written: 80, dead_overwritten: 64 }),
       ips: [{ address: 112 + more, function: "step", file: "src/step.c", line: 7 }],
     }));
     const { findings } = wasteFindings(wasteOf({ stores }));
-    expect(findings).toMatchObject([{ bytes: 80, operations: 20, share: 0.5 }]);
+    expect(findings).toMatchObject([{ bytes: 128, operations: 20, share: 0.8 }]);
+  });
+});
+
+describe("blocks that nobody reads", () => {
+  const work = store("work", 9, { nof_stores: 9, bytes_written: 8000, bytes_read: 8000 });
+  const field = (offset: number, written: boolean, name?: string) => ({ offset, size: 8, written, name });
+  const track = { name: "Track", size: 32, by: "variable" as const };
+  const findingsOf = (...of: Parameters<typeof blocks>[0][]) =>
+    wasteFindings(wasteOf({ stores: [work], blocks: of.map(blocks) })).findings;
+
+  it("are one finding, whatever their sizes and members", () => {
+    const found = findingsOf(
+      { unread_blocks: 10, unread_bytes: 1600, element: 32, fields: [field(0, true)] },
+      { unread_blocks: 10, unread_bytes: 1600, size: 64 },
+    );
+    expect(found).toMatchObject([{ kind: "never-read", wasted: 20, operations: 20, bytes: 3200 }]);
+  });
+
+  it("are none where most of them are read", () => {
+    expect(findingsOf({ unread_blocks: 4, unread_bytes: 640 })).toEqual([]);
+  });
+
+  it("have members that are stored to and never read: as many bytes as that at most", () => {
+    const members = {
+      type: track,
+      element: 32,
+      fields: [field(8, true, "comment"), field(16, false, "spare")],
+    };
+    expect(findingsOf({ ...members, never_read: 400 })).toMatchObject([
+      { kind: "write-only", bytes: 400, share: 0.25, also: { kind: "cold", bytes: 400 } },
+    ]);
+    expect(
+      findingsOf({ ...members, never_read: 300 })[1] ?? findingsOf({ ...members, never_read: 300 })[0],
+    ).toMatchObject({
+      also: { kind: "write-only", bytes: 300 },
+    });
+  });
+
+  it("have no members where they are few, or large ones without a type", () => {
+    const fields = [field(0, true)];
+    expect(findingsOf({ bytes: 480, never_read: 480, element: 32, fields })).toEqual([]);
+    expect(findingsOf({ bytes: 40_000, never_read: 480, element: 2000, fields })).toEqual([]);
+  });
+
+  it("may be used by a host that says nothing of it", () => {
+    const members = { type: track, element: 32, fields: [field(8, false, "spare")] };
+    const seen = store("seen", 9, { nof_stores: 9, bytes_written: 8000, host_assumed_read: 8000 });
+    expect(findingsOf(members)).toMatchObject([{ kind: "cold" }]);
+    expect(wasteFindings(wasteOf({ stores: [seen], blocks: [blocks(members)] })).findings).toEqual([]);
+  });
+
+  it("are no more among what is harmless", () => {
+    const kept = store("keep", 4, { nof_stores: 9, bytes_written: 1600, dead_exit: 1600 });
+    const { folded } = wasteFindings(
+      wasteOf({ stores: [kept], blocks: [blocks({ unread_blocks: 10, unread_bytes: 1500 })] }),
+    );
+    expect(folded).toMatchObject([{ bytes: 100 }]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { FrameRules } from "../../../src/analyses/frames/frame-rules.ts";
 import { markWaste } from "../../../src/analyses/frames/mark-frames.ts";
-import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste/waste.ts";
+import type { WasteBlocks, WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste/waste.ts";
 
 /** A store site by its function and line, with the figures that a test is about. */
 export function store(name: string, line: number, figures: Partial<WasteStore>): WasteStore {
@@ -32,9 +32,24 @@ export function load(name: string, line: number, figures: Partial<WasteLoad>): W
   };
 }
 
+/** Ten blocks of 160 bytes, of which everything was read, but for what a test is about. */
+export function blocks(figures: Partial<WasteBlocks>): WasteBlocks {
+  return {
+    ips: [{ address: 7, function: "make", file: "src/make.c", line: 7 }],
+    blocks: 10,
+    bytes: 1600,
+    size: 160,
+    varies: false,
+    unread_blocks: 0,
+    unread_bytes: 0,
+    never_read: 0,
+    ...figures,
+  };
+}
+
 /** A whole file: the totals follow from the sites, and places say of what library they are. */
 export function wasteOf(
-  sites: Pick<Partial<WasteFile>, "stores" | "loads" | "pairs" | "ends" | "objects">,
+  sites: Pick<Partial<WasteFile>, "stores" | "loads" | "pairs" | "ends" | "objects" | "blocks">,
 ): WasteFile {
   const stores = sites.stores ?? [];
   const loads = sites.loads ?? [];

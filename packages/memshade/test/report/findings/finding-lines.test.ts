@@ -14,6 +14,8 @@ const PARSE: FindingPlace = {
 function leak(place: FindingPlace, blocks = 300, allocated = blocks): Finding {
   return {
     kind: "leak",
+    state: "live",
+    behind: 0,
     tool: "heap",
     place,
     amount: 1_258_291,

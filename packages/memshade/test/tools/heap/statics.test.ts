@@ -200,22 +200,30 @@ describe("a module's static data", () => {
     return new Profiled(module, {
       options: ALLOCATOR,
       imports: () => ({ env: { __memory_base: 1024, other: new WebAssembly.Memory({ initial: 1 }) } }),
-    }).info.statics;
+    }).info;
   };
 
   it("is not known where the loader decides where it lies, and where there is none", () => {
     const base = '(import "env" "__memory_base" (global $base i32)) (memory 1)';
-    expect(known(`${base} (data (global.get $base) "abc")`)).toBeUndefined();
-    expect(known("(memory 1)")).toBeUndefined();
+    const moving = known(`${base} (data (global.get $base) "abc")`);
+    expect(moving.statics).toBeUndefined();
+    expect(moving.notTracked.join()).toContain("static data has no fixed addresses");
+    const none = known("(memory 1)");
+    expect(none.statics).toBeUndefined();
+    expect(none.notTracked).toEqual([]);
   });
 
   it("is found in memories with 64-bit addresses, too", () => {
-    expect(known('(memory i64 1) (data (i64.const 2000) "abc")')).toMatchObject({ start: 2000, end: 65536 });
+    expect(known('(memory i64 1) (data (i64.const 2000) "abc")').statics).toMatchObject({
+      start: 2000,
+      end: 65536,
+    });
   });
 
   it("ends below a stack that lies above it", () => {
     expect(
-      known('(memory 2) (global $__stack_pointer (mut i32) (i32.const 70000)) (data (i32.const 2000) "abc")'),
+      known('(memory 2) (global $__stack_pointer (mut i32) (i32.const 70000)) (data (i32.const 2000) "abc")')
+        .statics,
     ).toMatchObject({ dataEnd: 2003, end: 70_000 });
   });
 });

@@ -7,6 +7,7 @@ export const HEADS: { readonly [Key in MetricKey]: string } = {
   bytes: "BYTES",
   peak: "PEAK",
   live: "LIVE",
+  lost: "LOST",
   count: "BLOCKS",
   accesses: "ACCESSES",
   density: "ACC/B",

@@ -1,10 +1,12 @@
 import type { BlockMeasure } from "../../../analyses/block-measure.ts";
+import { draggedBlocks, dragOfContexts, lastUse } from "../../../analyses/dragged-blocks.ts";
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { placedAccesses } from "../../../analyses/granule-accesses.ts";
 import { type ContextGroups, groupContexts } from "../../../analyses/groups.ts";
 import { capacityOf, copiedBytes, growthOf, spareBytes } from "../../../analyses/growth.ts";
 import { classifySites } from "../../../analyses/hot-cold.ts";
 import { leaks, liveAtPeak } from "../../../analyses/leaks.ts";
+import { reachOf } from "../../../analyses/live-blocks.ts";
 import { STATIC_KEYS } from "../../../analyses/statics/rank-statics.ts";
 import type { StaticsReport } from "../../../analyses/statics/static-objects.ts";
 import { temporaryBlocks } from "../../../analyses/temporary.ts";
@@ -14,6 +16,7 @@ import { agreeing, counted } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../model/indices.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../model/memprof/hot-cold.ts";
+import { NO_DRAG } from "../../../model/over-time/drag.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "../common/header.ts";
@@ -25,6 +28,8 @@ import { accessedPlaces } from "./accessed-places.ts";
 import { printBlockHistograms } from "./block-histograms.ts";
 import { callerLines, heaviestPathLine } from "./callers.ts";
 import { printHotCold } from "./hot-cold.ts";
+import { printLiveKinds, reachFacts } from "./live-kinds.ts";
+import { printOverTime } from "./over-time.ts";
 import { SiteFacts, sumOf } from "./site-facts.ts";
 import { printSiteRows, type SiteRows } from "./site-rows.ts";
 import { printStaticData } from "./static-data.ts";
@@ -95,13 +100,15 @@ class HeapSections {
   print(): void {
     const { profile } = this;
     this.printOwners(liveAtPeak(profile));
-    this.printFinding("Still live at the end", leaks(profile), "nothing was live at the end");
+    printOverTime(this.screen, profile, this.rows);
+    this.printLive(leaks(profile));
     this.printFinding("Never accessed", neverAccessed(profile), "every block was accessed");
     this.printFinding(
       "Written but never read",
       writtenNeverRead(profile),
       "every block that was written was also read",
     );
+    this.printDragged(draggedBlocks(profile));
     this.printTemporary(temporaryBlocks(profile));
     this.printGrowth(copiedBytes(profile));
     this.printCapacity(spareBytes(profile));
@@ -128,6 +135,29 @@ class HeapSections {
     this.printSection(title, size, bytes, formatBytes, peak === undefined ? 8 : 5, details);
   }
 
+  private printLive(live: BlockMeasure | undefined): void {
+    const { screen, profile } = this;
+    if (live === undefined) {
+      return;
+    }
+    if (live.totalBlocks === 0) {
+      this.quiet.push("nothing was live at the end");
+      return;
+    }
+    const size = `${formatBytes(live.totalBytes)} in ${formatBlocks(live.totalBlocks)}`;
+    this.printHeading("Still live at the end", size);
+    printLiveKinds(screen, profile);
+    this.printRows(live.bytes, formatBytes, 5, (contexts, values) => {
+      const found = formatCount(sumOf(live.blocks, contexts));
+      const of = formatBlocks(sumOf(profile.contexts.mibs.allocCount, contexts));
+      const reach = reachFacts(profile, contexts);
+      return [
+        ...(reach === "" ? [] : [`${" ".repeat(DETAIL_INDENT)}${reach}`]),
+        ...heaviestPathLine(screen, profile, contexts, values, DETAIL_INDENT, `${found} of ${of}`),
+      ];
+    });
+  }
+
   private printFinding(title: string, finding: BlockMeasure | undefined, ifNone: string): void {
     if (finding === undefined) {
       return;
@@ -151,6 +181,25 @@ class HeapSections {
         DETAIL_INDENT,
         `${found} of ${of}`,
       );
+    });
+  }
+
+  /** Blocks that are kept after their last use, and when that was. */
+  private printDragged(finding: BlockMeasure | undefined): void {
+    if (finding === undefined) return;
+    if (finding.totalBlocks === 0) {
+      this.quiet.push("no block is known to live long after its last access");
+      return;
+    }
+    const all = this.profile.description.totals?.drag ?? NO_DRAG;
+    const about = all.lateFollowed < all.lateBlocks ? "about " : "";
+    const size = `${about}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
+    this.printSection("Kept after the last use", size, finding.bytes, formatBytes, 5, (contexts, values) => {
+      const drag = dragOfContexts(this.profile, contexts);
+      const found = formatCount(sumOf(finding.blocks, contexts));
+      const of = formatBlocks(sumOf(this.profile.contexts.mibs.allocCount, contexts));
+      const facts = `${found} of ${of}, last used ${formatPercent(lastUse(drag), 1)} into their life`;
+      return heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT, facts);
     });
   }
 
@@ -240,9 +289,22 @@ class HeapSections {
     usualRows: number,
     details: SiteRows["details"],
   ): void {
+    this.printHeading(title, size);
+    this.printRows(values, format, usualRows, details);
+  }
+
+  private printHeading(title: string, size: string): void {
     this.screen.print("");
     this.screen.printEnds(title, size, this.screen.paint.heading);
     this.screen.print(this.screen.paint.faint("─".repeat(this.screen.width)));
+  }
+
+  private printRows(
+    values: SiteRows["values"],
+    format: SiteRows["format"],
+    usualRows: number,
+    details: SiteRows["details"],
+  ): void {
     const limit = this.rows ?? usualRows;
     const enough = this.rows === undefined ? ENOUGH : Number.POSITIVE_INFINITY;
     printSiteRows(this.screen, this.profile, {
@@ -276,6 +338,7 @@ function printHints(screen: Screen, profile: HeapProfile, input: string, knowsSt
   const knowsAccesses = profile.description.unknownFields?.includes("totalAccessCount") !== true;
   const keys = [
     ...(profile.contexts.site === undefined ? [] : ["live"]),
+    ...(reachOf(profile) === undefined ? [] : ["lost"]),
     "count",
     ...(knowsAccesses ? ["accesses", "density"] : []),
     "lifetime",

@@ -45,7 +45,7 @@ const AT_LEAST =
 
 /** The part of the heap's report on static data. */
 export function printStaticData(screen: Screen, statics: StaticsReport, rows = USUAL_ROWS): void {
-  const { bytes, untouchedBytes, unreadBytes, accesses } = statics;
+  const { bytes, untouchedBytes, unreadBytes, accesses, elsewhere } = statics;
   if (bytes === 0) return;
   const { heading, faint } = screen.paint;
   const least = statics.atLeast ? "at least " : "";
@@ -55,6 +55,10 @@ export function printStaticData(screen: Screen, statics: StaticsReport, rows = U
   screen.print(faint("─".repeat(screen.width)));
   const used = rankStatics(statics, "static");
   if (used.ranked.length > 0) printRows(screen, used, "static", rows);
+  if (elsewhere > 0)
+    screen.print(
+      faint(`  and ${formatCount(elsewhere)} behind it, to zeroed data without a name or the stack`),
+    );
   const unread = rankStatics(statics, "unread-data");
   if (unread.ranked.length === 0) return;
   const parts = [

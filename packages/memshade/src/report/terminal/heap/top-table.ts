@@ -23,6 +23,7 @@ const OTHER_COLUMNS: { readonly [Key in MetricKey]: readonly MetricKey[] } = {
   bytes: ["count", "lifetime", "density"],
   peak: ["bytes", "lifetime", "density"],
   live: ["bytes", "count", "density"],
+  lost: ["live", "bytes", "count"],
   count: ["bytes", "lifetime", "density"],
   accesses: ["bytes", "count", "density"],
   density: ["bytes", "count", "lifetime"],

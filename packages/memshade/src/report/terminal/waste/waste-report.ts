@@ -1,11 +1,12 @@
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { wasteFindings } from "../../../analyses/waste/findings.ts";
 import { TYPICAL_SHARES } from "../../../analyses/waste/typical.ts";
+import type { WasteFinding } from "../../../analyses/waste/waste-finding.ts";
 import type { Presence } from "../../../model/run.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
 import { printFindings as printSummary } from "../../findings/finding-lines.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
-import { libraryOfFinding, placeOf, sentencesOf } from "../../waste-sentences.ts";
+import { placeOf, sentencesOf } from "../../waste-sentences.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
 import { presenceInWords } from "../common/presence.ts";
@@ -103,24 +104,33 @@ function typical(share: keyof typeof TYPICAL_SHARES): string {
 
 function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   const { findings, folded } = wasteFindings(file);
-  const own = findings.filter((finding) => libraryOfFinding(finding) === undefined);
+  const known = screen.allFrames ? findings : findings.filter(({ isUnnamed }) => !isUnnamed);
+  const own = known.filter(({ library }) => library === undefined);
   screen.print("", screen.paint.heading("Findings"));
   if (own.length === 0) screen.print("  Nothing in the program's own code is worth a sentence.");
   own.slice(0, rows).forEach((finding, index) => {
     const { says, advice } = sentencesOf(finding);
     printWrapped(screen, printable(says), `${padLeft(String(index + 1), 3)}. `, INDENT);
-    printPath(screen, finding.ips, INDENT);
+    printCallersOf(screen, finding);
     printWrapped(screen, advice, `${INDENT}→ `, `${INDENT}  `);
   });
   if (own.length > rows)
     screen.print(screen.paint.faint(`     … and ${own.length - rows} more: -n shows them`));
+  const unnamed = findings.length - known.length;
+  if (unnamed > 0)
+    printWrapped(
+      screen,
+      `${plural(unnamed, "finding")} in code that has neither names nor lines: --all-frames shows ${unnamed === 1 ? "it" : "them"}`,
+      "  ",
+      "  ",
+      screen.paint.faint,
+    );
 
   const libraries = new Map<string, { bytes: number; sites: number; first: string }>();
-  for (const finding of findings) {
-    const library = libraryOfFinding(finding);
+  for (const { library, ips, bytes, places } of known) {
     if (library === undefined) continue;
-    const known = libraries.get(library) ?? { bytes: 0, sites: 0, first: placeOf(finding.ips) };
-    libraries.set(library, { ...known, bytes: known.bytes + finding.bytes, sites: known.sites + 1 });
+    const one = libraries.get(library) ?? { bytes: 0, sites: 0, first: placeOf(ips) };
+    libraries.set(library, { ...one, bytes: one.bytes + bytes, sites: one.sites + places });
   }
   if (libraries.size > 0) {
     screen.print("", screen.paint.heading("In libraries"));
@@ -137,4 +147,27 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
     for (const { what, bytes, sites } of folded)
       screen.print(`  ${padLeft(formatBytes(bytes), 9)}  ${what}, ${plural(sites, "place")}`);
   }
+}
+
+/** Callers of one place that are named. */
+const USUAL_CALLERS = 3;
+
+/** Who called a place: its path, or, where it has several, each of them with its part. */
+function printCallersOf(screen: Screen, { ips, callers, bytes }: WasteFinding): void {
+  if (callers.length < 2) {
+    printPath(screen, ips, INDENT);
+    return;
+  }
+  for (const caller of callers.slice(0, USUAL_CALLERS)) {
+    const part = formatPercent(caller.bytes, bytes);
+    printWrapped(
+      screen,
+      printable(`${part} from ${placeOf(caller.ips)}`),
+      `${INDENT}← `,
+      `${INDENT}  `,
+      screen.paint.faint,
+    );
+  }
+  const more = callers.length - USUAL_CALLERS;
+  if (more > 0) screen.print(screen.paint.faint(`${INDENT}  … and ${plural(more, "more caller")}`));
 }

@@ -95,7 +95,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
       ...(counted && statics !== undefined ? { statics } : {}),
     },
     describe: () => ({}),
-    notTracked: [],
+    notTracked: counted && statics === undefined && module.data.length > 0 ? [MOVING_DATA_SENTENCE] : [],
   };
 }
 
@@ -112,6 +112,9 @@ function layoutOf(
     asksHost,
   });
 }
+
+const MOVING_DATA_SENTENCE =
+  "The module's static data has no fixed addresses, as its loader decides where it lies: accesses to it are not told by variable.";
 
 interface RuntimeNeeds {
   layout: ShadowLayout;

@@ -75,6 +75,10 @@ export class WastePass implements ToolPass {
   readonly leaders: Uint8Array;
   /** A bit per site: it accesses a place in its function's own frame. */
   readonly frames: Uint8Array;
+  /** A bit per site: it stores where its block has loaded from before. */
+  readonly updates: Uint8Array;
+  /** Where the block at hand has loaded from: value number and constant. */
+  readonly #loaded = new Set<string>();
   /** Loads that come to one place in all trips of a loop, where that is counted. */
   readonly repeated: RepeatedLoads | undefined;
   #state!: WalkState;
@@ -133,6 +137,7 @@ export class WastePass implements ToolPass {
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
     this.leaders = new Uint8Array((sites.length + 7) >>> 3);
     this.frames = new Uint8Array((sites.length + 7) >>> 3);
+    this.updates = new Uint8Array((sites.length + 7) >>> 3);
   }
 
   begin(state: WalkState, codeStart: number): void {
@@ -163,6 +168,7 @@ export class WastePass implements ToolPass {
 
   #beginBlock(): void {
     this.#blockIsOpen = false;
+    this.#loaded.clear();
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
@@ -177,6 +183,7 @@ export class WastePass implements ToolPass {
     }
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
     else if (ACCESS_KIND[op] === AccessKind.Load) this.repeated?.load(site, stack.value[at]);
+    this.#noteUpdate(op, site, `${stack.value[at]} ${(stack.offset[at] + displacement) | 0}`);
     const summary = this.#summary;
     const access: Access = { op, at, displacement, start, end, site };
     if (summary === undefined || !this.#isPlain(op, site)) {
@@ -187,6 +194,12 @@ export class WastePass implements ToolPass {
       if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane) this.#replace(access);
       else this.#replaceCold(summary, access);
     } else this.#follow(summary, access);
+  }
+
+  /** `place`: what the address is known by. */
+  #noteUpdate(op: number, site: number, place: string): void {
+    if (ACCESS_KIND[op] === AccessKind.Load) this.#loaded.add(place);
+    else if (this.#loaded.has(place)) setBit(this.updates, site);
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {

@@ -364,6 +364,7 @@ class WasteWeaver {
       inline: base64Of(pass.inline),
       leaders: base64Of(pass.leaders),
       frames: base64Of(pass.frames),
+      updates: base64Of(pass.updates),
       ...(pass.repeated === undefined ? {} : { repeated: base64Of(pass.repeated.encode()) }),
       loops: this.#loopTable.address,
       loopsEnd: this.#loopTable.endBytes,

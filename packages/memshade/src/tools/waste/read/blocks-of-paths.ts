@@ -1,4 +1,4 @@
-import type { BlockType } from "../../../model/block-type.ts";
+import type { BlockMember, BlockType } from "../../../model/block-type.ts";
 import type { WasteBlocks, WasteIp, WasteUnreadField } from "../../../model/waste/waste.ts";
 import type { TypeAt } from "../../session.ts";
 import { GranuleFate, OFFSETS } from "../layout.ts";
@@ -79,21 +79,38 @@ function unreadParts(
   const type = typeOf(fates, typesOnce);
   if (type !== undefined) {
     const element = folded(bytes, type.size);
-    const fields = type.members
+    const fields = ownMembers(type.members)
       .filter(({ offset, size }) => !isAnyRead(element, offset, size))
-      .map(({ name, type, offset, size }) => ({
-        offset,
-        size,
-        written: isAnyWritten(element, offset, size),
-        name,
-        type,
-      }));
+      .map((member) => ({ ...member, written: isAnyWritten(element, member.offset, member.size) }));
     return { type: { name: type.name, size: type.size, by: type.by }, element: type.size, fields };
   }
   const period = periodOf(bytes);
   if (period === undefined && size !== smallest) return undefined;
   const fields = runsOf(folded(bytes, period ?? size));
   return fields.length > MOST_FIELDS ? undefined : { element: period ?? size, fields };
+}
+
+/** Names that are a library's own, and pointers to tables of virtual functions. */
+const RESERVED = /^(__|_[A-Z]|_vptr)/;
+
+/** Members as the program's source has them: what a library's type is made of is one, and what only a library knows of is none. */
+function ownMembers(members: readonly BlockMember[]): BlockMember[] {
+  const own = new Map<string, BlockMember>();
+  for (const member of members) {
+    const parts = member.name.split(".");
+    const reserved = parts.findIndex((part) => RESERVED.test(part));
+    const name = reserved < 0 ? member.name : parts.slice(0, reserved).join(".");
+    if (name === "") continue;
+    const known = own.get(name);
+    const end = member.offset + member.size;
+    own.set(
+      name,
+      known === undefined
+        ? { ...member, name }
+        : { ...known, size: Math.max(known.offset + known.size, end) - known.offset },
+    );
+  }
+  return [...own.values()];
 }
 
 function isRead(fate: number): boolean {

@@ -12,6 +12,8 @@ export interface StoreFigures {
   siteClass: WasteClass;
   /** It accesses its function's own frame, at a constant place. */
   isFrame: boolean;
+  /** It stores where its basic block has loaded from before. */
+  isUpdate: boolean;
   stores: number;
   written: number;
   read: number;
@@ -55,6 +57,8 @@ export interface FigureSources {
   sites: SiteTable;
   /** A bit per site that accesses a place in its function's own frame. */
   frames: Uint8Array;
+  /** A bit per site that stores where its basic block has loaded from before. */
+  updates: Uint8Array;
   /** How often the loop has begun in all whose trips a load site loads from one place. */
   begun: ReadonlyMap<number, number>;
   /** Bytes by store key that nobody has read, and that were read as far as that is counted by id. */
@@ -94,6 +98,7 @@ export function storeFigures(sources: FigureSources, one: SiteInContext): StoreF
     path,
     siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
     isFrame: has(frames, site),
+    isUpdate: has(sources.updates, site),
     stores,
     written,
     read,

@@ -78,7 +78,7 @@ export class WasteReader {
   read(exitVisible: boolean): WasteContents {
     const tables = this.#tables;
     const sites = this.#siteTable();
-    const { covered, limited, frames } = this.description;
+    const { covered, limited, frames, updates = "" } = this.description;
     const framed = this.#frameReader()?.read(tables.view);
     const paths = framed ?? readSitePaths(tables, sites);
     // Only precise mode tells of pairs and objects.
@@ -89,6 +89,7 @@ export class WasteReader {
       tables,
       sites,
       frames: bytesOfBase64(frames),
+      updates: bytesOfBase64(updates),
       unread: unreadBytes(tables),
       read: readBytes(tables),
       begun: readBegun(tables, sites),

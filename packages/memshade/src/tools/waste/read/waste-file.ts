@@ -54,7 +54,7 @@ export function wasteFile(
   const said: { name: string; sentences: string[] }[] = [];
   const isPrecise = options.engine === "full";
   for (const { index, info, original, contents } of modules) {
-    const ipsOf = locator(index, original, linesOf);
+    const ipsOf = locator(index, original, linesOf, new Set(info.allocator.layers));
     const cut = runsCutShort(contents);
     const storeAt = new Map<string, number>();
     const loadAt = new Map<string, number>();
@@ -192,6 +192,7 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
       : {}),
     class: figures.siteClass,
     ...(figures.isFrame ? { frame: true } : {}),
+    ...(figures.isUpdate ? { update: true } : {}),
   };
 }
 
@@ -263,6 +264,7 @@ function locator(
   module: number,
   original: Uint8Array,
   linesOf: LinesOf | undefined,
+  layers: ReadonlySet<number>,
 ): (path: readonly number[]) => WasteIp[] {
   const functions = new ModuleFunctions(original);
   const placeAt = linesOf?.(original);
@@ -275,6 +277,7 @@ function locator(
       address: module * MODULE_SPAN + offset,
       ...(name === undefined ? {} : { function: name }),
       ...placeIn(frame),
+      ...(found !== undefined && layers.has(found.index) ? { layer: true } : {}),
       ...(frame?.outer === undefined || frame.outer.length === 0
         ? {}
         : { inlined: frame.outer.map((one) => ({ function: one.function, ...placeIn(one) })) }),

@@ -6,7 +6,7 @@ import { METRICS } from "../../../../src/analyses/metrics.ts";
 import { createPaint } from "../../../../src/report/terminal/common/paint.ts";
 import { displayWidth } from "../../../../src/report/terminal/common/text.ts";
 import { type TopTableOptions, topTable } from "../../../../src/report/terminal/heap/top-table.ts";
-import { profileOfPicture, rawProfileOfPicture } from "../../../heap-picture.ts";
+import { profileOfPicture, rawProfileOfPicture, reachOfPicture } from "../../../heap-picture.ts";
 import { heapProfile } from "../../arbitrary.ts";
 import { DATABASE } from "../../pictures.ts";
 
@@ -19,6 +19,8 @@ const usual: TopTableOptions = {
   order: "largest",
   rows: 20,
 };
+/** What profiles know in which nobody looked for pointers. */
+const KNOWN = METRICS.filter(({ key }) => key !== "lost");
 const golden = (name: string) => path.resolve(import.meta.dirname, `../../golden/${name}.txt`);
 
 describe("the ranking", () => {
@@ -30,13 +32,26 @@ describe("the ranking", () => {
   });
 
   it("by any key: the other columns change with it", async () => {
-    const tables = METRICS.map(({ key }) => top({ by: key, rows: 2 }));
+    const tables = KNOWN.map(({ key }) => top({ by: key, rows: 2 }));
     await expect(tables.join("\n")).toMatchFileSnapshot(golden("top-by-all"));
   });
 
   it("of call paths has their callers, smallest first on request", async () => {
     const table = top({ by: "lifetime", group: "path", order: "smallest", rows: 4 });
     await expect(table).toMatchFileSnapshot(golden("top-paths-reverse"));
+  });
+
+  it("by what is lost, where that was looked for", () => {
+    const picture = `
+      main > push   100 x 8   peak 100  live 100  lost 1  indirect 99  behind 99
+      main > table   10 x 64  peak 10   live 10   reachable 10
+    `;
+    const table = topTable(profileOfPicture(picture, {}, { reach: reachOfPicture(picture) }), {
+      ...usual,
+      by: "lost",
+    });
+    expect(table).toMatch(/^Most bytes lost at the end +800 B in 1 site\n/);
+    expect(topTable(profileOfPicture(picture), { ...usual, by: "lost" })).toBeUndefined();
   });
 
   it("says when nothing has a part in it", () => {
@@ -53,7 +68,7 @@ describe("the ranking", () => {
   });
 
   it("has lines of at most 80 columns, whatever is in the profile", () => {
-    const key = fc.constantFrom(...METRICS.map((metric) => metric.key));
+    const key = fc.constantFrom(...KNOWN.map((metric) => metric.key));
     fc.assert(
       fc.property(
         heapProfile,

@@ -15,14 +15,14 @@ const file = wasteOf({
       bytes_written: 401_408,
       bytes_read: 401_408,
       nof_silent: 400,
-      bytes_silent: 3200,
+      bytes_silent: 32_000,
     }),
     {
-      ...store("memcpy", 5, { nof_stores: 100, bytes_written: 4096, dead_overwritten: 2048 }),
+      ...store("memcpy", 5, { nof_stores: 100, bytes_written: 16_384, dead_overwritten: 16_384 }),
       ips: [{ address: 80, function: "memcpy", file: "wasi-libc/libc-top-half/string/memcpy.c", line: 5 }],
     },
   ],
-  loads: [load("walk", 30, { nof_loads: 1000, nof_silent: 900, bytes_loaded: 8000 })],
+  loads: [load("walk", 30, { nof_loads: 1000, nof_silent: 900, bytes_loaded: 800_000, nof_again: 950 })],
   pairs: [{ kind: "overwritten", first: 0, second: 1, bytes: 393_216, operations: 98 }],
 });
 
@@ -39,14 +39,14 @@ describe("the report of waste", () => {
       "400 of the 500 stores (80.0 %) of read_all (read_all.c:12) write what is there already.",
     );
     expect(flowing).toContain(
-      "900 of the 1,000 loads (90.0 %) of walk (walk.c:30) load again what has not changed",
+      "900 of the 1,000 loads (90.0 %) of walk (walk.c:30) load again what the same loop has loaded and nobody has changed",
     );
   });
 
   it("groups libraries apart from findings", () => {
     const [findings, libraries] = text.split("In libraries");
     expect(findings).not.toContain("memcpy");
-    expect(libraries).toContain("the C library: 2.00 KiB at 1 place, most at memcpy (memcpy.c:5)");
+    expect(libraries).toContain("the C library: 16.0 KiB at 1 place, most at memcpy (memcpy.c:5)");
   });
 
   it("keeps to the width of the terminal", () => {
@@ -75,7 +75,7 @@ describe("rankings of waste", () => {
 
   it("show the part of all and of the site's own", () => {
     const text = wasteTable(file, { ...SCREEN, by: "dead", order: "largest", rows: 1 });
-    expect(text).toMatch(/392 KiB {4}99\.5 % {4}98\.0 % {7}100 {2}parse \(parse\.c:88\)/);
+    expect(text).toMatch(/392 KiB {4}96\.1 % {4}98\.0 % {7}100 {2}parse \(parse\.c:88\)/);
     expect(text).toContain("and 1 more site");
   });
 
@@ -116,9 +116,6 @@ describe("blocks and pairs of waste", () => {
   it("say which members are never read, never touched, and hot", () => {
     const text = wasteReport(wasteOf({ objects: [objects] }), { ...SCREEN, input: "out" });
     const flowing = text.replace(/\s+/g, " ");
-    expect(flowing).toContain(
-      "generation of the 40 blocks of 128 bytes (session) from make_session (session.c:9) is written 40 times and never read: 4 of 128 bytes.",
-    );
     expect(flowing).toContain(
       "used 75.5 % of their bytes, and from the first access to the last 90.0 % of their time",
     );
@@ -171,9 +168,8 @@ describe("blocks and pairs of waste", () => {
       /\s+/g,
       " ",
     );
-    expect(text).toContain(
-      "Offset 4 (4 bytes, generation?) of the 40 blocks of 128 bytes (probably session)",
-    );
+    expect(text).toContain("40 blocks of 128 bytes (probably session)");
+    expect(text).toContain("never read offset 4 (4 bytes, generation?)");
   });
 
   it("show what ended dead bytes, and the callers of both once", () => {
@@ -271,17 +267,20 @@ describe("advice", () => {
       bytes_written: 4000,
       nof_silent: 980,
       bytes_silent: 3920,
-      dead_overwritten: 800,
-      bytes_read: 3200,
+      dead_overwritten: 3600,
+      bytes_read: 400,
     });
     const itself = { first: 0, second: 0 };
     const pairs = [
       { kind: "silent" as const, ...itself, bytes: 3920, operations: 980 },
-      { kind: "overwritten" as const, ...itself, bytes: 800, operations: 200 },
+      { kind: "overwritten" as const, ...itself, bytes: 3600, operations: 900 },
     ];
     const text = adviceFor(wasteOf({ stores: [table], pairs }));
     expect(text.match(/→ Do this once, and again only when what it is made of has changed\./g)).toHaveLength(
-      2,
+      1,
+    );
+    expect(text).toContain(
+      "980 of the 1,000 stores (98.0 %) of build (build.c:19) write what is there already",
     );
     expect(text).not.toContain("Keep the value");
   });
@@ -289,7 +288,7 @@ describe("advice", () => {
   it("is not given where next to nothing of a place is wasted", () => {
     const stores = [
       store("often", 3, { nof_stores: 100, bytes_written: 400, nof_silent: 9, bytes_silent: 36 }),
-      store("once", 4, { nof_stores: 1, bytes_written: 4, nof_silent: 1, bytes_silent: 4 }),
+      store("once", 4, { nof_stores: 1, bytes_written: 400, nof_silent: 1, bytes_silent: 400 }),
     ];
     const loads = [load("walk", 5, { nof_loads: 1000, nof_silent: 99, bytes_loaded: 4000 })];
     const text = adviceFor(wasteOf({ stores, loads }));

@@ -1,0 +1,189 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BlockList } from "../../../../../src/tools/heap/read/reach/block-list.ts";
+import { classifyBlocks, Reach } from "../../../../../src/tools/heap/read/reach/classify-blocks.ts";
+
+const NAMES = ["", "reachable", "possible", "lost", "indirect"];
+
+interface Block {
+  start: number;
+  size: number;
+}
+
+/** A memory of words at their addresses. */
+function memoryOf(words: Readonly<Record<number, number>>, wordBytes = 4, bytes = 4096): ArrayBuffer {
+  const view = new DataView(new ArrayBuffer(bytes));
+  for (const [address, value] of Object.entries(words)) {
+    if (wordBytes === 4) view.setUint32(Number(address), value, true);
+    else view.setBigUint64(Number(address), BigInt(value), true);
+  }
+  return view.buffer as ArrayBuffer;
+}
+
+function listOf(blocks: readonly Block[]): BlockList {
+  return new BlockList(
+    Float64Array.from(blocks, ({ start }) => start),
+    Float64Array.from(blocks, ({ size }) => size),
+  );
+}
+
+describe("live blocks", () => {
+  // The drawing beside the code. Roots are the words from 0 to 16; blocks of 16 bytes lie from 1000 on.
+  const [A, B, C, D, E, F, G, H, I] = [1000, 1104, 1208, 1312, 1416, 1520, 1624, 1728, 1832] as const;
+  const blocks = [A, B, C, D, E, F, G, H, I].map((start) => ({ start, size: 16 }));
+  const words = {
+    ...{ 0: A, 4: C + 4 },
+    ...{ [A]: B, [C + 8]: D },
+    ...{ [E]: F, [F + 4]: G, [G]: F },
+    ...{ [H]: I, [I + 12]: H },
+  };
+
+  it("are told apart by the pointers to them", () => {
+    const found = classifyBlocks(listOf(blocks), {
+      buffer: memoryOf(words),
+      wordBytes: 4,
+      ranges: [0, 16],
+      values: [],
+    });
+    expect([...found.reach].map((reach) => NAMES[reach])).toEqual([
+      ...["reachable", "reachable", "possible", "possible"],
+      ...["lost", "indirect", "indirect", "lost", "indirect"],
+    ]);
+    expect([...found.behindBlocks]).toEqual([0, 0, 0, 0, 2, 0, 0, 1, 0]);
+    expect([...found.behindBytes]).toEqual([0, 0, 0, 0, 32, 0, 0, 16, 0]);
+  });
+
+  it("are reachable by a global as by a word of static data, and by words of 8 bytes in memory64", () => {
+    const found = classifyBlocks(listOf(blocks), {
+      buffer: memoryOf({ [H]: E, [E + 8]: C, [C + 4]: A }, 8),
+      wordBytes: 8,
+      ranges: [],
+      values: [H],
+    });
+    // What lies across two words of C is no pointer.
+    const reachable = blocks.filter((_, block) => found.reach[block] === Reach.Reachable);
+    expect(reachable.map(({ start }) => start)).toEqual([C, E, H]);
+  });
+
+  it("may be empty: they have an address of their own", () => {
+    const found = classifyBlocks(listOf([{ start: 1008, size: 0 }]), {
+      buffer: memoryOf({ 0: 1008 }),
+      wordBytes: 4,
+      ranges: [0, 4],
+      values: [],
+    });
+    expect(NAMES[found.reach[0]!]).toBe("reachable");
+  });
+
+  it("that two lost ones lead to stand behind one of them, and all that is lost behind somebody", () => {
+    const found = classifyBlocks(listOf(blocks), {
+      buffer: memoryOf({ [B]: D, [C]: D, [D]: E, [I]: B }),
+      wordBytes: 4,
+      ranges: [],
+      values: [],
+    });
+    const behind = blocks.flatMap(({ start }, at) =>
+      found.behindBlocks[at] === 0 ? [] : [[start, found.behindBlocks[at]]],
+    );
+    // B is met first and takes D and E; then I takes B with both.
+    expect(behind).toEqual([[I, 3]]);
+    expect(NAMES[found.reach[blocks.findIndex(({ start }) => start === C)]!]).toBe("lost");
+  });
+});
+
+describe("any heap", () => {
+  const BYTES = 1024;
+  const ROOTS = 64;
+
+  const heap = fc
+    .array(fc.record({ gap: fc.integer({ min: 0, max: 12 }), size: fc.integer({ min: 0, max: 40 }) }), {
+      maxLength: 20,
+    })
+    .chain((shapes) => {
+      const blocks: Block[] = [];
+      let at = ROOTS;
+      for (const { gap, size } of shapes) {
+        const start = Math.ceil((at + gap) / 8) * 8;
+        if (start + size > BYTES) break;
+        blocks.push({ start, size });
+        at = start + Math.max(1, size);
+      }
+      // Pointers to beginnings, somewhere into blocks, and anything else, in few of the words.
+      const value = fc.oneof(
+        ...(blocks.length === 0
+          ? []
+          : [
+              fc.constantFrom(...blocks.map(({ start }) => start)),
+              fc.constantFrom(...blocks).map(({ start, size }) => start + Math.floor(size / 2)),
+            ]),
+        fc.integer({ min: 0, max: BYTES }),
+      );
+      const words = fc.array(fc.tuple(fc.integer({ min: 0, max: BYTES / 4 - 1 }), value), { maxLength: 60 });
+      return fc.record({ blocks: fc.constant(blocks), words, values: fc.array(value, { maxLength: 1 }) });
+    });
+
+  it("has the kinds, and the sums behind lost blocks, that a plain walk over its graph gives", () => {
+    fc.assert(
+      fc.property(heap, ({ blocks, words, values }) => {
+        const memory = memoryOf(
+          Object.fromEntries(words.map(([word, value]) => [word * 4, value])),
+          4,
+          BYTES,
+        );
+        const found = classifyBlocks(listOf(blocks), {
+          buffer: memory,
+          wordBytes: 4,
+          ranges: [0, ROOTS],
+          values,
+        });
+        const plain = plainly(blocks, new Uint32Array(memory), [
+          ...values,
+          ...new Uint32Array(memory, 0, ROOTS / 4),
+        ]);
+        expect([...found.reach].map((reach) => NAMES[reach])).toEqual(plain);
+        const sum = (column: ArrayLike<number>) => Array.from(column).reduce((total, one) => total + one, 0);
+        const indirect = blocks.filter((_, block) => plain[block] === "indirect");
+        expect(sum(found.behindBlocks)).toBe(indirect.length);
+        expect(sum(found.behindBytes)).toBe(sum(indirect.map(({ size }) => size)));
+        for (const [block, behind] of found.behindBlocks.entries())
+          if (behind > 0) expect(plain[block]).toBe("lost");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  /** The definitions, by sets: who is reached from whom. */
+  function plainly(blocks: readonly Block[], words: Uint32Array, roots: readonly number[]): string[] {
+    const isStart = (value: number) => blocks.findIndex(({ start }) => start === value);
+    const isInside = (value: number) =>
+      blocks.findIndex(({ start, size }) => value > start && value < start + size);
+    const wordsOf = ({ start, size }: Block) =>
+      [...words].filter((_, at) => at * 4 >= start && at * 4 + 4 <= start + size);
+    const from = (starting: readonly number[], next: (block: number) => number[]): Set<number> => {
+      const seen = new Set(starting);
+      for (const block of seen) for (const one of next(block)) seen.add(one);
+      return seen;
+    };
+    const starts = (values: readonly number[]) => values.map(isStart).filter((block) => block >= 0);
+    const any = (values: readonly number[]) =>
+      values.map((value) => Math.max(isStart(value), isInside(value))).filter((block) => block >= 0);
+    const reachable = from(starts(roots), (block) => starts(wordsOf(blocks[block]!)));
+    const inside = [roots, ...[...reachable].map((block) => wordsOf(blocks[block]!))].flatMap(any);
+    const possible = from(inside, (block) => any(wordsOf(blocks[block]!)));
+    const isLeft = (block: number) => !reachable.has(block) && !possible.has(block);
+    const leads = blocks.map((block, index) => {
+      const all = from(any(wordsOf(block)), (one) => any(wordsOf(blocks[one]!)));
+      return isLeft(index) ? all : new Set<number>();
+    });
+    return blocks.map((_, block) => {
+      if (reachable.has(block)) return "reachable";
+      if (possible.has(block)) return "possible";
+      // One that leads here without being led to from here, or an earlier one of its ring.
+      const stands = blocks.some(
+        (_, other) =>
+          other !== block && leads[other]!.has(block) && (!leads[block]!.has(other) || other < block),
+      );
+      return stands ? "indirect" : "lost";
+    });
+  }
+});
