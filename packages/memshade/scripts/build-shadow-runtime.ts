@@ -15,6 +15,8 @@ const folder = mkdtempSync(join(tmpdir(), "memshade-build-"));
 process.on("exit", () => rmSync(folder, { recursive: true }));
 /** What the profile of nearly every run is: merged counters, the virtual clock, and no memory between threads. */
 const USUAL = { EXACT: 0, HISTOGRAMS: 0, SHARED: 0, WALL_CLOCK: 0 };
+/** Nobody asks who has called the module. */
+const NO_HOST = { HOST_STACKS: 0 };
 
 interface Part {
   /** Where the other two are, below `src/`. */
@@ -37,6 +39,14 @@ const PARTS: readonly Part[] = [
     entry: "assembly/index.ts",
     target: "runtime.generated.ts",
     constant: "SHADOW_RUNTIME_BASE64",
+    fixed: NO_HOST,
+    small: true,
+  },
+  {
+    folder: "tools/heap",
+    entry: "assembly/index.ts",
+    target: "runtime-hosted.generated.ts",
+    constant: "HOSTED_RUNTIME_BASE64",
     small: true,
   },
   {
@@ -44,6 +54,14 @@ const PARTS: readonly Part[] = [
     entry: "assembly/index.ts",
     target: "runtime-usual.generated.ts",
     constant: "USUAL_RUNTIME_BASE64",
+    fixed: { ...USUAL, ...NO_HOST },
+    small: true,
+  },
+  {
+    folder: "tools/heap",
+    entry: "assembly/index.ts",
+    target: "runtime-usual-hosted.generated.ts",
+    constant: "USUAL_HOSTED_RUNTIME_BASE64",
     fixed: USUAL,
     small: true,
   },
@@ -52,7 +70,7 @@ const PARTS: readonly Part[] = [
     entry: "assembly/heap.ts",
     target: "common-path.generated.ts",
     constant: "COMMON_PATH_BASE64",
-    fixed: USUAL,
+    fixed: { ...USUAL, ...NO_HOST },
   },
   {
     folder: "tools/waste",

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../bytes/errors.ts";
 import { learnedFile } from "../host/learned-runs.ts";
+import { HOST_STACKS, type HostStacks } from "../tools/heap-options.ts";
 import {
   type AttributionOptions,
   type LocalityOptions,
@@ -32,6 +33,7 @@ export interface ToolFlags {
   objects?: boolean;
   compat?: "deadstores";
   learn?: string;
+  hostStacks?: HostStacks;
 }
 
 /** Adds the options that say what is recorded and how, grouped by tool in the help. */
@@ -128,6 +130,21 @@ export function addLearnOption(command: Command): Command {
     .optionsGroup("Options:");
 }
 
+/** Adds `--host-stacks`, for commands whose modules are called by JavaScript. */
+export function addHostStacksOption(command: Command): Command {
+  return command
+    .optionsGroup("Options of the heap tool:")
+    .addOption(
+      new Option(
+        "--host-stacks <how>",
+        "call paths go on in the JavaScript that called: of a sample of frequent calls, of all (exact; up to 6 times slower), or not",
+      )
+        .choices(HOST_STACKS)
+        .default("sampled"),
+    )
+    .optionsGroup("Options:");
+}
+
 const LOCALITY_METHODS = ["shards", "exact"];
 
 /**
@@ -181,6 +198,7 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
     includeAllocator: flags.includeAllocator,
     allocator: flags.allocator,
     maxContexts: flags.maxContexts,
+    hostStacks: flags.hostStacks,
     maxBlocks: flags.maxBlocks,
     workingset: workingSetOptionsOf(flags),
     learn: flags.learn === undefined ? undefined : learnedFile(flags.learn),

@@ -2,7 +2,7 @@ import { sizeOfU32Leb, writeU32Leb } from "../bytes/leb128.ts";
 import { BodyBuilder } from "../rewrite/write/body-builder.ts";
 import { type FuncType, I32 } from "../wasm/index.ts";
 import { type FrameBase, placeCode } from "./frame-base.ts";
-import { ENTRY_WORD, HOST_WORD } from "./layout.ts";
+import { ENTRY_WORD, HOST_WORD, HostSite, STACK_FRAME_BYTES } from "./layout.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 
@@ -13,6 +13,8 @@ export interface FollowedCalls {
   /** Global with the place of whoever calls. */
   stackGlobal: number;
   frames: FrameBase;
+  /** Whether entries of the host have frames of their own. */
+  hostFrames?: boolean;
 }
 
 export interface WrapperSurroundings {
@@ -95,7 +97,8 @@ export class EntryWrappers {
   }
 
   /** Starts where the host stands, whose word the local `entry` keeps. */
-  #start(body: BodyBuilder, { shadowMemory, stackGlobal, frames }: FollowedCalls, entry: number): void {
+  #start(body: BodyBuilder, calls: FollowedCalls, entry: number): void {
+    const { shadowMemory, stackGlobal, frames } = calls;
     const load = (word: number): void => {
       body.instructions(placeCode(frames.hostWord));
       body.op("i32.load", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
@@ -106,8 +109,21 @@ export class EntryWrappers {
     if (this.#around.byReference) load(HOST_WORD);
     else body.op("local.get", entry);
     body.instructions(placeCode(frames.emptyStack)).op("i32.add").op("global.set", stackGlobal);
+    if (calls.hostFrames === true && this.#around.byReference) {
+      load(HOST_WORD);
+      body.op("local.get", entry).op("i32.eq").open("if");
+      this.#pushHostFrame(body, calls);
+      body.end();
+    } else if (calls.hostFrames === true) this.#pushHostFrame(body, calls);
     body.instructions(placeCode(frames.hostWord)).op("local.get", entry);
     body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, HOST_WORD);
+  }
+
+  /** Puts a frame for the host above the newest one, without a call site as long as nobody asks for it. */
+  #pushHostFrame(body: BodyBuilder, { shadowMemory, stackGlobal }: FollowedCalls): void {
+    body.op("global.get", stackGlobal).i64(HostSite.unsettled);
+    body.op("i64.store", 3 | HAS_MEMORY_INDEX, shadowMemory, STACK_FRAME_BYTES);
+    body.op("global.get", stackGlobal).i32(STACK_FRAME_BYTES).op("i32.add").op("global.set", stackGlobal);
   }
 
   #after(type: FuncType): Uint8Array {

@@ -22,6 +22,22 @@ export const StackFrame = {
 } as const;
 export const STACK_FRAME_BYTES = 8;
 
+/**
+ * Call site in the frame that stands for an entry of the host. In bit 31 those differ from the module's own. Below are the stage
+ * of sampling that the entry fell into (4 bits), and the number of the host's stack that made it: 0 where nobody asked for it.
+ */
+export const HostSite = {
+  /** Nothing has been allocated in the entry so far, so that nothing was decided. */
+  unsettled: 0x80000000,
+  stageShift: 27,
+  stageMask: 15,
+  numberMask: 0x7ffffff,
+  /** A number: there is no host that could be asked. */
+  unknown: 0x7ffffff,
+  /** A number: the host had no room for one more stack. */
+  beyond: 0x7fffffe,
+} as const;
+
 /** What a function has in memory for one context: this header, the records of its sites, then its slots. */
 export const Frame = {
   /** The function, among the defined ones and counted from 1. */

@@ -11,6 +11,7 @@ import type { InstanceHandle } from "../tools/session.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
+import { HostStacks } from "./instance/host-stacks.ts";
 import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { customSectionsOf } from "./module/custom-sections.ts";
 import { type Profile, Recorder, UNKNOWN_MODULE } from "./run/recorder.ts";
@@ -90,6 +91,7 @@ export function watchInstance(
   let handle: InstanceHandle | undefined;
   const memories = connectHost(instance.exports, info, {
     flush: () => handle !== undefined && recorder.flush(handle),
+    stacks: new HostStacks({ tell: (news) => recorder.learnStacks(0, news) }),
   });
   if (memories.heap === undefined && info.layout !== undefined) {
     throw new TypeError(`the instance does not export ${SHADOW_MEMORY}`);

@@ -4,6 +4,7 @@ import type { InstanceHandle } from "../tools/session.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost } from "./instance/host-calls.ts";
 import { guardImports } from "./instance/host-frames.ts";
+import { HostStacks } from "./instance/host-stacks.ts";
 import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { withBranchHints } from "./module/branch-hints.ts";
 import { moduleName } from "./module/module-name.ts";
@@ -82,12 +83,14 @@ export async function profile<T>(
   const name = options.name ?? moduleName(original, {});
   const { bytes, info } = instrument(original, {
     ...toInstrumentOptions(options),
+    hostStacks: options.hostStacks ?? "sampled",
     name,
     ...(options.glue === undefined ? {} : { glue: options.glue }),
     // Engines take gigabytes that are not shared for a reason to collect garbage, though few of their pages are used.
     sharedShadow: typeof SharedArrayBuffer === "function",
   });
   const recorder = new Recorder({ tools: options, command: [name], program: name, observesHost: true });
+  const stacks = new HostStacks({ tell: (news) => recorder.learnStacks(0, news) });
   const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
   const instantiate: Instantiate = async (imports) => {
     const hold = holdMemory(imports, info);
@@ -95,7 +98,7 @@ export async function profile<T>(
     const instance = await WebAssembly.instantiate(compiled, guarded?.imports ?? imports);
     guarded?.connect(instance.exports);
     hold?.(instance.exports);
-    return record(recorder, info, original, instance);
+    return record(recorder, { info, original, stacks }, instance);
   };
 
   const recording: Recording = {
@@ -116,14 +119,14 @@ export async function profile<T>(
 /** Starts to record an instance and hides the exports that instrumentation added. */
 function record(
   recorder: Recorder,
-  info: InstrumentedInfo,
-  original: Uint8Array,
+  { info, original, stacks }: { info: InstrumentedInfo; original: Uint8Array; stacks: HostStacks },
   instance: WebAssembly.Instance,
 ): WebAssembly.Instance {
   const { exports } = instance;
   let handle: InstanceHandle | undefined;
   const memories = connectHost(exports, info, {
     flush: () => handle !== undefined && recorder.flush(handle),
+    stacks,
   });
   handle = recorder.addInstance(memories, info, original, null);
   recorder.setLook(handle, () => lookThroughNow(exports, info));

@@ -3,6 +3,7 @@ import type {
   FrameTable,
   FunctionTable,
   HeapProfile,
+  HostCode,
   ProfileDescription,
   ProfileModule,
   ResolvedFrame,
@@ -129,6 +130,7 @@ export class HeapProfileBuilder {
       column: frame.column ?? 0,
       inlined: frame.inlined ? 1 : 0,
       fromHost: frame.fromHost ? 1 : 0,
+      host: frame.host,
     });
   }
 
@@ -153,6 +155,7 @@ export class HeapProfileBuilder {
       column: Uint32Array.from(rows, ({ column }) => column),
       inlined: Uint8Array.from(rows, ({ inlined }) => inlined),
       fromHost: Uint8Array.from(rows, ({ fromHost }) => fromHost),
+      ...(rows.some(({ host }) => host !== undefined) ? { host: rows.map(({ host }) => host) } : {}),
     };
   }
 
@@ -189,6 +192,7 @@ interface FrameRow {
   column: number;
   inlined: number;
   fromHost: number;
+  host: HostCode | undefined;
 }
 
 function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undefined {
@@ -200,9 +204,13 @@ function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undef
   const temporary = sites.every((site) => site.temporary !== undefined)
     ? Float64Array.from(sites, (site) => site.temporary!)
     : undefined;
+  const stage = sites.some((site) => site.stage !== undefined)
+    ? Uint8Array.from(sites, (site) => site.stage ?? 0)
+    : undefined;
   return {
     ...Object.fromEntries(columns),
     temporary,
+    stage,
     growth: sites.map(({ growth }) => growth),
     capacity: sites.map(({ capacity }) => capacity),
     drag: sites.map(({ drag }) => drag),

@@ -1,5 +1,4 @@
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
-import type { BlockDrag } from "./over-time/drag.ts";
 import type {
   Column,
   IndexIntoFrameTable,
@@ -11,7 +10,9 @@ import type {
 } from "./indices.ts";
 import type { Mib } from "./mib.ts";
 import type { MibColumns } from "./mib-columns.ts";
-import type { Clock, CounterMode, Presence, RunAllocator, RunEnd, RunHeap, RunSite } from "./run.ts";
+import type { BlockDrag } from "./over-time/drag.ts";
+import type { HeapIntervals } from "./over-time/heap-intervals.ts";
+import type { Clock, CounterMode, Presence, RunAllocator, RunEnd, RunHeap, RunHost, RunSite } from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
 
 /**
@@ -30,6 +31,8 @@ export interface HeapProfile {
   readonly frames: FrameTable;
   readonly stacks: StackTable;
   readonly contexts: ContextTable;
+  /** The heap over time, of instances; absent where nobody recorded it. */
+  readonly overTime?: HeapIntervals | undefined;
 }
 
 /** What is known about the profile as a whole. */
@@ -49,6 +52,8 @@ export interface ProfileDescription {
   readonly rawVersion: number;
   /** Totals counted while the program ran; absent for a raw file without its run. */
   readonly totals?: Omit<RunHeap, "sites" | "notTracked"> | undefined;
+  /** Who called the modules, where somebody asked. */
+  readonly host?: Omit<RunHost, "frames" | "start"> | undefined;
   /** Sentences: everything the profile does not cover. */
   readonly notTracked: readonly string[];
   /** Where counters of granules stop at a number, for each block: this number. */
@@ -65,6 +70,8 @@ export type ModuleKnowledge = "lines" | "functions" | "nothing";
 export interface ProfileModule {
   readonly name: string;
   readonly path?: string | undefined;
+  /** The script that compiled it, where no file is known to have it. */
+  readonly script?: string | undefined;
   /** Hexadecimal; empty if the module has none. */
   readonly buildId: string;
   /** The PC of the module's first code byte. */
@@ -100,6 +107,8 @@ export interface FrameTable {
   readonly inlined: Uint8Array;
   /** 1 if the host called this function directly: the frame stands for the call, not for a place in it. */
   readonly fromHost: Uint8Array;
+  /** What code of the host a frame is of; undefined for those of modules. Absent: it has none. */
+  readonly host?: readonly (HostCode | undefined)[] | undefined;
   /** What library a frame's code is of, in words; undefined for the program's own. Absent: nobody asked. */
   readonly library?: readonly (string | undefined)[] | undefined;
 }
@@ -122,17 +131,24 @@ export interface ContextTable {
   readonly stack: Column<IndexIntoStackTable | None>;
   /** The row of the frame that names the context's site; absent: the innermost one. */
   readonly siteStack?: Column<IndexIntoStackTable | None> | undefined;
+  /** 1 where part of the figures was spread by estimate over callers; absent: all of them were counted. */
+  readonly isEstimated?: Uint8Array | undefined;
   readonly mibs: MibColumns;
   /** What the run counted beside the MIB; absent for a raw file without its run. */
   readonly site?: SiteColumns | undefined;
 }
 
-export type SiteField = Exclude<keyof RunSite, "stackId" | "temporary" | "growth" | "capacity" | "drag">;
+export type SiteField = Exclude<
+  keyof RunSite,
+  "stackId" | "temporary" | "stage" | "growth" | "capacity" | "drag"
+>;
 
 /** The fields of {@link RunSite}, one column each. */
 export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   /** Absent if the run did not count them. */
   readonly temporary?: Float64Array | undefined;
+  /** `RunSite.stage`, 0 where all were asked; absent if no context has one. */
+  readonly stage?: Uint8Array | undefined;
   /** Undefined for contexts of which no block grew. */
   readonly growth: readonly (BlockGrowth | undefined)[];
   /** Undefined for contexts without large blocks that were used. */
@@ -176,6 +192,12 @@ export const SITE_FIELDS: readonly SiteField[] = [
   "lateLostBlocks",
 ];
 
+/**
+ * Code that has called a module: a script, one that some tool has made to connect them ("glue: Emscripten"), or what stands for
+ * frames that nobody asked for or that are not known.
+ */
+export type HostCode = "script" | `glue: ${string}` | "left-out" | "unknown";
+
 /** A place in the program, as a symbolizer finds it for a PC. */
 export interface ResolvedFrame {
   readonly module?: IndexIntoModuleTable | undefined;
@@ -187,6 +209,7 @@ export interface ResolvedFrame {
   readonly column?: number | undefined;
   readonly inlined?: boolean | undefined;
   readonly fromHost?: boolean | undefined;
+  readonly host?: HostCode | undefined;
 }
 
 /** The frames at a PC, innermost first: several where functions were inlined there, at least one. */

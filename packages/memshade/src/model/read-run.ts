@@ -32,6 +32,8 @@ import {
   type RunEnd,
   type RunFunction,
   type RunHeap,
+  type RunHost,
+  type RunHostFrame,
   type RunModule,
   type RunSite,
 } from "./run.ts";
@@ -76,6 +78,7 @@ const module = record<RunModule>({
   index: count,
   name: text,
   path: optional(nullable(text)),
+  script: optional(text),
   buildId: textLike(/^([0-9a-f]{2})*$/, "hexadecimal digits"),
   bytes: count,
   codeBytes: count,
@@ -113,10 +116,13 @@ const growth = record<BlockGrowth>({
 const capacity = record<BlockCapacity>({ blocks: count, bytes: count, unusedBytes: count });
 
 /** Bytes times time may be more than a number can count one by one. */
-const byteTime: Check<number> = (value) => (number(value) >= 0 ? (value as number) : misfit("should not be negative"));
+const byteTime: Check<number> = (value) =>
+  number(value) >= 0 ? (value as number) : misfit("should not be negative");
 
 const drag = record<BlockDrag>({
   followed: count,
+  blocks: count,
+  bytes: count,
   byteTime,
   draggedByteTime: byteTime,
   lateBlocks: count,
@@ -141,6 +147,7 @@ const site = record<RunSite>({
   granules: count,
   reallocations: count,
   temporary: optional(count),
+  stage: optional(count),
   lostBytes: optional(count),
   lostBlocks: optional(count),
   indirectlyLostBytes: optional(count),
@@ -155,6 +162,32 @@ const site = record<RunSite>({
   growth: optional(growth),
   capacity: optional(capacity),
   drag: optional(drag),
+});
+
+const hostFrame = record<RunHostFrame>({
+  name: text,
+  file: optional(text),
+  line: optional(count),
+  column: optional(count),
+  async: optional(flag),
+  source: optional(
+    record<NonNullable<RunHostFrame["source"]>>({
+      file: text,
+      line: count,
+      column: count,
+      name: optional(text),
+    }),
+  ),
+  glue: optional(text),
+  is: optional(oneOf("left-out", "unknown")),
+});
+
+const host = record<RunHost>({
+  mode: oneOf("sampled", "exact"),
+  start: textLike(/^0x[0-9a-f]{1,16}$/, "a hexadecimal address"),
+  asked: count,
+  leftOut: count,
+  frames: list(hostFrame),
 });
 
 const heap = record<RunHeap>({
@@ -192,6 +225,7 @@ const run = record<Run>({
   end,
   modules: list(module),
   heap: optional(heap),
+  host: optional(host),
   notTracked: list(text),
   presence: optional(presence),
   files: record<Run["files"]>({

@@ -32,6 +32,8 @@ export interface Run {
   end: RunEnd;
   modules: RunModule[];
   heap?: RunHeap | undefined;
+  /** Who has called the modules; absent where nobody asked. */
+  host?: RunHost | undefined;
   /** Sentences about what no part of the profile covers. */
   notTracked: string[];
   /** What the profiler took in memory, as far as it is known. */
@@ -122,6 +124,8 @@ export interface RunModule {
   index: number;
   name: string;
   path?: string | null | undefined;
+  /** The script that compiled it, where no file is known to have it. */
+  script?: string | undefined;
   /** Lower-case hexadecimal digits. */
   buildId: string;
   bytes: number;
@@ -199,6 +203,38 @@ export interface RunHeap {
 }
 
 /**
+ * The code that has called the modules: JavaScript. Call paths of the heap go on in it, by addresses in a segment of the raw
+ * profile: the first frame is the first byte behind its start.
+ */
+export interface RunHost {
+  /** "sampled": of frequent kinds of entries some were asked, of rare ones all; "exact": all were. */
+  mode: "sampled" | "exact";
+  /** Hexadecimal with 0x: where the segment begins. */
+  start: string;
+  /** Entries in which something was allocated, asked who made them and not. */
+  asked: number;
+  leftOut: number;
+  frames: RunHostFrame[];
+}
+
+/** A call in the code that has called a module. */
+export interface RunHostFrame {
+  name: string;
+  /** Path or address of the script that ran; absent for the engine's own functions. Lines and columns count from 1. */
+  file?: string | undefined;
+  line?: number | undefined;
+  column?: number | undefined;
+  /** What is behind an `await`: the frames further out have gone on meanwhile. */
+  async?: boolean | undefined;
+  /** Where its author wrote it, if the script was made of something else. */
+  source?: { file: string; line: number; column: number; name?: string | undefined } | undefined;
+  /** By what the script was made, to connect a module with its callers: "Emscripten". */
+  glue?: string | undefined;
+  /** It stands for frames that nobody asked for, or that are not known. */
+  is?: "left-out" | "unknown" | undefined;
+}
+
+/**
  * Which of the live blocks the program could still get at, by the pointers in its memory and its globals. "Lost" has no pointer to it,
  * "indirectly lost" pointers in lost blocks only, "possibly lost" addresses inside it only. Absent fields are 0, where that was
  * looked for at all.
@@ -248,6 +284,8 @@ export interface RunSite extends RunReach {
   reallocations: number;
   /** Blocks freed at most one allocation after their own. */
   temporary?: number | undefined;
+  /** When the entry of the host came that the context is of, one of 4 to the power of this was asked; absent: all were. */
+  stage?: number | undefined;
   /** Absent where no block grew. */
   growth?: BlockGrowth | undefined;
   /** Absent without large blocks that were used. */

@@ -20,6 +20,8 @@ export interface FrameDescription {
   calledByHost?: true;
   /** The library or runtime that the function is of, in words. */
   library?: string;
+  /** Code that called a module; the offset is a number of this call among all. */
+  language?: "JavaScript";
 }
 
 export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable): FrameDescription {
@@ -57,6 +59,7 @@ export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable):
   if (frames.fromHost[frame] === 1) {
     description.calledByHost = true;
   }
+  if (frames.host?.[frame] !== undefined) description.language = "JavaScript";
   const library = frames.library?.[frame];
   if (library !== undefined) description.library = library;
   return description;

@@ -2,7 +2,14 @@ import { bareName as bareFunctionName, mainName } from "../analyses/frames/funct
 import { ownPlace } from "../analyses/frames/own-place.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
 import type { WasteFinding } from "../analyses/waste/waste-finding.ts";
-import type { TypeRule, WasteBlocks, WasteFrame, WasteIp, WasteObjects, WasteType } from "../model/waste/waste.ts";
+import type {
+  TypeRule,
+  WasteBlocks,
+  WasteFrame,
+  WasteIp,
+  WasteObjects,
+  WasteType,
+} from "../model/waste/waste.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent, plural } from "./format.ts";
 import { shortPlace } from "./frames.ts";
 import { compactName } from "./terminal/common/names.ts";
@@ -249,7 +256,10 @@ export function blocksOf(site: WasteObjects | WasteBlocks): string {
 /** Rules of which a type is probable. */
 const LIKELY: ReadonlySet<TypeRule> = new Set(["pointer", "size"]);
 
-function typeText({ size, varies }: WasteObjects | WasteBlocks, { name, size: element, by }: WasteType): string {
+function typeText(
+  { size, varies }: WasteObjects | WasteBlocks,
+  { name, size: element, by }: WasteType,
+): string {
   const full = shortName(name);
   const array = varies || size !== element ? `array of ${full}` : full;
   return LIKELY.has(by) ? `probably ${array}` : array;

@@ -37,6 +37,7 @@ export function describe(described: Described): InstrumentedInfo {
   return {
     version: 1,
     name: options.name ?? "module",
+    ...(options.script === undefined ? {} : { script: options.script }),
     buildId: buildId(module, options.sha256),
     originalBytes: module.bytes.length,
     codeBytes: described.codeBytes,
@@ -48,6 +49,7 @@ export function describe(described: Described): InstrumentedInfo {
     includeAllocator: options.includeAllocator === true,
     ...notes(described),
     ...(tables?.acrossThreads === true ? { acrossThreads: true } : {}),
+    ...(tables?.hostStacks === undefined ? {} : { hostStacks: tables.hostStacks }),
     ...memoryImport(module, memory),
     ...memoryExport(module, memory),
     sharedMemory: shared,

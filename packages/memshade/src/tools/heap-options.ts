@@ -1,5 +1,9 @@
 import type { HeapSessionOptions } from "./heap/read/heap-session.ts";
 
+export const HOST_STACKS = ["sampled", "exact", "off"] as const;
+/** Whether call paths go on with the host's stack that entered the module: a sample of the entries is asked, all, or none. */
+export type HostStacks = (typeof HOST_STACKS)[number];
+
 /** What the heap tool records and how. Every field is optional; the defaults give an exact, repeatable profile. */
 export interface HeapOptions {
   /** Unit of lifetimes: allocations made so far ("virtual", repeatable) or milliseconds ("wall"). Default "virtual". */
@@ -16,6 +20,8 @@ export interface HeapOptions {
   maxContexts?: number | undefined;
   /** Live blocks that can be followed at the same time. */
   maxBlocks?: number | undefined;
+  /** Call paths go on with the JavaScript that entered the module. */
+  hostStacks?: HostStacks | undefined;
   /** Version of the raw MemProf file: 4 (default), 5 or 3. */
   rawVersion?: 3 | 4 | 5 | undefined;
 }

@@ -1,5 +1,8 @@
-/** Slots of the exported table through which a module calls its host: when tables are full, for the time, and at snapshots. */
-export const HostSlot = { Flush: 0, Tick: 1, Stack: 2 } as const;
+/**
+ * Slots of the exported table through which a module calls its host: when tables are full, for the time, at snapshots, and for the stack that
+ * entered it.
+ */
+export const HostSlot = { Flush: 0, Tick: 1, Stack: 2, Callers: 3 } as const;
 
 /** Where a module imports its shadow memory from, if its instances share it. */
 export const SHADOW_IMPORT = { module: "memshade", field: "memory" } as const;

@@ -1,4 +1,5 @@
 import type { AllocatorDescription } from "../allocator/allocation-notes.ts";
+import type { HostStacks } from "./heap-options.ts";
 import type { SiteRuns } from "./waste/site-table.ts";
 
 /** What can be woven into a module, alone or together. */
@@ -21,6 +22,8 @@ export interface InstrumentOptions {
   includeAllocator?: boolean;
   /** The text of `--allocator`: `malloc=NAME|#INDEX,free=…`. */
   allocator?: string;
+  /** The script that compiles it, where no file is known to have the module. */
+  script?: string | undefined;
   /** Source text of the JavaScript glue, where the names of minified exports can be found. */
   glue?: string;
   /** Calling contexts kept in the module before they are handed out as a dump. Default 65,536. */
@@ -39,6 +42,8 @@ export interface InstrumentOptions {
    * memory (`memshade` `memory`) and counts its accesses to that module's blocks.
    */
   beside?: ShadowLayout | undefined;
+  /** Call paths go on with the JavaScript that entered the module, of a sample of its entries or of all. Default: off. */
+  hostStacks?: HostStacks;
   /** Unit of lifetimes: allocations made so far (deterministic), or milliseconds. */
   clock?: "virtual" | "wall";
   /** A faster SHA-256 than the portable one, where the host has it. */
@@ -117,6 +122,8 @@ export interface ShadowLayout {
   marks: number;
   directory: number;
   control: number;
+  /** Where the host's stacks are asked for. */
+  hostEntries?: number;
   shapes: number;
   mibs: number;
   mibCapacity: number;
@@ -186,6 +193,8 @@ export interface StaticPlaces {
 export interface InstrumentedInfo {
   version: 1;
   name: string;
+  /** The script that compiled it, where no file is known to have it. */
+  script?: string;
   /** Hexadecimal build id of the original module. */
   buildId: string;
   /** Size of the original module and of its code section payload, bytes. */
@@ -204,6 +213,8 @@ export interface InstrumentedInfo {
   memoryImport?: { module: string; field: string };
   /** The first name that it is exported by. */
   memoryExport?: string;
+  /** The heap's call paths go on with the host's stacks; absent: they do not. */
+  hostStacks?: HostStacks;
   /** Whether threads share the memory that is followed. */
   sharedMemory: boolean;
   /** Its addresses are 64-bit; absent: they are not. */

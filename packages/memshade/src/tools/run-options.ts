@@ -33,6 +33,7 @@ export function toInstrumentOptions(from: ToolOptions): InstrumentOptions {
   if (from.allocator !== undefined) options.allocator = from.allocator;
   if (from.maxContexts !== undefined) options.maxContexts = from.maxContexts;
   if (from.maxBlocks !== undefined) options.maxBlocks = from.maxBlocks;
+  if (from.hostStacks !== undefined) options.hostStacks = from.hostStacks;
   if (from.waste !== undefined) options.waste = from.waste;
   if (from.workingset !== undefined) options.workingset = from.workingset;
   return options;

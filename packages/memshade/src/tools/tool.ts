@@ -11,6 +11,7 @@ import type { MemoryListeners, ToolPass } from "../rewrite/tool.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import type { CodePlaces } from "../rewrite/write/function-writer.ts";
 import type { DataContent, ValType, WasmModule } from "../wasm/index.ts";
+import type { HostStacks } from "./heap-options.ts";
 import type { InstrumentOptions, PointerRoots, ShadowLayout, ToolName } from "./options.ts";
 
 /** What a tool gets to weave itself into a module. */
@@ -46,6 +47,8 @@ export interface ShadowTables {
   acrossThreads: boolean;
   /** They are those of the module whose memory this one uses. */
   beside: boolean;
+  /** Call paths go on with the host's stacks. */
+  hostStacks?: HostStacks;
   /** Where pointers to live blocks are looked for; undefined where blocks are not recorded. */
   roots?: PointerRoots | string | undefined;
   /** Where static data lies whose counters stay as they are. */

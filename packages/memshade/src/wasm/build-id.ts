@@ -11,7 +11,12 @@ const HASH_BYTES = 20;
  */
 export function buildId(module: WasmModule, hash: (bytes: Uint8Array) => Uint8Array = sha256): string {
   const written = writtenBuildId(module);
-  return toHex(written ?? hash(module.bytes).subarray(0, HASH_BYTES));
+  return toHex(written ?? contentId(module.bytes, hash));
+}
+
+/** What stands for bytes that have no identity of their own. */
+export function contentId(bytes: Uint8Array, hash: (bytes: Uint8Array) => Uint8Array = sha256): Uint8Array {
+  return hash(bytes).subarray(0, HASH_BYTES);
 }
 
 function writtenBuildId(module: WasmModule): Uint8Array | undefined {

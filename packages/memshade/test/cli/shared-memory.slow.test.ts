@@ -98,14 +98,17 @@ describe("threads that share a memory", () => {
   });
 
   it("may be instances in one thread; another memory is another program", async () => {
-    const { stdout, heap, modules, mibs } = await run(`
+    const { stdout, heap, modules, mibs } = await run(
+      `
       const code = compile();
       const memory = newMemory();
       const [first, second] = [join(code, memory), join(code, memory)];
       const apart = join(code, newMemory());
       second.drop(first.make(24));
       apart.make(100);
-      console.log(WebAssembly.Module.imports(code).length, Object.keys(first).filter((name) => name.startsWith("memshade")));`);
+      console.log(WebAssembly.Module.imports(code).length, Object.keys(first).filter((name) => name.startsWith("memshade")));`,
+      ["--host-stacks", "off"],
+    );
     expect(stdout).toBe("1 []\n");
     expect(heap).toMatchObject({ allocations: 2, frees: 1, liveBlocks: 1, liveBytes: 100 });
     expect(modules).toMatchObject([{ instances: 3 }]);
@@ -113,7 +116,8 @@ describe("threads that share a memory", () => {
   });
 
   it("keep their own calling contexts while they run at the same time", async () => {
-    const { mibs, heap } = await run(`
+    const { mibs, heap } = await run(
+      `
       if (isMainThread) (async () => {
         const [module, memory] = [compile(), newMemory()];
         const wasm = join(module, memory);
@@ -121,9 +125,39 @@ describe("threads that share a memory", () => {
         for (let i = 0; i < 4000; i++) wasm.drop(wasm.make(8));
         await Promise.all(others);
       })();
-      else join(workerData.module, workerData.memory).exchange(2000, workerData.number);`);
+      else join(workerData.module, workerData.memory).exchange(2000, workerData.number);`,
+      ["--host-stacks", "off"],
+    );
     expect(heap?.sites).toHaveLength(3);
     // make called by the host; exchange and make called by exchange.
     expect(mibs.map(({ allocCount }) => allocCount)).toContain(4000);
+  });
+
+  it("have callers of their own", async () => {
+    const { heap, host, mibs } = await run(
+      `
+      const inMain = (wasm) => wasm.drop(wasm.make(8));
+      const inOther = (wasm) => wasm.drop(wasm.make(16));
+      if (isMainThread) (async () => {
+        const [module, memory] = [compile(), newMemory()];
+        const wasm = join(module, memory);
+        const others = [1, 2].map((number) => inWorker({ module, memory, number }));
+        for (let i = 0; i < 1000; i++) inMain(wasm);
+        await Promise.all(others);
+      })();
+      else {
+        const wasm = join(workerData.module, workerData.memory);
+        for (let i = 0; i < 1000; i++) inOther(wasm);
+      }`,
+      ["--host-stacks", "exact"],
+    );
+    expect(host).toMatchObject({ mode: "exact", asked: 3000, leftOut: 0 });
+    // Both workers run the same code.
+    expect(mibs.map(({ minSize, allocCount }) => [minSize, allocCount]).sort()).toEqual([
+      [16, 2000],
+      [8, 1000],
+    ]);
+    expect(host!.frames.map(({ name }) => name)).toEqual(expect.arrayContaining(["inMain", "inOther"]));
+    expect(heap).toMatchObject({ allocations: 3000, frees: 3000 });
   });
 });

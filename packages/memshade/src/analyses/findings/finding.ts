@@ -73,6 +73,19 @@ export interface ChurnFinding extends Found<"churn", "heap"> {
   readonly allocated: number;
 }
 
+/** Blocks that spend most of their lives after their last access. */
+export interface DragFinding extends Found<"drag", "heap"> {
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+  /** Part of their lives, 0…1, at which they are accessed last. */
+  readonly lastUse: number;
+  /** Not all blocks were followed to their last access, so that blocks and bytes are about so many. */
+  readonly isEstimate: boolean;
+  /** The function of the phase in which that is; undefined where phases or their names are not known. */
+  readonly during: string | undefined;
+}
+
 /** Blocks that grow step by step, so that their contents are copied again and again. */
 export interface GrowthFinding extends Found<"growth", "heap"> {
   /** Blocks at the ends of chains, and how often contents were copied until they were there. */
@@ -143,6 +156,7 @@ export type Finding =
   | UnusedFinding
   | NeverReadFinding
   | ChurnFinding
+  | DragFinding
   | GrowthFinding
   | OverCapacityFinding
   | DeadFinding
@@ -154,4 +168,6 @@ export type Finding =
   | UnreadDataFinding;
 
 /** Those that the waste tool makes. */
-export type WasteToolFinding = Extract<Finding, { tool: "waste" }> | (NeverReadFinding & { readonly tool: "waste" });
+export type WasteToolFinding =
+  | Extract<Finding, { tool: "waste" }>
+  | (NeverReadFinding & { readonly tool: "waste" });

@@ -3,6 +3,7 @@ import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { StaticsReport } from "../statics/static-objects.ts";
 import { churnFindings } from "./churn.ts";
+import { dragFindings } from "./drag.ts";
 import type { Finding } from "./finding.ts";
 import { growthFindings, overCapacityFindings } from "./growth.ts";
 import { leakFindings } from "./leak.ts";
@@ -25,6 +26,7 @@ const OF_HEAP: readonly ((heap: HeapProfile) => Finding[])[] = [
   leakFindings,
   unusedFindings,
   churnFindings,
+  dragFindings,
   growthFindings,
   overCapacityFindings,
 ];

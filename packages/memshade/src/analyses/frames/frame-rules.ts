@@ -23,9 +23,9 @@ export class FrameRules {
   }
 
   /** The library that a frame's function is of, in words; undefined for the program's own. */
-  libraryOf({ function: name, file }: NamedFrame): string | undefined {
-    const key = `${file ?? ""}\n${name ?? ""}`;
-    if (!this.#known.has(key)) this.#known.set(key, this.#decide({ function: name, file }));
+  libraryOf({ function: name, file, host }: NamedFrame): string | undefined {
+    const key = `${host ?? ""}\n${file ?? ""}\n${name ?? ""}`;
+    if (!this.#known.has(key)) this.#known.set(key, this.#decide({ function: name, file, host }));
     return this.#known.get(key);
   }
 

@@ -1,10 +1,14 @@
+import type { HostCode } from "../../model/heap-profile.ts";
 import { bareName } from "./function-names.ts";
+import { libraryOfHost } from "./host-libraries.ts";
 
 /** What is known of a frame's code. */
 export interface NamedFrame {
   /** As demanglers write it, with whatever parameters. */
   readonly function?: string | undefined;
   readonly file?: string | undefined;
+  /** What code of the host it is, if it is some. */
+  readonly host?: HostCode | undefined;
 }
 
 /** What leads to a program's main function. Compilers may inline that into it, so it is the program's where nothing else is. */
@@ -76,7 +80,8 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
  * a program's `pad` in its own file is no part of the C library, and no program's function is of the library whose
  * types it takes.
  */
-export function libraryOf({ function: name, file }: NamedFrame): string | undefined {
+export function libraryOf({ function: name, file, host }: NamedFrame): string | undefined {
+  if (host !== undefined) return libraryOfHost(host, file);
   if (file !== undefined) return find(FILES, file.replaceAll("\\", "/"));
   return name === undefined ? undefined : find(NAMES, bareName(name));
 }

@@ -4,28 +4,37 @@ import type { RunModule } from "../../model/run.ts";
 import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { FrameRules } from "./frame-rules.ts";
+import { packageOf } from "./host-libraries.ts";
 import { LAYER, type NamedFrame, START_UP } from "./libraries.ts";
 import { SourcelessCode } from "./sourceless-code.ts";
 
 /** A heap profile whose frames say of what library they are, and whose sites are named by the program's own code. */
 export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfile {
-  const library = librariesOfFrames(profile, rules);
+  const judged = judgeFrames(profile, rules);
+  const library = judged.map((frame) => frame.library);
   const { stacks, contexts } = profile;
   // Callers stand before what they call.
   const own = new Int32Array(stacks.length);
+  const inPackage = new Int32Array(stacks.length);
+  const nameless = new Int32Array(stacks.length);
   const start = new Int32Array(stacks.length);
   const layer = new Int32Array(stacks.length);
   for (let row = 0; row < stacks.length; row++) {
     const of = library[stacks.frame[row]!];
     const caller = stacks.prefix[row]!;
-    own[row] = of === undefined ? row : caller === NONE ? NONE : own[caller]!;
+    const { isOwnInPackage, isNameless } = judged[stacks.frame[row]!]!;
+    own[row] = of === undefined && !isNameless ? row : caller === NONE ? NONE : own[caller]!;
+    inPackage[row] = isOwnInPackage && !isNameless ? row : caller === NONE ? NONE : inPackage[caller]!;
+    nameless[row] = isNameless ? row : caller === NONE ? NONE : nameless[caller]!;
     start[row] = of === START_UP ? row : caller === NONE ? NONE : start[caller]!;
     const outer = caller === NONE ? NONE : layer[caller]!;
     layer[row] = outer === NONE && of === LAYER ? row : outer;
   }
   const siteOf = (stack: number): number => {
     if (stack === NONE) return NONE;
-    const named = [own[stack]!, start[stack]!, layer[stack]!].find((row) => row !== NONE);
+    const named = [own, inPackage, nameless, start, layer]
+      .map((rows) => rows[stack]!)
+      .find((row) => row !== NONE);
     return named ?? stack;
   };
   const siteStack = Int32Array.from(contexts.stack, siteOf);
@@ -36,15 +45,36 @@ export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfi
   };
 }
 
-function librariesOfFrames(profile: HeapProfile, rules: FrameRules): (string | undefined)[] {
+/** What a frame says of whose its code is. */
+interface Judgement {
+  library: string | undefined;
+  /** The program's own but for the package that its module is of. */
+  isOwnInPackage: boolean;
+  /** No library's, but nothing is known of it: who calls it in the host knows better. */
+  isNameless: boolean;
+}
+
+function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
   const { frames, functions, strings, modules } = profile;
   const textOf = (string: number): string | undefined => (string === NONE ? undefined : strings[string]);
   const layers = modules.map(({ allocator }) => new Set(allocator?.layers));
+  // Without callers in the host, the module's code is all that there is.
+  const packages = modules.map(({ path, script }) => {
+    const file = path ?? script;
+    return frames.host === undefined || file === undefined || rules.isNamedOwn({ file })
+      ? undefined
+      : packageOf(file);
+  });
   const rows = Array.from({ length: frames.length }, (_, row) => {
     const at = frames.function[row]!;
-    const frame = { function: textOf(functions.name[at]!), file: textOf(frames.file[row]!) };
-    const isLayer = layers[functions.module[at]!]?.has(functions.wasmIndex[at]!) === true;
-    return { frame, isLayer, isInlined: frames.inlined[row] === 1 };
+    const module = functions.module[at]!;
+    const frame = {
+      function: textOf(functions.name[at]!),
+      file: textOf(frames.file[row]!),
+      host: frames.host?.[row],
+    };
+    const isLayer = layers[module]?.has(functions.wasmIndex[at]!) === true;
+    return { frame, isLayer, isInlined: frames.inlined[row] === 1, ofPackage: packages[module] };
   });
   // Where a layer is inlined, its copies do what the function does that it is elsewhere.
   const named = new Set(
@@ -53,14 +83,26 @@ function librariesOfFrames(profile: HeapProfile, rules: FrameRules): (string | u
   const sourceless = new SourcelessCode(rules);
   rows.forEach(({ frame }, row) => {
     const at = frames.function[row]!;
-    sourceless.add(functions.module[at]!, at, frame.file);
+    if (frame.host === undefined) sourceless.add(functions.module[at]!, at, frame.file);
   });
-  return rows.map(({ frame, isLayer, isInlined }, row) => {
+  return rows.map(({ frame, isLayer, isInlined, ofPackage }, row) => {
     const library = rules.libraryOf(frame);
     const isCopy = isInlined && frame.function !== undefined && named.has(keyOf(frame));
-    if (library === undefined && (isLayer || isCopy) && !rules.isNamedOwn(frame)) return LAYER;
+    const isOwn = rules.isNamedOwn(frame);
     const at = frames.function[row]!;
-    return library ?? sourceless.libraryOf(functions.module[at]!, at, frame);
+    const known =
+      library === undefined && (isLayer || isCopy) && !isOwn
+        ? LAYER
+        : (library ??
+          (frame.host === undefined ? sourceless.libraryOf(functions.module[at]!, at, frame) : undefined));
+    const isNameless =
+      known === undefined &&
+      frames.host !== undefined &&
+      frame.function === undefined &&
+      frame.file === undefined;
+    if (known !== undefined || ofPackage === undefined || isOwn)
+      return { library: known, isOwnInPackage: false, isNameless };
+    return { library: ofPackage, isOwnInPackage: true, isNameless };
   });
 }
 
@@ -71,13 +113,19 @@ function keyOf({ function: name, file }: NamedFrame): string {
 /** Has the places of a waste profile say of what library they are. */
 export function markWaste(file: WasteFile, rules: FrameRules): void {
   const { stores, loads, reallocations, objects, blocks, ends } = file;
-  const asked = ipsOf(reallocations, objects, blocks, stores.filter((store) => store.class === "calloc"));
+  const asked = ipsOf(
+    reallocations,
+    objects,
+    blocks,
+    stores.filter((store) => store.class === "calloc"),
+  );
   const all = [...asked, ...ipsOf(stores, loads, ends)];
   const sourceless = new SourcelessCode(rules);
-  for (const ip of all) sourceless.add(moduleOf(ip), (ip.inlined?.at(-1) ?? ip).function, ip.file);
+  // An access without a line is the compiler's own, whatever is known of its function.
+  for (const ip of all) sourceless.add(moduleOf(ip), ip.address, ip.file);
   for (const ip of all) {
     for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
-    if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.function, ip);
+    if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.address, ip);
   }
   // Where a layer is inlined, its copies do what the function does that it is elsewhere.
   const layers = new Set(asked.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));
@@ -88,7 +136,9 @@ export function markWaste(file: WasteFile, rules: FrameRules): void {
     }
 }
 
-function ipsOf(...parts: readonly (readonly { readonly ips: readonly WasteIp[] }[] | undefined)[]): WasteIp[] {
+function ipsOf(
+  ...parts: readonly (readonly { readonly ips: readonly WasteIp[] }[] | undefined)[]
+): WasteIp[] {
   return parts.flatMap((part) => part ?? []).flatMap(({ ips }) => ips);
 }
 

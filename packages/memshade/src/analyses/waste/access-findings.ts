@@ -65,7 +65,9 @@ export class AccessFindings {
       return [];
     }
     const clearsCleared = (store.silent_over_zero ?? 0) * 2 > stores;
-    return [{ ...shape, kind: "silent", bytes, wasted: silent, share: silent / stores, ...repeated, clearsCleared }];
+    return [
+      { ...shape, kind: "silent", bytes, wasted: silent, share: silent / stores, ...repeated, clearsCleared },
+    ];
   }
 
   /**

@@ -121,7 +121,8 @@ function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
         : { ...a.value, loads: a.value.loads + b.value.loads, exact: a.value.exact && b.value.exact },
     repeatsItself: a.repeatsItself && b.repeatsItself,
     clearsCleared: a.clearsCleared && b.clearsCleared,
-    object: more.object && less.object && { ...more.object, site: addBlocks(more.object.site, less.object.site) },
+    object: more.object &&
+      less.object && { ...more.object, site: addBlocks(more.object.site, less.object.site) },
   };
 }
 

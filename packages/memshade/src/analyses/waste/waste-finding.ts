@@ -1,4 +1,10 @@
-import type { WasteBlocks, WasteFrame, WasteIp, WasteUnreadField, WasteValue } from "../../model/waste/waste.ts";
+import type {
+  WasteBlocks,
+  WasteFrame,
+  WasteIp,
+  WasteUnreadField,
+  WasteValue,
+} from "../../model/waste/waste.ts";
 import type { Partner } from "./partners.ts";
 
 /**

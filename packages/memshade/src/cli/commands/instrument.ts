@@ -9,7 +9,7 @@ import { writeWholeFile } from "../../load/whole-file.ts";
 import { instrument } from "../../tools/index.ts";
 import { toInstrumentOptions } from "../../tools/run-options.ts";
 import { sentencesOfModule } from "../../tools/sentences.ts";
-import { addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
+import { addHostStacksOption, addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
 
 interface InstrumentFlags extends ToolFlags {
   output: string;
@@ -33,7 +33,7 @@ export function addInstrumentCommand(program: Command): void {
     .description("Writes an instrumented copy of a module, to be run by a web page or another host.")
     .argument("<in.wasm>", "the module")
     .requiredOption("-o, --output <out.wasm>", "file to write");
-  addToolOptions(command)
+  addHostStacksOption(addToolOptions(command))
     .addOption(new Option("--shared", "make the shadow memory shared, so that another thread can read it"))
     .addHelpText("after", EXAMPLES)
     .action(async (path: string, flags: InstrumentFlags) => {

@@ -7,6 +7,7 @@ import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
 import { verbFor } from "../load/kind-of-program.ts";
 import {
+  addHostStacksOption,
   addLearnOption,
   addOutOption,
   addToolOptions,
@@ -44,7 +45,7 @@ export function addNodeCommand(program: Command): void {
     .argument("<script.js>", "the program")
     .argument("[args...]", "its arguments")
     .passThroughOptions();
-  addLearnOption(addOutOption(addToolOptions(command)))
+  addLearnOption(addOutOption(addHostStacksOption(addToolOptions(command))))
     .option("--trace-children", "record Node processes that the program starts, too")
     .option("--node-arg <option>", "option for Node itself; can be repeated", collect)
     .addHelpText("after", EXAMPLES)

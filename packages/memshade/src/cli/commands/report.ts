@@ -5,8 +5,10 @@ import { heapLines } from "../../analyses/source/heap-lines.ts";
 import { wasteLines } from "../../analyses/source/waste-lines.ts";
 import { workingSetLines } from "../../analyses/source/working-set-lines.ts";
 import { UserError } from "../../bytes/errors.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import { findingsJson } from "../../report/json/findings.ts";
+import { heapCsvLines } from "../../report/json/heap-csv.ts";
 import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
 import { wasteReportJson } from "../../report/json/waste.ts";
@@ -62,6 +64,7 @@ Examples:
   memshade report memshade.out/app.4711 --source --path-map /build/app=.
   memshade report memshade.out/app.4711 --json > heap.json
   memshade report memshade.out/app.4711 --tool workingset --csv > intervals.csv
+  memshade report memshade.out/app.4711 --tool heap --csv > heap.csv
   memshade report memshade.out/app.4711 --compat esan
   memshade report memprof.profraw.4711 --binary-path ./server
   memshade report server.memprofdata --binary-path ./server --cold-lifetime 10`;
@@ -104,8 +107,8 @@ export function addReportCommand(program: Command): void {
       collect,
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto")
-    .optionsGroup("Options of the working set:")
-    .option("--csv", "all series as CSV instead of text")
+    .optionsGroup("Options of what is over time:")
+    .option("--csv", "the intervals of the working set, or with --tool heap those of the heap, as CSV")
     .option("--compat <tool>", "as EfficiencySanitizer prints it (esan)", (text: string) =>
       parseChoice("--compat", ["esan"], text),
     )
@@ -194,8 +197,15 @@ function heapText(
 ): Iterable<string> {
   if (profile === undefined) return [];
   const shared = { input, rows: options.rows, thresholds: thresholdsOf(options), findings, statics };
+  if (options.csv === true) return heapCsv(profile, input);
   if (options.json) return heapReportJsonPieces(profile, shared);
   return [heapReport(profile, { ...screenOptions(options, terminal), ...shared })];
+}
+
+function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
+  if (profile.overTime === undefined)
+    throw new UserError(`${input} has no heap over time: --csv needs a run of memshade with the heap tool`);
+  for (const line of heapCsvLines(profile)) yield `${line}\n`;
 }
 
 /** The source lines of each tool that was recorded, one after the other; as JSON in one document. */

@@ -9,7 +9,15 @@ import type {
 import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import type { RawProfile, RawSegment } from "../../model/raw-profile.ts";
-import { type Run, type RunHeap, type RunModule, type RunSite, TRAMPOLINE_BYTES } from "../../model/run.ts";
+import {
+  type Run,
+  type RunHeap,
+  type RunHost,
+  type RunHostFrame,
+  type RunModule,
+  type RunSite,
+  TRAMPOLINE_BYTES,
+} from "../../model/run.ts";
 
 /**
  * The tables of a raw profile.
@@ -23,15 +31,17 @@ export function heapProfileFromRaw(
   run: Run | undefined,
   symbolizerFor: (modules: readonly ProfileModule[]) => Symbolizer,
 ): HeapProfile {
+  const host = run?.host;
+  const isHost = ({ start }: RawSegment): boolean => host !== undefined && start === BigInt(host.start);
   const modules = [
-    ...raw.segments.map((segment) => moduleOf(segment, run)),
+    ...raw.segments.filter((segment) => !isHost(segment)).map((segment) => moduleOf(segment, run)),
     // Modules that never allocated may have no segment; reports still say what is known of them.
     ...(run?.modules ?? [])
       .map((module) => segmentOf(module))
       .filter(({ start }) => !raw.segments.some((segment) => segment.start === start))
       .map((segment) => moduleOf(segment, run)),
   ];
-  const symbolize = rememberFrames(symbolizerFor(modules));
+  const symbolize = rememberFrames(withHost(symbolizerFor(modules), host));
   const symbolizeLeaf = rememberFrames((pc) => markHostCall(symbolize(pc), modules));
   const sites = new Map(run?.heap?.sites.map((site) => [BigInt(site.stackId), site]));
   const builder = new HeapProfileBuilder(describe(raw, run, sites), modules);
@@ -45,6 +55,28 @@ export function heapProfileFromRaw(
     );
   }
   return builder.build();
+}
+
+/** A symbolizer that knows the frames of the host too. */
+function withHost(symbolize: Symbolizer, host: RunHost | undefined): Symbolizer {
+  if (host === undefined) return symbolize;
+  const first = BigInt(host.start) + 1n;
+  return (pc) => {
+    const frame = pc < first ? undefined : host.frames[Number(pc - first)];
+    return frame === undefined ? symbolize(pc) : [hostFrame(frame, Number(pc - first))];
+  };
+}
+
+function hostFrame(frame: RunHostFrame, offset: number): ResolvedFrame {
+  const { file, line, column } = frame.source ?? frame;
+  const place = file === undefined || line === undefined || line === 0 ? {} : { file, line, column };
+  const name = frame.source?.name ?? frame.name;
+  return {
+    name: frame.async === true ? `async ${name}` : name,
+    offset,
+    ...place,
+    host: frame.is ?? (frame.glue === undefined ? "script" : `glue: ${frame.glue}`),
+  };
 }
 
 /** Contexts share most of their PCs: each is looked up once. */
@@ -81,6 +113,7 @@ function moduleOf(segment: RawSegment, run: Run | undefined): ProfileModule {
   return {
     name: module?.name ?? (buildId === "" ? "unknown module" : buildId.slice(0, 8)),
     path: module?.path ?? undefined,
+    script: module?.script,
     buildId,
     start: segment.start,
     end: segment.end,
@@ -134,6 +167,7 @@ function describe(
     ...(tool?.counters === "none" ? { unknownFields: ACCESS_FIELDS } : {}),
     granuleBytes: tool?.granuleBytes ?? 8,
     rawVersion: raw.version,
+    host: run.host && { mode: run.host.mode, asked: run.host.asked, leftOut: run.host.leftOut },
     totals: run.heap && (totals as Omit<RunHeap, "sites" | "notTracked">),
     notTracked: [
       ...notTracked,

@@ -1,7 +1,9 @@
-import { Control } from "../../tools/heap/layout.ts";
+import { Control, HostEntries } from "../../tools/heap/layout.ts";
+import { STACK_BEYOND, STACKS_OF_INSTANCE, UNKNOWN_STACK } from "../../tools/heap/read/host-callers.ts";
 import { HostSlot, SHADOW_MEMORY } from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ToolName, WorkingSetLayout } from "../../tools/index.ts";
 import { stackNoter } from "../../tools/working-set/read/note-stack.ts";
+import type { HostStacks } from "./host-stacks.ts";
 
 /** Exports of such a module: where the stack of this instance begins, and its number among them. */
 export const STACK_BASE = "memshade.base";
@@ -24,6 +26,8 @@ export function furtherMemories(memories: ShadowMemories, tool: ToolName): WebAs
 export interface HostCalls {
   /** Tables are full: take over what they hold. */
   flush(): void;
+  /** Knows the stacks by which this thread enters modules; undefined where nobody wants to know. */
+  stacks?: HostStacks | undefined;
 }
 
 /**
@@ -51,6 +55,8 @@ export function connectHost(
   }
   if (memory === undefined || table === undefined || info.layout === undefined) return memories;
   table.set(HostSlot.Flush, tableFunction(calls.flush));
+  if (info.layout.hostEntries !== undefined && calls.stacks !== undefined)
+    answerCallers(exports, table, new DataView(memory.buffer, info.layout.hostEntries), info, calls.stacks);
   if (info.clock === "wall") {
     const control = new DataView(memory.buffer, info.layout.control);
     // Threads that share the tables share their clock.
@@ -64,6 +70,23 @@ export function connectHost(
   }
   memories.heap = memory;
   return memories;
+}
+
+/** Lets a module ask which stack has entered it. */
+function answerCallers(
+  exports: WebAssembly.Exports,
+  table: WebAssembly.Table,
+  entries: DataView,
+  { acrossThreads }: InstrumentedInfo,
+  stacks: HostStacks,
+): void {
+  const first = acrossThreads === true ? (localNumber(exports) - 1) * STACKS_OF_INSTANCE : 0;
+  const answer = (): void => {
+    const number = stacks.numberOf(entries.getUint32(HostEntries.above, true), answer);
+    const numbered = first + number < STACK_BEYOND ? first + number : UNKNOWN_STACK;
+    entries.setUint32(HostEntries.answer, number < STACK_BEYOND ? numbered : number, true);
+  };
+  table.set(HostSlot.Callers, tableFunction(answer));
 }
 
 /** Number of an instance among those that share its shadow memory. */

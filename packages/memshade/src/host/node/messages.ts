@@ -3,6 +3,7 @@ import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import type { ShadowMemories } from "../instance/host-calls.ts";
+import type { HostStackNews } from "../instance/host-stacks.ts";
 
 /** What the threads of a program tell the thread that records. */
 export type RecordingMessage =
@@ -26,6 +27,8 @@ export type RecordingMessage =
       to: string;
       reply: SharedArrayBuffer;
     }
+  /** Stacks by which a thread has entered modules. */
+  | { kind: "stacks"; thread: number; news: HostStackNews }
   /** What was found of an instance's live blocks; others follow from the program's end, or from a dump, at once. */
   | { kind: "reach"; id: string; reach: KnownReach | undefined }
   | { kind: "released"; id: string }

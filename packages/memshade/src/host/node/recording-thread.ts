@@ -18,6 +18,7 @@ import { SharedShadows } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
+import { ScriptFrames } from "../module/script-frames.ts";
 import { FolderClaim } from "../run/folder-claim.ts";
 import { takeRun } from "../run/measured.ts";
 import { sayNotWritten } from "../run/profile-failure.ts";
@@ -71,6 +72,7 @@ const recorder = new Recorder({
   observesHost: true,
   linesOf: moduleLines,
   typesOf: moduleTypes,
+  describeFrame: new ScriptFrames().describe,
 });
 watchCounters(recorder);
 const folders = new RunFolders(data.outTemplate, settings.out === null, data.environment);
@@ -103,6 +105,9 @@ function onMessage(message: RecordingMessage): void {
         message.reply,
         tryTo(() => handOutShadow(message)),
       );
+      return;
+    case "stacks":
+      recorder.learnStacks(message.thread, message.news);
       return;
     case "reach": {
       const handle = instances.get(message.id)?.handle;
@@ -184,7 +189,7 @@ function addInstance(message: RecordingMessage & { kind: "instance" }): void {
   const { id, thread, moduleKey, memories, info, path, place } = message;
   const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
   try {
-    const handle = recorder.addInstance(memories, info, original, path, place);
+    const handle = recorder.addInstance(memories, info, original, path, place, thread);
     recorder.setReach(handle, OUT_OF_REACH);
     instances.set(id, { handle, thread });
   } catch (error) {

@@ -12,6 +12,7 @@ import type { SharedPlace } from "../../tools/session.ts";
 import { wasteDescription } from "../../tools/waste/description.ts";
 import { memoryBeyond } from "../../tools/waste/read/held-memory.ts";
 import { connectHost, localNumber, type ShadowMemories } from "../instance/host-calls.ts";
+import { HostStacks } from "../instance/host-stacks.ts";
 import type {
   InstantiationObserver,
   RewrittenModule,
@@ -23,6 +24,7 @@ import { LearnedRuns } from "../learned-runs.ts";
 import { memoryShortage } from "../memory-need.ts";
 import { customSectionsOf } from "../module/custom-sections.ts";
 import { initialMemory } from "../module/initial-memory.ts";
+import { knownSource } from "../module/known-source.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
 import { moduleName } from "../module/module-name.ts";
 import { nativeSha256, nativeSha256Hex } from "../module/native-sha256.ts";
@@ -52,6 +54,8 @@ export interface RecordingLink {
 /** What rewriting needs to know of a module. */
 interface Facts {
   name: string;
+  /** The one that compiles it, where no file is known to have it. */
+  script: string | undefined;
   glue: string;
   reason: string | undefined;
 }
@@ -72,6 +76,7 @@ export class ThreadRecorder implements InstantiationObserver {
   readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
   readonly #givenUp = new Set<string>();
   readonly #gone: FinalizationRegistry<string>;
+  readonly #stacks: HostStacks;
   #instances = 0;
   readonly #kept: { id: string; exports: WebAssembly.Exports; info: InstrumentedInfo }[] = [];
   #hasLibraries = false;
@@ -81,6 +86,10 @@ export class ThreadRecorder implements InstantiationObserver {
   constructor(tools: ToolOptions, link: RecordingLink) {
     this.#tools = tools;
     this.#link = link;
+    this.#stacks = new HostStacks({
+      tell: (news) => link.post({ kind: "stacks", thread: link.thread, news }),
+      sourceOf: knownSource,
+    });
     this.#gone = new FinalizationRegistry((id) => link.post({ kind: "released", id }));
   }
 
@@ -109,7 +118,8 @@ export class ThreadRecorder implements InstantiationObserver {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
       const shortage = this.#shortage("The module's memory begins with", initialMemory(bytes));
-      const module = this.#weave(bytes, { key, path, name, glue, reason: shortage });
+      const script = path === null ? scripts.find((one) => !one.startsWith("node:")) : undefined;
+      const module = this.#weave(bytes, { key, path, name, script, glue, reason: shortage });
       const { info } = module.tracked;
       this.#remember(key, module);
       // Now, as another thread may be the one that instantiates it.
@@ -134,12 +144,13 @@ export class ThreadRecorder implements InstantiationObserver {
   /** `reason`: why the waste tool is left out; undefined: it is not. */
   #weave(
     bytes: Uint8Array,
-    { key, path, name, glue, reason }: Omit<TrackedModule, "info" | "original"> & Facts,
+    { key, path, name, script, glue, reason }: Omit<TrackedModule, "info" | "original"> & Facts,
   ): RewrittenModule {
     const { bytes: rewritten, info } = this.#instrument(bytes, {
       sha256: nativeSha256,
       ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),
       name,
+      script,
       ...(glue === "" ? {} : { glue }),
       sharedShadow: true,
       acrossThreads: true,
@@ -165,7 +176,9 @@ export class ThreadRecorder implements InstantiationObserver {
     if (reason === undefined) return undefined;
     const anew =
       this.#anew.get(module) ??
-      this.#timed(() => this.#weave(original, { ...module, name: info.name, glue, reason }));
+      this.#timed(() =>
+        this.#weave(original, { ...module, name: info.name, script: info.script, glue, reason }),
+      );
     this.#anew.set(module, anew);
     return anew;
   }
@@ -215,7 +228,10 @@ export class ThreadRecorder implements InstantiationObserver {
     const { info, path } = module;
     if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
     const id = this.#nextId();
-    const memories = connectHost(exports, info, { flush: () => this.#link.flush(id) });
+    const memories = connectHost(exports, info, {
+      flush: () => this.#link.flush(id),
+      stacks: this.#stacks,
+    });
     const place = group === undefined ? undefined : { group, local: localNumber(exports) };
     this.#postInstance(memories, info, path, place, id);
     this.#keep(id, exports, info);

@@ -5,6 +5,7 @@ import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { STATICS_FILE } from "../../model/statics/statics.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import { HeapSession, type LookThrough } from "../../tools/heap/read/heap-session.ts";
+import type { DescribeHostFrame, ToldStacks } from "../../tools/heap/read/host-callers.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
@@ -50,6 +51,8 @@ export interface RecorderOptions {
   /** Reads debug information, for tools that write lines. */
   linesOf?: LinesOf;
   typesOf?: TypesOf;
+  /** Reads scripts, for those who want to know where the calls of the host were written. */
+  describeFrame?: DescribeHostFrame;
 }
 
 /** Stands for the shadow memory of modules that have none. */
@@ -96,6 +99,7 @@ export class Recorder {
    * @param original the bytes of the module before instrumentation, or a function that is asked for them when a
    *   profile is taken.
    * @param place says which other instances have the same tables for the heap.
+   * @param thread the one that runs it, as `learnStacks` names it.
    */
   addInstance(
     memories: ShadowMemories,
@@ -103,9 +107,10 @@ export class Recorder {
     original: Uint8Array | (() => Uint8Array),
     path: string | null,
     place?: SharedPlace,
+    thread = 0,
   ): InstanceHandle {
     this.#instances++;
-    const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path, place);
+    const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path, place, thread);
     for (const session of this.#sessions) {
       const memory = memories[session.tool];
       if (memory !== undefined) {
@@ -114,6 +119,11 @@ export class Recorder {
       }
     }
     return handle;
+  }
+
+  /** A thread tells of stacks of its own that have entered instances. */
+  learnStacks(thread: number, told: ToldStacks): void {
+    this.#session.learnStacks(thread, told);
   }
 
   /** What was found in the thread of an instance about its live blocks: for the next profile. */
@@ -165,8 +175,8 @@ export class Recorder {
 
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
-    const { heap, modules, tool, notTracked, raw, intervals, rewrittenBytes, statics } =
-      this.#session.snapshot(end);
+    const { heap, modules, tool, notTracked, raw, intervals, rewrittenBytes, statics, host } =
+      this.#session.snapshot(end, this.#options.describeFrame);
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
@@ -205,6 +215,7 @@ export class Recorder {
       end,
       modules,
       ...(heapPart ? { heap: { ...heap, notTracked } } : {}),
+      ...(heapPart && host !== undefined ? { host } : {}),
       notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
       presence,
       files: {

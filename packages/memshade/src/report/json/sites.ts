@@ -1,12 +1,14 @@
+import { dragOfContexts } from "../../analyses/dragged-blocks.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
-import { reachOf } from "../../analyses/live-blocks.ts";
 import { capacityOf, growthOf } from "../../analyses/growth.ts";
+import { reachOf } from "../../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import type { BlockCapacity, BlockGrowth } from "../../model/growth.ts";
 import { type HeapProfile, REACH_OF_KIND, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
+import type { BlockDrag } from "../../model/over-time/drag.ts";
 import { placeFramesOfContext, siteFrameOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
 import { describeFrame, type FrameDescription } from "../frames.ts";
@@ -19,11 +21,15 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
 } & {
   stackIds: string[];
   temporaryBlocks: number;
+  /** Absent where no block is known to have been kept after its last access. */
+  drag?: BlockDrag;
   growth: BlockGrowth | null;
   capacity: BlockCapacity | null;
   accessHistogramValues?: bigint[];
   /** Counters were full: the numbers of accesses may be larger. */
   accessesAtLeast?: true;
+  /** Part of the figures was spread over callers in JavaScript of which a sample was asked. */
+  isEstimated?: true;
   stack: FrameDescription[];
   /** Which of `stack` names the site: the first of the program's own code. */
   siteFrame: number;
@@ -56,10 +62,14 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
         [Field in SiteField]: number | null;
       }),
       temporaryBlocks: temporary[group]!,
+      ...(rows.some((row) => contexts.site?.drag[row] !== undefined)
+        ? { drag: dragOfContexts(profile, rows) }
+        : {}),
       growth: growthOf(profile, rows) ?? null,
       capacity: capacityOf(profile, rows) ?? null,
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
       ...(areAccessesCut(profile, rows) ? { accessesAtLeast: true as const } : {}),
+      ...(rows.some((row) => contexts.isEstimated?.[row] === 1) ? { isEstimated: true as const } : {}),
       ...stackOfGroup(profile, groups, group),
     };
   };

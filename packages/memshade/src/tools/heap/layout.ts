@@ -111,6 +111,37 @@ export const Control = {
 } as const;
 export const CONTROL_BYTES = 4096;
 
+/** What is known of entries of the host, where its stacks are asked for. */
+export const HostEntries = {
+  /** To the host: how many host frames are above the one that it is asked for. */
+  above: 0,
+  /** From the host: the number of a stack. */
+  answer: 4,
+  /** State of the random numbers. */
+  random: 8,
+  /** Entries with allocations whose callers were asked for, and others. */
+  asked: 12,
+  leftOut: 16,
+  /** `HostKind` of entries, by a hash of what they call until they allocate. */
+  kinds: 64,
+  /** A byte per hash of a path: how often it was asked out of turn. */
+  paths: 2112,
+} as const;
+export const HOST_ENTRIES_BYTES = 4096;
+
+/** How one kind of entries is sampled. */
+export const HostKind = {
+  /** So many are left out before the next one. */
+  skip: 0,
+  /** Of 4 ** stage entries one is asked. */
+  stage: 4,
+  /** Entries asked in this stage. */
+  asked: 8,
+} as const;
+export const HOST_KIND_BYTES = 16;
+export const HOST_KINDS = 128;
+export const HOST_PATHS = 512;
+
 /** Accesses to a granule of static data that its counter had no room for; zeros: none. */
 export const Fold = {
   /** The granule's. */
@@ -135,7 +166,7 @@ export const SIZE_CLASS_BYTES = 16;
 export const SMALLEST_CLASS_BITS = 8;
 export const SIZE_CLASSES = 24;
 /** Followed blocks of a class that live; when there are more, half of them are let go. */
-export const MOST_OF_CLASS = 1024;
+export const MOST_OF_CLASS = 512;
 
 /** A live block that is followed to its last access. */
 export const Followed = {
@@ -155,7 +186,7 @@ export const Followed = {
 export const FOLLOWED_BYTES = 32;
 export const MOST_FOLLOWED = SIZE_CLASSES * MOST_OF_CLASS + 1;
 
-/** What a context's ended blocks say of drag, forgotten with them. Times are times sizes: docs/concepts.md. All but the last are u64. */
+/** What a context's ended blocks say of drag, forgotten with them. Times are times sizes: docs/concepts.md. All but two are u64. */
 export const Drag = {
   byteTime: 0,
   dragged: 8,
@@ -166,8 +197,11 @@ export const Drag = {
   lateLastUse: 48,
   followed: 56,
   lateFollowed: 60,
+  /** u64: how many blocks those that were followed stand for, and their sizes. */
+  blocks: 64,
+  bytes: 72,
 } as const;
-export const DRAG_BYTES = 64;
+export const DRAG_BYTES = 80;
 
 /** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
 export const Context = {

@@ -1,5 +1,6 @@
 import { UserError } from "../../bytes/errors.ts";
 import { groupDigits } from "../../model/counted.ts";
+import type { HostStacks } from "../heap-options.ts";
 import type { ShadowLayout } from "../options.ts";
 import {
   CHANGE_BYTES,
@@ -10,6 +11,7 @@ import {
   DRAG_BYTES,
   FOLLOWED_BYTES,
   GROWTH_BYTES,
+  HOST_ENTRIES_BYTES,
   INTERVAL_BYTES,
   MOST_FOLLOWED,
   MOST_INTERVALS,
@@ -58,6 +60,8 @@ export interface LayoutWishes {
   histograms: boolean;
   /** Several instances share the tables. */
   shared?: boolean;
+  /** The host is asked for its stacks. */
+  asksHost?: boolean;
 }
 
 function roundUp(value: number, to: number): number {
@@ -88,7 +92,8 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const marks = slotsEnd;
   const directory = marks + coveredBytes * MARKS_PER_BYTE;
   const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
-  const shapes = control + CONTROL_BYTES;
+  const hostEntries = wishes.asksHost === true ? control + CONTROL_BYTES : undefined;
+  const shapes = control + CONTROL_BYTES + (hostEntries === undefined ? 0 : HOST_ENTRIES_BYTES);
   const mibs = shapes + SHAPE_COUNT * SHAPE_BYTES;
   const growths = mibs + contexts * CONTEXT_BYTES;
   const pasts = growths + contexts * GROWTH_BYTES;
@@ -118,6 +123,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     marks,
     directory,
     control,
+    ...(hostEntries === undefined ? {} : { hostEntries }),
     shapes,
     mibs,
     mibCapacity: contexts,
@@ -155,14 +161,18 @@ export interface RuntimeKind {
   exact: boolean;
   /** Accesses are counted. */
   counted: boolean;
+  hostStacks: HostStacks;
   /** Where static data lies. */
   statics: { readonly start: number; readonly end: number } | undefined;
 }
 
+/** As the runtime knows them. */
+const HOST_STACKS: Readonly<Record<HostStacks, number>> = { off: 0, sampled: 1, exact: 2 };
+
 /** Values of the shadow runtime's imported constants. */
 export function runtimeConstants(
   layout: ShadowLayout,
-  { wallClock, exact, counted, statics }: RuntimeKind,
+  { wallClock, exact, counted, hostStacks, statics }: RuntimeKind,
 ): Record<string, number> {
   return {
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
@@ -194,6 +204,8 @@ export function runtimeConstants(
     HISTOGRAMS: layout.histograms,
     HISTOGRAMS_END: layout.histogramsEnd,
     STACK: layout.stack,
+    HOST_STACKS: HOST_STACKS[hostStacks],
+    HOST_ENTRIES: layout.hostEntries ?? 0,
     WALL_CLOCK: wallClock ? 1 : 0,
     SHARED: layout.stackCount > 1 ? 1 : 0,
     FIRST_STACK: layout.stack,

@@ -82,6 +82,14 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
           : "none: accesses were not counted",
     );
   }
+  const { host } = profile.description;
+  if (host !== undefined && host.leftOut > 0) {
+    const all = formatCount(host.asked + host.leftOut);
+    line(
+      "Callers",
+      `in JavaScript: ${formatCount(host.asked)} of ${all} calls asked; what has ≈ is estimated`,
+    );
+  }
   allocatorsInWords(profile).forEach((words, index) => {
     line(index === 0 ? "Allocator" : "", words);
   });

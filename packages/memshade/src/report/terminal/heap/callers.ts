@@ -99,7 +99,7 @@ export function heaviestPathLine(
   }
   const weighty = contexts.filter((context) => values[context]! > 0);
   const heaviest = weighty.reduce((best, context) => (values[context]! > values[best]! ? context : best));
-  const others = weighty.length - 1;
+  const others = new Set(weighty.map((context) => profile.contexts.stack[context])).size - 1;
   if (others > 0) {
     screen.isShortened = true;
   }
@@ -128,9 +128,10 @@ export function pathLine(
   const margin = " ".repeat(indent);
   const first = facts === "" ? margin : `${margin}${facts} `;
   if (shown.length === 0) {
-    const root = path.length !== 1 ? "" : `${facts === "" ? "" : "· "}${rootInWords(profile)}`;
+    const isKnown = path.length !== 1 || profile.frames.host?.[site!] !== undefined;
+    const root = isKnown ? "" : `${facts === "" ? "" : "· "}${rootInWords(profile)}`;
     if (facts + root + remark === "") return [];
-    const line = first + root + remark;
+    const line = first + (facts + root === "" ? remark.trimStart() : root + remark);
     const fits = facts === "" || screen.isWide || displayWidth(line) <= screen.width;
     return fits ? [line] : [first, `${margin}${root}${remark}`];
   }
@@ -276,6 +277,8 @@ function chainLines(
   };
   const folded = foldLibraries(described);
   const words = folded.map((frame) => wordOf(frame, room));
+  // There the next caller tells most; programs in other languages have a main function.
+  const keepsInner = described[0]?.language === "JavaScript";
   for (let kept = words.length; ; kept--) {
     const left = words.length - kept;
     const gap = `← … ${left} more`;
@@ -283,9 +286,11 @@ function chainLines(
     const shown =
       left === 0
         ? words
-        : isLeast
-          ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
-          : [...words.slice(0, kept - 1), gap, words.at(-1)!];
+        : keepsInner
+          ? [wordOf(folded[0]!, room - displayWidth(gap) - 1), ...words.slice(1, kept), gap]
+          : isLeast
+            ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
+            : [...words.slice(0, kept - 1), gap, words.at(-1)!];
     const lines = fillLines(shown, room);
     if (lines.length <= lineLimit || isLeast || screen.allFrames) {
       if (left > 0) {

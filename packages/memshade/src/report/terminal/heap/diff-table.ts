@@ -11,7 +11,7 @@ import { printFindingDiff } from "../../findings/finding-lines.ts";
 import { formatMean, plural } from "../../format.ts";
 import { gapsOfBoth } from "../../gaps.ts";
 import { printBinaries, printGaps } from "../common/header.ts";
-import { formatterOf, HEADS } from "../common/metric-format.ts";
+import { formatterOf, HEADS, unitOf } from "../common/metric-format.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { cutMiddle, padLeft, printable } from "../common/text.ts";
 import { pathLine } from "./callers.ts";
@@ -71,7 +71,7 @@ export function diffTable(
     ["%", PERCENT_WIDTH],
   );
   const cells = (values: OldAndNew, { metric }: MetricChange, isIn: { old: boolean; new: boolean }) => {
-    const format = formatterOf(metric, clock);
+    const format = formatterOf(metric, clock, "elsewhere");
     const difference = values.new - values.old;
     const sign = difference === 0 ? "" : difference > 0 ? "+" : "-";
     const cell = (side: "old" | "new") => (isIn[side] ? format(values[side]) : "–");
@@ -87,10 +87,10 @@ export function diffTable(
   head(`${columns}  TOTAL`);
   for (const each of diff.metrics) {
     screen.print(
-      `${cells(each.total, each, { old: true, new: true })}  ${HEADS[each.metric.key].padEnd(LABEL_WIDTH)}`,
+      `${cells(each.total, each, { old: true, new: true })}  ${(HEADS[each.metric.key] + unitOf(each.metric, clock)).padEnd(LABEL_WIDTH)}`,
     );
   }
-  if (ranking.length > 0) head(`${columns}  ${noun.toUpperCase()}`);
+  if (ranking.length > 0) head(`${columns}  ${noun.toUpperCase()}${unitOf(change.metric, clock)}`);
   const names = {
     old: new SiteNames(profiles.old, diff.old),
     new: new SiteNames(profiles.new, diff.new),

@@ -1,7 +1,7 @@
 import { LAYER } from "../../../analyses/frames/libraries.ts";
 import type { ContextGroups, GroupBy } from "../../../analyses/groups.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
-import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../model/indices.ts";
+import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../../../model/indices.ts";
 import { framesInsideSite, siteFrameOfContext } from "../../../model/site-frame.ts";
 import { describeFrame, type FrameDescription, ofModule, shortPlace } from "../../frames.ts";
 import { bareName } from "../../waste-sentences.ts";
@@ -75,7 +75,7 @@ export class SiteNames {
     room: number,
   ): string {
     if (this.groups.by === "function") return "";
-    const inner = contexts.map((context) => framesInsideSite(this.profile, context).at(-1));
+    const inner = this.heaviestFirst(contexts).map((context) => calledFrame(this.profile, context));
     const names = new Set(
       inner.flatMap((called) => (called === undefined ? [] : this.calledName(called, screen.isWide))),
     );
@@ -90,6 +90,13 @@ export class SiteNames {
       return "";
     }
     return ` via ${screen.shorten(first, shortenName(first, left))}${others}`;
+  }
+
+  /** Callers in JavaScript call several functions as a rule. */
+  private heaviestFirst(contexts: readonly IndexIntoContextTable[]): readonly IndexIntoContextTable[] {
+    if (this.profile.frames.host === undefined) return contexts;
+    const { totalSize } = this.profile.contexts.mibs;
+    return contexts.toSorted((a, b) => Number(totalSize[b]! - totalSize[a]!));
   }
 
   /** A function that the program called to allocate; of its own layers with the place too. */
@@ -121,6 +128,23 @@ export class SiteNames {
       return ` (${printable(place)}${isAlone || column === undefined ? "" : `:${column}`})`;
     return index === null || isAlone ? "" : ` @0x${offset.toString(16)}`;
   }
+}
+
+/** Shorter names are those of exports that a tool has made as short as can be. */
+const SHORTEST_TELLING = 3;
+
+/**
+ * The function that a context's site called. From JavaScript it is the one of the module that its call entered, if that has a name:
+ * what is between them is glue.
+ */
+function calledFrame(profile: HeapProfile, context: IndexIntoContextTable): IndexIntoFrameTable | undefined {
+  const { frames, functions, strings } = profile;
+  const inside = framesInsideSite(profile, context);
+  const site = siteFrameOfContext(profile, context);
+  if (site === undefined || frames.host?.[site] === undefined) return inside.at(-1);
+  const entered = inside.findLast((frame) => frames.host?.[frame] === undefined);
+  const name = entered === undefined ? NONE : functions.name[frames.function[entered]!]!;
+  return name !== NONE && strings[name]!.length >= SHORTEST_TELLING ? entered : inside.at(-1);
 }
 
 /** The frame that names the site of contexts that have one in common. */

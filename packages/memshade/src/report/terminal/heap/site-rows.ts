@@ -7,6 +7,8 @@ import type { Screen } from "../common/screen.ts";
 import { bar, padLeft, padRight } from "../common/text.ts";
 import { SiteNames } from "./site-names.ts";
 
+/** Stands before such figures. */
+export const ESTIMATED = "≈";
 const AMOUNT_WIDTH = 10;
 const PERCENT_WIDTH = 8;
 const BAR_WIDTH = 8;
@@ -48,8 +50,9 @@ export function printSiteRows(screen: Screen, profile: HeapProfile, rows: SiteRo
   for (const group of ranking.slice(0, limit)) {
     const value = values[group]!;
     const contexts = groups.contexts[group]!;
+    const amount = (isEstimated(profile, contexts) ? ESTIMATED : "") + format(value);
     screen.print(
-      paint.amount(padLeft(format(value), AMOUNT_WIDTH)) +
+      paint.amount(padLeft(amount, AMOUNT_WIDTH)) +
         padLeft(formatPercent(value, total), PERCENT_WIDTH) +
         `  ${paint.bar(padRight(bar(value, largest, BAR_WIDTH), BAR_WIDTH))}  ` +
         names.paint(screen, group, screen.width - NAME_COLUMN),
@@ -57,6 +60,14 @@ export function printSiteRows(screen: Screen, profile: HeapProfile, rows: SiteRo
     );
   }
   printOmitted(screen, ranking.slice(limit), values, format);
+}
+
+/** Whether part of the figures was spread over callers that were sampled. */
+export function isEstimated(
+  { contexts: { isEstimated } }: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+): boolean {
+  return isEstimated !== undefined && contexts.some((context) => isEstimated[context] === 1);
 }
 
 function rowsToShow(ranking: readonly number[], values: Float64Array, enough: number, limit: number): number {

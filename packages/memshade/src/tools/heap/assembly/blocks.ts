@@ -110,7 +110,10 @@ function begin(address: u32, size: u32, frame: u32, self: u32, atLimit: bool): v
   }
   // Only records say who allocated.
   const weight = COUNTED === 0 ? 0 : weightOf(size);
-  const known = SHARED === 0 && weight === 0 && (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
+  const known =
+    SHARED === 0 &&
+    weight === 0 &&
+    (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
   if (aligned && known && size <= LARGEST_UNMARKED && load<u32>(slot, Slot.tag) === 0) {
     store<u32>(slot, time, Slot.time);
     store<u32>(slot, tagOf(mib, size, address), Slot.tag);

@@ -1,9 +1,11 @@
 import { STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assembly/layout.generated";
+import { askOutOfTurn, isHostSite, siteOf } from "./host-callers";
 import { childEntry, childPlace, knownContext, nextPlace } from "./known-context";
 import {
   CHILD_CAPACITY,
   CHILDREN,
   CONTROL,
+  HOST_STACKS,
   MIB_CAPACITY,
   MIBS,
   NODE_CAPACITY,
@@ -91,6 +93,15 @@ function findOnPath(node: u32, site: u32): u32 {
   return 0;
 }
 
+/**
+ * The node that stands for a new child already, 0 if none does. An entry of the host is one of its own, for those whose callers
+ * nobody asked for look alike; what the module calls between two of them keeps paths finite.
+ */
+function standsFor(parent: u32, site: u32): u32 {
+  if (HOST_STACKS === 0 || !isHostSite(site)) return findOnPath(parent, site);
+  return load<u32>(parent, Node.site) === site ? parent : 0;
+}
+
 /** 0 when the table is full. */
 function newNode(parent: u32, site: u32): u32 {
   let node = load<u32>(CONTROL, Control.nodeFree);
@@ -112,7 +123,7 @@ function newNode(parent: u32, site: u32): u32 {
 export function childOf(parent: u32, site: u32): u32 {
   const entry = findChild(parent, site);
   if (entry !== 0) return load<u32>(entry, Child.node);
-  let node = findOnPath(parent, site);
+  let node = standsFor(parent, site);
   if (node === 0) node = newNode(parent, site);
   // Aliases of recursive sites take table space too: a full table is a full table.
   if (node === 0 || !hasChildRoom()) return 0;
@@ -172,7 +183,8 @@ export function prepareContexts(): void {
 
 /**
  * Address of the block table entry for the calls on the shadow stack up to `frame`; 0 when the tables are full. Frames
- * that were decoded before carry their node as a memo, but for the newest.
+ * that were decoded before carry their node as a memo, but for the newest. Where that stands for the host, which called the
+ * allocation function itself, the function's own place is called from there.
  */
 function decode(frame: u32, self: u32): usize {
   if (frame < STACK) return mibOfCall(NODES, self);
@@ -180,11 +192,24 @@ function decode(frame: u32, self: u32): usize {
   while (load<u32>(known, StackFrame.node) === 0) known -= STACK_FRAME_BYTES;
   let node = load<u32>(known, StackFrame.node);
   for (let at = known + STACK_FRAME_BYTES; at < frame; at += STACK_FRAME_BYTES) {
-    node = childOf(node, load<u32>(at, StackFrame.site));
+    const site = siteOf(at, frame);
+    if (HOST_STACKS === 1 && isNew(node, site) && askOutOfTurn(frame)) return decode(frame, self);
+    node = childOf(node, site);
     if (node === 0) return 0;
     store<u32>(at, node, StackFrame.node);
   }
-  return mibOfCall(node, load<u32>(frame, StackFrame.site));
+  const site = siteOf(frame, frame);
+  if (HOST_STACKS !== 0 && isHostSite(site)) {
+    node = childOf(node, site);
+    return node === 0 ? 0 : mibOfCall(node, self);
+  }
+  if (HOST_STACKS === 1 && isNew(node, site) && askOutOfTurn(frame)) return decode(frame, self);
+  return mibOfCall(node, site);
+}
+
+/** Whether nothing has been allocated by way of this child so far. */
+function isNew(parent: u32, site: u32): boolean {
+  return findChild(parent, site) === 0 && standsFor(parent, site) === 0;
 }
 
 function mibOfCall(parent: u32, site: u32): usize {

@@ -32,14 +32,14 @@ const FREE_BLOCKS: u32 = 4096;
 const SPARSE_SHIFT: u32 = 5;
 /** What looking may cost: so many granules, and so many for each allocation, and one for so many accesses. */
 const FREE_WORK: u64 = 1 << 22;
-const WORK_PER_ALLOCATION: u64 = 4;
+const WORK_PER_ALLOCATION: u64 = 8;
 const ACCESSES_PER_WORK: u64 = 8;
 /** What a look costs beside the granules, and what it costs to find that none is due. */
 const LOOK_WORK: u64 = 32;
 const SKIP_WORK: u64 = 4;
-/** The time until the next look, as a part of the time so far: 1/128; for one block as a part of the time without access: 1/8. */
-const LOOK_SHIFT: u64 = 7;
-const IDLE_SHIFT: u32 = 3;
+/** The time until the next look, as a part of the time so far: 1/64; for one block as a part of the time without access: 1/4. */
+const LOOK_SHIFT: u64 = 6;
+const IDLE_SHIFT: u32 = 2;
 
 @inline
 export function dragOf(mib: usize): usize {
@@ -87,8 +87,8 @@ export function weightOf(size: u32): u32 {
     const drawn = load<u32>(CONTROL, Control.sampleShift);
     store<u64>(CONTROL, number + gap(shift), Control.nextSample);
     store<u32>(CONTROL, shift, Control.sampleShift);
-    // A large block had the number: then none is taken, so that all have the same chance.
-    if (number !== next) return 0;
+    // A large block had the number: then none is taken, so that all have the same chance. If all are followed, this one is.
+    if (drawn !== 0 && number !== next) return 0;
     shift = drawn;
   } else if ((mix(<u32>number) & ((1 << shift) - 1)) !== 0) return 0;
   bump32(place, SizeClass.taken, 1);
@@ -99,7 +99,7 @@ export function weightOf(size: u32): u32 {
 function gap(shift: u32): u32 {
   const random = load<u32>(CONTROL, Control.random) + 0x9e3779b9;
   store<u32>(CONTROL, random, Control.random);
-  return 1 + mix(random) % ((2 << shift) - 1);
+  return 1 + (mix(random) % ((2 << shift) - 1));
 }
 
 /** The block of a record is followed from its beginning on. */
@@ -155,7 +155,8 @@ function sumOf(record: usize): u64 {
     const counters = v128.load(at);
     wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 32), v128.and(counters, low)));
   }
-  let sum = i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1) + (load<u64>(record, Record.folded) << 1);
+  let sum =
+    i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1) + (load<u64>(record, Record.folded) << 1);
   for (; at < end; at += 4) sum += load<u32>(at);
   return sum;
 }
@@ -201,17 +202,20 @@ export function endFollowed(record: usize, time: u32, copied: bool): void {
   const weight = load<u32>(entry, Followed.weight);
   const seen = load<u32>(entry, Followed.seen);
   const before = load<u64>(entry, Followed.sum);
-  const isIdle = !copied && before !== 0 && load<u32>(entry, Followed.looks) !== 0 && sumOf(record) === before;
+  const isIdle =
+    !copied && before !== 0 && load<u32>(entry, Followed.looks) !== 0 && sumOf(record) === before;
   remove(index);
   const life = time - start;
   const drag: u32 = isIdle ? time - seen : 0;
   const context = dragOf(load<u32>(record, Record.mib));
   const bytes = <u64>size * weight;
   bump32(context, Drag.followed, 1);
+  bump64(context, Drag.blocks, weight);
+  bump64(context, Drag.bytes, bytes);
   bump64(context, Drag.byteTime, bytes * life);
   if (drag === 0) return;
   bump64(context, Drag.dragged, bytes * drag);
-  if (<u64>drag << 1 < life) return;
+  if ((<u64>drag) << 1 < life) return;
   bump64(context, Drag.lateBlocks, weight);
   bump64(context, Drag.lateBytes, bytes);
   bump64(context, Drag.lateByteTime, bytes * life);

@@ -61,6 +61,11 @@ export declare const HISTOGRAMS: u32;
 export declare const HISTOGRAMS_END: u32;
 @external("host", "STACK")
 export declare const STACK: u32;
+// Whose calls into the module are told apart by the host's stack: 0 none, 1 a sample, 2 all.
+@external("host", "HOST_STACKS")
+export declare const HOST_STACKS: u32;
+@external("host", "HOST_ENTRIES")
+export declare const HOST_ENTRIES: u32;
 @external("host", "WALL_CLOCK")
 export declare const WALL_CLOCK: u32;
 // Where several instances share the memory: 1, where the first stack is, how far the next ones are and how many, and the
@@ -85,6 +90,9 @@ export declare function programPages(): u32;
 /** Hands all finished figures to the host. 0: nobody listens. */
 @external("host", "flush")
 export declare function flush(): u32;
+/** Asks the host which of its stacks has entered the module. 0: nobody listens. */
+@external("host", "askHost")
+export declare function askHost(): u32;
 @external("host", "lock")
 export declare function lock(): void;
 @external("host", "unlock")

@@ -8,6 +8,7 @@ import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
 import { type StaticData, staticData } from "../../../rewrite/facts/static-data.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import { encodeConstantExpression, I32 } from "../../../wasm/index.ts";
+import type { HostStacks } from "../../heap-options.ts";
 import { HostSlot, SHADOW_IMPORT } from "../../host-interface.ts";
 import type { ShadowLayout } from "../../options.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
@@ -31,11 +32,12 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
   if (!recordsBlocks && !countersOnly && beside === undefined) return undefined;
 
   const acrossThreads = options.acrossThreads === true && recordsBlocks && canShareMemory(module);
-  const layout = beside ?? layoutOf(around, recordsBlocks, acrossThreads);
+  const hostStacks = recordsBlocks ? (options.hostStacks ?? "off") : "off";
+  const layout = beside ?? layoutOf(around, { recordsBlocks, acrossThreads, asksHost: hostStacks !== "off" });
   const threads = acrossThreads ? shareTables(appended, layout, shadowMemory, firstGlobal) : undefined;
   // The data of a library lies in its program's memory, where the loader puts it.
   const statics = beside === undefined ? staticData(module, scan, around.stackPointer) : undefined;
-  const runtime = mergeHeapRuntime(around, { layout, threads, statics, counted });
+  const runtime = mergeHeapRuntime(around, { layout, threads, statics, counted, hostStacks });
   const stack: ShadowStack = {
     shadowMemory,
     stackGlobal: firstGlobal,
@@ -65,7 +67,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     sharedMemory: acrossThreads || beside !== undefined ? SHADOW_IMPORT : undefined,
     exportedMemory: beside === undefined ? "memory" : false,
     start: threads?.start ?? -1,
-    followedCalls: plan && { ...stack, entries: plan.entries },
+    followedCalls: plan && { ...stack, entries: plan.entries, hostFrames: hostStacks !== "off" },
     stack: plan && stack,
     globals: [
       { type: I32, initial: encodeConstantExpression(I32, (layout.stack - STACK_FRAME_BYTES) | 0) },
@@ -88,6 +90,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
       layout,
       acrossThreads,
       beside: beside !== undefined,
+      ...(hostStacks === "off" ? {} : { hostStacks }),
       roots: roots?.roots,
       ...(counted && statics !== undefined ? { statics } : {}),
     },
@@ -98,8 +101,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
 
 function layoutOf(
   { options, memoryBytes }: ToolSurroundings,
-  recordsBlocks: boolean,
-  acrossThreads: boolean,
+  { recordsBlocks, acrossThreads, asksHost }: Record<"recordsBlocks" | "acrossThreads" | "asksHost", boolean>,
 ): ShadowLayout {
   return planLayout({
     memoryBytes,
@@ -107,6 +109,7 @@ function layoutOf(
     maxBlocks: options.maxBlocks,
     histograms: options.exactHistogram === true && recordsBlocks,
     shared: acrossThreads,
+    asksHost,
   });
 }
 
@@ -118,21 +121,25 @@ interface RuntimeNeeds {
   threads: ThreadSharing | undefined;
   statics: StaticData | undefined;
   counted: boolean;
+  hostStacks: HostStacks;
 }
 
 /** The runtime, whose globals stand behind that of the newest frame and those of threads. */
 function mergeHeapRuntime(
   { options, appended, shadowMemory, firstGlobal, callHost, memory64 }: ToolSurroundings,
-  { layout, threads, statics, counted }: RuntimeNeeds,
+  { layout, threads, statics, counted, hostStacks }: RuntimeNeeds,
 ): MergedRuntime {
   const wallClock = options.clock === "wall";
   const exact = options.exactHistogram === true;
   const usual = !wallClock && !exact && threads === undefined;
-  return mergeRuntime(shadowRuntimeBytes(usual), {
+  return mergeRuntime(shadowRuntimeBytes(usual, hostStacks !== "off"), {
     appended,
     shadowMemory,
     firstGlobal: firstGlobal + 1 + (threads?.globals.length ?? 0),
-    constants: { ...runtimeConstants(layout, { wallClock, exact, counted, statics }), ...threads?.constants },
+    constants: {
+      ...runtimeConstants(layout, { wallClock, exact, counted, hostStacks, statics }),
+      ...threads?.constants,
+    },
     commonPath: usual ? commonPathBytes() : undefined,
     constantGlobals: true,
     programMemory: 0,
@@ -140,6 +147,7 @@ function mergeHeapRuntime(
     hosts: {
       flush: callHost(HostSlot.Flush, true),
       tick: callHost(HostSlot.Tick, false),
+      ...(hostStacks === "off" ? {} : { askHost: callHost(HostSlot.Callers, true) }),
       ...(threads === undefined ? {} : { lock: threads.lock, unlock: threads.unlock }),
     },
   });

@@ -1,7 +1,7 @@
 import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
-import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
-import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
 import type { Mib } from "../../../model/mib.ts";
+import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
+import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
   type CounterMode,
@@ -9,6 +9,8 @@ import {
   type RunEnd,
   type RunFunction,
   type RunHeap,
+  type RunHost,
+  type RunHostFrame,
   type RunModule,
   type RunSite,
   TRAMPOLINE_BYTES,
@@ -21,9 +23,19 @@ import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { describeIntervals } from "./describe-intervals.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
-import { type HeapSeries, withHistory } from "./read-intervals.ts";
+import {
+  type DescribeHostFrame,
+  HostCallers,
+  type HostFrame,
+  HostSegment,
+  isHostSite,
+  stageOfSites,
+  type ThreadOf,
+  type ToldStacks,
+} from "./host-callers.ts";
 import { applyReach, heapReach, type KnownReach, OUT_OF_REACH, reachSentences } from "./reach/apply-reach.ts";
 import { REACH_FIELDS, type ReachSums } from "./reach/reach-sums.ts";
+import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
@@ -43,6 +55,8 @@ export interface HeapSnapshot {
   modules: RunModule[];
   tool: HeapTool;
   notTracked: string[];
+  /** Undefined where nobody asked who has called. */
+  host: RunHost | undefined;
   /** Sizes of the modules as they were rewritten, bytes: together. */
   rewrittenBytes: number;
   /** The heap over time: what becomes `heapintervals.json`. */
@@ -79,6 +93,8 @@ interface SessionInstance {
   /** Names the tables of instances that share them. */
   group: string | undefined;
   module: number;
+  /** The threads that run the instances with these tables, by the number that they have there; of one alone by any. */
+  threads: Map<number, number>;
   reader: ShadowReader | undefined;
   flushed: ContextTable;
   history: HeapSeries[];
@@ -94,6 +110,7 @@ interface SessionInstance {
 interface Finished {
   first: number;
   module: number;
+  threadOf: ThreadOf;
   contents: ShadowContents;
   reach: KnownReach | undefined;
 }
@@ -109,6 +126,7 @@ export class HeapSession {
   readonly #options: HeapSessionOptions;
   readonly #modules: SessionModule[] = [];
   readonly #instances = new Map<number, SessionInstance>();
+  readonly #callers = new HostCallers();
   #finished: Finished[] = [];
   #nextNumber = 0;
   #isWatched = false;
@@ -117,13 +135,23 @@ export class HeapSession {
     this.#options = options;
   }
 
-  /** Follows an instance by its shadow memory from here on. Its number is the "CPU" of its blocks. */
+  /** A thread tells of stacks that have entered its instances. */
+  learnStacks(thread: number, told: ToldStacks): void {
+    this.#callers.learn(thread, told);
+  }
+
+  /**
+   * Follows an instance by its shadow memory from here on. Its number is the "CPU" of its blocks.
+   *
+   * @param thread the one that runs it
+   */
   addInstance(
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
     path: string | null,
     place?: SharedPlace,
+    thread = 0,
   ): InstanceHandle {
     const number = this.#nextNumber++;
     const module = this.#moduleOf(info, original, path);
@@ -134,6 +162,7 @@ export class HeapSession {
       [...this.#instances.values()].find(({ group }) => group !== undefined && group === place.group);
     if (known !== undefined) {
       known.members++;
+      if (place !== undefined) known.threads.set(place.local, thread);
       known.reader?.setInstance(number, place?.local);
       this.#instances.set(number, known);
       return { number, module };
@@ -143,6 +172,7 @@ export class HeapSession {
       members: 1,
       group: place?.group,
       module,
+      threads: new Map([[place?.local ?? 1, thread]]),
       reader: layout && new ShadowReader(memory, layout, info),
       flushed: new ContextTable(),
       history: [],
@@ -229,7 +259,7 @@ export class HeapSession {
   }
 
   /** The profile up to now; live blocks count as if they ended now. Changes nothing. */
-  snapshot(_end: RunEnd): HeapSnapshot {
+  snapshot(_end: RunEnd, describeFrame: DescribeHostFrame = withoutStart): HeapSnapshot {
     // When an instance that nobody uses ends is the garbage collector's choice: it must not show in the profile.
     const all = [...this.#finished, ...[...new Set(this.#instances.values())].map(finish)].sort(
       (a, b) => a.first - b.first,
@@ -240,20 +270,22 @@ export class HeapSession {
         all.filter((entry) => entry.module === index).map(({ contents }) => contents.totals),
       ),
     );
-    const trusted = all.filter(({ module }) => confirmed[module].refused === undefined);
+    const trusted = all
+      .filter(({ module }) => confirmed[module].refused === undefined)
+      .map((one) => ({ ...one, contents: this.#callers.inAllThreads(one.contents, one.threadOf) }));
     const table = new ContextTable();
     for (const { module, contents } of trusted)
       for (const context of contents.contexts) table.add(module, context);
     const contexts = table.contexts;
+    const hostSegment = new HostSegment(BigInt(this.#modules.length) * MODULE_SPAN, this.#callers);
+    const rawContexts = contexts.map((context, index) => rawContextOf(context, index, hostSegment));
+    const totals = trusted.map(({ contents }) => contents.totals);
+    const host = this.#describeHost(hostSegment, totals, describeFrame);
     const statics = this.#staticsOf(all);
     const names = distinctNames(this.#modules.map(({ info }) => info));
     return {
       heap: {
-        ...heapOf(
-          trusted.map(({ contents }) => contents.totals),
-          contexts,
-          { ...this.#options, reach: heapReach(trusted) },
-        ),
+        ...heapOf(totals, contexts, { ...this.#options, reach: heapReach(trusted) }),
         ...(statics === undefined ? {} : { staticAccesses: staticAccesses(statics) }),
       },
       modules: this.#modules.map((module, index) =>
@@ -286,6 +318,7 @@ export class HeapSession {
         ),
         ...reachSentences(trusted),
       ],
+      host,
       rewrittenBytes: this.#modules.reduce(
         (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
         0,
@@ -293,11 +326,25 @@ export class HeapSession {
       intervals: describeIntervals(trusted, table),
       raw: {
         version: this.#options.rawVersion,
-        segments: this.#modules.map(segmentOf),
-        contexts: contexts.map(rawContextOf),
+        segments: [...this.#modules.map(segmentOf), ...(host === undefined ? [] : [hostSegment.segment()])],
+        contexts: rawContexts,
       },
       statics,
     };
+  }
+
+  #describeHost(
+    segment: HostSegment,
+    totals: readonly ShadowTotals[],
+    describeFrame: DescribeHostFrame,
+  ): RunHost | undefined {
+    const mode = this.#modules.map(({ info }) => info.hostStacks).find((one) => one !== undefined);
+    const sum = (field: "hostAsked" | "hostLeftOut"): number =>
+      totals.reduce((total, instance) => total + instance[field], 0);
+    const asked = sum("hostAsked");
+    // A host that cannot be asked is none.
+    if (mode === undefined || mode === "off" || asked === 0) return undefined;
+    return segment.describe({ mode, asked, leftOut: sum("hostLeftOut") }, describeFrame);
   }
 
   /** Whose allocator is not believed has static data all the same. */
@@ -327,19 +374,30 @@ export class HeapSession {
   }
 }
 
+/** Nobody reads the scripts. */
+function withoutStart({ start: _, ...frame }: HostFrame): RunHostFrame {
+  return frame;
+}
+
 function bytesOf(original: SessionModule["original"]): Uint8Array {
   return typeof original === "function" ? original() : original;
 }
 
 function finish(instance: SessionInstance): Finished {
-  const { first, module } = instance;
-  return { first, module, ...contentsOf(instance) };
+  const { first, module, group, threads } = instance;
+  const threadOf: ThreadOf = (local) => threads.get(group === undefined ? [...threads.keys()][0] : local);
+  return { first, module, threadOf, ...contentsOf(instance) };
 }
 
 /** An instance's figures with what it handed out earlier, less what a reset took away. */
 function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "reach"> {
   const found = instance.reach ?? instance.look?.();
-  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [], series: undefined, statics: undefined };
+  const now = instance.reader?.read() ?? {
+    totals: NO_TOTALS,
+    contexts: [],
+    series: undefined,
+    statics: undefined,
+  };
   const reach = applyReach(now.contexts, found);
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
     sites,
@@ -414,6 +472,8 @@ const NO_TOTALS: ShadowTotals = {
   misaligned: 0,
   histogramsDropped: 0,
   nearlyFullCounters: 0,
+  hostAsked: 0,
+  hostLeftOut: 0,
 };
 
 function heapOf(
@@ -449,7 +509,8 @@ function heapOf(
             NO_CAPACITY,
           ),
         }),
-    sites: contexts.map(({ extras }, index): RunSite => {
+    sites: contexts.map(({ extras, sites }, index): RunSite => {
+      const stage = stageOfSites(sites);
       const { temporary, growth, capacity, drag, ...rest } = extras;
       for (const field of REACH_FIELDS) if (rest[field] === 0) delete (rest as Partial<ReachSums>)[field];
       // Only a clock that counts allocations can tell.
@@ -458,6 +519,7 @@ function heapOf(
         ...rest,
         ...(counters === "none" ? UNCOUNTED_SITE : {}),
         ...(clock === "virtual" ? { temporary } : {}),
+        ...(stage === undefined ? {} : { stage }),
         ...(growth.chains > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
         ...(drag.draggedByteTime > 0 ? { drag } : {}),
@@ -470,10 +532,11 @@ function sumOf(contexts: readonly MergedContext[], field: (mib: Mib) => bigint):
   return Number(contexts.reduce((sum, { mib }) => sum + field(mib), 0n));
 }
 
-function rawContextOf(context: MergedContext, index: number): RawContext {
+function rawContextOf(context: MergedContext, index: number, host: HostSegment): RawContext {
   const start = BigInt(context.module) * MODULE_SPAN;
   const sites = context.sites.length === 0 ? [OVERFLOW_FUNCTION.offset] : context.sites;
-  return { stackId: BigInt(index + 1), mib: context.mib, pcs: sites.map((site) => start + BigInt(site)) };
+  const pcs = sites.flatMap((site) => (isHostSite(site) ? host.pcsOf(site) : start + BigInt(site)));
+  return { stackId: BigInt(index + 1), mib: context.mib, pcs };
 }
 
 function segmentOf(module: SessionModule, index: number): RawSegment {
@@ -491,7 +554,7 @@ function describeModule(
 ): RunModule {
   const { info } = module;
   const own = contexts.filter((context) => context.module === index);
-  const sites = new Set(own.flatMap((context) => context.sites));
+  const sites = new Set(own.flatMap((context) => context.sites.filter((site) => !isHostSite(site))));
   const original = bytesOf(module.original);
   const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
@@ -502,6 +565,7 @@ function describeModule(
     index,
     name,
     path: module.path,
+    ...(module.path === null && info.script !== undefined ? { script: info.script } : {}),
     buildId: info.buildId,
     bytes: info.originalBytes,
     codeBytes: info.codeBytes,

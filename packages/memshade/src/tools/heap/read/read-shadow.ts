@@ -1,6 +1,6 @@
 import { addCapacity, addGrowth, type BlockCapacity, type BlockGrowth } from "../../../model/growth.ts";
-import { addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
+import { addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
 import type { RunReach, RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
@@ -12,6 +12,7 @@ import {
   FOLLOWED_BYTES,
   Followed,
   GROWTH_BYTES,
+  HostEntries,
   INTERVAL_BYTES,
   LARGEST_UNMARKED,
   NODE_BYTES,
@@ -44,7 +45,7 @@ const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
 export interface ContextExtras
-  extends Omit<RunSite, "stackId" | "temporary" | "growth" | "capacity" | "drag" | keyof RunReach>,
+  extends Omit<RunSite, "stackId" | "temporary" | "stage" | "growth" | "capacity" | "drag" | keyof RunReach>,
     ReachSums {
   temporary: number;
   growth: BlockGrowth;
@@ -102,6 +103,9 @@ export interface ShadowTotals {
   misaligned: number;
   histogramsDropped: number;
   nearlyFullCounters: number;
+  /** Entries of the host whose callers were asked for, and others. */
+  hostAsked: number;
+  hostLeftOut: number;
 }
 
 export interface ShadowContents {
@@ -226,6 +230,9 @@ export class ShadowReader {
     for (let at = drags; at < drags + (count + 1) * DRAG_BYTES; at += 4) view.setUint32(at, 0, true);
     forgetShapes(view, this.#layout.shapes);
     for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
+    if (this.#layout.hostEntries !== undefined)
+      for (const field of [HostEntries.asked, HostEntries.leftOut])
+        view.setUint32(this.#layout.hostEntries + field, 0, true);
     view.setBigUint64(control + Control.otherAccesses, 0n, true);
     view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
     const live = view.getBigUint64(control + Control.live, true);
@@ -253,14 +260,10 @@ export class ShadowReader {
     for (let index = 0; index <= count; index++) {
       const at = this.#layout.mibs + index * CONTEXT_BYTES;
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
-      const extras = extrasOf(
-        entry,
-        this.#liveAtPeak(index, entry, peak.stamp),
-        {
-          ...readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
-          drag: readDrag(this.#view, this.#layout.drags + index * DRAG_BYTES),
-        },
-      );
+      const extras = extrasOf(entry, this.#liveAtPeak(index, entry, peak.stamp), {
+        ...readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
+        drag: readDrag(this.#view, this.#layout.drags + index * DRAG_BYTES),
+      });
       const mib = entry.mib(cpus, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
       contexts.push({
@@ -516,7 +519,14 @@ export class ShadowReader {
       misaligned: this.#control32(Control.misaligned),
       histogramsDropped: this.#control32(Control.histogramDropped),
       nearlyFullCounters: 0,
+      hostAsked: this.#hostEntries(HostEntries.asked),
+      hostLeftOut: this.#hostEntries(HostEntries.leftOut),
     };
+  }
+
+  #hostEntries(field: number): number {
+    const { hostEntries } = this.#layout;
+    return hostEntries === undefined ? 0 : this.#u32(hostEntries + field);
   }
 
   #control32(offset: number): number {

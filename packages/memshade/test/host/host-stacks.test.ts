@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import { readRaw } from "../../src/formats/memprof-raw/index.ts";
+import { profile } from "../../src/host/profile.ts";
+import type { Profile } from "../../src/host/run/recorder.ts";
+import type { HostStacks } from "../../src/tools/heap-options.ts";
+import { wat } from "../support/assemble.ts";
+import { BUMP } from "../support/profiled.ts";
+
+const ALLOCATE = "(drop (call $malloc (i32.const 8)))";
+
+/** `first` allocates; `rare` does too, and now and then in a second place; `back` calls the host between two allocations. */
+const MODULE = wat(`(module (import "host" "call" (func $call)) (memory 32 32) ${BUMP}
+  (table (export "table") 1 funcref) (elem (i32.const 0) $first)
+  (func $first (export "first") ${ALLOCATE})
+  (func (export "inside") (call_indirect (i32.const 0)))
+  (func (export "rare") (param i32) (call $first) (if (local.get 0) (then ${ALLOCATE})))
+  (func (export "back") ${ALLOCATE} (call $call) ${ALLOCATE})
+  (func (export "trap") ${ALLOCATE} (unreachable)))`);
+
+type Exports = Record<string, (...operands: number[]) => number> & { table: WebAssembly.Table };
+
+async function record(
+  hostStacks: HostStacks | undefined,
+  run: (exports: Exports) => void,
+  call: (exports: Exports) => void = () => {},
+): Promise<Profile> {
+  return profile(
+    MODULE,
+    async (instantiate) => {
+      let exports: Exports;
+      const instance = await instantiate({ host: { call: () => call(exports) } });
+      exports = instance.exports as Exports;
+      run(exports);
+    },
+    { name: "m", ...(hostStacks === undefined ? {} : { hostStacks }) },
+  );
+}
+
+/** Blocks per call path up to this file's outermost function: wasm code as `wasm`, JavaScript by its name. */
+function paths({ run, raw }: Profile): Record<string, number> {
+  const start = BigInt(run.host?.start ?? 1 << 30);
+  const found: Record<string, number> = {};
+  for (const { pcs, mib } of readRaw(raw).contexts) {
+    const names = pcs.map((pc) => (pc < start ? "wasm" : run.host!.frames[Number(pc - start) - 1].name));
+    const end = names.findIndex((name) => name.includes("program"));
+    const path = names.slice(0, end < 0 ? names.length : end + 1).join(" < ");
+    found[path] = (found[path] ?? 0) + mib.allocCount;
+  }
+  return found;
+}
+
+/** Blocks per path of the module alone. */
+function modulePaths({ run, raw }: Profile): Record<string, number> {
+  const start = BigInt(run.host?.start ?? 1 << 30);
+  const found: Record<string, number> = {};
+  for (const { pcs, mib } of readRaw(raw).contexts) {
+    const path = pcs.filter((pc) => pc < start).join();
+    found[path] = (found[path] ?? 0) + mib.allocCount;
+  }
+  return found;
+}
+
+describe("a call path that the host has entered", () => {
+  it("goes on in JavaScript, with file and line", async () => {
+    const recorded = await record("exact", function program(exports) {
+      const helper = () => exports.first();
+      helper();
+    });
+    expect(paths(recorded)).toEqual({ "wasm < helper < program": 1 });
+    expect(recorded.run.host).toMatchObject({ mode: "exact", asked: 1, leftOut: 0 });
+    const [helper] = recorded.run.host!.frames;
+    expect(helper.file).toBe(import.meta.filename);
+    expect(helper.line).toBeGreaterThan(1);
+  });
+
+  it("has the function itself as its innermost frame where the host calls malloc", async () => {
+    const recorded = await record("exact", function program({ malloc }) {
+      malloc(8);
+    });
+    expect(paths(recorded)).toEqual({ "wasm < program": 1 });
+    const off = await record("off", ({ malloc }) => void malloc(8));
+    expect(modulePaths(recorded)).toEqual(modulePaths(off));
+  });
+
+  it("tells apart who has called in and who was called out and came back", async () => {
+    const recorded = await record(
+      "exact",
+      function program({ back }) {
+        back();
+      },
+      function again({ first }) {
+        first();
+      },
+    );
+    expect(Object.keys(paths(recorded)).filter((path) => path.includes("again"))).toEqual([
+      expect.stringMatching(/^wasm < again < .*call < wasm < program$/),
+    ]);
+    expect(paths(recorded)["wasm < program"]).toBe(2);
+  });
+
+  it("asks for an entry further out, which has allocated nothing before", async () => {
+    const recorded = await record(
+      "exact",
+      function program({ back, table }) {
+        void table;
+        back();
+      },
+      ({ first }) => first(),
+    );
+    const of = Object.keys(paths(recorded)).filter((path) => path.endsWith("wasm < program"));
+    expect(of).toHaveLength(2);
+  });
+
+  it("has no entry where the module calls its own function through a table", async () => {
+    const run = ({ inside }: Exports) => void inside();
+    const [exact, off] = [await record("exact", run), await record("off", run)];
+    expect(Object.keys(paths(exact))).toHaveLength(1);
+    expect(modulePaths(exact)).toEqual(modulePaths(off));
+  });
+
+  it("is as without JavaScript, where that is left out", async () => {
+    const run = (exports: Exports): void => {
+      for (let i = 0; i < 500; i++) {
+        exports.rare(i % 100 === 7 ? 1 : 0);
+        exports.malloc(8);
+        if (i % 50 === 0) exports.back();
+      }
+    };
+    const back = ({ first }: Exports): void => void first();
+    const off = modulePaths(await record("off", run, back));
+    expect((await record("off", run, back)).run.host).toBeUndefined();
+    for (const how of ["sampled", "exact"] as const)
+      expect(modulePaths(await record(how, run, back))).toEqual(off);
+  });
+
+  it("is of few calls of a kind if there are many, always of the same ones", async () => {
+    const run = (exports: Exports): void => {
+      for (let i = 0; i < 2000; i++) exports.first();
+    };
+    const [one, two] = await Promise.all([0, 0].map(() => record(undefined, run)));
+    const { mode, asked, leftOut } = one.run.host!;
+    expect(mode).toBe("sampled");
+    expect(asked + leftOut).toBe(2000);
+    expect(asked).toBeLessThan(200);
+    expect(one.raw).toEqual(two.raw);
+    expect(one.run).toEqual(two.run);
+  });
+
+  it("is asked for out of turn where a rare path has its first allocation in common with a frequent one", async () => {
+    const recorded = await record(undefined, function program(exports) {
+      const usual = () => exports.rare(0);
+      const seldom = () => exports.rare(1);
+      for (let i = 0; i < 3000; i++) usual();
+      seldom();
+    });
+    // What it has allocated before is left out already.
+    expect(paths(recorded)["wasm < seldom < program"]).toBe(1);
+  });
+});
+
+describe("asking for the host's stack", () => {
+  const call = function program({ first }: Exports): void {
+    first();
+  };
+
+  it("runs nothing of the program, and leaves Error as it was", async () => {
+    const { stackTraceLimit, prepareStackTrace } = Error;
+    let calls = 0;
+    try {
+      Error.stackTraceLimit = 0;
+      Error.prepareStackTrace = () => ++calls;
+      expect(paths(await record("exact", call))).toEqual({ "wasm < program": 1 });
+      expect(Error.stackTraceLimit).toBe(0);
+      expect(String(Error.prepareStackTrace)).toContain("++calls");
+      expect(calls).toBe(0);
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+      Error.prepareStackTrace = prepareStackTrace;
+    }
+  });
+
+  it("finds the caller behind a deep recursion of the module, and after a trap", async () => {
+    const recorded = await record("exact", function program(exports) {
+      const trapping = () => exports.trap();
+      expect(trapping).toThrow();
+      const after = () => exports.first();
+      after();
+    });
+    expect(paths(recorded)["wasm < after < program"]).toBe(1);
+    expect(Object.keys(paths(recorded)).some((path) => path.startsWith("wasm < trapping"))).toBe(true);
+  });
+
+  it("stands a recursion through the module and back", async () => {
+    let depth = 0;
+    const recorded = await record(
+      "exact",
+      ({ back }) => void back(),
+      function recursive({ back }) {
+        if (depth++ < 1000) back();
+      },
+    );
+    expect(recorded.run.heap!.allocations).toBe(2002);
+    expect(readRaw(recorded.raw).contexts.length).toBeLessThan(20);
+  });
+});
