@@ -36,7 +36,7 @@ describe("what a module has no use for", () => {
 
   it("is not merged into it: loops, bulk instructions, allocations", () => {
     const least = added(program(access), options);
-    expect(added(program(loop), options)).toBeGreaterThan(least + 200);
+    expect(added(program(loop), options)).toBeGreaterThan(least + 100);
     expect(
       added(program(`${access} (memory.fill (local.get 0) (i32.const 0) (local.get 1))`), options),
     ).toBeGreaterThan(least + 100);

@@ -19,6 +19,11 @@ function figuresOf({ run, contexts }: ProfiledRun) {
     otherAccesses: _other,
     profilerBytes: _bytes,
     notTracked: _said,
+    staticAccesses: _static,
+    capacity: _capacity,
+    drag: _drag,
+    // How much of a block was used only accesses tell.
+    growth: _growth,
     ...heap
   } = run.heap!;
   const { sites = [], ...totals } = heap;

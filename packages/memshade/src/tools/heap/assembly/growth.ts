@@ -1,12 +1,5 @@
 import { CONTROL, COUNTED, EXACT, GROWTHS, MIBS, programLoad64, programPages } from "./imports";
-import {
-  CONTEXT_BYTES,
-  Control,
-  GROWTH_BYTES,
-  Growth,
-  LARGEST_UNMARKED,
-  Record,
-} from "./layout.generated";
+import { CONTEXT_BYTES, Control, GROWTH_BYTES, Growth, LARGEST_UNMARKED, Record } from "./layout.generated";
 import { countMarks, lastMarked, SHORTEST_MARKED } from "./marks";
 import { bump32, bump64, recordAround } from "./records";
 
