@@ -57,7 +57,7 @@ export const Control = {
   start: 200,
   /** Bytes from the base of a stack to the newest frame, at most. */
   deepest: 192,
-  /** Address of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
+  /** Record of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
   youngest: 216,
   /** Low half of `allocations` when it began. */
   youngestNumber: 220,
@@ -426,5 +426,5 @@ export const MERGED_BYTES = 512;
 
 /** Blocks with at most this many bytes, so at most 16 counters, have a shape. */
 export const LARGEST_SMALL = 128;
-/** Blocks with at most this many bytes have no marks, and fit a slot. */
+/** Blocks with at most this many bytes have no marks, and fit a slot; others have a record. */
 export const LARGEST_UNMARKED = 511;
