@@ -18,14 +18,12 @@ export interface WorkingSetFlags extends FrameFlags {
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
   readonly tool?: ReportedTool | undefined;
-  /** Source lines of the heap profile. */
-  readonly source?: boolean | undefined;
   readonly csv?: boolean | undefined;
   readonly compat?: "esan" | undefined;
 }
 
 /** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */
-export function reportedTools(input: string, { tool, csv, compat, source }: WorkingSetFlags): ReportedTool[] {
+export function reportedTools(input: string, { tool, csv, compat }: WorkingSetFlags): ReportedTool[] {
   if (compat !== undefined) {
     if (tool !== undefined && tool !== "workingset")
       throw new UserError("--compat prints a working set and nothing else");
@@ -37,7 +35,6 @@ export function reportedTools(input: string, { tool, csv, compat, source }: Work
     return [tool ?? (recorded.includes("workingset") || !recorded.includes("heap") ? "workingset" : "heap")];
   }
   if (tool !== undefined) return [tool];
-  if (source === true) return ["heap"];
   return recordedTools(input);
 }
 

@@ -29,9 +29,9 @@ export function sentenceOf(finding: Finding): FindingSentence {
     case "never-read":
       return ofBlocks(finding, "never read");
     case "churn":
-      return { before: "of", after: "are freed at once" };
+      return { before: `${agreeing(finding.amount, "block")} of`, after: "are freed at once", short: "of" };
     case "drag":
-      return ofBlocks(finding, `idle the last ${Math.round(100 * (1 - finding.lastUse))} %`);
+      return ofBlocks(finding, `idle the last ${Math.floor(100 * (1 - finding.lastUse))} %`);
     case "growth": {
       const after = `in ${counted(finding.copies, "copy", "copies")}: reserve ${formatBytes(finding.reserve)}`;
       return { before: "copied by", after, short: "by" };

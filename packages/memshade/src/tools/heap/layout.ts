@@ -57,7 +57,7 @@ export const Control = {
   start: 200,
   /** Bytes from the base of a stack to the newest frame, at most. */
   deepest: 192,
-  /** Address of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
+  /** Record of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
   youngest: 216,
   /** Low half of `allocations` when it began. */
   youngestNumber: 220,
@@ -166,7 +166,7 @@ export const SIZE_CLASS_BYTES = 16;
 export const SMALLEST_CLASS_BITS = 8;
 export const SIZE_CLASSES = 24;
 /** Followed blocks of a class that live; when there are more, half of them are let go. */
-export const MOST_OF_CLASS = 512;
+export const MOST_OF_CLASS = 256;
 
 /** A live block that is followed to its last access. */
 export const Followed = {
@@ -426,5 +426,5 @@ export const MERGED_BYTES = 512;
 
 /** Blocks with at most this many bytes, so at most 16 counters, have a shape. */
 export const LARGEST_SMALL = 128;
-/** Blocks with at most this many bytes have no marks, and fit a slot. */
+/** Blocks with at most this many bytes have no marks, and fit a slot; others have a record. */
 export const LARGEST_UNMARKED = 511;
