@@ -258,7 +258,8 @@ export interface RunReach {
 }
 
 /** The same of the whole heap. What is live and in none of them was not looked for. */
-export interface HeapReach extends Required<Omit<RunReach, `behind${string}` | `late${string}`>> {
+export interface HeapReach
+  extends Record<Exclude<keyof RunReach, `behind${string}` | `late${string}`>, number> {
   /** Whether lost blocks may be ones that the host has the addresses of. */
   hostMayHold: boolean;
 }
