@@ -172,3 +172,5 @@ export type Finding =
 export type WasteToolFinding =
   | Extract<Finding, { tool: "waste" }>
   | (NeverReadFinding & { readonly tool: "waste" });
+
+export type FindingKind = Finding["kind"];

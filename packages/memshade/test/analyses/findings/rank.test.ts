@@ -69,6 +69,12 @@ describe("the findings of a run", () => {
     expect(rankFindings([...twice, leak(another, 0.2)])).toHaveLength(2);
   });
 
+  it("leave out what another one of the place says already", () => {
+    const idle = { ...leak(at(1), 0.5), kind: "drag" } as unknown as Finding;
+    expect(rankFindings([idle, leak(at(1), 0.1)]).map(({ kind }) => kind)).toEqual(["leak"]);
+    expect(rankFindings([idle, leak(at(2), 0.1)])).toHaveLength(2);
+  });
+
   it("are one per function where no line is known", () => {
     const calls = [1, 2].map((address) => leak({ function: "parse", address }, 0.2));
     expect(rankFindings(calls)).toHaveLength(1);
