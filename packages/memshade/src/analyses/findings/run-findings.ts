@@ -31,13 +31,22 @@ const OF_HEAP: readonly ((heap: HeapProfile) => Finding[])[] = [
   overCapacityFindings,
 ];
 
+/**
+ * When blocks of a module begin and end is up to the script that calls it; how the module makes and uses them is not, and a frame of a
+ * script is the place only where nothing of the module is the program's own.
+ */
+function isOfItsPlace({ kind, place }: Finding): boolean {
+  const isScript = place.path[0]!.address === undefined;
+  return !isScript || kind === "leak" || kind === "drag";
+}
+
 /** What a person can act on, over all tools of a run: the first screen of its report, or `most` of it. */
 export function runFindings({ heap, waste, statics }: RecordedTools, most?: number): Finding[] {
   // What the waste tool knows of blocks that move, the heap's knows of all that grow.
   const knowsGrowth = heap?.description.totals?.growth !== undefined && heap.description.counters !== "none";
   const inVain = waste === undefined ? [] : wasteToolFindings(waste);
   const all = [
-    ...(heap === undefined ? [] : OF_HEAP.flatMap((find) => find(heap))),
+    ...(heap === undefined ? [] : OF_HEAP.flatMap((find) => find(heap)).filter(isOfItsPlace)),
     ...(statics === undefined ? [] : unreadDataFindings(statics, heap)),
     ...inVain.filter(({ kind }) => kind !== "moved" || !knowsGrowth),
   ];

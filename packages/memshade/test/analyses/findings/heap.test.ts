@@ -3,6 +3,7 @@ import type { Finding } from "../../../src/analyses/findings/finding.ts";
 import { runFindings } from "../../../src/analyses/findings/run-findings.ts";
 import { FrameRules } from "../../../src/analyses/frames/frame-rules.ts";
 import { withOwnSites } from "../../../src/analyses/frames/mark-frames.ts";
+import { NONE } from "../../../src/model/indices.ts";
 import type { RunHeap } from "../../../src/model/run.ts";
 import { profileOfPicture, reachOfPicture } from "../../heap-picture.ts";
 
@@ -93,6 +94,20 @@ describe("findings of the heap", () => {
   it("need code of the program on the path, with a name", () => {
     expect(findingsOf("std::string::assign  100 x 64  access 9  peak 90  live 50")).toEqual([]);
     expect(findingsOf("-  100 x 64  access 9  peak 90  live 50")).toEqual([]);
+  });
+
+  it("are leaks alone where a script is the place: how a module uses its blocks is not up to that", () => {
+    const profile = profileOfPicture(`
+      page > leave  100 x 64  access 9  peak 90  live 50
+      page > join  1000 x 16  access 2  temporary 1000
+    `);
+    const { functions } = profile;
+    const ofScript = {
+      ...profile,
+      functions: { ...functions, module: Array.from({ length: functions.length }, () => NONE) },
+    };
+    expect(runFindings({ heap: profile }).map(({ kind }) => kind)).toEqual(["churn", "leak"]);
+    expect(runFindings({ heap: ofScript }).map(({ kind }) => kind)).toEqual(["leak"]);
   });
 
   it("know nothing of accesses where none were counted", () => {
