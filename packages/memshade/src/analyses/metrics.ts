@@ -1,7 +1,7 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type ContextGroups, sumByGroup } from "./groups.ts";
-import { reachOf } from "./live-blocks.ts";
 import { copiedBytes, spareBytes } from "./growth.ts";
+import { reachOf } from "./live-blocks.ts";
 import { temporaryBlocks } from "./temporary.ts";
 
 export type MetricKey =

@@ -70,8 +70,7 @@ export function suppressLeaks(profile: HeapProfile, suppressions: readonly Suppr
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 function fits({ path: pattern }: Suppression, path: readonly NamedFrame[]): boolean {
-  if (typeof pattern !== "string")
-    return fitsFrames(pattern, 0, path, 0) || fitsFrames(pattern, 0, path, 1);
+  if (typeof pattern !== "string") return fitsFrames(pattern, 0, path, 0) || fitsFrames(pattern, 0, path, 1);
   const [, begins, core, ends] = /^(\^?)(.*?)(\$?)$/s.exec(pattern)!;
   const glob = globPattern(`${begins === "" ? "*" : ""}${core}${ends === "" ? "*" : ""}`);
   return path.some(({ functions, objects, files }) =>

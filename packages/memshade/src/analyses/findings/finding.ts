@@ -154,4 +154,6 @@ export type Finding =
   | UnreadDataFinding;
 
 /** Those that the waste tool makes. */
-export type WasteToolFinding = Extract<Finding, { tool: "waste" }> | (NeverReadFinding & { readonly tool: "waste" });
+export type WasteToolFinding =
+  | Extract<Finding, { tool: "waste" }>
+  | (NeverReadFinding & { readonly tool: "waste" });

@@ -79,5 +79,8 @@ function isRepeated({ blocks }: SiteBlocks, late: number): boolean {
 
 /** The function that a program starts with runs once, and what it allocates once may live until it ends. */
 function isOfMain({ place, allocated }: SiteBlocks): boolean {
-  return allocated === 1 && place.path.slice(1).every((frame) => libraryOf({ function: frame.function }) === START_UP);
+  return (
+    allocated === 1 &&
+    place.path.slice(1).every((frame) => libraryOf({ function: frame.function }) === START_UP)
+  );
 }

@@ -113,7 +113,12 @@ function keyOf({ function: name, file }: NamedFrame): string {
 /** Has the places of a waste profile say of what library they are. */
 export function markWaste(file: WasteFile, rules: FrameRules): void {
   const { stores, loads, reallocations, objects, blocks, ends } = file;
-  const asked = ipsOf(reallocations, objects, blocks, stores.filter((store) => store.class === "calloc"));
+  const asked = ipsOf(
+    reallocations,
+    objects,
+    blocks,
+    stores.filter((store) => store.class === "calloc"),
+  );
   const all = [...asked, ...ipsOf(stores, loads, ends)];
   const sourceless = new SourcelessCode(rules);
   for (const ip of all) sourceless.add(moduleOf(ip), (ip.inlined?.at(-1) ?? ip).function, ip.file);
@@ -130,7 +135,9 @@ export function markWaste(file: WasteFile, rules: FrameRules): void {
     }
 }
 
-function ipsOf(...parts: readonly (readonly { readonly ips: readonly WasteIp[] }[] | undefined)[]): WasteIp[] {
+function ipsOf(
+  ...parts: readonly (readonly { readonly ips: readonly WasteIp[] }[] | undefined)[]
+): WasteIp[] {
   return parts.flatMap((part) => part ?? []).flatMap(({ ips }) => ips);
 }
 

@@ -55,7 +55,9 @@ const FEWEST_RECORDS = 16;
 const LARGEST_RECORD = 1024;
 
 function areRecords({ type, bytes, element = 0 }: WasteBlocks): boolean {
-  return element > 0 && bytes >= FEWEST_RECORDS * element && (type !== undefined || element <= LARGEST_RECORD);
+  return (
+    element > 0 && bytes >= FEWEST_RECORDS * element && (type !== undefined || element <= LARGEST_RECORD)
+  );
 }
 
 /** Part of a record that nobody touches from which on its size matters. */

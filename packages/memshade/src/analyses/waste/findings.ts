@@ -27,7 +27,9 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     ...blocks.flatMap((site) => [...unreadBlocks(site), ...coldFields(site, file)]),
   ];
   const weigh = weigher(file);
-  const merged = mergePlaces(all.map((finding) => atCaller(finding, blocks)).sort((a, b) => b.bytes - a.bytes))
+  const merged = mergePlaces(
+    all.map((finding) => atCaller(finding, blocks)).sort((a, b) => b.bytes - a.bytes),
+  )
     .map((finding) => ({
       ...finding,
       part: weigh(finding),
@@ -75,7 +77,11 @@ function libraryOf({ kind, ips, object }: WasteFinding): string | undefined {
 }
 
 /** What was unread when its block or frame ended, but for what is told of blocks that nobody reads. */
-function foldUnread({ stores }: WasteFile, findings: readonly WasteFinding[], fold: (what: string, bytes: number) => void): void {
+function foldUnread(
+  { stores }: WasteFile,
+  findings: readonly WasteFinding[],
+  fold: (what: string, bytes: number) => void,
+): void {
   let told = findings
     .filter(({ kind }) => kind === "never-read" || kind === "write-only")
     .reduce((sum, { bytes }) => sum + bytes, 0);

@@ -22,8 +22,8 @@ import { workingSetTable } from "../../report/terminal/working-set/working-set-t
 import { collect } from "../collect.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { hasHeap, loadHeap } from "../load/heap.ts";
-import { loadSuppressions } from "../load/suppressions.ts";
 import { loadStatics } from "../load/statics.ts";
+import { loadSuppressions } from "../load/suppressions.ts";
 import { loadWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
 import {

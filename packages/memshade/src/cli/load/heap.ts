@@ -1,8 +1,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { withOwnSites } from "../../analyses/frames/mark-frames.ts";
-import { suppressLeaks } from "../../analyses/suppress-leaks.ts";
 import { withEstimatedCallers } from "../../analyses/host-stacks.ts";
+import { suppressLeaks } from "../../analyses/suppress-leaks.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../../formats/memprof-raw/index.ts";

@@ -44,9 +44,9 @@ describe("findings of the heap", () => {
     });
 
     it("are not what is still reachable, or may be", () => {
-      expect(leaksOf("main > table  100 x 64  access 9  peak 100  live 100  reachable 99  possible 1")).toEqual(
-        [],
-      );
+      expect(
+        leaksOf("main > table  100 x 64  access 9  peak 100  live 100  reachable 99  possible 1"),
+      ).toEqual([]);
     });
 
     it("are not the one block that the main function has until it returns", () => {
@@ -57,7 +57,9 @@ describe("findings of the heap", () => {
 
     it("are of a host that holds addresses only where it goes on allocating them to the end", () => {
       const one = (facts: string) => leaksOf(`create  300 x 64  life 9  access 9  peak 300  ${facts}`, true);
-      expect(one("live 100  lost 100  late 48")).toMatchObject([{ kind: "leak", state: "host", blocks: 100 }]);
+      expect(one("live 100  lost 100  late 48")).toMatchObject([
+        { kind: "leak", state: "host", blocks: 100 },
+      ]);
       expect(one("live 100  lost 100  late 3")).toEqual([]);
       expect(one("live 9  lost 9  late 9")).toEqual([]);
     });

@@ -138,7 +138,9 @@ describe("findings", () => {
 
   it("a value that is computed anew from what is there may stay as it is", () => {
     const figures = { nof_stores: 10, bytes_written: 80, nof_silent: 10, bytes_silent: 80 };
-    const { findings, folded } = wasteFindings(wasteOf({ stores: [store("slide", 3, { ...figures, update: true })] }));
+    const { findings, folded } = wasteFindings(
+      wasteOf({ stores: [store("slide", 3, { ...figures, update: true })] }),
+    );
     expect(findings).toEqual([]);
     expect(folded).toMatchObject([{ bytes: 80, sites: 1 }]);
   });
@@ -158,7 +160,10 @@ describe("findings", () => {
 
   it("zeros of calloc that are all overwritten are named by who asked", () => {
     const stores = [store("xcalloc", 5, { class: "calloc", bytes_written: 800, dead_overwritten: 800 })];
-    const ips = [{ ...stores[0].ips[0], layer: true }, { address: 7, function: "rows", file: "src/rows.c", line: 9 }];
+    const ips = [
+      { ...stores[0].ips[0], layer: true },
+      { address: 7, function: "rows", file: "src/rows.c", line: 9 },
+    ];
     const { findings, folded } = wasteFindings(wasteOf({ stores, blocks: [blocks({ ips })] }));
     expect(findings).toMatchObject([{ kind: "clear", bytes: 800, share: 1 }]);
     expect(placeOf(findings[0].ips)).toBe("rows (rows.c:9) via xcalloc");
@@ -166,7 +171,10 @@ describe("findings", () => {
   });
 
   it("code without a name or a line is told apart", () => {
-    const nameless = { ...store("", 1, { bytes_written: 80, dead_overwritten: 80 }), ips: [{ address: 9, function: "func[7]" }] };
+    const nameless = {
+      ...store("", 1, { bytes_written: 80, dead_overwritten: 80 }),
+      ips: [{ address: 9, function: "func[7]" }],
+    };
     const stores = [nameless, store("known", 2, { bytes_written: 80, dead_overwritten: 80 })];
     const { findings } = wasteFindings(wasteOf({ stores }));
     expect(findings.map(({ isUnnamed }) => isUnnamed)).toEqual([true, false]);
@@ -254,11 +262,17 @@ describe("blocks that nobody reads", () => {
   });
 
   it("have members that are stored to and never read: as many bytes as that at most", () => {
-    const members = { type: track, element: 32, fields: [field(8, true, "comment"), field(16, false, "spare")] };
+    const members = {
+      type: track,
+      element: 32,
+      fields: [field(8, true, "comment"), field(16, false, "spare")],
+    };
     expect(findingsOf({ ...members, never_read: 400 })).toMatchObject([
       { kind: "write-only", bytes: 400, share: 0.25, also: { kind: "cold", bytes: 400 } },
     ]);
-    expect(findingsOf({ ...members, never_read: 300 })[1] ?? findingsOf({ ...members, never_read: 300 })[0]).toMatchObject({
+    expect(
+      findingsOf({ ...members, never_read: 300 })[1] ?? findingsOf({ ...members, never_read: 300 })[0],
+    ).toMatchObject({
       also: { kind: "write-only", bytes: 300 },
     });
   });

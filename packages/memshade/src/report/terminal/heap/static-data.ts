@@ -56,7 +56,9 @@ export function printStaticData(screen: Screen, statics: StaticsReport, rows = U
   const used = rankStatics(statics, "static");
   if (used.ranked.length > 0) printRows(screen, used, "static", rows);
   if (elsewhere > 0)
-    screen.print(faint(`  and ${formatCount(elsewhere)} behind it, to zeroed data without a name or the stack`));
+    screen.print(
+      faint(`  and ${formatCount(elsewhere)} behind it, to zeroed data without a name or the stack`),
+    );
   const unread = rankStatics(statics, "unread-data");
   if (unread.ranked.length === 0) return;
   const parts = [

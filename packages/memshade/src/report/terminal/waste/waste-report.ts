@@ -160,7 +160,13 @@ function printCallersOf(screen: Screen, { ips, callers, bytes }: WasteFinding): 
   }
   for (const caller of callers.slice(0, USUAL_CALLERS)) {
     const part = formatPercent(caller.bytes, bytes);
-    printWrapped(screen, printable(`${part} from ${placeOf(caller.ips)}`), `${INDENT}← `, `${INDENT}  `, screen.paint.faint);
+    printWrapped(
+      screen,
+      printable(`${part} from ${placeOf(caller.ips)}`),
+      `${INDENT}← `,
+      `${INDENT}  `,
+      screen.paint.faint,
+    );
   }
   const more = callers.length - USUAL_CALLERS;
   if (more > 0) screen.print(screen.paint.faint(`${INDENT}  … and ${plural(more, "more caller")}`));

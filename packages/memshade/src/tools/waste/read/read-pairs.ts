@@ -71,7 +71,11 @@ export function readPlaces(tables: WasteTables): Map<number, number[]> {
     if (field(IndexEntry.kind) !== IndexKind.place) return;
     const offset = field(IndexEntry.second);
     const isPath = offset >= IS_PATH;
-    const path = isPath ? readPathPlaces(tables, offset - IS_PATH) : offset === 0 ? [] : [offset, ...callersOf(tables, field(IndexEntry.first))];
+    const path = isPath
+      ? readPathPlaces(tables, offset - IS_PATH)
+      : offset === 0
+        ? []
+        : [offset, ...callersOf(tables, field(IndexEntry.first))];
     places.set(field(IndexEntry.value), path);
   });
   return places;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { PointerRoots } from "../../../../../src/tools/options.ts";
 import { rootRanges } from "../../../../../src/tools/heap/read/reach/root-ranges.ts";
+import type { PointerRoots } from "../../../../../src/tools/options.ts";
 
 const STACK_FIRST: PointerRoots = {
   memory: "memshade.program",
@@ -33,9 +33,9 @@ describe("the roots of a program", () => {
   });
 
   it("leave out what the allocator alone knows", () => {
-    expect(
-      rootRanges({ ...STACK_FIRST, allocatorState: [69_000, 69_400, 90_000, 90_008] }, NOW),
-    ).toEqual([65_536, 69_000, 69_400, 70_000]);
+    expect(rootRanges({ ...STACK_FIRST, allocatorState: [69_000, 69_400, 90_000, 90_008] }, NOW)).toEqual([
+      65_536, 69_000, 69_400, 70_000,
+    ]);
   });
 
   it("go on to the end of data that lies above the first block", () => {
