@@ -314,7 +314,8 @@ function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
       return `Reserve the room and append instead of clearing it first: ${killer} fills the memory anyway.`;
     return `Drop the ${isConstructor ? "initialization" : "clear"}: ${killer} fills the memory anyway.`;
   }
-  if (finding.repeatsItself) return "Do this once, and again only when what it is made of has changed.";
+  if (finding.repeatsItself || finding.also?.kind === "silent")
+    return "Do this once, and again only when what it is made of has changed.";
   if (isClear && !isConstructor)
     return "Drop the clear if all of it is filled afterwards, or clear what is left over only.";
   if (finding.class === "copy") return "Copy only what is read, or hand on a pointer instead of a copy.";

@@ -66,7 +66,7 @@ export function sentenceOf(finding: Finding): FindingSentence {
 function ofMembers({ type, fields, element }: MembersFinding, after: string): FindingSentence {
   const size = fields.reduce((sum, field) => sum + field.size, 0);
   const bytes = `in ${formatCount(size)} of ${formatCount(element)} bytes of`;
-  const [field] = fields;
+  const [field] = [...fields].sort((a, b) => b.size - a.size);
   if (field?.name === undefined || type === undefined) return { before: bytes, after, short: "in fields of" };
   const more = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
   return { before: `in ${memberNames([field], type)}${more} of`, after, short: "in fields of" };

@@ -202,9 +202,8 @@ export const PATH_FRAMES = 14;
 /** A path of calls below which blocks are asked for: a hash of its places, how many there are, and their code offsets. */
 export const Path = { hash: 0, frames: 4, places: 8 } as const;
 export const PATH_BYTES = 64;
-/** Of a place in precise mode: it is the number of a path. */
-export const IS_PATH = 0x80000000;
-
+/** Beside the number of a block's path: it was copied to another block of that, and so was read. */
+export const CARRIED_ON = 0x8000;
 /** Bytes of a block that are told apart in summary mode, as a shift. */
 export const GRANULE_SHIFT = 2;
 /** What happened to a granule of the blocks of one path, in any of them. */

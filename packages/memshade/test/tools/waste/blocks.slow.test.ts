@@ -73,6 +73,8 @@ describe("blocks", () => {
     });
     expect(only(new WasteRun([both]))).toMatchObject({
       blocks: 2,
+      unread_blocks: 0,
+      never_read: 4,
       fields: [
         { offset: 4, size: 4, written: true },
         { offset: 8, size: 8, written: false },

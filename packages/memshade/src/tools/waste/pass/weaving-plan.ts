@@ -54,8 +54,8 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
     contexts: contexts === true,
     objects: objects === true,
     opaque: isVisible && !isCommand(module, exact),
-    paths: allocator.functions.length > 0,
-    ownStack: allocator.functions.length > 0 && around.stack === undefined,
+    paths: !isPrecise && allocator.functions.length > 0,
+    ownStack: !isPrecise && allocator.functions.length > 0 && around.stack === undefined,
     frames: framed && { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
     mostIds,
   };

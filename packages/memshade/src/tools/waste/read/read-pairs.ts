@@ -1,8 +1,7 @@
 import { eachIndexEntry } from "../../../contexts/frames/index-table.ts";
 import { IndexEntry, IndexKind } from "../../../contexts/layout.ts";
 import type { PairKind } from "../../../model/waste/waste.ts";
-import { GREW, IS_PATH, MOVED, PAIR_BYTES, Pair } from "../layout.ts";
-import { readPathPlaces } from "./read-path-blocks.ts";
+import { GREW, MOVED, PAIR_BYTES, Pair } from "../layout.ts";
 import { callersOf } from "./site-paths.ts";
 import { readCount, type WasteTables } from "./tables.ts";
 import { KEY_MASK } from "./written-bytes.ts";
@@ -70,12 +69,7 @@ export function readPlaces(tables: WasteTables): Map<number, number[]> {
     const field = (distance: number): number => view.getUint32(at + distance, true);
     if (field(IndexEntry.kind) !== IndexKind.place) return;
     const offset = field(IndexEntry.second);
-    const isPath = offset >= IS_PATH;
-    const path = isPath
-      ? readPathPlaces(tables, offset - IS_PATH)
-      : offset === 0
-        ? []
-        : [offset, ...callersOf(tables, field(IndexEntry.first))];
+    const path = offset === 0 ? [] : [offset, ...callersOf(tables, field(IndexEntry.first))];
     places.set(field(IndexEntry.value), path);
   });
   return places;

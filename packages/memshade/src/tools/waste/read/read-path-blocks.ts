@@ -1,4 +1,13 @@
-import { GRANULE_SHIFT, GranuleFate, MOST_GRANULES, PATH_BLOCKS_BYTES, PATH_BYTES, Path, PathBlocks } from "../layout.ts";
+import {
+  CARRIED_ON,
+  GRANULE_SHIFT,
+  GranuleFate,
+  MOST_GRANULES,
+  PATH_BLOCKS_BYTES,
+  PATH_BYTES,
+  Path,
+  PathBlocks,
+} from "../layout.ts";
 import { READ_BYTE, ShadowIds } from "../memory-plan.ts";
 import { coveredNow, readCount, type WasteTables } from "./tables.ts";
 
@@ -34,14 +43,15 @@ export function readPathBlocks(tables: WasteTables, exitVisible: boolean): PathB
     found.set(path, readPath(tables, path));
   }
   forEachLive(tables, (address, size, path) => {
-    const figures = found.get(path);
-    if (figures !== undefined) endBlock(tables, figures, { address, size, exitVisible });
+    const figures = found.get(path & ~CARRIED_ON);
+    const carriedOn = (path & CARRIED_ON) !== 0;
+    if (figures !== undefined) endBlock(tables, figures, { address, size, carriedOn, exitVisible });
   });
   return [...found.values()].filter(({ blocks }) => blocks > 0);
 }
 
 /** The calls of a path, innermost first. */
-export function readPathPlaces({ view, description }: WasteTables, path: number): number[] {
+function readPathPlaces({ view, description }: WasteTables, path: number): number[] {
   const at = description.paths + path * PATH_BYTES;
   return Array.from({ length: view.getUint32(at + Path.frames, true) }, (_, i) =>
     view.getUint32(at + Path.places + i * 4, true),
@@ -88,25 +98,32 @@ function forEachLive(
 function endBlock(
   { view, description }: WasteTables,
   figures: PathBlocksFigures,
-  { address, size, exitVisible }: { address: number; size: number; exitVisible: boolean },
+  {
+    address,
+    size,
+    carriedOn,
+    exitVisible,
+  }: { address: number; size: number; carriedOn: boolean; exitVisible: boolean },
 ): void {
   const granules = granulesOf(size);
   // Two words of the shadow for each.
   const words = new Uint32Array(view.buffer, address * 2, granules * 2);
   const marks = new Uint8Array(view.buffer, description.readMarks + address / GRANULE_BYTES, granules);
   if (!figures.tail) growFates(figures, granules);
-  let [wasRead, wasWritten] = [false, false];
+  let [wasRead, wasWritten] = [carriedOn, false];
   for (let granule = 0; granule < granules; granule++) {
     const bytes = Math.min(GRANULE_BYTES, size - granule * GRANULE_BYTES);
     const words1 = words[granule * 2];
     const words2 = words[granule * 2 + 1];
     const isPlain = bytes === GRANULE_BYTES && words1 === words2 && PLAIN_WORDS.has(words1);
-    const fate = isPlain ? words1 === ALL_READ : fateOf([words1 & MASK, words1 >>> 16, words2 & MASK, words2 >>> 16], bytes);
+    const fate = isPlain
+      ? words1 === ALL_READ
+      : fateOf([words1 & MASK, words1 >>> 16, words2 & MASK, words2 >>> 16], bytes);
     const stored = fate !== false;
     const read = marks[granule] !== 0 || (exitVisible && fate === "unread");
     wasRead ||= read;
     wasWritten ||= stored;
-    if (stored && !read) figures.neverRead += GRANULE_BYTES;
+    if (stored && !read && !carriedOn) figures.neverRead += GRANULE_BYTES;
     if (granule < figures.fates.length)
       figures.fates[granule] |= (read ? GranuleFate.read : 0) | (stored ? GranuleFate.written : 0);
   }

@@ -13,8 +13,7 @@ import {
   STORE_CAPACITY,
   STORE_SITES,
 } from "../imports";
-import { Control, IS_PATH, Load, RECORD_BYTES, Store } from "../layout.generated";
-import { pathAtHand } from "../paths";
+import { Control, Load, RECORD_BYTES, Store } from "../layout.generated";
 
 function lose(): void {
   store<u32>(CONTROL, load<u32>(CONTROL, Control.keysLost) + 1, Control.keysLost);
@@ -86,12 +85,6 @@ export function returnKey(): u32 {
 export function allocationKey(): u32 {
   const offset = load<u32>(CONTROL, Control.allocationSite);
   return placeKey(offset, offset === 0 ? NODE : load<u32>(CONTROL, Control.allocationNode));
-}
-
-/** The key of whoever asks for a block: of the calls on the shadow stack, or of a place in its context where those are told apart. */
-export function askingKey(): u32 {
-  const path = BY_CONTEXT === 0 ? pathAtHand() : 0;
-  return path === 0 ? allocationKey() : placeKey(IS_PATH | path, 0);
 }
 
 /** The key, from 1, of a code offset (0: unknown) in a context: a place that allocates, frees or returns. */

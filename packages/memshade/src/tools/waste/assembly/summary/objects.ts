@@ -8,6 +8,7 @@
 // there it leaves the mark, so that loads of what was read cost nothing more.
 import { BLOCK_PATH, CONTROL, FATES, FATES_END, MARKS, PATH_BLOCKS } from "../imports";
 import {
+  CARRIED_ON,
   Control,
   GRANULE_SHIFT,
   GranuleFate,
@@ -81,8 +82,9 @@ export function blockMoves(old: u32, address: u32, kept: u32): void {
 export function carriesMarks(destination: u32, source: u32, size: u32): bool {
   if (MARKS === 0) return true;
   if (((destination | source) & 7) !== 0) return false;
-  const path: u32 = load<u16>(pathAt(source));
-  if (path === 0 || path !== load<u16>(pathAt(destination))) return false;
+  const path: u32 = load<u16>(pathAt(source)) & ~CARRIED_ON;
+  if (path === 0 || path !== (load<u16>(pathAt(destination)) & ~CARRIED_ON)) return false;
+  store<u16>(pathAt(source), <u16>(path | CARRIED_ON));
   memory.copy(
     MARKS + (destination >>> GRANULE_SHIFT),
     MARKS + (source >>> GRANULE_SHIFT),
@@ -97,7 +99,7 @@ export function blockEnds(address: u32, size: u32): void {
   const path: u32 = load<u16>(pathAt(address));
   if (path === 0) return;
   store<u16>(pathAt(address), 0);
-  if (size !== 0) noteFates(blocksOf(path), address, size);
+  if (size !== 0) noteFates(blocksOf(path & ~CARRIED_ON), address, size, (path & CARRIED_ON) !== 0);
 }
 
 // Sums over the block at hand.
@@ -105,7 +107,7 @@ let wereRead: bool = false;
 let wereWritten: bool = false;
 let unread: u32 = 0;
 
-function noteFates(blocks: usize, address: u32, size: u32): void {
+function noteFates(blocks: usize, address: u32, size: u32, carriedOn: bool): void {
   bump(blocks + PathBlocks.blocks, 1);
   bump(blocks + PathBlocks.bytes, size);
   const smallest = load<u32>(blocks, PathBlocks.smallest);
@@ -114,7 +116,7 @@ function noteFates(blocks: usize, address: u32, size: u32): void {
     store<u32>(blocks, size, PathBlocks.size);
     makeRoom(blocks, (size + 3) >>> GRANULE_SHIFT);
   }
-  wereRead = false;
+  wereRead = carriedOn;
   wereWritten = false;
   unread = 0;
   const fates: usize = load<u32>(blocks, PathBlocks.fates);
