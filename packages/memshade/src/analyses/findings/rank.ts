@@ -1,5 +1,5 @@
 import { bareName } from "../frames/function-names.ts";
-import type { Finding, FindingKind } from "./finding.ts";
+import type { Finding } from "./finding.ts";
 
 /** A finding is told if what goes with it is at least this part of all that the program has or does of that sort. */
 export const LEAST_PART = 0.01;
