@@ -1,6 +1,6 @@
 // Draws what a terminal shows as an SVG picture, for the documentation:
 //
-//   npx memshade report memshade.out/demo --color always | node scripts/draw-terminal.ts '$ memshade report …'
+//   npx memshade demo --color always | node scripts/draw-terminal.ts '$ npx memshade demo'
 //
 // The argument, if any, is shown as the command that was typed. Every run of characters gets its own place and length,
 // so that columns stand where they belong in whatever font a viewer has; bars and rules are drawn as shapes.

@@ -67,8 +67,20 @@ describe.skipIf(!isBuilt)("the packed package, installed in an empty folder", ()
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it("has few files", () => {
-    expect(packed.files.length).toBeLessThanOrEqual(51);
+    expect(packed.files.length).toBeLessThanOrEqual(57);
     expect(packed.unpackedSize).toBeLessThanOrEqual(3_250_000);
+  });
+
+  it("has a demo that runs in any folder and leaves its run where report finds it", () => {
+    const { stdout, status } = run([command, "demo"]);
+    expect(status).toBe(0);
+    const [, ...found] = stdout.split("\n\n")[1]!.split("\n");
+    const kinds = found.filter((_, index) => index % 2 === 0).map((line) => line.trim().split(" ")[0]);
+    // Five kinds, each with its line of source below.
+    expect(new Set(kinds).size).toBe(5);
+    for (const [index, line] of found.entries())
+      expect(line).toMatch(index % 2 === 0 ? /\(shop\.c:\d+\)/ : /^ {6}\d+ │ \S/);
+    expect(run([command, "report"]).stdout).toContain(`\nSummary\n${found[0]}`.slice(0, 20));
   });
 
   it("has types that a strict project compiles with", () => {

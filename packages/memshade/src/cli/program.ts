@@ -7,6 +7,7 @@ import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
 const EXAMPLES = `
 Examples:
+  memshade demo                    profile a small program that comes along
   memshade run program.wasm        profile a WASI program
   memshade node app.js             profile the modules of a Node program
   memshade report                  see what the newest run recorded
@@ -21,6 +22,7 @@ type AddCommand = (program: Command) => void;
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   run: async () => (await import("./commands/run.ts")).addRunCommand,
   node: async () => (await import("./commands/node.ts")).addNodeCommand,
+  demo: async () => (await import("./commands/demo.ts")).addDemoCommand,
   instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
   report: async () => (await import("./commands/reading.ts")).addReportCommand,
   top: async () => (await import("./commands/reading.ts")).addTopCommand,
@@ -34,7 +36,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
 };
 
 /** Commands that hand their standard streams to a program. */
-const RUNNING_COMMANDS = ["run", "node"];
+const RUNNING_COMMANDS = ["run", "node", "demo"];
 
 /**
  * The command line for the arguments `args`: with the command that the first of them names, with all where it names

@@ -11,6 +11,7 @@ import type {
 import type { Mib } from "./mib.ts";
 import type { MibColumns } from "./mib-columns.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
+import type { HeapIntervals } from "./over-time/heap-intervals.ts";
 import type { Clock, CounterMode, Presence, RunAllocator, RunEnd, RunHeap, RunHost, RunSite } from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
 
@@ -30,6 +31,8 @@ export interface HeapProfile {
   readonly frames: FrameTable;
   readonly stacks: StackTable;
   readonly contexts: ContextTable;
+  /** The heap over time, of instances; absent where nobody recorded it. */
+  readonly overTime?: HeapIntervals | undefined;
 }
 
 /** What is known about the profile as a whole. */
@@ -159,9 +162,9 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
 /** What is known of the live blocks of each kind: their bytes, how many they are, and further fields. */
 export const REACH_OF_KIND = {
   definite: ["lostBytes", "lostBlocks", "behindLostBytes", "behindLostBlocks", "lateLostBlocks"],
-  indirect: ["indirectlyLostBytes", "indirectlyLostBlocks"],
-  possible: ["possiblyLostBytes", "possiblyLostBlocks"],
-  reachable: ["stillReachableBytes", "stillReachableBlocks"],
+  indirect: ["indirectlyLostBytes", "indirectlyLostBlocks", "lateLostBlocks"],
+  possible: ["possiblyLostBytes", "possiblyLostBlocks", "lateLostBlocks"],
+  reachable: ["stillReachableBytes", "stillReachableBlocks", "lateReachableBlocks"],
 } as const satisfies { [Kind in LeakKind]: readonly [SiteField, SiteField, ...SiteField[]] };
 
 export const SITE_FIELDS: readonly SiteField[] = [
@@ -187,6 +190,7 @@ export const SITE_FIELDS: readonly SiteField[] = [
   "behindLostBytes",
   "behindLostBlocks",
   "lateLostBlocks",
+  "lateReachableBlocks",
 ];
 
 /**

@@ -121,6 +121,8 @@ const byteTime: Check<number> = (value) =>
 
 const drag = record<BlockDrag>({
   followed: count,
+  blocks: count,
+  bytes: count,
   byteTime,
   draggedByteTime: byteTime,
   lateBlocks: count,
@@ -157,6 +159,7 @@ const site = record<RunSite>({
   behindLostBytes: optional(count),
   behindLostBlocks: optional(count),
   lateLostBlocks: optional(count),
+  lateReachableBlocks: optional(count),
   growth: optional(growth),
   capacity: optional(capacity),
   drag: optional(drag),

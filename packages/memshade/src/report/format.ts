@@ -40,10 +40,22 @@ export function formatMean(mean: number): string {
   return `${Number(mean.toPrecision(mean < 0.1 ? 2 : 3))}`;
 }
 
-/** A lifetime without the virtual clock's unit, which the report states once: `1.2 k`, `950 ms`, `3.4 min`. */
+/** A part of which only a least value is known: `≥ 7.7 %`; undefined where that says nothing. */
+export function formatLeastPercent(part: number, whole: number): string | undefined {
+  const text = formatPercent(part, whole);
+  return part === 0 || text.startsWith("<") ? undefined : `≥ ${text}`;
+}
+
+/** The unit of a clock as it stands behind a number: `allocs`, `ms`. */
+export function clockUnit({ unit }: Clock): string {
+  return unit === "allocations" ? "allocs" : unit;
+}
+
+/** A lifetime with its unit: `1,200 allocs`, `950 ms`, `3.4 min`. */
 export function formatLifetime(lifetime: number, clock: Clock): string {
   if (clock.unit !== "ms") {
-    return formatMean(lifetime);
+    const text = formatMean(lifetime);
+    return `${text} ${text === "1" ? clockUnit(clock).replace(/s$/, "") : clockUnit(clock)}`;
   }
   if (lifetime < 1000) {
     return `${formatMean(lifetime)} ms`;

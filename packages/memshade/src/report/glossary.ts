@@ -15,10 +15,10 @@ export interface GlossaryEntry {
 const FINDINGS: readonly GlossaryEntry[] = [
   {
     word: "leak",
-    also: ["leaks", "lost"],
-    text: "Blocks that were never released, though nothing will use them any more.",
+    also: ["leaks"],
+    text: "Blocks that were never released, though nothing will use them any more: lost ones, ones that are left to the host, or a collection that only grows.",
     advice: "Release them where their owner ends, or let an owner do it (a destructor, free, delete()).",
-    more: "concepts.md#how-much",
+    more: "concepts.md#lost-or-still-reachable",
   },
   {
     word: "unused",
@@ -33,6 +33,16 @@ const FINDINGS: readonly GlossaryEntry[] = [
     text: "Blocks that were written and that nobody read: what is put into them is made in vain.",
     advice: "Drop them, or make them only where somebody asks for what is in them.",
     more: "concepts.md#unused-blocks",
+  },
+  {
+    word: "unread-data",
+    also: ["untouched data"],
+    text:
+      "A table or variable of the program that this run reads nothing of, or less than half. It is in the module's file, unless it is " +
+      "zero, and in its memory from the start.",
+    advice:
+      "Make it smaller, make or load it when it is needed first, or leave it out of the build. Other input may need it.",
+    more: "concepts.md#static-data",
   },
   {
     word: "churn",
@@ -56,6 +66,7 @@ const FINDINGS: readonly GlossaryEntry[] = [
     also: ["kept too long"],
     text: "The time from the last access to a block until it is freed: the block is dead, and still there.",
     advice: "Release it where it was used last.",
+    more: "concepts.md#drag",
   },
   {
     word: "dead",
@@ -98,11 +109,6 @@ const FINDINGS: readonly GlossaryEntry[] = [
     text: "Blocks that realloc copies again and again, because they are made larger in small steps.",
     advice: "Make them larger by a half at a time, or ask for all of it at once.",
     more: "tools/waste.md#reports",
-  },
-  {
-    word: "unread-data",
-    text: "Static data (tables, constants, variables) that the program brings along or writes, and never reads.",
-    advice: "Drop the data, or load it when it is needed.",
   },
 ];
 
@@ -149,9 +155,33 @@ const WORDS: readonly GlossaryEntry[] = [
   },
   {
     word: "live",
-    also: ["at the end", "reachable", "still live"],
+    also: ["at the end", "still live"],
     text: "Not released. What is live at the end was lost (a leak), or can still be reached and was meant to stay.",
     more: "concepts.md#how-much",
+  },
+  {
+    word: "lost",
+    also: ["indirectly lost", "left to the host"],
+    text: "Live at the end, and no pointer to it is left in the program's memory and globals. Indirectly lost is what only lost blocks point to. In a module that JavaScript calls, the host may still hold the address.",
+    more: "concepts.md#lost-or-still-reachable",
+  },
+  {
+    word: "possibly lost",
+    also: ["possible"],
+    text: "Live at the end, and only addresses inside of the block are left, or variables of functions that were running may hold one.",
+    more: "concepts.md#lost-or-still-reachable",
+  },
+  {
+    word: "still reachable",
+    also: ["reachable"],
+    text: "Live at the end, and the program has pointers to it: a table, a cache, or a collection that was meant to stay.",
+    more: "concepts.md#lost-or-still-reachable",
+  },
+  {
+    word: "suppressed",
+    also: ["suppression"],
+    text: "Lost, and somebody has written to a file (--suppressions) that it is not to be told of, and why.",
+    more: "concepts.md#suppressions",
   },
   {
     word: "accesses",

@@ -33,10 +33,12 @@ describe("suppressions", () => {
       { kind: "suppressed", blocks: 100, bytes: 800 },
     ]);
     expect(runFindings({ heap: profile }).map(({ place }) => place.path[0]!.function)).toEqual(["name"]);
-    expect(gapsOf(profile)).toEqual([
-      'The suppression "leak:nothing" (app.supp:8) fits no live block.',
-      '100 live blocks (800 B) of 1 call path are suppressed by "known" (app.supp:2): known for years.',
-    ].sort((a) => (a.startsWith("100") ? -1 : 1)));
+    expect(gapsOf(profile)).toEqual(
+      [
+        'The suppression "leak:nothing" (app.supp:8) fits no live block.',
+        '100 live blocks (800 B) of 1 call path are suppressed by "known" (app.supp:2): known for years.',
+      ].sort((a) => (a.startsWith("100") ? -1 : 1)),
+    );
   });
 
   it("take out the kinds that they name", () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   formatBytes,
   formatCount,
+  formatLeastPercent,
   formatLifetime,
   formatMean,
   formatPercent,
@@ -73,11 +74,19 @@ describe("counts, means, parts and lifetimes", () => {
     expect(formatPercent(part, whole)).toBe(text);
   });
 
-  it("lifetimes grow units only where the clock has some", () => {
+  it("least values are said where they say something", () => {
+    expect(formatLeastPercent(1, 13)).toBe("≥ 7.7 %");
+    expect(formatLeastPercent(1, 100_000)).toBeUndefined();
+    expect(formatLeastPercent(0, 13)).toBeUndefined();
+  });
+
+  it("lifetimes have their unit, and larger ones where the clock has some", () => {
     const milliseconds = [3.25, 950, 40_000, 350_000].map((life) =>
       formatLifetime(life, { kind: "wall", unit: "ms" }),
     );
     expect(milliseconds).toEqual(["3.25 ms", "950 ms", "40 s", "5.83 min"]);
-    expect(formatLifetime(40_000, { kind: "virtual", unit: "allocations" })).toBe("40,000");
+    const allocations = { kind: "virtual", unit: "allocations" } as const;
+    expect(formatLifetime(40_000, allocations)).toBe("40,000 allocs");
+    expect(formatLifetime(1, allocations)).toBe("1 alloc");
   });
 });

@@ -1,11 +1,14 @@
 import { UserError } from "../../bytes/errors.ts";
 import { METRICS, type MetricKey } from "../metrics.ts";
-import type { HeapDiff, OldAndNew } from "./heap-diff.ts";
+import type { OldAndNew } from "./heap-diff.ts";
+import { WASTE_DIFF_KEYS } from "./waste-places.ts";
+import { WORKING_SET_DIFF_KEYS } from "./working-set-places.ts";
 
 /** How much a total may grow: `bytes+10%`, `peak+1MiB`, `live+0`. */
 export interface GrowthLimit {
   readonly text: string;
-  readonly key: MetricKey;
+  /** Of any tool. */
+  readonly key: string;
   readonly amount: number;
   /** Whether the amount is one in a hundred of the older total. */
   readonly isPercent: boolean;
@@ -21,11 +24,12 @@ const UNITS: Readonly<Record<string, number>> = {
   M: 1e6,
   G: 1e9,
 };
-const KEYS = METRICS.filter(({ isAdditive }) => isAdditive).map(({ key }) => key);
+const HEAP_KEYS: readonly MetricKey[] = METRICS.filter(({ isAdditive }) => isAdditive).map(({ key }) => key);
+const KEYS: readonly string[] = [...HEAP_KEYS, ...WASTE_DIFF_KEYS, ...WORKING_SET_DIFF_KEYS];
 
 /** @throws UserError if it is none */
 export function parseGrowthLimit(text: string): GrowthLimit {
-  const [, name, amount, unit = ""] = /^([a-z]+)\+(\d+(?:\.\d+)?)(%|[A-Za-z]+)?$/.exec(text) ?? [];
+  const [, name, amount, unit = ""] = /^([a-z-]+)\+(\d+(?:\.\d+)?)(%|[A-Za-z]+)?$/.exec(text) ?? [];
   const key = KEYS.find((known) => known === name);
   const factor = unit === "%" ? 1 : Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;
   if (key === undefined || factor === undefined) {
@@ -37,8 +41,11 @@ export function parseGrowthLimit(text: string): GrowthLimit {
 }
 
 /** The totals of a limit that is exceeded. @throws UserError if the profiles do not know them */
-export function exceededTotals({ metrics }: HeapDiff, limit: GrowthLimit): OldAndNew | undefined {
-  const change = metrics.find(({ metric }) => metric.key === limit.key);
+export function exceededTotals(
+  changes: readonly { readonly metric: { readonly key: string }; readonly total: OldAndNew }[],
+  limit: GrowthLimit,
+): OldAndNew | undefined {
+  const change = changes.find(({ metric }) => metric.key === limit.key);
   if (change === undefined) {
     throw new UserError(`--fail-on ${limit.text}: ${limit.key} is not known in both profiles`);
   }

@@ -56,7 +56,7 @@ function isTime(key: MetricKey): boolean {
 }
 
 /** Indices of the pairs whose values differ, largest difference first; equal ones keep their order. */
-export function rankChanges({ old, new: now }: MetricChange): number[] {
+export function rankChanges({ old, new: now }: Pick<MetricChange, "old" | "new">): number[] {
   const sizeOf = (pair: number) => Math.abs(now[pair]! - old[pair]!);
   return Array.from(old.keys())
     .filter((pair) => now[pair] !== old[pair])

@@ -42,9 +42,10 @@ export interface LeakFinding extends Found<"leak", "heap"> {
   readonly blocks: number;
   /**
    * "lost": no pointer to them is left; "host": none is left in the module's memory, and only the host may hold one;
-   * "live": they were live at the end, and it is not known whether they are lost.
+   * "growing": they can still be reached, but hardly any was used again or released, and there are ever more of them; "live": they were
+   * live at the end, and it is not known whether they are lost.
    */
-  readonly state: "lost" | "host" | "live";
+  readonly state: "lost" | "host" | "growing" | "live";
   /** Blocks of other places that only they point to. */
   readonly behind: number;
   /** All blocks that the place allocated. */
@@ -71,6 +72,19 @@ export interface ChurnFinding extends Found<"churn", "heap"> {
   readonly blocks: number;
   /** All blocks that the place allocated. */
   readonly allocated: number;
+}
+
+/** Blocks that spend most of their lives after their last access. */
+export interface DragFinding extends Found<"drag", "heap"> {
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+  /** Part of their lives, 0…1, at which they are accessed last. */
+  readonly lastUse: number;
+  /** Not all blocks were followed to their last access, so that blocks and bytes are about so many. */
+  readonly isEstimate: boolean;
+  /** The function of the phase in which that is; undefined where phases or their names are not known. */
+  readonly during: string | undefined;
 }
 
 /** Blocks that grow step by step, so that their contents are copied again and again. */
@@ -143,6 +157,7 @@ export type Finding =
   | UnusedFinding
   | NeverReadFinding
   | ChurnFinding
+  | DragFinding
   | GrowthFinding
   | OverCapacityFinding
   | DeadFinding

@@ -3,6 +3,7 @@ import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { StaticsReport } from "../statics/static-objects.ts";
 import { churnFindings } from "./churn.ts";
+import { dragFindings } from "./drag.ts";
 import type { Finding } from "./finding.ts";
 import { growthFindings, overCapacityFindings } from "./growth.ts";
 import { leakFindings } from "./leak.ts";
@@ -25,18 +26,20 @@ const OF_HEAP: readonly ((heap: HeapProfile) => Finding[])[] = [
   leakFindings,
   unusedFindings,
   churnFindings,
+  dragFindings,
   growthFindings,
   overCapacityFindings,
 ];
 
-/** What a person can act on, over all tools of a run: the first screen of its report. */
-export function runFindings({ heap, waste, statics }: RecordedTools): Finding[] {
+/** What a person can act on, over all tools of a run: the first screen of its report, or `most` of it. */
+export function runFindings({ heap, waste, statics }: RecordedTools, most?: number): Finding[] {
   // What the waste tool knows of blocks that move, the heap's knows of all that grow.
   const knowsGrowth = heap?.description.totals?.growth !== undefined && heap.description.counters !== "none";
   const inVain = waste === undefined ? [] : wasteToolFindings(waste);
-  return rankFindings([
+  const all = [
     ...(heap === undefined ? [] : OF_HEAP.flatMap((find) => find(heap))),
     ...(statics === undefined ? [] : unreadDataFindings(statics, heap)),
     ...inVain.filter(({ kind }) => kind !== "moved" || !knowsGrowth),
-  ]);
+  ];
+  return rankFindings(all, most);
 }

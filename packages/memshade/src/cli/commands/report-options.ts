@@ -12,6 +12,8 @@ const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
 export interface Terminal {
   readonly isTerminal: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Of a terminal. */
+  readonly columns?: number | undefined;
   /** Sentences that an earlier part of the same report has said. */
   readonly said?: Set<string>;
 }
@@ -107,5 +109,6 @@ export function isOtherWord(text: string): text is OtherWord {
 }
 
 export function standardOutput(): Terminal {
-  return { isTerminal: process.stdout.isTTY === true, environment: process.env };
+  const { isTTY, columns } = process.stdout;
+  return { isTerminal: isTTY === true, environment: process.env, columns };
 }

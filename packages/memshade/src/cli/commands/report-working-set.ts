@@ -18,21 +18,23 @@ export interface WorkingSetFlags extends FrameFlags {
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
   readonly tool?: ReportedTool | undefined;
-  /** Source lines of the heap profile. */
-  readonly source?: boolean | undefined;
   readonly csv?: boolean | undefined;
   readonly compat?: "esan" | undefined;
 }
 
 /** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */
-export function reportedTools(input: string, { tool, csv, compat, source }: WorkingSetFlags): ReportedTool[] {
-  if (csv === true || compat !== undefined) {
+export function reportedTools(input: string, { tool, csv, compat }: WorkingSetFlags): ReportedTool[] {
+  if (compat !== undefined) {
     if (tool !== undefined && tool !== "workingset")
-      throw new UserError("--csv and --compat print a working set and nothing else");
+      throw new UserError("--compat prints a working set and nothing else");
     return ["workingset"];
   }
+  if (csv === true) {
+    if (tool === "waste") throw new UserError("--csv prints what is over time: a working set, or the heap");
+    const recorded = recordedTools(input);
+    return [tool ?? (recorded.includes("workingset") || !recorded.includes("heap") ? "workingset" : "heap")];
+  }
   if (tool !== undefined) return [tool];
-  if (source === true) return ["heap"];
   return recordedTools(input);
 }
 

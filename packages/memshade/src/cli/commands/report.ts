@@ -1,17 +1,20 @@
 import type { Command } from "commander";
 import type { Finding } from "../../analyses/findings/finding.ts";
 import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
-import { sourceLines } from "../../analyses/source-lines.ts";
+import { heapLines } from "../../analyses/source/heap-lines.ts";
+import { wasteLines } from "../../analyses/source/waste-lines.ts";
+import { workingSetLines } from "../../analyses/source/working-set-lines.ts";
 import { UserError } from "../../bytes/errors.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import { findingsJson } from "../../report/json/findings.ts";
+import { heapCsvLines } from "../../report/json/heap-csv.ts";
 import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
 import { wasteReportJson } from "../../report/json/waste.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
+import { sourceReport } from "../../report/terminal/common/source-report.ts";
 import { heapReport } from "../../report/terminal/heap/heap-report.ts";
-import { sourceReport } from "../../report/terminal/heap/source-report.ts";
 import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
@@ -61,6 +64,7 @@ Examples:
   memshade report memshade.out/app.4711 --source --path-map /build/app=.
   memshade report memshade.out/app.4711 --json > heap.json
   memshade report memshade.out/app.4711 --tool workingset --csv > intervals.csv
+  memshade report memshade.out/app.4711 --tool heap --csv > heap.csv
   memshade report memshade.out/app.4711 --compat esan
   memshade report memprof.profraw.4711 --binary-path ./server
   memshade report server.memprofdata --binary-path ./server --cold-lifetime 10`;
@@ -88,7 +92,10 @@ export function addReportCommand(program: Command): void {
     .addOption(LIBRARY_OPTION)
     .addOption(SUPPRESSIONS_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
-    .option("--source", "show the source lines that allocate most, with their numbers beside the text")
+    .option(
+      "--source",
+      "show the source lines that matter most to each tool, with their numbers beside the text",
+    )
     .option(
       "--path-map <from=to>",
       "where a folder of recorded source paths lies here; can be repeated",
@@ -100,8 +107,8 @@ export function addReportCommand(program: Command): void {
       collect,
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto")
-    .optionsGroup("Options of the working set:")
-    .option("--csv", "all series as CSV instead of text")
+    .optionsGroup("Options of what is over time:")
+    .option("--csv", "the intervals of the working set, or with --tool heap those of the heap, as CSV")
     .option("--compat <tool>", "as EfficiencySanitizer prints it (esan)", (text: string) =>
       parseChoice("--compat", ["esan"], text),
     )
@@ -129,8 +136,8 @@ async function* runReport(
     suppressions: loadSuppressions(options.suppressions),
   });
   const { heap, waste, workingset } = loaded;
-  if (heap !== undefined && options.source === true) {
-    yield runSourceReport(heap, input, options, terminal);
+  if (options.source === true) {
+    yield* runSourceReport(loaded, input, options, terminal);
     return;
   }
   const isReport = options.csv !== true && options.compat === undefined;
@@ -163,12 +170,8 @@ async function* runReport(
 type Shown = readonly Finding[] | undefined;
 
 /** What several tools recorded in one run, as one document: docs/report-json.md. */
-function runReportJson(
-  input: string,
-  findings: readonly Finding[],
-  tools: Readonly<Record<string, unknown>>,
-): string {
-  const summary = findingsJson(findings);
+function runReportJson(input: string, findings: Shown, tools: Readonly<Record<string, unknown>>): string {
+  const summary = findings && findingsJson(findings);
   return `${JSON.stringify({ schema: "memshade-run-report", version: 1, input, summary, tools }, null, 2)}\n`;
 }
 
@@ -194,19 +197,46 @@ function heapText(
 ): Iterable<string> {
   if (profile === undefined) return [];
   const shared = { input, rows: options.rows, thresholds: thresholdsOf(options), findings, statics };
+  if (options.csv === true) return heapCsv(profile, input);
   if (options.json) return heapReportJsonPieces(profile, shared);
   return [heapReport(profile, { ...screenOptions(options, terminal), ...shared })];
 }
 
-function runSourceReport(
-  profile: HeapProfile,
+function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
+  if (profile.overTime === undefined)
+    throw new UserError(`${input} has no heap over time: --csv needs a run of memshade with the heap tool`);
+  for (const line of heapCsvLines(profile)) yield `${line}\n`;
+}
+
+/** The source lines of each tool that was recorded, one after the other; as JSON in one document. */
+function* runSourceReport(
+  { heap, waste, workingset }: RecordedTools,
   input: string,
   options: ReportOptions,
   terminal: Terminal,
-): string {
-  const lines = sourceLines(profile);
+): Generator<string, void, undefined> {
+  if (options.csv === true || options.compat !== undefined)
+    throw new UserError("--source and --csv or --compat are different reports: give one of them");
+  const tables = [
+    ...(heap === undefined ? [] : [heapLines(heap)]),
+    ...(waste === undefined ? [] : [wasteLines(waste)]),
+    ...(workingset === undefined ? [] : [workingSetLines(workingset)]),
+  ];
   const read = createSourceReader(options.pathMap ?? []);
-  if (options.json) return sourceLinesJson(lines, read, { input, rows: options.rows });
-  const screen = screenOptions(options, terminal);
-  return sourceReport(lines, read, { ...screen, rows: options.rows });
+  const { rows } = options;
+  if (options.json !== true) {
+    const screen = screenOptions(options, terminal);
+    const width = Math.max(screen.width, terminal.columns ?? 0);
+    for (const [index, table] of tables.entries())
+      yield (index === 0 ? "" : "\n") + sourceReport(table, read, { ...screen, width, rows });
+    return;
+  }
+  const documents = tables.map((table) => sourceLinesJson(table, read, { input, rows }));
+  if (documents.length === 1) yield* documents;
+  else
+    yield runReportJson(
+      input,
+      undefined,
+      Object.fromEntries(tables.map(({ tool }, i) => [tool, JSON.parse(documents[i]!)])),
+    );
 }

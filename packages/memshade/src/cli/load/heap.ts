@@ -11,6 +11,8 @@ import { readRegular } from "../../load/file.ts";
 import { memprofHeapProfile } from "../../memprof/heap/load-heap.ts";
 import { faultOf } from "../../memprof/input-reader.ts";
 import type { HeapProfile, ProfileModule } from "../../model/heap-profile.ts";
+import type { HeapIntervals } from "../../model/over-time/heap-intervals.ts";
+import { readHeapIntervals } from "../../model/over-time/read-heap-intervals.ts";
 import { RUN_FILE, type Run } from "../../model/run.ts";
 import { createRunSymbolizer } from "../../symbolize/run-functions.ts";
 import { withLines } from "../../symbolize/run-lines.ts";
@@ -81,7 +83,20 @@ async function loadDirectory(input: string, directory: string, places: OriginalP
   if (!fs.existsSync(heapFile)) {
     throw new UserError(`${input} is incomplete: ${path.basename(heapFile)} is missing`);
   }
-  return { input, run, profile: await profileOf(heapFile, run, places) };
+  const profile = await profileOf(heapFile, run, places);
+  return { input, run, profile: { ...profile, overTime: overTimeOf(input, directory, run) } };
+}
+
+function overTimeOf(input: string, directory: string, run: Run): HeapIntervals | undefined {
+  const name = run.files.heapIntervals;
+  if (name === undefined) return undefined;
+  const file = path.join(directory, name);
+  if (!fs.existsSync(file)) throw new UserError(`${input} is incomplete: ${name} is missing`);
+  try {
+    return readHeapIntervals(readFile(file).toString("utf8"));
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
+  }
 }
 
 async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHeap> {
@@ -89,7 +104,12 @@ async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHea
   if (fs.existsSync(runFile)) {
     const run = loadRun(runFile);
     if ((run.files.heap ?? DEFAULT_HEAP_FILE) === path.basename(file)) {
-      return { input: file, run, profile: await profileOf(file, run, places) };
+      const profile = await profileOf(file, run, places);
+      return {
+        input: file,
+        run,
+        profile: { ...profile, overTime: overTimeOf(file, path.dirname(file), run) },
+      };
     }
   }
   return { input: file, run: undefined, profile: await profileOf(file, undefined, places) };

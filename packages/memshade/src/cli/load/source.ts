@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { UserError } from "../../bytes/errors.ts";
 import { readRegular } from "../../load/file.ts";
-import type { SourceReader } from "../../report/terminal/heap/source-report.ts";
+import type { SourceReader } from "../../report/terminal/common/source-report.ts";
 
 /** Larger files are not source that a person wrote. */
 const LARGEST_SOURCE = 16 * 1024 * 1024;

@@ -1,9 +1,10 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { PlaceFrame } from "../../analyses/findings/finding.ts";
 import { runFindings } from "../../analyses/findings/run-findings.ts";
 import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { findingLines } from "../../report/findings/finding-lines.ts";
-import { createPaint } from "../../report/terminal/common/paint.ts";
+import { createPaint, type Paint } from "../../report/terminal/common/paint.ts";
 import { Screen } from "../../report/terminal/common/screen.ts";
 import { loadTools, recordedTools } from "./recorded-tools.ts";
 import { runOf } from "./run-of-folder.ts";
@@ -17,10 +18,20 @@ const MOST_BYTES = 24 * 2 ** 20;
 /** What the report of a run begins with, as lines for the end of the run. None where making them would take long. */
 export async function summaryLines(folder: string): Promise<string[]> {
   if (bytesToRead(folder) > MOST_BYTES) return [];
+  const summary = await summaryOf(folder, COLUMNS, createPaint(false));
+  return summary.length === 0 ? ["no findings"] : summary.map(({ line }) => line);
+}
+
+/** The findings of a run, as lines of so many columns at most, with the program's own frame of each. */
+export async function summaryOf(
+  folder: string,
+  columns: number,
+  paint: Paint,
+): Promise<{ line: string; place: PlaceFrame }[]> {
   const findings = runFindings(await loadTools(folder, recordedTools(folder), { rules: new FrameRules() }));
-  if (findings.length === 0) return ["no findings"];
-  const screen = new Screen({ paint: createPaint(false), width: COLUMNS, isWide: false });
-  return findingLines(screen, findings, COLUMNS);
+  const screen = new Screen({ paint, width: columns, isWide: false });
+  const lines = findings.length === 0 ? [] : findingLines(screen, findings, columns);
+  return findings.map(({ place }, index) => ({ line: lines[index]!, place: place.path[0]! }));
 }
 
 /** Of the files of a run, and of its modules, which have the names and lines. */

@@ -9,8 +9,11 @@
  * bound. Blocks that were never accessed have none, and neither have those that a reallocation ended: it used them.
  */
 export interface BlockDrag {
-  /** Blocks that were looked at, which stand for all where there are very many. */
+  /** Blocks that were followed to their last access: all, or where there are very many some that stand for all. */
   followed: number;
+  /** How many blocks they stand for, and their sizes. */
+  blocks: number;
+  bytes: number;
   /** Their sizes times their lives, summed up. */
   byteTime: number;
   /** Sizes times drag. */
@@ -23,12 +26,14 @@ export interface BlockDrag {
   lateUsedByteTime: number;
   /** Sizes times the clock at the last access. */
   lateLastUse: number;
-  /** How many of the blocks that were looked at are such; fewer than `lateBlocks`: that is an estimate. */
+  /** How many of the blocks that were followed are such; fewer than `lateBlocks`: that is an estimate. */
   lateFollowed: number;
 }
 
 export const NO_DRAG: BlockDrag = {
   followed: 0,
+  blocks: 0,
+  bytes: 0,
   byteTime: 0,
   draggedByteTime: 0,
   lateBlocks: 0,
@@ -42,6 +47,8 @@ export const NO_DRAG: BlockDrag = {
 export function addDrag(one: BlockDrag, other: BlockDrag): BlockDrag {
   return {
     followed: one.followed + other.followed,
+    blocks: one.blocks + other.blocks,
+    bytes: one.bytes + other.bytes,
     byteTime: one.byteTime + other.byteTime,
     draggedByteTime: one.draggedByteTime + other.draggedByteTime,
     lateBlocks: one.lateBlocks + other.lateBlocks,
@@ -70,6 +77,8 @@ export function dragOf(
   const late = isLate(life, drag) ? 1 : 0;
   return {
     followed: 1,
+    blocks: weight,
+    bytes,
     byteTime: bytes * life,
     draggedByteTime: bytes * drag,
     lateBlocks: late * weight,

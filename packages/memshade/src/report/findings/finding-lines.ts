@@ -1,5 +1,6 @@
+import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
 import type { Finding, FindingPlace, PlaceFrame } from "../../analyses/findings/finding.ts";
-import { formatBytes, formatCount, plural } from "../format.ts";
+import { formatBytes, formatCount } from "../format.ts";
 import { shortPlace } from "../frames.ts";
 import { shortenName } from "../terminal/common/names.ts";
 import type { Screen } from "../terminal/common/screen.ts";
@@ -24,6 +25,20 @@ export function printFindings(screen: Screen, findings: readonly Finding[]): voi
   screen.print(...findingLines(screen, findings, screen.width - MARGIN).map((line) => MARGIN_TEXT + line));
 }
 
+/** Prints the findings that came or went from one run to another. */
+export function printFindingDiff(screen: Screen, { new: fresh, gone }: FindingDiff): void {
+  const { heading, faint } = screen.paint;
+  if (fresh.length + gone.length === 0) screen.print("", faint("No findings came or went"));
+  for (const [title, findings] of [
+    ["New findings", fresh],
+    ["Findings that are gone", gone],
+  ] as const) {
+    if (findings.length === 0) continue;
+    screen.print("", heading(title));
+    screen.print(...findingLines(screen, findings, screen.width - MARGIN).map((line) => MARGIN_TEXT + line));
+  }
+}
+
 /** A line of at most `width` columns for each finding: kind, number, sentence with its place. */
 export function findingLines(screen: Screen, findings: readonly Finding[], width: number): string[] {
   const rows = findings.map((finding) => ({ finding, amount: amountOf(finding) }));
@@ -34,8 +49,10 @@ export function findingLines(screen: Screen, findings: readonly Finding[], width
   return rows.map(({ finding, amount }) => {
     const lead = `${padRight(finding.kind, kindWidth)}  ${number(padLeft(amount, amountWidth))}`;
     const { before, after, short = before } = sentenceOf(finding);
-    const isShort = !screen.isWide && leastWidth(finding.place) > room - widthOf(before, after);
-    const start = isShort ? short : before;
+    // `300 of 1,000 blocks of`, `300 blocks of`, `of`: the number in front says the most.
+    const starts = [before, short, short.slice(short.lastIndexOf(" ") + 1)];
+    const leavesRoom = (text: string) => leastWidth(finding.place) <= room - widthOf(text, after);
+    const start = screen.isWide ? before : (starts.find(leavesRoom) ?? starts.at(-1)!);
     const { name, place } = placeInWords(screen, finding.place, room - widthOf(start, after));
     return `${lead}  ${start} ${strong(name)}${faint(place)} ${after}`;
   });
@@ -57,13 +74,12 @@ export function findingInWords(finding: Finding): string {
   return `${before} ${nameOf(path[0]!)}${where}${called} ${after}`;
 }
 
-/** The number that a finding stands with: `1.2 MiB`, `300 blocks`. */
+/** The number that a finding stands with: `1.2 MiB`, `300` blocks or accesses. */
 function amountOf({ amount, unit }: Finding): string {
   switch (unit) {
     case "bytes":
       return formatBytes(amount);
     case "blocks":
-      return plural(amount, "block");
     case "accesses":
       return formatCount(amount);
     default:

@@ -1,7 +1,9 @@
+import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
 import { type HeapDiff, rankChanges } from "../../analyses/diff/heap-diff.ts";
 import type { MetricKey } from "../../analyses/metrics.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { gapsOf } from "../gaps.ts";
+import { findingDiffJson } from "./findings.ts";
 import { createSiteWriter } from "./sites.ts";
 import { jsonText } from "./text.ts";
 
@@ -13,6 +15,7 @@ export interface DiffJsonOptions {
   readonly inputs: { readonly old: string; readonly new: string };
   readonly by: MetricKey;
   readonly rows: number;
+  readonly findings?: FindingDiff | undefined;
 }
 
 /**
@@ -23,7 +26,7 @@ export interface DiffJsonOptions {
 export function diffJson(
   profiles: { readonly old: HeapProfile; readonly new: HeapProfile },
   diff: HeapDiff,
-  { inputs, by, rows }: DiffJsonOptions,
+  { inputs, by, rows, findings }: DiffJsonOptions,
 ): string | undefined {
   const change = diff.metrics.find(({ metric }) => metric.key === by);
   if (change === undefined) return undefined;
@@ -56,5 +59,6 @@ export function diffJson(
     }),
     rowsOmitted: Math.max(0, ranking.length - rows),
     unchanged: diff.pairs.length - ranking.length,
+    findings: findings && findingDiffJson(findings),
   });
 }

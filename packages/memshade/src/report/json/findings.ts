@@ -1,7 +1,13 @@
+import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
 import type { Finding } from "../../analyses/findings/finding.ts";
 import { findingInWords } from "../findings/finding-lines.ts";
 
 /** The findings of a run as JSON (docs/report-json.md), each with its sentence. */
 export function findingsJson(findings: readonly Finding[]): object[] {
   return findings.map((finding) => ({ ...finding, says: findingInWords(finding) }));
+}
+
+/** The findings that came or went from one run to another. */
+export function findingDiffJson({ new: fresh, gone, kept }: FindingDiff): object {
+  return { new: findingsJson(fresh), gone: findingsJson(gone), kept };
 }

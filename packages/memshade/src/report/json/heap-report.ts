@@ -1,5 +1,6 @@
 import { lifetimeHistogram, sizeHistogram } from "../../analyses/block-histograms.ts";
 import type { BlockMeasure } from "../../analyses/block-measure.ts";
+import { draggedBlocks } from "../../analyses/dragged-blocks.ts";
 import type { Finding } from "../../analyses/findings/finding.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
@@ -15,6 +16,7 @@ import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot
 import { gapsOf } from "../gaps.ts";
 import { findingsJson } from "./findings.ts";
 import { hotColdJson } from "./hot-cold.ts";
+import { overTimeJson } from "./over-time.ts";
 import { presenceJson } from "./presence.ts";
 import { createSiteWriter } from "./sites.ts";
 import { staticDataJson } from "./static-data.ts";
@@ -77,7 +79,9 @@ export function heapReportJsonPieces(
       neverAccessed: findingOf(profile, neverAccessed(profile)),
       writtenNeverRead: findingOf(profile, writtenNeverRead(profile)),
       temporary: findingOf(profile, temporaryBlocks(profile)),
+      dragged: findingOf(profile, draggedBlocks(profile)),
     },
+    overTime: overTimeJson(profile),
     staticData: statics && staticDataJson(statics, rows),
     histograms: { size: sizeHistogram(profile), lifetime: lifetimeHistogram(profile) },
     hotCold: description.clock.unit === "ms" ? hotColdJson(profile, thresholds) : null,
@@ -102,6 +106,7 @@ function totalsOf(profile: HeapProfile): object {
     otherAccesses: totals?.otherAccesses ?? null,
     staticAccesses: totals?.staticAccesses ?? null,
     profilerBytes: totals?.profilerBytes ?? null,
+    drag: totals?.drag ?? null,
     overflow: totals?.overflow ?? null,
     reach: reachJson(profile),
     growth: totals?.growth ?? null,

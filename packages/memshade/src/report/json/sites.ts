@@ -1,3 +1,4 @@
+import { dragOfContexts } from "../../analyses/dragged-blocks.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
 import { capacityOf, growthOf } from "../../analyses/growth.ts";
@@ -7,6 +8,7 @@ import type { BlockCapacity, BlockGrowth } from "../../model/growth.ts";
 import { type HeapProfile, REACH_OF_KIND, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
+import type { BlockDrag } from "../../model/over-time/drag.ts";
 import { placeFramesOfContext, siteFrameOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
 import { describeFrame, type FrameDescription } from "../frames.ts";
@@ -19,6 +21,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
 } & {
   stackIds: string[];
   temporaryBlocks: number;
+  /** Absent where no block is known to have been kept after its last access. */
+  drag?: BlockDrag;
   growth: BlockGrowth | null;
   capacity: BlockCapacity | null;
   accessHistogramValues?: bigint[];
@@ -58,6 +62,9 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
         [Field in SiteField]: number | null;
       }),
       temporaryBlocks: temporary[group]!,
+      ...(rows.some((row) => contexts.site?.drag[row] !== undefined)
+        ? { drag: dragOfContexts(profile, rows) }
+        : {}),
       growth: growthOf(profile, rows) ?? null,
       capacity: capacityOf(profile, rows) ?? null,
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),

@@ -1,5 +1,5 @@
-import type { SourceLine } from "../../analyses/source-lines.ts";
-import type { SourceReader } from "../terminal/heap/source-report.ts";
+import type { SourceTable } from "../../analyses/source/source-table.ts";
+import type { SourceReader } from "../terminal/common/source-report.ts";
 
 export interface SourceLinesJsonOptions {
   /** How the user named the profile. */
@@ -7,9 +7,9 @@ export interface SourceLinesJsonOptions {
   readonly rows?: number | undefined;
 }
 
-/** The source lines that allocate as JSON, each with its text where the file was found (docs/report-json.md). */
+/** What a tool tells of source lines as JSON, each with its text where the file was found (docs/report-json.md). */
 export function sourceLinesJson(
-  lines: readonly SourceLine[],
+  { tool, columns, lines }: SourceTable,
   read: SourceReader,
   { input, rows }: SourceLinesJsonOptions,
 ): string {
@@ -18,10 +18,12 @@ export function sourceLinesJson(
     schema: "memshade-source-lines",
     version: 1,
     input,
-    lines: shown.map((line) => ({
-      ...line,
-      liveBytes: line.liveBytes ?? null,
-      text: read(line.file)?.[line.line - 1] ?? null,
+    tool,
+    lines: shown.map(({ file, line, values }) => ({
+      file,
+      line,
+      ...Object.fromEntries(columns.map(({ key }, index) => [key, values[index] ?? null])),
+      text: read(file)?.[line - 1] ?? null,
     })),
     omitted: lines.length - shown.length,
   };

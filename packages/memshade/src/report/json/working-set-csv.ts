@@ -4,6 +4,7 @@ import {
   type StackFrame,
   type WorkingSetProfile,
 } from "../../model/working-set/working-set.ts";
+import { csvCell } from "./csv.ts";
 import { curveSizes, missRatioCurve } from "./locality.ts";
 
 /**
@@ -22,7 +23,7 @@ export function workingSetCsv(profile: WorkingSetProfile): string {
         rows.push(
           [
             instance,
-            quote(profile.modules[module]?.name ?? ""),
+            csvCell(profile.modules[module]?.name ?? ""),
             level.factor,
             i,
             profile.unit,
@@ -32,7 +33,7 @@ export function workingSetCsv(profile: WorkingSetProfile): string {
             ...MEASURES.map((measure) => level.counts[measure]?.[i] ?? ""),
             level.fresh[i],
             isLast && level.lastIsPartial ? 1 : 0,
-            quote(functionOf(stack?.[0])),
+            csvCell(functionOf(stack?.[0])),
             fill?.levels[scale]?.bytes[i] ?? "",
           ].join(","),
         );
@@ -48,7 +49,7 @@ function attributionRows({ instances, modules }: WorkingSetProfile): string[] {
     for (const [what, attribution] of Object.entries({ firstTouch, owners }))
       for (const { factor, intervals, others } of attribution?.levels ?? [])
         intervals.forEach((listed, i) => {
-          const start = [instance, quote(modules[module]?.name ?? ""), factor, i, what];
+          const start = [instance, csvCell(modules[module]?.name ?? ""), factor, i, what];
           for (const [number, lines] of listed) {
             const { kind, stack } = (attribution as Attribution).contexts[number];
             const [frame, ...callers] = stack;
@@ -57,11 +58,11 @@ function attributionRows({ instances, modules }: WorkingSetProfile): string[] {
                 ...start,
                 lines,
                 kind,
-                quote(functionOf(frame)),
+                csvCell(functionOf(frame)),
                 frame?.offset ?? "",
-                quote(frame?.file ?? ""),
+                csvCell(frame?.file ?? ""),
                 frame?.line ?? "",
-                quote(callers.map(functionOf).join(" < ")),
+                csvCell(callers.map(functionOf).join(" < ")),
               ].join(","),
             );
           }
@@ -81,16 +82,10 @@ function curveRows({ instances, modules, lineBytes }: WorkingSetProfile): string
     if (locality === undefined) return [];
     const curve = missRatioCurve(locality);
     const { method, rate } = locality;
-    const name = quote(modules[module]?.name ?? "");
+    const name = csvCell(modules[module]?.name ?? "");
     return curveSizes(locality).map((size) =>
       [instance, name, method, rate, size, size * lineBytes, curve.at(size)].join(","),
     );
   });
   return rows.length === 0 ? [] : ["", "instance,module,method,rate,lines,bytes,missRatio", ...rows];
-}
-
-function quote(text: string): string {
-  // A cell that begins like a formula would be taken for one by spreadsheets.
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

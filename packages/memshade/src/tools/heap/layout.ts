@@ -57,7 +57,7 @@ export const Control = {
   start: 200,
   /** Bytes from the base of a stack to the newest frame, at most. */
   deepest: 192,
-  /** Address of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
+  /** Record of the block of more than `LARGEST_UNMARKED` bytes that began last, 0 once it has ended. */
   youngest: 216,
   /** Low half of `allocations` when it began. */
   youngestNumber: 220,
@@ -166,7 +166,7 @@ export const SIZE_CLASS_BYTES = 16;
 export const SMALLEST_CLASS_BITS = 8;
 export const SIZE_CLASSES = 24;
 /** Followed blocks of a class that live; when there are more, half of them are let go. */
-export const MOST_OF_CLASS = 1024;
+export const MOST_OF_CLASS = 256;
 
 /** A live block that is followed to its last access. */
 export const Followed = {
@@ -186,7 +186,7 @@ export const Followed = {
 export const FOLLOWED_BYTES = 32;
 export const MOST_FOLLOWED = SIZE_CLASSES * MOST_OF_CLASS + 1;
 
-/** What a context's ended blocks say of drag, forgotten with them. Times are times sizes: docs/concepts.md. All but the last are u64. */
+/** What a context's ended blocks say of drag, forgotten with them. Times are times sizes: docs/concepts.md. All but two are u64. */
 export const Drag = {
   byteTime: 0,
   dragged: 8,
@@ -197,8 +197,11 @@ export const Drag = {
   lateLastUse: 48,
   followed: 56,
   lateFollowed: 60,
+  /** u64: how many blocks those that were followed stand for, and their sizes. */
+  blocks: 64,
+  bytes: 72,
 } as const;
-export const DRAG_BYTES = 64;
+export const DRAG_BYTES = 80;
 
 /** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
 export const Context = {
@@ -423,5 +426,5 @@ export const MERGED_BYTES = 512;
 
 /** Blocks with at most this many bytes, so at most 16 counters, have a shape. */
 export const LARGEST_SMALL = 128;
-/** Blocks with at most this many bytes have no marks, and fit a slot. */
+/** Blocks with at most this many bytes have no marks, and fit a slot; others have a record. */
 export const LARGEST_UNMARKED = 511;

@@ -104,7 +104,7 @@ describe("sites that a change of the source moved", () => {
 
 describe("a limit of growth", () => {
   const diff = diffHeaps(before, after, "site");
-  const exceeded = (limit: string) => exceededTotals(diff, parseGrowthLimit(limit));
+  const exceeded = (limit: string) => exceededTotals(diff.metrics, parseGrowthLimit(limit));
 
   it("is a part of the older total, or an amount", () => {
     expect(exceeded("count+15%")).toEqual({ old: 151, new: 174 });
@@ -128,7 +128,7 @@ describe("a limit of growth", () => {
       expect(() => parseGrowthLimit(text), text).toThrow("--fail-on takes one of");
     }
     const raw = rawProfileOfPicture("main > parse  1 x 8");
-    expect(() => exceededTotals(diffHeaps(before, raw, "site"), parseGrowthLimit("peak+1"))).toThrow(
+    expect(() => exceededTotals(diffHeaps(before, raw, "site").metrics, parseGrowthLimit("peak+1"))).toThrow(
       "peak is not known in both profiles",
     );
   });

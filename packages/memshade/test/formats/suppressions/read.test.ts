@@ -50,9 +50,9 @@ describe("leak suppressions", () => {
   });
 
   it("are not those for other errors", () => {
-    expect(read("{\n x\n Memcheck:Cond\n fun:f\n}\nrace:f\n{\n y\n drd:ConflictingAccess\n fun:g\n}\n")).toEqual(
-      [],
-    );
+    expect(
+      read("{\n x\n Memcheck:Cond\n fun:f\n}\nrace:f\n{\n y\n drd:ConflictingAccess\n fun:g\n}\n"),
+    ).toEqual([]);
   });
 
   it.each([
@@ -62,7 +62,10 @@ describe("leak suppressions", () => {
     ["{\n x\n Memcheck:Leak\n fun:f\n", /^app\.supp:1: "\{" without "\}"$/],
     ["{\n x\n}", /^app\.supp:1: a suppression has a name, a kind/],
     ["{\n x\n Leak\n fun:f\n}", /^app\.supp:3: no kind such as Memcheck:Leak: "Leak"$/],
-    ["{\n x\n Memcheck:Leak\n match-leak-kinds: some\n fun:f\n}", /^app\.supp:4: "some" is none of definite,/],
+    [
+      "{\n x\n Memcheck:Leak\n match-leak-kinds: some\n fun:f\n}",
+      /^app\.supp:4: "some" is none of definite,/,
+    ],
     ["{\n x\n Memcheck:Leak\n match-leak-kinds: all\n}", /^app\.supp:3: no frames behind it$/],
   ])("say where %j is in neither syntax", (text, message) => {
     expect(() => read(text)).toThrow(UserError);
@@ -70,7 +73,18 @@ describe("leak suppressions", () => {
   });
 
   it("are read from any text, or refused in one line", () => {
-    const line = fc.constantFrom("{", "}", "x", "# why", "Memcheck:Leak", "fun:f", "...", "leak:a", "src:a:1", "");
+    const line = fc.constantFrom(
+      "{",
+      "}",
+      "x",
+      "# why",
+      "Memcheck:Leak",
+      "fun:f",
+      "...",
+      "leak:a",
+      "src:a:1",
+      "",
+    );
     fc.assert(
       fc.property(fc.array(fc.oneof(line, fc.string()), { maxLength: 12 }), (lines) => {
         try {

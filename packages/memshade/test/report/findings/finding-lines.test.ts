@@ -42,8 +42,8 @@ describe("the lines of findings", () => {
     } as Finding;
     expect(printed([leak(PARSE), churn])).toBe(`
 Summary
-  leak        1.20 MiB  300 blocks of parse (parse.c:88) are never released
-  churn  20,000 blocks  of join (join.c:3) are freed at once
+  leak   1.20 MiB  300 blocks of parse (parse.c:88) are never released
+  churn    20,000  blocks of join (join.c:3) are freed at once
 `);
   });
 

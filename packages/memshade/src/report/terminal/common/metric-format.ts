@@ -1,6 +1,6 @@
 import type { Metric, MetricKey } from "../../../analyses/metrics.ts";
 import type { Clock } from "../../../model/run.ts";
-import { formatBytes, formatCount, formatLifetime, formatMean } from "../../format.ts";
+import { clockUnit, formatBytes, formatCount, formatLifetime, formatMean } from "../../format.ts";
 
 /** Heads of columns with metrics. */
 export const HEADS: { readonly [Key in MetricKey]: string } = {
@@ -17,8 +17,20 @@ export const HEADS: { readonly [Key in MetricKey]: string } = {
   spare: "SPARE",
 };
 
+/** Whether the unit of the virtual clock stands behind each lifetime, or elsewhere: see {@link unitOf}. */
+type PlaceOfUnit = "behind" | "elsewhere";
+
+/** The unit of a metric's values in brackets, where these are lifetimes on a virtual clock; else nothing. */
+export function unitOf({ unit }: Metric, clock: Clock): string {
+  return unit === "clock" && clock.kind === "virtual" ? ` (${clockUnit(clock)})` : "";
+}
+
 /** How values of a metric are written. */
-export function formatterOf(metric: Metric, clock: Clock): (value: number) => string {
+export function formatterOf(
+  metric: Metric,
+  clock: Clock,
+  place: PlaceOfUnit = "behind",
+): (value: number) => string {
   switch (metric.unit) {
     case "bytes":
       return formatBytes;
@@ -27,6 +39,7 @@ export function formatterOf(metric: Metric, clock: Clock): (value: number) => st
     case "accessesPerByte":
       return formatMean;
     case "clock":
+      if (place === "elsewhere" && clock.kind === "virtual") return formatMean;
       return (value) => formatLifetime(value, clock);
     default:
       throw new RangeError(`no such unit: ${metric.unit satisfies never}`);

@@ -41,6 +41,11 @@ export function cutMiddle(text: string, width: number): string {
   return `${start}…${end}`;
 }
 
+/** Cuts the end off a text that is too wide. */
+export function cutEnd(text: string, width: number): string {
+  return displayWidth(text) <= width ? text : `${takeStart(text, Math.max(width - 1, 0))}…`;
+}
+
 /** A pause between words: a number stays with its sign of percent, and what is quoted for the shell in one piece. */
 const PAUSE = /((?<=\s)'[^']*'\S*)|\s+(?!%(?:\W|$))/;
 /** What is to be typed as it stands: quoted for the shell, or an option's `name=value`. */

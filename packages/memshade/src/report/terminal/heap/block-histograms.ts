@@ -5,7 +5,14 @@ import {
   sizeHistogram,
 } from "../../../analyses/block-histograms.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
-import { formatBytes, formatCount, formatLifetime, formatPercent } from "../../format.ts";
+import {
+  clockUnit,
+  formatBytes,
+  formatCount,
+  formatLifetime,
+  formatMean,
+  formatPercent,
+} from "../../format.ts";
 import type { Screen } from "../common/screen.ts";
 import { bar, padLeft, padRight } from "../common/text.ts";
 
@@ -19,7 +26,10 @@ const BAR_WIDTH = 14;
 export function printBlockHistograms(screen: Screen, profile: HeapProfile): void {
   const { clock } = profile.description;
   print(screen, "How large blocks are", sizeHistogram(profile), formatBytes);
-  print(screen, "How long they live", lifetimeHistogram(profile), (time) => formatLifetime(time, clock));
+  const lifetimes = lifetimeHistogram(profile);
+  if (clock.kind === "virtual")
+    print(screen, `How long they live, in ${clockUnit(clock)}`, lifetimes, formatMean);
+  else print(screen, "How long they live", lifetimes, (time) => formatLifetime(time, clock));
 }
 
 function print(

@@ -1,3 +1,4 @@
+import type { FindingDiff } from "../../../analyses/diff/finding-diff.ts";
 import {
   type HeapDiff,
   type MetricChange,
@@ -6,10 +7,11 @@ import {
 } from "../../../analyses/diff/heap-diff.ts";
 import type { MetricKey } from "../../../analyses/metrics.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
+import { printFindingDiff } from "../../findings/finding-lines.ts";
 import { formatMean, plural } from "../../format.ts";
 import { gapsOfBoth } from "../../gaps.ts";
 import { printBinaries, printGaps } from "../common/header.ts";
-import { formatterOf, HEADS } from "../common/metric-format.ts";
+import { formatterOf, HEADS, unitOf } from "../common/metric-format.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { cutMiddle, padLeft, printable } from "../common/text.ts";
 import { pathLine } from "./callers.ts";
@@ -20,6 +22,8 @@ export interface DiffTableOptions extends ScreenOptions {
   readonly rows: number;
   /** As they were named. */
   readonly inputs: { readonly old: string; readonly new: string };
+  /** What a person can act on, in one of the two only. */
+  readonly findings?: FindingDiff | undefined;
 }
 
 const CHANGE_WIDTH = 11;
@@ -67,7 +71,7 @@ export function diffTable(
     ["%", PERCENT_WIDTH],
   );
   const cells = (values: OldAndNew, { metric }: MetricChange, isIn: { old: boolean; new: boolean }) => {
-    const format = formatterOf(metric, clock);
+    const format = formatterOf(metric, clock, "elsewhere");
     const difference = values.new - values.old;
     const sign = difference === 0 ? "" : difference > 0 ? "+" : "-";
     const cell = (side: "old" | "new") => (isIn[side] ? format(values[side]) : "–");
@@ -83,10 +87,10 @@ export function diffTable(
   head(`${columns}  TOTAL`);
   for (const each of diff.metrics) {
     screen.print(
-      `${cells(each.total, each, { old: true, new: true })}  ${HEADS[each.metric.key].padEnd(LABEL_WIDTH)}`,
+      `${cells(each.total, each, { old: true, new: true })}  ${(HEADS[each.metric.key] + unitOf(each.metric, clock)).padEnd(LABEL_WIDTH)}`,
     );
   }
-  if (ranking.length > 0) head(`${columns}  ${noun.toUpperCase()}`);
+  if (ranking.length > 0) head(`${columns}  ${noun.toUpperCase()}${unitOf(change.metric, clock)}`);
   const names = {
     old: new SiteNames(profiles.old, diff.old),
     new: new SiteNames(profiles.new, diff.new),
@@ -106,12 +110,13 @@ export function diffTable(
   }
   const left = ranking.length - options.rows;
   if (left > 0) screen.print(screen.paint.faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
+  if (options.findings !== undefined) printFindingDiff(screen, options.findings);
   screen.printShortened();
   return screen.text();
 }
 
 /** How much more or less it is, of what it was; from ten times on, how many times that. */
-function percentOf({ old, new: now }: OldAndNew, isIn: { old: boolean; new: boolean }): string {
+export function percentOf({ old, new: now }: OldAndNew, isIn: { old: boolean; new: boolean }): string {
   if (!isIn.old) return "new";
   if (!isIn.new) return "gone";
   if (now === old) return "0 %";

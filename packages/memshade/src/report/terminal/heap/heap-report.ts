@@ -1,4 +1,5 @@
 import type { BlockMeasure } from "../../../analyses/block-measure.ts";
+import { draggedBlocks, dragOfContexts, lastUse } from "../../../analyses/dragged-blocks.ts";
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { placedAccesses } from "../../../analyses/granule-accesses.ts";
 import { type ContextGroups, groupContexts } from "../../../analyses/groups.ts";
@@ -15,6 +16,7 @@ import { agreeing, counted } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../model/indices.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../model/memprof/hot-cold.ts";
+import { NO_DRAG } from "../../../model/over-time/drag.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "../common/header.ts";
@@ -27,6 +29,7 @@ import { printBlockHistograms } from "./block-histograms.ts";
 import { callerLines, heaviestPathLine } from "./callers.ts";
 import { printHotCold } from "./hot-cold.ts";
 import { printLiveKinds, reachFacts } from "./live-kinds.ts";
+import { printOverTime } from "./over-time.ts";
 import { SiteFacts, sumOf } from "./site-facts.ts";
 import { printSiteRows, type SiteRows } from "./site-rows.ts";
 import { printStaticData } from "./static-data.ts";
@@ -97,6 +100,7 @@ class HeapSections {
   print(): void {
     const { profile } = this;
     this.printOwners(liveAtPeak(profile));
+    printOverTime(this.screen, profile, this.rows);
     this.printLive(leaks(profile));
     this.printFinding("Never accessed", neverAccessed(profile), "every block was accessed");
     this.printFinding(
@@ -104,6 +108,7 @@ class HeapSections {
       writtenNeverRead(profile),
       "every block that was written was also read",
     );
+    this.printDragged(draggedBlocks(profile));
     this.printTemporary(temporaryBlocks(profile));
     this.printGrowth(copiedBytes(profile));
     this.printCapacity(spareBytes(profile));
@@ -176,6 +181,25 @@ class HeapSections {
         DETAIL_INDENT,
         `${found} of ${of}`,
       );
+    });
+  }
+
+  /** Blocks that are kept after their last use, and when that was. */
+  private printDragged(finding: BlockMeasure | undefined): void {
+    if (finding === undefined) return;
+    if (finding.totalBlocks === 0) {
+      this.quiet.push("no block is known to live long after its last access");
+      return;
+    }
+    const all = this.profile.description.totals?.drag ?? NO_DRAG;
+    const about = all.lateFollowed < all.lateBlocks ? "about " : "";
+    const size = `${about}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
+    this.printSection("Kept after the last use", size, finding.bytes, formatBytes, 5, (contexts, values) => {
+      const drag = dragOfContexts(this.profile, contexts);
+      const found = formatCount(sumOf(finding.blocks, contexts));
+      const of = formatBlocks(sumOf(this.profile.contexts.mibs.allocCount, contexts));
+      const facts = `${found} of ${of}, last used ${formatPercent(lastUse(drag), 1)} into their life`;
+      return heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT, facts);
     });
   }
 

@@ -1,7 +1,14 @@
 import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../model/indices.ts";
-import { formatBlocks, formatBytes, formatLifetime, formatMean, formatPercent } from "../../format.ts";
+import {
+  formatBlocks,
+  formatBytes,
+  formatLeastPercent,
+  formatLifetime,
+  formatMean,
+  formatPercent,
+} from "../../format.ts";
 import type { Screen } from "../common/screen.ts";
 import { cutMiddle, displayWidth } from "../common/text.ts";
 import { placeInWords, siteFrame } from "./site-names.ts";
@@ -76,7 +83,8 @@ export class SiteFacts {
     const granules = sumOf(site.granules, contexts);
     // Merged counters count an access at the granule of its base address alone.
     const isAtLeast = this.profile.description.counters === "merged" && touchedGranules < granules;
-    return [`${isAtLeast ? "≥ " : ""}${formatPercent(touchedGranules, granules)} touched`];
+    const part = (isAtLeast ? formatLeastPercent : formatPercent)(touchedGranules, granules);
+    return part === undefined ? [] : [`${part} touched`];
   }
 
   /** The place, where it is a line of source or there is room for all. */

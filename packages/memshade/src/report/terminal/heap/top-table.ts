@@ -1,6 +1,7 @@
 import { type ContextGroups, type GroupBy, groupContexts } from "../../../analyses/groups.ts";
 import { METRICS, type Metric, type MetricKey, measureGroups, rank } from "../../../analyses/metrics.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
+import type { Clock } from "../../../model/run.ts";
 import { formatPercent, plural } from "../../format.ts";
 import { gapsOf } from "../../gaps.ts";
 import { printBinaries, printGaps } from "../common/header.ts";
@@ -34,6 +35,8 @@ const OTHER_COLUMNS: { readonly [Key in MetricKey]: readonly MetricKey[] } = {
 };
 
 const COLUMN_WIDTH = 10;
+/** Of lifetimes with the unit of the virtual clock. */
+const LIFETIME_WIDTH = 15;
 const PERCENT_WIDTH = 8;
 const PATH_INDENT = 6;
 
@@ -96,6 +99,10 @@ interface TopColumn {
   readonly cell: (group: number) => string;
 }
 
+function widthOf({ unit }: Metric, clock: Clock): number {
+  return unit === "clock" && clock.kind === "virtual" ? LIFETIME_WIDTH : COLUMN_WIDTH;
+}
+
 function columnsOf(
   profile: HeapProfile,
   groups: ContextGroups,
@@ -106,7 +113,7 @@ function columnsOf(
   const { clock } = profile.description;
   const format = formatterOf(metric, clock);
   const columns: TopColumn[] = [
-    { head: HEADS[metric.key], width: COLUMN_WIDTH, cell: (group) => format(values[group]!) },
+    { head: HEADS[metric.key], width: widthOf(metric, clock), cell: (group) => format(values[group]!) },
   ];
   if (metric.isAdditive) {
     columns.push({
@@ -118,8 +125,13 @@ function columnsOf(
   for (const key of OTHER_COLUMNS[metric.key]) {
     const others = measureGroups(profile, groups, key);
     if (others !== undefined) {
-      const formatOther = formatterOf(METRICS.find((other) => other.key === key)!, clock);
-      columns.push({ head: HEADS[key], width: COLUMN_WIDTH, cell: (group) => formatOther(others[group]!) });
+      const other = METRICS.find((one) => one.key === key)!;
+      const formatOther = formatterOf(other, clock);
+      columns.push({
+        head: HEADS[key],
+        width: widthOf(other, clock),
+        cell: (group) => formatOther(others[group]!),
+      });
     }
   }
   return columns;

@@ -1,6 +1,6 @@
 import { rankWaste, type WasteKey } from "../../../analyses/waste/rank-sites.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
-import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
+import { formatBytes, formatCount, formatLeastPercent, formatPercent, plural } from "../../format.ts";
 import { placeOf } from "../../waste-sentences.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
@@ -62,7 +62,10 @@ export function wasteTable(file: WasteFile, options: WasteTableOptions): string 
     printPath(screen, ips, PATH_INDENT);
     const found = values
       .filter(({ loads }) => loads >= LEAST_VALUE * value)
-      .map((one) => `${one.exact ? "" : "≥ "}${formatPercent(one.loads, value)} find ${one.value}`);
+      .flatMap((one) => {
+        const part = (one.exact ? formatPercent : formatLeastPercent)(one.loads, value);
+        return part === undefined ? [] : `${part} find ${one.value}`;
+      });
     if (zeroPart !== undefined && zeroPart > 0)
       found.push(`${formatPercent(Math.round(zeroPart * 1000), 1000)} of the bytes are 0`);
     if (found.length > 0)

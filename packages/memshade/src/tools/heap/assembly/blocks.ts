@@ -114,16 +114,16 @@ function begin(address: u32, size: u32, frame: u32, self: u32, atLimit: bool): v
     SHARED === 0 &&
     weight === 0 &&
     (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
-  if (aligned && known && size <= Tag.sizeMask && load<u32>(slot, Slot.tag) === 0) {
+  if (aligned && known && size <= LARGEST_UNMARKED && load<u32>(slot, Slot.tag) === 0) {
     store<u32>(slot, time, Slot.time);
     store<u32>(slot, tagOf(mib, size, address), Slot.tag);
   } else {
     const record = addRecord(slot, address, size, mib, time);
     if (SHARED !== 0) noteOwner(record);
     if (weight !== 0) follow(record, weight, time);
+    if (size > LARGEST_UNMARKED) noteYoungest(record);
   }
   claimCounters(address, size);
-  if (size > LARGEST_UNMARKED) noteYoungest(address);
   raiseHighWater(address + size);
   settleBytes(size);
   noteChange(mib);

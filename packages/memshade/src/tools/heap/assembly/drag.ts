@@ -27,19 +27,19 @@ import { bump32, bump64 } from "./records";
 // record, so that its end is no matter of the common path either.
 
 /** Blocks of a class that are followed before fewer are. */
-const FREE_BLOCKS: u32 = 4096;
-/** From then on: one of 32 small blocks, of 16 of a KiB, and so on. */
-const SPARSE_SHIFT: u32 = 5;
+const FREE_BLOCKS: u32 = 2048;
+/** From then on: one of 64 small blocks, of 32 of a KiB, and so on. */
+const SPARSE_SHIFT: u32 = 6;
 /** What looking may cost: so many granules, and so many for each allocation, and one for so many accesses. */
-const FREE_WORK: u64 = 1 << 22;
-const WORK_PER_ALLOCATION: u64 = 4;
-const ACCESSES_PER_WORK: u64 = 8;
+const FREE_WORK: u64 = 1 << 21;
+const WORK_PER_ALLOCATION: u64 = 2;
+const ACCESSES_PER_WORK: u64 = 32;
 /** What a look costs beside the granules, and what it costs to find that none is due. */
 const LOOK_WORK: u64 = 32;
-const SKIP_WORK: u64 = 4;
-/** The time until the next look, as a part of the time so far: 1/128; for one block as a part of the time without access: 1/8. */
-const LOOK_SHIFT: u64 = 7;
-const IDLE_SHIFT: u32 = 3;
+const SKIP_WORK: u64 = 2;
+/** The time until the next look, as a part of the time so far: 1/32; for one block as a part of the time without access: 1/2. */
+const LOOK_SHIFT: u64 = 5;
+const IDLE_SHIFT: u32 = 1;
 
 @inline
 export function dragOf(mib: usize): usize {
@@ -87,8 +87,8 @@ export function weightOf(size: u32): u32 {
     const drawn = load<u32>(CONTROL, Control.sampleShift);
     store<u64>(CONTROL, number + gap(shift), Control.nextSample);
     store<u32>(CONTROL, shift, Control.sampleShift);
-    // A large block had the number: then none is taken, so that all have the same chance.
-    if (number !== next) return 0;
+    // A large block had the number: then none is taken, so that all have the same chance. If all are followed, this one is.
+    if (drawn !== 0 && number !== next) return 0;
     shift = drawn;
   } else if ((mix(<u32>number) & ((1 << shift) - 1)) !== 0) return 0;
   bump32(place, SizeClass.taken, 1);
@@ -210,6 +210,8 @@ export function endFollowed(record: usize, time: u32, copied: bool): void {
   const context = dragOf(load<u32>(record, Record.mib));
   const bytes = <u64>size * weight;
   bump32(context, Drag.followed, 1);
+  bump64(context, Drag.blocks, weight);
+  bump64(context, Drag.bytes, bytes);
   bump64(context, Drag.byteTime, bytes * life);
   if (drag === 0) return;
   bump64(context, Drag.dragged, bytes * drag);

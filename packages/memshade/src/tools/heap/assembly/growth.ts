@@ -6,11 +6,9 @@ import {
   Growth,
   LARGEST_UNMARKED,
   Record,
-  Slot,
-  Tag,
 } from "./layout.generated";
 import { countMarks, lastMarked, SHORTEST_MARKED } from "./marks";
-import { bump32, bump64, findRecord, mibOfTag, moveToRecord, regionOf, sizeOfTag, slotIn } from "./records";
+import { bump32, bump64, recordAround } from "./records";
 
 const PAGE_BITS = 16;
 
@@ -44,10 +42,10 @@ export function growthOf(mib: usize): usize {
   return GROWTHS + (mib - MIBS) / (CONTEXT_BYTES / GROWTH_BYTES);
 }
 
-/** A large block begins. */
+/** A large block begins, which has a record. */
 @inline
-export function noteYoungest(address: u32): void {
-  store<u32>(CONTROL, address, Control.youngest);
+export function noteYoungest(record: usize): void {
+  store<u32>(CONTROL, record, Control.youngest);
   store<u32>(CONTROL, load<u32>(CONTROL, Control.allocations), Control.youngestNumber);
 }
 
@@ -65,6 +63,7 @@ export function takeChain(record: usize): void {
   copies = load<u32>(record, Record.copies);
   carried = load<u32>(record, Record.carried);
   copiedBytes = load<u64>(record, Record.copiedBytes);
+  if (load<u32>(CONTROL, Control.youngest) === record) store<u32>(CONTROL, 0, Control.youngest);
 }
 
 /** Bytes of a block up to the end of the last granule that was accessed, as far as it is known. */
@@ -86,10 +85,9 @@ function usedBytes(address: u32, size: u32): u32 {
 export function endChain(address: u32, size: u32, mib: usize, start: u32, moved: bool): void {
   endedSize = size;
   carried = max(carried, usedBytes(address, size));
-  const youngest = load<u32>(CONTROL, Control.youngest);
-  if (youngest === address) store<u32>(CONTROL, 0, Control.youngest);
-  else if (!moved && youngest !== 0 && goesOnIn(youngest, address, mib, start)) return;
   if (moved) return;
+  const youngest = load<u32>(CONTROL, Control.youngest);
+  if (youngest !== 0 && goesOnIn(youngest, address, mib, start)) return;
   const growth = growthOf(mib);
   if (copies !== 0) {
     bump32(growth, Growth.chains, 1);
@@ -115,31 +113,22 @@ export function continueChain(address: u32, size: u32, moved: bool): void {
     copiedBytes += endedSize;
   }
   carried = min(carried, size);
-  if ((copies | carried) !== 0) carryTo(address);
+  if ((copies | carried) !== 0) carryTo(recordAround(address));
 }
 
-/** Whether the ended block's contents are in the youngest one; then that one carries the chain. */
-function goesOnIn(youngest: u32, address: u32, mib: usize, start: u32): bool {
-  const slot = slotIn(regionOf(youngest), youngest);
-  const tag = load<u32>(slot, Slot.tag);
-  let size = sizeOfTag(tag);
-  let owner = mibOfTag(tag);
-  let time = load<u32>(slot, Slot.time);
-  if ((tag & Tag.recorded) !== 0) {
-    const record = findRecord(slot, youngest);
-    size = load<u32>(record, Record.size);
-    owner = load<u32>(record, Record.mib);
-    time = load<u32>(record, Record.time);
-    // It comes after another one.
-    if ((load<u32>(record, Record.copies) | load<u32>(record, Record.carried)) !== 0) return false;
-  }
+/** Whether the ended block's contents are in the youngest one, whose record is given; then that one carries the chain. */
+function goesOnIn(youngest: usize, address: u32, mib: usize, start: u32): bool {
+  const size = load<u32>(youngest, Record.size);
   if (size <= endedSize || carried < endedSize - carried) return false;
+  // It comes after another one.
+  if ((load<u32>(youngest, Record.copies) | load<u32>(youngest, Record.carried)) !== 0) return false;
   // Small blocks may be younger than the youngest large one.
-  if (endedSize <= LARGEST_UNMARKED && <i32>(time - start) <= 0) return false;
-  if (!isCopy(address, youngest, carried)) {
-    if (owner !== mib || COUNTED === 0) return false;
+  if (endedSize <= LARGEST_UNMARKED && <i32>(load<u32>(youngest, Record.time) - start) <= 0) return false;
+  const next = load<u32>(youngest, Record.address);
+  if (!isCopy(address, next, carried)) {
+    if (load<u32>(youngest, Record.mib) !== mib || COUNTED === 0) return false;
     if (load<u32>(CONTROL, Control.allocations) !== load<u32>(CONTROL, Control.youngestNumber)) return false;
-    if (!isFilledAsFar(youngest, size)) return false;
+    if (!isFilledAsFar(next, size)) return false;
   }
   copies++;
   copiedBytes += carried;
@@ -186,11 +175,8 @@ function isFilledAsFar(address: u32, size: u32): bool {
   return touched <= old + (more >>> 1) && accesses >= (carried + 31) >>> 5;
 }
 
-/** Writes what is known of the chain to the record of a block, which gets one if it has none. */
-function carryTo(address: u32): void {
-  const slot = slotIn(regionOf(address), address);
-  const isRecorded = (load<u32>(slot, Slot.tag) & Tag.recorded) !== 0;
-  const record = isRecorded ? findRecord(slot, address) : moveToRecord(slot, address);
+/** Writes what is known of the chain to a record. */
+function carryTo(record: usize): void {
   store<u32>(record, copies, Record.copies);
   store<u32>(record, carried, Record.carried);
   store<u64>(record, copiedBytes, Record.copiedBytes);

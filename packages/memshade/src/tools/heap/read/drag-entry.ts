@@ -6,6 +6,8 @@ export function readDrag(view: DataView, at: number): BlockDrag {
   const u64 = (field: number): number => Number(view.getBigUint64(at + field, true));
   return {
     followed: view.getUint32(at + Drag.followed, true),
+    blocks: u64(Drag.blocks),
+    bytes: u64(Drag.bytes),
     byteTime: u64(Drag.byteTime),
     draggedByteTime: u64(Drag.dragged),
     lateBlocks: u64(Drag.lateBlocks),

@@ -1,0 +1,30 @@
+import type { Finding } from "../findings/finding.ts";
+import { bareName } from "../frames/function-names.ts";
+
+/** Findings that only one of two runs has, and how many both have. */
+export interface FindingDiff {
+  readonly new: readonly Finding[];
+  readonly gone: readonly Finding[];
+  readonly kept: number;
+}
+
+/** Compares what a person can act on: findings are the same if kind and function are, as often as there are such. */
+export function diffFindings(older: readonly Finding[], newer: readonly Finding[]): FindingDiff {
+  const left = new Map<string, Finding[]>();
+  for (const finding of older) {
+    const key = keyOf(finding);
+    left.set(key, [...(left.get(key) ?? []), finding]);
+  }
+  const fresh = newer.filter((finding) => left.get(keyOf(finding))?.shift() === undefined);
+  const gone = new Set([...left.values()].flat());
+  return {
+    new: fresh,
+    gone: older.filter((finding) => gone.has(finding)),
+    kept: newer.length - fresh.length,
+  };
+}
+
+function keyOf({ kind, place }: Finding): string {
+  const { function: name, module = "", address = 0 } = place.path[0]!;
+  return `${kind}\n${name === undefined ? address : bareName(name)}\n${module}`;
+}

@@ -1,0 +1,36 @@
+import type { HeapProfile } from "../model/heap-profile.ts";
+import { addDrag, type BlockDrag, NO_DRAG } from "../model/over-time/drag.ts";
+import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
+
+/**
+ * Blocks that spent most of their lives after their last access. Undefined where nobody followed blocks to it. Where a block that
+ * was followed stands for several, the figures are estimates.
+ */
+export function draggedBlocks({ contexts, description }: HeapProfile): BlockMeasure | undefined {
+  const { site, mibs, length } = contexts;
+  if (site?.drag === undefined || description.totals?.drag === undefined) return undefined;
+  const blocks = new Float64Array(length);
+  const bytes = new Float64Array(length);
+  site.drag.forEach((drag, context) => {
+    if (drag === undefined || drag.blocks === 0) return;
+    // Of all blocks the part that is late among those that were followed, which is exact where all were.
+    blocks[context] = Math.round((mibs.allocCount[context]! * drag.lateBlocks) / drag.blocks);
+    bytes[context] = Math.round((Number(mibs.totalSize[context]) * drag.lateBytes) / drag.bytes);
+  });
+  return blockMeasure(blocks, bytes);
+}
+
+/** Of some contexts together. */
+export function dragOfContexts({ contexts }: HeapProfile, rows: readonly number[]): BlockDrag {
+  return rows.reduce((sum, row) => addDrag(sum, contexts.site?.drag?.[row] ?? NO_DRAG), NO_DRAG);
+}
+
+/** Part of their lives, 0…1, at which late blocks were accessed last: large blocks and long lives count for more. */
+export function lastUse({ lateUsedByteTime, lateByteTime }: BlockDrag): number {
+  return lateByteTime === 0 ? 0 : lateUsedByteTime / lateByteTime;
+}
+
+/** The clock when late blocks were accessed last, on average: large blocks count for more. */
+export function lastUseTime({ lateLastUse, lateBytes }: BlockDrag): number {
+  return lateBytes === 0 ? 0 : lateLastUse / lateBytes;
+}

@@ -1,0 +1,43 @@
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { draggedBlocks, dragOfContexts, lastUse, lastUseTime } from "../dragged-blocks.ts";
+import { heapPhases } from "../over-time/heap-phases.ts";
+import type { DragFinding } from "./finding.ts";
+import { blocksBySite } from "./heap-blocks.ts";
+
+/**
+ * Places whose blocks live for long after they were used last. Their part is that of all bytes × time of the program's blocks which
+ * would go if these ended with their last access. Where it is not known what the host does, blocks that it asks for may be for itself.
+ */
+export function dragFindings(profile: HeapProfile): DragFinding[] {
+  const found = draggedBlocks(profile);
+  const all = profile.description.totals?.drag?.byteTime ?? 0;
+  if (found === undefined || all === 0) return [];
+  const sites = blocksBySite(profile, found).filter(
+    ({ place }) => profile.description.knownHost === true || place.path[0]!.address !== undefined,
+  );
+  return sites.map(({ place, contexts, blocks, bytes, allocated }) => {
+    const drag = dragOfContexts(profile, contexts);
+    return {
+      kind: "drag",
+      tool: "heap",
+      place,
+      amount: bytes,
+      unit: "bytes",
+      part: (drag.lateByteTime - drag.lateUsedByteTime) / all,
+      blocks,
+      allocated,
+      lastUse: lastUse(drag),
+      isEstimate: drag.lateFollowed < drag.lateBlocks,
+      during: phaseAt(profile, lastUseTime(drag)),
+    };
+  });
+}
+
+/** The function of the phase in which a clock is; undefined where there is one phase only, or several instances. */
+function phaseAt(profile: HeapProfile, time: number): string | undefined {
+  const instances = profile.overTime?.instances ?? [];
+  if (instances.length !== 1 || profile.description.clock.unit !== "allocations") return undefined;
+  const { phases } = heapPhases(profile, instances[0]!);
+  if (phases.length < 2) return undefined;
+  return phases.find(({ start, end }) => start <= time && time <= end)?.name;
+}

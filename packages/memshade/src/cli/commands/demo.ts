@@ -1,0 +1,87 @@
+import { existsSync, readFileSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { isatty } from "node:tty";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import { UserError } from "../../bytes/errors.ts";
+import { fromHere } from "../../host/run/terminal-line.ts";
+import { runWasi } from "../../host/wasi/run-wasi.ts";
+import { DEFAULT_RUNS_FOLDER } from "../../model/run.ts";
+import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
+import { cutMiddle } from "../../report/terminal/common/text.ts";
+import { endProcess } from "../end-process.ts";
+import { parseColor } from "./report-options.ts";
+
+const TOOLS = ["heap", "waste", "workingset"] as const;
+const COLUMNS = 78;
+const OUT = join(DEFAULT_RUNS_FOLDER, "demo");
+
+const EXAMPLES = `
+Its program is a small service in C with five things in it that are not as they
+should be; the source lies beside the module, in the folder demo of the package.
+The run is in ${OUT}: memshade report shows all of it.`;
+
+/** Adds `memshade demo` to the program. */
+export function addDemoCommand(program: Command): void {
+  program
+    .command("demo")
+    .summary("profile a small program that comes along, and show what is found")
+    .description(
+      "Profiles a small program that comes along, with the tools heap, waste and workingset, and shows what is found with its lines of source.",
+    )
+    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addHelpText("after", EXAMPLES)
+    .action(async ({ color }: { color: ColorChoice }) => {
+      const folder = demoFolder();
+      const code = await runWasi({
+        path: join(folder, "shop.wasm"),
+        args: [],
+        env: {},
+        preopens: {},
+        out: OUT,
+        isQuiet: true,
+        tools: { tools: [...TOOLS] },
+        onWritten: (run) => showFindings(run, folder, color),
+      });
+      endProcess(code);
+    });
+}
+
+/** The folder with the program, which lies beside the sources of memshade and beside what is built of them. */
+function demoFolder(): string {
+  const here = dirname(fileURLToPath(import.meta.url));
+  for (let folder = here; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, "demo/shop.wasm"))) return join(folder, "demo");
+    if (folder === dirname(folder)) throw new UserError("the demo is not part of this installation");
+  }
+}
+
+async function showFindings(run: string, folder: string, color: ColorChoice): Promise<void> {
+  const { summaryOf } = await import("../load/summary.ts");
+  const paint = createPaint(wantsColors(color, isatty(1), process.env));
+  const lines = ["", paint.heading(`Summary of ${fromHere(join(folder, "shop.c"), process.cwd())}`)];
+  for (const { line, place } of await summaryOf(run, COLUMNS, paint)) {
+    lines.push(`  ${line}`);
+    const source = sourceLine(folder, place);
+    if (source !== undefined) lines.push(paint.faint(cutMiddle(`      ${source}`, COLUMNS)));
+  }
+  lines.push(
+    "",
+    `The run is in ${OUT}: memshade report shows all of it,`,
+    "memshade explain leak says what a word means.",
+  );
+  // The stream would be opened for a program that has had it for itself.
+  writeSync(1, `${lines.join("\n")}\n`);
+}
+
+/** `42 │ struct order *order = malloc(sizeof *order);` */
+function sourceLine(
+  folder: string,
+  { file, line }: { readonly file?: string | undefined; readonly line?: number | undefined },
+): string | undefined {
+  if (file === undefined || line === undefined) return undefined;
+  const path = join(folder, basename(file));
+  if (!existsSync(path)) return undefined;
+  const text = readFileSync(path, "utf8").split("\n")[line - 1];
+  return text === undefined ? undefined : `${line} │ ${text.trim()}`;
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { diffFindings } from "../../../src/analyses/diff/finding-diff.ts";
+import { rankChanges } from "../../../src/analyses/diff/heap-diff.ts";
+import { diffPlaces, type PlaceDiff } from "../../../src/analyses/diff/place-diff.ts";
+import { wasteTables } from "../../../src/analyses/diff/waste-places.ts";
+import { workingSetTables } from "../../../src/analyses/diff/working-set-places.ts";
+import type { Finding } from "../../../src/analyses/findings/finding.ts";
+import type { GroupBy } from "../../../src/analyses/groups.ts";
+import { pictureOf } from "../../report/working-set-picture.ts";
+import { load, store, wasteOf } from "../waste/waste-picture.ts";
+
+/** `parse:3 10 → 20`, the largest change first. */
+function rows(diff: PlaceDiff, key: string): string[] {
+  const change = diff.changes.find(({ metric }) => metric.key === key)!;
+  return rankChanges(change).map((row) => {
+    const pair = diff.pairs[row]!;
+    const { path } = pair.new === undefined ? diff.old[pair.old!]! : diff.new[pair.new]!;
+    const value = (side: "old" | "new") => (pair[side] === undefined ? "–" : change[side][row]);
+    return `${path[0]!.function}:${path[0]!.line} ${value("old")} → ${value("new")}`;
+  });
+}
+
+const totals = ({ changes }: PlaceDiff) =>
+  Object.fromEntries(changes.map(({ metric, total }) => [metric.key, total]));
+
+const dead = (name: string, line: number, bytes: number) =>
+  store(name, line, { bytes_written: 100, bytes_dead: bytes, nof_stores: 10 });
+
+describe("waste of two runs", () => {
+  const before = wasteOf({
+    stores: [dead("parse", 3, 10), dead("fill", 7, 50), dead("old", 1, 5)],
+    loads: [load("parse", 3, { nof_loads: 9, nof_silent: 4 })],
+  });
+  const after = wasteOf({
+    stores: [dead("parse", 3, 90), dead("fill", 9, 50), dead("fresh", 1, 7)],
+    loads: [load("parse", 3, { nof_loads: 9, nof_silent: 5 })],
+  });
+  const diffOf = (group: GroupBy = "site") => {
+    const tables = wasteTables(before, after, group);
+    return diffPlaces(tables.old, tables.new);
+  };
+
+  it("is compared site by site; one that moved to another line is the same", () => {
+    expect(rows(diffOf(), "dead")).toEqual(["parse:3 10 → 90", "fresh:1 – → 7", "old:1 5 → –"]);
+    expect(rows(diffOf(), "redundant")).toEqual(["parse:3 4 → 5"]);
+    expect(totals(diffOf())).toMatchObject({ dead: { old: 65, new: 147 }, written: { old: 300, new: 300 } });
+  });
+
+  it("has no redundant loads where the two runs mean different things by that", () => {
+    const precise = { ...after, options: { ...after.options, engine: "full" as const } };
+    const tables = wasteTables(before, precise, "site");
+    expect(totals(diffPlaces(tables.old, tables.new))).not.toHaveProperty("redundant");
+  });
+});
+
+describe("working sets of two runs", () => {
+  const before = pictureOf(["abc", "ad"], ["parse", "print"]);
+  const after = pictureOf(["abcdef", "a"], ["parse", "print"]);
+
+  it("are compared by the largest intervals, which do not add up, and by what was new", () => {
+    const tables = workingSetTables(before, after, "function");
+    const diff = diffPlaces(tables.old, tables.new);
+    expect(rows(diff, "lines")).toEqual(["parse:undefined 3 → 6", "print:undefined 2 → 1"]);
+    expect(totals(diff)).toEqual({ lines: { old: 3, new: 6 }, new: { old: 4, new: 6 } });
+  });
+
+  it("have no largest interval in common where intervals are of different length", () => {
+    const tables = workingSetTables(before, pictureOf(["a", "b"], ["parse", "parse"], 2000), "site");
+    expect(Object.keys(totals(diffPlaces(tables.old, tables.new)))).toEqual(["new"]);
+  });
+});
+
+describe("findings of two runs", () => {
+  const unused = (name: string, line: number): Finding => ({
+    ...({ kind: "unused", tool: "heap", amount: 9, unit: "bytes", part: 0.5 } as const),
+    ...{ blocks: 3, allocated: 3 },
+    place: { path: [{ function: name, file: "a.c", line }] },
+  });
+
+  it("are the same by kind and function, as often as there are such", () => {
+    const diff = diffFindings(
+      [unused("parse", 3), unused("load", 4)],
+      [unused("parse", 5), unused("parse", 9)],
+    );
+    expect(diff).toEqual({ new: [unused("parse", 9)], gone: [unused("load", 4)], kept: 1 });
+  });
+});

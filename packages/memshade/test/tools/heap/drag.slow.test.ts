@@ -1,0 +1,167 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { NO_DRAG } from "../../../src/model/over-time/drag.ts";
+import { HeapTrace } from "./support/heap-trace.ts";
+import { ScriptedHeap, type Site } from "./support/scripted-heap.ts";
+
+const dragOf = (program: ScriptedHeap, name: string) =>
+  program.profiled.contexts().find(({ stack }) => stack[0] === name)?.site.drag ?? NO_DRAG;
+
+/** Allocates and releases blocks of another site, so that time passes. */
+function passTime(program: ScriptedHeap, allocations: number, size = 16): void {
+  for (let i = 0; i < allocations; i++) {
+    program.malloc(200_000, size, "d");
+    program.free(200_000);
+  }
+}
+
+describe("drag", () => {
+  // Begins with allocation 1; accessed when there were 4; ends when there are 9: 5 of its 8 were drag.
+  it("is the time from the last access to the end, times the size", () => {
+    const program = new ScriptedHeap();
+    program.malloc(4096, 64, "a");
+    program.store(4096);
+    passTime(program, 3);
+    program.load(4160 - 8);
+    passTime(program, 5);
+    program.free(4096);
+    expect(dragOf(program, "malloc_a")).toEqual({
+      followed: 1,
+      blocks: 1,
+      bytes: 64,
+      byteTime: 64 * 8,
+      draggedByteTime: 64 * 5,
+      lateBlocks: 1,
+      lateBytes: 64,
+      lateByteTime: 64 * 8,
+      lateUsedByteTime: 64 * 3,
+      lateLastUse: 64 * 4,
+      lateFollowed: 1,
+    });
+  });
+
+  it("of a block that lives at the end lasts until then, and looking changes nothing", () => {
+    const program = new ScriptedHeap();
+    program.malloc(4096, 2000, "a");
+    program.store(4096);
+    passTime(program, 10);
+    expect(dragOf(program, "malloc_a")).toMatchObject({ draggedByteTime: 2000 * 10, lateBlocks: 1 });
+    passTime(program, 10);
+    expect(dragOf(program, "malloc_a")).toMatchObject({ draggedByteTime: 2000 * 20, lateBlocks: 1 });
+  });
+
+  it.each([
+    ["was accessed right before its end", (program: ScriptedHeap) => program.load(4096), "free"],
+    ["moves, which uses it", () => {}, "realloc"],
+  ] as const)("is none where the block %s", (_, last, end) => {
+    const program = new ScriptedHeap();
+    program.malloc(4096, 64, "a");
+    program.store(4096);
+    passTime(program, 20);
+    last(program);
+    if (end === "free") program.free(4096);
+    else program.realloc(4096, 8192, 128, "b");
+    expect(program.profiled.heap.drag?.draggedByteTime).toBe(0);
+  });
+
+  it("is none where the block was never accessed: that is another finding", () => {
+    const program = new ScriptedHeap();
+    program.malloc(4096, 64, "a");
+    passTime(program, 20);
+    program.free(4096);
+    expect(program.profiled.heap.drag).toMatchObject({ draggedByteTime: 0, byteTime: 64 * 20 });
+  });
+
+  it("is forgotten at a reset, but for blocks that live", () => {
+    const program = new ScriptedHeap();
+    for (const address of [4096, 8192]) {
+      program.malloc(address, 64, "a");
+      program.store(address);
+    }
+    passTime(program, 10);
+    program.free(4096);
+    program.profiled.session.reset();
+    passTime(program, 10);
+    program.free(8192);
+    expect(dragOf(program, "malloc_a")).toMatchObject({ followed: 1, draggedByteTime: 64 * 20 });
+  });
+
+  it("is looked for nowhere where no accesses are counted", () => {
+    const program = new ScriptedHeap({ tools: ["alloc"] });
+    program.malloc(4096, 64, "a");
+    passTime(program, 10);
+    expect(program.profiled.heap.drag).toEqual(NO_DRAG);
+  });
+
+  it.each([
+    ["by default", {}],
+    ["with exact counters", { exactHistogram: true }],
+    ["with room for three contexts", { maxContexts: 3 }],
+  ])("of any program is at most what its trace says, and little less, %s", (_, options) => {
+    const PLACES = Array.from({ length: 12 }, (_, i) => 4096 + i * 2048);
+    const step = fc.record({
+      kind: fc.constantFrom("malloc" as const, "malloc" as const, "free" as const, "touch" as const),
+      place: fc.nat({ max: PLACES.length - 1 }),
+      bytes: fc.constantFrom(8, 24, 64, 200, 600, 2000),
+      site: fc.constantFrom<Site>("a", "b"),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 20, maxLength: 200 }), (steps) => {
+        const program = new ScriptedHeap(options);
+        const trace = new HeapTrace();
+        const used = new Set<number>();
+        for (const { kind, place, bytes, site } of steps) {
+          const address = PLACES[place];
+          if (kind === "malloc" && !used.has(place)) {
+            used.add(place);
+            program.malloc(address, bytes, site);
+            trace.allocate(address, bytes, `malloc_${site}`);
+          } else if (kind === "free" && used.delete(place)) {
+            program.free(address);
+            trace.release(address);
+          } else if (kind === "touch" && used.has(place)) {
+            program.store(address);
+            trace.access(address);
+          }
+        }
+        // What lives counts as if it ended now.
+        trace.releaseAll();
+        for (const name of ["malloc_a", "malloc_b"]) {
+          const blocks = trace.ended.filter(({ context }) => context === name);
+          const sum = (of: (block: (typeof blocks)[number]) => number) =>
+            blocks.reduce((total, block) => total + of(block), 0);
+          const measured = dragOf(program, name);
+          const truth = sum(({ bytes, drag }) => bytes * drag);
+          // A block that was idle is looked at after half of that time more, and all of them in steps of 1/32 of the run.
+          const slack = sum(({ bytes, drag, life }) => bytes * Math.min(drag, 6 + life / 2));
+          expect(measured.draggedByteTime).toBeLessThanOrEqual(truth);
+          expect(measured.draggedByteTime).toBeGreaterThanOrEqual(truth - slack);
+          if (measured.followed === 0) continue;
+          expect(measured.byteTime).toBe(sum(({ bytes, life }) => bytes * life));
+          expect(measured.followed).toBe(blocks.length);
+        }
+      }),
+      { numRuns: Number(process.env.MEMSHADE_RUNS ?? 40), seed: Number(process.env.MEMSHADE_SEED ?? 7) },
+    );
+  });
+
+  it("of very many blocks is estimated from some of them, whatever the pattern", () => {
+    const program = new ScriptedHeap({ maxBlocks: 20_000 });
+    const COUNT = 12_000;
+    for (let i = 0; i < COUNT; i++) {
+      program.malloc(4096 + i * 16, 16, i % 2 === 0 ? "a" : "b");
+      program.store(4096 + i * 16);
+    }
+    for (let i = 0; i < COUNT; i += 2) program.load(4096 + i * 16);
+    passTime(program, 20_000);
+    for (let i = 1; i < COUNT; i += 2) program.load(4096 + i * 16);
+    for (let i = 0; i < COUNT; i++) program.free(4096 + i * 16);
+    const dragged = dragOf(program, "malloc_a");
+    expect(dragged.followed).toBeLessThan(1000);
+    expect(dragged.lateFollowed / dragged.followed).toBeGreaterThan(0.95);
+    expect(dragged.lateBlocks / (COUNT / 2)).toBeCloseTo(1, 0);
+    expect(dragged.draggedByteTime / (16 * 20_000 * (COUNT / 2))).toBeGreaterThan(0.8);
+    expect(dragged.draggedByteTime / (16 * 20_000 * (COUNT / 2))).toBeLessThan(1.25);
+    expect(dragOf(program, "malloc_b").lateBlocks).toBe(0);
+  });
+});
