@@ -19,7 +19,8 @@ import { createRunSymbolizer } from "../src/symbolize/run-functions.ts";
  * blocks live at the peak and at the end; `unused` and `unread` are blocks never accessed and written but never
  * read; of live blocks, `lost`, `indirect`, `possible` and `reachable` ones are counted, `behind` are lost ones that these lost ones
  * lead to, and `late` those of them that were allocated in the second half of the run; `chains` of blocks that grew took `copies` copies of `copied` bytes together, and ended in blocks of the size given, of
- * which `used` bytes were used; of all blocks together, `spare` bytes lie behind the last one used; `temporary` blocks are counted if every line has them; `touched` counts granules. What is not
+ * which `used` bytes were used; of all blocks together, `spare` bytes lie behind the last one used; `temporary` blocks are counted if every line has them; `reallocated`
+ * ones took the place of another; `touched` counts granules. What is not
  * said is 0. `module!function` names a module other than `app`, `function@2` its second call, `^function`
  * a function that the host called itself. A function called `malloc` is the module's allocator.
  */
@@ -159,7 +160,7 @@ function siteOf({ blocks, size, facts }: Row, index: number): RunSite {
     writtenNeverReadBytes: blocksOf("unread") * size,
     granulesTouched: blocksOf("touched"),
     granules: blocks * Math.ceil(size / 8),
-    reallocations: 0,
+    reallocations: blocksOf("reallocated"),
     ...(temporary === undefined ? {} : { temporary }),
     ...reachOf(size, facts),
     ...(facts.has("chains") ? { growth: growthOf(size, blocksOf) } : {}),

@@ -49,7 +49,7 @@ function callersOf(
   >();
   for (let index = 0; index < contexts.length; index++) {
     const caller = prefix[stacks[index]!]!;
-    if (caller === NONE) continue;
+    if (caller === NONE || isOutside(profile, caller)) continue;
     const frame = frames[caller]!;
     const key = callerKey(profile, frame);
     let known = byKey.get(key);
@@ -64,6 +64,16 @@ function callersOf(
   return Array.from(byKey.values(), (known) => lazyCaller(profile, known, known, values)).sort(
     (a, b) => b.value - a.value,
   );
+}
+
+/** Whether none of the program's own code is in the host from here on outwards: what calls scripts tells nobody anything. */
+function isOutside({ frames, stacks }: HeapProfile, stack: number): boolean {
+  if (frames.library === undefined || frames.host === undefined) return false;
+  for (let at = stack; at !== NONE; at = stacks.prefix[at]!) {
+    const frame = stacks.frame[at]!;
+    if (frames.host[frame] === undefined || frames.library[frame] === undefined) return false;
+  }
+  return true;
 }
 
 /** A node whose callers are found when somebody asks: of most nodes nobody does. */

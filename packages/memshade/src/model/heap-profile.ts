@@ -162,9 +162,9 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
 /** What is known of the live blocks of each kind: their bytes, how many they are, and further fields. */
 export const REACH_OF_KIND = {
   definite: ["lostBytes", "lostBlocks", "behindLostBytes", "behindLostBlocks", "lateLostBlocks"],
-  indirect: ["indirectlyLostBytes", "indirectlyLostBlocks"],
-  possible: ["possiblyLostBytes", "possiblyLostBlocks"],
-  reachable: ["stillReachableBytes", "stillReachableBlocks"],
+  indirect: ["indirectlyLostBytes", "indirectlyLostBlocks", "lateLostBlocks"],
+  possible: ["possiblyLostBytes", "possiblyLostBlocks", "lateLostBlocks"],
+  reachable: ["stillReachableBytes", "stillReachableBlocks", "lateReachableBlocks"],
 } as const satisfies { [Kind in LeakKind]: readonly [SiteField, SiteField, ...SiteField[]] };
 
 export const SITE_FIELDS: readonly SiteField[] = [
@@ -190,6 +190,7 @@ export const SITE_FIELDS: readonly SiteField[] = [
   "behindLostBytes",
   "behindLostBlocks",
   "lateLostBlocks",
+  "lateReachableBlocks",
 ];
 
 /**

@@ -159,6 +159,7 @@ const site = record<RunSite>({
   behindLostBytes: optional(count),
   behindLostBlocks: optional(count),
   lateLostBlocks: optional(count),
+  lateReachableBlocks: optional(count),
   growth: optional(growth),
   capacity: optional(capacity),
   drag: optional(drag),

@@ -251,13 +251,14 @@ export interface RunReach {
   /** Of the indirectly lost ones, whatever their context: those that are lost by way of the lost blocks here. */
   behindLostBytes?: number | undefined;
   behindLostBlocks?: number | undefined;
-  /** Lost ones that were allocated in the second half of the run, by its clock. */
+  /** Those that are not still reachable and were allocated in the second half of the run, by its clock. */
   lateLostBlocks?: number | undefined;
+  /** The same of those that are still reachable. */
+  lateReachableBlocks?: number | undefined;
 }
 
 /** The same of the whole heap. What is live and in none of them was not looked for. */
-export interface HeapReach
-  extends Required<Omit<RunReach, "behindLostBytes" | "behindLostBlocks" | "lateLostBlocks">> {
+export interface HeapReach extends Required<Omit<RunReach, `behind${string}` | `late${string}`>> {
   /** Whether lost blocks may be ones that the host has the addresses of. */
   hostMayHold: boolean;
 }

@@ -35,6 +35,16 @@ const FINDINGS: readonly GlossaryEntry[] = [
     more: "concepts.md#unused-blocks",
   },
   {
+    word: "unread-data",
+    also: ["untouched data"],
+    text:
+      "A table or variable of the program that this run reads nothing of, or less than half. It is in the module's file, unless it is " +
+      "zero, and in its memory from the start.",
+    advice:
+      "Make it smaller, make or load it when it is needed first, or leave it out of the build. Other input may need it.",
+    more: "concepts.md#static-data",
+  },
+  {
     word: "churn",
     also: ["temporary", "short-lived"],
     text: "Blocks that are freed before the next but one allocation, again and again: the allocator does most of the work. A block that lives that long is called temporary.",
@@ -56,6 +66,7 @@ const FINDINGS: readonly GlossaryEntry[] = [
     also: ["kept too long"],
     text: "The time from the last access to a block until it is freed: the block is dead, and still there.",
     advice: "Release it where it was used last.",
+    more: "concepts.md#drag",
   },
   {
     word: "dead",
@@ -98,11 +109,6 @@ const FINDINGS: readonly GlossaryEntry[] = [
     text: "Blocks that realloc copies again and again, because they are made larger in small steps.",
     advice: "Make them larger by a half at a time, or ask for all of it at once.",
     more: "tools/waste.md#reports",
-  },
-  {
-    word: "unread-data",
-    text: "Static data (tables, constants, variables) that the program brings along or writes, and never reads.",
-    advice: "Drop the data, or load it when it is needed.",
   },
 ];
 

@@ -318,6 +318,7 @@ function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
   if (isClear && !isConstructor)
     return "Drop the clear if all of it is filled afterwards, or clear what is left over only.";
   if (finding.class === "copy") return "Copy only what is read, or hand on a pointer instead of a copy.";
-  if (finding.isOwn) return "Keep the value in a local variable and store it once, at the end.";
+  if (finding.isOwn || (killer === undefined && finding.isInLoop))
+    return "Keep the value in a local variable and store it once, at the end.";
   return "Leave the store out, or move it to the paths on which the value is read.";
 }

@@ -4,7 +4,7 @@ import { readNames } from "./names.ts";
 import { I32, I64, type WasmModule } from "./types.ts";
 
 /** A name for an address of the program's memory. */
-export interface DataSymbol {
+interface DataSymbol {
   readonly name: string;
   readonly address: number;
   /** Undefined where the module does not say it. */

@@ -1,6 +1,6 @@
 export { buildId, contentId } from "./build-id.ts";
 export { initialValue, segmentAddress } from "./constant-values.ts";
-export { type DataSymbol, dataSymbols } from "./data-symbols.ts";
+export { dataSymbols } from "./data-symbols.ts";
 export { decodeLocals } from "./decode/code.ts";
 export { decodeModule } from "./decode/module.ts";
 export * from "./encode/entries.ts";

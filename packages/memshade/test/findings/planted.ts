@@ -27,6 +27,8 @@ const times = (value: number, tolerance = 0): Amount => ({ value, unit: "times",
 const LEAK = ["leak"];
 const KEPT = ["drag"];
 const GROWTH = ["growth", "moved"];
+/** Copies of blocks of up to 128 bytes are not followed. */
+const SMALL = 0.02;
 
 function inWasm(source: string, kinds: readonly string[], ...amounts: Amount[]): PlantedProblem {
   return { source, program: source.replace(/\.\w+$/, ".wasm"), kinds, amounts };
@@ -46,20 +48,20 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("c/clear-before-fill.c", ["dead"], bytes(50 * 8_192)),
   inWasm("c/double-init.c", ["dead"], bytes(10 * 2_000 * 32)),
   inWasm("c/same-table.c", ["silent"], bytes(199 * 256 * 4), accesses(199 * 256)),
-  inWasm("c/aliased-scale.c", ["redundant"], accesses(20 * 4_095 * 2)),
+  inWasm("c/aliased-scale.c", ["redundant"], accesses(20 * 4_095 * 2), bytes(20 * 4_095 * 2 * 4)),
   inWasm("c/unread-table.c", ["unread-data"], bytes(16_384)),
   inWasm("c/untouched-workspaces.c", ["unused"], bytes(64 * 4_096), blocks(64)),
   inWasm("c/copied-to-sort.c", ["peak"], bytes(1_048_576)),
 
-  inWasm("cpp/unreserved-vector.cc", GROWTH, bytes(40 * 4_095 * 16), times(40 * 12), times(40 * 13)),
+  inWasm("cpp/unreserved-vector.cc", GROWTH, bytes(40 * 4_095 * 16, SMALL), times(40 * 12), times(40 * 13)),
   inWasm("cpp/over-capacity.cc", ["over-capacity"], bytes(200 * (2_048 - 64))),
-  inWasm("cpp/cold-fields.cc", ["never-read", "cold"], bytes(2_000 * 64)),
+  inWasm("cpp/cold-fields.cc", ["never-read", "write-only", "cold"], bytes(2_000 * 64)),
   inWasm("cpp/released-pointer.cc", LEAK, bytes(500 * 104), blocks(500)),
   inWasm("cpp/string-per-question.cc", ["churn"], blocks(10_000)),
   inWasm(
     "cpp/repeated-concatenation.cc",
     [...GROWTH, "churn"],
-    bytes((10 * 400 * 399) / 2),
+    bytes((10 * 400 * 399) / 2, SMALL),
     blocks(399),
     blocks(400),
   ),
@@ -67,7 +69,7 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("cpp/listeners.cc", LEAK, bytes(600 * 256), blocks(600)),
 
   inWasm("rust/cyclic-tree.rs", LEAK, bytes(1_000 * 32), blocks(1_000)),
-  inWasm("rust/growing-vec.rs", GROWTH, bytes(30 * 8_188 * 4), times(30 * 11), times(30 * 12)),
+  inWasm("rust/growing-vec.rs", GROWTH, bytes(30 * 8_188 * 4, SMALL), times(30 * 11), times(30 * 12)),
   inWasm("rust/formatted-keys.rs", ["churn"], blocks(12_000)),
   inWasm("rust/unread-history.rs", ["never-read"], bytes(250 * 512), blocks(250)),
 
@@ -75,12 +77,14 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("assemblyscript/vector-per-step.as", ["churn"], blocks(15_000)),
   inWasm("assemblyscript/summed-twice.as", ["silent"], bytes(99 * 1_024 * 4), accesses(99 * 1_024)),
 
-  inScript("javascript/forgotten-trees.mjs", LEAK, blocks(450)),
-  inScript("javascript/layouts-to-the-end.mjs", KEPT, blocks(300)),
+  // A node is two blocks: its own, and the wrapper that the bindings keep.
+  inScript("javascript/forgotten-trees.mjs", LEAK, blocks(2 * 450)),
+  inScript("javascript/layouts-to-the-end.mjs", KEPT, blocks(2 * 300)),
   inScript("javascript/unfreed-statements.mjs", LEAK, blocks(200)),
   inScript("javascript/unclosed-databases.mjs", LEAK, blocks(24)),
   inScript("javascript/endless-log.mjs", LEAK, bytes(1_500 * 300, 0.25)),
-  inScript("javascript/unfreed-images.mjs", LEAK, bytes(30 * 64 * 64 * 4), blocks(30)),
+  // Freed when JavaScript collects its garbage, which is late.
+  inScript("javascript/unfreed-images.mjs", [...LEAK, ...KEPT], bytes(30 * 64 * 64 * 4), blocks(30)),
 ];
 
 /** Programs that do the same tasks right. */

@@ -29,10 +29,12 @@ export function churnFindings(profile: HeapProfile): ChurnFinding[] {
     }));
 }
 
-/** Temporary blocks but for those that others came out of as they grew: that is a finding of its own. */
+/** Temporary blocks but for those that others came out of as they grew, or took the place of: nobody freed these. */
 function withoutOutgrown(profile: HeapProfile): BlockMeasure {
   const { blocks, bytes } = temporaryBlocks(profile);
-  const growth = profile.contexts.site?.growth;
-  const others = blocks.map((count, context) => Math.max(0, count - (growth?.[context]?.copies ?? 0)));
+  const { growth, reallocations } = profile.contexts.site ?? {};
+  const others = blocks.map((count, context) =>
+    Math.max(0, count - Math.max(growth?.[context]?.copies ?? 0, reallocations?.[context] ?? 0)),
+  );
   return blockMeasure(others, bytes);
 }

@@ -42,9 +42,10 @@ export interface LeakFinding extends Found<"leak", "heap"> {
   readonly blocks: number;
   /**
    * "lost": no pointer to them is left; "host": none is left in the module's memory, and only the host may hold one;
-   * "live": they were live at the end, and it is not known whether they are lost.
+   * "growing": they can still be reached, but hardly any was used again or released, and there are ever more of them; "live": they were
+   * live at the end, and it is not known whether they are lost.
    */
-  readonly state: "lost" | "host" | "live";
+  readonly state: "lost" | "host" | "growing" | "live";
   /** Blocks of other places that only they point to. */
   readonly behind: number;
   /** All blocks that the place allocated. */
@@ -172,4 +173,3 @@ export type WasteToolFinding =
   | Extract<Finding, { tool: "waste" }>
   | (NeverReadFinding & { readonly tool: "waste" });
 
-export type FindingKind = Finding["kind"];

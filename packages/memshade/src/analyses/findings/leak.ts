@@ -8,12 +8,14 @@ import type { LeakFinding } from "./finding.ts";
 import { blocksBySite, type SiteBlocks } from "./heap-blocks.ts";
 
 /**
- * A host keeps some addresses for good: of the tables it makes at the start, of an object that it goes on using. So many blocks
- * of one place, allocated all through the run, it does not.
+ * A host keeps some addresses for good: of the tables that it makes at the start, of an object that it goes on using. A program keeps
+ * tables and caches. So many blocks of one place, allocated all through the run, they do not.
  */
 const MANY_BLOCKS = 10;
 /** Blocks that are allocated all through a run are allocated in its second half as often as in its first; some less will do. */
 const LEAST_LATE = 1 / 4;
+/** Of a collection that only grows, so much is never used again, and no more than the rest is released. */
+const MOST = 9 / 10;
 
 /** Places of which blocks are lost; where that is not known, places of which several were live at the end. */
 export function leakFindings(profile: HeapProfile): LeakFinding[] {
@@ -56,24 +58,46 @@ function lostFindings(
   site: SiteColumns,
   { hostMayHold }: { readonly hostMayHold: boolean },
 ): LeakFacts[] {
-  return blocksBySite(profile, blockMeasure(site.lostBlocks, site.lostBytes)).flatMap((found) => {
-    const sum = (field: SiteField): number =>
-      found.contexts.reduce((total, context: IndexIntoContextTable) => total + site[field][context]!, 0);
-    if (hostMayHold ? !isRepeated(found, sum("lateLostBlocks")) : isOfMain(found)) return [];
-    const { place, allocated } = found;
-    const own = found.blocks + sum("indirectlyLostBlocks");
-    return {
-      place,
-      amount: found.bytes + sum("behindLostBytes"),
-      blocks: own,
-      allocated,
-      state: hostMayHold ? "host" : "lost",
-      behind: Math.max(0, found.blocks + sum("behindLostBlocks") - own),
-    };
-  });
+  return blocksBySite(profile, blockMeasure(site.liveBlocks, site.liveBytes)).flatMap(
+    (found): LeakFacts[] => {
+      const sum = (field: SiteField): number =>
+        found.contexts.reduce((total, context: IndexIntoContextTable) => total + site[field][context]!, 0);
+      const { allocated } = found;
+      const place = { place: found.place, allocated };
+      const lost = sum("lostBlocks");
+      const blocks = lost + sum("indirectlyLostBlocks");
+      const bytes = sum("lostBytes") + sum("indirectlyLostBytes");
+      if (hostMayHold) {
+        // Whatever only the host has the address of, there may be others that lead inside it.
+        const left = blocks + sum("possiblyLostBlocks");
+        const amount = bytes + sum("possiblyLostBytes");
+        if (isRepeated(left, sum("lateLostBlocks")))
+          return [{ ...place, amount, blocks: left, state: "host", behind: 0 }];
+      } else if (lost > 0 && !isOfMain(found)) {
+        const all = sum("lostBytes") + sum("behindLostBytes");
+        const behind = Math.max(0, lost + sum("behindLostBlocks") - blocks);
+        return [{ ...place, amount: Math.max(all, bytes), blocks, state: "lost", behind }];
+      }
+      const growing = growthOf(profile, found, sum);
+      return growing === undefined ? [] : [{ ...place, ...growing, state: "growing", behind: 0 }];
+    },
+  );
 }
 
-function isRepeated({ blocks }: SiteBlocks, late: number): boolean {
+/** What can be reached of a place that only allocates, of which hardly a block is used again some time after. */
+function growthOf(
+  profile: HeapProfile,
+  { contexts, allocated }: SiteBlocks,
+  sum: (field: SiteField) => number,
+): { amount: number; blocks: number } | undefined {
+  const blocks = sum("stillReachableBlocks");
+  if (blocks < allocated * MOST || !isRepeated(blocks, sum("lateReachableBlocks"))) return undefined;
+  const drags = contexts.flatMap((context) => profile.contexts.site?.drag[context] ?? []);
+  const unused = drags.reduce((total, { lateBlocks }) => total + lateBlocks, 0);
+  return unused < blocks * MOST ? undefined : { amount: sum("stillReachableBytes"), blocks };
+}
+
+function isRepeated(blocks: number, late: number): boolean {
   return blocks >= MANY_BLOCKS && late >= blocks * LEAST_LATE;
 }
 

@@ -1,41 +1,44 @@
 import { bareName } from "../frames/function-names.ts";
-import type { Finding, FindingKind } from "./finding.ts";
+import type { Finding } from "./finding.ts";
 
 /** A finding is told if what goes with it is at least this part of all that the program has or does of that sort. */
 export const LEAST_PART = 0.01;
 
+/** The same for what every sound program has or does a little of, its libraries and compiler not least: there it takes more. */
+const LEAST_COMMON_PART = 0.05;
+
+const COMMON: ReadonlySet<Finding["kind"]> = new Set<Finding["kind"]>([
+  ...(["dead", "clear", "silent", "churn"] as const),
+  ...(["unused", "never-read", "write-only", "cold"] as const),
+]);
+
+/** Of the blocks of one place only one of these is told: the first that holds is why those behind it hold too. */
+const OF_BLOCKS: readonly Finding["kind"][] = ["leak", "unused", "never-read", "write-only", "drag", "cold"];
+
 /** A first screen has room for so many. */
 const MOST_FINDINGS = 5;
 
-/** What a finding of another kind at the same place says already: blocks that nobody wants are idle until they end. */
-const IMPLIED: Readonly<Partial<Record<FindingKind, readonly FindingKind[]>>> = {
-  drag: ["leak", "unused", "never-read"],
-};
-
-/** The findings of all tools that matter, the greatest part first; one of a kind and place, and as many as a first screen has room for. */
+/** The findings of all tools that matter, the greatest part first; one of a sort and place, and as many as a first screen has room for. */
 export function rankFindings(all: readonly Finding[], most = MOST_FINDINGS): Finding[] {
   const ranked = all
-    .filter(({ part }) => part >= LEAST_PART)
+    .filter(({ part, kind }) => part >= (COMMON.has(kind) ? LEAST_COMMON_PART : LEAST_PART))
     .sort((a, b) => b.part - a.part || b.amount - a.amount || (keyOf(a) < keyOf(b) ? -1 : 1));
-  const told = new Set<string>();
-  const found = new Set(ranked.map((finding) => keyOf(finding)));
-  return ranked
-    .filter((finding) => !IMPLIED[finding.kind]?.some((kind) => found.has(keyOf(finding, kind))))
-    .filter((finding) => {
-      const key = keyOf(finding);
-      const isNew = !told.has(key);
-      told.add(key);
-      return isNew;
-    })
-    .slice(0, most);
+  const told = new Map<string, Finding>();
+  for (const finding of ranked) {
+    const key = keyOf(finding);
+    const known = told.get(key);
+    if (known === undefined || OF_BLOCKS.indexOf(finding.kind) < OF_BLOCKS.indexOf(known.kind))
+      told.set(key, finding);
+  }
+  return ranked.filter((finding) => told.get(keyOf(finding)) === finding).slice(0, most);
 }
 
-/** What findings have in common that are one: kind and line, or the function where no line is known. */
-function keyOf({ kind: own, place }: Finding, kind: FindingKind = own): string {
+/** What findings have in common that are one: sort and line, or the function where no line is known. */
+function keyOf({ kind, place }: Finding): string {
   const { function: name = "", module = "", file, line = 0, address = 0 } = place.path[0]!;
   const where =
     line === 0 ? [bareName(name), module, name === "" ? address : 0] : [plainPath(file ?? ""), line];
-  return JSON.stringify([kind, ...where]);
+  return JSON.stringify([OF_BLOCKS.includes(kind) ? "blocks" : kind, ...where]);
 }
 
 /** Without ways down and up again: `lib/compress/../common/mem.h` is one file, whichever folder names it. */

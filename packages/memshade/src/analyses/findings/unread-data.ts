@@ -1,5 +1,4 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
-import { notRead } from "../statics/rank-statics.ts";
 import type { StaticsReport } from "../statics/static-objects.ts";
 import type { UnreadDataFinding } from "./finding.ts";
 
@@ -8,16 +7,19 @@ const PAGE_BYTES = 4096;
 
 /**
  * Variables with a name of which nobody reads the larger part. They are in the module's file, if not zero, and in its memory from the
- * start. What is read for the larger part may be a table whose rest is for other input.
+ * start. What is read for the larger part may be a table whose rest is for other input; what is written may be for the host, where it
+ * is not known what that reads.
  */
 export function unreadDataFindings(
   statics: StaticsReport,
   heap: HeapProfile | undefined,
 ): UnreadDataFinding[] {
-  const whole = statics.bytes + (heap?.description.totals?.peakBytes ?? 0);
+  const { totals, knownHost } = heap?.description ?? {};
+  const whole = statics.bytes + (totals?.peakBytes ?? 0);
   return statics.objects.flatMap((object): UnreadDataFinding[] => {
-    const { kind, name, file, line, bytes, unreadBytes } = object;
-    const amount = notRead(object);
+    const { kind, name, file, line, bytes, untouchedBytes } = object;
+    const unreadBytes = knownHost === true ? object.unreadBytes : 0;
+    const amount = untouchedBytes + unreadBytes;
     if (kind !== "variable" || amount < PAGE_BYTES || amount <= bytes / 2) return [];
     const place = { path: [{ function: name, file, ...(line === 0 ? {} : { line }) }] };
     const part = amount / whole;

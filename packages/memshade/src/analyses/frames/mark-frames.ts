@@ -121,10 +121,11 @@ export function markWaste(file: WasteFile, rules: FrameRules): void {
   );
   const all = [...asked, ...ipsOf(stores, loads, ends)];
   const sourceless = new SourcelessCode(rules);
-  for (const ip of all) sourceless.add(moduleOf(ip), (ip.inlined?.at(-1) ?? ip).function, ip.file);
+  // An access without a line is the compiler's own, whatever is known of its function.
+  for (const ip of all) sourceless.add(moduleOf(ip), ip.address, ip.file);
   for (const ip of all) {
     for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
-    if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.function, ip);
+    if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.address, ip);
   }
   // Where a layer is inlined, its copies do what the function does that it is elsewhere.
   const layers = new Set(asked.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));

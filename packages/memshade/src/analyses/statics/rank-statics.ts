@@ -31,6 +31,6 @@ export function rankStatics(
 }
 
 /** Bytes that certainly nobody reads. */
-export function notRead({ untouchedBytes, unreadBytes }: StaticObject): number {
+function notRead({ untouchedBytes, unreadBytes }: StaticObject): number {
   return untouchedBytes + unreadBytes;
 }

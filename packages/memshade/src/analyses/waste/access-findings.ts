@@ -29,6 +29,7 @@ export class AccessFindings {
       operations: store.nof_stores,
       class: store.class,
       bytesEach: Number.isInteger(each) ? each : undefined,
+      isInLoop: (store.nof_again ?? 0) >= MOST_SHARE * store.nof_stores,
       repeatsItself: repeated.isOwn && store.nof_silent >= MOST_SHARE * store.nof_stores,
     };
     return [...this.#dead(store, index, shape), ...this.#silent(store, repeated, shape)];

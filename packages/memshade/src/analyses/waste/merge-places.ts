@@ -119,6 +119,7 @@ function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
       a.value === undefined || a.value.value !== b.value?.value
         ? undefined
         : { ...a.value, loads: a.value.loads + b.value.loads, exact: a.value.exact && b.value.exact },
+    isInLoop: a.isInLoop && b.isInLoop,
     repeatsItself: a.repeatsItself && b.repeatsItself,
     clearsCleared: a.clearsCleared && b.clearsCleared,
     object: more.object &&

@@ -47,6 +47,8 @@ export interface WasteFinding {
   partner: Partner | undefined;
   /** The same place every time: the site kills or repeats itself. */
   isOwn: boolean;
+  /** Nearly all of its stores go to the place that the same loop had stored to before. */
+  isInLoop: boolean;
   class: string;
   /** Bytes of each store, where they are always as many. */
   bytesEach: number | undefined;
@@ -84,6 +86,7 @@ export const PLAIN = {
   wasted: undefined,
   partner: undefined,
   isOwn: false,
+  isInLoop: false,
   class: "plain",
   bytesEach: undefined,
   value: undefined,

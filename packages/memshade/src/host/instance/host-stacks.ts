@@ -1,6 +1,6 @@
 import type { RunHostFrame } from "../../model/run.ts";
 import { type HostFrame, STACK_BEYOND, UNKNOWN_STACK } from "../../tools/heap/read/host-callers.ts";
-import { type Trace, type TraceFrame, traceBelow } from "./host-trace.ts";
+import { isWasm, type Trace, type TraceFrame, traceBelow } from "./host-trace.ts";
 
 /** Frames and stacks that one thread has met, since it told of some before. */
 export interface HostStackNews {
@@ -165,10 +165,6 @@ function stretch(trace: Trace | undefined, above: number): Trace | undefined {
     };
   }
   return undefined;
-}
-
-function isWasm(script: string | undefined): boolean {
-  return script?.startsWith("wasm:") === true;
 }
 
 function isOurs(script: string | undefined): boolean {

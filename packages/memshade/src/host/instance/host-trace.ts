@@ -98,6 +98,11 @@ function replace(key: Key, value: unknown): (() => void) | undefined {
   };
 }
 
+/** Whether the name of a script is that of a module. */
+export function isWasm(script: string | undefined): boolean {
+  return script?.startsWith("wasm:") === true;
+}
+
 class SiteFrame implements TraceFrame {
   readonly #site: CallSite;
   readonly script: string | undefined;

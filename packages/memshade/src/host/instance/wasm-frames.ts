@@ -1,19 +1,15 @@
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { lookThrough } from "../../tools/heap/read/reach/look-through.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
+import { isWasm, traceBelow } from "./host-trace.ts";
 
-/** A frame of WebAssembly in a stack, as engines write it. */
-const WASM_FRAME = /wasm-function|wasm:|\[wasm code\]/;
-
-/** The frames of WebAssembly that this thread is in, innermost first, one line each. */
-export function wasmFrames(): string[] {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = Number.POSITIVE_INFINITY;
-  try {
-    return (new Error().stack ?? "").split("\n").filter((line) => WASM_FRAME.test(line));
-  } finally {
-    Error.stackTraceLimit = limit;
-  }
+/**
+ * The frames of WebAssembly that this thread is in, innermost first: their names, as far as they have some. Undefined where the engine
+ * does not tell.
+ */
+export function wasmFrames(): (string | undefined)[] | undefined {
+  const trace = traceBelow(wasmFrames, Number.POSITIVE_INFINITY);
+  return trace?.frames.filter(({ script }) => isWasm(script)).map((frame) => frame.describe().name);
 }
 
 /** What is left on the stack of a program that ends itself when its main function has returned. */
@@ -22,8 +18,9 @@ const START_FRAMES = /^(.*\.)?(_start|_start\.command_export|exit|_Exit|__wasi_p
 const MOST_START_FRAMES = 4;
 
 /** Whether these are the frames of a program whose main function has returned, as far as they have names; else by their number. */
-export function isAtStart(frames: readonly string[]): boolean {
-  const names = frames.flatMap((line) => /^ *at (.+) \(wasm:/.exec(line)?.[1] ?? []);
+export function isAtStart(frames: readonly (string | undefined)[] | undefined): boolean {
+  if (frames === undefined) return false;
+  const names = frames.filter((name) => name !== undefined);
   return names.length > 0
     ? names.every((name) => START_FRAMES.test(name))
     : frames.length <= MOST_START_FRAMES;
@@ -31,5 +28,5 @@ export function isAtStart(frames: readonly string[]): boolean {
 
 /** Which live blocks of an instance of this thread can still be reached. Its host is JavaScript, which may have their addresses. */
 export function lookThroughNow(exports: WebAssembly.Exports, info: InstrumentedInfo): KnownReach | undefined {
-  return lookThrough(exports, info, { inside: wasmFrames().length > 0, hostMayHold: true });
+  return lookThrough(exports, info, { inside: wasmFrames()?.length !== 0, hostMayHold: true });
 }

@@ -64,6 +64,7 @@ const store = record<WasteStore>({
   bytes_read: count,
   nof_stores: count,
   nof_silent: count,
+  nof_again: optional(count),
   bytes_dead: integer,
   dead_overwritten: integer,
   dead_deallocated: count,

@@ -94,6 +94,8 @@ export interface WasteStore {
   bytes_read: number;
   nof_stores: number;
   nof_silent: number;
+  /** Stores, at least, to the place that the same run of a loop had stored to before; missing where nobody knows. */
+  nof_again?: number | undefined;
   bytes_dead: number;
   dead_overwritten: number;
   dead_deallocated: number;

@@ -23,7 +23,7 @@ export interface FindingSentence {
 export function sentenceOf(finding: Finding): FindingSentence {
   switch (finding.kind) {
     case "leak":
-      return ofLeak(finding);
+      return ofBlocks(finding, LEAK_STATES[finding.state]);
     case "unused":
       return ofBlocks(finding, "never used");
     case "never-read":
@@ -31,7 +31,7 @@ export function sentenceOf(finding: Finding): FindingSentence {
     case "churn":
       return { before: `${agreeing(finding.amount, "block")} of`, after: "are freed at once", short: "of" };
     case "drag":
-      return ofBlocks(finding, `idle the last ${Math.round(100 * (1 - finding.lastUse))} %`);
+      return ofBlocks(finding, `idle the last ${Math.floor(100 * (1 - finding.lastUse))} %`);
     case "growth": {
       const after = `in ${counted(finding.copies, "copy", "copies")}: reserve ${formatBytes(finding.reserve)}`;
       return { before: "copied by", after, short: "by" };
@@ -72,20 +72,13 @@ function ofMembers({ type, fields, element }: MembersFinding, after: string): Fi
   return { before: `in ${memberNames([field], type)}${more} of`, after, short: "in fields of" };
 }
 
-/** `300 of 1,000 blocks of … are lost` */
-function ofLeak(finding: LeakFinding): FindingSentence {
-  const behind = finding.behind === 0 ? "" : ` (${formatCount(finding.behind)} more by them)`;
-  switch (finding.state) {
-    case "lost":
-      return ofBlocks(finding, `lost${behind}`);
-    case "host":
-      return ofBlocks(finding, `left to the host${behind}`);
-    case "live":
-      return ofBlocks(finding, "never released");
-    default:
-      throw new RangeError(`no such state: ${finding.state satisfies never}`);
-  }
-}
+/** What is said of blocks in each state. */
+const LEAK_STATES: { readonly [State in LeakFinding["state"]]: string } = {
+  lost: "lost",
+  host: "left to the host",
+  growing: "never released",
+  live: "never released",
+};
 
 /** `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read` */
 function ofData({ amount, bytes, written }: UnreadDataFinding): FindingSentence {

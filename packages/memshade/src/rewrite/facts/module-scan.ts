@@ -65,7 +65,7 @@ export interface ModuleScan {
 }
 
 /** Below this there is no static data in any toolchain's layout, but plenty of small numbers. */
-const LOWEST_ADDRESS = 1024;
+export const LOWEST_ADDRESS = 1024;
 /** Block type without parameters and results. */
 const EMPTY = 0x40;
 

@@ -11,7 +11,7 @@ import {
 } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import { functionsThatGrow, heapBase, heapBaseOfAllocator } from "./data-layout.ts";
-import type { ModuleScan } from "./module-scan.ts";
+import { LOWEST_ADDRESS, type ModuleScan } from "./module-scan.ts";
 
 /** Bytes of memory 0, `end` exclusive. `segment`: the passive one that they come from. */
 export interface WrittenRange {
@@ -32,32 +32,40 @@ export interface StaticData {
   readonly written: readonly WrittenRange[];
 }
 
-/** Undefined for modules whose data has no fixed addresses, and those that have none. */
+/**
+ * Undefined for modules whose data has no fixed addresses, and those that have none. A program with a stack has zeroed data even where
+ * it brings no segments.
+ */
 export function staticData(
   module: WasmModule,
   scan: ModuleScan,
   stackPointer: number,
 ): StaticData | undefined {
   const written = writtenByStart(module);
-  const starts = module.data.flatMap((segment) => {
-    const address = segment.end === segment.start ? undefined : segmentAddress(module, segment);
-    return address === undefined ? [] : [address];
-  });
-  const ends = module.data.map(
-    (segment) => (segmentAddress(module, segment) ?? 0) + segment.end - segment.start,
-  );
-  const start = Math.min(...starts, ...written.map((range) => range.start));
-  if (!Number.isFinite(start)) return undefined;
-  const dataEnd = Math.max(0, ...ends, ...written.map(({ end }) => end));
+  const ranges = [...written, ...segmentRanges(module)];
+  const top = initialValue(module, stackPointer);
+  if (ranges.length === 0 && (module.data.length > 0 || top === undefined)) return undefined;
+  const start = ranges.length === 0 ? LOWEST_ADDRESS : Math.min(...ranges.map((range) => range.start));
+  const dataEnd = Math.max(start, ...ranges.map(({ end }) => end));
+  // Below a stack that is behind the data; without data it may be before or behind what is zero.
+  if (top !== undefined && top >= dataEnd && ranges.length > 0)
+    return { start, dataEnd, end: Math.max(heapBase(module) ?? top, dataEnd), written };
   const memory = memoryType(module, 0);
-  const top = initialValue(module, stackPointer) ?? 0;
   const growing = functionsThatGrow(scan, module.importedFunctionCount);
   const end =
     heapBase(module) ??
-    (top >= dataEnd
-      ? top
-      : (heapBaseOfAllocator(scan, growing, dataEnd, memory) ?? memory.minimum * 2 ** memory.pageSizeLog2));
+    heapBaseOfAllocator(scan, growing, Math.max(dataEnd, top ?? 0), memory) ??
+    memory.minimum * 2 ** memory.pageSizeLog2;
   return { start, dataEnd, end: Math.max(end, dataEnd), written };
+}
+
+/** The active segments of memory 0 with constant addresses, but for empty ones. */
+function segmentRanges(module: WasmModule): WrittenRange[] {
+  return module.data.flatMap((segment) => {
+    const start = segmentAddress(module, segment);
+    const bytes = segment.end - segment.start;
+    return start === undefined || bytes === 0 ? [] : [{ start, end: start + bytes }];
+  });
 }
 
 /**

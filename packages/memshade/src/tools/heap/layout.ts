@@ -166,7 +166,7 @@ export const SIZE_CLASS_BYTES = 16;
 export const SMALLEST_CLASS_BITS = 8;
 export const SIZE_CLASSES = 24;
 /** Followed blocks of a class that live; when there are more, half of them are let go. */
-export const MOST_OF_CLASS = 512;
+export const MOST_OF_CLASS = 256;
 
 /** A live block that is followed to its last access. */
 export const Followed = {

@@ -23,7 +23,7 @@ export interface WasteDescription extends WasteLayout {
   frames: string;
   /** Sites that store where their basic block has loaded from before. */
   updates?: string;
-  /** Loads that come to one place in all trips of a loop, as `RepeatedLoads` has written them, in base 64. Absent with contexts. */
+  /** Accesses that come to one place in all trips of a loop, as `RepeatedAccesses` has written them, in base 64. Absent with contexts. */
   repeated?: string;
   /** The table of loops that are followed as a whole: where it begins and ends. */
   loops: number;

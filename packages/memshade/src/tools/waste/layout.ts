@@ -61,7 +61,10 @@ export const CONTROL_BYTES = 8192;
 /** Bytes of a data segment, or of what the host writes, that are compared at a time. */
 export const INIT_BUFFER_BYTES = 2048;
 
-/** What is counted of a store: a u64 each, but for `node` and `site`. Summary mode has those up to `same`. */
+/**
+ * What is counted of a store: a u64 each, but for `node` and `site`. Summary mode has those up to `same`, and sizes are known of plain
+ * stores: `written` of one counts how often the loop around it has begun.
+ */
 export const Store = {
   stores: 0,
   read: 8,
@@ -74,6 +77,8 @@ export const Store = {
   overwritten: 64,
   overZero: 72,
   approximate: 80,
+  /** How often the loop around it has begun. */
+  begun: 88,
   node: 96,
   site: 100,
   lanes: 104,
@@ -82,10 +87,7 @@ export const Store = {
   pair: 120,
 } as const;
 
-/**
- * The same of a load. Summary mode has those up to `silent`, of which plain loads need the first two: `bytes` of one counts how often
- * the loop around it has begun.
- */
+/** The same of a load. Summary mode has those up to `silent`; `bytes` is as `written` of a store. */
 export const Load = {
   loads: 0,
   fresh: 8,

@@ -6,12 +6,14 @@ import {
   CONTROL_BYTES,
   Control,
   DIRTY_LINE_SHIFT,
+  Load,
   OBJECT_SITE_BYTES,
   PAIR_BYTES,
   PATH_BLOCKS_BYTES,
   PATH_BYTES,
   READS_BYTES,
   STORE_IDS_BYTES,
+  Store,
   VALUES_BYTES,
 } from "./layout.ts";
 
@@ -296,6 +298,17 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     dirtyList: wishes.opaque ? place((covered / 2 ** DIRTY_LINE_SHIFT) * 4) : 0,
   };
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
+}
+
+/** Address where the beginnings of a loop are counted, in the record of one of its accesses: plain ones do not need all fields. */
+export function begunAt(
+  layout: Pick<WasteLayout, "stores" | "recordShift" | "loads" | "loadShift">,
+  key: number,
+  { isStore, isPrecise }: { isStore: boolean; isPrecise: boolean },
+): number {
+  return isStore
+    ? layout.stores + key * 2 ** layout.recordShift + (isPrecise ? Store.begun : Store.written)
+    : layout.loads + key * 2 ** layout.loadShift + (isPrecise ? Load.begun : Load.bytes);
 }
 
 /** Tables that may have a memory of their own, in the order of these. */

@@ -82,6 +82,10 @@ describe("findings of the heap", () => {
     expect(findingsOf(picture, { otherAccesses: 10_000_000 })).toEqual([]);
   });
 
+  it("are not blocks that a reallocation took away: nobody freed these", () => {
+    expect(findingsOf("main > put  1000 x 16  access 2  temporary 999  reallocated 999")).toEqual([]);
+  });
+
   it("are not made of a place of which most blocks live longer", () => {
     expect(findingsOf("main > join  1000 x 16  access 2  temporary 400")).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Finding, PlaceFrame } from "../../../src/analyses/findings/finding.ts";
+import type { Finding, LeakFinding, PlaceFrame } from "../../../src/analyses/findings/finding.ts";
 import { LEAST_PART, rankFindings } from "../../../src/analyses/findings/rank.ts";
 
 function leak(frame: PlaceFrame, part: number, amount = 100): Finding {
@@ -34,6 +34,25 @@ describe("the findings of a run", () => {
     expect(ranked.map(({ place }) => place.path[0]!.line)).toEqual([2, 3, 1]);
   });
 
+  it("take more where every program has a little of them", () => {
+    const silent = (part: number): Finding => ({
+      ...{ kind: "silent", tool: "waste", place: { path: [at(2)] } },
+      ...{ amount: 7, unit: "bytes", part, share: 1 },
+    });
+    expect(rankFindings([leak(at(1), 0.04), silent(0.04)]).map(({ kind }) => kind)).toEqual(["leak"]);
+    expect(rankFindings([silent(0.05)])).toHaveLength(1);
+  });
+
+  it("tell of the blocks of a place why the rest holds too", () => {
+    const unread: Finding = { ...(leak(at(1), 0.9) as LeakFinding), kind: "never-read" };
+    expect(
+      rankFindings([unread, leak(at(1), 0.8), leak(at(2), 0.7)]).map(({ kind, part }) => [kind, part]),
+    ).toEqual([
+      ["leak", 0.8],
+      ["leak", 0.7],
+    ]);
+  });
+
   it("are five at most, none of them for less than the least part", () => {
     const many = Array.from({ length: 9 }, (_, line) => leak(at(line + 1), LEAST_PART * (line + 1)));
     expect(rankFindings(many)).toHaveLength(5);
@@ -44,8 +63,8 @@ describe("the findings of a run", () => {
   it("are one per kind and line, the greatest", () => {
     const twice = [leak(at(1, "parse<int>"), 0.2), leak(at(1, "parse<char>"), 0.3), leak(at(2), 0.1)];
     expect(rankFindings(twice).map(({ part }) => part)).toEqual([0.3, 0.1]);
-    const unused: Finding = { ...leak(at(1), 0.2), kind: "unused" } as Finding;
-    expect(rankFindings([...twice, unused])).toHaveLength(3);
+    const churn: Finding = { ...leak(at(1), 0.2), kind: "churn" } as Finding;
+    expect(rankFindings([...twice, churn])).toHaveLength(3);
     const another = { ...at(1), file: "src/lib/../parse.c" };
     expect(rankFindings([...twice, leak(another, 0.2)])).toHaveLength(2);
   });

@@ -8,8 +8,10 @@ import { statics, variable } from "../../support/statics-picture.ts";
 const KIB = 1024;
 const LARGE = { end: 1 << 20, segments: [{ index: 0, start: 1024, bytes: 200 * KIB }] };
 
+const HEAP = { description: { knownHost: true } } as never;
+
 function findingsOf(cells: Readonly<Record<number, number[]>>, bytes: number, name?: string) {
-  return unreadDataFindings(staticsReport(statics(cells, [variable(name, 1024, bytes)], LARGE)), undefined);
+  return unreadDataFindings(staticsReport(statics(cells, [variable(name, 1024, bytes)], LARGE)), HEAP);
 }
 
 describe("the finding unread-data", () => {
@@ -27,6 +29,12 @@ describe("the finding unread-data", () => {
     expect(findingInWords(partly)).toBe("of 64.0 KiB of table (/src/crc.c:12) are never read");
     const [written] = findingsOf({ 1024: [-5] }, 64 * KIB, "table");
     expect(findingInWords(written)).toBe("all of table (/src/crc.c:12) is written, never read");
+    const report = staticsReport(
+      statics({ 1024: Array.from({ length: 1024 }, () => -1) }, [variable("pixels", 1024, 8 * KIB)], LARGE),
+    );
+    expect(unreadDataFindings(report, HEAP)).toHaveLength(1);
+    // A host that is not known may read what is written.
+    expect(unreadDataFindings(report, undefined)).toEqual([]);
   });
 
   it("leaves out what is read for the most part, less than a page, or has no name", () => {

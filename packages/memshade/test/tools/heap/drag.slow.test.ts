@@ -132,8 +132,8 @@ describe("drag", () => {
             blocks.reduce((total, block) => total + of(block), 0);
           const measured = dragOf(program, name);
           const truth = sum(({ bytes, drag }) => bytes * drag);
-          // A block that was idle is looked at after a quarter of that time more, and all of them in steps of 1/64 of the run.
-          const slack = sum(({ bytes, drag, life }) => bytes * Math.min(drag, 3 + life / 4));
+          // A block that was idle is looked at after half of that time more, and all of them in steps of 1/32 of the run.
+          const slack = sum(({ bytes, drag, life }) => bytes * Math.min(drag, 6 + life / 2));
           expect(measured.draggedByteTime).toBeLessThanOrEqual(truth);
           expect(measured.draggedByteTime).toBeGreaterThanOrEqual(truth - slack);
           if (measured.followed === 0) continue;
@@ -158,7 +158,7 @@ describe("drag", () => {
     for (let i = 0; i < COUNT; i++) program.free(4096 + i * 16);
     const dragged = dragOf(program, "malloc_a");
     expect(dragged.followed).toBeLessThan(1000);
-    expect(dragged.lateFollowed).toBe(dragged.followed);
+    expect(dragged.lateFollowed / dragged.followed).toBeGreaterThan(0.95);
     expect(dragged.lateBlocks / (COUNT / 2)).toBeCloseTo(1, 0);
     expect(dragged.draggedByteTime / (16 * 20_000 * (COUNT / 2))).toBeGreaterThan(0.8);
     expect(dragged.draggedByteTime / (16 * 20_000 * (COUNT / 2))).toBeLessThan(1.25);

@@ -220,6 +220,11 @@ describe("a module's static data", () => {
     });
   });
 
+  it("may be zeroed data alone, in programs with a stack", () => {
+    const stack = "(global $__stack_pointer (mut i32) (i32.const 70000))";
+    expect(known(`(memory 2) ${stack}`).statics).toMatchObject({ start: 1024, dataEnd: 1024, end: 131_072 });
+  });
+
   it("ends below a stack that lies above it", () => {
     expect(
       known('(memory 2) (global $__stack_pointer (mut i32) (i32.const 70000)) (data (i32.const 2000) "abc")')

@@ -27,19 +27,19 @@ import { bump32, bump64 } from "./records";
 // record, so that its end is no matter of the common path either.
 
 /** Blocks of a class that are followed before fewer are. */
-const FREE_BLOCKS: u32 = 4096;
-/** From then on: one of 32 small blocks, of 16 of a KiB, and so on. */
-const SPARSE_SHIFT: u32 = 5;
+const FREE_BLOCKS: u32 = 2048;
+/** From then on: one of 64 small blocks, of 32 of a KiB, and so on. */
+const SPARSE_SHIFT: u32 = 6;
 /** What looking may cost: so many granules, and so many for each allocation, and one for so many accesses. */
-const FREE_WORK: u64 = 1 << 22;
-const WORK_PER_ALLOCATION: u64 = 8;
-const ACCESSES_PER_WORK: u64 = 8;
+const FREE_WORK: u64 = 1 << 21;
+const WORK_PER_ALLOCATION: u64 = 2;
+const ACCESSES_PER_WORK: u64 = 32;
 /** What a look costs beside the granules, and what it costs to find that none is due. */
 const LOOK_WORK: u64 = 32;
-const SKIP_WORK: u64 = 4;
-/** The time until the next look, as a part of the time so far: 1/64; for one block as a part of the time without access: 1/4. */
-const LOOK_SHIFT: u64 = 6;
-const IDLE_SHIFT: u32 = 2;
+const SKIP_WORK: u64 = 2;
+/** The time until the next look, as a part of the time so far: 1/32; for one block as a part of the time without access: 1/2. */
+const LOOK_SHIFT: u64 = 5;
+const IDLE_SHIFT: u32 = 1;
 
 @inline
 export function dragOf(mib: usize): usize {

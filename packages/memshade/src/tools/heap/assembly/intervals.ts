@@ -36,11 +36,6 @@ function changeAt(index: u32): usize {
 function intervalAt(index: u32): usize {
   return INTERVALS + index * INTERVAL_BYTES;
 }
-/** Index behind the last change of the intervals before one. */
-@inline
-function changesBefore(index: u32): u32 {
-  return index === 0 ? 0 : load<u32>(intervalAt(index - 1), Interval.changesEnd);
-}
 
 @inline
 function newStamp(): u32 {

@@ -52,8 +52,8 @@ export interface PassTargets {
   allocationNode: number;
   zeroedSite: number;
   returnSite: number;
-  /** Address where the beginnings of loops are counted, by the key of the first load that is counted with them; undefined: nowhere. */
-  loopsOf: ((key: number) => number) | undefined;
+  /** Address where the beginnings of loops are counted, by the key of the first access that is counted with them; undefined: nowhere. */
+  loopsOf: ((key: number, isStore: boolean) => number) | undefined;
   /** Whether calls of the allocator, and ends of frames, are told apart by place. */
   notesPlaces: boolean;
 }

@@ -31,7 +31,7 @@ import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
 import { LoopStreams } from "./loop-streams.ts";
 import { NodeCalls } from "./node-calls.ts";
 import type { PassTargets, SummaryParts } from "./pass-parts.ts";
-import { RepeatedLoads } from "./repeated-loads.ts";
+import { RepeatedAccesses } from "./repeated-accesses.ts";
 import { SiteKeys } from "./sites/site-keys.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 import { Steps } from "./steps.ts";
@@ -79,8 +79,8 @@ export class WastePass implements ToolPass {
   readonly updates: Uint8Array;
   /** Where the block at hand has loaded from: value number and constant. */
   readonly #loaded = new Set<string>();
-  /** Loads that come to one place in all trips of a loop, where that is counted. */
-  readonly repeated: RepeatedLoads | undefined;
+  /** Accesses that come to one place in all trips of a loop, where that is counted. */
+  readonly repeated: RepeatedAccesses | undefined;
   #state!: WalkState;
   #cursor = 0;
   #blockIsOpen = false;
@@ -129,9 +129,12 @@ export class WastePass implements ToolPass {
     this.#keys = new SiteKeys(sites, framed?.sites, targets);
     const { loopsOf } = targets;
     if (loopsOf !== undefined)
-      this.repeated = new RepeatedLoads({
+      this.repeated = new RepeatedAccesses({
         memory: around.shadowMemory,
-        of: (site) => loopsOf(this.#keys.load(site)),
+        of: (site) =>
+          sites.store[site] === 0
+            ? loopsOf(this.#keys.load(site), false)
+            : loopsOf(this.#keys.store(site), true),
       });
     this.#steps = new Steps({ sites, keys: this.#keys, targets, memory: around.shadowMemory });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
@@ -182,7 +185,7 @@ export class WastePass implements ToolPass {
       return;
     }
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
-    else if (ACCESS_KIND[op] === AccessKind.Load) this.repeated?.load(site, stack.value[at]);
+    else if (this.#sites.siteClass[site] === SiteClass.Plain) this.repeated?.access(site, stack.value[at]);
     this.#noteUpdate(op, site, `${stack.value[at]} ${(stack.offset[at] + displacement) | 0}`);
     const summary = this.#summary;
     const access: Access = { op, at, displacement, start, end, site };

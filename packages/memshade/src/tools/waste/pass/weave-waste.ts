@@ -13,8 +13,9 @@ import type { MemoryListeners } from "../../../rewrite/tool.ts";
 import { encodeConstantExpression, I32, memoryType, type ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
-import { Control, INIT_BUFFER_BYTES, Load } from "../layout.ts";
+import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
 import {
+  begunAt,
   LARGEST_MEMORY_BYTES,
   ownMemories,
   PAGE_BYTES,
@@ -302,9 +303,7 @@ class WasteWeaver {
       zeroedSite: control + Control.zeroedSite,
       returnSite: control + Control.returnSite,
       loopsOf:
-        contexts === undefined
-          ? (key) => layout.loads + key * 2 ** layout.loadShift + (isPrecise ? Load.begun : Load.bytes)
-          : undefined,
+        contexts === undefined ? (key, isStore) => begunAt(layout, key, { isStore, isPrecise }) : undefined,
       notesPlaces: isPrecise,
     };
   }

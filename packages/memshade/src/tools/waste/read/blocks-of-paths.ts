@@ -21,8 +21,10 @@ type TypesOnce = () => TypeAt | undefined;
 /** Blocks of a path as the file has them. */
 export function blocksOf(figures: PathBlocksFigures, ips: WasteIp[], typesOnce: TypesOnce): WasteBlocks {
   const { path, blocks, bytes, size, smallest, unread, unreadBytes, neverRead, fates, tail } = figures;
-  const told = Math.min(size, fates.length * GRANULE_BYTES);
-  const each = Uint8Array.from({ length: told }, (_, i) => fates[Math.floor(i / GRANULE_BYTES)]);
+  const each = new Uint8Array(Math.min(size, fates.length * GRANULE_BYTES));
+  fates.forEach((fate, i) => {
+    each.fill(fate, i * GRANULE_BYTES, (i + 1) * GRANULE_BYTES);
+  });
   return {
     ips,
     blocks,

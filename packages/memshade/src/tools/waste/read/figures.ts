@@ -15,6 +15,8 @@ export interface StoreFigures {
   /** It stores where its basic block has loaded from before. */
   isUpdate: boolean;
   stores: number;
+  /** Stores at least to the place that the same run of a loop had stored to before; undefined: nobody knows. */
+  again?: number | undefined;
   written: number;
   read: number;
   overwritten: number;
@@ -90,6 +92,7 @@ export function storeFigures(sources: FigureSources, one: SiteInContext): StoreF
   const deallocated = count(Store.deallocated);
   const read = count(Store.read) + (sources.read.get(key) ?? 0);
   const toldRead = count(Store.hostRead);
+  const begun = sources.begun.get(site);
   // A trap may have left a run uncounted: its bytes tell of it.
   const told = deallocated + left + toldRead + read;
   const stores = size === 0 ? counted : Math.max(counted, Math.ceil(told / size));
@@ -100,6 +103,7 @@ export function storeFigures(sources: FigureSources, one: SiteInContext): StoreF
     isFrame: has(frames, site),
     isUpdate: has(sources.updates, site),
     stores,
+    ...(begun === undefined ? {} : { again: Math.max(0, stores - begun) }),
     written,
     read,
     // Summary mode does not count what is overwritten: it is what is left.

@@ -1,4 +1,4 @@
-import { GRANULE_SHIFT, GranuleFate, PATH_BLOCKS_BYTES, PATH_BYTES, Path, PathBlocks } from "../layout.ts";
+import { GRANULE_SHIFT, GranuleFate, MOST_GRANULES, PATH_BLOCKS_BYTES, PATH_BYTES, Path, PathBlocks } from "../layout.ts";
 import { READ_BYTE, ShadowIds } from "../memory-plan.ts";
 import { coveredNow, readCount, type WasteTables } from "./tables.ts";
 
@@ -91,19 +91,19 @@ function endBlock(
   { address, size, exitVisible }: { address: number; size: number; exitVisible: boolean },
 ): void {
   const granules = granulesOf(size);
-  const ids = new Uint16Array(view.buffer, address * 2, size);
+  // Two words of the shadow for each.
+  const words = new Uint32Array(view.buffer, address * 2, granules * 2);
   const marks = new Uint8Array(view.buffer, description.readMarks + address / GRANULE_BYTES, granules);
   if (!figures.tail) growFates(figures, granules);
   let [wasRead, wasWritten] = [false, false];
   for (let granule = 0; granule < granules; granule++) {
-    let [stored, unread] = [false, false];
-    for (let i = granule * GRANULE_BYTES; i < Math.min(size, (granule + 1) * GRANULE_BYTES); i++) {
-      const id = ids[i];
-      if (id === ShadowIds.invalid || id === 0) continue;
-      stored = true;
-      if (id !== READ_BYTE) unread = true;
-    }
-    const read = marks[granule] !== 0 || (exitVisible && unread);
+    const bytes = Math.min(GRANULE_BYTES, size - granule * GRANULE_BYTES);
+    const words1 = words[granule * 2];
+    const words2 = words[granule * 2 + 1];
+    const isPlain = bytes === GRANULE_BYTES && words1 === words2 && PLAIN_WORDS.has(words1);
+    const fate = isPlain ? words1 === ALL_READ : fateOf([words1 & MASK, words1 >>> 16, words2 & MASK, words2 >>> 16], bytes);
+    const stored = fate !== false;
+    const read = marks[granule] !== 0 || (exitVisible && fate === "unread");
     wasRead ||= read;
     wasWritten ||= stored;
     if (stored && !read) figures.neverRead += GRANULE_BYTES;
@@ -119,8 +119,21 @@ function endBlock(
   figures.unreadBytes += size;
 }
 
+const MASK = 0xffff;
+/** Two bytes that were read; and those that nobody has stored to. */
+const ALL_READ = 0xffffffff;
+const PLAIN_WORDS: ReadonlySet<number> = new Set([ALL_READ, 0, ShadowIds.invalid * 0x10001]);
+
+/** Whether the first of some bytes were stored to, by their ids, and whether some of them are unread. */
+function fateOf(ids: readonly number[], bytes: number): boolean | "unread" {
+  const stored = ids.slice(0, bytes).filter((id) => id !== ShadowIds.invalid && id !== 0);
+  return stored.some((id) => id !== READ_BYTE) ? "unread" : stored.length > 0;
+}
+
 /** Makes room for the fates of a larger block. */
-function growFates(figures: PathBlocksFigures, granules: number): void {
+function growFates(figures: PathBlocksFigures, all: number): void {
+  const granules = Math.min(all, MOST_GRANULES);
+  figures.tail = granules < all;
   if (granules <= figures.fates.length) return;
   const fates = new Uint8Array(granules);
   fates.set(figures.fates);

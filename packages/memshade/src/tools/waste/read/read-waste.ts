@@ -23,7 +23,7 @@ import {
   readReallocations,
 } from "./read-pairs.ts";
 import { type PathBlocksFigures, readPathBlocks } from "./read-path-blocks.ts";
-import { readBegun } from "./repeated-loads.ts";
+import { readBegun } from "./repeated-accesses.ts";
 import { resetTables } from "./reset.ts";
 import { pathKey, readSitePaths, type SiteInContext } from "./site-paths.ts";
 import { controlWord, type WasteTables } from "./tables.ts";

@@ -1,4 +1,12 @@
-import { OBJECT_SITE_BYTES, PAIR_BYTES, RECORD_BYTES, Store, VALUES_BYTES } from "../layout.ts";
+import {
+  Control,
+  OBJECT_SITE_BYTES,
+  PAIR_BYTES,
+  PATH_BLOCKS_BYTES,
+  RECORD_BYTES,
+  Store,
+  VALUES_BYTES,
+} from "../layout.ts";
 import type { WasteTables } from "./tables.ts";
 import { forgetWriters } from "./written-bytes.ts";
 
@@ -20,6 +28,12 @@ export function resetTables(tables: WasteTables): void {
   if (description.engine === "full") clear(description.values, description.loadCapacity * VALUES_BYTES);
   clear(description.pairs, description.pairCapacity * PAIR_BYTES);
   clear(description.sites, description.siteCapacity * OBJECT_SITE_BYTES);
+  if (description.pathBlocks !== 0) {
+    clear(description.pathBlocks, description.pathCapacity * PATH_BLOCKS_BYTES);
+    const next = view.getUint32(description.control + Control.fatesNext, true);
+    clear(description.fates, Math.max(0, next - description.fates));
+    view.setUint32(description.control + Control.fatesNext, 0, true);
+  }
 }
 
 /** Clears a record of precise mode: it stays the record of its site in its context. */

@@ -174,6 +174,7 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
     bytes_read: figures.read + hostRead,
     nof_stores: figures.stores,
     nof_silent: figures.silent,
+    ...(figures.again === undefined ? {} : { nof_again: figures.again }),
     bytes_dead: overwritten + deallocated + exit,
     dead_overwritten: overwritten,
     dead_deallocated: deallocated,

@@ -305,7 +305,7 @@ describe("places told apart by their calling contexts", () => {
         ...store("parse", 88, { nof_stores: 100, bytes_written: 4096, dead_overwritten: 4096 }),
         ips: [
           { address: 1, function: "parse", file: "parse.c", line: 88, inlined: [{ function: "outer" }] },
-          ...callers.map((name, i) => ({ address: i + 2, function: name, file: "btree.c" })),
+          ...callers.map((name, i) => ({ address: i + 2, function: name, file: "btree.c", line: i + 1 })),
         ],
       },
     ],
@@ -318,12 +318,13 @@ describe("places told apart by their calling contexts", () => {
 
   it("show the callers that fit on a line", () => {
     const [report, table] = print({ isWide: false });
-    expect(report).toEqual(["     ← outer ← readPage ← moveToRoot ← … 2 more ← main"]);
-    expect(table).toEqual(["            ← outer ← readPage ← moveToRoot ← … 2 more ← main"]);
+    expect(report).toEqual(["     ← outer ← readPage (btree.c:1) ← … 4 more ← _start (btree.c:6)"]);
+    expect(table).toEqual(["            ← outer ← readPage (btree.c:1) ← … 4 more ← _start (btree.c:6)"]);
   });
 
   it("show all of them on a wide screen", () => {
-    const all = "← outer ← readPage ← moveToRoot ← balance_nonroot_and_more_of_it ← step ← main ← _start";
+    const names = callers.map((name, i) => `← ${name.replace("<int>", "")} (btree.c:${i + 1})`);
+    const all = `← outer ${names.join(" ")}`;
     expect(
       print({ isWide: true })
         .flat()

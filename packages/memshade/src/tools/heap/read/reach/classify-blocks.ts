@@ -11,6 +11,8 @@ import type { BlockList } from "./block-list.ts";
  *                          └──┘
  *                     H ⇄ I         H      lost, with I behind it: of a ring that nothing points into, the lowest block stands for all
  *
+ * An address right behind a length that fits the block counts as that of its first byte.
+ *
  * A block that two lost ones lead to is behind the one with the lower address, and with that one behind whatever leads there.
  */
 export const Reach = { None: 0, Reachable: 1, Possible: 2, Lost: 3, Indirect: 4 } as const;
@@ -108,13 +110,27 @@ class Search {
     const block = this.#blocks.find(value);
     if (block < 0) return;
     const { reach } = this.#found;
-    if (this.#blocks.starts[block] === value) {
+    if (this.#blocks.starts[block] === value || this.#isBehindLength(block, value)) {
       if (reach[block] !== Reach.Reachable) this.#open.push(block);
       reach[block] = Reach.Reachable;
     } else if (reach[block] === Reach.None) {
       reach[block] = Reach.Possible;
       this.#possible.push(block);
     }
+  }
+
+  /**
+   * Whether an address is the first one behind a number of elements that the rest of the block has: what C++ puts in front of arrays, and
+   * allocation layers in front of blocks, with elements of one byte. The program knows such a block by nothing else.
+   */
+  #isBehindLength(block: number, value: number): boolean {
+    const start = this.#blocks.starts[block];
+    const offset = value - start;
+    if ((offset !== 4 && offset !== 8) || start % 4 !== 0) return false;
+    const size = this.#blocks.sizes[block] - offset;
+    const last = this.#words[value / 4 - 1];
+    const length = last === 0 && offset === 8 ? this.#words[start / 4] : last;
+    return length > 0 && length <= size && size % length === 0;
   }
 
   #meetPossible(value: number): void {

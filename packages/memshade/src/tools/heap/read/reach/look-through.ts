@@ -62,8 +62,12 @@ export function lookThrough(
   );
   const values = roots.globals.map((name) => addressIn(exports[name]));
   const stackPointer = roots.stackPointer === undefined ? undefined : addressIn(exports[roots.stackPointer]);
+  // JavaScript may keep part of the stack for itself, for good.
   const wasLeft =
-    stackPointer !== undefined && stackPointer > roots.stackFrom && stackPointer < roots.stackTo;
+    !state.hostMayHold &&
+    stackPointer !== undefined &&
+    stackPointer > roots.stackFrom &&
+    stackPointer < roots.stackTo;
   const found = classifyBlocks(blocks, {
     buffer: program.buffer,
     wordBytes: info.memory64 === true ? 8 : 4,
@@ -101,10 +105,10 @@ function sumUp(
     const place = at + (PLACE_OF_REACH[inside && found !== Reach.Reachable ? Reach.Possible : found] ?? 0);
     sums[place] += size;
     sums[place + 1]++;
+    if (time * 2 > now) sums[at + PLACE_OF_LATE + (found === Reach.Reachable ? 1 : 0)]++;
     if (inside || found !== Reach.Lost) return;
     sums[at + PLACE_OF_BEHIND] += behindBytes[index];
     sums[at + PLACE_OF_BEHIND + 1] += behindBlocks[index];
-    if (time * 2 > now) sums[at + PLACE_OF_LATE]++;
   });
   return { contexts: Uint32Array.from(places.keys()), sums, inside };
 }

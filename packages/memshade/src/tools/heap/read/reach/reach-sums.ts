@@ -16,6 +16,7 @@ export const REACH_FIELDS = [
   "behindLostBytes",
   "behindLostBlocks",
   "lateLostBlocks",
+  "lateReachableBlocks",
 ] as const satisfies readonly (keyof RunReach)[];
 
 export const NO_REACH: Readonly<ReachSums> = Object.fromEntries(
@@ -30,4 +31,5 @@ export const PLACE_OF_REACH = {
   [Reach.Reachable]: 6,
 } as const;
 export const PLACE_OF_BEHIND = 8;
+/** Of lost blocks; of reachable ones behind. */
 export const PLACE_OF_LATE = 10;

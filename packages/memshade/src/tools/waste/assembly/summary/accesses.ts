@@ -66,6 +66,7 @@ export function loaded(address: u32, size: u32, site: u32, _float: u32): void {
   if (outside(address, size)) return;
   const record = loadRecord(site);
   bump(record + Load.loads, 1);
+  markRead(address, size);
   if (!readRange(address, size)) bump(record + Load.fresh, 1);
 }
 

@@ -2,7 +2,7 @@
 // read. Then the id becomes all ones, and its store gets the credit; what a store overwrites unread is the rest. Stores need not look
 // at what was there.
 import { shownEnd, showsZeros } from "../dirty";
-import { markRangeRead, markRead } from "./objects";
+import { markRead } from "./objects";
 import { idOfKey, isNone, moveOverflow, readsOf, recordOf, resolveOverflow, overflow } from "./ids";
 import { INIT, INVALID, STORES, ZERO_IS_VALID, shadowClaim } from "../imports";
 import { Store } from "../layout.generated";
@@ -46,7 +46,6 @@ const WIDE: u32 = 8;
 /** Credits the writers of a range. True if all of it had been read since it was written. */
 export function readRange(address: u32, size: u32): bool {
   resolveOverflow(address, size, Store.read);
-  markRangeRead(address, size);
   let at: usize = address << 1;
   let stale = true;
   for (const end = at + ((size & ~31) << 1); at !== end; at += 64) if (!readLine(at)) stale = false;

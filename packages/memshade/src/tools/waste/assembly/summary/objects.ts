@@ -74,6 +74,23 @@ export function blockMoves(old: u32, address: u32, kept: u32): void {
   store<u16>(pathAt(old), 0);
 }
 
+/**
+ * Copies from the beginning of a block to that of another one of its path, as vectors do that grow, read nothing by themselves: what was
+ * read of the one was read of the other. False for any other copy.
+ */
+export function carriesMarks(destination: u32, source: u32, size: u32): bool {
+  if (MARKS === 0) return true;
+  if (((destination | source) & 7) !== 0) return false;
+  const path: u32 = load<u16>(pathAt(source));
+  if (path === 0 || path !== load<u16>(pathAt(destination))) return false;
+  memory.copy(
+    MARKS + (destination >>> GRANULE_SHIFT),
+    MARKS + (source >>> GRANULE_SHIFT),
+    (size + 3) >>> GRANULE_SHIFT,
+  );
+  return true;
+}
+
 /** A block ends, before its bytes are forgotten. */
 export function blockEnds(address: u32, size: u32): void {
   if (MARKS === 0) return;
@@ -167,6 +184,7 @@ function notePart(address: u32, size: u32, fates: usize): void {
   const isRead = load<u8>(MARKS + ((address + size) >>> GRANULE_SHIFT)) !== 0;
   if (isRead) wereRead = true;
   if (isStored) wereWritten = true;
+  if (isStored && !isRead) unread++;
   if (fates !== 0)
     store<u8>(
       fates,

@@ -2,6 +2,7 @@
 import { loadRecord, outside } from "./accesses";
 import { areValid, bump, hostReadsAll, overwrite, readRange, setInit } from "./bytes";
 import { NO_LINE, markDirty, showZeros, takeDirty } from "../dirty";
+import { carriesMarks, markRangeRead } from "./objects";
 import { storeRecord } from "./ids";
 import { CONTROL, COVERED, programLoad64, programLoad8 } from "../imports";
 import { Control, DIRTY_LINE_SHIFT, Load, Store } from "../layout.generated";
@@ -41,6 +42,7 @@ export function copying(destination: u32, source: u32, size: u32): void {
     programLoad8(destination + size - 1);
     programLoad8(source + size - 1);
   }
+  if (!carriesMarks(destination, source, size)) markRangeRead(source, size);
   readBulk(source, size);
   const site = load<u32>(CONTROL, Control.storeSite);
   writeRange(destination, size, site, holdSame(destination, source, size));
@@ -48,7 +50,9 @@ export function copying(destination: u32, source: u32, size: u32): void {
 
 /** A copy has read bytes for another memory. */
 export function left(address: u32, size: u32): void {
-  if (!outside(address, size)) readBulk(address, size);
+  if (outside(address, size)) return;
+  markRangeRead(address, size);
+  readBulk(address, size);
 }
 
 function readBulk(address: u32, size: u32): void {
@@ -90,7 +94,9 @@ export function segment(address: u32, size: u32): void {
 }
 
 export function hostRead(address: u32, size: u32): void {
-  if (!outside(address, size)) readRange(address, size);
+  if (outside(address, size)) return;
+  markRangeRead(address, size);
+  readRange(address, size);
 }
 
 /** The host wrote: that is not compared with what was there. */

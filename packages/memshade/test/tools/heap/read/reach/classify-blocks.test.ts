@@ -75,6 +75,20 @@ describe("live blocks", () => {
     expect(NAMES[found.reach[0]!]).toBe("reachable");
   });
 
+  it("have their address behind a length that fits them, as SQLite's blocks and arrays of C++", () => {
+    const kindOf = (words: Record<number, number>, pointer: number) => {
+      const buffer = memoryOf({ 0: pointer, ...words });
+      const list = listOf([{ start: 1000, size: 40 }]);
+      return NAMES[classifyBlocks(list, { buffer, wordBytes: 4, ranges: [0, 4], values: [] }).reach[0]!];
+    };
+    expect(kindOf({ 1000: 32 }, 1008)).toBe("reachable");
+    expect(kindOf({ 1000: 9 }, 1004)).toBe("reachable");
+    expect(kindOf({ 1004: 4 }, 1008)).toBe("reachable");
+    expect(kindOf({ 1000: 33 }, 1008)).toBe("possible");
+    expect(kindOf({ 1000: 7 }, 1004)).toBe("possible");
+    expect(kindOf({ 1000: 4 }, 1012)).toBe("possible");
+  });
+
   it("that two lost ones lead to stand behind one of them, and all that is lost behind somebody", () => {
     const found = classifyBlocks(listOf(blocks), {
       buffer: memoryOf({ [B]: D, [C]: D, [D]: E, [I]: B }),
@@ -164,7 +178,19 @@ describe("any heap", () => {
       for (const block of seen) for (const one of next(block)) seen.add(one);
       return seen;
     };
-    const starts = (values: readonly number[]) => values.map(isStart).filter((block) => block >= 0);
+    const isBehindLength = (value: number) =>
+      blocks.findIndex(({ start, size }) => {
+        const rest = start + size - value;
+        const lengths =
+          value - start === 8 && words[start / 4 + 1] === 0 ? [words[start / 4]!] : [words[value / 4 - 1]!];
+        return (
+          (value - start === 4 || value - start === 8) &&
+          rest > 0 &&
+          lengths.some((length) => length > 0 && length <= rest && rest % length === 0)
+        );
+      });
+    const starts = (values: readonly number[]) =>
+      values.map((value) => Math.max(isStart(value), isBehindLength(value))).filter((block) => block >= 0);
     const any = (values: readonly number[]) =>
       values.map((value) => Math.max(isStart(value), isInside(value))).filter((block) => block >= 0);
     const reachable = from(starts(roots), (block) => starts(wordsOf(blocks[block]!)));

@@ -4,14 +4,14 @@ import type { Insertion } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 
-/** A load inside of loops, its address without the displacement, and the outermost loop so far in which that stays the same. */
+/** An access inside of loops, its address without the displacement, and the outermost loop so far in which that stays the same. */
 interface Candidate {
   site: number;
   value: number;
   loop: Loop | undefined;
 }
 
-/** Counts how often the loop at hand begins, if some of its loads always load from one place while it runs. */
+/** Counts how often the loop at hand begins, if some of its accesses always come to one place while it runs. */
 class Loop implements Insertion {
   readonly candidates: Candidate[] = [];
   readonly sites: number[] = [];
@@ -47,10 +47,10 @@ export interface LoopCounts {
 }
 
 /**
- * Finds the loads that come to one place in all trips of a loop: what they load again nobody but the loop has had in between, so it
- * could stay in a local variable. They loaded it again as often as they ran, less how often the loop began.
+ * Finds the loads and stores that come to one place in all trips of a loop: what is there could be in a local variable while it runs.
+ * They came there again as often as they ran, less how often the loop began.
  */
-export class RepeatedLoads {
+export class RepeatedAccesses {
   readonly #counts: LoopCounts;
   readonly #groups: (readonly number[])[] = [];
   #open: Loop[] = [];
@@ -65,8 +65,8 @@ export class RepeatedLoads {
     this.#open = [];
   }
 
-  /** A load whose address has this value. */
-  load(site: number, value: number): void {
+  /** A load or store whose address has this value. */
+  access(site: number, value: number): void {
     this.#open.at(-1)?.candidates.push({ site, value, loop: undefined });
   }
 
@@ -92,7 +92,7 @@ export class RepeatedLoads {
         touched.add(candidate.loop);
       }
     }
-    // A loop's loads are settled when the one around it ends: each is counted with the first of them.
+    // A loop's accesses are settled when the one around it ends: each is counted with the first of them.
     for (const { sites } of touched) if (!this.#groups.includes(sites)) this.#groups.push(sites);
   }
 
