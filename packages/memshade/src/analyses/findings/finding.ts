@@ -173,4 +173,3 @@ export type WasteToolFinding =
   | Extract<Finding, { tool: "waste" }>
   | (NeverReadFinding & { readonly tool: "waste" });
 
-export type FindingKind = Finding["kind"];
