@@ -68,17 +68,19 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("cpp/kept-index.cc", KEPT, bytes(2_000 * 32), blocks(2_000)),
   inWasm("cpp/listeners.cc", LEAK, bytes(600 * 256), blocks(600)),
 
-  inWasm("rust/cyclic-tree.rs", LEAK, bytes(1_000 * 32), blocks(1_000)),
+  // A node has 32 bytes, and a root four pointers to its children.
+  inWasm("rust/cyclic-tree.rs", LEAK, bytes(1_000 * 32 + 200 * 16), bytes(1_000 * 32), blocks(1_000)),
   inWasm("rust/growing-vec.rs", GROWTH, bytes(30 * 8_188 * 4, SMALL), times(30 * 11), times(30 * 12)),
   inWasm("rust/formatted-keys.rs", ["churn"], blocks(12_000)),
   inWasm("rust/unread-history.rs", ["never-read"], bytes(250 * 512), blocks(250)),
 
-  inWasm("assemblyscript/kept-results.as", LEAK, blocks(800)),
+  // An array of AssemblyScript has 16 bytes in front.
+  inWasm("assemblyscript/kept-results.as", LEAK, bytes(800 * (16 + 96)), blocks(800)),
   inWasm("assemblyscript/vector-per-step.as", ["churn"], blocks(15_000)),
   inWasm("assemblyscript/summed-twice.as", ["silent"], bytes(99 * 1_024 * 4), accesses(99 * 1_024)),
 
   // A node is two blocks: its own, and the wrapper that the bindings keep.
-  inScript("javascript/forgotten-trees.mjs", LEAK, blocks(2 * 450)),
+  inScript("javascript/forgotten-trees.mjs", LEAK, blocks(2 * 450), bytes(240_000, 0.05)),
   inScript("javascript/layouts-to-the-end.mjs", KEPT, blocks(2 * 300)),
   inScript("javascript/unfreed-statements.mjs", LEAK, blocks(200)),
   inScript("javascript/unclosed-databases.mjs", LEAK, blocks(24)),
