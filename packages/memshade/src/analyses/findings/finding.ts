@@ -172,4 +172,3 @@ export type Finding =
 export type WasteToolFinding =
   | Extract<Finding, { tool: "waste" }>
   | (NeverReadFinding & { readonly tool: "waste" });
-
