@@ -1,9 +1,10 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
+import { ACCESSES_PER_BLOCK } from "../../model/over-time/drag.ts";
 import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
 import { temporaryBlocks } from "../temporary.ts";
 import type { ChurnFinding } from "./finding.ts";
 import { blocksBySite } from "./heap-blocks.ts";
-import { ACCESSES_PER_BLOCK, accessesOf } from "./work.ts";
+import { accessesOf } from "./work.ts";
 
 /** Of a place's blocks, the part from which on it is one that makes temporary blocks. */
 const MOST = 0.5;

@@ -2,7 +2,7 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import { draggedBlocks, dragOfContexts, lastUse, lastUseTime } from "../dragged-blocks.ts";
 import { heapPhases } from "../over-time/heap-phases.ts";
 import type { DragFinding } from "./finding.ts";
-import { blocksBySite } from "./heap-blocks.ts";
+import { blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
 
 /**
  * Places whose blocks live for long after they were used last. Their part is that of all bytes × time of the program's blocks which
@@ -13,7 +13,9 @@ export function dragFindings(profile: HeapProfile): DragFinding[] {
   const all = profile.description.totals?.drag?.byteTime ?? 0;
   if (found === undefined || all === 0) return [];
   const sites = blocksBySite(profile, found).filter(
-    ({ place }) => profile.description.knownHost === true || place.path[0]!.address !== undefined,
+    ({ place, bytes }) =>
+      bytes >= LEAST_BYTES &&
+      (profile.description.knownHost === true || place.path[0]!.address !== undefined),
   );
   return sites.map(({ place, contexts, blocks, bytes, allocated }) => {
     const drag = dragOfContexts(profile, contexts);

@@ -5,6 +5,12 @@ import { groupContexts } from "../groups.ts";
 import type { FindingPlace } from "./finding.ts";
 import { heapPlace } from "./place.ts";
 
+/**
+ * What is won where fewer bytes go is of no use to anybody, however small the program. Lost blocks are told of all the same: these are a
+ * mistake, and there will be more of them.
+ */
+export const LEAST_BYTES = 1024;
+
 /** Blocks of one site that an analysis picked out. */
 export interface SiteBlocks {
   readonly contexts: readonly IndexIntoContextTable[];

@@ -5,7 +5,7 @@ import { libraryOf, START_UP } from "../frames/libraries.ts";
 import { leaks } from "../leaks.ts";
 import { reachOf } from "../live-blocks.ts";
 import type { LeakFinding } from "./finding.ts";
-import { blocksBySite, type SiteBlocks } from "./heap-blocks.ts";
+import { blocksBySite, LEAST_BYTES, type SiteBlocks } from "./heap-blocks.ts";
 
 /**
  * A host keeps some addresses for good: of the tables that it makes at the start, of an object that it goes on using. A program keeps
@@ -42,7 +42,7 @@ function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): 
   const isTold = (_: number, context: number) => (suppressedBlocks?.[context] ?? 0) === 0;
   const keep = (values: Float64Array) => values.map((value, context) => (isTold(value, context) ? value : 0));
   return blocksBySite(profile, blockMeasure(keep(live.blocks), keep(live.bytes)))
-    .filter(({ blocks }) => blocks > 1)
+    .filter(({ blocks, bytes }) => blocks >= MANY_BLOCKS || (blocks > 1 && bytes >= LEAST_BYTES))
     .map(({ place, blocks, bytes, allocated }) => ({
       place,
       amount: bytes,

@@ -1,4 +1,13 @@
 /**
+ * Memory accesses that a `malloc` and its `free` make, about: dlmalloc makes 30 to 60 of them, and what else it executes takes as long
+ * again.
+ */
+export const ACCESSES_PER_BLOCK = 50;
+
+/** Fewer units of the clock after the last access say nothing: a program makes some allocations whenever it prints a line. */
+export const LEAST_LATE_DRAG = 4;
+
+/**
  * How long blocks were kept after they were used last, of one context. Times are in units of the profile's clock. What a block is for:
  *
  *     allocated          first access           last access                freed
@@ -18,7 +27,10 @@ export interface BlockDrag {
   byteTime: number;
   /** Sizes times drag. */
   draggedByteTime: number;
-  /** Blocks that spent most of their life after their last access. The rest is about these. */
+  /**
+   * Blocks that spent most of their life after their last access, by the clock and by the work that the program did meanwhile. The rest
+   * is about these.
+   */
   lateBlocks: number;
   lateBytes: number;
   lateByteTime: number;
@@ -60,21 +72,29 @@ export function addDrag(one: BlockDrag, other: BlockDrag): BlockDrag {
   };
 }
 
-/** Whether a block was kept so long after its last access that this counts. */
-export function isLate(life: number, drag: number): boolean {
-  return drag > 0 && drag * 2 >= life;
+/** Work of the program during a block's life: accesses, and allocations as so many as those make. */
+export interface WorkMeanwhile {
+  /** At most. */
+  all: number;
+  /** At least, after the block's last access. */
+  after: number;
+}
+
+/** Whether a block was kept so long after its last access that this counts: the clock stands still while a program computes. */
+function isLate(life: number, drag: number, work: WorkMeanwhile): boolean {
+  return drag >= LEAST_LATE_DRAG && drag * 2 >= life && work.after * 2 >= work.all;
 }
 
 /** What one block adds that stands for `weight` blocks. `lastUse`, `end`: the clock. */
 export function dragOf(
-  block: { size: number; start: number; lastUse: number; end: number },
+  block: { size: number; start: number; lastUse: number; end: number; work: WorkMeanwhile },
   weight: number,
 ): BlockDrag {
-  const { size, start, lastUse, end } = block;
+  const { size, start, lastUse, end, work } = block;
   const bytes = size * weight;
   const life = end - start;
   const drag = end - lastUse;
-  const late = isLate(life, drag) ? 1 : 0;
+  const late = isLate(life, drag, work) ? 1 : 0;
   return {
     followed: 1,
     blocks: weight,

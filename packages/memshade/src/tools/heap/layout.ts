@@ -1,3 +1,5 @@
+export { ACCESSES_PER_BLOCK, LEAST_LATE_DRAG } from "../../model/over-time/drag.ts";
+
 // Where things are in the heap profiler's memory, for the code that fills it and for the one that reads it. Memory is zero at
 // the start, so zero means "nothing yet" in every field: minima are kept as their complements. README.md has a drawing.
 
@@ -108,6 +110,11 @@ export const Control = {
   folds: 512,
   /** A `SizeClass` per power of two that blocks have. */
   sizeClasses: 2560,
+  /** u64: accesses that looks found, estimated from those of followed blocks; and those that were not made before the look before. */
+  accesses: 2944,
+  sureAccesses: 2952,
+  /** Looks so far. */
+  looks: 2960,
 } as const;
 export const CONTROL_BYTES = 4096;
 
@@ -180,10 +187,13 @@ export const Followed = {
   due: 12,
   /** u64: sum of its counters then. */
   sum: 16,
-  /** How often it was looked at. */
-  looks: 24,
+  /** `Control.looks` at the last look at it; before that, at its beginning. */
+  looked: 24,
+  /** u64: the work that was seen at its beginning, and what was sure of it at `seen`. */
+  startWork: 32,
+  seenWork: 40,
 } as const;
-export const FOLLOWED_BYTES = 32;
+export const FOLLOWED_BYTES = 48;
 export const MOST_FOLLOWED = SIZE_CLASSES * MOST_OF_CLASS + 1;
 
 /** What a context's ended blocks say of drag, forgotten with them. Times are times sizes: docs/concepts.md. All but two are u64. */

@@ -68,14 +68,23 @@ describe("findings of the heap", () => {
 
   it("are blocks that nobody used, or wrote and never read", () => {
     const blocks = `
-      main > spare  10 x 64  life 20  unused 8
-      main > table  10 x 64  life 20  access 9  unread 7
-      main > log    10 x 64  life 20  access 9  unread 10
+      main > spare  10 x 640  life 20  unused 8
+      main > table  10 x 640  life 20  access 9  unread 7
+      main > log    10 x 640  life 20  access 9  unread 10
       main > work   10 x 64  life 20  access 9
     `;
-    expect(inShort(findingsOf(blocks, {}, true))).toEqual(["never-read 640 log", "unused 512 spare"]);
+    expect(inShort(findingsOf(blocks, {}, true))).toEqual(["never-read 6400 log", "unused 5120 spare"]);
     // A host of which nobody knows what it reads may have read them.
-    expect(inShort(findingsOf(blocks))).toEqual(["unused 512 spare"]);
+    expect(inShort(findingsOf(blocks))).toEqual(["unused 5120 spare"]);
+  });
+
+  it("are no few bytes, be they ever so large a part of a small program", () => {
+    expect(findingsOf("main > spare  2 x 20  life 20  unused 2")).toEqual([]);
+    expect(findingsOf("main > name  2 x 20  access 9  peak 2  live 2")).toEqual([]);
+    // Many small blocks that are left behind are a sort of which there will be more.
+    expect(inShort(findingsOf("main > name  40 x 16  access 9  peak 40  live 40"))).toEqual([
+      "leak 640 name",
+    ]);
   });
 
   it("are short-lived blocks where the allocator's work for them matters beside the program's own", () => {

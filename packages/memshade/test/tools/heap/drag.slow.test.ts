@@ -72,6 +72,63 @@ describe("drag", () => {
     expect(program.profiled.heap.drag).toMatchObject({ draggedByteTime: 0, byteTime: 64 * 20 });
   });
 
+  describe("that counts as kept too long", () => {
+    /** What the program does with a block while it allocates nothing. */
+    function compute(program: ScriptedHeap, address: number, accesses: number): void {
+      for (let i = 0; i < accesses; i++) program.load(address);
+    }
+
+    it("does not come from a few allocations after long work with the block", () => {
+      const program = new ScriptedHeap();
+      program.malloc(4096, 64, "a");
+      compute(program, 4096, 1000);
+      passTime(program, 10);
+      program.free(4096);
+      // By the clock of allocations that was its whole life.
+      expect(dragOf(program, "malloc_a")).toMatchObject({ draggedByteTime: 64 * 10, lateBlocks: 0 });
+    });
+
+    it.each([
+      ["that was looked at right before", 0],
+      ["that was idle before, and looked at rarely", 40],
+    ])("does not come from work with another block meanwhile, %s", (_, idle) => {
+      const program = new ScriptedHeap();
+      program.malloc(8192, 64, "b");
+      program.store(8192);
+      passTime(program, idle);
+      program.malloc(4096, 64, "a");
+      compute(program, 4096, 10);
+      compute(program, 8192, 5000);
+      program.load(4096);
+      passTime(program, 20);
+      program.free(4096);
+      expect(dragOf(program, "malloc_a")).toMatchObject({ lateBlocks: 0 });
+    });
+
+    it("does come from work with another block afterwards", () => {
+      const program = new ScriptedHeap();
+      program.malloc(8192, 64, "b");
+      program.malloc(4096, 64, "a");
+      compute(program, 4096, 1000);
+      passTime(program, 1);
+      for (let round = 0; round < 10; round++) {
+        compute(program, 8192, 500);
+        passTime(program, 1);
+      }
+      program.free(4096);
+      expect(dragOf(program, "malloc_a")).toMatchObject({ lateBlocks: 1, lateUsedByteTime: 0 });
+    });
+
+    it("is not said of a life in which hardly anything was allocated", () => {
+      const program = new ScriptedHeap();
+      program.malloc(4096, 64, "a");
+      program.store(4096);
+      passTime(program, 3);
+      program.free(4096);
+      expect(dragOf(program, "malloc_a")).toMatchObject({ lateBlocks: 0 });
+    });
+  });
+
   it("is forgotten at a reset, but for blocks that live", () => {
     const program = new ScriptedHeap();
     for (const address of [4096, 8192]) {

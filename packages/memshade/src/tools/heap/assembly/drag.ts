@@ -1,5 +1,6 @@
 import { CONTROL, DRAGS, FOLLOWED, MIBS, RECORDS, WALL_CLOCK } from "./imports";
 import {
+  ACCESSES_PER_BLOCK,
   CONTEXT_BYTES,
   Control,
   DRAG_BYTES,
@@ -7,6 +8,7 @@ import {
   FOLLOWED_BYTES,
   Followed,
   LARGEST_UNMARKED,
+  LEAST_LATE_DRAG,
   MOST_OF_CLASS,
   Record,
   SIZE_CLASS_BYTES,
@@ -21,6 +23,10 @@ import { bump32, bump64 } from "./records";
 //
 //   A block of 64 bytes begins at 10. It is looked at, at 20: sum 5. At 30: sum 8. At 40: 8. It ends at 70, its sum is 8:
 //   it was used until 30 at most, so it was dragged along for 40 of its 60: 64 × 40 bytes × time.
+//
+// The clock of allocations stands still while a program computes. So there is another one, of the work that is seen: allocations, and
+// accesses to followed blocks, which are found by looks. A look finds what was done since the last one at the same block; only if that
+// was the look before it is sure to have been done after that. A block is late if the larger part of its life is drag by both clocks.
 //
 // Of each size some blocks are followed: all at first, fewer when there have been many or when too many of them live, and
 // then each stands for several. An allocation that is to be followed lies behind the limit of the common path, and the block has a
@@ -102,6 +108,19 @@ function gap(shift: u32): u32 {
   return 1 + (mix(random) % ((2 << shift) - 1));
 }
 
+/** Work that is seen, `accesses` of it: as `Control` has them, all or those that are sure. */
+@inline
+function workOf(accesses: usize): u64 {
+  return load<u64>(CONTROL, Control.allocations) * ACCESSES_PER_BLOCK + load<u64>(CONTROL + accesses);
+}
+
+/** A block has other counters than at the last look at it, `look` being the last look at any. */
+function seeAccesses(entry: usize, accesses: u64, look: u32): void {
+  const weighed = accesses * load<u32>(entry, Followed.weight);
+  bump64(CONTROL, Control.accesses, weighed);
+  if (load<u32>(entry, Followed.looked) === look) bump64(CONTROL, Control.sureAccesses, weighed);
+}
+
 /** The block of a record is followed from its beginning on. */
 export function follow(record: usize, weight: u32, time: u32): void {
   const index = load<u32>(CONTROL, Control.followed) + 1;
@@ -112,7 +131,9 @@ export function follow(record: usize, weight: u32, time: u32): void {
   store<u32>(entry, time, Followed.seen);
   store<u32>(entry, time, Followed.due);
   store<u64>(entry, 0, Followed.sum);
-  store<u32>(entry, 0, Followed.looks);
+  store<u32>(entry, load<u32>(CONTROL, Control.looks), Followed.looked);
+  store<u64>(entry, workOf(Control.accesses), Followed.startWork);
+  store<u64>(entry, workOf(Control.sureAccesses), Followed.seenWork);
   store<u32>(record, index, Record.followed);
   bump32(placeOf(classOf(load<u32>(record, Record.size))), SizeClass.followed, 1);
 }
@@ -171,6 +192,7 @@ export function lookAtFollowed(number: u64): void {
   if (work + count * SKIP_WORK > most) return;
   work += count * SKIP_WORK;
   const time = WALL_CLOCK === 0 ? <u32>number : load<u32>(CONTROL, Control.wallMs);
+  const before = load<u32>(CONTROL, Control.looks);
   for (let index: u32 = 1; index <= count; index++) {
     const entry = entryAt(index);
     if (<i32>(time - load<u32>(entry, Followed.due)) < 0) continue;
@@ -179,15 +201,21 @@ export function lookAtFollowed(number: u64): void {
     if (work + cost > most) continue;
     work += cost;
     const sum = sumOf(record);
-    const before = load<u64>(entry, Followed.sum);
-    bump32(entry, Followed.looks, 1);
-    if (sum !== before) {
-      accesses += (sum - before) >>> 1;
+    const last = load<u64>(entry, Followed.sum);
+    if (sum !== last) {
+      accesses += (sum - last) >>> 1;
+      seeAccesses(entry, (sum - last) >>> 1, before);
       store<u64>(entry, sum, Followed.sum);
       store<u32>(entry, time, Followed.seen);
       store<u32>(entry, time, Followed.due);
     } else store<u32>(entry, time + ((time - load<u32>(entry, Followed.seen)) >>> IDLE_SHIFT), Followed.due);
+    store<u32>(entry, before + 1, Followed.looked);
   }
+  // What this look has found at any block was done before.
+  const seenWork = workOf(Control.sureAccesses);
+  for (let entry = entryAt(1); entry <= entryAt(count); entry += FOLLOWED_BYTES)
+    if (load<u32>(entry, Followed.seen) === time) store<u64>(entry, seenWork, Followed.seenWork);
+  store<u32>(CONTROL, before + 1, Control.looks);
   store<u64>(CONTROL, work, Control.lookWork);
   store<u64>(CONTROL, accesses, Control.lookedAccesses);
   store<u64>(CONTROL, number + (number >> LOOK_SHIFT), Control.nextLook);
@@ -202,8 +230,11 @@ export function endFollowed(record: usize, time: u32, copied: bool): void {
   const weight = load<u32>(entry, Followed.weight);
   const seen = load<u32>(entry, Followed.seen);
   const before = load<u64>(entry, Followed.sum);
-  const isIdle =
-    !copied && before !== 0 && load<u32>(entry, Followed.looks) !== 0 && sumOf(record) === before;
+  const sum = sumOf(record);
+  if (sum !== before) seeAccesses(entry, (sum - before) >>> 1, load<u32>(CONTROL, Control.looks));
+  const isIdle = !copied && before !== 0 && sum === before;
+  const work = workOf(Control.accesses) - load<u64>(entry, Followed.startWork);
+  const after = workOf(Control.sureAccesses) - load<u64>(entry, Followed.seenWork);
   remove(index);
   const life = time - start;
   const drag: u32 = isIdle ? time - seen : 0;
@@ -215,7 +246,7 @@ export function endFollowed(record: usize, time: u32, copied: bool): void {
   bump64(context, Drag.byteTime, bytes * life);
   if (drag === 0) return;
   bump64(context, Drag.dragged, bytes * drag);
-  if ((<u64>drag) << 1 < life) return;
+  if (drag < LEAST_LATE_DRAG || (<u64>drag) << 1 < life || after << 1 < work) return;
   bump64(context, Drag.lateBlocks, weight);
   bump64(context, Drag.lateBytes, bytes);
   bump64(context, Drag.lateByteTime, bytes * life);

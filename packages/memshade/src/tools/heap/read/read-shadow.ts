@@ -1,6 +1,6 @@
 import { addCapacity, addGrowth, type BlockCapacity, type BlockGrowth } from "../../../model/growth.ts";
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
-import { addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
+import { ACCESSES_PER_BLOCK, addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
 import type { RunReach, RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
@@ -422,10 +422,14 @@ export class ShadowReader {
   /** What `endFollowed` of the runtime does. `counters`: their sum. */
   #dragOfLive({ size, time, followed }: LiveBlock, now: number, counters: number): BlockDrag {
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
-    const isIdle =
-      counters > 0 && this.#u32(entry + Followed.looks) > 0 && this.#u64(entry + Followed.sum) === counters;
+    const isIdle = counters > 0 && this.#u64(entry + Followed.sum) === counters;
     const lastUse = isIdle ? this.#u32(entry + Followed.seen) : now;
-    return dragOf({ size, start: time, lastUse, end: now }, this.#u32(entry + Followed.weight));
+    const allocated = this.#control64(Control.allocations) * ACCESSES_PER_BLOCK;
+    const work = {
+      all: allocated + this.#control64(Control.accesses) - this.#u64(entry + Followed.startWork),
+      after: allocated + this.#control64(Control.sureAccesses) - this.#u64(entry + Followed.seenWork),
+    };
+    return dragOf({ size, start: time, lastUse, end: now, work }, this.#u32(entry + Followed.weight));
   }
 
   /** What `endChain` of the runtime does. */
