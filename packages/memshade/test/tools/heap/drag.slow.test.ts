@@ -83,9 +83,11 @@ describe("drag", () => {
       program.malloc(4096, 64, "a");
       compute(program, 4096, 1000);
       passTime(program, 10);
-      program.free(4096);
       // By the clock of allocations that was its whole life.
-      expect(dragOf(program, "malloc_a")).toMatchObject({ draggedByteTime: 64 * 10, lateBlocks: 0 });
+      const idle = { draggedByteTime: 64 * 10, lateBlocks: 0 };
+      expect(dragOf(program, "malloc_a")).toMatchObject(idle);
+      program.free(4096);
+      expect(dragOf(program, "malloc_a")).toMatchObject(idle);
     });
 
     it.each([
