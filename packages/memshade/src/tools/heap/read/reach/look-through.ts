@@ -21,8 +21,8 @@ export interface InstanceReach {
 
 /** In what state a program is when it is looked through. */
 export interface ProgramState {
-  /** Functions of it are running, or were left in the middle. */
-  inside: boolean;
+  /** Functions of it are running, or were left in the middle. Undefined: that is to be told from its stack pointer. */
+  inside: boolean | undefined;
   /** The host calls functions of it, and may have addresses of blocks. */
   hostMayHold: boolean;
 }
@@ -62,23 +62,21 @@ export function lookThrough(
   );
   const values = roots.globals.map((name) => addressIn(exports[name]));
   const stackPointer = roots.stackPointer === undefined ? undefined : addressIn(exports[roots.stackPointer]);
-  // JavaScript may keep part of the stack for itself, for good.
-  const wasLeft =
-    !state.hostMayHold &&
-    stackPointer !== undefined &&
-    stackPointer > roots.stackFrom &&
-    stackPointer < roots.stackTo;
+  const inside =
+    state.inside ??
+    (stackPointer !== undefined && stackPointer > roots.stackFrom && stackPointer < roots.stackTo);
   const found = classifyBlocks(blocks, {
     buffer: program.buffer,
     wordBytes: info.memory64 === true ? 8 : 4,
     ranges: rootRanges(roots, {
       lowestBlock: Math.min(reader.lowestBlock() ?? Number.POSITIVE_INFINITY, live[0]?.address ?? 0),
-      stackPointer,
+      // Outside of the functions it is the host that keeps a part of the stack for itself: what leads from there is what it holds.
+      stackPointer: inside || stackPointer === undefined ? stackPointer : roots.stackTo,
       memoryBytes: program.buffer.byteLength,
     }),
     values,
   });
-  return { ...sumUp(live, found, reader.now, state.inside || wasLeft), hostMayHold: state.hostMayHold };
+  return { ...sumUp(live, found, reader.now, inside), hostMayHold: state.hostMayHold };
 }
 
 function sortedBlocks(reader: ShadowReader): LiveBlock[] {
