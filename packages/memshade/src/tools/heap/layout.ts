@@ -108,6 +108,10 @@ export const Control = {
   folds: 512,
   /** A `SizeClass` per power of two that blocks have. */
   sizeClasses: 2560,
+  /** u64: the sum of the counters below the end of the static data when they were looked at, what that cost, and when it is due. */
+  staticSum: 2944,
+  staticWork: 2952,
+  nextStaticLook: 2960,
 } as const;
 export const CONTROL_BYTES = 4096;
 
