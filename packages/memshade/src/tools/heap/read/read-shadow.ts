@@ -325,7 +325,12 @@ export class ShadowReader {
   }
 
   /** Accesses since the last look at what a live block is one of, as far as it was followed; undefined: it was not. */
-  sinceLook({ address, size, folded, followed }: LiveBlock): { accesses: number; stands: number } | undefined {
+  sinceLook({
+    address,
+    size,
+    folded,
+    followed,
+  }: LiveBlock): { accesses: number; stands: number } | undefined {
     if (followed === 0) return undefined;
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;

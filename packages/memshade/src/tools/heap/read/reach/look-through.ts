@@ -116,5 +116,10 @@ function sumUp(
     sums[at + PLACE_OF_BEHIND] += behindBytes[index];
     sums[at + PLACE_OF_BEHIND + 1] += behindBlocks[index];
   });
-  return { contexts: Uint32Array.from(places.keys()), sums, inside, accessesAfter: Math.round(accessesAfter) };
+  return {
+    contexts: Uint32Array.from(places.keys()),
+    sums,
+    inside,
+    accessesAfter: Math.round(accessesAfter),
+  };
 }
