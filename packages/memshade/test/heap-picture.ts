@@ -178,6 +178,8 @@ const REACH_FACTS = {
   reachable: ["stillReachableBlocks", "stillReachableBytes"],
   behind: ["behindLostBlocks", "behindLostBytes"],
   late: ["lateLostBlocks"],
+  grown: ["lateReachableBlocks"],
+  idle: ["idleReachableBlocks"],
 } as const;
 
 function reachOf(size: number, facts: ReadonlyMap<string, number>): Partial<RunSite> {

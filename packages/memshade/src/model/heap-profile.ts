@@ -164,7 +164,7 @@ export const REACH_OF_KIND = {
   definite: ["lostBytes", "lostBlocks", "behindLostBytes", "behindLostBlocks", "lateLostBlocks"],
   indirect: ["indirectlyLostBytes", "indirectlyLostBlocks", "lateLostBlocks"],
   possible: ["possiblyLostBytes", "possiblyLostBlocks", "lateLostBlocks"],
-  reachable: ["stillReachableBytes", "stillReachableBlocks", "lateReachableBlocks"],
+  reachable: ["stillReachableBytes", "stillReachableBlocks", "lateReachableBlocks", "idleReachableBlocks"],
 } as const satisfies { [Kind in LeakKind]: readonly [SiteField, SiteField, ...SiteField[]] };
 
 export const SITE_FIELDS: readonly SiteField[] = [
@@ -191,6 +191,7 @@ export const SITE_FIELDS: readonly SiteField[] = [
   "behindLostBlocks",
   "lateLostBlocks",
   "lateReachableBlocks",
+  "idleReachableBlocks",
 ];
 
 /**

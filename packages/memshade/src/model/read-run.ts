@@ -100,6 +100,7 @@ const reach = record<HeapReach>({
   possiblyLostBlocks: count,
   stillReachableBytes: count,
   stillReachableBlocks: count,
+  accessesAfter: optional(count),
   hostMayHold: flag,
 });
 
@@ -160,6 +161,7 @@ const site = record<RunSite>({
   behindLostBlocks: optional(count),
   lateLostBlocks: optional(count),
   lateReachableBlocks: optional(count),
+  idleReachableBlocks: optional(count),
   growth: optional(growth),
   capacity: optional(capacity),
   drag: optional(drag),

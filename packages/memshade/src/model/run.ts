@@ -255,11 +255,15 @@ export interface RunReach {
   lateLostBlocks?: number | undefined;
   /** The same of those that are still reachable. */
   lateReachableBlocks?: number | undefined;
+  /** Of the same, by estimate: those that nobody accessed after the last look at them, which is soon before the last allocation. */
+  idleReachableBlocks?: number | undefined;
 }
 
 /** The same of the whole heap. What is live and in none of them was not looked for. */
 export interface HeapReach
-  extends Record<Exclude<keyof RunReach, `behind${string}` | `late${string}`>, number> {
+  extends Record<Exclude<keyof RunReach, `behind${string}` | `late${string}` | `idle${string}`>, number> {
+  /** Accesses to live blocks and static data that came soon before the last allocation or after it. Absent: nobody looked. */
+  accessesAfter?: number | undefined;
   /** Whether lost blocks may be ones that the host has the addresses of. */
   hostMayHold: boolean;
 }

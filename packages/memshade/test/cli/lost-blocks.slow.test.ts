@@ -41,6 +41,28 @@ describe("live blocks at the end of a run", () => {
     expect(kept.reach).toMatchObject({ lostBlocks: 0, stillReachableBlocks: 3000 });
   });
 
+  it("are idle where a table is only filled; the work that comes after the last allocation is told", async () => {
+    const folder = newFolder();
+    copyFileSync(join(PLANTED, "c/growing-sessions.wasm"), join(folder, "kept.wasm"));
+    const kept = await heapOf(folder, "kept.wasm");
+    // The last looks are a few of the 3,000 visitors before the end, and each of these walks along one of 256 lists.
+    expect(kept.sites.reduce((sum, site) => sum + (site.idleReachableBlocks ?? 0), 0)).toBeGreaterThan(1500);
+    expect(kept.reach!.accessesAfter).toBeLessThan(kept.otherAccesses / 4);
+    const accesses = (count: number) => `(module (memory (export "memory") 2) ${ALLOCATOR}
+      (data (i32.const 1024) "\\01\\02\\03\\04")
+      (global $kept (mut i32) (i32.const 0))
+      (func (export "_start") (local $i i32)
+        (global.set $kept (call $malloc (i32.const 8)))
+        (loop $more
+          (drop (i32.load (i32.const 1024)))
+          (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${count}))))))`;
+    const after = async (count: number) => {
+      writeProgram(folder, "works.wasm", accesses(count));
+      return (await heapOf(folder, "works.wasm")).reach!.accessesAfter!;
+    };
+    expect((await after(1000)) - (await after(10))).toBe(990);
+  });
+
   it("are possibly lost where a trap left functions in the middle", async () => {
     const folder = newFolder();
     const body = (end: string) => `(module (memory (export "memory") 2) ${ALLOCATOR}

@@ -1,6 +1,5 @@
 /** Programs of which a report does not say what it should yet, each with the reason. Their tests are skipped as long as that holds. */
 export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
-  "c/growing-sessions.c": "blocks that a global still reaches are no finding, however many there come to be",
   "c/kept-input.c":
     "nobody looks at blocks while nothing is allocated, so it is not seen that this one is idle then",
   "cpp/kept-index.cc":
@@ -15,12 +14,6 @@ export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
     "temporary blocks are those that are freed at once, and a collector frees late",
   "assemblyscript/summed-twice.as":
     "a store in a small function of a library is not told at the line that calls it",
-  "javascript/unfreed-statements.mjs":
-    "what a pointer in the module may still reach is no finding, and sql.js never gives back its first piece of stack",
-  "javascript/unclosed-databases.mjs":
-    "what a pointer in the module may still reach is no finding, and sql.js never gives back its first piece of stack",
-  "javascript/endless-log.mjs":
-    "blocks that are still reachable are no finding, however many there come to be",
   "javascript/unfreed-images.mjs":
     "JavaScript's collector frees them at the end, and whether the host still reads them is not known",
   "sound/graph.wasm": "bytes of an array that nobody visits are taken for fields of its elements",

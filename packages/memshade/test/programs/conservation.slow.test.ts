@@ -26,9 +26,12 @@ describe.each(ACCOUNTS)("the profile of %s", (path) => {
   );
 
   it("is the same, byte for byte, when the program runs again", async () => {
-    const [one, other] = [await profileWasi(path), await profileWasi(path)];
-    expect(other.run).toEqual(one.run);
-    expect(Buffer.from(other.raw)).toEqual(Buffer.from(one.raw));
+    // From one place: who calls is a part of the profile.
+    const runs = [];
+    while (runs.length < 2) runs.push(await profileWasi(path));
+    const [one, other] = runs;
+    expect(other!.run).toEqual(one!.run);
+    expect(Buffer.from(other!.raw)).toEqual(Buffer.from(one!.raw));
   });
 });
 

@@ -42,7 +42,7 @@ export interface LeakFinding extends Found<"leak", "heap"> {
   readonly blocks: number;
   /**
    * "lost": no pointer to them is left; "host": none is left in the module's memory, and only the host may hold one;
-   * "growing": they can still be reached, but hardly any was used again or released, and there are ever more of them; "live": they were
+   * "growing": they can still be reached, but hardly any was released, most are idle, and there are ever more of them; "live": they were
    * live at the end, and it is not known whether they are lost.
    */
   readonly state: "lost" | "host" | "growing" | "live";

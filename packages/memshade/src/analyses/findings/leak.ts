@@ -4,6 +4,7 @@ import { blockMeasure } from "../block-measure.ts";
 import { libraryOf, START_UP } from "../frames/libraries.ts";
 import { leaks } from "../leaks.ts";
 import { reachOf } from "../live-blocks.ts";
+import { heapTotals } from "../totals.ts";
 import type { LeakFinding } from "./finding.ts";
 import { blocksBySite, LEAST_BYTES, type SiteBlocks } from "./heap-blocks.ts";
 
@@ -14,8 +15,12 @@ import { blocksBySite, LEAST_BYTES, type SiteBlocks } from "./heap-blocks.ts";
 const MANY_BLOCKS = 10;
 /** Blocks that are allocated all through a run are allocated in its second half as often as in its first; some less will do. */
 const LEAST_LATE = 1 / 4;
-/** Of a collection that only grows, so much is never used again, and no more than the rest is released. */
+/** Of a collection that only grows, so much is never released. */
 const MOST = 9 / 10;
+/** And so much is not used when the program ends. */
+const LEAST_IDLE = 1 / 2;
+/** A program that has gone on for long after its last allocation has what it needs. */
+const MOST_AFTER = 1 / 4;
 
 /** Places of which blocks are lost; where that is not known, places of which several were live at the end. */
 export function leakFindings(profile: HeapProfile): LeakFinding[] {
@@ -84,17 +89,20 @@ function lostFindings(
   );
 }
 
-/** What can be reached of a place that only allocates, of which hardly a block is used again some time after. */
+/** What can be reached of a place that only allocates, to the end of the program's work, and of which most is not used then. */
 function growthOf(
   profile: HeapProfile,
-  { contexts, allocated }: SiteBlocks,
+  { allocated }: SiteBlocks,
   sum: (field: SiteField) => number,
 ): { amount: number; blocks: number } | undefined {
   const blocks = sum("stillReachableBlocks");
   if (blocks < allocated * MOST || !isRepeated(blocks, sum("lateReachableBlocks"))) return undefined;
-  const drags = contexts.flatMap((context) => profile.contexts.site?.drag[context] ?? []);
-  const unused = drags.reduce((total, { lateBlocks }) => total + lateBlocks, 0);
-  return unused < blocks * MOST ? undefined : { amount: sum("stillReachableBytes"), blocks };
+  const { heapAccesses } = heapTotals(profile);
+  const after = reachOf(profile)?.accessesAfter;
+  const all = heapAccesses + profile.description.totals!.otherAccesses;
+  if (after === undefined || after > all * MOST_AFTER) return undefined;
+  if (sum("idleReachableBlocks") < blocks * LEAST_IDLE) return undefined;
+  return { amount: sum("stillReachableBytes"), blocks };
 }
 
 function isRepeated(blocks: number, late: number): boolean {

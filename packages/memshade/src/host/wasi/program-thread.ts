@@ -26,8 +26,8 @@ function flush(): void {
 
 /** The instance, once there is one. */
 let exports: WebAssembly.Exports | undefined;
-/** The program ended itself inside of its functions. */
-let endedInside = false;
+/** The program ended inside of its functions; undefined where its frames alone do not tell. */
+let endedInside: boolean | undefined = false;
 
 function run(program: WasiProgram): RunEnd {
   const { module, info, version, args, env, preopens, invoke } = program;
@@ -62,7 +62,8 @@ function noteExit(imports: WebAssembly.Imports): void {
     const exit = functions.proc_exit as ((code: number) => void) | undefined;
     if (exit === undefined) continue;
     functions.proc_exit = (code: number) => {
-      endedInside = !isAtStart(wasmFrames());
+      // Its main function may be a part of the function that starts it.
+      endedInside = isAtStart(wasmFrames()) ? undefined : true;
       exit(code);
     };
   }

@@ -115,6 +115,10 @@ export const Control = {
   sureAccesses: 2952,
   /** Looks so far. */
   looks: 2960,
+  /** u64: the sum of the counters below the end of the static data when they were looked at, what that cost, and when it is due. */
+  staticSum: 2968,
+  staticWork: 2976,
+  nextStaticLook: 2984,
 } as const;
 export const CONTROL_BYTES = 4096;
 

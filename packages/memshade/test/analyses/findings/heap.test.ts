@@ -50,6 +50,32 @@ describe("findings of the heap", () => {
       ).toEqual([]);
     });
 
+    describe("and can be reached", () => {
+      const growing = (facts: string, accessesAfter = 0) => {
+        const picture = `main > intern  100 x 64  access 9  peak 100  ${facts}`;
+        const findings = findingsOf(picture, { reach: { ...reachOfPicture(picture), accessesAfter } });
+        return findings.map((finding) => finding.kind === "leak" && finding.state);
+      };
+
+      it("are places that allocate ever more of them, of which most are idle at last", () => {
+        expect(growing("live 100  reachable 100  grown 50  idle 90")).toEqual(["growing"]);
+        expect(growing("live 90  reachable 90  grown 45  idle 45")).toEqual(["growing"]);
+      });
+
+      it("are none that release some, stop to allocate, or go on with what they have", () => {
+        expect(growing("live 89  reachable 89  grown 45  idle 89")).toEqual([]);
+        expect(growing("live 100  reachable 100  grown 24  idle 100")).toEqual([]);
+        expect(growing("live 100  reachable 100  grown 50  idle 49")).toEqual([]);
+      });
+
+      it("are none where much of the program's work comes after the last allocation", () => {
+        const facts = "live 100  reachable 100  grown 50  idle 90";
+        // There are 900 accesses to blocks, and 1,000 elsewhere.
+        expect(growing(facts, 475)).toEqual(["growing"]);
+        expect(growing(facts, 476)).toEqual([]);
+      });
+    });
+
     it("are not the one block that the main function has until it returns", () => {
       expect(leaksOf("_start > main  1 x 64  access 9  peak 1  live 1  lost 1")).toEqual([]);
       expect(leaksOf("_start > main > load  1 x 64  access 9  peak 1  live 1  lost 1")).toHaveLength(1);

@@ -1,4 +1,4 @@
-import { CONTROL, DRAGS, FOLLOWED, MIBS, RECORDS, WALL_CLOCK } from "./imports";
+import { CONTROL, DRAGS, FOLLOWED, MIBS, RECORDS, STATIC_BYTES, STATICS, WALL_CLOCK } from "./imports";
 import {
   ACCESSES_PER_BLOCK,
   CONTEXT_BYTES,
@@ -46,6 +46,8 @@ const SKIP_WORK: u64 = 2;
 /** The time until the next look, as a part of the time so far: 1/32; for one block as a part of the time without access: 1/2. */
 const LOOK_SHIFT: u64 = 5;
 const IDLE_SHIFT: u32 = 1;
+/** For static data, of which there may be much: 1/16. */
+const STATIC_LOOK_SHIFT: u64 = 4;
 
 @inline
 export function dragOf(mib: usize): usize {
@@ -168,22 +170,39 @@ function letGo(sizeClass: u32, place: usize): void {
 /** Sum of a block's counters, as they are. */
 function sumOf(record: usize): u64 {
   const address = load<u32>(record, Record.address);
-  let at: u32 = (address >>> 3) << 2;
+  const at: u32 = (address >>> 3) << 2;
   const end: u32 = (((address + load<u32>(record, Record.size) - 1) >>> 3) << 2) + 4;
+  return sumOfCounters(at, end) + (load<u64>(record, Record.folded) << 1);
+}
+
+/** Sum of counters, which are twice the accesses and the bit of reads. */
+function sumOfCounters(from: u32, end: u32): u64 {
   const low = i64x2.splat(0xffffffff);
+  let at = from;
   let wide = i64x2.splat(0);
   for (; at + 16 <= end; at += 16) {
     const counters = v128.load(at);
     wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 32), v128.and(counters, low)));
   }
-  let sum =
-    i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1) + (load<u64>(record, Record.folded) << 1);
+  let sum = i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
   for (; at < end; at += 4) sum += load<u32>(at);
   return sum;
 }
 
+/** The same for static data: what is done with it after the last allocation is to be known. */
+function lookAtStatics(number: u64): void {
+  const end: u32 = ((STATICS + STATIC_BYTES) >>> 3) << 2;
+  const work = load<u64>(CONTROL, Control.staticWork) + (end >>> 2);
+  if (number < load<u64>(CONTROL, Control.nextStaticLook)) return;
+  if (work > FREE_WORK + number * WORK_PER_ALLOCATION) return;
+  store<u64>(CONTROL, sumOfCounters(0, end), Control.staticSum);
+  store<u64>(CONTROL, work, Control.staticWork);
+  store<u64>(CONTROL, number + (number >> STATIC_LOOK_SHIFT), Control.nextStaticLook);
+}
+
 /** At the end of an interval: looks at the blocks that are due, as far as it costs little beside what the program does. */
 export function lookAtFollowed(number: u64): void {
+  lookAtStatics(number);
   if (number < load<u64>(CONTROL, Control.nextLook)) return;
   let work = load<u64>(CONTROL, Control.lookWork);
   let accesses = load<u64>(CONTROL, Control.lookedAccesses);

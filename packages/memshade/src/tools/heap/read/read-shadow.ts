@@ -324,6 +324,34 @@ export class ShadowReader {
     }
   }
 
+  /** Accesses since the last look at what a live block is one of, as far as it was followed; undefined: it was not. */
+  sinceLook({
+    address,
+    size,
+    folded,
+    followed,
+  }: LiveBlock): { accesses: number; stands: number } | undefined {
+    if (followed === 0) return undefined;
+    const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
+    const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;
+    const sum = this.#sumOfRaw(Math.floor(address / GRANULE_BYTES), end) + folded * 2;
+    const accesses = Math.max(0, sum - this.#u64(entry + Followed.sum)) / 2;
+    return { accesses, stands: this.#u32(entry + Followed.weight) };
+  }
+
+  /** The same of the static data, and of a stack below it. */
+  staticsSinceLook(): number {
+    const end = Math.min(this.#statics?.endBytes ?? 0, this.#layout.coveredBytes);
+    const sum = this.#sumOfRaw(0, Math.floor(end / GRANULE_BYTES));
+    return Math.max(0, sum - this.#control64(Control.staticSum)) / 2;
+  }
+
+  #sumOfRaw(from: number, end: number): number {
+    let sum = 0;
+    for (let granule = from; granule < end; granule++) sum += this.#counters[granule];
+    return sum;
+  }
+
   /** Whether several instances have these tables. */
   get hasSeveralInstances(): boolean {
     return this.#layout.stackCount > 1 && this.#control32(Control.instances) > 1;

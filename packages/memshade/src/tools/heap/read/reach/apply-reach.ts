@@ -63,6 +63,7 @@ export function heapReach(instances: readonly Looked[]): HeapReach | undefined {
     possiblyLostBlocks: sum("possiblyLostBlocks"),
     stillReachableBytes: sum("stillReachableBytes"),
     stillReachableBlocks: sum("stillReachableBlocks"),
+    accessesAfter: known.reduce((total, { reach }) => total + reach.accessesAfter, 0),
     hostMayHold: known.some(({ reach }) => reach.hostMayHold),
   };
 }

@@ -4,7 +4,7 @@ import type { InstrumentedInfo } from "../../../options.ts";
 import { type LiveBlock, ShadowReader } from "../read-shadow.ts";
 import { BlockList } from "./block-list.ts";
 import { classifyBlocks, Reach } from "./classify-blocks.ts";
-import { PLACE_OF_BEHIND, PLACE_OF_LATE, PLACE_OF_REACH, REACH_FIELDS } from "./reach-sums.ts";
+import { PLACE_OF_BEHIND, PLACE_OF_IDLE, PLACE_OF_LATE, PLACE_OF_REACH, REACH_FIELDS } from "./reach-sums.ts";
 import { rootRanges } from "./root-ranges.ts";
 
 /** Which of an instance's live blocks can still be reached, by context; threads can send it to each other. */
@@ -17,12 +17,14 @@ export interface InstanceReach {
   inside: boolean;
   /** The host may have addresses of blocks. */
   hostMayHold: boolean;
+  /** Accesses to live blocks and static data after the last look at them, which is soon before the last allocation. */
+  accessesAfter: number;
 }
 
 /** In what state a program is when it is looked through. */
 export interface ProgramState {
-  /** Functions of it are running, or were left in the middle. */
-  inside: boolean;
+  /** Functions of it are running, or were left in the middle. Undefined: that is to be told from its stack pointer. */
+  inside: boolean | undefined;
   /** The host calls functions of it, and may have addresses of blocks. */
   hostMayHold: boolean;
 }
@@ -62,23 +64,21 @@ export function lookThrough(
   );
   const values = roots.globals.map((name) => addressIn(exports[name]));
   const stackPointer = roots.stackPointer === undefined ? undefined : addressIn(exports[roots.stackPointer]);
-  // JavaScript may keep part of the stack for itself, for good.
-  const wasLeft =
-    !state.hostMayHold &&
-    stackPointer !== undefined &&
-    stackPointer > roots.stackFrom &&
-    stackPointer < roots.stackTo;
+  const inside =
+    state.inside ??
+    (stackPointer !== undefined && stackPointer > roots.stackFrom && stackPointer < roots.stackTo);
   const found = classifyBlocks(blocks, {
     buffer: program.buffer,
     wordBytes: info.memory64 === true ? 8 : 4,
     ranges: rootRanges(roots, {
       lowestBlock: Math.min(reader.lowestBlock() ?? Number.POSITIVE_INFINITY, live[0]?.address ?? 0),
-      stackPointer,
+      // Outside of the functions it is the host that keeps a part of the stack for itself: what leads from there is what it holds.
+      stackPointer: inside || stackPointer === undefined ? stackPointer : roots.stackTo,
       memoryBytes: program.buffer.byteLength,
     }),
     values,
   });
-  return { ...sumUp(live, found, reader.now, state.inside || wasLeft), hostMayHold: state.hostMayHold };
+  return { ...sumUp(live, found, reader, inside), hostMayHold: state.hostMayHold };
 }
 
 function sortedBlocks(reader: ShadowReader): LiveBlock[] {
@@ -93,22 +93,33 @@ function addressIn(global: unknown): number {
 function sumUp(
   blocks: readonly LiveBlock[],
   { reach, behindBytes, behindBlocks }: ReturnType<typeof classifyBlocks>,
-  now: number,
+  reader: ShadowReader,
   inside: boolean,
 ): Omit<InstanceReach, "hostMayHold"> {
+  const { now } = reader;
+  let accessesAfter = reader.staticsSinceLook();
   const places = new Map<number, number>();
   for (const { context } of blocks) if (!places.has(context)) places.set(context, places.size);
   const sums = new Float64Array(places.size * REACH_FIELDS.length);
-  blocks.forEach(({ context, size, time }, index) => {
+  blocks.forEach((block, index) => {
+    const { context, size, time } = block;
     const at = (places.get(context) ?? 0) * REACH_FIELDS.length;
     const found = reach[index] as keyof typeof PLACE_OF_REACH;
     const place = at + (PLACE_OF_REACH[inside && found !== Reach.Reachable ? Reach.Possible : found] ?? 0);
     sums[place] += size;
     sums[place + 1]++;
     if (time * 2 > now) sums[at + PLACE_OF_LATE + (found === Reach.Reachable ? 1 : 0)]++;
+    const since = reader.sinceLook(block);
+    accessesAfter += (since?.accesses ?? 0) * (since?.stands ?? 0);
+    if (found === Reach.Reachable && since?.accesses === 0) sums[at + PLACE_OF_IDLE] += since.stands;
     if (inside || found !== Reach.Lost) return;
     sums[at + PLACE_OF_BEHIND] += behindBytes[index];
     sums[at + PLACE_OF_BEHIND + 1] += behindBlocks[index];
   });
-  return { contexts: Uint32Array.from(places.keys()), sums, inside };
+  return {
+    contexts: Uint32Array.from(places.keys()),
+    sums,
+    inside,
+    accessesAfter: Math.round(accessesAfter),
+  };
 }

@@ -17,6 +17,7 @@ export const REACH_FIELDS = [
   "behindLostBlocks",
   "lateLostBlocks",
   "lateReachableBlocks",
+  "idleReachableBlocks",
 ] as const satisfies readonly (keyof RunReach)[];
 
 export const NO_REACH: Readonly<ReachSums> = Object.fromEntries(
@@ -33,3 +34,4 @@ export const PLACE_OF_REACH = {
 export const PLACE_OF_BEHIND = 8;
 /** Of lost blocks; of reachable ones behind. */
 export const PLACE_OF_LATE = 10;
+export const PLACE_OF_IDLE = 12;
