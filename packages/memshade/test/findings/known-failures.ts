@@ -9,7 +9,6 @@ export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
   "c/character-by-character.c": "a realloc that finds room behind its block is not seen as growth",
   "rust/growing-vec.rs": "a realloc that finds room behind its block is not seen as growth",
   "c/copied-to-sort.c": "a peak that one place makes for a moment is no finding",
-  "cpp/repeated-concatenation.cc": "the line cuts the name of a long file",
   "assemblyscript/vector-per-step.as":
     "temporary blocks are those that are freed at once, and a collector frees late",
   "assemblyscript/summed-twice.as":

@@ -92,6 +92,23 @@ Summary
     );
   });
 
+  it("never cut file and line: the function goes first, then the end of the sentence", () => {
+    const file = "repeated-concatenation.cc";
+    const place = { path: [{ function: "all_words(Words const&)", file, line: 18 }] };
+    const growth: Finding = {
+      ...{ kind: "growth", tool: "heap", place, amount: 798_000, unit: "bytes", part: 0.2 },
+      ...{ chains: 10, copies: 3_990, reserve: 6_000, largestFinal: 6_000 },
+    };
+    expect(printed([growth])).toContain(`by ${file}:18 in 3,990 copies: reserve 5.8…\n`);
+    const longer = { path: [{ function: "f", file: `very-long-name-of-${file}`, line: 18 }] };
+    expect(printed([{ ...growth, place: longer }])).toContain(
+      "by very-long-name-of-repeated-concatenation.cc:18 in 3,990 co…\n",
+    );
+    expect(printed([leak(longer, 300, 1000)])).toContain(
+      "300 blocks of very-long-name-of-repeated-concatenation.cc:18 are nev",
+    );
+  });
+
   it("have one that says that there are none", () => {
     expect(printed([])).toBe("\nNo findings\n");
   });
