@@ -102,7 +102,7 @@ Summary
     expect(printed([growth])).toContain(`by ${file}:18 in 3,990 copies: reserve 5.8…\n`);
     const longer = { path: [{ function: "f", file: `very-long-name-of-${file}`, line: 18 }] };
     expect(printed([{ ...growth, place: longer }])).toContain(
-      "by very-long-name-of-repeated-concatenation.cc:18 in 3,990 co…\n",
+      "by very-long-name-of-repeated-concatenation.cc:18 in 3,990 c…\n",
     );
     expect(printed([leak(longer, 300, 1000)])).toContain(
       "300 blocks of very-long-name-of-repeated-concatenation.cc:18 are nev",
