@@ -105,7 +105,7 @@ Summary
       "by very-long-name-of-repeated-concatenation.cc:18 in 3,990 c…\n",
     );
     expect(printed([leak(longer, 300, 1000)])).toContain(
-      "300 blocks of very-long-name-of-repeated-concatenation.cc:18 are nev",
+      "of very-long-name-of-repeated-concatenation.cc:18 are never r…\n",
     );
   });
 
