@@ -21,7 +21,6 @@ export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
     "blocks that are still reachable are no finding, however many there come to be",
   "javascript/unfreed-images.mjs":
     "JavaScript's collector frees them at the end, and whether the host still reads them is not known",
-  "sound/graph.wasm": "bytes of an array that nobody visits are taken for fields of its elements",
   "sound/tree.wasm": "what is kept too long is measured in allocations, and has no floor",
   "sound/samples.wasm":
     "what is kept too long is measured in allocations, and the program makes none meanwhile",
