@@ -96,6 +96,7 @@ function amountOf({ amount, unit }: Finding): string {
       return formatBytes(amount);
     case "blocks":
     case "accesses":
+    case "calls":
       return formatCount(amount);
     default:
       throw new RangeError(`no such unit: ${unit satisfies never}`);

@@ -64,6 +64,18 @@ Summary
 `);
   });
 
+  it("say how much to reserve where realloc finds room behind the block each time", () => {
+    const place = { path: [{ function: "put", file: "page.c", line: 12 }] };
+    const growth: Finding = {
+      ...{ kind: "growth", tool: "heap", place, amount: 3_599, unit: "calls", part: 0.2 },
+      ...{ chains: 1, copies: 0, reserve: 3_600, largestFinal: 0, steps: 3_472 },
+    };
+    expect(printed([growth])).toBe(`
+Summary
+  growth  3,599  reallocations by put (page.c:12) in steps: reserve 3.52 KiB
+`);
+  });
+
   it("say through which library where there is room", () => {
     expect(printed([leak(PARSE, 3)])).toContain("parse (parse.c:88) via …assign are");
     expect(printed([leak(PARSE)], true)).toContain("parse (parse.c:88) via std::string::assign are");
