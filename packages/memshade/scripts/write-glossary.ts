@@ -1,5 +1,5 @@
 // Writes docs/glossary.md, from what `memshade explain` prints.
 import { writeFileSync } from "node:fs";
-import { glossaryPage } from "../src/report/glossary.ts";
+import { glossaryPage } from "./glossary-page.ts";
 
 writeFileSync(new URL("../../../docs/glossary.md", import.meta.url), glossaryPage());

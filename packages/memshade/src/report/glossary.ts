@@ -286,30 +286,3 @@ function distance(a: string, b: string): number {
   }
   return row[b.length]!;
 }
-
-/** The glossary as a page: docs/glossary.md. */
-export function glossaryPage(): string {
-  const section = (entries: readonly GlossaryEntry[]): string =>
-    entries
-      .map(({ word, also, text, advice, more }) =>
-        [
-          `**${word}**${also === undefined ? "" : ` (${also.join(", ")})`}: ${text}`,
-          ...(advice === undefined ? [] : [`*What to try:* ${advice}`]),
-          ...(more === undefined ? [] : [`[More](${more})`]),
-        ].join(" "),
-      )
-      .join("\n\n");
-  return `# Glossary
-
-The words of the reports; \`memshade explain WORD\` prints the same. (Made of \`packages/memshade/src/report/glossary.ts\` by
-\`node packages/memshade/scripts/write-glossary.ts\`.)
-
-## Findings
-
-${section(FINDINGS)}
-
-## Other words
-
-${section(WORDS)}
-`;
-}

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { GLOSSARY, glossaryEntry, glossaryPage, nearestWords } from "../../src/report/glossary.ts";
+import { glossaryPage } from "../../scripts/glossary-page.ts";
+import { GLOSSARY, glossaryEntry, nearestWords } from "../../src/report/glossary.ts";
 
 const inRepository = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), "utf8");
 

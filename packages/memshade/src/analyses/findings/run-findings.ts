@@ -41,6 +41,11 @@ function isOfItsPlace({ kind, place }: Finding): boolean {
   return !isScript || kind === "leak" || kind === "drag";
 }
 
+/** Whether any of the tools is asked for findings: that of working sets finds nothing that is wrong by itself. */
+export function findsAnything({ heap, waste }: RecordedTools): boolean {
+  return heap !== undefined || waste !== undefined;
+}
+
 /** What a person can act on, over all tools of a run: the first screen of its report, or `most` of it. */
 export function runFindings({ heap, waste, statics }: RecordedTools, most?: number): Finding[] {
   // What the waste tool knows of blocks that move, the heap's knows of all that grow.

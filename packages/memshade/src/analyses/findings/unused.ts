@@ -2,11 +2,13 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { BlockMeasure } from "../block-measure.ts";
 import { heapTotals } from "../totals.ts";
 import { neverAccessed, writtenNeverRead } from "../unused-blocks.ts";
+import { MOST_SHARE } from "../waste/waste-finding.ts";
 import type { NeverReadFinding, UnusedFinding } from "./finding.ts";
 import { blocksBySite } from "./heap-blocks.ts";
 
 /**
- * Places of which blocks were never accessed, or written and never read. Where it is not known what the host reads, blocks that are
+ * Places of which nearly all blocks were never accessed, or written and never read: some entries of a table that nobody asks for
+ * are how tables work. Where it is not known what the host reads, blocks that are
  * written may be for the host, and those that the host asks for may be for itself.
  */
 export function unusedFindings(profile: HeapProfile): (UnusedFinding | NeverReadFinding)[] {
@@ -24,14 +26,16 @@ function findingsOf<Kind extends "unused" | "never-read">(
 ) {
   const { allocatedBytes } = heapTotals(profile);
   if (found === undefined || allocatedBytes === 0) return [];
-  return blocksBySite(profile, found).map(({ place, blocks, bytes, allocated }) => ({
-    kind,
-    tool: "heap" as const,
-    place,
-    amount: bytes,
-    unit: "bytes" as const,
-    part: bytes / allocatedBytes,
-    blocks,
-    allocated,
-  }));
+  return blocksBySite(profile, found)
+    .filter(({ blocks, allocated }) => blocks >= MOST_SHARE * allocated)
+    .map(({ place, blocks, bytes, allocated }) => ({
+      kind,
+      tool: "heap" as const,
+      place,
+      amount: bytes,
+      unit: "bytes" as const,
+      part: bytes / allocatedBytes,
+      blocks,
+      allocated,
+    }));
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Finding } from "../../analyses/findings/finding.ts";
-import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
+import { findsAnything, type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import { heapLines } from "../../analyses/source/heap-lines.ts";
 import { wasteLines } from "../../analyses/source/waste-lines.ts";
 import { workingSetLines } from "../../analyses/source/working-set-lines.ts";
@@ -141,7 +141,7 @@ async function* runReport(
     return;
   }
   const isReport = options.csv !== true && options.compat === undefined;
-  const findings = isReport ? runFindings(loaded) : undefined;
+  const findings = isReport && findsAnything(loaded) ? runFindings(loaded) : undefined;
   const isOneDocument = options.json === true && tools.length > 1;
   const one = { ...terminal, said: new Set<string>() };
   const parts: { tool: ReportedTool; print: (shown: Shown) => Iterable<string> }[] = [];

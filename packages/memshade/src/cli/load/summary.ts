@@ -17,7 +17,8 @@ const MOST_BYTES = 24 * 2 ** 20;
 
 /** What the report of a run begins with, as lines for the end of the run. None where making them would take long. */
 export async function summaryLines(folder: string): Promise<string[]> {
-  if (bytesToRead(folder) > MOST_BYTES) return [];
+  if (bytesToRead(folder) > MOST_BYTES || recordedTools(folder).every((tool) => tool === "workingset"))
+    return [];
   const summary = await summaryOf(folder, COLUMNS, createPaint(false));
   return summary.length === 0 ? ["no findings"] : summary.map(({ line }) => line);
 }

@@ -68,13 +68,14 @@ describe("findings of the heap", () => {
 
   it("are blocks that nobody used, or wrote and never read", () => {
     const blocks = `
-      main > spare  10 x 64  life 20  unused 4
+      main > spare  10 x 64  life 20  unused 8
+      main > table  10 x 64  life 20  access 9  unread 7
       main > log    10 x 64  life 20  access 9  unread 10
       main > work   10 x 64  life 20  access 9
     `;
-    expect(inShort(findingsOf(blocks, {}, true))).toEqual(["never-read 640 log", "unused 256 spare"]);
+    expect(inShort(findingsOf(blocks, {}, true))).toEqual(["never-read 640 log", "unused 512 spare"]);
     // A host of which nobody knows what it reads may have read them.
-    expect(inShort(findingsOf(blocks))).toEqual(["unused 256 spare"]);
+    expect(inShort(findingsOf(blocks))).toEqual(["unused 512 spare"]);
   });
 
   it("are short-lived blocks where the allocator's work for them matters beside the program's own", () => {
