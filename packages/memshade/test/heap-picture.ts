@@ -216,6 +216,10 @@ function growthOf(size: number, fact: (name: string) => number): BlockGrowth {
     finalBytes: fact("chains") * size,
     usedBytes: fact("chains") * fact("used"),
     largestFinal: size,
+    ...(fact("steps") > 0 && {
+      ...{ steppedChains: fact("stepped"), steps: fact("steps") },
+      steppedBytes: fact("stepped") * fact("used"),
+    }),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   type BlockGrowth,
   NO_CAPACITY,
   NO_GROWTH,
+  stepsOf,
 } from "../model/growth.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../model/indices.ts";
@@ -33,6 +34,14 @@ export function capacityOf(
 /** Bytes that were copied as blocks grew, per context. */
 export function copiedBytes(profile: HeapProfile): Float64Array | undefined {
   return perContext(profile, (context) => growthOf(profile, [context])?.copiedBytes);
+}
+
+/** How often blocks were made larger where they were, per context. */
+export function stepsInPlace(profile: HeapProfile): Float64Array | undefined {
+  return perContext(profile, (context) => {
+    const growth = growthOf(profile, [context]);
+    return growth && stepsOf(growth);
+  });
 }
 
 /** Bytes of large blocks behind the last one that was used, per context. */

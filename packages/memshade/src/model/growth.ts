@@ -12,6 +12,13 @@ export interface BlockGrowth {
   usedBytes: number;
   /** Size of the largest block at the end of a chain. */
   largestFinal: number;
+  /**
+   * Blocks that realloc made larger where they were, how often in all, and what they used in the end; absent where there are none.
+   * They are chains only if something was copied too.
+   */
+  steppedChains?: number | undefined;
+  steps?: number | undefined;
+  steppedBytes?: number | undefined;
 }
 
 /** How much of its large blocks was used: of those that were accessed, and did not go on in a larger one. */
@@ -45,7 +52,23 @@ export function addGrowth(one: BlockGrowth, other: BlockGrowth): BlockGrowth {
     finalBytes: one.finalBytes + other.finalBytes,
     usedBytes: one.usedBytes + other.usedBytes,
     largestFinal: Math.max(one.largestFinal, other.largestFinal),
+    ...(one.steps === undefined && other.steps === undefined ? {} : addSteps(one, other)),
   };
+}
+
+function addSteps(
+  one: BlockGrowth,
+  other: BlockGrowth,
+): Pick<BlockGrowth, "steppedChains" | "steps" | "steppedBytes"> {
+  return {
+    steppedChains: (one.steppedChains ?? 0) + (other.steppedChains ?? 0),
+    steps: stepsOf(one) + stepsOf(other),
+    steppedBytes: (one.steppedBytes ?? 0) + (other.steppedBytes ?? 0),
+  };
+}
+
+export function stepsOf({ steps = 0 }: BlockGrowth): number {
+  return steps;
 }
 
 /** Both together. */

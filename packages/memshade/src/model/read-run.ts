@@ -112,6 +112,9 @@ const growth = record<BlockGrowth>({
   finalBytes: count,
   usedBytes: count,
   largestFinal: count,
+  steppedChains: optional(count),
+  steps: optional(count),
+  steppedBytes: optional(count),
 });
 
 const capacity = record<BlockCapacity>({ blocks: count, bytes: count, unusedBytes: count });

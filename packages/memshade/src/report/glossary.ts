@@ -53,7 +53,7 @@ const FINDINGS: readonly GlossaryEntry[] = [
   },
   {
     word: "growth",
-    text: "Blocks that become larger step by step, each time by way of a new block and a copy: vectors, strings, realloc.",
+    text: "Blocks that become larger step by step, each time by way of a new block and a copy: vectors, strings, realloc. Many small steps of realloc are one too where it finds room behind the block.",
     advice: "Reserve the final size first, or grow by a half or more at a time.",
   },
   {
@@ -116,7 +116,7 @@ const WORDS: readonly GlossaryEntry[] = [
   {
     word: "finding",
     also: ["summary", "part"],
-    text: "Something that a person can act on. A run has at most five of them, of all tools together, in the order of their parts: how much of all that the program has or does of that sort (bytes at the peak, bytes written, …) goes when the finding is mended. Less than one per cent is none.",
+    text: "Something that a person can act on. A run has at most five of them, of all tools together, in the order of their parts: how much of all that the program has or does of that sort (bytes at the peak, bytes written, …) goes when the finding is mended. Less than one per cent is none; of what every program is a little (dead, clear, silent, churn, unused, never-read, write-only, cold), less than five.",
     more: "report-json.md#finding",
   },
   {

@@ -15,6 +15,7 @@ const MODULE = wat(`(module (import "host" "call" (func $call)) (memory 32 32) $
   (func (export "inside") (call_indirect (i32.const 0)))
   (func (export "rare") (param i32) (call $first) (if (local.get 0) (then ${ALLOCATE})))
   (func (export "back") ${ALLOCATE} (call $call) ${ALLOCATE})
+  (func (export "out") (call $call))
   (func (export "trap") ${ALLOCATE} (unreachable)))`);
 
 type Exports = Record<string, (...operands: number[]) => number> & { table: WebAssembly.Table };
@@ -144,6 +145,15 @@ describe("a call path that the host has entered", () => {
     expect(asked).toBeLessThan(200);
     expect(one.raw).toEqual(two.raw);
     expect(one.run).toEqual(two.run);
+  });
+
+  it("is counted once where two entries of one path allocate first", async () => {
+    const recorded = await record(
+      "sampled",
+      ({ out }) => void out(),
+      ({ first }) => void first(),
+    );
+    expect(recorded.run.host).toMatchObject({ asked: 2, leftOut: 0 });
   });
 
   it("is asked for out of turn where a rare path has its first allocation in common with a frequent one", async () => {

@@ -28,7 +28,7 @@ interface Found<Kind extends string, Tool extends "heap" | "waste" | "workingset
   readonly place: FindingPlace;
   /** What goes if the finding is mended. */
   readonly amount: number;
-  readonly unit: "bytes" | "blocks" | "accesses";
+  readonly unit: "bytes" | "blocks" | "accesses" | "calls";
   /**
    * The amount as a part, 0…1, of all that the program has or does of that sort: of the bytes of its peak, of the blocks that it
    * allocates, of the bytes that it moves. Findings of all tools are ranked by it.
@@ -87,7 +87,10 @@ export interface DragFinding extends Found<"drag", "heap"> {
   readonly during: string | undefined;
 }
 
-/** Blocks that grow step by step, so that their contents are copied again and again. */
+/**
+ * Blocks that grow step by step. The amount is the bytes that are copied again and again; or the calls of realloc, where these find room
+ * behind the block as a rule, far more often than a block that doubles needs them.
+ */
 export interface GrowthFinding extends Found<"growth", "heap"> {
   /** Blocks at the ends of chains, and how often contents were copied until they were there. */
   readonly chains: number;
@@ -96,6 +99,8 @@ export interface GrowthFinding extends Found<"growth", "heap"> {
   readonly reserve: number;
   /** Size of the largest block at an end. */
   readonly largestFinal: number;
+  /** Where the amount is calls: how often these made a block larger where it was. */
+  readonly steps?: number | undefined;
 }
 
 /** Large blocks whose second half, at least, is never used. */

@@ -1,15 +1,17 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../model/indices.ts";
 import { groupContexts } from "../groups.ts";
-import { capacityOf, copiedBytes, growthOf, spareBytes } from "../growth.ts";
+import { capacityOf, copiedBytes, growthOf, spareBytes, stepsInPlace } from "../growth.ts";
 import type { FindingPlace, GrowthFinding, OverCapacityFinding } from "./finding.ts";
 import { heapPlace } from "./place.ts";
-import { accessesOf } from "./work.ts";
+import { ACCESSES_PER_BLOCK, accessesOf } from "./work.ts";
 
 /** Copying 8 bytes takes a load and a store. */
 const ACCESSES_PER_COPIED_BYTE = 2 / 8;
 /** A chain shorter than this is a block that was made larger once, as its size was known. */
 const LEAST_COPIES_PER_CHAIN = 2;
+/** So many times the steps that a block takes which doubles are small ones: one that grows by an eighth takes six times as many. */
+const TIMES_DOUBLING = 8;
 /** Of a place's bytes, the part from which on the place asks for too much; of the peak, that from which on one block does. */
 const MOST = 0.5;
 
@@ -38,6 +40,32 @@ export function growthFindings(profile: HeapProfile): GrowthFinding[] {
         copies,
         reserve,
         largestFinal,
+      },
+    ];
+  });
+}
+
+/**
+ * Places whose blocks realloc makes larger in many small steps, where they are: another allocator, or one block behind them, and each step
+ * is a copy. Their part is that of the program's memory accesses which the allocator makes for them.
+ */
+export function stepFindings(profile: HeapProfile): GrowthFinding[] {
+  const column = stepsInPlace(profile);
+  const work = accessesOf(profile);
+  const { site } = profile.contexts;
+  if (column === undefined || work === undefined || site === undefined) return [];
+  return sitesOf(profile, column).flatMap(({ contexts, place }): GrowthFinding[] => {
+    const growth = growthOf(profile, contexts)!;
+    const { steppedChains: chains = 0, steps = 0, steppedBytes = 0, copies, largestFinal } = growth;
+    const reserve = Math.round(steppedBytes / chains);
+    if (steps / chains < TIMES_DOUBLING * Math.log2(Math.max(2, reserve))) return [];
+    // Blocks that are still small are not followed, but their reallocations count.
+    const amount = contexts.reduce((sum, context) => sum + (site.reallocations[context] ?? 0), 0);
+    const part = Math.min(1, (amount * ACCESSES_PER_BLOCK) / work);
+    return [
+      {
+        ...({ kind: "growth", tool: "heap", place, amount, unit: "calls", part } as const),
+        ...{ chains, copies, reserve, largestFinal: Math.max(largestFinal, reserve), steps },
       },
     ];
   });

@@ -5,7 +5,7 @@ import type { StaticsReport } from "../statics/static-objects.ts";
 import { churnFindings } from "./churn.ts";
 import { dragFindings } from "./drag.ts";
 import type { Finding } from "./finding.ts";
-import { growthFindings, overCapacityFindings } from "./growth.ts";
+import { growthFindings, overCapacityFindings, stepFindings } from "./growth.ts";
 import { leakFindings } from "./leak.ts";
 import { rankFindings } from "./rank.ts";
 import { unreadDataFindings } from "./unread-data.ts";
@@ -28,6 +28,7 @@ const OF_HEAP: readonly ((heap: HeapProfile) => Finding[])[] = [
   churnFindings,
   dragFindings,
   growthFindings,
+  stepFindings,
   overCapacityFindings,
 ];
 

@@ -4,14 +4,14 @@ import { formatBytes, formatCount } from "../format.ts";
 import { shortPlace } from "../frames.ts";
 import { shortenName } from "../terminal/common/names.ts";
 import type { Screen } from "../terminal/common/screen.ts";
-import { cutMiddle, displayWidth, padLeft, padRight, printable } from "../terminal/common/text.ts";
+import { cutEnd, cutMiddle, displayWidth, padLeft, padRight, printable } from "../terminal/common/text.ts";
 import { bareName } from "../waste-sentences.ts";
 import { sentenceOf } from "./sentences.ts";
 
 const NO_FINDINGS = "No findings";
 const MARGIN_TEXT = "  ";
 const MARGIN = MARGIN_TEXT.length;
-/** With less room, the library behind a place is left out, and then its function where a line is known. */
+/** With less room, the library behind a place is left out, then its function where a line is known. */
 const LEAST_NAME = 8;
 
 /** Prints the findings of a run below the head of its report: a line each, or one that says that there are none. */
@@ -48,14 +48,29 @@ export function findingLines(screen: Screen, findings: readonly Finding[], width
   const room = width - kindWidth - 2 - amountWidth - 2;
   return rows.map(({ finding, amount }) => {
     const lead = `${padRight(finding.kind, kindWidth)}  ${number(padLeft(amount, amountWidth))}`;
-    const { before, after, short = before } = sentenceOf(finding);
-    // `300 of 1,000 blocks of`, `300 blocks of`, `of`: the number in front says the most.
-    const starts = [before, short, short.slice(short.lastIndexOf(" ") + 1)];
-    const leavesRoom = (text: string) => leastWidth(finding.place) <= room - widthOf(text, after);
-    const start = screen.isWide ? before : (starts.find(leavesRoom) ?? starts.at(-1)!);
-    const { name, place } = placeInWords(screen, finding.place, room - widthOf(start, after));
-    return `${lead}  ${start} ${strong(name)}${faint(place)} ${after}`;
+    const { start, end } = aroundPlace(screen, finding, room);
+    const { name, place } = placeInWords(screen, finding.place, room - widthOf(start, end));
+    return `${lead}  ${start} ${strong(name)}${faint(place)} ${end}`;
   });
+}
+
+/** What stands before and after a place where both have some columns: the place's file and line come first, then its function. */
+function aroundPlace(screen: Screen, finding: Finding, room: number): { start: string; end: string } {
+  const { before, after, short = before } = sentenceOf(finding);
+  if (screen.isWide) return { start: before, end: after };
+  // `300 of 1,000 blocks of`, `300 blocks of`, `of`: the number in front says the most.
+  const shortest = short.slice(short.lastIndexOf(" ") + 1);
+  const startFor = (width: number, starts = [before, short, shortest]): string | undefined =>
+    starts.find((text) => width <= room - widthOf(text, after));
+  const own = finding.place.path[0]!;
+  const name = displayWidth(nameOf(own));
+  const line = displayWidth(lineOf(own));
+  const bare = displayWidth(printable(shortPlace(own) ?? ""));
+  const start =
+    startFor(name + line) ?? startFor(Math.min(LEAST_NAME, name) + line, [shortest]) ?? startFor(bare);
+  if (start !== undefined) return { start, end: after };
+  screen.isShortened = true;
+  return { start: shortest, end: cutEnd(after, Math.max(0, room - widthOf(shortest, "") - bare)) };
 }
 
 /** Of what stands around a place, the spaces included. */
@@ -81,6 +96,7 @@ function amountOf({ amount, unit }: Finding): string {
       return formatBytes(amount);
     case "blocks":
     case "accesses":
+    case "calls":
       return formatCount(amount);
     default:
       throw new RangeError(`no such unit: ${unit satisfies never}`);
@@ -110,11 +126,6 @@ function placeInWords(
     return { name: cutMiddle(printable(line), Math.max(1, width)), place: "" };
   }
   return { name: screen.shorten(full, shortenName(full, Math.max(1, forName))), place: place + behind };
-}
-
-/** Columns of a place without the library behind it. */
-function leastWidth({ path }: FindingPlace): number {
-  return displayWidth(nameOf(path[0]!)) + displayWidth(lineOf(path[0]!));
 }
 
 function lineOf(frame: PlaceFrame): string {

@@ -33,6 +33,10 @@ export function sentenceOf(finding: Finding): FindingSentence {
     case "drag":
       return ofBlocks(finding, `idle the last ${Math.floor(100 * (1 - finding.lastUse))} %`);
     case "growth": {
+      if (finding.unit === "calls") {
+        const after = `in steps: reserve ${formatBytes(finding.reserve)}`;
+        return { before: `${agreeing(finding.amount, "reallocation")} by`, after, short: "by" };
+      }
       const after = `in ${counted(finding.copies, "copy", "copies")}: reserve ${formatBytes(finding.reserve)}`;
       return { before: "copied by", after, short: "by" };
     }

@@ -332,8 +332,13 @@ export const Growth = {
   /** u64: of those, behind the last byte that was accessed or copied. */
   unusedBytes: 48,
   endedBlocks: 56,
+  /** Blocks that realloc made larger where they were, and how often. */
+  steppedChains: 60,
+  steps: 64,
+  /** u64: of those blocks at their end, up to the last byte that was accessed or copied. */
+  steppedBytes: 72,
 } as const;
-export const GROWTH_BYTES = 64;
+export const GROWTH_BYTES = 128;
 
 /**
  * Small blocks of one context that ended with the same size and the same counters. They are only counted, with what depends on
@@ -432,6 +437,8 @@ export const Record = {
   copiedBytes: 40,
   /** Index among the followed blocks; 0: it is none of them. */
   followed: 48,
+  /** How often it was made larger where it was, and the blocks before it. */
+  steps: 52,
 } as const;
 export const RECORD_BYTES = 56;
 

@@ -46,6 +46,18 @@ describe("growth", () => {
     expect(findingsOf(VECTOR, { otherAccesses: 1_000_000 })).toEqual([]);
   });
 
+  it("is many small steps too, though each finds room behind the block", () => {
+    const steps = (some: number) =>
+      findingsOf(
+        `main > put  ${some} x 3600  life 9  access 9  chains 0  stepped 1  steps ${some}  reallocated ${some}  used 3600`,
+      );
+    expect(steps(3000)).toMatchObject([
+      { kind: "growth", amount: 3000, unit: "calls", chains: 1, copies: 0, reserve: 3600, steps: 3000 },
+    ]);
+    // 12 steps are enough where it doubles.
+    expect(steps(90)).toEqual([]);
+  });
+
   it("is told once, though the blocks that are outgrown live for a moment", () => {
     expect(findingsOf(`${VECTOR.replace("life 9", "life 0")}  temporary 11`)).toMatchObject([
       { kind: "growth" },

@@ -64,6 +64,18 @@ Summary
 `);
   });
 
+  it("say how much to reserve where realloc finds room behind the block each time", () => {
+    const place = { path: [{ function: "put", file: "page.c", line: 12 }] };
+    const growth: Finding = {
+      ...{ kind: "growth", tool: "heap", place, amount: 3_599, unit: "calls", part: 0.2 },
+      ...{ chains: 1, copies: 0, reserve: 3_600, largestFinal: 0, steps: 3_472 },
+    };
+    expect(printed([growth])).toBe(`
+Summary
+  growth  3,599  reallocations by put (page.c:12) in steps: reserve 3.52 KiB
+`);
+  });
+
   it("say through which library where there is room", () => {
     expect(printed([leak(PARSE, 3)])).toContain("parse (parse.c:88) via …assign are");
     expect(printed([leak(PARSE)], true)).toContain("parse (parse.c:88) via std::string::assign are");
@@ -89,6 +101,23 @@ Summary
         expect(text).toContain("(parse.c:88)");
         for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(80);
       }),
+    );
+  });
+
+  it("never cut file and line: the function goes first, then the end of the sentence", () => {
+    const file = "repeated-concatenation.cc";
+    const place = { path: [{ function: "all_words(Words const&)", file, line: 18 }] };
+    const growth: Finding = {
+      ...{ kind: "growth", tool: "heap", place, amount: 798_000, unit: "bytes", part: 0.2 },
+      ...{ chains: 10, copies: 3_990, reserve: 6_000, largestFinal: 6_000 },
+    };
+    expect(printed([growth])).toContain(`by ${file}:18 in 3,990 copies: reserve 5.8…\n`);
+    const longer = { path: [{ function: "f", file: `very-long-name-of-${file}`, line: 18 }] };
+    expect(printed([{ ...growth, place: longer }])).toContain(
+      "by very-long-name-of-repeated-concatenation.cc:18 in 3,990 c…\n",
+    );
+    expect(printed([leak(longer, 300, 1000)])).toContain(
+      "of very-long-name-of-repeated-concatenation.cc:18 are never r…\n",
     );
   });
 

@@ -60,6 +60,20 @@ describe("a block that grows by hand and by realloc", () => {
   });
 });
 
+describe("a block that realloc makes larger where it is", () => {
+  it("has taken steps, and copies nothing", () => {
+    const heap = new ScriptedHeap();
+    heap.malloc(A, 1000);
+    write(heap, A, 1000);
+    for (const size of [1001, 1002, 1002, 900, 1003]) heap.realloc(A, A, size);
+    const growth = { chains: 0, copies: 0, steppedChains: 1, steps: 3 };
+    expect(heap.profiled.heap).toMatchObject({ growth });
+    heap.realloc(A, B, 2000);
+    heap.free(B);
+    expect(heap.profiled.heap).toMatchObject({ growth: { ...growth, chains: 1, copies: 1 } });
+  });
+});
+
 describe("two blocks, the second larger, the first released before it", () => {
   const growthOf = (play: (heap: ScriptedHeap) => void) => {
     const heap = new ScriptedHeap();

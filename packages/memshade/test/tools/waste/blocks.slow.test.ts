@@ -121,11 +121,16 @@ describe("blocks", () => {
       S("note", B + i * 12 + 4, 8),
       L("read", B + i * 12, 4),
     ]).flat();
-    expect(only(new WasteRun([malloc(B, 96), ...named]))).toMatchObject({
+    const events = [malloc(B, 96), ...named];
+    expect(only(new WasteRun(events))).toMatchObject({
       size: 96,
       element: 12,
       fields: [{ offset: 4, size: 8, written: true }],
     });
+    // Debug information that knows of no such type: numbers that somebody reads in steps.
+    const numbers = only(new WasteRun(events, { typesOf: () => () => undefined }));
+    expect(numbers).toMatchObject({ size: 96, never_read: 64 });
+    expect(numbers.fields).toBeUndefined();
   });
 
   it("of different sizes without a period have no parts", () => {

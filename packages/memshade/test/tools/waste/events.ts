@@ -140,6 +140,8 @@ export interface RunOptions {
   isHidden?: boolean;
   /** The last event traps. */
   traps?: boolean;
+  /** Types of blocks, as debug information has them. */
+  typesOf?: TypesOf;
 }
 
 const GROWTH_PAGES = 4;
@@ -209,7 +211,7 @@ export class WasteRun {
   }
 }
 
-type RunWasteOptions = Pick<RunOptions, "traps" | "imports" | "onImport"> & { typesOf?: TypesOf };
+type RunWasteOptions = Pick<RunOptions, "traps" | "imports" | "onImport" | "typesOf">;
 
 /** Runs `_start` of a module and reads the waste. */
 export function runWaste(

@@ -18,6 +18,8 @@ const PAGE_BITS = 16;
 //    empties the old ones, and with hash tables, whose elements get other places. A buffer that is filled before its
 //    predecessor is released has no room left, and one that is filled later has nothing in it yet.
 //
+// Where realloc finds room behind a block nothing is copied, by the allocator's luck. Such steps are counted apart.
+//
 // Chains are counted where they end, in the context of the last block: until then the block's record carries them.
 //
 //   malloc 1000 → A, written up to 1000. malloc 2000 → B, A's 1000 bytes copied to B, A freed:        1 copy,  1000 bytes
@@ -26,6 +28,7 @@ const PAGE_BITS = 16;
 
 /** Of the block that ended last: how often its contents were copied, how many bytes that were, its size, and what it used of it. */
 let copies: u32 = 0;
+let steps: u32 = 0;
 let copiedBytes: u64 = 0;
 let endedSize: u32 = 0;
 let carried: u32 = 0;
@@ -45,6 +48,7 @@ export function noteYoungest(record: usize): void {
 @inline
 export function forgetEnded(): void {
   copies = 0;
+  steps = 0;
   copiedBytes = 0;
   carried = 0;
   endedSize = 0;
@@ -54,6 +58,7 @@ export function forgetEnded(): void {
 @inline
 export function takeChain(record: usize): void {
   copies = load<u32>(record, Record.copies);
+  steps = load<u32>(record, Record.steps);
   carried = load<u32>(record, Record.carried);
   copiedBytes = load<u64>(record, Record.copiedBytes);
   if (load<u32>(CONTROL, Control.youngest) === record) store<u32>(CONTROL, 0, Control.youngest);
@@ -91,6 +96,11 @@ export function endChain(address: u32, size: u32, mib: usize, start: u32, moved:
     store<u32>(growth, max(load<u32>(growth, Growth.mostCopies), copies), Growth.mostCopies);
     store<u32>(growth, max(load<u32>(growth, Growth.largestFinal), size), Growth.largestFinal);
   }
+  if (steps !== 0) {
+    bump32(growth, Growth.steppedChains, 1);
+    bump32(growth, Growth.steps, steps);
+    bump64(growth, Growth.steppedBytes, carried);
+  }
   if (COUNTED !== 0 && size > LARGEST_UNMARKED && carried !== 0) {
     bump64(growth, Growth.endedBytes, size);
     bump64(growth, Growth.unusedBytes, size - carried);
@@ -101,12 +111,16 @@ export function endChain(address: u32, size: u32, mib: usize, start: u32, moved:
 /** After a reallocation that ended a block: the one at `address` comes after it. `moved`: it is at another place. */
 export function continueChain(address: u32, size: u32, moved: bool): void {
   if (endedSize === 0) return;
-  if (moved && size > endedSize) {
-    copies++;
-    copiedBytes += endedSize;
+  if (size > endedSize) {
+    if (moved) {
+      copies++;
+      copiedBytes += endedSize;
+    } else {
+      steps++;
+    }
   }
   carried = min(carried, size);
-  if ((copies | carried) !== 0) carryTo(recordAround(address));
+  if ((copies | steps | carried) !== 0) carryTo(recordAround(address));
 }
 
 /** Whether the ended block's contents are in the youngest one, whose record is given; then that one carries the chain. */
@@ -171,6 +185,7 @@ function isFilledAsFar(address: u32, size: u32): bool {
 /** Writes what is known of the chain to a record. */
 function carryTo(record: usize): void {
   store<u32>(record, copies, Record.copies);
+  store<u32>(record, steps, Record.steps);
   store<u32>(record, carried, Record.carried);
   store<u64>(record, copiedBytes, Record.copiedBytes);
 }

@@ -16,9 +16,10 @@ export function isHostSite(site: u32): boolean {
   return site >>> 31 !== 0;
 }
 
+/** What is not settled yet may still be asked in its turn. */
 @inline
 function isLeftOut(site: u32): boolean {
-  return isHostSite(site) && (site & HostSite.numberMask) === 0;
+  return isHostSite(site) && site !== HostSite.unsettled && (site & HostSite.numberMask) === 0;
 }
 
 /** The call site in the frame at `at` of a stack up to `frame`; what stands for an entry is settled before. */
@@ -44,7 +45,8 @@ export function askOutOfTurn(frame: u32): boolean {
   store<u8>(counter, asked + 1);
   const site = ask(at, frame, 0);
   if ((site & HostSite.numberMask) === HostSite.unknown) return false;
-  count(HostEntries.leftOut, -1);
+  // The entry may be older than the counter, which is set back when ended blocks are forgotten.
+  if (load<u32>(HOST_ENTRIES, HostEntries.leftOut) !== 0) count(HostEntries.leftOut, -1);
   store<u32>(at, site, StackFrame.site);
   for (; at <= frame; at += STACK_FRAME_BYTES) store<u32>(at, 0, StackFrame.node);
   return true;

@@ -98,6 +98,7 @@ export function addRecord(slot: usize, address: u32, size: u32, mib: usize, time
   store<u64>(record, 0, Record.folded);
   store<u64>(record, 0, Record.copies);
   store<u64>(record, 0, Record.copiedBytes);
+  store<u32>(record, 0, Record.steps);
   store<u32>(record, 0, Record.followed);
   // The slot says that it had a block when that has ended, too.
   if (time !== 0) store<u32>(slot, time, Slot.time);

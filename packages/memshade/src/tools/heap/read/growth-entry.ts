@@ -5,6 +5,7 @@ import { Growth } from "../layout.ts";
 export function readGrowth(view: DataView, at: number): { growth: BlockGrowth; capacity: BlockCapacity } {
   const u32 = (field: number): number => view.getUint32(at + field, true);
   const u64 = (field: number): number => Number(view.getBigUint64(at + field, true));
+  const steps = u32(Growth.steps);
   return {
     growth: {
       chains: u32(Growth.chains),
@@ -14,6 +15,10 @@ export function readGrowth(view: DataView, at: number): { growth: BlockGrowth; c
       finalBytes: u64(Growth.finalBytes),
       usedBytes: u64(Growth.usedBytes),
       largestFinal: u32(Growth.largestFinal),
+      ...(steps > 0 && {
+        ...{ steppedChains: u32(Growth.steppedChains), steps },
+        steppedBytes: u64(Growth.steppedBytes),
+      }),
     },
     capacity: {
       blocks: u32(Growth.endedBlocks),

@@ -1,4 +1,4 @@
-import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH } from "../../../model/growth.ts";
+import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH, stepsOf } from "../../../model/growth.ts";
 import type { Mib } from "../../../model/mib.ts";
 import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
 import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
@@ -520,7 +520,7 @@ function heapOf(
         ...(counters === "none" ? UNCOUNTED_SITE : {}),
         ...(clock === "virtual" ? { temporary } : {}),
         ...(stage === undefined ? {} : { stage }),
-        ...(growth.chains > 0 ? { growth } : {}),
+        ...(growth.chains > 0 || stepsOf(growth) > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
         ...(drag.draggedByteTime > 0 ? { drag } : {}),
       };

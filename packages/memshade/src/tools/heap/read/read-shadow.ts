@@ -1,4 +1,10 @@
-import { addCapacity, addGrowth, type BlockCapacity, type BlockGrowth } from "../../../model/growth.ts";
+import {
+  addCapacity,
+  addGrowth,
+  type BlockCapacity,
+  type BlockGrowth,
+  NO_GROWTH,
+} from "../../../model/growth.ts";
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
 import { ACCESSES_PER_BLOCK, addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
 import type { RunReach, RunSite } from "../../../model/run.ts";
@@ -132,6 +138,7 @@ export interface LiveBlock {
   /** How often its contents were copied until they were there, how many bytes that were, and how many of them. */
   copies: number;
   copiedBytes: number;
+  steps: number;
   carried: number;
   /** Index among the blocks that are followed to their last access; 0: it is none of them. */
   followed: number;
@@ -316,6 +323,7 @@ export class ShadowReader {
             folded: 0,
             copies: 0,
             copiedBytes: 0,
+            steps: 0,
             carried: 0,
             followed: 0,
             instance,
@@ -388,6 +396,7 @@ export class ShadowReader {
         followed: this.#u32(at + Record.followed),
         copies: this.#u32(at + Record.copies),
         copiedBytes: this.#u64(at + Record.copiedBytes),
+        steps: this.#u32(at + Record.steps),
         carried: this.#u32(at + Record.carried),
         instance: this.#ownerOf(at),
       };
@@ -461,11 +470,16 @@ export class ShadowReader {
   }
 
   /** What `endChain` of the runtime does. */
-  #endLiveChain({ size, copies, copiedBytes }: LiveBlock, used: number, extras: ContextExtras): void {
+  #endLiveChain({ size, copies, steps, copiedBytes }: LiveBlock, used: number, extras: ContextExtras): void {
     if (copies > 0)
       extras.growth = addGrowth(extras.growth, {
         ...{ chains: 1, copies, copiedBytes, mostCopies: copies },
         ...{ finalBytes: size, usedBytes: used, largestFinal: size },
+      });
+    if (steps > 0)
+      extras.growth = addGrowth(extras.growth, {
+        ...NO_GROWTH,
+        ...{ steppedChains: 1, steps, steppedBytes: used },
       });
     if (this.#counted && size >= SHORTEST_MARKED_BYTES && used > 0)
       extras.capacity = addCapacity(extras.capacity, { blocks: 1, bytes: size, unusedBytes: size - used });

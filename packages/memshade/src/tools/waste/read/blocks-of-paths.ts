@@ -71,7 +71,10 @@ export function blocksOfObjects(figures: ObjectFigures, ips: WasteIp[], typesOnc
 /** More parts than these are no fields. */
 const MOST_FIELDS = 64;
 
-/** The type of blocks and the parts of it that nobody reads, if there are any. */
+/**
+ * The type of blocks and the parts of it that nobody reads, if there are any. Whoever walks an array of numbers in steps leaves a
+ * period in it too, so where debug information knows of no type with members, a period does not make any.
+ */
 function unreadParts(
   fates: Fates,
   typesOnce: TypesOnce,
@@ -87,7 +90,7 @@ function unreadParts(
     return { type: { name: type.name, size: type.size, by: type.by }, element: type.size, fields };
   }
   const period = periodOf(bytes);
-  if (period === undefined && size !== smallest) return undefined;
+  if (period === undefined ? size !== smallest : typesOnce() !== undefined) return undefined;
   const fields = runsOf(folded(bytes, period ?? size));
   return fields.length > MOST_FIELDS ? undefined : { element: period ?? size, fields };
 }

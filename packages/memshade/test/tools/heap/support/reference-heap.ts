@@ -23,6 +23,7 @@ interface LiveBlock {
   /** How often its contents were copied until they were here, and how many bytes that were. */
   copies: number;
   copiedBytes: number;
+  steps: number;
   /** Bytes that were here from the start. */
   carried: number;
 }
@@ -118,7 +119,7 @@ export class ReferenceHeap {
     figures.extras.liveBytes += bytes;
     figures.extras.liveBlocks++;
     const block = { address, size: bytes, time: this.allocations, context };
-    const chained = { ...block, copies: 0, copiedBytes: 0, carried: 0 };
+    const chained = { ...block, copies: 0, copiedBytes: 0, steps: 0, carried: 0 };
     this.#live.set(address, chained);
     if (bytes > LARGEST_MEDIUM) this.#youngest = chained;
     if (this.liveBytes <= this.peakBytes) return;
@@ -188,9 +189,11 @@ export class ReferenceHeap {
     if (old !== 0) this.#contextOf(context).extras.reallocations++;
     const after = this.#live.get(address);
     if (before === undefined || after === undefined || after.size <= LARGEST_SMALL) return;
-    const isCopied = old !== address && after.size > before.size;
+    const isGrown = after.size > before.size;
+    const isCopied = isGrown && old !== address;
     after.copies = before.copies + (isCopied ? 1 : 0);
     after.copiedBytes = before.copiedBytes + (isCopied ? before.size : 0);
+    after.steps = before.steps + (isGrown && old === address ? 1 : 0);
     after.carried = Math.min(before.carried, after.size);
   }
 
@@ -213,6 +216,7 @@ export class ReferenceHeap {
     if (!this.#isCopy(block, next, used) && !this.#isMovedTo(block, next, used)) return false;
     next.copies = block.copies + 1;
     next.copiedBytes = block.copiedBytes + used;
+    next.steps = block.steps;
     next.carried = used;
     return true;
   }
@@ -242,12 +246,17 @@ export class ReferenceHeap {
   }
 
   #endChain(block: LiveBlock, extras: ReferenceContext["extras"]): void {
-    const { size, copies, copiedBytes } = block;
+    const { size, copies, copiedBytes, steps } = block;
     const used = this.#usedBytes(block);
     if (copies > 0)
       extras.growth = addGrowth(extras.growth ?? NO_GROWTH, {
         ...{ chains: 1, copies, copiedBytes, mostCopies: copies },
         ...{ finalBytes: size, usedBytes: used, largestFinal: size },
+      });
+    if (steps > 0)
+      extras.growth = addGrowth(extras.growth ?? NO_GROWTH, {
+        ...NO_GROWTH,
+        ...{ steppedChains: 1, steps, steppedBytes: used },
       });
     if (size > LARGEST_MEDIUM && used > 0)
       extras.capacity = addCapacity(extras.capacity ?? NO_CAPACITY, {
