@@ -59,8 +59,10 @@ export const WIDE: u32 = 4;
   });
 
   it("has no two fields of a table in one place", () => {
+    // These are bits and numbers, no places.
+    const others = ["Tag", "HostSite"];
     for (const [name, table] of [...Object.entries(contexts), ...Object.entries(heap)]) {
-      if (typeof table === "number" || name === "Tag") continue;
+      if (typeof table === "number" || others.includes(name)) continue;
       const places = Object.values(table);
       expect(new Set(places).size, name).toBe(places.length);
     }

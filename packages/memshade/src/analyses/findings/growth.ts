@@ -1,10 +1,11 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../model/indices.ts";
+import { ACCESSES_PER_BLOCK } from "../../model/over-time/drag.ts";
 import { groupContexts } from "../groups.ts";
 import { capacityOf, copiedBytes, growthOf, spareBytes, stepsInPlace } from "../growth.ts";
 import type { FindingPlace, GrowthFinding, OverCapacityFinding } from "./finding.ts";
 import { heapPlace } from "./place.ts";
-import { ACCESSES_PER_BLOCK, accessesOf } from "./work.ts";
+import { accessesOf } from "./work.ts";
 
 /** Copying 8 bytes takes a load and a store. */
 const ACCESSES_PER_COPIED_BYTE = 2 / 8;
