@@ -8,13 +8,16 @@ import { BUMP } from "../support/profiled.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
-/** Loads 40 blocks of 1,000 bytes, which it writes at once and never uses again, and works with small ones. */
+/** Loads 40 blocks of 1,000 bytes, which it writes and reads at once, keeps and never uses again, and works with small ones. */
 const PROGRAM = wat(`(module
   (memory (export "memory") 8)
   ${BUMP}
-  (func $load (param $n i32)
+  (data (i32.const 1024) "kept")
+  (func $load (param $n i32) (local $block i32)
     (loop $more
-      (memory.fill (call $malloc (i32.const 1000)) (i32.const 1) (i32.const 1000))
+      (memory.fill (local.tee $block (call $malloc (i32.const 1000))) (i32.const 1) (i32.const 1000))
+      (i32.store (i32.add (i32.const 1024) (i32.shl (local.get $n) (i32.const 2))) (local.get $block))
+      (drop (i32.load (local.get $block)))
       (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
   (func $work (param $n i32) (local $block i32)
     (loop $more
