@@ -5,7 +5,7 @@ import type { DragFinding } from "./finding.ts";
 import { blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
 
 /**
- * Places whose blocks live for long after they were used last. Their part is that of all bytes × time of the program's blocks which
+ * Places most of whose blocks live for long after they were used last. Their part is that of all bytes × time of the program's blocks which
  * would go if these ended with their last access. Where it is not known what the host does, blocks that it asks for may be for itself.
  */
 export function dragFindings(profile: HeapProfile): DragFinding[] {
@@ -13,8 +13,10 @@ export function dragFindings(profile: HeapProfile): DragFinding[] {
   const all = profile.description.totals?.drag?.byteTime ?? 0;
   if (found === undefined || all === 0) return [];
   const sites = blocksBySite(profile, found).filter(
-    ({ place, bytes }) =>
+    ({ place, bytes, blocks, allocated }) =>
       bytes >= LEAST_BYTES &&
+      // Some entries of a table that nobody asks for any more are how tables work.
+      2 * blocks >= allocated &&
       (profile.description.knownHost === true || place.path[0]!.address !== undefined),
   );
   return sites.map(({ place, contexts, blocks, bytes, allocated }) => {
