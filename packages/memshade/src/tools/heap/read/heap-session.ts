@@ -496,7 +496,9 @@ function heapOf(
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
-    ...(reach === undefined ? {} : { reach }),
+    ...(reach === undefined
+      ? {}
+      : { reach: counters === "none" ? { ...reach, accessesAfter: undefined } : reach }),
     ...(counters === "none"
       ? {}
       : { drag: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
