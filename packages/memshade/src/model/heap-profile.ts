@@ -12,6 +12,7 @@ import type { Mib } from "./mib.ts";
 import type { MibColumns } from "./mib-columns.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 import type { HeapIntervals } from "./over-time/heap-intervals.ts";
+import { REACH_FIELDS } from "./reach-fields.ts";
 import type { Clock, CounterMode, Presence, RunAllocator, RunEnd, RunHeap, RunHost, RunSite } from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
 
@@ -179,19 +180,7 @@ export const SITE_FIELDS: readonly SiteField[] = [
   "granulesTouched",
   "granules",
   "reallocations",
-  "lostBytes",
-  "lostBlocks",
-  "indirectlyLostBytes",
-  "indirectlyLostBlocks",
-  "possiblyLostBytes",
-  "possiblyLostBlocks",
-  "stillReachableBytes",
-  "stillReachableBlocks",
-  "behindLostBytes",
-  "behindLostBlocks",
-  "lateLostBlocks",
-  "lateReachableBlocks",
-  "idleReachableBlocks",
+  ...REACH_FIELDS,
 ];
 
 /**

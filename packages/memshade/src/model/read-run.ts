@@ -17,6 +17,7 @@ import {
 } from "./check.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
+import { REACH_FIELDS } from "./reach-fields.ts";
 import {
   type Clock,
   type HeapReach,
@@ -137,6 +138,11 @@ const drag = record<BlockDrag>({
   lateFollowed: count,
 });
 
+const reachOfSite = Object.fromEntries(REACH_FIELDS.map((field) => [field, optional(count)])) as Record<
+  (typeof REACH_FIELDS)[number],
+  ReturnType<typeof optional<number>>
+>;
+
 const site = record<RunSite>({
   stackId: textLike(/^[0-9]{1,20}$/, "a decimal number in quotes"),
   liveBytes: count,
@@ -152,19 +158,7 @@ const site = record<RunSite>({
   reallocations: count,
   temporary: optional(count),
   stage: optional(count),
-  lostBytes: optional(count),
-  lostBlocks: optional(count),
-  indirectlyLostBytes: optional(count),
-  indirectlyLostBlocks: optional(count),
-  possiblyLostBytes: optional(count),
-  possiblyLostBlocks: optional(count),
-  stillReachableBytes: optional(count),
-  stillReachableBlocks: optional(count),
-  behindLostBytes: optional(count),
-  behindLostBlocks: optional(count),
-  lateLostBlocks: optional(count),
-  lateReachableBlocks: optional(count),
-  idleReachableBlocks: optional(count),
+  ...reachOfSite,
   growth: optional(growth),
   capacity: optional(capacity),
   drag: optional(drag),

@@ -41,8 +41,9 @@ export function leakFindings(profile: HeapProfile): LeakFinding[] {
 
 type LeakFacts = Omit<LeakFinding, "kind" | "tool" | "unit" | "part">;
 
-/** What a program has one of may live as long as the program. */
+/** What a program has one of may live as long as the program; and one that was stopped might have released all. */
 function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): LeakFacts[] {
+  if (profile.description.end?.kind !== "exit") return [];
   const live = leaks(profile)!;
   const isTold = (_: number, context: number) => (suppressedBlocks?.[context] ?? 0) === 0;
   const keep = (values: Float64Array) => values.map((value, context) => (isTold(value, context) ? value : 0));

@@ -2,6 +2,7 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { StaticsReport } from "../statics/static-objects.ts";
+import { heapTotals } from "../totals.ts";
 import { churnFindings } from "./churn.ts";
 import { dragFindings } from "./drag.ts";
 import type { Finding } from "./finding.ts";
@@ -41,9 +42,10 @@ function isOfItsPlace({ kind, place }: Finding): boolean {
   return !isScript || kind === "leak" || kind === "drag";
 }
 
-/** Whether any of the tools is asked for findings: that of working sets finds nothing that is wrong by itself. */
+/** Whether anything was recorded that may be wrong by itself: blocks, or stores and loads; a working set is not. */
 export function findsAnything({ heap, waste }: RecordedTools): boolean {
-  return heap !== undefined || waste !== undefined;
+  const hasBlocks = heap !== undefined && (heap.contexts.length > 0 || heapTotals(heap).allocations > 0);
+  return hasBlocks || (waste !== undefined && waste.stores.length + waste.loads.length > 0);
 }
 
 /** What a person can act on, over all tools of a run: the first screen of its report, or `most` of it. */

@@ -1,8 +1,9 @@
 import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
-import { type HeapDiff, rankChanges } from "../../analyses/diff/heap-diff.ts";
+import type { HeapDiff } from "../../analyses/diff/heap-diff.ts";
 import type { MetricKey } from "../../analyses/metrics.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { gapsOf } from "../gaps.ts";
+import { diffRowsJson } from "./diff-rows.ts";
 import { findingDiffJson } from "./findings.ts";
 import { createSiteWriter } from "./sites.ts";
 import { jsonText } from "./text.ts";
@@ -30,10 +31,11 @@ export function diffJson(
 ): string | undefined {
   const change = diff.metrics.find(({ metric }) => metric.key === by);
   if (change === undefined) return undefined;
-  const ranking = rankChanges(change);
   const { unit } = change.metric;
-  const oldSite = createSiteWriter(profiles.old, diff.old);
-  const newSite = createSiteWriter(profiles.new, diff.new);
+  const sites = {
+    old: createSiteWriter(profiles.old, diff.old),
+    new: createSiteWriter(profiles.new, diff.new),
+  };
   return jsonText({
     schema: DIFF_SCHEMA,
     version: DIFF_VERSION,
@@ -44,21 +46,13 @@ export function diffJson(
     group: diff.new.by,
     clock: { old: profiles.old.description.clock, new: profiles.new.description.clock },
     notTracked: { old: gapsOf(profiles.old), new: gapsOf(profiles.new) },
-    totals: Object.fromEntries(diff.metrics.map(({ metric, total }) => [metric.key, total])),
-    rows: ranking.slice(0, rows).map((row) => {
-      const pair = diff.pairs[row]!;
-      return {
-        kind: pair.old === undefined ? "new" : pair.new === undefined ? "gone" : "changed",
-        change: change.new[row]! - change.old[row]!,
-        values: Object.fromEntries(
-          diff.metrics.map(({ metric, old, new: now }) => [metric.key, { old: old[row], new: now[row] }]),
-        ),
-        old: pair.old === undefined ? null : oldSite(pair.old),
-        new: pair.new === undefined ? null : newSite(pair.new),
-      };
+    ...diffRowsJson({
+      pairs: diff.pairs,
+      changes: diff.metrics,
+      by: change,
+      most: rows,
+      describe: (side, group) => sites[side](group),
     }),
-    rowsOmitted: Math.max(0, ranking.length - rows),
-    unchanged: diff.pairs.length - ranking.length,
     findings: findings && findingDiffJson(findings),
   });
 }

@@ -5,15 +5,16 @@ import { capacityOf, growthOf } from "../../analyses/growth.ts";
 import { reachOf } from "../../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import type { BlockCapacity, BlockGrowth } from "../../model/growth.ts";
-import { type HeapProfile, REACH_OF_KIND, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
+import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
 import type { BlockDrag } from "../../model/over-time/drag.ts";
+import { REACH_FIELDS } from "../../model/reach-fields.ts";
 import { placeFramesOfContext, siteFrameOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
 import { describeFrame, type FrameDescription } from "../frames.ts";
 
-const REACH_FIELDS: ReadonlySet<SiteField> = new Set(Object.values(REACH_OF_KIND).flat());
+const OF_REACH: ReadonlySet<SiteField> = new Set(REACH_FIELDS);
 
 /** MemProf's fields of the blocks, what the run counted beside them, and where they were allocated. */
 export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
@@ -38,7 +39,7 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
 /** The groups of a profile as JSON values, made one by one. */
 export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (group: number) => JsonSite {
   const { contexts } = profile;
-  const isUnknown = (field: SiteField) => REACH_FIELDS.has(field) && reachOf(profile) === undefined;
+  const isUnknown = (field: SiteField) => OF_REACH.has(field) && reachOf(profile) === undefined;
   const sums = SITE_FIELDS.map(
     (field) =>
       [

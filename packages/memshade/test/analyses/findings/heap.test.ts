@@ -25,6 +25,12 @@ describe("findings of the heap", () => {
     });
   });
 
+  it("are no leaks where the program was stopped: it might have released all", () => {
+    const profile = profileOfPicture("main > parse  100 x 64  life 20  access 9  peak 90  live 50", {});
+    for (const end of [{ kind: "signal", signal: "SIGINT" }, { kind: "dump" }] as const)
+      expect(runFindings({ heap: { ...profile, description: { ...profile.description, end } } })).toEqual([]);
+  });
+
   it("are no leaks where a single block lives as long as the program", () => {
     expect(findingsOf("main > table  1 x 4096  access 9  peak 1  live 1")).toEqual([]);
   });

@@ -3,6 +3,7 @@ import type { Mib } from "../../../model/mib.ts";
 import { addDrag, NO_DRAG } from "../../../model/over-time/drag.ts";
 import type { HeapIntervals } from "../../../model/over-time/heap-intervals.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
+import { REACH_FIELDS } from "../../../model/reach-fields.ts";
 import {
   type CounterMode,
   type HeapTool,
@@ -34,7 +35,7 @@ import {
   type ToldStacks,
 } from "./host-callers.ts";
 import { applyReach, heapReach, type KnownReach, OUT_OF_REACH, reachSentences } from "./reach/apply-reach.ts";
-import { REACH_FIELDS, type ReachSums } from "./reach/reach-sums.ts";
+import type { ReachSums } from "./reach/reach-sums.ts";
 import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";

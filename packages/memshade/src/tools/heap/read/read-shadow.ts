@@ -6,7 +6,7 @@ import {
   NO_GROWTH,
 } from "../../../model/growth.ts";
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
-import { ACCESSES_PER_BLOCK, addDrag, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
+import { addDrag, type BlockDrag } from "../../../model/over-time/drag.ts";
 import type { RunReach, RunSite } from "../../../model/run.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
@@ -15,8 +15,6 @@ import {
   Context,
   Control,
   DRAG_BYTES,
-  FOLLOWED_BYTES,
-  Followed,
   GROWTH_BYTES,
   HostEntries,
   INTERVAL_BYTES,
@@ -26,22 +24,16 @@ import {
   PAST_BYTES,
   Past,
   RECORD_BYTES,
-  REGION_BITS,
-  Record,
   SHAPE_BYTES,
-  SLOT_BYTES,
-  SLOT_REGION_BYTES,
-  Slot,
-  Tag,
 } from "../layout.ts";
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import { readDrag } from "./drag-entry.ts";
 import { readGrowth } from "./growth-entry.ts";
+import { GRANULE_BYTES, type LiveBlock, LiveBlocks } from "./live-blocks.ts";
 import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
 import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
 
-const GRANULE_BYTES = 8;
 /** Only blocks this long can have marks. */
 const SHORTEST_MARKED_BYTES = LARGEST_UNMARKED + 1;
 /** Memory above the highest block that is looked through for accesses outside of blocks. */
@@ -128,24 +120,6 @@ export interface IndexedContext extends ShadowContext {
   index: number;
 }
 
-/** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
-export interface LiveBlock {
-  address: number;
-  size: number;
-  context: number;
-  time: number;
-  folded: number;
-  /** How often its contents were copied until they were there, how many bytes that were, and how many of them. */
-  copies: number;
-  copiedBytes: number;
-  steps: number;
-  carried: number;
-  /** Index among the blocks that are followed to their last access; 0: it is none of them. */
-  followed: number;
-  /** Number of the instance that allocated it. */
-  instance: number;
-}
-
 /** Reads the shadow tables of one instance. Changes nothing, so it may run while the program does. */
 export class ShadowReader {
   readonly #layout: ShadowLayout;
@@ -157,6 +131,7 @@ export class ShadowReader {
   /** Accesses are counted. */
   readonly #counted: boolean;
   readonly #statics: StaticReader | undefined;
+  readonly blocks: LiveBlocks;
   /** Numbers of the instances that share the tables, by the number they have there. */
   readonly #numbers = new Map<number, number>();
   /** Allocations before a reset whose blocks have ended since or before. */
@@ -178,6 +153,7 @@ export class ShadowReader {
     this.#buffer = memory.buffer;
     this.#view = new DataView(this.#buffer);
     this.#counters = new Uint32Array(this.#buffer, 0, layout.slots / 4);
+    this.blocks = new LiveBlocks(this.#buffer, layout, this.#numbers);
     if (statics !== undefined) this.#statics = new StaticReader(this.#buffer, layout, statics);
   }
 
@@ -194,7 +170,7 @@ export class ShadowReader {
     const byIndex = new Map(contexts.map((context) => [context.index, context]));
     const totals = this.#totals();
     const { now } = this;
-    for (const block of this.liveBlocks()) {
+    for (const block of this.blocks) {
       const context = byIndex.get(block.context);
       if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
     }
@@ -284,13 +260,6 @@ export class ShadowReader {
     return contexts;
   }
 
-  /** Number of the instance that allocated the block of a record. */
-  #ownerOf(record: number): number {
-    if (this.#layout.stackCount === 1) return this.#control32(Control.instance);
-    const local = this.#u32(record + Record.owner);
-    return this.#numbers.get(local) ?? local;
-  }
-
   #sitesOf(leaf: number): number[] {
     const sites: number[] = [];
     for (let at = leaf; at !== this.#layout.nodes; ) {
@@ -300,64 +269,11 @@ export class ShadowReader {
     return sites;
   }
 
-  /** Blocks that live, by address. */
-  *liveBlocks(): Generator<LiveBlock> {
-    const { directory, coveredBytes } = this.#layout;
-    const regionBytes = 2 ** REGION_BITS;
-    const instance = this.#control32(Control.instance);
-    const slotSpan = (regionBytes / SLOT_REGION_BYTES) * SLOT_BYTES;
-    for (let region = 0; region * regionBytes < coveredBytes; region++) {
-      const slots = this.#u32(directory + region * 4);
-      if (slots === 0) continue;
-      for (let i = 0; i < SLOT_REGION_BYTES / SLOT_BYTES; i++) {
-        const at = slots + i * SLOT_BYTES;
-        const tag = this.#u32(at + Slot.tag);
-        if (tag === 0) continue;
-        if (tag >= Tag.recorded) yield* this.#recordedBlocks(tag - Tag.recorded);
-        else
-          yield {
-            address: region * regionBytes + i * slotSpan + (tag & Tag.placeMask),
-            size: (tag >>> Tag.sizeShift) & Tag.sizeMask,
-            context: tag >>> Tag.contextShift,
-            time: this.#u32(at + Slot.time),
-            folded: 0,
-            copies: 0,
-            copiedBytes: 0,
-            steps: 0,
-            carried: 0,
-            followed: 0,
-            instance,
-          };
-      }
-    }
-  }
-
-  /** Accesses since the last look at what a live block is one of, as far as it was followed; undefined: it was not. */
-  sinceLook({
-    address,
-    size,
-    folded,
-    followed,
-  }: LiveBlock): { accesses: number; stands: number } | undefined {
-    if (followed === 0) return undefined;
-    const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
-    const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;
-    const sum = this.#sumOfRaw(Math.floor(address / GRANULE_BYTES), end) + folded * 2;
-    const accesses = Math.max(0, sum - this.#u64(entry + Followed.sum)) / 2;
-    return { accesses, stands: this.#u32(entry + Followed.weight) };
-  }
-
-  /** The same of the static data, and of a stack below it. */
+  /** Accesses since the last look to the static data, and to a stack below it. */
   staticsSinceLook(): number {
     const end = Math.min(this.#statics?.endBytes ?? 0, this.#layout.coveredBytes);
-    const sum = this.#sumOfRaw(0, Math.floor(end / GRANULE_BYTES));
+    const sum = this.blocks.sumOfCounters(0, Math.floor(end / GRANULE_BYTES));
     return Math.max(0, sum - this.#control64(Control.staticSum)) / 2;
-  }
-
-  #sumOfRaw(from: number, end: number): number {
-    let sum = 0;
-    for (let granule = from; granule < end; granule++) sum += this.#counters[granule];
-    return sum;
   }
 
   /** Whether several instances have these tables. */
@@ -368,40 +284,6 @@ export class ShadowReader {
   /** Whether blocks live that found no room in the tables. */
   get hasUnfollowedBlocks(): boolean {
     return this.#control32(Control.overflowBlocks) > this.#control32(Control.unfollowedFrees);
-  }
-
-  /** Address of the lowest block that slots know of, ended ones included; undefined: there was none. */
-  lowestBlock(): number | undefined {
-    const { directory, coveredBytes } = this.#layout;
-    for (let region = 0; region * 2 ** REGION_BITS < coveredBytes; region++) {
-      const slots = this.#u32(directory + region * 4);
-      if (slots === 0) continue;
-      for (let at = 0; at < SLOT_REGION_BYTES; at += SLOT_BYTES)
-        if (this.#u64(slots + at) !== 0) return region * 2 ** REGION_BITS + at * 2;
-    }
-    return undefined;
-  }
-
-  /** Blocks of a chain of records, from that with number `index` on. */
-  *#recordedBlocks(index: number): Generator<LiveBlock> {
-    const { records, mibs } = this.#layout;
-    for (let offset = index * RECORD_BYTES; offset !== 0; ) {
-      const at = records + offset;
-      yield {
-        address: this.#u32(at + Record.address),
-        size: this.#u32(at + Record.size),
-        context: (this.#u32(at + Record.mib) - mibs) / CONTEXT_BYTES,
-        time: this.#u32(at + Record.time),
-        folded: this.#u64(at + Record.folded),
-        followed: this.#u32(at + Record.followed),
-        copies: this.#u32(at + Record.copies),
-        copiedBytes: this.#u64(at + Record.copiedBytes),
-        steps: this.#u32(at + Record.steps),
-        carried: this.#u32(at + Record.carried),
-        instance: this.#ownerOf(at),
-      };
-      offset = this.#u32(at + Record.next);
-    }
   }
 
   #endLiveBlock(block: LiveBlock, now: number, context: ShadowContext, totals: ShadowTotals): void {
@@ -440,7 +322,7 @@ export class ShadowReader {
       extras.writtenNeverRead++;
       extras.writtenNeverReadBytes += size;
     }
-    if (block.followed > 0) extras.drag = addDrag(extras.drag, this.#dragOfLive(block, now, counters));
+    if (block.followed > 0) extras.drag = addDrag(extras.drag, this.blocks.dragOf(block, now, counters));
     const used = Math.min(size, Math.max(0, (lastTouched + 1) * GRANULE_BYTES - address));
     this.#endLiveChain(block, this.#counted ? Math.max(used, block.carried) : size, extras);
     this.#liveCounters += accesses - folded;
@@ -454,19 +336,6 @@ export class ShadowReader {
       histogram,
     });
     context.mib = context.mib === undefined ? mib : mergeMib(context.mib, mib);
-  }
-
-  /** What `endFollowed` of the runtime does. `counters`: their sum. */
-  #dragOfLive({ size, time, followed }: LiveBlock, now: number, counters: number): BlockDrag {
-    const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
-    const isIdle = counters > 0 && this.#u64(entry + Followed.sum) === counters;
-    const lastUse = isIdle ? this.#u32(entry + Followed.seen) : now;
-    const allocated = this.#control64(Control.allocations) * ACCESSES_PER_BLOCK;
-    const work = {
-      all: allocated + this.#control64(Control.accesses) - this.#u64(entry + Followed.startWork),
-      after: allocated + this.#control64(Control.sureAccesses) - this.#u64(entry + Followed.seenWork),
-    };
-    return dragOf({ size, start: time, lastUse, end: now, work }, this.#u32(entry + Followed.weight));
   }
 
   /** What `endChain` of the runtime does. */

@@ -1,8 +1,9 @@
 import { counted } from "../../../../model/counted.ts";
+import { REACH_FIELDS } from "../../../../model/reach-fields.ts";
 import type { HeapReach } from "../../../../model/run.ts";
 import type { IndexedContext, ShadowContext } from "../read-shadow.ts";
 import type { InstanceReach, UnknownReach } from "./look-through.ts";
-import { REACH_FIELDS, type ReachSums } from "./reach-sums.ts";
+import type { ReachSums } from "./reach-sums.ts";
 
 /** What is known of an instance when its figures are read. */
 export type KnownReach = InstanceReach | UnknownReach;

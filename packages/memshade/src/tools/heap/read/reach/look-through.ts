@@ -1,10 +1,12 @@
+import { REACH_FIELDS } from "../../../../model/reach-fields.ts";
 import { isMemory } from "../../../followed-memory.ts";
 import { SHADOW_MEMORY } from "../../../host-interface.ts";
 import type { InstrumentedInfo } from "../../../options.ts";
-import { type LiveBlock, ShadowReader } from "../read-shadow.ts";
+import type { LiveBlock } from "../live-blocks.ts";
+import { ShadowReader } from "../read-shadow.ts";
 import { BlockList } from "./block-list.ts";
 import { classifyBlocks, Reach } from "./classify-blocks.ts";
-import { PLACE_OF_BEHIND, PLACE_OF_IDLE, PLACE_OF_LATE, PLACE_OF_REACH, REACH_FIELDS } from "./reach-sums.ts";
+import { PLACE_OF_BEHIND, PLACE_OF_IDLE, PLACE_OF_LATE, PLACE_OF_REACH } from "./reach-sums.ts";
 import { rootRanges } from "./root-ranges.ts";
 
 /** Which of an instance's live blocks can still be reached, by context; threads can send it to each other. */
@@ -71,7 +73,7 @@ export function lookThrough(
     buffer: program.buffer,
     wordBytes: info.memory64 === true ? 8 : 4,
     ranges: rootRanges(roots, {
-      lowestBlock: Math.min(reader.lowestBlock() ?? Number.POSITIVE_INFINITY, live[0]?.address ?? 0),
+      lowestBlock: Math.min(reader.blocks.lowest() ?? Number.POSITIVE_INFINITY, live[0]?.address ?? 0),
       // Outside of the functions it is the host that keeps a part of the stack for itself: what leads from there is what it holds.
       stackPointer: inside || stackPointer === undefined ? stackPointer : roots.stackTo,
       memoryBytes: program.buffer.byteLength,
@@ -82,7 +84,7 @@ export function lookThrough(
 }
 
 function sortedBlocks(reader: ShadowReader): LiveBlock[] {
-  return [...reader.liveBlocks()].sort((a, b) => a.address - b.address);
+  return [...reader.blocks].sort((a, b) => a.address - b.address);
 }
 
 function addressIn(global: unknown): number {
@@ -109,7 +111,7 @@ function sumUp(
     sums[place] += size;
     sums[place + 1]++;
     if (time * 2 > now) sums[at + PLACE_OF_LATE + (found === Reach.Reachable ? 1 : 0)]++;
-    const since = reader.sinceLook(block);
+    const since = reader.blocks.sinceLook(block);
     accessesAfter += (since?.accesses ?? 0) * (since?.stands ?? 0);
     if (found === Reach.Reachable && since?.accesses === 0) sums[at + PLACE_OF_IDLE] += since.stands;
     if (inside || found !== Reach.Lost) return;

@@ -1,24 +1,9 @@
+import { REACH_FIELDS } from "../../../../model/reach-fields.ts";
 import type { RunReach } from "../../../../model/run.ts";
 import { Reach } from "./classify-blocks.ts";
 
 /** Sums of one calling context, or of all. */
 export type ReachSums = Record<keyof RunReach, number>;
-
-export const REACH_FIELDS = [
-  "lostBytes",
-  "lostBlocks",
-  "indirectlyLostBytes",
-  "indirectlyLostBlocks",
-  "possiblyLostBytes",
-  "possiblyLostBlocks",
-  "stillReachableBytes",
-  "stillReachableBlocks",
-  "behindLostBytes",
-  "behindLostBlocks",
-  "lateLostBlocks",
-  "lateReachableBlocks",
-  "idleReachableBlocks",
-] as const satisfies readonly (keyof RunReach)[];
 
 export const NO_REACH: Readonly<ReachSums> = Object.fromEntries(
   REACH_FIELDS.map((field) => [field, 0]),

@@ -1,0 +1,175 @@
+import { ACCESSES_PER_BLOCK, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
+import type { ShadowLayout } from "../../options.ts";
+import {
+  CONTEXT_BYTES,
+  Control,
+  FOLLOWED_BYTES,
+  Followed,
+  RECORD_BYTES,
+  REGION_BITS,
+  Record,
+  SLOT_BYTES,
+  SLOT_REGION_BYTES,
+  Slot,
+  Tag,
+} from "../layout.ts";
+
+export const GRANULE_BYTES = 8;
+
+/** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
+export interface LiveBlock {
+  address: number;
+  size: number;
+  context: number;
+  time: number;
+  folded: number;
+  /** How often its contents were copied until they were there, how many bytes that were, and how many of them. */
+  copies: number;
+  copiedBytes: number;
+  steps: number;
+  carried: number;
+  /** Index among the blocks that are followed to their last access; 0: it is none of them. */
+  followed: number;
+  /** Number of the instance that allocated it. */
+  instance: number;
+}
+
+/** The blocks in the slots and records of an instance's tables. Changes nothing, so it may be read while the program runs. */
+export class LiveBlocks {
+  readonly #layout: ShadowLayout;
+  readonly #view: DataView;
+  readonly #counters: Uint32Array;
+  /** Numbers of the instances that share the tables, by the number they have there. */
+  readonly #numbers: ReadonlyMap<number, number>;
+
+  constructor(buffer: ArrayBufferLike, layout: ShadowLayout, numbers: ReadonlyMap<number, number>) {
+    this.#layout = layout;
+    this.#view = new DataView(buffer);
+    this.#counters = new Uint32Array(buffer, 0, layout.slots / 4);
+    this.#numbers = numbers;
+  }
+
+  /** Blocks that live, by address. */
+  *[Symbol.iterator](): Generator<LiveBlock> {
+    const { directory, coveredBytes } = this.#layout;
+    const regionBytes = 2 ** REGION_BITS;
+    const instance = this.#control32(Control.instance);
+    const slotSpan = (regionBytes / SLOT_REGION_BYTES) * SLOT_BYTES;
+    for (let region = 0; region * regionBytes < coveredBytes; region++) {
+      const slots = this.#u32(directory + region * 4);
+      if (slots === 0) continue;
+      for (let i = 0; i < SLOT_REGION_BYTES / SLOT_BYTES; i++) {
+        const at = slots + i * SLOT_BYTES;
+        const tag = this.#u32(at + Slot.tag);
+        if (tag === 0) continue;
+        if (tag >= Tag.recorded) yield* this.#recordedBlocks(tag - Tag.recorded);
+        else
+          yield {
+            address: region * regionBytes + i * slotSpan + (tag & Tag.placeMask),
+            size: (tag >>> Tag.sizeShift) & Tag.sizeMask,
+            context: tag >>> Tag.contextShift,
+            time: this.#u32(at + Slot.time),
+            folded: 0,
+            copies: 0,
+            copiedBytes: 0,
+            steps: 0,
+            carried: 0,
+            followed: 0,
+            instance,
+          };
+      }
+    }
+  }
+
+  /** Blocks of a chain of records, from that with number `index` on. */
+  *#recordedBlocks(index: number): Generator<LiveBlock> {
+    const { records, mibs } = this.#layout;
+    for (let offset = index * RECORD_BYTES; offset !== 0; ) {
+      const at = records + offset;
+      yield {
+        address: this.#u32(at + Record.address),
+        size: this.#u32(at + Record.size),
+        context: (this.#u32(at + Record.mib) - mibs) / CONTEXT_BYTES,
+        time: this.#u32(at + Record.time),
+        folded: this.#u64(at + Record.folded),
+        followed: this.#u32(at + Record.followed),
+        copies: this.#u32(at + Record.copies),
+        copiedBytes: this.#u64(at + Record.copiedBytes),
+        steps: this.#u32(at + Record.steps),
+        carried: this.#u32(at + Record.carried),
+        instance: this.#ownerOf(at),
+      };
+      offset = this.#u32(at + Record.next);
+    }
+  }
+
+  /** Number of the instance that allocated the block of a record. */
+  #ownerOf(record: number): number {
+    if (this.#layout.stackCount === 1) return this.#control32(Control.instance);
+    const local = this.#u32(record + Record.owner);
+    return this.#numbers.get(local) ?? local;
+  }
+
+  /** Address of the lowest one that slots know of, ended ones included; undefined: there was none. */
+  lowest(): number | undefined {
+    const { directory, coveredBytes } = this.#layout;
+    for (let region = 0; region * 2 ** REGION_BITS < coveredBytes; region++) {
+      const slots = this.#u32(directory + region * 4);
+      if (slots === 0) continue;
+      for (let at = 0; at < SLOT_REGION_BYTES; at += SLOT_BYTES)
+        if (this.#u64(slots + at) !== 0) return region * 2 ** REGION_BITS + at * 2;
+    }
+    return undefined;
+  }
+
+  /** Accesses since the last look at what a live block is one of, as far as it was followed; undefined: it was not. */
+  sinceLook({
+    address,
+    size,
+    folded,
+    followed,
+  }: LiveBlock): { accesses: number; stands: number } | undefined {
+    if (followed === 0) return undefined;
+    const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
+    const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;
+    const sum = this.sumOfCounters(Math.floor(address / GRANULE_BYTES), end) + folded * 2;
+    const accesses = Math.max(0, sum - this.#u64(entry + Followed.sum)) / 2;
+    return { accesses, stands: this.#u32(entry + Followed.weight) };
+  }
+
+  /** What `endFollowed` of the runtime does. `counters`: their sum. */
+  dragOf({ size, time, followed }: LiveBlock, now: number, counters: number): BlockDrag {
+    const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
+    const isIdle = counters > 0 && this.#u64(entry + Followed.sum) === counters;
+    const lastUse = isIdle ? this.#u32(entry + Followed.seen) : now;
+    const allocated = this.#control64(Control.allocations) * ACCESSES_PER_BLOCK;
+    const work = {
+      all: allocated + this.#control64(Control.accesses) - this.#u64(entry + Followed.startWork),
+      after: allocated + this.#control64(Control.sureAccesses) - this.#u64(entry + Followed.seenWork),
+    };
+    return dragOf({ size, start: time, lastUse, end: now, work }, this.#u32(entry + Followed.weight));
+  }
+
+  /** Sum of the counters of granules as they are, which are twice the accesses and the bit of reads. */
+  sumOfCounters(from: number, end: number): number {
+    let sum = 0;
+    for (let granule = from; granule < end; granule++) sum += this.#counters[granule];
+    return sum;
+  }
+
+  #control32(offset: number): number {
+    return this.#u32(this.#layout.control + offset);
+  }
+
+  #control64(offset: number): number {
+    return this.#u64(this.#layout.control + offset);
+  }
+
+  #u32(at: number): number {
+    return this.#view.getUint32(at, true);
+  }
+
+  #u64(at: number): number {
+    return this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32;
+  }
+}
