@@ -8,15 +8,16 @@ import { BUMP } from "../support/profiled.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
-/** Loads 40 blocks of 1,000 bytes, which it writes and reads at once, keeps and never uses again, and works with small ones. */
-const PROGRAM = wat(`(module
+/** Loads 40 blocks of 1,000 bytes, which it writes and reads at once, keeps or loses and never uses again, and works with small ones. */
+const program = (keep: string) =>
+  wat(`(module
   (memory (export "memory") 8)
   ${BUMP}
   (data (i32.const 1024) "kept")
   (func $load (param $n i32) (local $block i32)
     (loop $more
       (memory.fill (local.tee $block (call $malloc (i32.const 1000))) (i32.const 1) (i32.const 1000))
-      (i32.store (i32.add (i32.const 1024) (i32.shl (local.get $n) (i32.const 2))) (local.get $block))
+      ${keep}
       (drop (i32.load (local.get $block)))
       (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
   (func $work (param $n i32) (local $block i32)
@@ -27,9 +28,12 @@ const PROGRAM = wat(`(module
       (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
   (func (export "_start") (call $load (i32.const 40)) (call $work (i32.const 2000))))`);
 
+const KEEP =
+  "(i32.store (i32.add (i32.const 1024) (i32.shl (local.get $n) (i32.const 2))) (local.get $block))";
+
 describe("a program that keeps what it does not use", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-over-time-"));
-  writeFileSync(join(folder, "keeper.wasm"), PROGRAM);
+  writeFileSync(join(folder, "keeper.wasm"), program(KEEP));
   const memshade = (...words: string[]) =>
     spawnSync(process.execPath, [MAIN, ...words], { cwd: folder, encoding: "utf8" });
   const run = memshade("run", "--out", "run", "keeper.wasm");
@@ -41,6 +45,13 @@ describe("a program that keeps what it does not use", () => {
     expect(stdout).toMatch(/^Over time +\d+ intervals of 4 allocations$/m);
     expect(stdout).toMatch(/in load$/m);
     expect(stdout).toMatch(/in work \(99\.\d %\)$/m);
+  });
+
+  it("leaks them where it has lost them, and that is not said twice", () => {
+    writeFileSync(join(folder, "loser.wasm"), program(""));
+    const { stderr } = memshade("run", "--out", "lost", "loser.wasm");
+    expect(stderr).toMatch(/leak +39\.1 KiB/);
+    expect(stderr).not.toMatch(/drag/);
   });
 
   it("has all intervals as CSV and JSON", () => {

@@ -22,6 +22,7 @@ import {
   writeProgram,
 } from "./support/programs.ts";
 
+const WRITTEN = /^memshade: profile written to \S+; see it with: memshade report \S+\n$/;
 const LINE = /^memshade: profile written to \S+; see it with: memshade report \S+\n(memshade: .*\n)+$/;
 
 describe("memshade run", () => {
@@ -111,7 +112,8 @@ describe("memshade run", () => {
     const { stdout, stderr } = await memshade(["run", "--dir", "data::/", "--env", "COLOR=3", "read.wasm"], {
       cwd,
     });
-    expect(stderr).toMatch(LINE);
+    // It allocates nothing, so there is nothing to find fault with.
+    expect(stderr).toMatch(WRITTEN);
     expect(stdout).toBe("hello from the hostCOLOR=3".slice(0, 26));
     const missing = await memshade(["run", "--dir", "nowhere", "read.wasm"], { cwd });
     expect(missing).toMatchObject({ code: 2, stderr: "memshade: --dir nowhere: no such file or folder\n" });

@@ -38,7 +38,8 @@ export function heapPhases(profile: HeapProfile, { intervals }: InstanceHeap): H
 
 function stackOfContext(profile: HeapProfile, row: IndexIntoContextTable): StackFrame[] {
   const { contexts, frames, functions, strings } = profile;
-  const stack = contexts.stack[row]!;
+  // Phases are named by the program's own code, not by what it allocates through.
+  const stack = contexts.siteStack?.[row] ?? contexts.stack[row]!;
   if (stack === NONE) return [];
   return framesOfStack(profile, stack).map((frame) => {
     const of = frames.function[frame]!;

@@ -145,7 +145,12 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   if (folded.length > 0) {
     screen.print("", screen.paint.heading("Harmless as a rule"));
     for (const { what, bytes, sites } of folded)
-      screen.print(`  ${padLeft(formatBytes(bytes), 9)}  ${what}, ${plural(sites, "place")}`);
+      printWrapped(
+        screen,
+        `${what}, ${plural(sites, "place")}`,
+        `  ${padLeft(formatBytes(bytes), 9)}  `,
+        " ".repeat(13),
+      );
   }
 }
 

@@ -18,7 +18,10 @@ const file = wasteOf({
       bytes_silent: 32_000,
     }),
     {
-      ...store("memcpy", 5, { nof_stores: 100, bytes_written: 16_384, dead_overwritten: 16_384 }),
+      ...store("memcpy", 5, {
+        ...{ nof_stores: 100, bytes_written: 16_484 },
+        ...{ dead_overwritten: 16_384, dead_deallocated: 100 },
+      }),
       ips: [{ address: 80, function: "memcpy", file: "wasi-libc/libc-top-half/string/memcpy.c", line: 5 }],
     },
   ],
