@@ -4,6 +4,8 @@ import { NONE } from "./indices.ts";
 export interface ValueType {
   readonly type: string;
   readonly unit: "count" | "bytes" | "nanoseconds";
+  /** What is counted, in words. */
+  readonly says?: string | undefined;
 }
 
 /** An object file or module that frames lie in. */
@@ -34,6 +36,10 @@ export interface SampleFrame {
   readonly module?: number | undefined;
   /** The frame's function was inlined into the next outer one. */
   readonly inlined?: boolean | undefined;
+  /** Of code that is no machine code and no wasm. */
+  readonly language?: "JavaScript" | undefined;
+  /** The library that the code is of, in words; undefined for the program's own. */
+  readonly library?: string | undefined;
 }
 
 export interface SampleThread {
@@ -55,8 +61,24 @@ export interface SampleProfile {
   readonly stackPrefix: readonly number[];
   readonly stackFrame: readonly number[];
   readonly samples: SampleColumns;
+  /** What was followed over time beside the stacks; all by one clock. */
+  readonly counters?: readonly CounterTrack[] | undefined;
   /** Sentences that say what the numbers mean. */
   readonly notes: readonly string[];
+}
+
+/** An amount over time: of what is live, for example. */
+export interface CounterTrack {
+  /** What it is of, the same for tracks that belong together: an instance of a module. */
+  readonly group: string;
+  readonly name: string;
+  readonly unit: "bytes" | "count";
+  /** What the clock counts. */
+  readonly clock: string;
+  /** Readings of the clock, rising. */
+  readonly times: readonly number[];
+  /** The amount from each of these readings on. */
+  readonly values: readonly number[];
 }
 
 /** One row per sample, in the order of time; `values` has one column per value type. */
@@ -73,6 +95,7 @@ export interface SampleProfileOptions {
   name: string;
   valueTypes: readonly ValueType[];
   notes?: readonly string[];
+  counters?: readonly CounterTrack[] | undefined;
 }
 
 /** Numbers of stacks by the one that each goes on from, and its frame: open addressing. */
@@ -144,9 +167,11 @@ export class SampleProfileBuilder {
   }
 
   frame(frame: SampleFrame): number {
-    const { function: name, linkageName, file, line, column, startLine, address, module, inlined } = frame;
+    const { function: name, linkageName, file, line, column, startLine, address, module } = frame;
+    const { inlined, language, library } = frame;
     const key = JSON.stringify([
-      ...[name, linkageName, file, line, column, startLine, address, module, inlined === true],
+      ...[name, linkageName, file, line, column, startLine, address, module],
+      ...[inlined === true, language, library],
     ]);
     const known = this.#frameIndex.get(key);
     if (known !== undefined) return known;
@@ -181,10 +206,18 @@ export class SampleProfileBuilder {
   }
 
   finish(): SampleProfile {
-    const { name, valueTypes, notes = [] } = this.#options;
+    const { name, valueTypes, counters, notes = [] } = this.#options;
     const hasTimes = this.#timeMs.length > 0 && this.#timeMs.length === this.#stack.length;
     return {
-      ...{ name, valueTypes, notes, modules: this.#modules, threads: this.#threads, frames: this.#frames },
+      ...{
+        name,
+        valueTypes,
+        notes,
+        counters,
+        modules: this.#modules,
+        threads: this.#threads,
+        frames: this.#frames,
+      },
       ...{ stackPrefix: this.#prefix, stackFrame: this.#frame },
       samples: {
         length: this.#stack.length,

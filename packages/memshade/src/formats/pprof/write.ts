@@ -1,3 +1,4 @@
+import { gzip } from "pako";
 import {
   Line,
   Location,
@@ -16,6 +17,11 @@ export interface PprofOptions {
   period?: number;
   /** Index of the value type that readers show first; the last one if it is not given. */
   shown?: number;
+}
+
+/** The file of a pprof profile: compressed, without a time in it. As {@link writePprof}. */
+export function pprofFile(profile: SampleProfile, options: PprofOptions = {}): Uint8Array {
+  return gzip(writePprof(profile, options));
 }
 
 /**
@@ -60,10 +66,16 @@ export function writePprof(profile: SampleProfile, { period = 1, shown }: PprofO
     function: tables.functions,
     periodType: valueTypes[0]!,
     period,
-    comment: [`profile: ${profile.name}`, ...profile.notes].map(text),
+    comment: commentsOf(profile).map(text),
     ...(shown === undefined ? {} : { defaultSampleType: text(profile.valueTypes[shown]!.type) }),
     stringTable,
   }).encode();
+}
+
+/** Readers print each comment as a line above their tables. */
+function commentsOf({ name, notes, valueTypes }: SampleProfile): string[] {
+  const said = valueTypes.flatMap(({ type, says }) => (says === undefined ? [] : `${type}: ${says}`));
+  return [`profile: ${name}`, ...(said.length === 0 ? [] : [said.join("; ")]), ...notes];
 }
 
 class LocationTables {
