@@ -61,8 +61,9 @@ export interface SampleProfile {
   readonly stackPrefix: readonly number[];
   readonly stackFrame: readonly number[];
   readonly samples: SampleColumns;
-  /** What was followed over time beside the stacks; all by one clock. */
+  /** What was followed over time beside the samples; all by one clock. */
   readonly counters?: readonly CounterTrack[] | undefined;
+  readonly history?: StackTrack | undefined;
   /** Sentences that say what the numbers mean. */
   readonly notes: readonly string[];
 }
@@ -89,6 +90,16 @@ export interface SampleColumns {
   readonly values: readonly (readonly number[])[];
   /** Milliseconds from the first sample; absent where samples have no time. */
   readonly timeMs?: readonly number[] | undefined;
+}
+
+/** An amount by stack and time, on the clock of the counters: who allocated when, for example. */
+export interface StackTrack {
+  readonly name: string;
+  readonly unit: "bytes" | "count";
+  /** Rising. */
+  readonly times: readonly number[];
+  readonly stacks: readonly number[];
+  readonly values: readonly number[];
 }
 
 export interface SampleProfileOptions {
@@ -205,19 +216,12 @@ export class SampleProfileBuilder {
     if (timeMs !== undefined) this.#timeMs.push(timeMs);
   }
 
-  finish(): SampleProfile {
+  finish(history?: StackTrack): SampleProfile {
     const { name, valueTypes, counters, notes = [] } = this.#options;
     const hasTimes = this.#timeMs.length > 0 && this.#timeMs.length === this.#stack.length;
     return {
-      ...{
-        name,
-        valueTypes,
-        notes,
-        counters,
-        modules: this.#modules,
-        threads: this.#threads,
-        frames: this.#frames,
-      },
+      ...{ name, valueTypes, notes, counters, history },
+      ...{ modules: this.#modules, threads: this.#threads, frames: this.#frames },
       ...{ stackPrefix: this.#prefix, stackFrame: this.#frame },
       samples: {
         length: this.#stack.length,

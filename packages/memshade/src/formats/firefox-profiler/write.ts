@@ -97,19 +97,40 @@ function threadTracks({ threads, samples }: SampleProfile): Track[] {
   return tracks.filter(({ stack }) => stack.length > 0);
 }
 
+/** A track per value type, and that of the history. */
 function summedTracks(profile: SampleProfile): Track[] {
   const sums = sumByStack(profile);
-  const end = Math.max(0, ...(profile.counters ?? []).map(({ times }) => times.at(-1) ?? 0));
-  return profile.valueTypes.map(({ type, unit }, column) => {
+  const { counters = [], history } = profile;
+  const starts = counters.map(({ times }) => times[0] ?? 0);
+  const ends = counters.map(({ times }) => times.at(-1) ?? 0);
+  const range = starts.length === 0 ? undefined : { start: Math.min(...starts), end: Math.max(...ends) };
+  const tracks = profile.valueTypes.map(({ type, unit }, column): Track => {
     const rows = sums.filter(({ values }) => exactAmount(values[column]!, type) > 0);
     return {
       ...{ name: type, pid: 0, tid: column },
       stack: rows.map(({ stack }) => (stack < 0 ? null : stack)),
-      time: rows.map((_row, index) => (end > 0 ? end : index)),
+      time: rows.map((_row, index) => range?.end ?? index),
       weight: rows.map(({ values }) => values[column]!),
       weightType: unit === "bytes" ? "bytes" : "samples",
     };
   });
+  if (history !== undefined)
+    tracks.push({
+      ...{ name: history.name, pid: 0, tid: tracks.length },
+      ...{ stack: [...history.stacks], time: [...history.times], weight: [...history.values] },
+      weightType: history.unit === "bytes" ? "bytes" : "samples",
+    });
+  return range === undefined ? tracks : tracks.map((track) => spanning(track, range));
+}
+
+/** With a sample of nothing at either end of the time: viewers take the time of a track for that of its samples. */
+function spanning(track: Track, { start, end }: { start: number; end: number }): Track {
+  return {
+    ...track,
+    stack: [null, ...track.stack, null],
+    time: [start, ...track.time, end],
+    weight: track.weight && [0, ...track.weight, 0],
+  };
 }
 
 function thread(track: Track, isMainThread: boolean): Generator<string> {

@@ -87,6 +87,11 @@ function* rowsOf(profile: SampleProfile): Generator<Rows> {
         ...{ stacks: kept.map(({ stack }) => stack), weights: kept.map(({ values }) => values[column]!) },
       };
     }
+    if (profile.history !== undefined) {
+      const { name, unit, stacks, values } = profile.history;
+      const weights = values.map((value) => exactAmount(value, name));
+      yield { name, unit: UNIT[unit], stacks: [...stacks], weights };
+    }
     return;
   }
   for (const [thread, { name, pid, tid }] of threads.entries()) {

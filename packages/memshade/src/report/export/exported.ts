@@ -46,10 +46,23 @@ export interface ExportedRows {
   readonly shown: readonly string[];
   readonly notes: readonly string[];
   readonly counters?: readonly CounterTrack[] | undefined;
+  /** What rows did when; undefined as a row: those that nobody tells apart. */
+  readonly history?: History | undefined;
+}
+
+export interface History {
+  readonly name: string;
+  readonly unit: "bytes" | "count";
+  readonly events: readonly {
+    readonly time: number;
+    readonly row: number | undefined;
+    readonly value: number;
+  }[];
 }
 
 const NO_PATH: SampleFrame = { function: "[no call path]" };
 const REST: SampleFrame = { function: "[in no context]" };
+const OTHERS: SampleFrame = { function: "[others, not listed]" };
 
 /** Rows with the weights that are known, in the order of the columns. */
 export function exportedSamples(rows: ExportedRows): ExportedSamples {
@@ -64,17 +77,26 @@ export function exportedSamples(rows: ExportedRows): ExportedSamples {
   for (const module of rows.modules) builder.addModule(module);
   const thread = builder.addThread({ pid: 0, tid: 0, name: rows.name });
   const rest = known.map(({ total }) => total ?? 0);
-  for (const [row, frames] of rows.stacks.entries()) {
+  const stacks = rows.stacks.map((frames) => builder.stackOf(frames.length === 0 ? [NO_PATH] : frames));
+  for (const [row, stack] of stacks.entries()) {
     const values = known.map(({ values }) => Number(values![row]));
     for (const [column, value] of values.entries()) rest[column]! -= value;
-    builder.addSample(thread, builder.stackOf(frames.length === 0 ? [NO_PATH] : frames), values);
+    builder.addSample(thread, stack, values);
   }
   const left = rest.map((value, column) => (known[column]!.total === undefined ? 0 : Math.max(0, value)));
   if (left.some((value) => value > 0)) builder.addSample(thread, builder.stackOf([REST]), left);
   const shown = rows.shown
     .map((key) => weights.findIndex((weight) => weight.key === key))
     .find((index) => index >= 0);
-  return { profile: builder.finish(), weights, shown: shown ?? 0 };
+  const history = rows.history && {
+    ...{ name: rows.history.name, unit: rows.history.unit },
+    times: rows.history.events.map(({ time }) => time),
+    stacks: rows.history.events.map(({ row }) =>
+      row === undefined ? builder.stackOf([OTHERS]) : stacks[row]!,
+    ),
+    values: rows.history.events.map(({ value }) => value),
+  };
+  return { profile: builder.finish(history), weights, shown: shown ?? 0 };
 }
 
 /**

@@ -4,6 +4,7 @@ import { type InstanceHeap, liveBytesOf } from "../../model/over-time/heap-inter
 import type { CounterTrack } from "../../model/sample-profile.ts";
 import { siteFrameOfContext } from "../../model/site-frame.ts";
 import { describeFrame, shortPlace } from "../frames.ts";
+import type { History } from "./exported.ts";
 
 /** What is live over time, of each instance; empty where nobody recorded it. */
 export function heapCounters(profile: HeapProfile): CounterTrack[] {
@@ -46,6 +47,29 @@ export function detailedHeapCounters(profile: HeapProfile): CounterTrack[] {
     ];
   });
   return [...heapCounters(profile), ...details];
+}
+
+/** Who allocated in which interval; undefined where nobody recorded that. */
+export function allocationHistory(profile: HeapProfile): History | undefined {
+  const rows = rowsOfContexts(profile);
+  const events = instancesOf(profile).flatMap(({ instance: { intervals, contexts } }) => {
+    const others = [...intervals.allocatedBytes];
+    const own = contexts.flatMap((context) =>
+      context.intervals.map((interval, i) => {
+        const value = context.allocatedBytes[i]!;
+        others[interval]! -= value;
+        return { time: intervals.end[interval]!, row: rows.get(context.stackId), value };
+      }),
+    );
+    const rest = others.map((value, i) => ({
+      time: intervals.end[i]!,
+      row: undefined,
+      value: Math.max(0, value),
+    }));
+    return [...own, ...rest].filter(({ value }) => value > 0);
+  });
+  if (events.length === 0) return undefined;
+  return { name: "alloc_space over time", unit: "bytes", events: events.sort((a, b) => a.time - b.time) };
 }
 
 function instancesOf(profile: HeapProfile): { group: string; instance: InstanceHeap }[] {

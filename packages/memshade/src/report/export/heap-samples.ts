@@ -9,7 +9,7 @@ import { framesOfContext } from "../../model/stacks.ts";
 import { describeFrame, ofModule } from "../frames.ts";
 import { gapsOf } from "../gaps.ts";
 import { type ExportedSamples, exportedSamples, type Weight, type WeightColumn } from "./exported.ts";
-import { heapCounters } from "./heap-counters.ts";
+import { allocationHistory, heapCounters } from "./heap-counters.ts";
 
 /** What the stacks of a heap profile have, in the order of files: what readers look at first comes last. */
 export const HEAP_WEIGHTS = {
@@ -81,6 +81,7 @@ export function heapSamples(profile: HeapProfile): ExportedSamples {
       ...gapsOf(profile),
     ],
     counters: heapCounters(profile),
+    history: allocationHistory(profile),
   });
 }
 
