@@ -10,7 +10,7 @@ import { parseChoice, SUPPRESSIONS_OPTION } from "./report-options.ts";
 
 const EXAMPLES = `
 Formats:
-  pprof         go tool pprof, Pyroscope, Polar Signals: all weights, inlined frames
+  pprof         go tool pprof, Grafana Pyroscope, Polar Signals: all weights
   firefox       profiler.firefox.com: a track per weight, and what is over time
   speedscope    speedscope.app: a profile per weight
   folded        flamegraph.pl, inferno: names and one weight
@@ -29,7 +29,7 @@ Examples:
   memshade export RUN --format csv --tool heap > heap.csv
   memshade export server.memprofdata --binary-path ./server --format pprof
 
-docs/exporting.md says which viewer is good for what, and what each format loses.`;
+docs/exporting.md says which viewer is good for what, and what a format loses.`;
 
 /** Adds `memshade export` to the program. Its action throws UserError for mistakes of the user. */
 export function addExportCommand(program: Command): void {

@@ -95,19 +95,19 @@ function shownWeight(
   by: string | undefined,
 ): number {
   if (by === undefined) return shown;
-  const known = TOOL_WEIGHTS[tool];
-  const isNamed = known.some(({ key, type }) => by === key || by === type);
-  const word = !isNamed && isOtherWord(by) ? OTHER_WORDS[by] : by;
+  const isOf = (one: ReportedTool) => TOOL_WEIGHTS[one].some(({ key, type }) => by === key || by === type);
+  const word = !isOf(tool) && isOtherWord(by) ? OTHER_WORDS[by] : by;
   const found = weights.findIndex(({ key, type }) => word === key || word === type);
   if (found >= 0) return found;
-  if (!isNamed)
-    parseChoice(
-      "--by",
-      known.map(({ key }) => key),
-      word,
+  const there = weights.map(({ key }) => key);
+  if (isOf(tool)) throw new UserError(`${input} does not know ${by}: it has ${there.join(", ")}`);
+  const other = (Object.keys(TOOL_WEIGHTS) as ReportedTool[]).find(isOf);
+  if (other !== undefined)
+    throw new UserError(
+      `--by ${by} is for --tool ${other}; that of ${tool} takes one of ${there.join(", ")}`,
     );
-  const there = weights.map(({ key }) => key).join(", ");
-  throw new UserError(`${input} does not know ${by}: --by takes one of ${there} for it`);
+  parseChoice("--by", there, word);
+  return shown;
 }
 
 function withMappedPaths(profile: SampleProfile, maps: readonly PathMap[]): SampleProfile {
