@@ -13,7 +13,10 @@ import { framesOfSampleStack, type SampleProfile, sumByStack } from "../../model
 import { exactAmount } from "../amounts.ts";
 
 export interface PprofOptions {
-  /** Mean distance of two samples, in the unit of the first value type; 1 when everything was recorded. */
+  /**
+   * Mean distance of two samples, in bytes of memory, or in the unit of the first value type where none is bytes; 1 when
+   * everything was recorded.
+   */
   period?: number;
   /** Index of the value type that readers show first; the last one if it is not given. */
   shown?: number;
@@ -44,6 +47,7 @@ export function writePprof(profile: SampleProfile, { period = 1, shown }: PprofO
   const valueTypes = profile.valueTypes.map(
     ({ type, unit }) => new ValueType({ type: text(type), unit: text(unit) }),
   );
+  const isOfMemory = profile.valueTypes.some(({ unit }) => unit === "bytes");
   return new Profile({
     sampleType: valueTypes,
     sample,
@@ -64,7 +68,7 @@ export function writePprof(profile: SampleProfile, { period = 1, shown }: PprofO
     }),
     location: tables.locations,
     function: tables.functions,
-    periodType: valueTypes[0]!,
+    periodType: isOfMemory ? new ValueType({ type: text("space"), unit: text("bytes") }) : valueTypes[0]!,
     period,
     comment: commentsOf(profile).map(text),
     ...(shown === undefined ? {} : { defaultSampleType: text(profile.valueTypes[shown]!.type) }),
