@@ -156,6 +156,8 @@ export class SampleProfileBuilder {
   readonly #threads: SampleThread[] = [];
   readonly #frames: SampleFrame[] = [];
   readonly #frameIndex = new Map<string, number>();
+  /** The same by frames that were given before: most come again and again. */
+  readonly #givenFrames = new WeakMap<SampleFrame, number>();
   readonly #prefix: number[] = [];
   readonly #frame: number[] = [];
   readonly #stacks = new StackIndex();
@@ -178,6 +180,15 @@ export class SampleProfileBuilder {
   }
 
   frame(frame: SampleFrame): number {
+    let index = this.#givenFrames.get(frame);
+    if (index === undefined) {
+      index = this.#frameOf(frame);
+      this.#givenFrames.set(frame, index);
+    }
+    return index;
+  }
+
+  #frameOf(frame: SampleFrame): number {
     const { function: name, linkageName, file, line, column, startLine, address, module } = frame;
     const { inlined, language, library } = frame;
     const key = JSON.stringify([

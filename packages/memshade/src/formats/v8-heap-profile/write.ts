@@ -20,21 +20,28 @@ interface Node {
 export function* writeHeapProfile(profile: SampleProfile, valueColumn: number): Generator<string> {
   const { stackPrefix, stackFrame, samples } = profile;
   const root: Node = { id: 1, frame: NONE, children: [], size: 0 };
-  const nodes = stackPrefix.map(
-    (_, stack): Node => ({
-      ...{ id: stack + 2, frame: stackFrame[stack]!, children: [], size: 0 },
-    }),
-  );
-  nodes.forEach((node, stack) => {
-    const prefix = stackPrefix[stack]!;
-    (prefix === NONE ? root : nodes[prefix]!).children.push(node);
-  });
+  const nodes = new Map<number, Node>([[NONE, root]]);
+  /** Nodes are made for stacks with weight alone, from the root on. */
+  const nodeOf = (stack: number): Node => {
+    const missing: number[] = [];
+    let at = stack;
+    for (; !nodes.has(at); at = stackPrefix[at]!) missing.push(at);
+    let node = nodes.get(at)!;
+    for (const next of missing.reverse()) {
+      const child: Node = { id: nodes.size + 1, frame: stackFrame[next]!, children: [], size: 0 };
+      nodes.set(next, child);
+      node.children.push(child);
+      node = child;
+    }
+    return node;
+  };
   const sampled = new Set<Node>();
   for (let row = 0; row < samples.length; row++) {
-    const stack = samples.stack[row]!;
-    const node = stack === NONE ? root : nodes[stack]!;
-    node.size += samples.values[valueColumn]![row]!;
-    if (exactAmount(node.size, "selfSize") > 0) sampled.add(node);
+    const value = exactAmount(samples.values[valueColumn]![row]!, "selfSize");
+    if (value === 0) continue;
+    const node = nodeOf(samples.stack[row]!);
+    node.size = exactAmount(node.size + value, "selfSize");
+    sampled.add(node);
   }
   yield '{"head":';
   yield* treeOf(profile, root);

@@ -42,7 +42,7 @@ export interface ExportedRows {
   /** Frames of each row, innermost first. */
   readonly stacks: readonly (readonly SampleFrame[])[];
   readonly columns: readonly WeightColumn[];
-  /** Keys of the weights to look at first, of those that there are the first. */
+  /** Keys of the weights to look at first: the first of them that there is any of. */
   readonly shown: readonly string[];
   readonly notes: readonly string[];
   readonly counters?: readonly CounterTrack[] | undefined;
@@ -85,9 +85,9 @@ export function exportedSamples(rows: ExportedRows): ExportedSamples {
   }
   const left = rest.map((value, column) => (known[column]!.total === undefined ? 0 : Math.max(0, value)));
   if (left.some((value) => value > 0)) builder.addSample(thread, builder.stackOf([REST]), left);
-  const shown = rows.shown
+  const candidates = rows.shown
     .map((key) => weights.findIndex((weight) => weight.key === key))
-    .find((index) => index >= 0);
+    .filter((index) => index >= 0);
   const history = rows.history && {
     ...{ name: rows.history.name, unit: rows.history.unit },
     times: rows.history.events.map(({ time }) => time),
@@ -96,7 +96,9 @@ export function exportedSamples(rows: ExportedRows): ExportedSamples {
     ),
     values: rows.history.events.map(({ value }) => value),
   };
-  return { profile: builder.finish(history), weights, shown: shown ?? 0 };
+  const profile = builder.finish(history);
+  const hasAny = (column: number) => profile.samples.values[column]!.some((value) => value > 0);
+  return { profile, weights, shown: candidates.find(hasAny) ?? candidates[0] ?? 0 };
 }
 
 /**

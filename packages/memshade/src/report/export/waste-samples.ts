@@ -93,7 +93,7 @@ export function wasteSamples(file: WasteFile): ExportedSamples {
       of("silentBytes", ({ bytes_silent }) => bytes_silent, undefined),
       of("deadBytes", ({ bytes_dead }) => bytes_dead, undefined, dead),
     ],
-    shown: ["dead"],
+    shown: ["dead", "silent", "store-bytes", "load-bytes"],
     notes: [
       "The innermost frame is the instruction that stores or loads.",
       ...(file.options.contexts
