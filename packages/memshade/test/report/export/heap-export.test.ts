@@ -138,6 +138,15 @@ describe("the heap in files of other viewers", () => {
     expect(sumsOf(exported(profile, "pprof")).alloc_space).toBe(50_000);
   });
 
+  it("looks first at what there is any of", () => {
+    expect(exported(profileOfPicture("main > a  1 x 8"), "folded").weight).toEqual([
+      { frames: ["main", "a"], weight: 8 },
+    ]);
+    expect(exported(profileOfPicture("main > a  2 x 8  peak 2\nmain > b  9 x 8"), "folded").weight).toEqual([
+      { frames: ["main", "a"], weight: 16 },
+    ]);
+  });
+
   it("leaves out what a profile without its run does not know", () => {
     const profile = rawProfileOfPicture(PICTURE);
     expect(Object.keys(exported(profile, "pprof"))).toEqual([
