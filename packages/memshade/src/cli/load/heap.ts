@@ -70,6 +70,17 @@ export function hasHeap(input: string): boolean {
   return !fs.existsSync(runFile) || loadRun(runFile).tools.heap !== undefined;
 }
 
+/**
+ * The heap over time.
+ *
+ * @param asking what was asked for, as the user wrote it
+ * @throws UserError where nobody recorded it
+ */
+export function heapOverTime({ overTime }: HeapProfile, input: string, asking: string): HeapIntervals {
+  if (overTime !== undefined) return overTime;
+  throw new UserError(`${input} has no heap over time: ${asking} needs a run of memshade with the heap tool`);
+}
+
 async function loadDirectory(input: string, directory: string, places: OriginalPlaces): Promise<LoadedHeap> {
   const runFile = path.join(directory, RUN_FILE);
   if (!fs.existsSync(runFile)) {
@@ -117,6 +128,11 @@ async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHea
 
 function hintOf(bytes: Uint8Array): string {
   if (bytes.length === 0) return ": it is empty";
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 17));
+  if (start.startsWith("PERFILE2")) return ": it is a recording of perf, which memshade unwind reads and exports";
+  // The type of an ELF file is its 17th byte.
+  if (start.startsWith("\x7fELF") && bytes[16] === 4)
+    return ": it is a core dump, which memshade unwind reads and exports";
   const isJson = bytes[0] === "{".charCodeAt(0);
   return isJson ? "; memshade waste-print prints a waste.json, also one of the tool deadstores" : "";
 }

@@ -1,10 +1,4 @@
-import { gzipSync } from "node:zlib";
-import { writeFirefoxProfiler } from "../../formats/firefox-profiler/write.ts";
-import { writeFolded } from "../../formats/folded/write.ts";
-import { writePprof } from "../../formats/pprof/write.ts";
-import { writeSpeedscope } from "../../formats/speedscope/write.ts";
-import type { SampleProfile } from "../../model/sample-profile.ts";
-import { MEMSHADE_VERSION } from "../../model/version.ts";
+import { writeSamples } from "../../report/export/sample-formats.ts";
 import { nativeStacksJson } from "../../report/json/native-stacks.ts";
 import { perfProfileJson } from "../../report/json/perf-profile.ts";
 import { sampleJson } from "../../report/json/perf-samples.ts";
@@ -24,7 +18,7 @@ import { describeRecording, SampleNamer } from "../../stacks/recordings/named-sa
 import { PerfProfileBuilder } from "../../stacks/recordings/perf-profile.ts";
 import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import type { Output } from "../output.ts";
-import type { UnwindFormat, UnwindOptions } from "./options.ts";
+import type { UnwindOptions } from "./options.ts";
 import { finderOf, walkOptions } from "./walk-options.ts";
 
 const USUAL_ROWS = 20;
@@ -49,7 +43,7 @@ export function unwindThreads(
   if (options.format === "text" || options.format === "json") {
     const named = nameImageStacks(stacks, namer, { registers: options.regs === true });
     writeAll(output, options.format === "text" ? nativeStacksText(named) : nativeStacksJson(named));
-  } else writeProfile(output, options.format, profileOfImage(stacks, namer), 0);
+  } else writeAll(output, writeSamples(options.format, profileOfImage(stacks, namer), 0));
 }
 
 /** The samples of perf.data, with names: their sum, or each. */
@@ -95,32 +89,11 @@ export async function unwindSamples(
   } else if (format === "json") {
     writeAll(output, perfProfileJson(profile, recording));
   } else {
-    writeProfile(output, format, profile, profile.valueTypes.length > 1 ? 1 : 0);
+    const hasPeriods = format === "pprof" && profile.valueTypes.length > 1;
+    writeAll(output, writeSamples(format, profile, hasPeriods ? 1 : 0));
   }
 }
 
-function writeProfile(
-  output: Output,
-  format: Exclude<UnwindFormat, "text" | "json">,
-  profile: SampleProfile,
-  shown: number,
-): void {
-  switch (format) {
-    case "folded":
-      writeAll(output, writeFolded(profile));
-      break;
-    case "pprof":
-      output.write(gzipSync(writePprof(profile, { shown })));
-      break;
-    case "speedscope":
-      writeAll(output, writeSpeedscope(profile, `memshade@${MEMSHADE_VERSION}`));
-      break;
-    case "firefox":
-      writeAll(output, writeFirefoxProfiler(profile, MEMSHADE_VERSION));
-      break;
-  }
-}
-
-function writeAll(output: Output, pieces: Iterable<string>): void {
+function writeAll(output: Output, pieces: Iterable<string | Uint8Array>): void {
   for (const piece of pieces) output.write(piece);
 }
