@@ -66,6 +66,7 @@ function stackFrame(profile: HeapProfile, frame: IndexIntoFrameTable): StackFram
     module: isTelling || module === NONE ? undefined : modules[module]!.name,
     file: file === NONE ? undefined : strings[file],
     line: line === 0 ? undefined : line,
+    startLine: frames.startLine?.[frame] || undefined,
     address: module === NONE ? undefined : module * MODULE_SPAN + frames.offset[frame]!,
     library: frames.library?.[frame],
   };

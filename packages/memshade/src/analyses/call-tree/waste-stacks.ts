@@ -40,9 +40,9 @@ export function wasteStacks(file: WasteFile): WeightedStacks {
 
 function pathOf(ips: readonly WasteIp[]): StackFrame[] {
   const frames = ips.flatMap((ip): StackFrame[] => {
-    const { function: name, module, file, line, address, library } = ip;
+    const { function: name, module, file, line, startLine, address, library } = ip;
     const inlined = (ip.inlined ?? []).map((frame) => ({ ...frame, module, address }));
-    return [{ function: name, module, file, line, address, library }, ...inlined];
+    return [{ function: name, module, file, line, startLine, address, library }, ...inlined];
   });
   return [...fromOwn(frames).stack];
 }

@@ -19,6 +19,10 @@ export interface StackFrame {
   readonly file?: string | undefined;
   /** From 1. */
   readonly line?: number | undefined;
+  /** The function that is inlined there, which the line is of; undefined for the function itself. */
+  readonly inlined?: string | undefined;
+  /** First line of the function that the line is of. */
+  readonly startLine?: number | undefined;
   /** Module × 2^32 + offset in its code section; of native code, the address. */
   readonly address?: number | undefined;
   /** The library that it is of, in words; undefined for the program's own. */
