@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
   report: async () => (await import("./commands/reading.ts")).addReportCommand,
   top: async () => (await import("./commands/reading.ts")).addTopCommand,
+  tree: async () => (await import("./commands/reading.ts")).addTreeCommand,
   diff: async () => (await import("./commands/reading.ts")).addDiffCommand,
   export: async () => (await import("./commands/export.ts")).addExportCommand,
   merge: async () => (await import("./commands/merge.ts")).addMergeCommand,

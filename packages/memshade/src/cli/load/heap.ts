@@ -145,10 +145,12 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
   try {
     const raw = readRaw(bytes);
     const symbols = new RunSymbols(places);
+    const notedOf = ({ start }: ProfileModule) =>
+      run?.modules.find((module) => BigInt(module.start) === start)?.places;
     const profile = withEstimatedCallers(
       heapProfileFromRaw(raw, run, (modules) =>
         withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
-          run === undefined ? undefined : symbols.of(modules[index]!),
+          run === undefined ? undefined : symbols.of(modules[index]!, notedOf(modules[index]!)),
         ),
       ),
     );
