@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   report: async () => (await import("./commands/reading.ts")).addReportCommand,
   top: async () => (await import("./commands/reading.ts")).addTopCommand,
   diff: async () => (await import("./commands/reading.ts")).addDiffCommand,
+  check: async () => (await import("./commands/check.ts")).addCheckCommand,
   merge: async () => (await import("./commands/merge.ts")).addMergeCommand,
   show: async () => (await import("./commands/show.ts")).addShowCommand,
   unwind: async () => (await import("./commands/unwind.ts")).addUnwindCommand,

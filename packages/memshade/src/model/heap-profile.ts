@@ -156,8 +156,9 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly capacity: readonly (BlockCapacity | undefined)[];
   /** Undefined for contexts of which no block is known to have been kept after its last access. */
   readonly drag: readonly (BlockDrag | undefined)[];
-  /** Live blocks that suppressions took out of the fields of lost blocks; absent without suppressions. */
+  /** Live blocks that suppressions took out of the fields of lost blocks, and their bytes; absent without suppressions. */
   readonly suppressedBlocks?: Float64Array | undefined;
+  readonly suppressedBytes?: Float64Array | undefined;
 };
 
 /** What is known of the live blocks of each kind: their bytes, how many they are, and further fields. */
