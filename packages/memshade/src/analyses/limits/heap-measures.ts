@@ -1,4 +1,5 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
+import { knowsField } from "../../model/known-fields.ts";
 import { draggedBlocks } from "../dragged-blocks.ts";
 import type { RecordedTools } from "../findings/run-findings.ts";
 import { copiedBytes, spareBytes } from "../growth.ts";
@@ -59,26 +60,17 @@ function placesOf(profile: HeapProfile): MeasuredPlace[] {
   return places;
 }
 
-const bytes: Read = (profile) =>
-  knows(profile, "totalSize") && {
-    amounts: profile.contexts.mibs.totalSize,
-    whole: heapTotals(profile).allocatedBytes,
-  };
-const blocks: Read = (profile) =>
-  knows(profile, "allocCount") && {
-    amounts: profile.contexts.mibs.allocCount,
-    whole: heapTotals(profile).allocations,
-  };
-const accesses: Read = (profile) =>
-  knows(profile, "totalAccessCount") && { amounts: profile.contexts.mibs.totalAccessCount };
-const lifetimes: Read = (profile) =>
-  knows(profile, "totalLifetime") && { amounts: profile.contexts.mibs.totalLifetime };
+const bytes: Read = (profile) => ofMib(profile, "totalSize", heapTotals(profile).allocatedBytes);
+const blocks: Read = (profile) => ofMib(profile, "allocCount", heapTotals(profile).allocations);
+const accesses: Read = (profile) => ofMib(profile, "totalAccessCount");
+const lifetimes: Read = (profile) => ofMib(profile, "totalLifetime");
 
-function knows(
-  { description: { unknownFields } }: HeapProfile,
+function ofMib(
+  profile: HeapProfile,
   field: "totalSize" | "allocCount" | "totalAccessCount" | "totalLifetime",
-): undefined | true {
-  return unknownFields?.includes(field) === true ? undefined : true;
+  whole?: number,
+): Column | undefined {
+  return knowsField(profile, field) ? { amounts: profile.contexts.mibs[field], whole } : undefined;
 }
 
 /** What is live at the end, without what suppressions took out. */
