@@ -29,6 +29,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   tree: async () => (await import("./commands/reading.ts")).addTreeCommand,
   diff: async () => (await import("./commands/reading.ts")).addDiffCommand,
   export: async () => (await import("./commands/export.ts")).addExportCommand,
+  check: async () => (await import("./commands/check.ts")).addCheckCommand,
   merge: async () => (await import("./commands/merge.ts")).addMergeCommand,
   show: async () => (await import("./commands/show.ts")).addShowCommand,
   unwind: async () => (await import("./commands/unwind.ts")).addUnwindCommand,
