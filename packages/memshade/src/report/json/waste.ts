@@ -1,5 +1,6 @@
 import type { Finding } from "../../analyses/findings/finding.ts";
 import { fieldOrder } from "../../analyses/waste/field-order.ts";
+import { objectsByPlace } from "../../analyses/waste/objects-by-place.ts";
 import { wasteFindings } from "../../analyses/waste/findings.ts";
 import { type PairTable, rankPairs } from "../../analyses/waste/pairs.ts";
 import { rankWaste, type WasteKey } from "../../analyses/waste/rank-sites.ts";
@@ -39,7 +40,7 @@ export function wasteReportJson(
       findings: shown.map(findingJson),
       findingsOmitted: findings.length - shown.length,
       folded,
-      objects: file.objects?.map((site) => {
+      objects: file.objects && objectsByPlace(file.objects).map((site) => {
         const order = fieldOrder(site);
         return {
           ...site,

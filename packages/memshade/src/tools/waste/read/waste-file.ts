@@ -21,7 +21,7 @@ import type { LinesOf, SourcePlace, TypesOf } from "../../session.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { blocksOf, blocksOfObjects } from "./blocks-of-paths.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
-import { mergeObjects, objectsOf } from "./object-fields.ts";
+import { blockParts, mergeObjects, objectsOf } from "./object-fields.ts";
 import type { PairFigures } from "./read-pairs.ts";
 import { mergePathBlocks } from "./read-path-blocks.ts";
 import type { WasteContents } from "./read-waste.ts";
@@ -82,10 +82,12 @@ export function wasteFile(
     const typeAt = once(() => typesOf?.(original));
     for (const figures of mergePathBlocks(contents.map((of) => of.blocks)))
       blocks.push(blocksOf(figures, ipsOf(figures.path), typeAt));
-    for (const figures of mergeObjects(contents.map((of) => of.objects))) {
+    const sites = mergeObjects(contents.map((of) => of.objects));
+    const parts = blockParts(sites);
+    for (const figures of sites) {
       blocks.push(blocksOfObjects(figures, ipsOf(figures.path), typeAt));
       objects.push({
-        ...objectsOf(figures, ipsOf(figures.path), typeAt()),
+        ...objectsOf(figures, ipsOf(figures.path), typeAt(), parts.get(figures.path[0])!),
         deadBy: writersOf(figures.deadBy, storeAt),
       });
     }
