@@ -15,5 +15,6 @@ export {
   memberEntries,
   structLayouts,
 } from "./struct-layouts.ts";
+export { handsOutMemory } from "./hands-out-memory.ts";
 export { typeSize } from "./type-size.ts";
 export { isTypeUnit } from "./unit-header.ts";

@@ -7,6 +7,7 @@ import {
   type WasteEnd,
   type WasteFile,
   type WasteFileOptions,
+  type WasteFrame,
   type WasteIp,
   type WasteLoad,
   type WasteObjects,
@@ -299,8 +300,11 @@ function locator(
         });
 }
 
-function placeIn(place: SourcePlace | undefined): { file?: string; line?: number } {
-  return place?.file === undefined || place.line === 0 ? {} : { file: place.file, line: place.line };
+function placeIn(place: SourcePlace | undefined): Pick<WasteFrame, "file" | "line" | "handsOutMemory"> {
+  return {
+    ...(place?.file === undefined || place.line === 0 ? {} : { file: place.file, line: place.line }),
+    ...(place?.handsOutMemory ? { handsOutMemory: true } : {}),
+  };
 }
 
 function pairsOf(
