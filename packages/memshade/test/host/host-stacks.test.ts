@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readRaw } from "../../src/formats/memprof-raw/index.ts";
 import { profile } from "../../src/host/profile.ts";
 import type { Profile } from "../../src/host/run/recorder.ts";
+import { readWaste } from "../../src/model/waste/read-waste.ts";
 import type { HostStacks } from "../../src/tools/heap-options.ts";
 import { wat } from "../support/assemble.ts";
 import { BUMP } from "../support/profiled.ts";
@@ -165,6 +166,27 @@ describe("a call path that the host has entered", () => {
     });
     // What it has allocated before is left out already.
     expect(paths(recorded)["wasm < seldom < program"]).toBe(1);
+  });
+});
+
+describe("the paths of blocks that the waste tool tells", () => {
+  it("have no entries of the host, which are no code of the module", async () => {
+    const recorded = await profile(
+      MODULE,
+      async (instantiate) => {
+        const { exports } = await instantiate({ host: { call: () => {} } });
+        const { rare } = exports as Exports;
+        const first = () => rare(1);
+        const second = () => rare(1);
+        for (let i = 0; i < 100; i++) first();
+        second();
+      },
+      { name: "m", tools: ["heap", "waste"] },
+    );
+    const file = recorded.toolFiles.find(({ name }) => name === "waste.json")!;
+    const { blocks } = readWaste(String(file.contents));
+    expect(blocks!.map(({ ips }) => ips.length).sort()).toEqual([1, 2]);
+    expect(blocks!.flatMap(({ ips }) => ips).every(({ address }) => address < 2 ** 31)).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Finding } from "../../analyses/findings/finding.ts";
 import { fieldOrder } from "../../analyses/waste/field-order.ts";
-import { objectsByPlace } from "../../analyses/waste/objects-by-place.ts";
+import { objectsByPlace } from "../../analyses/waste/blocks-by-place.ts";
 import { wasteFindings } from "../../analyses/waste/findings.ts";
 import { type PairTable, rankPairs } from "../../analyses/waste/pairs.ts";
 import { rankWaste, type WasteKey } from "../../analyses/waste/rank-sites.ts";

@@ -99,7 +99,8 @@ export function askingKey(): u32 {
   if (path === 0) return allocationKey();
   const at = find(path, offset, IndexKind.path);
   if (isKnown(at)) return valueAt(at);
-  if (at === 0 || load<u32>(CONTROL, Control.sitesNext) >= SITE_CAPACITY >>> 1) return allocationKey();
+  const isCrowded = SITE_CAPACITY !== 0 && load<u32>(CONTROL, Control.sitesNext) >= SITE_CAPACITY >>> 1;
+  if (at === 0 || isCrowded) return allocationKey();
   return newKey(at, path, offset, IndexKind.path);
 }
 

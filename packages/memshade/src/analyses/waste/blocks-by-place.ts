@@ -1,23 +1,46 @@
-import type { WasteField, WasteObjects } from "../../model/waste/waste.ts";
+import type { WasteField, WasteIp, WasteObjects, WasteReallocations } from "../../model/waste/waste.ts";
 import { ownPlace } from "../frames/own-place.ts";
 
 /** The blocks of each of the program's own places that allocate, whatever libraries and layers it did so by: most dead bytes first. */
 export function objectsByPlace(sites: readonly WasteObjects[]): WasteObjects[] {
-  const merged = new Map<string, WasteObjects>();
-  for (const site of sites) {
-    const key = placeKey(site);
-    const known = merged.get(key);
-    merged.set(key, known === undefined ? site : addSites(known, site));
-  }
-  return [...merged.values()].sort((a, b) => b.bytesDead - a.bytesDead || b.bytes - a.bytes);
+  return byPlace(sites, addSites).sort((a, b) => b.bytesDead - a.bytesDead || b.bytes - a.bytes);
 }
 
-function placeKey({ ips }: WasteObjects): string {
+/** The reallocations of each of the program's own places. */
+export function reallocationsByPlace(sites: readonly WasteReallocations[]): WasteReallocations[] {
+  return byPlace(sites, (a, b) => ({
+    ips: a.moved >= b.moved ? a.ips : b.ips,
+    calls: a.calls + b.calls,
+    grown: a.grown + b.grown,
+    moves: a.moves + b.moves,
+    moved: a.moved + b.moved,
+  }));
+}
+
+function byPlace<T extends { readonly ips: readonly WasteIp[] }>(
+  sites: readonly T[],
+  add: (a: T, b: T) => T,
+): T[] {
+  const merged = new Map<string, T>();
+  for (const site of sites) {
+    const key = placeKey(site.ips);
+    const known = merged.get(key);
+    merged.set(key, known === undefined ? site : add(known, site));
+  }
+  return [...merged.values()];
+}
+
+function placeKey(ips: readonly WasteIp[]): string {
   const own = ownPlace(ips);
   const ip = ips[own?.depth ?? 0];
   const inlined = ip?.inlined ?? [];
   const around = own === undefined ? [] : inlined.slice(inlined.indexOf(own.frame) + 1);
-  return JSON.stringify([ip?.address, own?.frame.function, own?.frame.line, around.map(({ function: f, line }) => [f, line])]);
+  return JSON.stringify([
+    ip?.address,
+    own?.frame.function,
+    own?.frame.line,
+    around.map((frame) => [frame.function, frame.line]),
+  ]);
 }
 
 function addSites(a: WasteObjects, b: WasteObjects): WasteObjects {
