@@ -5,6 +5,7 @@ import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost } from "./instance/host-calls.ts";
 import { guardImports } from "./instance/host-frames.ts";
 import { HostStacks } from "./instance/host-stacks.ts";
+import { noteSuspending } from "./instance/suspending-imports.ts";
 import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { withBranchHints } from "./module/branch-hints.ts";
 import { moduleName } from "./module/module-name.ts";
@@ -92,6 +93,7 @@ export async function profile<T>(
   const recorder = new Recorder({ tools: options, command: [name], program: name, observesHost: true });
   const stacks = new HostStacks({ tell: (news) => recorder.learnStacks(0, news) });
   const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
+  noteSuspending(WebAssembly);
   const instantiate: Instantiate = async (imports) => {
     const hold = holdMemory(imports, info);
     const guarded = guardImports(imports, WebAssembly.Module.imports(compiled), info);

@@ -1,0 +1,37 @@
+import { HostSite, STACK_FRAME_BYTES } from "../../contexts/layout.ts";
+import { SHADOW_MEMORY } from "../../tools/host-interface.ts";
+import { callersOf } from "./host-calls.ts";
+
+const WORDS_OF_FRAME = STACK_FRAME_BYTES / 4;
+
+/** The frames of calls that wait, while others use the place that they had on the shadow stack of an instance. */
+export class SuspendedFrames {
+  readonly #exports: WebAssembly.Exports;
+  readonly #frames: Uint32Array;
+
+  /** `stack`: address of the first frame. */
+  constructor(exports: WebAssembly.Exports, stack: number) {
+    this.#exports = exports;
+    this.#frames = new Uint32Array((exports[SHADOW_MEMORY] as WebAssembly.Memory).buffer, stack);
+  }
+
+  /**
+   * Keeps the frames up to the one that is `bytes` from the empty stack. Who has called the module is found out now if nothing
+   * was allocated so far: later, nobody can be asked. `below`: the function that the module has called.
+   */
+  keep(bytes: number, below: unknown): { putBack(): void } {
+    const count = bytes / STACK_FRAME_BYTES;
+    const frames = this.#frames;
+    let above = 0;
+    for (let frame = count - 1; frame >= 0; frame--) {
+      const at = frame * WORDS_OF_FRAME;
+      if (frames[at] === HostSite.unsettled)
+        frames[at] = callersOf(this.#exports)?.siteOfWaiting(above, below) ?? HostSite.unsettled + HostSite.unknown;
+      if (frames[at] >= HostSite.unsettled) above++;
+    }
+    const kept = frames.slice(0, count * WORDS_OF_FRAME);
+    // Contexts that are known of frames may be others by then.
+    for (let frame = 0; frame < count; frame++) kept[frame * WORDS_OF_FRAME + 1] = 0;
+    return { putBack: () => frames.set(kept) };
+  }
+}
