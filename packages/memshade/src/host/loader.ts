@@ -49,6 +49,7 @@ export function guardHostFunctions(
       guarded?.connect(exports);
       hold(exports);
     },
+    visible: (name, value) => guarded?.visible(name, value) ?? value,
   };
 }
 

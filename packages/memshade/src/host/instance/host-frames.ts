@@ -3,6 +3,7 @@ import type { InstrumentedInfo } from "../../tools/options.ts";
 import { WASI_MODULES } from "../../tools/waste/read/host-ranges.ts";
 import { attributionLayoutOf } from "../../tools/working-set/attribution/memory-plan.ts";
 import { STACK_BASE } from "./host-calls.ts";
+import { RewoundCalls } from "./rewound-calls.ts";
 import { SuspendedFrames } from "./suspended-frames.ts";
 import { aroundResumption, suspendingImport } from "./suspending-imports.ts";
 
@@ -12,6 +13,8 @@ type HostFunction = (...operands: unknown[]) => unknown;
 export interface GuardedImports {
   imports: WebAssembly.Imports;
   connect(exports: WebAssembly.Exports): void;
+  /** What the program is to see of an export, once the instance is connected. */
+  visible(name: string, value: WebAssembly.ExportValue): WebAssembly.ExportValue;
 }
 
 /** Engines have code of their own for these when they are imported as they are, and nothing comes back from them. */
@@ -75,6 +78,8 @@ export function guardImports(
     connect(exports) {
       for (const guardian of guardians) guardian.connect(exports);
     },
+    visible: (name, value) =>
+      guardians.reduce((seen, guardian) => guardian.visible?.(name, seen) ?? seen, value),
   };
 }
 
@@ -84,6 +89,7 @@ interface Guardian {
   /** The same of one for whose promise the module waits: it goes on later, where the host has been elsewhere meanwhile. */
   guardSuspending(call: HostFunction): HostFunction;
   connect(exports: WebAssembly.Exports): void;
+  visible?(name: string, value: WebAssembly.ExportValue): WebAssembly.ExportValue;
 }
 
 /** One for each tool that has host words: the heap profiler, and others where they tell contexts apart. */
@@ -116,6 +122,7 @@ function guardian(memoryName: string, address: number, instance?: StackOfInstanc
   /** The host word at the innermost guarded call that has not returned. */
   let newest = 0;
   let frames: SuspendedFrames | undefined;
+  let rewound: RewoundCalls | undefined;
   const guard = (call: HostFunction, returned?: (result: unknown, host: HostFunction) => void) =>
     function host(...operands: unknown[]): unknown {
       const outer = newest;
@@ -149,7 +156,9 @@ function guardian(memoryName: string, address: number, instance?: StackOfInstanc
       if (memory === undefined) return;
       words = new Int32Array(memory.buffer, at, 2);
       frames = instance?.stack(at, exports);
+      rewound = frames && new RewoundCalls(frames, () => newest);
     },
+    visible: (name, value) => rewound?.exported(name, value) ?? value,
   };
 }
 
