@@ -19,6 +19,8 @@ const MODULE = wat(`(module (import "host" "call" (func $call)) (memory 32 32) $
   (func (export "out") (call $call))
   (func (export "trap") ${ALLOCATE} (unreachable)))`);
 
+const MODULE_OF_ANOTHER_NAME = wat(`(module (memory 32 32) ${BUMP} (func (export "alone") ${ALLOCATE}))`);
+
 type Exports = Record<string, (...operands: number[]) => number> & { table: WebAssembly.Table };
 
 async function record(
@@ -166,6 +168,63 @@ describe("a call path that the host has entered", () => {
     });
     // What it has allocated before is left out already.
     expect(paths(recorded)["wasm < seldom < program"]).toBe(1);
+  });
+});
+
+describe("a stack with more on it than one module and its callers", () => {
+  it("gives each of two modules the frames up to its own next call, whoever lies between", async () => {
+    const recorded: Profile[] = [];
+    const inner = (use: (exports: Exports) => Promise<void>) =>
+      profile(
+        MODULE_OF_ANOTHER_NAME,
+        async (instantiate) => use((await instantiate()).exports as Exports),
+        { name: "inner", hostStacks: "exact" },
+      ).then((of) => recorded.push(of));
+    await inner(async (other) => {
+      recorded.push(
+        await record(
+          "exact",
+          function program({ back }) {
+            back();
+          },
+          function between({ first }) {
+            const outer = () => other.alone();
+            outer();
+            first();
+          },
+        ),
+      );
+    });
+    const [ofOuter, ofInner] = recorded.map(paths);
+    expect(ofOuter).toMatchObject({ "wasm < program": 2 });
+    expect(Object.keys(ofOuter)).toContainEqual(expect.stringMatching(/^wasm < between < .* < wasm < program$/));
+    // The other module stands below the first, whose frames are not its own.
+    expect(Object.keys(ofInner)).toEqual([expect.stringMatching(/^wasm < outer < between < .* < program$/)]);
+  });
+
+  it("goes on behind await, and begins anew in what the engine calls by itself", async () => {
+    const recorded = await profile(
+      MODULE,
+      async function program(instantiate) {
+        const { first, malloc } = (await instantiate({ host: { call: () => {} } })).exports as Exports;
+        async function awaited(): Promise<void> {
+          await null;
+          first();
+        }
+        await awaited();
+        await new Promise<void>((resolve) => {
+          setTimeout(function alarm() {
+            malloc(8);
+            resolve();
+          }, 1);
+        });
+      },
+      { name: "m", hostStacks: "exact" },
+    );
+    const found = Object.keys(paths(recorded));
+    expect(found).toContain("wasm < awaited < program");
+    expect(found).toContainEqual(expect.stringMatching(/^wasm < alarm(?!.*program)/));
+    expect(recorded.run.host!.frames.find(({ name }) => name === "program")).toMatchObject({ async: true });
   });
 });
 
