@@ -5,6 +5,7 @@ import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
 import { HostStacks } from "./instance/host-stacks.ts";
+import { knownScripts } from "./instance/known-scripts.ts";
 import { noteSuspending } from "./instance/suspending-imports.ts";
 import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { withBranchHints } from "./module/branch-hints.ts";
@@ -90,8 +91,17 @@ export async function profile<T>(
     // Engines take gigabytes that are not shared for a reason to collect garbage, though few of their pages are used.
     sharedShadow: typeof SharedArrayBuffer === "function",
   });
-  const recorder = new Recorder({ tools: options, command: [name], program: name, observesHost: true });
-  const stacks = new HostStacks({ tell: (news) => recorder.learnStacks(0, news) });
+  const recorder = new Recorder({
+    tools: options,
+    command: [name],
+    program: name,
+    observesHost: true,
+    describeFrame: knownScripts()?.describer(),
+  });
+  const stacks = new HostStacks({
+    tell: (news) => recorder.learnStacks(0, news),
+    sourceOf: knownScripts()?.sourceOf,
+  });
   const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
   noteSuspending(WebAssembly);
   const instantiate: Instantiate = async (imports) => {

@@ -175,11 +175,10 @@ describe("a stack with more on it than one module and its callers", () => {
   it("gives each of two modules the frames up to its own next call, whoever lies between", async () => {
     const recorded: Profile[] = [];
     const inner = (use: (exports: Exports) => Promise<void>) =>
-      profile(
-        MODULE_OF_ANOTHER_NAME,
-        async (instantiate) => use((await instantiate()).exports as Exports),
-        { name: "inner", hostStacks: "exact" },
-      ).then((of) => recorded.push(of));
+      profile(MODULE_OF_ANOTHER_NAME, async (instantiate) => use((await instantiate()).exports as Exports), {
+        name: "inner",
+        hostStacks: "exact",
+      }).then((of) => recorded.push(of));
     await inner(async (other) => {
       recorded.push(
         await record(
@@ -197,7 +196,9 @@ describe("a stack with more on it than one module and its callers", () => {
     });
     const [ofOuter, ofInner] = recorded.map(paths);
     expect(ofOuter).toMatchObject({ "wasm < program": 2 });
-    expect(Object.keys(ofOuter)).toContainEqual(expect.stringMatching(/^wasm < between < .* < wasm < program$/));
+    expect(Object.keys(ofOuter)).toContainEqual(
+      expect.stringMatching(/^wasm < between < .* < wasm < program$/),
+    );
     // The other module stands below the first, whose frames are not its own.
     expect(Object.keys(ofInner)).toEqual([expect.stringMatching(/^wasm < outer < between < .* < program$/)]);
   });

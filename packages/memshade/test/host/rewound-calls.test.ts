@@ -75,7 +75,10 @@ function callers({ run, raw }: Profile): Record<string, number> {
   const found: Record<string, number> = {};
   for (const { pcs, mib } of readRaw(raw).contexts) {
     const host = pcs.filter((pc) => pc >= start).map((pc) => run.host!.frames[Number(pc - start) - 1].name);
-    const path = host.filter((name) => name !== "call").slice(0, 2).join(" < ");
+    const path = host
+      .filter((name) => name !== "call")
+      .slice(0, 2)
+      .join(" < ");
     found[path] = (found[path] ?? 0) + mib.allocCount;
   }
   return found;

@@ -89,7 +89,9 @@ describe.skipIf(engine.Suspending === undefined)("a call that waits for the host
       await Promise.all(all);
       quick();
     });
-    const longest = Math.max(...readRaw(recorded.raw).contexts.map(({ pcs }) => pcs.filter((pc) => pc < 2n ** 32n).length));
+    const longest = Math.max(
+      ...readRaw(recorded.raw).contexts.map(({ pcs }) => pcs.filter((pc) => pc < 2n ** 32n).length),
+    );
     expect(longest).toBe(2);
     expect(recorded.run.heap!.allocations).toBe(42);
   });
@@ -97,7 +99,8 @@ describe.skipIf(engine.Suspending === undefined)("a call that waits for the host
   it("is as others where the promise is there already, is rejected, or is none", async () => {
     let calls = 0;
     const recorded = await record(
-      () => [() => undefined, () => Promise.resolve(), () => Promise.reject(new Error("gone"))][calls++ % 3](),
+      () =>
+        [() => undefined, () => Promise.resolve(), () => Promise.reject(new Error("gone"))][calls++ % 3](),
       async function program(load, { quick }) {
         const one = () => load(1);
         for (let i = 0; i < 3; i++) {

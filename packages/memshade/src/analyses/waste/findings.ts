@@ -3,8 +3,8 @@ import { LEAST_PART } from "../findings/rank.ts";
 import { libraryAt, ownPlace } from "../frames/own-place.ts";
 import { AccessFindings } from "./access-findings.ts";
 import { coldFields, movedBlocks, unreadBlocks } from "./block-findings.ts";
-import { isKnownPlace, mergePlaces, onePerPlace } from "./merge-places.ts";
 import { reallocationsByPlace } from "./blocks-by-place.ts";
+import { isKnownPlace, mergePlaces, onePerPlace } from "./merge-places.ts";
 import type { WasteFinding, WasteFindings } from "./waste-finding.ts";
 
 /** A load in vain costs less than a store: engines and caches hide most of it. */

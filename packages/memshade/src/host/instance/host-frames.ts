@@ -62,7 +62,12 @@ export function guardImports(
       value = suspending.make(
         guardians.reduce((inner, { guardSuspending }) => guardSuspending(inner), suspending.call),
       );
-    else if (isGuarded(entry) && typeof value === "function" && !MATHEMATICS.has(value) && !isOfInstance(value)) {
+    else if (
+      isGuarded(entry) &&
+      typeof value === "function" &&
+      !MATHEMATICS.has(value) &&
+      !isOfInstance(value)
+    ) {
       const call = value as HostFunction;
       if (!guards.has(call))
         guards.set(
@@ -151,7 +156,8 @@ function guardian(memoryName: string, address: number, instance?: StackOfInstanc
       }),
     connect(exports) {
       const memory = exports[memoryName] as WebAssembly.Memory | undefined;
-      const own = instance === undefined ? undefined : (exports[instance.global] as WebAssembly.Global | undefined);
+      const own =
+        instance === undefined ? undefined : (exports[instance.global] as WebAssembly.Global | undefined);
       const at = own === undefined ? address : own.value >>> 0;
       if (memory === undefined) return;
       words = new Int32Array(memory.buffer, at, 2);

@@ -1,5 +1,4 @@
-import { HostSite, STACK_FRAME_BYTES } from "../../contexts/layout.ts";
-import { SHADOW_MEMORY } from "../../tools/host-interface.ts";
+import { HostSite, SHADOW_MEMORY, STACK_FRAME_BYTES } from "../../tools/host-interface.ts";
 import { callersOf } from "./host-calls.ts";
 
 const WORDS_OF_FRAME = STACK_FRAME_BYTES / 4;

@@ -1,6 +1,6 @@
 import { ownPlace } from "../../../analyses/frames/own-place.ts";
-import { fieldOrder } from "../../../analyses/waste/field-order.ts";
 import { objectsByPlace } from "../../../analyses/waste/blocks-by-place.ts";
+import { fieldOrder } from "../../../analyses/waste/field-order.ts";
 import type { WasteField, WasteFile, WasteIp, WasteObjects, WasteStore } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatMean, formatPercent, plural } from "../../format.ts";
 import { blocksOf, fieldNames, placeOf } from "../../waste-sentences.ts";

@@ -152,7 +152,10 @@ function fieldAt(counts: Float64Array, offset: number, size: number, step: numbe
 }
 
 /** Maximal runs of equal counts in all parts, cut at natural alignment: 16, 8, 4, 2 or 1 bytes. */
-export function fieldsOf(counts: Float64Array, parts: BlockParts = { counts, ends: new Set() }): WasteField[] {
+export function fieldsOf(
+  counts: Float64Array,
+  parts: BlockParts = { counts, ends: new Set() },
+): WasteField[] {
   const length = counts.length / COLUMNS;
   const all = parts.counts;
   const equal = (a: number, b: number): boolean =>
