@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
-import { FORMAT_NAMES, TOOL_WEIGHTS } from "../../report/export/export-formats.ts";
+import { FORMAT_NAMES, TOOL_WEIGHTS } from "../../exports/export-formats.ts";
 import { collect } from "../collect.ts";
 import { type ExportOptions, runExport } from "../export/run-export.ts";
 import { chosenRun } from "../load/chosen-run.ts";

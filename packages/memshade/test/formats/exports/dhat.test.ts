@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type DhatHeader, type DhatLives, writeDhat } from "../../../src/formats/dhat/write.ts";
-import { readStacks, sumsOf } from "../../report/export/readers.ts";
+import { readStacks, sumsOf } from "../../exports/readers.ts";
 import { sampleProfileOf } from "../../sample-picture.ts";
 
 const HEADER: DhatHeader = {

@@ -1,6 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import { Profile } from "pprof-format";
-import type { ExportFormat } from "../../../src/report/export/export-formats.ts";
+import type { ExportFormat } from "../../src/exports/export-formats.ts";
 
 /** A stack with the weight that it has, as a reader sees it; frames with the outermost first, as `name file:line`. */
 export interface ReadStack {

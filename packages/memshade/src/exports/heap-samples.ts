@@ -1,13 +1,13 @@
-import { copiedBytes, spareBytes } from "../../analyses/growth.ts";
-import { liveBlocksOf } from "../../analyses/live-blocks.ts";
-import { temporaryBlocks } from "../../analyses/temporary.ts";
-import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts";
-import type { HeapProfile, ProfileModule } from "../../model/heap-profile.ts";
-import type { IndexIntoContextTable } from "../../model/indices.ts";
-import type { SampleFrame, SampleModule } from "../../model/sample-profile.ts";
-import { framesOfContext } from "../../model/stacks.ts";
-import { describeFrame, ofModule } from "../frames.ts";
-import { gapsOf } from "../gaps.ts";
+import { copiedBytes, spareBytes } from "../analyses/growth.ts";
+import { liveBlocksOf } from "../analyses/live-blocks.ts";
+import { temporaryBlocks } from "../analyses/temporary.ts";
+import { neverAccessed, writtenNeverRead } from "../analyses/unused-blocks.ts";
+import type { HeapProfile, ProfileModule } from "../model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../model/indices.ts";
+import type { SampleFrame, SampleModule } from "../model/sample-profile.ts";
+import { framesOfContext } from "../model/stacks.ts";
+import { describeFrame, ofModule } from "../report/frames.ts";
+import { gapsOf } from "../report/gaps.ts";
 import { type ExportedSamples, exportedSamples, type Weight, type WeightColumn } from "./exported.ts";
 import { allocationHistory, heapCounters } from "./heap-counters.ts";
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HeapProfile } from "../../../src/model/heap-profile.ts";
-import { exportedTool, writeStacks } from "../../../src/report/export/export-formats.ts";
-import { heapReportJsonPieces } from "../../../src/report/json/heap-report.ts";
-import { profileOfPicture, rawProfileOfPicture, reachOfPicture } from "../../heap-picture.ts";
-import { heapProfile } from "../arbitrary.ts";
+import { exportedTool, writeStacks } from "../../src/exports/export-formats.ts";
+import type { HeapProfile } from "../../src/model/heap-profile.ts";
+import { heapReportJsonPieces } from "../../src/report/json/heap-report.ts";
+import { profileOfPicture, rawProfileOfPicture, reachOfPicture } from "../heap-picture.ts";
+import { heapProfile } from "../report/arbitrary.ts";
 import { contentOf, type ReadFile, readStacks, sumsOf } from "./readers.ts";
 
 type StackFormat = Parameters<typeof writeStacks>[0];

@@ -1,7 +1,7 @@
-import { LONGEST_TEMPORARY_LIFETIME } from "../../analyses/temporary.ts";
-import { type DhatColumns, type DhatHeader, type DhatLives, writeDhat } from "../../formats/dhat/write.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
-import type { SampleProfile } from "../../model/sample-profile.ts";
+import { LONGEST_TEMPORARY_LIFETIME } from "../analyses/temporary.ts";
+import { type DhatColumns, type DhatHeader, type DhatLives, writeDhat } from "../formats/dhat/write.ts";
+import type { HeapProfile } from "../model/heap-profile.ts";
+import type { SampleProfile } from "../model/sample-profile.ts";
 import type { CountedWeight, ExportedSamples } from "./exported.ts";
 import { HEAP_WEIGHTS } from "./heap-samples.ts";
 
