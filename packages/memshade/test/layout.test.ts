@@ -50,6 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "report",
     "exports",
   ],
+  testing: ["bytes", "model", "host", "analyses", "report", "cli"],
 };
 
 /** npm packages that a room may use; all others use none. */

@@ -4,6 +4,7 @@ import { temporaryBlocks } from "../analyses/temporary.ts";
 import { neverAccessed, writtenNeverRead } from "../analyses/unused-blocks.ts";
 import type { HeapProfile, ProfileModule } from "../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../model/indices.ts";
+import { knowsField, siteColumn } from "../model/known-fields.ts";
 import type { SampleFrame, SampleModule } from "../model/sample-profile.ts";
 import { framesOfContext } from "../model/stacks.ts";
 import { describeFrame, ofModule } from "../report/frames.ts";
@@ -75,7 +76,7 @@ export function heapSamples(profile: HeapProfile): ExportedSamples {
       framesOfContext(profile, context as IndexIntoContextTable).map((frame) => frames.of(frame)),
     ),
     columns: columnsOf(profile),
-    shown: ["peak", "bytes"],
+    shown: ["peak", "bytes", "live"],
     notes: [
       `Lifetimes and the order of events are by ${description.clock.kind === "virtual" ? "a virtual clock" : "a real clock"} of ${description.clock.unit}.`,
       ...gapsOf(profile),
@@ -87,32 +88,33 @@ export function heapSamples(profile: HeapProfile): ExportedSamples {
 
 function columnsOf(profile: HeapProfile): WeightColumn[] {
   const { mibs, site } = profile.contexts;
-  const { totals, unknownFields } = profile.description;
+  const { totals } = profile.description;
   const lost = liveBlocksOf(profile, "definite");
   const indirect = liveBlocksOf(profile, "indirect");
   const sum = (one: Float64Array | undefined, other: Float64Array | undefined) =>
     one && other && one.map((value, row) => value + other[row]!);
-  const knowsAccesses = unknownFields?.includes("totalAccessCount") !== true;
+  const known = (field: "allocCount" | "totalSize" | "totalAccessCount") =>
+    knowsField(profile, field) ? mibs[field] : undefined;
   const of = (
     key: keyof typeof HEAP_WEIGHTS,
     values: WeightColumn["values"],
     total?: number | undefined,
   ): WeightColumn => ({ weight: HEAP_WEIGHTS[key], values, total });
   return [
-    of("count", mibs.allocCount, totals?.allocations),
-    of("bytes", mibs.totalSize, totals?.allocatedBytes),
-    of("accesses", knowsAccesses ? mibs.totalAccessCount : undefined, totals?.heapAccesses),
-    of("temporary", temporaryBlocks(profile).blocks),
+    of("count", known("allocCount"), totals?.allocations),
+    of("bytes", known("totalSize"), totals?.allocatedBytes),
+    of("accesses", known("totalAccessCount"), totals?.heapAccesses),
+    of("temporary", temporaryBlocks(profile)?.blocks),
     of("unused", site && neverAccessed(profile).bytes),
     of("unread", writtenNeverRead(profile)?.bytes),
     of("copied", copiedBytes(profile)),
     of("spare", spareBytes(profile)),
     of("lostBlocks", sum(lost?.blocks, indirect?.blocks)),
     of("lost", sum(lost?.bytes, indirect?.bytes)),
-    of("peakBlocks", site?.peakBlocks, totals?.peakBlocks),
-    of("peak", site?.peakBytes, totals?.peakBytes),
-    of("liveBlocks", site?.liveBlocks, totals?.liveBlocks),
-    of("live", site?.liveBytes, totals?.liveBytes),
+    of("peakBlocks", siteColumn(profile, "peakBlocks"), totals?.peakBlocks),
+    of("peak", siteColumn(profile, "peakBytes"), totals?.peakBytes),
+    of("liveBlocks", siteColumn(profile, "liveBlocks"), totals?.liveBlocks),
+    of("live", siteColumn(profile, "liveBytes"), totals?.liveBytes),
   ];
 }
 
