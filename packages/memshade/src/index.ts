@@ -1,4 +1,6 @@
 // `memshade` in Node: what works in a web page too, and what reads and writes files.
+import "./host/node/node-scripts.ts";
+
 export * from "./browser.ts";
 export type { ExportFormat } from "./exports/export-formats.ts";
 export { type ExportProfileOptions, exportProfile } from "./exports/export-profile.ts";
