@@ -1,4 +1,5 @@
 import { UserError } from "../bytes/errors.ts";
+import { canBeDhat } from "./dhat.ts";
 import { type ExportFormat, fitsFormat, TOOL_WEIGHTS, type ToolProfile } from "./export-formats.ts";
 import type { ExportedSamples } from "./exported.ts";
 
@@ -24,6 +25,8 @@ export function chooseWeight(
   { by, option, input }: WeightChoice,
 ): number {
   const { tool } = recorded;
+  if (format === "dhat" && tool === "heap" && !canBeDhat({ weights }))
+    throw new UserError(`dhat files have blocks and bytes in total, which ${input} does not know`);
   if (format === "dhat" && tool === "heap" && by !== undefined)
     throw new UserError(`dhat files of the heap have all that they can hold: leave out ${option}`);
   const keys = (fitting = weights): string => fitting.map(({ key }) => key).join(", ");

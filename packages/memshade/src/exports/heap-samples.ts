@@ -35,6 +35,13 @@ export const HEAP_WEIGHTS = {
     unit: "bytes",
     says: "bytes of blocks that were written and never read",
   },
+  readBytes: { key: "read", type: "read_bytes", unit: "bytes", says: "bytes read from the blocks" },
+  writtenBytes: {
+    key: "written",
+    type: "written_bytes",
+    unit: "bytes",
+    says: "bytes written to the blocks",
+  },
   copied: { key: "copied", type: "copied_space", unit: "bytes", says: "bytes copied as blocks grew" },
   spare: {
     key: "spare",
@@ -89,6 +96,9 @@ export function heapSamples(profile: HeapProfile): ExportedSamples {
 function columnsOf(profile: HeapProfile): WeightColumn[] {
   const { mibs, site } = profile.contexts;
   const { totals } = profile.description;
+  // Without a count of them, what is certain would be told as if it were all.
+  const knowsUnused =
+    siteColumn(profile, "neverAccessedBytes") !== undefined || site?.readBytes !== undefined;
   const lost = liveBlocksOf(profile, "definite");
   const indirect = liveBlocksOf(profile, "indirect");
   const sum = (one: Float64Array | undefined, other: Float64Array | undefined) =>
@@ -105,8 +115,10 @@ function columnsOf(profile: HeapProfile): WeightColumn[] {
     of("bytes", known("totalSize"), totals?.allocatedBytes),
     of("accesses", known("totalAccessCount"), totals?.heapAccesses),
     of("temporary", temporaryBlocks(profile)?.blocks),
-    of("unused", site && neverAccessed(profile).bytes),
+    of("unused", knowsUnused ? neverAccessed(profile).bytes : undefined),
     of("unread", writtenNeverRead(profile)?.bytes),
+    of("readBytes", site?.readBytes),
+    of("writtenBytes", site?.writtenBytes),
     of("copied", copiedBytes(profile)),
     of("spare", spareBytes(profile)),
     of("lostBlocks", sum(lost?.blocks, indirect?.blocks)),

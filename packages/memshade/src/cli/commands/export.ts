@@ -45,7 +45,7 @@ export function addExportCommand(program: Command): void {
     )
     .argument(
       "[run]",
-      "directory of a run, a MemProf file (raw, indexed, memshade), a workingset.json or a waste.json (default: the newest run in memshade.out)",
+      "directory of a run, a MemProf file (raw, indexed, memshade), a heap profile of DHAT, pprof or heaptrack, a workingset.json or a waste.json (default: the newest run in memshade.out)",
     )
     .option("--format <format>", FORMAT_NAMES.join(", "), (text: string) =>
       parseChoice("--format", FORMAT_NAMES, text),

@@ -4,7 +4,7 @@ import { readStacks, sumsOf } from "../../exports/readers.ts";
 import { sampleProfileOf } from "../../sample-picture.ts";
 
 const HEADER: DhatHeader = {
-  ...{ mode: "heap", verb: "Allocated", command: "app --fast" },
+  ...{ mode: "heap", verb: "Allocated", command: "app --fast", notes: ["drawn by hand"] },
   units: { byte: "byte", bytes: "bytes", blocks: "blocks" },
   time: { unit: "allocations", million: "million allocations", end: 90, peak: 40, short: 1 },
 };
