@@ -111,6 +111,8 @@ export interface FrameTable {
   /** From 1; 0 where it is not known. */
   readonly line: Uint32Array;
   readonly column: Uint32Array;
+  /** First line of the function, 0 where it is not known. Absent: nobody asked. */
+  readonly startLine?: Uint32Array | undefined;
   /** 1 if the frame's function was inlined into the next outer frame. */
   readonly inlined: Uint8Array;
   /** 1 if the host called this function directly: the frame stands for the call, not for a place in it. */
@@ -209,6 +211,8 @@ export interface ResolvedFrame {
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
+  /** First line of the function. */
+  readonly startLine?: number | undefined;
   readonly inlined?: boolean | undefined;
   readonly fromHost?: boolean | undefined;
   readonly host?: HostCode | undefined;

@@ -1,7 +1,7 @@
 import { UserError } from "../../bytes/errors.ts";
 import { parseAmount } from "../limits/amount.ts";
 import { METRICS, type MetricKey } from "../metrics.ts";
-import type { OldAndNew } from "./heap-diff.ts";
+import { isTotalWithinSpread, type OldAndNew, type Spread } from "./changes.ts";
 import { WASTE_DIFF_KEYS } from "./waste-places.ts";
 import { WORKING_SET_DIFF_KEYS } from "./working-set-places.ts";
 
@@ -31,9 +31,13 @@ export function parseGrowthLimit(text: string): GrowthLimit {
   return { text, key, amount: amount.value, isPercent: amount.isPercent };
 }
 
-/** The totals of a limit that is exceeded. @throws UserError if the profiles do not know them */
+/** The totals of a limit that is exceeded by more than the spread of several runs. @throws UserError if the profiles do not know them */
 export function exceededTotals(
-  changes: readonly { readonly metric: { readonly key: string }; readonly total: OldAndNew }[],
+  changes: readonly {
+    readonly metric: { readonly key: string };
+    readonly total: OldAndNew;
+    readonly spread?: Spread | undefined;
+  }[],
   limit: GrowthLimit,
 ): OldAndNew | undefined {
   const change = changes.find(({ metric }) => metric.key === limit.key);
@@ -42,5 +46,5 @@ export function exceededTotals(
   }
   const { old, new: now } = change.total;
   const most = limit.isPercent ? old + (old * limit.amount) / 100 : old + limit.amount;
-  return now > most ? change.total : undefined;
+  return now > most && !isTotalWithinSpread(change) ? change.total : undefined;
 }

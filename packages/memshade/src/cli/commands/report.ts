@@ -19,6 +19,7 @@ import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { chosenRun } from "../load/chosen-run.ts";
+import { heapOverTime } from "../load/heap.ts";
 import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
@@ -206,8 +207,7 @@ function heapText(
 }
 
 function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
-  if (profile.overTime === undefined)
-    throw new UserError(`${input} has no heap over time: --csv needs a run of memshade with the heap tool`);
+  heapOverTime(profile, input, "--csv");
   for (const line of heapCsvLines(profile)) yield `${line}\n`;
 }
 

@@ -72,6 +72,17 @@ export function hasHeap(input: string): boolean {
   return !fs.existsSync(runFile) || loadRun(runFile).tools.heap !== undefined;
 }
 
+/**
+ * The heap over time.
+ *
+ * @param asking what was asked for, as the user wrote it
+ * @throws UserError where nobody recorded it
+ */
+export function heapOverTime({ overTime }: HeapProfile, input: string, asking: string): HeapIntervals {
+  if (overTime !== undefined) return overTime;
+  throw new UserError(`${input} has no heap over time: ${asking} needs a run of memshade with the heap tool`);
+}
+
 async function loadDirectory(input: string, directory: string, places: OriginalPlaces): Promise<LoadedHeap> {
   const runFile = path.join(directory, RUN_FILE);
   if (!fs.existsSync(runFile)) {
@@ -119,6 +130,11 @@ async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHea
 
 function hintOf(bytes: Uint8Array): string {
   if (bytes.length === 0) return ": it is empty";
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 17));
+  if (start.startsWith("PERFILE2")) return ": it is a recording of perf, which memshade unwind reads and exports";
+  // The type of an ELF file is its 17th byte.
+  if (start.startsWith("\x7fELF") && bytes[16] === 4)
+    return ": it is a core dump, which memshade unwind reads and exports";
   const isJson = bytes[0] === "{".charCodeAt(0);
   return isJson ? "; memshade waste-print prints a waste.json, also one of the tool deadstores" : "";
 }
@@ -136,10 +152,12 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
   try {
     const raw = readRaw(bytes);
     const symbols = new RunSymbols(places);
+    const notedOf = ({ start }: ProfileModule) =>
+      run?.modules.find((module) => BigInt(module.start) === start)?.places;
     const profile = withEstimatedCallers(
       heapProfileFromRaw(raw, run, (modules) =>
         withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
-          run === undefined ? undefined : symbols.of(modules[index]!),
+          run === undefined ? undefined : symbols.of(modules[index]!, notedOf(modules[index]!)),
         ),
       ),
     );

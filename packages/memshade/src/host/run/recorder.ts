@@ -179,7 +179,7 @@ export class Recorder {
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
     const { heap, modules, tool, notTracked, raw, intervals, rewrittenBytes, statics, host } =
-      this.#session.snapshot(end, this.#options.describeFrame);
+      this.#session.snapshot(end, this.#options.describeFrame, this.#options.linesOf);
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
