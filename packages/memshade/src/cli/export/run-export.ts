@@ -73,7 +73,10 @@ async function stacks(input: string, options: ExportOptions): Promise<Exported> 
   const isWholeHeap = format === "dhat" && tool === "heap";
   if (isWholeHeap && options.by !== undefined)
     throw new UserError("dhat files of the heap have all that they can hold: leave out --by");
-  if (isWholeHeap && !["bytes", "count"].every((key) => exported.weights.some((weight) => weight.key === key)))
+  if (
+    isWholeHeap &&
+    !["bytes", "count"].every((key) => exported.weights.some((weight) => weight.key === key))
+  )
     throw new UserError(`dhat files have what was allocated in all: ${input} has only what was live`);
   const shown = shownWeight(input, tool, exported, options.by);
   const weight = exported.weights[shown]!;

@@ -115,8 +115,13 @@ function parsed(json: string): unknown {
     return JSON.parse(json);
   } catch (error) {
     const message = (error as Error).message;
-    const isCut = /end of JSON|Unterminated/i.test(message) || !/\}\s*$/.test(json.slice(-64));
-    const at = isCut ? json.length : Number(/position (\d+)/.exec(message)?.[1] ?? 0);
+    const found = /position (\d+)/.exec(message)?.[1];
+    const isCut =
+      found === undefined ||
+      Number(found) >= json.length ||
+      /Unterminated/.test(message) ||
+      !/\}\s*$/.test(json.slice(-64));
+    const at = isCut ? json.length : Number(found);
     throw new FormatError(
       isCut ? "truncated" : "malformed",
       at,
@@ -207,4 +212,3 @@ function withoutRuntime(frames: readonly DhatFrame[]): ResolvedFrame[] {
     inlined: frame.offset !== 0 && frame.offset === kept[depth + 1]?.offset,
   }));
 }
-
