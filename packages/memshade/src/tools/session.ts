@@ -1,5 +1,6 @@
 import type { BlockType } from "../model/block-type.ts";
 import type { RunEnd, RunModule, ToolDescription } from "../model/run.ts";
+import type { DescribeHostFrame, ToldStacks } from "./heap/read/host-callers.ts";
 import type { InstrumentedInfo, WovenToolName } from "./index.ts";
 import type { ModuleRuns } from "./waste/read/site-runs.ts";
 
@@ -48,6 +49,7 @@ export interface RunFacts {
   /** Undefined where nobody can read debug information. */
   linesOf: LinesOf | undefined;
   typesOf?: TypesOf | undefined;
+  describeFrame?: DescribeHostFrame | undefined;
 }
 
 /** A file of a profile, by its name in the run folder. */
@@ -87,7 +89,10 @@ export interface ToolSession {
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
     tables: readonly WebAssembly.Memory[],
+    thread: number,
   ): void;
+  /** A thread tells of stacks of its own that have entered instances. */
+  learnStacks?(thread: number, told: ToldStacks): void;
   /** The instance is gone: its figures are kept, its memory is not. Unknown handles mean nothing. */
   releaseInstance(handle: InstanceHandle): void;
   /** Forgets what was counted so far. */
