@@ -36,11 +36,13 @@ export function withLines(
 
 function placed(
   frame: ResolvedFrame,
-  { file, line, column, function: name, handsOutMemory }: Frame,
+  { file, line, column, startLine, function: name, handsOutMemory }: Frame,
   isInlined: boolean,
 ): ResolvedFrame {
   const place = {
-    ...(file === undefined || line === 0 ? {} : { file, line, ...(column === 0 ? {} : { column }) }),
+    ...(file === undefined || line === 0
+      ? {}
+      : { file, line, ...(column === 0 ? {} : { column }), ...(startLine === 0 ? {} : { startLine }) }),
     ...(handsOutMemory ? { handsOutMemory } : {}),
   };
   if (isInlined)

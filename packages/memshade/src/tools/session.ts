@@ -12,6 +12,9 @@ export interface SourcePlace {
   readonly line: number;
   /** Its function is declared to give memory of no type in particular to whoever says how much. */
   readonly handsOutMemory?: boolean | undefined;
+  readonly column?: number | undefined;
+  /** First line of the function; 0: not known. */
+  readonly startLine?: number | undefined;
   /** The functions that the place is inlined into, the innermost first. */
   readonly outer?: readonly SourcePlace[] | undefined;
 }

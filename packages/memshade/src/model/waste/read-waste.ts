@@ -41,6 +41,7 @@ const frame = record<Omit<WasteFrame, "library">>({
   file: optional(text),
   line: optional(integer),
   handsOutMemory: optional(flag),
+  startLine: optional(integer),
 });
 const ip = record<Omit<WasteIp, "library">>({
   address: count,
@@ -48,6 +49,7 @@ const ip = record<Omit<WasteIp, "library">>({
   module: optional(text),
   file: optional(text),
   line: optional(integer),
+  startLine: optional(integer),
   layer: optional(flag),
   handsOutMemory: optional(flag),
   inlined: optional(list(frame)),
