@@ -225,7 +225,7 @@ function most({ value, places, at }: Counted): Contributor | undefined {
 /** The site that has grown most; undefined where none has. */
 function grewMost(before: readonly PlaceAmount[], now: readonly PlaceAmount[]): Contributor | undefined {
   const [old, fresh] = [sitesOf(before), sitesOf(now)];
-  const { pairs, changes } = diffPlaces(old.table, fresh.table);
+  const { pairs, changes } = diffPlaces([old.table], [fresh.table]);
   const { old: oldAmounts, new: newAmounts } = changes[0]!;
   const growth = (pair: number) => newAmounts[pair]! - oldAmounts[pair]!;
   const largest = pairs.reduce(

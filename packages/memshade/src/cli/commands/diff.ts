@@ -206,7 +206,7 @@ export async function runDiff(
     which === "heap"
       ? compareHeaps(compared, by as MetricKey, options, terminal)
       : comparePlaces(compared, which, by, { ...options, screen: screenOptions(options, terminal) });
-  const shown = compare(tool, options.by ?? usualKey(tool, old, now));
+  const shown = compare(tool, options.by ?? usualKey(tool, [...old!, ...now!]));
   const exceeded = limits.flatMap((limit) => {
     const of = toolOf(limit.key);
     return sentenceOf(of === tool || !common.includes(of) ? shown : compare(of, limit.key), limit);
@@ -235,11 +235,11 @@ function comparedTool(
   throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
 }
 
-/** The first key of a tool that both runs know. */
-function usualKey(tool: ReportedTool, old: RecordedTools, now: RecordedTools): string {
-  const known = [old, now].map(({ heap }) => (heap === undefined ? [] : knownMetrics(heap)));
-  const common = tool === "heap" ? KEYS.heap.find((key) => known.every((keys) => keys.includes(key as MetricKey))) : undefined;
-  return common ?? KEYS[tool][0]!;
+/** The first key of a tool that all runs know. */
+function usualKey(tool: ReportedTool, runs: readonly RecordedTools[]): string {
+  const known = runs.flatMap(({ heap }) => (heap === undefined ? [] : [knownMetrics(heap)]));
+  const common = KEYS.heap.find((key) => known.every((keys) => keys.includes(key as MetricKey)));
+  return (tool === "heap" ? common : undefined) ?? KEYS[tool][0]!;
 }
 
 const NAMES: { readonly [Tool in ReportedTool]: string } = {
