@@ -36,8 +36,10 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
   },
   "Compare and gate:": {
     diff: async () => (await import("./commands/reading.ts")).addDiffCommand,
+    check: async () => (await import("./commands/check.ts")).addCheckCommand,
   },
   "Take elsewhere:": {
+    export: async () => (await import("./commands/export.ts")).addExportCommand,
     "waste-print": async () => (await import("./commands/reading.ts")).addWastePrintCommand,
   },
   "MemProf:": {

@@ -26,9 +26,9 @@ describe("the command line", () => {
     ]);
     expect(Object.fromEntries(groups)).toMatchObject({
       Record: expect.arrayContaining(["run", "node"]),
-      Look: expect.arrayContaining(["report", "top", "tree"]),
-      "Compare and gate": expect.arrayContaining(["diff"]),
-      "Take elsewhere": expect.arrayContaining(["waste-print"]),
+      Look: expect.arrayContaining(["report", "view", "top", "tree"]),
+      "Compare and gate": expect.arrayContaining(["diff", "check"]),
+      "Take elsewhere": expect.arrayContaining(["export", "waste-print"]),
       MemProf: ["merge", "show"],
       "Native files": ["unwind", "symbolize"],
       Help: ["explain", "help"],

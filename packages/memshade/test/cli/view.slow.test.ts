@@ -146,7 +146,7 @@ describe.skipIf(!hasPseudoTerminals)("memshade view at a terminal", () => {
     const crash = join(cwd, "crash.mjs");
     writeFileSync(
       crash,
-      'process.stdin.on("data", (bytes) => { if (`${bytes}` === "X") throw new Error("boom"); });\n',
+      'process.stdin.on("data", (bytes) => { if (String(bytes) === "X") throw new Error("boom"); });\n',
     );
     const terminal = await view({ execArgv: ["--import", crash] });
     terminal.press("X");

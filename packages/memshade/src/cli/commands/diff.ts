@@ -11,7 +11,7 @@ import { type RecordedTools, runFindings } from "../../analyses/findings/run-fin
 import type { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { withOwnSites } from "../../analyses/frames/mark-frames.ts";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
-import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
+import { knownMetrics, METRICS, type MetricKey } from "../../analyses/metrics.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import { formatBytes, formatCount } from "../../report/format.ts";
@@ -101,7 +101,7 @@ export function addDiffCommand(program: Command): void {
     )
     .argument(
       "[old]",
-      "directory of a run, or a MemProf file (raw, indexed, YAML, memshade); several with commas between them (default: the two newest runs of one program in memshade.out)",
+"directory of a run, a MemProf file (raw, indexed, YAML, memshade), or a heap profile of DHAT, pprof or heaptrack; several with commas between them (default: the two newest runs of one program in memshade.out)",
     )
     .argument("[new]", "what to compare with it: also of another kind, or several")
     .option("--by <key>", KEYS_BY_TOOL, parseKey)
@@ -206,7 +206,7 @@ export async function runDiff(
     which === "heap"
       ? compareHeaps(compared, by as MetricKey, options, terminal)
       : comparePlaces(compared, which, by, { ...options, screen: screenOptions(options, terminal) });
-  const shown = compare(tool, options.by ?? KEYS[tool][0]!);
+  const shown = compare(tool, options.by ?? usualKey(tool, [...old!, ...now!]));
   const exceeded = limits.flatMap((limit) => {
     const of = toolOf(limit.key);
     return sentenceOf(of === tool || !common.includes(of) ? shown : compare(of, limit.key), limit);
@@ -233,6 +233,13 @@ function comparedTool(
   const what =
     wanted === undefined ? `${count[0]} have no tool in common` : `${count[1]} need ${NAMES[wanted]}`;
   throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
+}
+
+/** The first key of a tool that all runs know. */
+function usualKey(tool: ReportedTool, runs: readonly RecordedTools[]): string {
+  const known = runs.flatMap(({ heap }) => (heap === undefined ? [] : [knownMetrics(heap)]));
+  const common = KEYS.heap.find((key) => known.every((keys) => keys.includes(key as MetricKey)));
+  return (tool === "heap" ? common : undefined) ?? KEYS[tool][0]!;
 }
 
 const NAMES: { readonly [Tool in ReportedTool]: string } = {

@@ -1,10 +1,4 @@
-import { gzipSync } from "node:zlib";
-import { writeFirefoxProfiler } from "../../formats/firefox-profiler/write.ts";
-import { writeFolded } from "../../formats/folded/write.ts";
-import { writePprof } from "../../formats/pprof/write.ts";
-import { writeSpeedscope } from "../../formats/speedscope/write.ts";
-import type { SampleProfile } from "../../model/sample-profile.ts";
-import { MEMSHADE_VERSION } from "../../model/version.ts";
+import { writeSamples } from "../../report/export/sample-formats.ts";
 import { nativeStacksJson } from "../../report/json/native-stacks.ts";
 import { perfProfileJson } from "../../report/json/perf-profile.ts";
 import { sampleJson } from "../../report/json/perf-samples.ts";
@@ -22,7 +16,7 @@ import { loadKernelSymbols } from "../../stacks/recordings/load-kernel-symbols.t
 import { SampleNamer } from "../../stacks/recordings/named-samples.ts";
 import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import type { Output } from "../output.ts";
-import type { UnwindFormat, UnwindOptions } from "./options.ts";
+import type { UnwindOptions } from "./options.ts";
 import { perfProfile, unwoundImage } from "./sample-profile.ts";
 import { finderOf, walkOptions } from "./walk-options.ts";
 
@@ -36,7 +30,7 @@ export function unwindThreads(dump: Dump & { kind: "image" }, options: UnwindOpt
   if (options.format === "text" || options.format === "json") {
     const named = nameImageStacks(stacks, namer, { registers: options.regs === true });
     writeAll(output, options.format === "text" ? nativeStacksText(named) : nativeStacksJson(named));
-  } else writeProfile(output, options.format, profileOfImage(stacks, namer), 0);
+  } else writeAll(output, writeSamples(options.format, profileOfImage(stacks, namer), 0));
 }
 
 /** The samples of perf.data, with names: their sum, or each. */
@@ -57,7 +51,8 @@ export async function unwindSamples(
   } else if (format === "json") {
     writeAll(output, perfProfileJson(profile, recording));
   } else {
-    writeProfile(output, format, profile, profile.valueTypes.length > 1 ? 1 : 0);
+    const hasPeriods = format === "pprof" && profile.valueTypes.length > 1;
+    writeAll(output, writeSamples(format, profile, hasPeriods ? 1 : 0));
   }
 }
 
@@ -88,28 +83,6 @@ async function writeEach(
   if (format === "json") output.write("]\n");
 }
 
-function writeProfile(
-  output: Output,
-  format: Exclude<UnwindFormat, "text" | "json">,
-  profile: SampleProfile,
-  shown: number,
-): void {
-  switch (format) {
-    case "folded":
-      writeAll(output, writeFolded(profile));
-      break;
-    case "pprof":
-      output.write(gzipSync(writePprof(profile, { shown })));
-      break;
-    case "speedscope":
-      writeAll(output, writeSpeedscope(profile, `memshade@${MEMSHADE_VERSION}`));
-      break;
-    case "firefox":
-      writeAll(output, writeFirefoxProfiler(profile, MEMSHADE_VERSION));
-      break;
-  }
-}
-
-function writeAll(output: Output, pieces: Iterable<string>): void {
+function writeAll(output: Output, pieces: Iterable<string | Uint8Array>): void {
   for (const piece of pieces) output.write(piece);
 }
