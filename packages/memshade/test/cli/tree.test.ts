@@ -77,21 +77,24 @@ describe("memshade tree", () => {
     await expect(tree({ by: "peak" }, recording)).rejects.toThrow("it has samples");
   });
 
-  it.skipIf(recording === undefined)("takes them packed too, and packed heap profiles for what they are", async () => {
-    const packed = path.join(folder, "perf.data.gz");
-    fs.writeFileSync(packed, gzipSync(fs.readFileSync(recording!)));
-    expect(await tree({}, packed)).toContain("Call tree of samples");
-    const zstd = path.join(folder, "perf.data.zst");
-    fs.writeFileSync(zstd, zstdCompressSync(fs.readFileSync(recording!)));
-    expect(await tree({}, zstd)).toContain("Call tree of samples");
-    const heap = path.join(folder, "heap.pb.gz");
-    const valueTypes = [
-      { type: "alloc_objects", unit: "count" },
-      { type: "alloc_space", unit: "bytes" },
-    ] as const;
-    fs.writeFileSync(heap, gzipSync(writePprof(sampleProfileOf("main > parse : 3 128", { valueTypes }))));
-    expect(await tree({}, heap)).toContain("Call tree of bytes allocated");
-  });
+  it.skipIf(recording === undefined)(
+    "takes them packed too, and packed heap profiles for what they are",
+    async () => {
+      const packed = path.join(folder, "perf.data.gz");
+      fs.writeFileSync(packed, gzipSync(fs.readFileSync(recording!)));
+      expect(await tree({}, packed)).toContain("Call tree of samples");
+      const zstd = path.join(folder, "perf.data.zst");
+      fs.writeFileSync(zstd, zstdCompressSync(fs.readFileSync(recording!)));
+      expect(await tree({}, zstd)).toContain("Call tree of samples");
+      const heap = path.join(folder, "heap.pb.gz");
+      const valueTypes = [
+        { type: "alloc_objects", unit: "count" },
+        { type: "alloc_space", unit: "bytes" },
+      ] as const;
+      fs.writeFileSync(heap, gzipSync(writePprof(sampleProfileOf("main > parse : 3 128", { valueTypes }))));
+      expect(await tree({}, heap)).toContain("Call tree of bytes allocated");
+    },
+  );
 
   it.skipIf(memprof === undefined)("takes profiles of MemProf, which know no peak", async () => {
     expect(await tree({}, memprof)).toContain("Call tree of bytes allocated");

@@ -101,7 +101,7 @@ export function addDiffCommand(program: Command): void {
     )
     .argument(
       "[old]",
-"directory of a run, a MemProf file (raw, indexed, YAML, memshade), or a heap profile of DHAT, pprof or heaptrack; several with commas between them (default: the two newest runs of one program in memshade.out)",
+      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), or a heap profile of DHAT, pprof or heaptrack; several with commas between them (default: the two newest runs of one program in memshade.out)",
     )
     .argument("[new]", "what to compare with it: also of another kind, or several")
     .option("--by <key>", KEYS_BY_TOOL, parseKey)

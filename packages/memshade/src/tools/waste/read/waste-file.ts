@@ -301,7 +301,9 @@ function locator(
         });
 }
 
-function placeIn(place: SourcePlace | undefined): Pick<WasteFrame, "file" | "line" | "startLine" | "handsOutMemory"> {
+function placeIn(
+  place: SourcePlace | undefined,
+): Pick<WasteFrame, "file" | "line" | "startLine" | "handsOutMemory"> {
   return { ...placeMembers(place), ...(place?.handsOutMemory ? { handsOutMemory: true } : {}) };
 }
 
