@@ -237,9 +237,9 @@ function comparedTool(
 
 /** The first key of a tool that all runs know. */
 function usualKey(tool: ReportedTool, runs: readonly RecordedTools[]): string {
-  const known = runs.flatMap(({ heap }) => (heap === undefined ? [] : [knownMetrics(heap)]));
-  const common = KEYS.heap.find((key) => known.every((keys) => keys.includes(key as MetricKey)));
-  return (tool === "heap" ? common : undefined) ?? KEYS[tool][0]!;
+  if (tool !== "heap") return KEYS[tool][0]!;
+  const known = runs.map(({ heap }) => knownMetrics(heap!) as readonly string[]);
+  return KEYS.heap.find((key) => known.every((keys) => keys.includes(key))) ?? KEYS.heap[0]!;
 }
 
 const NAMES: { readonly [Tool in ReportedTool]: string } = {

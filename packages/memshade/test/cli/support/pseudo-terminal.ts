@@ -17,7 +17,6 @@ export const hasPseudoTerminals = spawnSync("script", ["--version"]).status === 
 export const UP = "\u001b[A";
 export const DOWN = "\u001b[B";
 export const RIGHT = "\u001b[C";
-export const LEFT = "\u001b[D";
 export const PAGE_DOWN = "\u001b[6~";
 export const ENTER = "\r";
 export const ESCAPE = "\u001b";

@@ -1,10 +1,10 @@
-import { writeChromeTrace } from "../../formats/chrome-trace/write.ts";
-import { writeHeapProfile } from "../../formats/v8-heap-profile/write.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
-import type { WasteFile } from "../../model/waste/waste.ts";
-import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
-import { heapCsvLines } from "../json/heap-csv.ts";
-import { workingSetCsv } from "../json/working-set-csv.ts";
+import { writeChromeTrace } from "../formats/chrome-trace/write.ts";
+import { writeHeapProfile } from "../formats/v8-heap-profile/write.ts";
+import type { HeapProfile } from "../model/heap-profile.ts";
+import type { WasteFile } from "../model/waste/waste.ts";
+import type { WorkingSetProfile } from "../model/working-set/working-set.ts";
+import { heapCsvLines } from "../report/json/heap-csv.ts";
+import { workingSetCsv } from "../report/json/working-set-csv.ts";
 import { heapDhat, weightDhat } from "./dhat.ts";
 import type { CountedWeight, ExportedSamples, Weight } from "./exported.ts";
 import { detailedHeapCounters } from "./heap-counters.ts";

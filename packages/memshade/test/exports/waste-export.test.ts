@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { WasteFile } from "../../../src/model/waste/waste.ts";
-import { exportedTool, fitsFormat, writeStacks } from "../../../src/report/export/export-formats.ts";
-import { load, store, wasteOf } from "../../analyses/waste/waste-picture.ts";
+import { exportedTool, fitsFormat, writeStacks } from "../../src/exports/export-formats.ts";
+import type { WasteFile } from "../../src/model/waste/waste.ts";
+import { load, store, wasteOf } from "../analyses/waste/waste-picture.ts";
 import { contentOf, readStacks, sumsOf } from "./readers.ts";
 
 type StackFormat = Parameters<typeof writeStacks>[0];

@@ -1,5 +1,5 @@
-import type { CounterTrack } from "../../model/sample-profile.ts";
-import { MEASURES, type WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import type { CounterTrack } from "../model/sample-profile.ts";
+import { MEASURES, type WorkingSetProfile } from "../model/working-set/working-set.ts";
 
 /** Lines and what they are of, over time at the finest scale: of each instance, in bytes. */
 export function workingSetCounters(profile: WorkingSetProfile): CounterTrack[] {

@@ -1,13 +1,14 @@
-import { copiedBytes, spareBytes } from "../../analyses/growth.ts";
-import { liveBlocksOf } from "../../analyses/live-blocks.ts";
-import { temporaryBlocks } from "../../analyses/temporary.ts";
-import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts";
-import type { HeapProfile, ProfileModule } from "../../model/heap-profile.ts";
-import type { IndexIntoContextTable } from "../../model/indices.ts";
-import type { SampleFrame, SampleModule } from "../../model/sample-profile.ts";
-import { framesOfContext } from "../../model/stacks.ts";
-import { describeFrame, ofModule } from "../frames.ts";
-import { gapsOf } from "../gaps.ts";
+import { copiedBytes, spareBytes } from "../analyses/growth.ts";
+import { liveBlocksOf } from "../analyses/live-blocks.ts";
+import { temporaryBlocks } from "../analyses/temporary.ts";
+import { neverAccessed, writtenNeverRead } from "../analyses/unused-blocks.ts";
+import type { HeapProfile, ProfileModule } from "../model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../model/indices.ts";
+import { knowsField, siteColumn } from "../model/known-fields.ts";
+import type { SampleFrame, SampleModule } from "../model/sample-profile.ts";
+import { framesOfContext } from "../model/stacks.ts";
+import { describeFrame, ofModule } from "../report/frames.ts";
+import { gapsOf } from "../report/gaps.ts";
 import { type ExportedSamples, exportedSamples, type Weight, type WeightColumn } from "./exported.ts";
 import { allocationHistory, heapCounters } from "./heap-counters.ts";
 
@@ -33,6 +34,13 @@ export const HEAP_WEIGHTS = {
     type: "unread_space",
     unit: "bytes",
     says: "bytes of blocks that were written and never read",
+  },
+  readBytes: { key: "read", type: "read_bytes", unit: "bytes", says: "bytes read from the blocks" },
+  writtenBytes: {
+    key: "written",
+    type: "written_bytes",
+    unit: "bytes",
+    says: "bytes written to the blocks",
   },
   copied: { key: "copied", type: "copied_space", unit: "bytes", says: "bytes copied as blocks grew" },
   spare: {
@@ -75,7 +83,7 @@ export function heapSamples(profile: HeapProfile): ExportedSamples {
       framesOfContext(profile, context as IndexIntoContextTable).map((frame) => frames.of(frame)),
     ),
     columns: columnsOf(profile),
-    shown: ["peak", "bytes"],
+    shown: ["peak", "bytes", "live"],
     notes: [
       `Lifetimes and the order of events are by ${description.clock.kind === "virtual" ? "a virtual clock" : "a real clock"} of ${description.clock.unit}.`,
       ...gapsOf(profile),
@@ -87,32 +95,38 @@ export function heapSamples(profile: HeapProfile): ExportedSamples {
 
 function columnsOf(profile: HeapProfile): WeightColumn[] {
   const { mibs, site } = profile.contexts;
-  const { totals, unknownFields } = profile.description;
+  const { totals } = profile.description;
+  // Without a count of them, what is certain would be told as if it were all.
+  const knowsUnused =
+    siteColumn(profile, "neverAccessedBytes") !== undefined || site?.readBytes !== undefined;
   const lost = liveBlocksOf(profile, "definite");
   const indirect = liveBlocksOf(profile, "indirect");
   const sum = (one: Float64Array | undefined, other: Float64Array | undefined) =>
     one && other && one.map((value, row) => value + other[row]!);
-  const knowsAccesses = unknownFields?.includes("totalAccessCount") !== true;
+  const known = (field: "allocCount" | "totalSize" | "totalAccessCount") =>
+    knowsField(profile, field) ? mibs[field] : undefined;
   const of = (
     key: keyof typeof HEAP_WEIGHTS,
     values: WeightColumn["values"],
     total?: number | undefined,
   ): WeightColumn => ({ weight: HEAP_WEIGHTS[key], values, total });
   return [
-    of("count", mibs.allocCount, totals?.allocations),
-    of("bytes", mibs.totalSize, totals?.allocatedBytes),
-    of("accesses", knowsAccesses ? mibs.totalAccessCount : undefined, totals?.heapAccesses),
+    of("count", known("allocCount"), totals?.allocations),
+    of("bytes", known("totalSize"), totals?.allocatedBytes),
+    of("accesses", known("totalAccessCount"), totals?.heapAccesses),
     of("temporary", temporaryBlocks(profile)?.blocks),
-    of("unused", site && neverAccessed(profile)?.bytes),
+    of("unused", knowsUnused ? neverAccessed(profile).bytes : undefined),
     of("unread", writtenNeverRead(profile)?.bytes),
+    of("readBytes", site?.readBytes),
+    of("writtenBytes", site?.writtenBytes),
     of("copied", copiedBytes(profile)),
     of("spare", spareBytes(profile)),
     of("lostBlocks", sum(lost?.blocks, indirect?.blocks)),
     of("lost", sum(lost?.bytes, indirect?.bytes)),
-    of("peakBlocks", site?.peakBlocks, totals?.peakBlocks),
-    of("peak", site?.peakBytes, totals?.peakBytes),
-    of("liveBlocks", site?.liveBlocks, totals?.liveBlocks),
-    of("live", site?.liveBytes, totals?.liveBytes),
+    of("peakBlocks", siteColumn(profile, "peakBlocks"), totals?.peakBlocks),
+    of("peak", siteColumn(profile, "peakBytes"), totals?.peakBytes),
+    of("liveBlocks", siteColumn(profile, "liveBlocks"), totals?.liveBlocks),
+    of("live", siteColumn(profile, "liveBytes"), totals?.liveBytes),
   ];
 }
 

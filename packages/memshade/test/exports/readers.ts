@@ -1,6 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import { Profile } from "pprof-format";
-import type { ExportFormat } from "../../../src/report/export/export-formats.ts";
+import type { ExportFormat } from "../../src/exports/export-formats.ts";
 
 /** A stack with the weight that it has, as a reader sees it; frames with the outermost first, as `name file:line`. */
 export interface ReadStack {
@@ -117,9 +117,9 @@ function readDhat({ dhatFileVersion, bklt, bkacc, pps, ftbl, ...head }: any): Re
   if (dhatFileVersion !== 2) throw new Error("not version 2");
   for (const name of ["mode", "verb", "cmd", "pid", "te", "tu", "Mtu", ...(bklt ? ["tg", "tuth"] : [])])
     if (!(name in head)) throw new Error(`no ${name}`);
-  if (bkacc) throw new Error("accesses are not written");
   if (ftbl[0] !== "[root]") throw new Error("the first frame is not [root]");
-  const names = ["tb", "tbk", ...(bklt ? ["tl", "mb", "mbk", "gb", "gbk", "eb", "ebk"] : [])];
+  const lives = ["tl", "mb", "mbk", "gb", "gbk", "eb", "ebk"];
+  const names = ["tb", "tbk", ...(bklt ? lives : []), ...(bkacc ? ["rb", "wb"] : [])];
   const seen = new Set<string>();
   for (const point of pps) {
     if (seen.has(point.fs.join())) throw new Error("a repeated location");

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Attribution, WorkingSetProfile } from "../../../src/model/working-set/working-set.ts";
-import { exportedTool, writeStacks, writeTrace } from "../../../src/report/export/export-formats.ts";
-import { wholeAmounts } from "../../../src/report/export/exported.ts";
-import { workingSetReportJson } from "../../../src/report/json/working-set-report.ts";
-import { pictureOf } from "../working-set-picture.ts";
+import { exportedTool, writeStacks, writeTrace } from "../../src/exports/export-formats.ts";
+import { wholeAmounts } from "../../src/exports/exported.ts";
+import type { Attribution, WorkingSetProfile } from "../../src/model/working-set/working-set.ts";
+import { workingSetReportJson } from "../../src/report/json/working-set-report.ts";
+import { pictureOf } from "../report/working-set-picture.ts";
 import { contentOf, readStacks, sumsOf } from "./readers.ts";
 
 type StackFormat = Parameters<typeof writeStacks>[0];

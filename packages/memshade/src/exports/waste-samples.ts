@@ -1,11 +1,11 @@
-import type { SampleFrame, SampleModule } from "../../model/sample-profile.ts";
+import type { SampleFrame, SampleModule } from "../model/sample-profile.ts";
 import {
   MODULE_SPAN,
   type WasteFile,
   type WasteIp,
   type WasteLoad,
   type WasteStore,
-} from "../../model/waste/waste.ts";
+} from "../model/waste/waste.ts";
 import { type ExportedSamples, exportedSamples, type Weight, type WeightColumn } from "./exported.ts";
 
 const LOADS_COUNTED = { verb: "Loaded", type: "loads", counted: "loads" } as const;

@@ -1,9 +1,9 @@
-import { rowsOfContexts } from "../../analyses/over-time/heap-phases.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
-import { type InstanceHeap, liveBytesOf } from "../../model/over-time/heap-intervals.ts";
-import type { CounterTrack } from "../../model/sample-profile.ts";
-import { siteFrameOfContext } from "../../model/site-frame.ts";
-import { describeFrame, shortPlace } from "../frames.ts";
+import { rowsOfContexts } from "../analyses/over-time/heap-phases.ts";
+import type { HeapProfile } from "../model/heap-profile.ts";
+import { type InstanceHeap, liveBytesOf } from "../model/over-time/heap-intervals.ts";
+import type { CounterTrack } from "../model/sample-profile.ts";
+import { siteFrameOfContext } from "../model/site-frame.ts";
+import { describeFrame, shortPlace } from "../report/frames.ts";
 import type { History } from "./exported.ts";
 
 /** What is live over time, of each instance; empty where nobody recorded it. */

@@ -1,10 +1,10 @@
-import type { SampleFrame, SampleModule } from "../../model/sample-profile.ts";
+import type { SampleFrame, SampleModule } from "../model/sample-profile.ts";
 import type {
   AttributionKind,
   InstanceWorkingSet,
   StackFrame,
   WorkingSetProfile,
-} from "../../model/working-set/working-set.ts";
+} from "../model/working-set/working-set.ts";
 import { type ExportedSamples, exportedSamples, type Weight, wholeAmounts } from "./exported.ts";
 import { workingSetCounters } from "./working-set-counters.ts";
 

@@ -1,10 +1,14 @@
+import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HeapProfile } from "../../../src/model/heap-profile.ts";
-import { exportedTool, writeStacks } from "../../../src/report/export/export-formats.ts";
-import { heapReportJsonPieces } from "../../../src/report/json/heap-report.ts";
-import { profileOfPicture, rawProfileOfPicture, reachOfPicture } from "../../heap-picture.ts";
-import { heapProfile } from "../arbitrary.ts";
+import { chooseWeight } from "../../src/exports/choose-weight.ts";
+import { exportedTool, writeStacks } from "../../src/exports/export-formats.ts";
+import { readDhat } from "../../src/formats/dhat/read-dhat.ts";
+import { readPprof } from "../../src/formats/pprof/read-pprof.ts";
+import type { HeapProfile } from "../../src/model/heap-profile.ts";
+import { heapReportJsonPieces } from "../../src/report/json/heap-report.ts";
+import { profileOfPicture, rawProfileOfPicture, reachOfPicture } from "../heap-picture.ts";
+import { heapProfile } from "../report/arbitrary.ts";
 import { contentOf, type ReadFile, readStacks, sumsOf } from "./readers.ts";
 
 type StackFormat = Parameters<typeof writeStacks>[0];
@@ -136,6 +140,51 @@ describe("the heap in files of other viewers", () => {
     expect(objects).toContainEqual({ frames: ["[no call path]"], weight: 3 });
     expect(objects).toContainEqual({ frames: ["[in no context]"], weight: 9 });
     expect(sumsOf(exported(profile, "pprof")).alloc_space).toBe(50_000);
+  });
+
+  it("is read back as other tools' profiles are", () => {
+    const written = (format: "dhat" | "pprof") => {
+      const tool = exportedTool({ tool: "heap", profile: DRAWN });
+      return contentOf(writeStacks(format, { tool: "heap", profile: DRAWN }, tool, tool.shown));
+    };
+    const sum = (column: ArrayLike<number> | ArrayLike<bigint>) =>
+      Array.from(column, Number).reduce((total, value) => total + value, 0);
+    for (const read of [readDhat(`${written("dhat")}`), readPprof(gunzipSync(written("pprof")))]) {
+      const { mibs, site } = read.contexts;
+      const own = DRAWN.contexts;
+      expect([sum(mibs.allocCount), sum(mibs.totalSize)]).toEqual([
+        sum(own.mibs.allocCount),
+        sum(own.mibs.totalSize),
+      ]);
+      expect([sum(site!.peakBytes), sum(site!.liveBytes)]).toEqual([
+        sum(own.site!.peakBytes),
+        sum(own.site!.liveBytes),
+      ]);
+    }
+  });
+
+  it("keeps what DHAT itself had read and written", () => {
+    const points = [
+      { tb: 8, tbk: 1, tl: 5, mb: 8, mbk: 1, gb: 8, gbk: 1, eb: 0, ebk: 0, rb: 3, wb: 4, fs: [1] },
+    ];
+    const head = { dhatFileVersion: 2, mode: "heap", verb: "Allocated", bklt: true, bkacc: true };
+    const rest = { tu: "instrs", Mtu: "Minstr", tuth: 500, cmd: "app", pid: 1, te: 9, tg: 6 };
+    const file = { ...head, ...rest, pps: points, ftbl: ["[root]", "0x10: main (app.c:3)"] };
+    const profile = readDhat(JSON.stringify(file));
+    expect(sumsOf(exported(profile, "dhat"))).toMatchObject({ tb: 8, tl: 5, gb: 8, eb: 0, rb: 3, wb: 4 });
+    expect(sumsOf(exported(profile, "pprof"))).toMatchObject({ read_bytes: 3, written_bytes: 4 });
+  });
+
+  it("is no DHAT file where blocks and bytes in total are not known", () => {
+    const profile = {
+      ...DRAWN,
+      description: { ...DRAWN.description, unknownFields: ["totalSize"] as const },
+    };
+    const recorded = { tool: "heap", profile } as const;
+    const choice = { by: undefined, option: "--by", input: "heap.pb.gz" };
+    expect(() => chooseWeight("dhat", recorded, exportedTool(recorded), choice)).toThrow(
+      "dhat files have blocks and bytes in total, which heap.pb.gz does not know",
+    );
   });
 
   it("looks first at what there is any of", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { exportedTool, writeStacks, writeTrace } from "../../../src/report/export/export-formats.ts";
-import { profileOfPicture } from "../../heap-picture.ts";
+import { exportedTool, writeStacks, writeTrace } from "../../src/exports/export-formats.ts";
+import { profileOfPicture } from "../heap-picture.ts";
 import { contentOf, readStacks } from "./readers.ts";
 
 /** Two intervals of four allocations; of the third context nothing is listed. */

@@ -1,28 +1,45 @@
-import { LONGEST_TEMPORARY_LIFETIME } from "../../analyses/temporary.ts";
-import { type DhatColumns, type DhatHeader, type DhatLives, writeDhat } from "../../formats/dhat/write.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
-import type { SampleProfile } from "../../model/sample-profile.ts";
+import { LONGEST_TEMPORARY_LIFETIME } from "../analyses/temporary.ts";
+import { type DhatColumns, type DhatHeader, type DhatLives, writeDhat } from "../formats/dhat/write.ts";
+import type { HeapProfile } from "../model/heap-profile.ts";
+import { knowsField } from "../model/known-fields.ts";
+import type { SampleProfile } from "../model/sample-profile.ts";
 import type { CountedWeight, ExportedSamples } from "./exported.ts";
 import { HEAP_WEIGHTS } from "./heap-samples.ts";
 
-/** The heap for DHAT's viewer: totals, and of runs also lifetimes, maxima, the peak and the end. */
+/** Clocks whose units DHAT's own files have other words for. */
+const DHAT_UNITS: Readonly<Record<string, { unit: string; million: string } | undefined>> = {
+  ms: { unit: "ms", million: "ks" },
+  instructions: { unit: "instrs", million: "Minstr" },
+};
+
+/**
+ * The heap for DHAT's viewer: totals, and of runs also lifetimes, maxima, the peak and the end. It has blocks and bytes in total:
+ * `canBeDhat`.
+ */
 export function heapDhat(profile: HeapProfile, { profile: samples }: ExportedSamples): Generator<string> {
   const { description } = profile;
   const column = (key: keyof typeof HEAP_WEIGHTS): readonly number[] | undefined =>
     columnOf(samples, HEAP_WEIGHTS[key].type);
-  const lives = livesOf(profile, samples.samples.length, column);
-  const columns: DhatColumns = { tb: column("bytes")!, tbk: column("count")!, lives };
-  const atLeast = lives === undefined ? "" : "; the maximum of a point is at least that";
+  const [rb, wb] = [column("readBytes"), column("writtenBytes")];
+  const columns: DhatColumns = {
+    ...{ tb: column("bytes")!, tbk: column("count")! },
+    lives: livesOf(profile, samples.samples.length, column),
+    accesses: rb && wb && { rb, wb },
+  };
   const { unit } = description.clock;
-  const isReal = unit === "ms";
+  const clock = DHAT_UNITS[unit] ?? { unit, million: `million ${unit}` };
+  const end = unit === "allocations" ? description.totals?.allocations : undefined;
   const header: DhatHeader = {
-    mode: `heap, recorded by memshade${atLeast}`,
-    verb: "Allocated",
-    command: description.command?.join(" ") ?? samples.name,
+    ...{ mode: "heap", verb: "Allocated", command: description.command?.join(" ") ?? samples.name },
     units: { byte: "byte", bytes: "bytes", blocks: "blocks" },
+    notes: [
+      "Recorded by memshade.",
+      "The maximum of a point is what is certain: it had as much at a time at least.",
+      ...samples.notes,
+    ],
     time: {
-      ...(isReal ? { unit: "ms", million: "ks" } : { unit, million: `million ${unit}` }),
-      end: description.totals?.allocations ?? latestEnd(profile),
+      ...clock,
+      end: end ?? latestEnd(profile),
       peak: peakTime(profile),
       short: LONGEST_TEMPORARY_LIFETIME,
     },
@@ -30,14 +47,21 @@ export function heapDhat(profile: HeapProfile, { profile: samples }: ExportedSam
   return writeDhat(samples, header, columns);
 }
 
-/** Undefined where nobody followed what is live. Of a context's own maximum what is certain is known. */
+/** Whether a heap profile has what each point of a DHAT file must have. */
+export function canBeDhat({ weights }: Pick<ExportedSamples, "weights">): boolean {
+  const needed: readonly string[] = [HEAP_WEIGHTS.bytes.key, HEAP_WEIGHTS.count.key];
+  return needed.every((key) => weights.some((weight) => weight.key === key));
+}
+
+/** Undefined where nobody followed lives. Of a context's own maximum what is certain is known. */
 function livesOf(
-  { contexts: { length, mibs, site } }: HeapProfile,
+  profile: HeapProfile,
   rows: number,
   column: (key: keyof typeof HEAP_WEIGHTS) => readonly number[] | undefined,
 ): DhatLives | undefined {
   const [gb, gbk, eb, ebk] = [column("peak"), column("peakBlocks"), column("live"), column("liveBlocks")];
-  if (site === undefined || !gb || !gbk || !eb || !ebk) return undefined;
+  if (!knowsField(profile, "totalLifetime") || !gb || !gbk || !eb || !ebk) return undefined;
+  const { length, mibs } = profile.contexts;
   const ofRows = (value: (row: number) => number) =>
     Array.from({ length: rows }, (_, row) => (row < length ? value(row) : 0));
   const largest = ofRows((row) => mibs.maxSize[row]!);
@@ -51,8 +75,9 @@ function livesOf(
 }
 
 /** When the heap was largest, by the intervals in which an instance had most; the end where that is not known. */
-function peakTime({ overTime, description }: HeapProfile): number {
-  const end = description.totals?.allocations ?? 0;
+function peakTime(profile: HeapProfile): number {
+  const { overTime, description } = profile;
+  const end = overTime === undefined ? latestEnd(profile) : (description.totals?.allocations ?? 0);
   let [most, time] = [-1, end];
   for (const { intervals } of overTime?.instances ?? [])
     for (const [i, bytes] of intervals.maxBytes.entries())
@@ -78,7 +103,8 @@ export function weightDhat(
   const tb = columnOf(profile, type)!;
   const tbk = columnOf(profile, counted.type) ?? tb.map((bytes) => Math.ceil(bytes / lineBytes));
   const header: DhatHeader = {
-    mode: `${says}, recorded by memshade`,
+    mode: says,
+    notes: ["Recorded by memshade.", ...profile.notes],
     verb: counted.verb,
     command: profile.name,
     units: { byte: "byte", bytes: "bytes", blocks: counted.counted },

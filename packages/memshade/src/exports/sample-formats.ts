@@ -1,9 +1,9 @@
-import { writeFirefoxProfiler } from "../../formats/firefox-profiler/write.ts";
-import { writeFolded } from "../../formats/folded/write.ts";
-import { pprofFile } from "../../formats/pprof/write.ts";
-import { writeSpeedscope } from "../../formats/speedscope/write.ts";
-import type { SampleProfile } from "../../model/sample-profile.ts";
-import { MEMSHADE_VERSION } from "../../model/version.ts";
+import { writeFirefoxProfiler } from "../formats/firefox-profiler/write.ts";
+import { writeFolded } from "../formats/folded/write.ts";
+import { pprofFile } from "../formats/pprof/write.ts";
+import { writeSpeedscope } from "../formats/speedscope/write.ts";
+import type { SampleProfile } from "../model/sample-profile.ts";
+import { MEMSHADE_VERSION } from "../model/version.ts";
 
 /** Formats that any weighted call stacks can be written in. */
 export const SAMPLE_FORMATS = ["folded", "pprof", "speedscope", "firefox"] as const;

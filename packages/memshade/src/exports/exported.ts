@@ -5,7 +5,7 @@ import {
   type SampleProfile,
   SampleProfileBuilder,
   type ValueType,
-} from "../../model/sample-profile.ts";
+} from "../model/sample-profile.ts";
 
 /** An amount that call stacks of a tool have: a value type with what is known of it. */
 export interface Weight extends ValueType {
