@@ -24,6 +24,16 @@ import { presenceOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
 import {
+  askedPage,
+  HTML_OPTION,
+  HTML_SOURCES_OPTION,
+  type HtmlFlags,
+  OPEN_OPTION,
+  runBehindHtml,
+} from "../page/html-options.ts";
+import { pagePath, writePage } from "../page/page-file.ts";
+import { pageOf } from "../page/run-page.ts";
+import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
   frameRules,
@@ -41,7 +51,7 @@ import {
 } from "./report-options.ts";
 import { reportedTools, runWorkingSetReport } from "./report-working-set.ts";
 
-export interface ReportOptions extends HotColdFlags, FrameFlags {
+export interface ReportOptions extends HotColdFlags, FrameFlags, HtmlFlags {
   readonly rows?: number | undefined;
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;
@@ -62,6 +72,8 @@ Examples:
   memshade report memshade.out/app.4711
   memshade report memshade.out/app.4711 --wide -n 20 | less
   memshade report memshade.out/app.4711 --source --path-map /build/app=.
+  memshade report memshade.out/app.4711 --html --open
+  memshade report memshade.out/app.4711 --html app.html --html-sources none
   memshade report memshade.out/app.4711 --json > heap.json
   memshade report memshade.out/app.4711 --tool workingset --csv > intervals.csv
   memshade report memshade.out/app.4711 --tool heap --csv > heap.csv
@@ -107,6 +119,10 @@ export function addReportCommand(program: Command): void {
       collect,
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .optionsGroup("Options of the page:")
+    .addOption(HTML_OPTION)
+    .addOption(OPEN_OPTION)
+    .addOption(HTML_SOURCES_OPTION)
     .optionsGroup("Options of what is over time:")
     .option("--csv", "the intervals of the working set, or with --tool heap those of the heap, as CSV")
     .option("--compat <tool>", "as EfficiencySanitizer prints it (esan)", (text: string) =>
@@ -115,8 +131,10 @@ export function addReportCommand(program: Command): void {
     .optionsGroup("Options of the heap:");
   addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)
-    .action(async (named: string | undefined, options: ReportOptions) => {
-      const input = await chosenRun(named);
+    .action(async (named: string | undefined, given: ReportOptions) => {
+      const behind = named === undefined ? runBehindHtml(given.html) : undefined;
+      const options = behind === undefined ? given : { ...given, html: true as const };
+      const input = await chosenRun(named ?? behind);
       for await (const text of runReport(input, options, standardOutput())) process.stdout.write(text);
     });
 }
@@ -129,39 +147,73 @@ async function* runReport(
 ): AsyncGenerator<string, void, undefined> {
   if (options.json && options.csv)
     throw new UserError("--json and --csv are two forms of one report: give one of them");
+  const html = askedPage(options);
+  const { json, csv, source, compat } = options;
+  if (html !== undefined && (json || csv || source || compat !== undefined))
+    throw new UserError(
+      "--html writes a page, and --json, --csv, --source and --compat print: give one of them",
+    );
   const tools = reportedTools(input, options);
   const loaded = await loadTools(input, tools, {
     binaryPaths: options.binaryPath,
     rules: frameRules(options),
     suppressions: loadSuppressions(options.suppressions),
   });
-  const { heap, waste, workingset } = loaded;
   if (options.source === true) {
     yield* runSourceReport(loaded, input, options, terminal);
     return;
   }
   const isReport = options.csv !== true && options.compat === undefined;
   const findings = isReport && findsAnything(loaded) ? runFindings(loaded) : undefined;
+  if (html !== undefined) {
+    const plain = { ...options, color: "never", wide: false, lines: undefined } as const;
+    const text = reportParts(loaded, input, plain, { ...terminal, said: new Set() });
+    const page = pageOf(loaded, input, { sources: options.htmlSources, pathMaps: options.pathMap });
+    const file = pagePath(html, input);
+    await writePage(page, [...joined(text, findings)].join(""), { file, open: options.open });
+    return;
+  }
   const isOneDocument = options.json === true && tools.length > 1;
-  const one = { ...terminal, said: new Set<string>() };
-  const parts: { tool: ReportedTool; print: (shown: Shown) => Iterable<string> }[] = [];
-  if (heap !== undefined)
-    parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, one, shown) });
-  if (waste !== undefined)
-    parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, one, shown)] });
-  if (workingset !== undefined)
-    parts.push({
-      tool: "workingset",
-      print: (shown) => [runWorkingSetReport(workingset, input, options, one, shown)],
-    });
+  const parts = reportParts(loaded, input, options, { ...terminal, said: new Set() });
   if (isOneDocument) {
     const texts = parts.map(({ tool, print }) => [tool, JSON.parse([...print(undefined)].join(""))]);
     yield runReportJson(input, findings ?? [], Object.fromEntries(texts));
     return;
   }
+  yield* joined(parts, findings);
+}
+
+/** The report of one tool, with findings or without. */
+interface ReportPart {
+  readonly tool: ReportedTool;
+  readonly print: (shown: Shown) => Iterable<string>;
+}
+
+/** The reports of the tools that were recorded, in their order. */
+function reportParts(
+  loaded: RecordedTools,
+  input: string,
+  options: ReportOptions,
+  terminal: Terminal,
+): ReportPart[] {
+  const { heap, waste, workingset } = loaded;
+  const parts: ReportPart[] = [];
+  if (heap !== undefined)
+    parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, terminal, shown) });
+  if (waste !== undefined)
+    parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, terminal, shown)] });
+  if (workingset !== undefined)
+    parts.push({
+      tool: "workingset",
+      print: (shown) => [runWorkingSetReport(workingset, input, options, terminal, shown)],
+    });
+  return parts;
+}
+
+/** The findings of all tools stand once, below the head of the first report. */
+function* joined(parts: readonly ReportPart[], findings: Shown): Generator<string, void, undefined> {
   for (const [index, { print }] of parts.entries()) {
     if (index > 0) yield "\n";
-    // The findings of all tools stand once, below the head of the first report.
     yield* print(index === 0 ? findings : undefined);
   }
 }
