@@ -1,26 +1,17 @@
 import type { Command } from "commander";
-import type { Finding } from "../../analyses/findings/finding.ts";
 import { findsAnything, type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import { heapLines } from "../../analyses/source/heap-lines.ts";
 import { wasteLines } from "../../analyses/source/waste-lines.ts";
 import { workingSetLines } from "../../analyses/source/working-set-lines.ts";
 import { UserError } from "../../bytes/errors.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
-import type { WasteFile } from "../../model/waste/waste.ts";
 import { findingsJson } from "../../report/json/findings.ts";
-import { heapCsvLines } from "../../report/json/heap-csv.ts";
-import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
-import { wasteReportJson } from "../../report/json/waste.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { sourceReport } from "../../report/terminal/common/source-report.ts";
-import { heapReport } from "../../report/terminal/heap/heap-report.ts";
-import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { collect } from "../collect.ts";
-import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { addHotColdOptions, type HotColdFlags } from "../hot-cold-options.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
-import { presenceOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
 import {
@@ -30,9 +21,10 @@ import {
   type HtmlFlags,
   OPEN_OPTION,
   runBehindHtml,
-} from "../page/html-options.ts";
-import { pagePath, writePage } from "../page/page-file.ts";
-import { pageOf } from "../page/run-page.ts";
+} from "../report/html-options.ts";
+import { pagePath, writePage } from "../report/page-file.ts";
+import { joined, plainText, reportParts, type Shown } from "../report/report-parts.ts";
+import { pageOf } from "../report/run-page.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
@@ -49,7 +41,7 @@ import {
   type Terminal,
   WIDE_OPTION,
 } from "./report-options.ts";
-import { reportedTools, runWorkingSetReport } from "./report-working-set.ts";
+import { reportedTools } from "./report-working-set.ts";
 
 export interface ReportOptions extends HotColdFlags, FrameFlags, HtmlFlags {
   readonly rows?: number | undefined;
@@ -166,11 +158,13 @@ async function* runReport(
   const isReport = options.csv !== true && options.compat === undefined;
   const findings = isReport && findsAnything(loaded) ? runFindings(loaded) : undefined;
   if (html !== undefined) {
-    const plain = { ...options, color: "never", wide: false, lines: undefined } as const;
-    const text = reportParts(loaded, input, plain, { ...terminal, said: new Set() });
-    const page = pageOf(loaded, input, { sources: options.htmlSources, pathMaps: options.pathMap });
+    const page = pageOf(loaded, input, runFindings(loaded, Number.POSITIVE_INFINITY), {
+      sources: options.htmlSources,
+      pathMaps: options.pathMap,
+    });
     const file = pagePath(html, input);
-    await writePage(page, [...joined(text, findings)].join(""), { file, open: options.open });
+    const text = plainText(loaded, input, options, findings);
+    await writePage(page, text, { file, open: options.open });
     return;
   }
   const isOneDocument = options.json === true && tools.length > 1;
@@ -183,81 +177,10 @@ async function* runReport(
   yield* joined(parts, findings);
 }
 
-/** The report of one tool, with findings or without. */
-interface ReportPart {
-  readonly tool: ReportedTool;
-  readonly print: (shown: Shown) => Iterable<string>;
-}
-
-/** The reports of the tools that were recorded, in their order. */
-function reportParts(
-  loaded: RecordedTools,
-  input: string,
-  options: ReportOptions,
-  terminal: Terminal,
-): ReportPart[] {
-  const { heap, waste, workingset } = loaded;
-  const parts: ReportPart[] = [];
-  if (heap !== undefined)
-    parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, terminal, shown) });
-  if (waste !== undefined)
-    parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, terminal, shown)] });
-  if (workingset !== undefined)
-    parts.push({
-      tool: "workingset",
-      print: (shown) => [runWorkingSetReport(workingset, input, options, terminal, shown)],
-    });
-  return parts;
-}
-
-/** The findings of all tools stand once, below the head of the first report. */
-function* joined(parts: readonly ReportPart[], findings: Shown): Generator<string, void, undefined> {
-  for (const [index, { print }] of parts.entries()) {
-    if (index > 0) yield "\n";
-    yield* print(index === 0 ? findings : undefined);
-  }
-}
-
-/** Findings that stand in a tool's report, if they do. */
-type Shown = readonly Finding[] | undefined;
-
 /** What several tools recorded in one run, as one document: docs/report-json.md. */
 function runReportJson(input: string, findings: Shown, tools: Readonly<Record<string, unknown>>): string {
   const summary = findings && findingsJson(findings);
   return `${JSON.stringify({ schema: "memshade-run-report", version: 1, input, summary, tools }, null, 2)}\n`;
-}
-
-function wasteText(
-  waste: WasteFile,
-  input: string,
-  options: ReportOptions,
-  terminal: Terminal,
-  findings: Shown,
-): string {
-  const presence = presenceOf(input);
-  if (options.json) return wasteReportJson(waste, { input, rows: options.rows, presence, summary: findings });
-  const screen = screenOptions(options, terminal);
-  return wasteReport(waste, { ...screen, rows: options.rows, input, presence, findings });
-}
-
-function heapText(
-  { heap: profile, statics }: RecordedTools,
-  input: string,
-  options: ReportOptions,
-  terminal: Terminal,
-  findings: Shown,
-): Iterable<string> {
-  if (profile === undefined) return [];
-  const shared = { input, rows: options.rows, thresholds: thresholdsOf(options), findings, statics };
-  if (options.csv === true) return heapCsv(profile, input);
-  if (options.json) return heapReportJsonPieces(profile, shared);
-  return [heapReport(profile, { ...screenOptions(options, terminal), ...shared })];
-}
-
-function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
-  if (profile.overTime === undefined)
-    throw new UserError(`${input} has no heap over time: --csv needs a run of memshade with the heap tool`);
-  for (const line of heapCsvLines(profile)) yield `${line}\n`;
 }
 
 /** The source lines of each tool that was recorded, one after the other; as JSON in one document. */

@@ -28,7 +28,7 @@ import { describeRecording, SampleNamer } from "../../stacks/recordings/named-sa
 import { PerfProfileBuilder } from "../../stacks/recordings/perf-profile.ts";
 import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import type { Output } from "../output.ts";
-import { sourceFiles } from "../page/source-files.ts";
+import { sourceFiles } from "../report/source-files.ts";
 import type { UnwindFormat, UnwindOptions } from "./options.ts";
 import { finderOf, walkOptions } from "./walk-options.ts";
 

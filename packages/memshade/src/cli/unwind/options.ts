@@ -2,7 +2,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { parseChoice, parseRows } from "../commands/report-options.ts";
-import type { HtmlOption } from "../page/page-file.ts";
+import type { HtmlOption } from "../report/page-file.ts";
 
 const FORMATS = ["text", "json", "folded", "pprof", "speedscope", "firefox"] as const;
 export type UnwindFormat = (typeof FORMATS)[number];

@@ -7,7 +7,7 @@ import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
 import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import { cfiStatistics } from "../../unwind/index.ts";
 import { type Output, openOutput } from "../output.ts";
-import { pagePath, writePage } from "../page/page-file.ts";
+import { pagePath, writePage } from "../report/page-file.ts";
 import { samplesPage, threadsPage, unwindSamples, unwindThreads } from "./named-stacks.ts";
 import type { UnwindOptions } from "./options.ts";
 import { finderOf, walkOptions } from "./walk-options.ts";

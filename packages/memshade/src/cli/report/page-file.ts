@@ -10,26 +10,27 @@ import { openOutput } from "../output.ts";
 import { openInBrowser } from "./open-in-browser.ts";
 
 const TEMPLATE = "report-page.html";
-/** Name of the page in a run's folder. */
-const PAGE_NAME = "report.html";
 
 /** `--html [file]`: true without a file. */
 export type HtmlOption = string | true;
 
-/** Where a page goes: to the file that was named, else into the folder of the run, or beside what is no folder. */
-export function pagePath(html: HtmlOption, input: string): string {
+/**
+ * Where a page goes: to the file that was named, else into the folder of the run, as `report.html`, or beside what is no folder.
+ *
+ * @throws UserError where that is a folder
+ */
+export function pagePath(html: HtmlOption, input: string, kind: "report" | "diff" = "report"): string {
+  const name = `${kind}.html`;
   if (html !== true) {
     if (statSync(html, { throwIfNoEntry: false })?.isDirectory() === true)
-      throw new UserError(
-        `--html ${html}: it is a folder; name a file in it, such as ${join(html, PAGE_NAME)}`,
-      );
+      throw new UserError(`--html ${html}: it is a folder; name a file in it, such as ${join(html, name)}`);
     return html;
   }
   const isFolder = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (isFolder) return join(input, PAGE_NAME);
+  if (isFolder) return join(input, name);
   return /(?:^|[/\\])(?:run|waste|workingset)\.json$|(?:^|[/\\])heap\.memprofraw$/.test(input)
-    ? join(dirname(input), PAGE_NAME)
-    : `${input}.html`;
+    ? join(dirname(input), name)
+    : `${input}${kind === "report" ? "" : `.${kind}`}.html`;
 }
 
 /** Writes a page, says where it is, and opens it where that was asked for. */
