@@ -22,7 +22,10 @@ export function BoxesTable(props: BoxesTableProps) {
   const [isOpen, setIsOpen] = useState(false);
   return h(
     "details",
-    { class: "graph-table", onToggle: (event: TargetedEvent<HTMLDetailsElement>) => setIsOpen(event.currentTarget.open) },
+    {
+      class: "graph-table",
+      onToggle: (event: TargetedEvent<HTMLDetailsElement>) => setIsOpen(event.currentTarget.open),
+    },
     h("summary", null, "The same as a table"),
     isOpen && h(Rows, props),
   );

@@ -21,25 +21,13 @@ const GROUP_WORDS: Readonly<Record<BoxGroup, string>> = {
 export interface GraphBarProps {
   layout: Layout;
   boxes: BoxGroup;
-  weight: string;
-  weights: readonly Choice[];
   colour: string;
   colours: readonly Choice[];
   onChange(part: Partial<GraphView>): void;
-  onWeight(id: string): void;
 }
 
 /** How the graph is drawn. */
-export function GraphBar({
-  layout,
-  boxes,
-  weight,
-  weights,
-  colour,
-  colours,
-  onChange,
-  onWeight,
-}: GraphBarProps) {
+export function GraphBar({ layout, boxes, colour, colours, onChange }: GraphBarProps) {
   return h(
     "div",
     { class: "graph-bar" },
@@ -59,7 +47,6 @@ export function GraphBar({
         ),
       ),
     ),
-    chooser("Width", weights, weight, onWeight),
     chooser("Colour", colours, colour, (id) => onChange({ colour: id })),
     chooser(
       "Boxes",
@@ -77,7 +64,10 @@ function chooser(label: string, choices: readonly Choice[], chosen: string, onCh
     label,
     h(
       "select",
-      { value: chosen, onChange: (event: TargetedEvent<HTMLSelectElement>) => onChoice(event.currentTarget.value) },
+      {
+        value: chosen,
+        onChange: (event: TargetedEvent<HTMLSelectElement>) => onChoice(event.currentTarget.value),
+      },
       choices.map(({ id, label }) => h("option", { key: id, value: id, selected: id === chosen }, label)),
     ),
   );

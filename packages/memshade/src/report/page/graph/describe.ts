@@ -15,6 +15,14 @@ export interface Described {
   hasOwn: boolean;
 }
 
+/** What a box has; in a comparison, how much more than before. */
+export function amountOf({ tree, of }: MeasuredTree, { unit, clock }: GraphWeight, box: number): string {
+  const [before, after] = [of("before")?.[box], of("after")?.[box]];
+  return before === undefined || after === undefined
+    ? amountInWords(tree.total[0][box], unit, clock)
+    : difference(after - before, unit, clock);
+}
+
 /** What a tip shows of a box, and a live region reads. */
 export function describeBox(
   { tree, of }: MeasuredTree,

@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import { amountInWords, formatPercent } from "../app/parts/amounts.ts";
 import { BoxesTable } from "./boxes-table.ts";
 import { GraphBar, Legend, Removed, Zoomed } from "./controls.ts";
-import { describeBox } from "./describe.ts";
+import { amountOf, describeBox } from "./describe.ts";
 import type { GraphProps } from "./graph-props.ts";
 import { boxAt, pathTo } from "./layout/tree.ts";
 import { Notes } from "./notes.ts";
@@ -13,33 +13,28 @@ import { usePalette } from "./paint/use-palette.ts";
 import { Picture } from "./picture.ts";
 import { useColouring } from "./use-colouring.ts";
 import { type GraphModel, useGraph } from "./use-graph.ts";
-import { type GraphView, isFromTop, type Layout } from "./view.ts";
-
-/** Most of a picture that is seen at once, CSS pixels: alone, and of two. */
-const HEIGHT = 520;
-const HALF_HEIGHT = 280;
+import { checkedView, type GraphView, isFromTop } from "./view.ts";
 
 /** Calling contexts as boxes: who called whom, and how much each of them has. */
 export function Graph(props: GraphProps) {
-  const { state, weight, weights, onChange } = props;
-  const view = state.graph ?? {};
+  const { state, weight, onChange } = props;
+  const view = checkedView(state.graph, props.data.frames.length);
   const { layout = "icicle", boxes = "line", zoom = [], removed = [] } = view;
   const element = useRef<HTMLDivElement>(null);
   const palette = usePalette(element);
   const model = useGraph(props);
   const colourings = useColouring(props, model, palette);
-  const { boxNames, colour, colours, trees, centre } = model;
+  const { boxNames, colour, colours, trees } = model;
 
   const changeView = (part: Partial<GraphView>) => onChange({ graph: { ...view, ...part } });
   const words = (value: number) => amountInWords(value, weight.unit, weight.clock);
-  const drawing = { props, model, colourings, palette, layout };
+  const drawing = { props, view, model, colourings, palette };
   return h(
     "div",
     { class: "graph", ref: element },
     h(GraphBar, {
-      ...{ layout, boxes, weights, colours, weight: weight.id, colour: colour.id },
+      ...{ layout, boxes, colours, colour: colour.id },
       onChange: changeView,
-      onWeight: (id) => onChange({ weight: id }),
     }),
     h(Notes, { weight, model }),
     h(Removed, {
@@ -51,27 +46,26 @@ export function Graph(props: GraphProps) {
         ...{ path: pathTo(trees[0].tree, boxAt(trees[0].tree, zoom)), names: boxNames },
         onZoom: (path) => changeView({ zoom: path }),
       }),
-    trees.map((_, index) => h(Half, { key: `${layout}${index}`, ...drawing, index, centre })),
+    trees.map((_, index) => h(Half, { key: `${layout}${index}`, ...drawing, index })),
     colourings !== undefined && h(Legend, { colouring: colourings[0] }),
   );
 }
 
 interface HalfProps {
   props: GraphProps;
+  view: GraphView;
   model: GraphModel;
   colourings: readonly Colouring[] | undefined;
   palette: Palette | undefined;
-  layout: Layout;
   /** Which tree of the model. */
   index: number;
-  centre: number | undefined;
 }
 
 /** One tree as a picture and a table: the only one, or half of a sandwich. */
-function Half({ props, model, colourings, palette, layout, index, centre }: HalfProps) {
+function Half({ props, view, model, colourings, palette, index }: HalfProps) {
   const { state, weight, onChange } = props;
-  const view = state.graph ?? {};
-  const { boxNames, colour, trees } = model;
+  const { layout = "icicle" } = view;
+  const { boxNames, colour, trees, centre } = model;
   const measured = trees[index];
   const { tree } = measured;
   const isHalf = trees.length > 1;
@@ -101,14 +95,15 @@ function Half({ props, model, colourings, palette, layout, index, centre }: Half
       : `What ${boxNames.line(centre!)} called`;
   return h(
     "div",
-    null,
+    { class: "graph-half" },
     heading !== undefined && h("h3", null, heading),
     palette !== undefined &&
       colourings?.[index] !== undefined &&
       h(Picture, {
         ...{ tree, zoomed, palette, describe, names: boxNames, colouring: colourings[index] },
+        amountOf: (box) => amountOf(measured, weight, box),
+        top: isHalf ? 1 : 0,
         isUp: layout === "flame" || (isHalf && hasCallersBelow),
-        height: isHalf ? HALF_HEIGHT : HEIGHT,
         label: `${heading ?? "Calling contexts"}, ${weight.label}: ${words(tree.total[0][0])}`,
         matched: measured.of("matched"),
         selected: measured.of("selected"),
@@ -116,7 +111,8 @@ function Half({ props, model, colourings, palette, layout, index, centre }: Half
         onPick: pick,
         onRemove: (box) =>
           onChange({ graph: { ...view, removed: [...(view.removed ?? []), tree.frame[box]] } }),
-        onLeave: () => onChange({ graph: { ...view, zoom: [] } }),
+        onLeave:
+          (view.zoom ?? []).length === 0 ? undefined : () => onChange({ graph: { ...view, zoom: [] } }),
       }),
     h(BoxesTable, {
       ...{ tree, zoomed, describe, format: words, onPick: pick },

@@ -4,7 +4,7 @@ import { boxAtPoint, drawnBoxes, rowOf } from "./layout/drawn-boxes.ts";
 import { drawnAt, type FocusPlace, placeOf, type Step, stepFrom } from "./layout/step.ts";
 import { TextWidths } from "./paint/labels.ts";
 import { fontOf, type Painting, paint, ROW, rowAt, rowTop } from "./paint/paint.ts";
-import { useWidth } from "./paint/use-width.ts";
+import { useSize } from "./paint/use-size.ts";
 
 /** What is said of a box. All of it is text that may be shown. */
 export interface BoxDescription {
@@ -17,16 +17,16 @@ export interface BoxDescription {
 export interface PictureProps extends Omit<Painting, "drawn" | "widths"> {
   /** The box that is as wide as the picture. */
   zoomed: number;
-  /** Most of the picture's height that is seen at once, CSS pixels. */
-  height: number;
+  /** The depth of the first row. */
+  top: number;
   /** What the picture shows, for those who do not see it. */
   label: string;
   /** @param rest where several boxes are drawn as one, how many and what they hold */
   describe(box: number, rest?: { count: number; value: number }): BoxDescription;
   onPick(box: number): void;
   onRemove(box: number): void;
-  /** Escape: back to the whole. */
-  onLeave(): void;
+  /** Escape: back to the whole. Absent where the whole is seen. */
+  onLeave?: (() => void) | undefined;
 }
 
 const STEPS: Readonly<Record<string, [down: Step, up: Step]>> = {
@@ -40,12 +40,11 @@ const STEPS: Readonly<Record<string, [down: Step, up: Step]>> = {
 
 /** Boxes on a canvas. The focus goes from box to box with the arrows, and a live region reads where it is. */
 export function Picture(props: PictureProps) {
-  const { tree, zoomed, isUp, height, describe } = props;
+  const { tree, zoomed, top, isUp, describe } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const width = useWidth(scroller);
-  const drawn = useMemo(() => drawnBoxes(tree, zoomed, width), [tree, zoomed, width]);
-  const seen = Math.min(height, drawn.rows * ROW);
+  const { width, height: seen } = useSize(scroller);
+  const drawn = useMemo(() => drawnBoxes(tree, zoomed, width, top), [tree, zoomed, width, top]);
   const [focus, setFocus] = useState<FocusPlace | undefined>(undefined);
   const [pointer, setPointer] = useState<Point | undefined>(undefined);
   const [hasFocus, setHasFocus] = useState(false);
@@ -65,14 +64,14 @@ export function Picture(props: PictureProps) {
     context.font = fontOf(context.canvas);
     context.fontKerning = "none";
     const widths = widthsIn(context);
-    paint(context, { ...painted, widths }, { top: scroller.current!.scrollTop, width, height: seen });
+    paint(context, { ...painted, widths }, { top: scroller.current!.scrollTop, height: seen }, ratio);
   };
   useLayoutEffect(() => redraw.current());
 
   // The zoomed box is in sight with the one above it.
   useLayoutEffect(() => {
-    const top = rowTop({ drawn, isUp }, Math.max(0, tree.depth[zoomed] - 1));
-    scroller.current!.scrollTop = isUp ? top + ROW - seen : top;
+    const edge = rowTop({ drawn, isUp }, Math.max(0, tree.depth[zoomed] - top - 1));
+    scroller.current!.scrollTop = isUp ? edge + ROW - seen : edge;
   }, [tree, zoomed, isUp, seen]);
 
   useEffect(() => {
@@ -99,7 +98,7 @@ export function Picture(props: PictureProps) {
     if (step !== undefined) setFocus(placeOf(tree, drawn, focused < 0 ? 0 : stepFrom(drawn, at, step)));
     else if (event.key === "Enter" || event.key === " ") act(at, event.altKey);
     else if (event.key === "Delete") act(at, true);
-    else if (event.key === "Escape") props.onLeave();
+    else if (event.key === "Escape" && props.onLeave) props.onLeave();
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -114,7 +113,7 @@ export function Picture(props: PictureProps) {
       {
         ref: scroller,
         class: "graph-scroller",
-        style: { height: `${seen}px` },
+        style: { maxHeight: `${drawn.rows * ROW + 2}px` },
         tabIndex: 0,
         role: "application",
         "aria-roledescription": "graph",
@@ -122,7 +121,7 @@ export function Picture(props: PictureProps) {
         onKeyDown,
         onFocus: () => {
           setHasFocus(true);
-          if (focus === undefined) setFocus(placeOf(tree, drawn, tree.depth[zoomed]));
+          if (focus === undefined) setFocus(placeOf(tree, drawn, tree.depth[zoomed] - top));
         },
         onBlur: () => setHasFocus(false),
         onMouseMove: (event: TargetedMouseEvent<HTMLDivElement>) => setPointer(pointOf(event)),

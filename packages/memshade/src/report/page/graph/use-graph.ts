@@ -8,6 +8,7 @@ import { type BaseTree, baseTree, contextOf, widthsIn, widthsOf, withMeasures } 
 import { callersTree, sandwichTrees } from "./layout/trees.ts";
 import { BoxNames } from "./paint/box-names.ts";
 import { type ColourChoice, colourChoices } from "./paint/colour-choices.ts";
+import { checkedView } from "./view.ts";
 
 /** What is drawn: kept until something that it is made of changes. */
 export interface GraphModel {
@@ -39,7 +40,7 @@ export function useGraph(props: GraphProps): GraphModel {
     removed = [],
     centre: wanted,
     colour: wantedColour,
-  } = state.graph ?? {};
+  } = checkedView(state.graph, data.frames.length);
   const isComparison = weight.before !== undefined && weight.after !== undefined;
 
   const colours = useMemo(

@@ -26,6 +26,26 @@ export interface GraphView {
   readonly centre?: number | undefined;
 }
 
+/**
+ * A view of which nothing is known, as an address has it: members that are none, and frames that there are not, are as at
+ * first.
+ */
+export function checkedView(view: GraphView | undefined, frames: number): GraphView {
+  const { layout, colour, boxes, zoom, removed, centre }: Partial<Record<keyof GraphView, unknown>> =
+    view ?? {};
+  const isFrame = (value: unknown): value is number =>
+    Number.isInteger(value) && (value as number) >= 0 && (value as number) < frames;
+  const path = (value: unknown) => (Array.isArray(value) ? value.filter(isFrame) : []);
+  return {
+    layout: LAYOUTS.find((known) => known === layout),
+    colour: typeof colour === "string" ? colour : undefined,
+    boxes: BOX_GROUPS.find((known) => known === boxes),
+    zoom: path(zoom),
+    removed: path(removed),
+    centre: isFrame(centre) ? centre : undefined,
+  };
+}
+
 /** One of what a chooser offers. */
 export interface Choice {
   readonly id: string;

@@ -30,11 +30,13 @@ export const NARROWEST = 0.5;
  * what lies beside it is not drawn. Siblings that are too narrow stand at the end of theirs: they become one.
  *
  * @param width of the picture, CSS pixels
+ * @param top the depth of the first row
  */
-export function drawnBoxes(tree: CallTree, zoomed: number, width: number): DrawnBoxes {
+export function drawnBoxes(tree: CallTree, zoomed: number, width: number, top = 0): DrawnBoxes {
   const drawn = new Growing();
   const above: number[] = [];
-  for (let box = tree.parent[zoomed]; box >= 0; box = tree.parent[box]) above.unshift(box);
+  for (let box = tree.parent[zoomed]; box >= 0 && tree.depth[box] >= top; box = tree.parent[box])
+    above.unshift(box);
   const value = tree.total[0];
   for (const [index, box] of above.entries())
     drawn.add({ box, rest: 0, parent: index - 1, x: 0, width, value: value[box] });

@@ -54,17 +54,27 @@ export interface Label {
 }
 
 /**
- * What of a name and its place is written into a box. The file goes first, then the name's begin: the ends of both tell
- * most. The place goes last.
+ * What of a name and its place is written into a box. Its amount goes first, then the file, then the name's begin: the ends
+ * of both tell most. The place goes last.
  */
-export function fitLabel(widths: TextWidths, name: string, place: string, room: number): Label {
+export function fitLabel(
+  widths: TextWidths,
+  name: string,
+  place: string,
+  room: number,
+  amount?: string,
+): Label {
+  if (amount !== undefined) {
+    const whole = `${name}  ${amount}`;
+    if (widths.of(whole) + GAP + widths.of(place) <= room) return { name: whole, place };
+  }
   const line = place.slice(place.lastIndexOf(":"));
   const places = place === "" ? [] : line === place ? [place] : [place, line];
   for (const fitting of places)
     if (widths.of(name) + GAP + widths.of(fitting) <= room) return { name, place: fitting };
   if (widths.of(name) <= room && places.length === 0) return { name, place: "" };
   const last = places.at(-1);
-  if (last !== undefined && last.startsWith(":")) {
+  if (last?.startsWith(":")) {
     const end = widths.end(name, room - GAP - widths.of(last));
     if (end.length > 2 * LEAST_CHARACTERS) return { name: end, place: last };
   }

@@ -1,6 +1,7 @@
 import type { DrawnBoxes } from "../layout/drawn-boxes.ts";
 import type { CallTree } from "../layout/tree.ts";
 import type { BoxNames } from "./box-names.ts";
+import { BoxPixels, toPixel } from "./box-pixels.ts";
 import type { Colouring } from "./colouring.ts";
 import { type Colour, inkOn, mix, toText } from "./colours.ts";
 import { fitLabel, type TextWidths } from "./labels.ts";
@@ -28,6 +29,8 @@ export interface Painting {
   widths: TextWidths;
   colouring: Colouring;
   palette: Palette;
+  /** What a box of the tree holds, in words. */
+  amountOf(box: number): string;
   /** Rows go up from the last line instead of down from the first. */
   isUp: boolean;
   /** Per box of the tree, in the unit of its widths: what matches a search, what is selected, what one side of a comparison has. */
@@ -39,7 +42,6 @@ export interface Painting {
 /** The part of the picture that is seen, CSS pixels. */
 export interface Window {
   top: number;
-  width: number;
   height: number;
 }
 
@@ -54,34 +56,37 @@ export function rowAt({ drawn, isUp }: Pick<Painting, "drawn" | "isUp">, y: numb
   return isUp ? drawn.rows - 1 - line : line;
 }
 
-/** Paints the rows that are seen. */
+/**
+ * Paints the rows that are seen.
+ *
+ * @param context scaled by `ratio` pixels of the device a CSS pixel
+ */
 export function paint(
   context: CanvasRenderingContext2D,
   painting: Painting,
-  { top, width, height }: Window,
+  { top, height }: Window,
+  ratio: number,
 ): void {
   const { drawn, palette } = painting;
-  context.fillStyle = toText(palette.background);
-  context.fillRect(0, 0, width, height);
   const styles = new Styles(painting);
   const [oneEnd, otherEnd] = [rowAt(painting, top), rowAt(painting, top + height - 1)];
   const first = Math.max(0, Math.min(oneEnd, otherEnd));
   const last = Math.min(drawn.rows - 1, Math.max(oneEnd, otherEnd));
-  for (let row = first; row <= last; row++)
-    paintBoxes(context, painting, styles, row, rowTop(painting, row) - top);
+  const topOf = (row: number) => rowTop(painting, row) - top;
+  const pixels = new BoxPixels(context.canvas.width, context.canvas.height, toPixel(palette.background));
+  for (let row = first; row <= last; row++) paintBoxes(pixels, painting, styles, row, topOf(row), ratio);
+  context.putImageData(pixels.image, 0, 0);
   context.textBaseline = "middle";
-  for (let row = first; row <= last; row++)
-    paintLabels(context, painting, styles, row, rowTop(painting, row) - top);
+  for (let row = first; row <= last; row++) paintLabels(context, painting, styles, row, topOf(row));
   if (painting.selected !== undefined)
-    for (let row = first; row <= last; row++)
-      paintSelected(context, painting, row, rowTop(painting, row) - top);
+    for (let row = first; row <= last; row++) paintSelected(context, painting, row, topOf(row));
 }
 
 /** Colours of boxes and of the text on them; a box that a search does not find is pale, one that it finds is marked. */
 class Styles {
   readonly #painting: Painting;
   readonly #count: number;
-  readonly fills: string[];
+  readonly pixels: Uint32Array;
   readonly inks: string[];
 
   constructor(painting: Painting) {
@@ -94,11 +99,11 @@ class Styles {
       palette.mark,
       mix(palette.panel, palette.line, 0.5),
     ];
-    this.fills = colours.map(toText);
+    this.pixels = Uint32Array.from(colours, toPixel);
     this.inks = colours.map((colour) => toText(inkOn(colour)));
   }
 
-  /** Index into `fills` and `inks`. */
+  /** Index into `pixels` and `inks`. */
   of(index: number): number {
     const { drawn, colouring, matched, tree } = this.#painting;
     if (drawn.rest[index] > 0) return 2 * this.#count + 1;
@@ -124,32 +129,34 @@ function isWhole(part: number, whole: number): boolean {
 }
 
 function paintBoxes(
-  context: CanvasRenderingContext2D,
-  { drawn, side }: Painting,
+  pixels: BoxPixels,
+  { drawn, side, palette }: Painting,
   styles: Styles,
   row: number,
   y: number,
+  ratio: number,
 ): void {
-  const { x, width, rowStart } = drawn;
-  let current = -1;
-  const use = (style: number) => {
-    if (style !== current) context.fillStyle = styles.fills[style];
-    current = style;
-  };
-  for (let index = rowStart[row]; index < rowStart[row + 1]; index++) {
-    const style = styles.of(index);
-    const shownWidth = width[index] > LEAST_SPACED ? width[index] - 1 : width[index];
-    if (side === undefined || drawn.rest[index] > 0) {
-      use(style);
-      context.fillRect(x[index], y, shownWidth, ROW - 1);
-      continue;
+  const { x, width, rowStart, rest, box, value } = drawn;
+  const [top, bottom] = [Math.round(y * ratio), Math.round((y + ROW - 1) * ratio)];
+  const line = (pixelOf: (style: number) => number, partOf: (index: number) => number) => {
+    for (let index = rowStart[row]; index < rowStart[row + 1]; index++) {
+      const begin = x[index] * ratio;
+      const shown = width[index] > LEAST_SPACED ? width[index] * ratio - 1 : width[index] * ratio;
+      pixels.fill(begin, begin + shown * partOf(index), pixelOf(styles.of(index)));
     }
-    use(styles.pale(style));
-    context.fillRect(x[index], y, shownWidth, ROW - 1);
-    use(style);
-    const part = side[drawn.box[index]] / drawn.value[index];
-    context.fillRect(x[index], y + ROW - 1 - SIDE_BAR, shownWidth * part, SIDE_BAR);
-  }
+  };
+  pixels.clear(toPixel(palette.background));
+  const all = () => 1;
+  if (side === undefined) line((style) => styles.pixels[style], all);
+  else line((style) => styles.pixels[styles.pale(style)], all);
+  pixels.copy(top, bottom);
+  if (side === undefined) return;
+  // What one side of a comparison has is a bar at the foot of the row.
+  line(
+    (style) => styles.pixels[style],
+    (index) => (rest[index] > 0 ? 1 : side[box[index]] / value[index]),
+  );
+  pixels.copy(Math.round((y + ROW - 1 - SIDE_BAR) * ratio), bottom);
 }
 
 function paintLabels(
@@ -167,7 +174,7 @@ function paintLabels(
     const { name, place } =
       drawn.rest[index] > 0
         ? fitLabel(widths, `${drawn.rest[index]} more`, "", room)
-        : fitLabel(widths, names.label(frame), names.place(frame), room);
+        : fitLabel(widths, names.label(frame), names.place(frame), room, painting.amountOf(drawn.box[index]));
     const style = styles.of(index);
     context.fillStyle = styles.inks[side === undefined ? style : styles.pale(style)];
     const middle = y + ROW / 2;

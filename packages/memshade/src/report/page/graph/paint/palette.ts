@@ -36,7 +36,7 @@ export function readPalette(element: Element): Palette {
     text: read("--text", "#000"),
     dim: read("--dim", "#555"),
     accent: read("--accent", "#0550ae"),
-    mark: read("--mark", "#ffd54a"),
+    mark: read("--graph-mark", "#ffc61a"),
     series: Array.from({ length: SERIES }, (_, index) => read(`--c${index}`, "#888")),
   };
 }
