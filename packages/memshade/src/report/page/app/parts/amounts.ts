@@ -1,0 +1,33 @@
+// Numbers as the page shows them: as the terminal does, with the unit behind.
+import { formatBytes, formatCount, formatMean, formatPercent } from "../../../format.ts";
+import type { PageUnit } from "../../data/page-data.ts";
+
+/** `12 KiB`, `1,000`, `31 %`, `3,002 allocs`. */
+export function amount(value: number, unit: PageUnit, clock?: string): string {
+  if (value < 0) return `−${amount(-value, unit, clock)}`;
+  if (unit === "bytes") return formatBytes(value);
+  if (unit === "part") return formatPercent(value, 1);
+  if (unit === "ns") return nanoseconds(value);
+  if (unit === "clock") return `${formatMean(value)} ${clock === "allocations" ? "allocs" : (clock ?? "")}`.trim();
+  return Number.isInteger(value) ? formatCount(value) : formatMean(value);
+}
+
+/** The same with what is counted behind it: `1,000 blocks`. */
+export function amountInWords(value: number, unit: PageUnit, clock?: string): string {
+  const text = amount(value, unit, clock);
+  if (unit === "bytes" || unit === "part" || unit === "ns" || unit === "clock" || unit === "count") return text;
+  return `${text} ${Math.abs(value) === 1 ? unit.replace(/(?:e)?s$/, (end) => (end === "es" ? "e" : "")) : unit}`;
+}
+
+/** With a sign, for differences. */
+export function difference(value: number, unit: PageUnit, clock?: string): string {
+  return value > 0 ? `+${amount(value, unit, clock)}` : amount(value, unit, clock);
+}
+
+export { formatCount, formatPercent };
+
+function nanoseconds(value: number): string {
+  if (value < 1e3) return `${formatMean(value)} ns`;
+  if (value < 1e6) return `${formatMean(value / 1e3)} µs`;
+  return value < 1e9 ? `${formatMean(value / 1e6)} ms` : `${formatMean(value / 1e9)} s`;
+}

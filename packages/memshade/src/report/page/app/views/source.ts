@@ -1,0 +1,251 @@
+// Files with their sums, and the lines of one with its numbers in the gutter.
+import { h } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Figure } from "../model/figures.ts";
+import { lastPart } from "../model/names.ts";
+import type { PageModel } from "../model/page-model.ts";
+import { type FileSums, type LineSums, sumLines } from "../model/source-lines.ts";
+import { amount, difference } from "../parts/amounts.ts";
+import { Bar } from "../parts/pictures.ts";
+import { shown, shownLine } from "../parts/shown-text.ts";
+import { Word } from "../parts/word.ts";
+import type { PageState } from "../state/state.ts";
+import { select, type ViewProps } from "./view.ts";
+
+/** Weights that the gutter has, where there are numbers of them. */
+const GUTTER = ["bytes", "blocks", "left", "accesses", "dead", "silent", "redundant", "misses"];
+
+export function Source({ model, state, change }: ViewProps) {
+  const { data } = model;
+  const chosen = model.weight(state);
+  const figures = model
+    .figures(state)
+    .filter(({ id, values }) => (GUTTER.includes(id) || id === chosen?.id) && values.some((value) => value !== 0));
+  const key = JSON.stringify([state.range, state.side, state.folded, state.weight]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key has what the sums depend on
+  const files = useMemo(
+    () =>
+      sumLines(data, model.naming(state), figures, chosen).sort(
+        (a, b) => Math.abs(b.through) - Math.abs(a.through) || a.file - b.file,
+      ),
+    [model, key],
+  );
+  if (files.length === 0)
+    return h(
+      "p",
+      { class: "nothing" },
+      "No file and no line of this program is known. A build with debug information (-g) shows them.",
+    );
+  const frame = selectedFrame(model, state);
+  const wanted = frame === undefined ? undefined : data.frames.file[frame];
+  const file = files.find(({ file }) => file === wanted) ?? files[0];
+  return h(
+    "div",
+    { class: "source" },
+    h(FileTree, { model, change, files, file, chosen }),
+    h(FileLines, { model, state, change, file, figures, chosen }),
+  );
+}
+
+/** The frame whose file is shown. */
+function selectedFrame(model: PageModel, state: PageState): number | undefined {
+  if (state.frame !== undefined) return state.frame;
+  if (state.site !== undefined) return model.shownPath(state.site, state)[0];
+  return model.selectedFinding(state)?.path[0];
+}
+
+interface TreeProps extends Pick<ViewProps, "model" | "change"> {
+  readonly files: readonly FileSums[];
+  readonly file: FileSums;
+  readonly chosen: Figure | undefined;
+}
+
+/** Files below their folders. */
+function FileTree({ model, change, files, file: shownFile, chosen }: TreeProps) {
+  const pathOf = ({ file }: FileSums) => model.data.strings[file];
+  const folders = new Map<string, FileSums[]>();
+  for (const file of files) {
+    const path = pathOf(file);
+    const folder = path.slice(0, path.length - lastPart(path).length).replace(/\/$/, "");
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  const most = Math.max(...files.map(({ through }) => Math.abs(through)));
+  return h(
+    "nav",
+    { class: "files", "aria-label": "Files" },
+    [...folders].map(([folder, inside]) =>
+      h(
+        "details",
+        { key: folder, open: true },
+        h("summary", { title: shown(folder) }, shown(folder === "" || folder === "." ? "./" : folder)),
+        h(
+          "ul",
+          null,
+          inside.map((file) =>
+            h(
+              "li",
+              { key: file.file },
+              h(
+                "button",
+                {
+                  type: "button",
+                  "aria-current": file === shownFile ? "true" : undefined,
+                  title: shown(pathOf(file)),
+                  onClick: () => change(select({ frame: heaviest(file).frame, frameOf: "file" })),
+                },
+                h("span", { class: "name" }, shown(lastPart(pathOf(file)))),
+                chosen
+                  ? h("span", { class: "value" }, written(chosen, file.through))
+                  : null,
+                h(Bar, { part: most > 0 ? Math.abs(file.through) / most : 0 }),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function heaviest({ lines }: FileSums): LineSums {
+  return lines.reduce((best, line) => (Math.abs(line.through) > Math.abs(best.through) ? line : best));
+}
+
+interface LinesProps extends ViewProps {
+  readonly file: FileSums;
+  readonly figures: readonly Figure[];
+  readonly chosen: Figure | undefined;
+}
+
+/** Lines between which there is no text are told as a gap. */
+type Row = { readonly line: number; readonly text?: string | undefined } | { readonly gap: true; readonly line: number };
+
+function FileLines({ model, state, change, file, figures, chosen }: LinesProps) {
+  const { data } = model;
+  const source = data.sources.find((source) => source.file === file.file);
+  const sums = new Map(file.lines.map((line) => [line.line, line]));
+  const selectedLine = lineOfSelection(model, state, file);
+  const rows = rowsOf(file, source?.parts ?? []);
+  const most = new Map(
+    figures.map((figure, index) => [figure, Math.max(...file.lines.map(({ own }) => Math.abs(own[index])))]),
+  );
+  return h(
+    "div",
+    { class: "lines" },
+    h("h3", null, shown(data.strings[file.file])),
+    source === undefined
+      ? h("p", { class: "dim" }, "The text of this file is not in the report: its numbers are.")
+      : source.isNewer
+        ? h("p", { class: "newer" }, "This file was changed since the run: its lines may be others.")
+        : null,
+    h(
+      "div",
+      { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Lines with their numbers" },
+      h(
+        "table",
+        null,
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            figures.map((figure) =>
+              h(
+                "th",
+                { key: figure.id, scope: "col", class: "number" },
+                h(Word, { word: figure.word, children: figure.label }),
+                figure.isWholeRun ? h("small", null, " whole run") : null,
+              ),
+            ),
+            chosen ? h("th", { scope: "col", class: "number" }, `${chosen.label}, calls included`) : null,
+            h("th", { scope: "col", class: "number" }, "line"),
+            h("th", { scope: "col" }, "source"),
+          ),
+        ),
+        h(
+          "tbody",
+          null,
+          rows.map((row) => {
+            if ("gap" in row)
+              return h(
+                "tr",
+                { key: `gap ${row.line}`, class: "gap" },
+                h("td", { colSpan: figures.length + (chosen ? 3 : 2) }, "⋯"),
+              );
+            const line = sums.get(row.line);
+            return h(
+              "tr",
+              {
+                key: row.line,
+                class: row.line === selectedLine ? "marked" : undefined,
+                ref: row.line === selectedLine ? scrollTo : null,
+              },
+              figures.map((figure, index) => {
+                const value = line?.own[index] ?? 0;
+                return h(
+                  "td",
+                  { key: figure.id, class: "number" },
+                  value === 0
+                    ? null
+                    : [
+                        h("span", { class: "value" }, written(figure, value)),
+                        h(Bar, { part: Math.abs(value) / (most.get(figure) || 1) }),
+                      ],
+                );
+              }),
+              chosen
+                ? h("td", { class: "number through" }, line?.through ? written(chosen, line.through) : null)
+                : null,
+              h(
+                "td",
+                { class: "number" },
+                line
+                  ? h(
+                      "button",
+                      {
+                        type: "button",
+                        class: "line-number",
+                        title: "Select what this line does",
+                        onClick: () => change(select({ frame: line.frame, frameOf: "line" })),
+                      },
+                      row.line,
+                    )
+                  : h("span", { class: "line-number" }, row.line),
+              ),
+              h("td", { class: "text" }, h("code", null, row.text === undefined ? "" : shownLine(row.text))),
+            );
+          }),
+        ),
+      ),
+    ),
+  );
+}
+
+function scrollTo(row: Element | null): void {
+  row?.scrollIntoView({ block: "nearest" });
+}
+
+function lineOfSelection(model: PageModel, state: PageState, file: FileSums): number | undefined {
+  const frame = selectedFrame(model, state);
+  if (frame === undefined || model.data.frames.file[frame] !== file.file) return undefined;
+  return state.frame !== undefined && (state.frameOf === "file" || state.frameOf === "package")
+    ? undefined
+    : model.names.line(frame);
+}
+
+/** All lines with text, and all with numbers. */
+function rowsOf(file: FileSums, parts: readonly { first: number; lines: readonly string[] }[]): Row[] {
+  const texts = new Map<number, string>();
+  for (const { first, lines } of parts) lines.forEach((text, index) => texts.set(first + index, text));
+  const lines = [...new Set([...texts.keys(), ...file.lines.map(({ line }) => line)])].sort((a, b) => a - b);
+  return lines.flatMap((line, index): Row[] => [
+    ...(index > 0 && line > lines[index - 1] + 1 ? [{ gap: true as const, line }] : []),
+    { line, text: texts.get(line) },
+  ]);
+}
+
+function written(figure: Figure, value: number): string {
+  const isDifference = figure.before !== undefined && figure.values !== figure.before && figure.values !== figure.after;
+  return (isDifference ? difference : amount)(value, figure.unit, figure.clock);
+}
