@@ -52,7 +52,8 @@ export function sumLines(
       }
   const throughFile = new Map<number, number>();
   if (chosen) {
-    const line = (frame: number) => (frames.line[frame] === 0 ? -1 : frames.file[frame] * 2 ** 24 + frames.line[frame]);
+    const line = (frame: number) =>
+      frames.line[frame] === 0 ? -1 : frames.file[frame] * 2 ** 24 + frames.line[frame];
     eachOutermost(data, chosen.values, line, (frame, sum) => {
       lineOf(frame)!.through += sum;
     });
@@ -63,7 +64,9 @@ export function sumLines(
   }
   return [...lines].map(([file, ofFile]) => {
     const sorted = [...ofFile].map(([line, sums]) => ({ line, ...sums })).sort((a, b) => a.line - b.line);
-    const own = Float64Array.from(figures, (_, index) => sorted.reduce((sum, line) => sum + line.own[index], 0));
+    const own = Float64Array.from(figures, (_, index) =>
+      sorted.reduce((sum, line) => sum + line.own[index], 0),
+    );
     return { file, lines: sorted, own, through: throughFile.get(file) ?? 0 };
   });
 }

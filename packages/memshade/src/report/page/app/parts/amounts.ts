@@ -8,14 +8,16 @@ export function amount(value: number, unit: PageUnit, clock?: string): string {
   if (unit === "bytes") return formatBytes(value);
   if (unit === "part") return formatPercent(value, 1);
   if (unit === "ns") return nanoseconds(value);
-  if (unit === "clock") return `${formatMean(value)} ${clock === "allocations" ? "allocs" : (clock ?? "")}`.trim();
+  if (unit === "clock")
+    return `${formatMean(value)} ${clock === "allocations" ? "allocs" : (clock ?? "")}`.trim();
   return Number.isInteger(value) ? formatCount(value) : formatMean(value);
 }
 
 /** The same with what is counted behind it: `1,000 blocks`. */
 export function amountInWords(value: number, unit: PageUnit, clock?: string): string {
   const text = amount(value, unit, clock);
-  if (unit === "bytes" || unit === "part" || unit === "ns" || unit === "clock" || unit === "count") return text;
+  if (unit === "bytes" || unit === "part" || unit === "ns" || unit === "clock" || unit === "count")
+    return text;
   return `${text} ${Math.abs(value) === 1 ? unit.replace(/(?:e)?s$/, (end) => (end === "es" ? "e" : "")) : unit}`;
 }
 

@@ -55,7 +55,11 @@ export function Findings({ model, state, change }: ViewProps) {
     head.hints.map((hint) => h("p", { class: "hint" }, shown(hint))),
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
     findings.length === 0
-      ? h("p", { class: "nothing" }, "No finding: nothing here is worth a change. The other views show where memory goes.")
+      ? h(
+          "p",
+          { class: "nothing" },
+          "No finding: nothing here is worth a change. The other views show where memory goes.",
+        )
       : null,
     findings.length > 0 && listed.length === 0
       ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
@@ -133,9 +137,7 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
           finding.path.length > 0
             ? h(FrameName, { names: model.names, frame: finding.path[0] })
             : shown(finding.says),
-          finding.change && finding.change !== "kept"
-            ? h("span", { class: "change" }, finding.change)
-            : null,
+          finding.change && finding.change !== "kept" ? h("span", { class: "change" }, finding.change) : null,
         ),
         h(
           "span",
@@ -175,7 +177,11 @@ function Details({ model, state, change, index }: ViewProps & { readonly index: 
               {
                 type: "button",
                 onClick: () =>
-                  change({ ...select({ finding: index }), tab: "graph", weight: finding.weight ?? state.weight }),
+                  change({
+                    ...select({ finding: index }),
+                    tab: "graph",
+                    weight: finding.weight ?? state.weight,
+                  }),
               },
               "Show in graph",
             ),
@@ -319,4 +325,3 @@ function isOnPath(finding: PageFinding, matches: Uint8Array | undefined, filter:
   if (matches === undefined || finding.contexts.some((context) => matches[context] === 1)) return true;
   return finding.contexts.length === 0 && finding.says.toLowerCase().includes(filter.toLowerCase());
 }
-

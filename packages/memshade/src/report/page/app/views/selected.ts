@@ -71,7 +71,12 @@ export function Selected({ model, state, change }: ViewProps) {
     ),
     h(
       "button",
-      { type: "button", "aria-label": "Select nothing", title: "Select nothing (Escape)", onClick: () => change(select({})) },
+      {
+        type: "button",
+        "aria-label": "Select nothing",
+        title: "Select nothing (Escape)",
+        onClick: () => change(select({})),
+      },
       "×",
     ),
   );

@@ -175,7 +175,8 @@ function Keys({ model, state, change }: ViewProps) {
                 type: "button",
                 class: "key",
                 "aria-pressed": weight === chosen,
-                onClick: () => change({ weight, ...(state.tab === "findings" ? { tab: "sites", sort: weight } : {}) }),
+                onClick: () =>
+                  change({ weight, ...(state.tab === "findings" ? { tab: "sites", sort: weight } : {}) }),
               },
               name,
               write(key),

@@ -20,7 +20,9 @@ export function Source({ model, state, change }: ViewProps) {
   const chosen = model.weight(state);
   const figures = model
     .figures(state)
-    .filter(({ id, values }) => (GUTTER.includes(id) || id === chosen?.id) && values.some((value) => value !== 0));
+    .filter(
+      ({ id, values }) => (GUTTER.includes(id) || id === chosen?.id) && values.some((value) => value !== 0),
+    );
   const key = JSON.stringify([state.range, state.side, state.folded, state.weight]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key has what the sums depend on
   const files = useMemo(
@@ -94,9 +96,7 @@ function FileTree({ model, change, files, file: shownFile, chosen }: TreeProps) 
                   onClick: () => change(select({ frame: heaviest(file).frame, frameOf: "file" })),
                 },
                 h("span", { class: "name" }, shown(lastPart(pathOf(file)))),
-                chosen
-                  ? h("span", { class: "value" }, written(chosen, file.through))
-                  : null,
+                chosen ? h("span", { class: "value" }, written(chosen, file.through)) : null,
                 h(Bar, { part: most > 0 ? Math.abs(file.through) / most : 0 }),
               ),
             ),
@@ -118,7 +118,9 @@ interface LinesProps extends ViewProps {
 }
 
 /** Lines between which there is no text are told as a gap. */
-type Row = { readonly line: number; readonly text?: string | undefined } | { readonly gap: true; readonly line: number };
+type Row =
+  | { readonly line: number; readonly text?: string | undefined }
+  | { readonly gap: true; readonly line: number };
 
 function FileLines({ model, state, change, file, figures, chosen }: LinesProps) {
   const { data } = model;
@@ -246,6 +248,7 @@ function rowsOf(file: FileSums, parts: readonly { first: number; lines: readonly
 }
 
 function written(figure: Figure, value: number): string {
-  const isDifference = figure.before !== undefined && figure.values !== figure.before && figure.values !== figure.after;
+  const isDifference =
+    figure.before !== undefined && figure.values !== figure.before && figure.values !== figure.after;
   return (isDifference ? difference : amount)(value, figure.unit, figure.clock);
 }
