@@ -1,5 +1,6 @@
 // The one state of the page. It lives in the address's hash, so that a place in a report can be sent and `back` works.
 import type { PageTool } from "../../data/page-data.ts";
+import type { GraphView } from "../../graph/view.ts";
 
 /** The views, in the order of their tabs. */
 export const TABS = ["findings", "graph", "sites", "source", "blocks", "cache", "diff", "help"] as const;
@@ -8,8 +9,6 @@ export type Tab = (typeof TABS)[number];
 /** What a row of Sites is. */
 export const GROUPS = ["path", "site", "line", "function", "file", "package"] as const;
 export type Group = (typeof GROUPS)[number];
-
-export type GraphView = Readonly<Record<string, unknown>>;
 
 /** Intervals `[from, to)` of one tool's timeline. */
 export interface PageRange {
