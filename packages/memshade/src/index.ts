@@ -1,5 +1,6 @@
 // `memshade` in Node: what works in a web page too, and what reads and writes files.
 export * from "./browser.ts";
+export { type ReportPageOptions, writeReportPage } from "./cli/report/library.ts";
 export { type Dump, dump, reset } from "./host/dump.ts";
 export { readMemoryImage } from "./host/memory-image.ts";
 export { writeRunFolder } from "./host/run/folder-claim.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isatty } from "node:tty";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { fromHere } from "../../host/run/terminal-line.ts";
@@ -58,6 +58,7 @@ function demoFolder(): string {
 
 async function showFindings(run: string, folder: string, color: ColorChoice): Promise<void> {
   const { summaryOf } = await import("../load/summary.ts");
+  const { writeReportPage } = await import("../report/run-page.ts");
   const paint = createPaint(wantsColors(color, isatty(1), process.env));
   const lines = ["", paint.heading(`Summary of ${fromHere(join(folder, "shop.c"), process.cwd())}`)];
   for (const { line, place } of await summaryOf(run, COLUMNS, paint)) {
@@ -69,6 +70,9 @@ async function showFindings(run: string, folder: string, color: ColorChoice): Pr
     "",
     `The run is in ${OUT}: memshade report shows all of it,`,
     "memshade explain leak says what a word means.",
+    "",
+    "All of it as one page, to be opened in a browser:",
+    pathToFileURL(await writeReportPage(run)).href,
   );
   // The stream would be opened for a program that has had it for itself.
   writeSync(1, `${lines.join("\n")}\n`);

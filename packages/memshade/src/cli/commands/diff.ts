@@ -5,6 +5,7 @@ import { diffHeaps, type OldAndNew } from "../../analyses/diff/heap-diff.ts";
 import { diffPlaces, type PlaceMetric } from "../../analyses/diff/place-diff.ts";
 import { WASTE_DIFF_KEYS, wasteTables } from "../../analyses/diff/waste-places.ts";
 import { WORKING_SET_DIFF_KEYS, workingSetTables } from "../../analyses/diff/working-set-places.ts";
+import type { Finding } from "../../analyses/findings/finding.ts";
 import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
 import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
@@ -22,6 +23,15 @@ import { collect } from "../collect.ts";
 import { chosenPair } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
+import { pageOfDiff } from "../report/diff-page.ts";
+import {
+  askedPage,
+  HTML_OPTION,
+  HTML_SOURCES_OPTION,
+  type HtmlFlags,
+  OPEN_OPTION,
+} from "../report/html-options.ts";
+import { pagePath, writePage } from "../report/page-file.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
@@ -52,7 +62,7 @@ const TOOLS = ["heap", "waste", "workingset"] as const;
 /** A limit was exceeded. */
 const LIMIT_EXCEEDED = 1;
 
-export interface DiffOptions extends FrameFlags {
+export interface DiffOptions extends FrameFlags, HtmlFlags {
   /** Without it, the first key of the tool. */
   readonly by?: string | undefined;
   readonly tool?: ReportedTool | undefined;
@@ -74,6 +84,7 @@ Examples:
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by peak
   memshade diff old.memshade new.memshade --group path -n 5
   memshade diff old.memshade new.memshade --fail-on bytes+5% --fail-on live+0
+  memshade diff memshade.out/app.4711 memshade.out/app.4812 --html diff.html --open
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by dead
       places that store in vain (runs with --tool waste)
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by new
@@ -116,6 +127,9 @@ export function addDiffCommand(program: Command): void {
     .addOption(LIBRARY_OPTION)
     .addOption(SUPPRESSIONS_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
+    .addOption(HTML_OPTION)
+    .addOption(OPEN_OPTION)
+    .addOption(HTML_SOURCES_OPTION)
     .option(
       "--binary-path <dir>",
       "folder or file of original modules or native programs, looked at first; can be repeated",
@@ -124,9 +138,18 @@ export function addDiffCommand(program: Command): void {
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
     .action(async (old: string | undefined, compared: string | undefined, options: DiffOptions) => {
+      const html = askedPage(options);
+      if (html !== undefined && options.json === true)
+        throw new UserError("--html writes a page and --json prints: give one of them");
       const [older, newer] = await chosenPair(old, compared);
-      const { text, exceeded } = await runDiff(older, newer, options, standardOutput());
-      process.stdout.write(text);
+      const plain = { ...options, color: "never", wide: false, lines: undefined } as const;
+      const shown = html === undefined ? options : plain;
+      const { text, exceeded, compared: both } = await runDiff(older, newer, shown, standardOutput());
+      if (html === undefined) process.stdout.write(text);
+      else {
+        const page = pageOfDiff(both, { sources: options.htmlSources });
+        await writePage(page, text, { file: pagePath(html, newer, "diff"), open: options.open });
+      }
       for (const sentence of exceeded) say(sentence);
       if (exceeded.length > 0) process.exitCode = LIMIT_EXCEEDED;
     });
@@ -152,10 +175,12 @@ interface Comparison {
   }[];
 }
 
-interface Compared {
+export interface Compared {
   readonly inputs: { readonly old: string; readonly new: string };
   readonly old: RecordedTools;
   readonly new: RecordedTools;
+  /** All of each run, and what came or went. */
+  readonly found: { readonly old: readonly Finding[]; readonly new: readonly Finding[] };
   readonly findings: FindingDiff;
 }
 
@@ -165,7 +190,7 @@ export async function runDiff(
   newer: string,
   options: DiffOptions,
   terminal: Terminal,
-): Promise<{ readonly text: string; readonly exceeded: readonly string[] }> {
+): Promise<{ readonly text: string; readonly exceeded: readonly string[]; readonly compared: Compared }> {
   const limits = options.failOn ?? [];
   const common = recordedTools(older).filter((tool) => recordedTools(newer).includes(tool));
   const tool = comparedTool({ old: older, new: newer }, common, options);
@@ -176,11 +201,13 @@ export async function runDiff(
   };
   const [old, now] = [await loadTools(older, common, places), await loadTools(newer, common, places)];
   const all = Number.POSITIVE_INFINITY;
+  const found = { old: runFindings(old, all), new: runFindings(now, all) };
   const compared: Compared = {
     inputs: { old: older, new: newer },
     old,
     new: now,
-    findings: diffFindings(runFindings(old, all), runFindings(now, all)),
+    found,
+    findings: diffFindings(found.old, found.new),
   };
   const compare = (which: ReportedTool, by: string) =>
     which === "heap"
@@ -191,7 +218,7 @@ export async function runDiff(
     const of = toolOf(limit.key);
     return sentenceOf(of === tool || !common.includes(of) ? shown : compare(of, limit.key), limit);
   });
-  return { text: shown.text, exceeded };
+  return { text: shown.text, exceeded, compared };
 }
 
 /** @throws UserError where one of the runs has not what is to be compared */

@@ -9,7 +9,10 @@ async function show(place: HTMLElement): Promise<void> {
     render(h(Shell, { data }), place);
   } catch (error) {
     if (!(error instanceof PageDataError)) throw error;
-    render(h("main", { class: "cannot-show" }, h("h1", null, "memshade"), h("p", null, error.message)), place);
+    render(
+      h("main", { class: "cannot-show" }, h("h1", null, "memshade"), h("p", null, error.message)),
+      place,
+    );
   }
 }
 

@@ -112,6 +112,8 @@ export const FRAME_FLAGS = {
   others: 16,
   /** The host called this function: the frame stands for the call, and its line is not one that ran. */
   fromHost: 32,
+  /** Not a function: what no code is known of, such as `[static data]` or `[no call path]`. */
+  notCode: 64,
 } as const;
 
 /** One row per frame; equal ones are there once. */

@@ -50,7 +50,11 @@ export function groupContexts(
 }
 
 /** What frames of one row have in common. A call that stands in several places of the code is one site if its line is known. */
-export function frameKeys(data: PageData, names: FrameNames, group: Group): (frame: number) => string | number {
+export function frameKeys(
+  data: PageData,
+  names: FrameNames,
+  group: Group,
+): (frame: number) => string | number {
   const { frames } = data;
   const known = new Map<number, string | number>();
   const key = (frame: number): string | number => {

@@ -38,8 +38,12 @@ function atSite({ frames }: PageData, names: FrameNames, naming: Int32Array, ter
   const textOf = (frame: number): string => {
     if (term.field === "function") return names.function(frame);
     if (term.field === "package") return names.package(frame);
-    return names.line(frame) > 0 ? `${names.file(frame) ?? ""}:${names.line(frame)}` : (names.file(frame) ?? "");
+    return names.line(frame) > 0
+      ? `${names.file(frame) ?? ""}:${names.line(frame)}`
+      : (names.file(frame) ?? "");
   };
-  const ofFrame = Uint8Array.from({ length: frames.length }, (_, frame) => (term.matches(textOf(frame)) ? 1 : 0));
+  const ofFrame = Uint8Array.from({ length: frames.length }, (_, frame) =>
+    term.matches(textOf(frame)) ? 1 : 0,
+  );
   return Uint8Array.from(naming, (frame) => ofFrame[frame]);
 }

@@ -1,9 +1,10 @@
 // The rows of Sites: sums of every figure per group, filtered and in order.
+
+import type { PageRatio } from "../../data/page-data.ts";
+import type { PageState } from "../state/state.ts";
 import type { Figure } from "./figures.ts";
 import type { Grouping } from "./grouping.ts";
 import type { PageModel } from "./page-model.ts";
-import type { PageState } from "../state/state.ts";
-import type { PageRatio } from "../../data/page-data.ts";
 import { rowName } from "./row-name.ts";
 
 /** A column of numbers: a figure, or one by another. */
@@ -66,7 +67,8 @@ function orderOf(
     return (row: number) => matches((column?.values[row] ?? 0) / scale) === isWanted;
   });
   const rows = Array.from(grouping.frames.keys()).filter(
-    (row) => columns.some(({ values }) => values[row] > 0 || values[row] < 0) && tests.every((test) => test(row)),
+    (row) =>
+      columns.some(({ values }) => values[row] > 0 || values[row] < 0) && tests.every((test) => test(row)),
   );
   if (sort === "name") {
     const names = Array.from(grouping.frames, (frame) => {
@@ -85,7 +87,11 @@ function orderOf(
 }
 
 /** Sum of the contexts of each row that match. */
-export function sumRows({ rowOf, frames }: Grouping, values: Float64Array, matches?: Uint8Array): Float64Array {
+export function sumRows(
+  { rowOf, frames }: Grouping,
+  values: Float64Array,
+  matches?: Uint8Array,
+): Float64Array {
   const sums = new Float64Array(frames.length);
   for (let context = 0; context < values.length; context++)
     if (values[context] !== 0 && rowOf[context] >= 0 && matches?.[context] !== 0)

@@ -2,15 +2,18 @@
 import type { PageData } from "../../data/page-data.ts";
 import type { Figure } from "./figures.ts";
 
-/** Numbers of one line. */
-export interface LineSums {
-  readonly line: number;
+interface Sums {
   /** A frame in this line. */
   readonly frame: number;
   /** Sum of each figure over the contexts whose site is in this line. */
   readonly own: Float64Array;
   /** Sum of the chosen figure over all contexts that go through it, recursion once. */
-  readonly through: number;
+  through: number;
+}
+
+/** Numbers of one line. */
+export interface LineSums extends Readonly<Sums> {
+  readonly line: number;
 }
 
 export interface FileSums {
@@ -31,12 +34,12 @@ export function sumLines(
   chosen: Figure | undefined,
 ): FileSums[] {
   const { frames } = data;
-  const lines = new Map<number, Map<number, { frame: number; own: Float64Array; through: number }>>();
+  const lines = new Map<number, Map<number, Sums>>();
   const lineOf = (frame: number) => {
     const file = frames.file[frame];
     if (file < 0 || frames.line[frame] === 0) return undefined;
-    let ofFile = lines.get(file);
-    if (ofFile === undefined) lines.set(file, (ofFile = new Map()));
+    const ofFile = lines.get(file) ?? new Map<number, Sums>();
+    lines.set(file, ofFile);
     let found = ofFile.get(frames.line[frame]);
     if (found === undefined) {
       found = { frame, own: new Float64Array(figures.length), through: 0 };
@@ -52,7 +55,8 @@ export function sumLines(
       }
   const throughFile = new Map<number, number>();
   if (chosen) {
-    const line = (frame: number) => (frames.line[frame] === 0 ? -1 : frames.file[frame] * 2 ** 24 + frames.line[frame]);
+    const line = (frame: number) =>
+      frames.line[frame] === 0 ? -1 : frames.file[frame] * 2 ** 24 + frames.line[frame];
     eachOutermost(data, chosen.values, line, (frame, sum) => {
       lineOf(frame)!.through += sum;
     });
@@ -63,7 +67,9 @@ export function sumLines(
   }
   return [...lines].map(([file, ofFile]) => {
     const sorted = [...ofFile].map(([line, sums]) => ({ line, ...sums })).sort((a, b) => a.line - b.line);
-    const own = Float64Array.from(figures, (_, index) => sorted.reduce((sum, line) => sum + line.own[index], 0));
+    const own = Float64Array.from(figures, (_, index) =>
+      sorted.reduce((sum, line) => sum + line.own[index], 0),
+    );
     return { file, lines: sorted, own, through: throughFile.get(file) ?? 0 };
   });
 }

@@ -14,7 +14,10 @@ export function asTsv(heads: readonly string[], rows: readonly (readonly Cell[])
 
 /** A table of Markdown, numbers to the right. */
 export function asMarkdown(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const write = (cell: Cell) => String(cell).replaceAll(/\s+/g, " ").replaceAll(/[\\|<>`*_[\]]/g, "\\$&");
+  const write = (cell: Cell) =>
+    String(cell)
+      .replaceAll(/\s+/g, " ")
+      .replaceAll(/[\\|<>`*_[\]]/g, "\\$&");
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |\n`;
   const isNumber = (column: number) => rows.length > 0 && typeof rows[0][column] === "number";
   return [

@@ -44,9 +44,7 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
       "figcaption",
       null,
       shown(file),
-      source!.isNewer
-        ? h("strong", { class: "newer" }, " changed since the run: lines may be others")
-        : null,
+      source!.isNewer ? h("strong", { class: "newer" }, " changed since the run: lines may be others") : null,
     ),
     h(
       "pre",

@@ -98,8 +98,7 @@ export function VirtualTable(props: TableProps) {
       "aria-label": label,
       "aria-rowcount": rows + 1,
       "aria-colcount": columns.length,
-      onScroll: () =>
-        setPlace({ top: scroller.current!.scrollTop, height: scroller.current!.clientHeight }),
+      onScroll: () => setPlace({ top: scroller.current!.scrollTop, height: scroller.current!.clientHeight }),
       onKeyDown,
     },
     h(
@@ -115,8 +114,7 @@ export function VirtualTable(props: TableProps) {
               key: column.id,
               role: "columnheader",
               class: column.isNumber ? "cell number" : "cell",
-              "aria-sort":
-                sort?.id === column.id ? (sort.ascending ? "ascending" : "descending") : undefined,
+              "aria-sort": sort?.id === column.id ? (sort.ascending ? "ascending" : "descending") : undefined,
             },
             column.canSort === false || !onSort
               ? column.label

@@ -38,7 +38,9 @@ export function Blocks({ model, state, change }: ViewProps) {
   return h(
     "div",
     { class: "blocks" },
-    state.range === undefined ? null : h("p", { class: "whole-run" }, "Whole run: blocks have no times here."),
+    state.range === undefined
+      ? null
+      : h("p", { class: "whole-run" }, "Whole run: blocks have no times here."),
     objects.length === 0
       ? null
       : h(
@@ -75,11 +77,16 @@ export function Blocks({ model, state, change }: ViewProps) {
                   : "Nothing is recorded of the selected blocks: here are all others.",
             ),
           ),
-          listed
-            .slice(0, SHOWN)
-            .map((object) =>
-              h(Block, { key: objects.indexOf(object), model, state, change, object, measure: measure ?? measures[0] }),
-            ),
+          listed.slice(0, SHOWN).map((object) =>
+            h(Block, {
+              key: objects.indexOf(object),
+              model,
+              state,
+              change,
+              object,
+              measure: measure ?? measures[0],
+            }),
+          ),
           listed.length > SHOWN
             ? h(
                 "p",
@@ -173,7 +180,9 @@ function Block({
               h("th", { scope: "col", class: "number" }, "bytes"),
               h("th", { scope: "col" }, "member"),
               h("th", { scope: "col" }, "type"),
-              columns.map((name) => h("th", { key: name, scope: "col", class: "number" }, MEASURE_NAMES[name])),
+              columns.map((name) =>
+                h("th", { key: name, scope: "col", class: "number" }, MEASURE_NAMES[name]),
+              ),
             ),
           ),
           h(
@@ -184,7 +193,12 @@ function Block({
                 "tr",
                 { key: cell },
                 h("td", { class: "number" }, cells.offset[cell]),
-                h("td", { class: "number" }, cells.size[cell], object.tail && cell === cells.length - 1 ? "…" : ""),
+                h(
+                  "td",
+                  { class: "number" },
+                  cells.size[cell],
+                  object.tail && cell === cells.length - 1 ? "…" : "",
+                ),
                 h("td", null, h("code", null, text(cells.name[cell]))),
                 h("td", null, h("code", null, text(cells.type[cell]))),
                 columns.map((name) => {
@@ -213,7 +227,11 @@ function Block({
             index === 0 ? null : ", ",
             h(
               "button",
-              { type: "button", class: "link", onClick: () => change({ ...select({ site: context }), tab: "source" }) },
+              {
+                type: "button",
+                class: "link",
+                onClick: () => change({ ...select({ site: context }), tab: "source" }),
+              },
               h(FrameName, { names, frame: data.contexts.frame[context] }),
             ),
             ` (${amount(bytes, "bytes")})`,

@@ -16,7 +16,9 @@ export function Cache({ model, state, change }: ViewProps) {
   return h(
     "div",
     { class: "cache" },
-    state.range === undefined ? null : h("p", { class: "whole-run" }, "Whole run: the curve is of all references."),
+    state.range === undefined
+      ? null
+      : h("p", { class: "whole-run" }, "Whole run: the curve is of all references."),
     h(
       "section",
       { "aria-labelledby": "curve" },
@@ -25,10 +27,11 @@ export function Cache({ model, state, change }: ViewProps) {
         "p",
         { class: "dim" },
         `${formatCount(cache.references)} references to ${formatCount(cache.lines)} lines of ${cache.lineBytes} bytes, ` +
-          (cache.method === "exact" ? "all of them counted." : `of which ${formatPercent(cache.rate, 1)} were sampled.`),
+          (cache.method === "exact"
+            ? "all of them counted."
+            : `of which ${formatPercent(cache.rate, 1)} were sampled.`),
       ),
-      h(Curve, { cache }),
-      h(Table, { cache }),
+      h("div", { class: "curve-and-table" }, h(Curve, { cache }), h(Table, { cache })),
     ),
     h(Missers, { model, state, change, cache }),
   );
@@ -46,10 +49,14 @@ function Curve({ cache }: { cache: PageCache }) {
   const smallest = Math.max(1, bytes[0]);
   const largest = Math.max(...bytes, ...caches.map(({ bytes }) => bytes), 2 * smallest);
   const x = (size: number) =>
-    LEFT + ((WIDTH - LEFT - RIGHT) * Math.log2(Math.max(size, smallest) / smallest)) / Math.log2(largest / smallest);
+    LEFT +
+    ((WIDTH - LEFT - RIGHT) * Math.log2(Math.max(size, smallest) / smallest)) / Math.log2(largest / smallest);
   const most = Math.min(1, Math.max(...missRatio, 0.01) * 1.1);
   const y = (ratio: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - ratio / most);
-  const points = Array.from(bytes, (size, index) => `${x(size).toFixed(1)},${y(missRatio[index]).toFixed(1)}`);
+  const points = Array.from(
+    bytes,
+    (size, index) => `${x(size).toFixed(1)},${y(missRatio[index]).toFixed(1)}`,
+  );
   const sizes: number[] = [];
   for (let size = 2 ** Math.ceil(Math.log2(smallest)); size <= largest; size *= 16) sizes.push(size);
   return h(
@@ -58,14 +65,19 @@ function Curve({ cache }: { cache: PageCache }) {
       class: "curve",
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
       role: "img",
-      "aria-label": "Part of references that miss, by the size of the cache. The table below has the numbers.",
+      "aria-label":
+        "Part of references that miss, by the size of the cache. The table below has the numbers.",
     },
     [0, 0.5, 1].map((part) => [
       h("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(part * most), y2: y(part * most) }),
       h("text", { x: LEFT - 6, y: y(part * most) + 4, "text-anchor": "end" }, formatPercent(part * most, 1)),
     ]),
     sizes.map((size) =>
-      h("text", { x: x(size), y: HEIGHT - 8, "text-anchor": "middle" }, amount(size, "bytes").replace(/\.0+(?= )/, "")),
+      h(
+        "text",
+        { x: x(size), y: HEIGHT - 8, "text-anchor": "middle" },
+        amount(size, "bytes").replace(/\.0+(?= )/, ""),
+      ),
     ),
     caches.map(({ name, bytes: size }, index) => [
       h("line", { class: "cache-mark", x1: x(size), x2: x(size), y1: TOP - 4, y2: HEIGHT - BOTTOM }),

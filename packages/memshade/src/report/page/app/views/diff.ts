@@ -21,7 +21,11 @@ export function Diff({ model, state, change }: ViewProps) {
   const before = sumRows(grouping, chosen.before, matches);
   const after = sumRows(grouping, chosen.after, matches);
   const value = (row: number) =>
-    sort.id === "before" ? before[row] : sort.id === "after" ? after[row] : Math.abs(after[row] - before[row]);
+    sort.id === "before"
+      ? before[row]
+      : sort.id === "after"
+        ? after[row]
+        : Math.abs(after[row] - before[row]);
   const order = [...grouping.frames.keys()]
     .filter((row) => before[row] !== 0 || after[row] !== 0)
     .sort((a, b) => (value(b) - value(a)) * (sort.ascending ? -1 : 1) || a - b);
@@ -47,7 +51,11 @@ export function Diff({ model, state, change }: ViewProps) {
               "tr",
               null,
               h("th", { scope: "col" }, "measure"),
-              h("th", { scope: "col", class: "number" }, `before${head.before ? `: ${shown(head.before.program)}` : ""}`),
+              h(
+                "th",
+                { scope: "col", class: "number" },
+                `before${head.before ? `: ${shown(head.before.program)}` : ""}`,
+              ),
               h("th", { scope: "col", class: "number" }, `after: ${shown(head.program)}`),
               h("th", { scope: "col", class: "number" }, "difference"),
             ),
@@ -99,7 +107,13 @@ export function Diff({ model, state, change }: ViewProps) {
         sort,
         onSort: (id) => setSort({ id, ascending: id === sort.id && !sort.ascending }),
         isSelected: (index) => state.frame === grouping.frames[order[index]],
-        onSelect: (index) => change(select({ frame: grouping.frames[order[index]], frameOf: grouping.group === "path" ? "site" : grouping.group })),
+        onSelect: (index) =>
+          change(
+            select({
+              frame: grouping.frames[order[index]],
+              frameOf: grouping.group === "path" ? "site" : grouping.group,
+            }),
+          ),
         cell: (index, { id }) => {
           const row = order[index];
           const frame = grouping.frames[row];
@@ -119,7 +133,11 @@ export function Diff({ model, state, change }: ViewProps) {
               "span",
               { class: changed === 0 ? "value none" : "value" },
               changed === 0 ? "·" : difference(changed, chosen.unit, chosen.clock),
-              before[row] === 0 ? h("span", { class: "dim" }, " new") : after[row] === 0 ? h("span", { class: "dim" }, " gone") : null,
+              before[row] === 0
+                ? h("span", { class: "dim" }, " new")
+                : after[row] === 0
+                  ? h("span", { class: "dim" }, " gone")
+                  : null,
             ),
             h(Bar, { part: Math.abs(changed) / most }),
           ];

@@ -5,7 +5,7 @@ import { glossaryEntry } from "../../../glossary.ts";
 import type { PageFinding } from "../../data/page-data.ts";
 import { sum } from "../model/figures.ts";
 import type { PageModel } from "../model/page-model.ts";
-import { amount, amountInWords, formatPercent } from "../parts/amounts.ts";
+import { amount, amountInWords, amountOf, formatPercent } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
 import { FrameName } from "../parts/frame-name.ts";
 import { Bar } from "../parts/pictures.ts";
@@ -55,7 +55,11 @@ export function Findings({ model, state, change }: ViewProps) {
     head.hints.map((hint) => h("p", { class: "hint" }, shown(hint))),
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
     findings.length === 0
-      ? h("p", { class: "nothing" }, "No finding: nothing here is worth a change. The other views show where memory goes.")
+      ? h(
+          "p",
+          { class: "nothing" },
+          "No finding: nothing here is worth a change. The other views show where memory goes.",
+        )
       : null,
     findings.length > 0 && listed.length === 0
       ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
@@ -119,7 +123,7 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
     "li",
     { class: isSelected ? "finding selected" : "finding" },
     h(
-      "h3",
+      "h2",
       null,
       h(
         "button",
@@ -133,9 +137,7 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
           finding.path.length > 0
             ? h(FrameName, { names: model.names, frame: finding.path[0] })
             : shown(finding.says),
-          finding.change && finding.change !== "kept"
-            ? h("span", { class: "change" }, finding.change)
-            : null,
+          finding.change && finding.change !== "kept" ? h("span", { class: "change" }, finding.change) : null,
         ),
         h(
           "span",
@@ -175,7 +177,11 @@ function Details({ model, state, change, index }: ViewProps & { readonly index: 
               {
                 type: "button",
                 onClick: () =>
-                  change({ ...select({ finding: index }), tab: "graph", weight: finding.weight ?? state.weight }),
+                  change({
+                    ...select({ finding: index }),
+                    tab: "graph",
+                    weight: finding.weight ?? state.weight,
+                  }),
               },
               "Show in graph",
             ),
@@ -229,7 +235,7 @@ function lineNote({ data }: PageModel, { contexts, weight }: PageFinding): strin
     .filter(({ id }) => ids.includes(id))
     .map((found) => ({ ...found, sum: contexts.reduce((sum, context) => sum + found.values[context], 0) }))
     .filter((found) => found.sum !== 0)
-    .map((found) => `${amount(found.sum, found.unit, found.clock)} ${found.label}`)
+    .map((found) => amountOf(found.sum, found))
     .join(" · ");
 }
 
@@ -241,7 +247,7 @@ function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { findin
     .filter((figure) => !figure.isWholeRun && figure.tool === finding.tool)
     .map((figure) => {
       const part = finding.contexts.reduce((sum, context) => sum + figure.values[context], 0);
-      return `${amount(part, figure.unit, figure.clock)} ${figure.label}`;
+      return amountOf(part, figure);
     });
   return h(
     "p",
@@ -270,7 +276,7 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
   return h(
     "div",
     { class: "paths" },
-    h("h4", null, paths.length === 1 ? "Call path" : `Call paths (${paths.length})`),
+    h("h3", null, paths.length === 1 ? "Call path" : `Call paths (${paths.length})`),
     h(
       "ul",
       null,
@@ -319,4 +325,3 @@ function isOnPath(finding: PageFinding, matches: Uint8Array | undefined, filter:
   if (matches === undefined || finding.contexts.some((context) => matches[context] === 1)) return true;
   return finding.contexts.length === 0 && finding.says.toLowerCase().includes(filter.toLowerCase());
 }
-

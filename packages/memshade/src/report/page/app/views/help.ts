@@ -57,7 +57,9 @@ export function Help({ model }: ViewProps) {
       h(
         "dl",
         { class: "facts" },
-        head.command ? [h("dt", null, "Command"), h("dd", null, h("code", null, shown(head.command.join(" "))))] : null,
+        head.command
+          ? [h("dt", null, "Command"), h("dd", null, h("code", null, shown(head.command.join(" "))))]
+          : null,
         head.ended ? [h("dt", null, "Ended"), h("dd", null, shown(head.ended))] : null,
         head.facts.map(({ label, value }) => [h("dt", null, shown(label)), h("dd", null, shown(value))]),
         h("dt", null, "Page"),

@@ -59,12 +59,23 @@ export function Shell({ data }: { data: PageData }) {
     "div",
     { class: "page" },
     h(Head, props),
-    data.head.keys.length > 0 ? h(Keys, props) : null,
-    h(Tabs, { ...props, tabs, tab }),
     h(
       "main",
-      { id: "view", role: "tabpanel", "aria-labelledby": `tab-${tab}`, class: `view-${tab}` },
-      h(TAB_ENTRIES[tab]!.view, props),
+      null,
+      data.head.keys.length > 0 ? h(Keys, props) : null,
+      h(Tabs, { ...props, tabs, tab }),
+      h(
+        "div",
+        {
+          id: "view",
+          role: "tabpanel",
+          "aria-labelledby": `tab-${tab}`,
+          class: `view view-${tab}`,
+          // It scrolls.
+          tabIndex: 0,
+        },
+        h(TAB_ENTRIES[tab]!.view, props),
+      ),
     ),
     h(Selected, props),
   );
@@ -128,13 +139,18 @@ function Head({ model, state, change }: ViewProps) {
             title: "Frames of libraries are folded into the program's own code that called them, or shown",
             onClick: () => change({ folded: !state.folded }),
           },
-          `library frames: ${state.folded ? "folded" : "shown"}`,
+          `libraries ${state.folded ? "folded" : "shown"}`,
         )
       : null,
     h(
       "button",
-      { type: "button", title: "Colours: as the system, light, dark", onClick: nextScheme },
-      `colours: ${scheme}`,
+      {
+        type: "button",
+        title: "Colours: as the system has them, light, dark",
+        "aria-label": `Colours: ${scheme}`,
+        onClick: nextScheme,
+      },
+      h("span", { "aria-hidden": "true" }, `◐ ${scheme}`),
     ),
     h(
       "button",
@@ -175,7 +191,8 @@ function Keys({ model, state, change }: ViewProps) {
                 type: "button",
                 class: "key",
                 "aria-pressed": weight === chosen,
-                onClick: () => change({ weight, ...(state.tab === "findings" ? { tab: "sites", sort: weight } : {}) }),
+                onClick: () =>
+                  change({ weight, ...(state.tab === "findings" ? { tab: "sites", sort: weight } : {}) }),
               },
               name,
               write(key),
@@ -296,7 +313,7 @@ function useShortcuts(state: PageState, change: ViewProps["change"], tabs: reado
         if (event.target === filter) {
           if (state.filter === "") filter.blur();
           else change({ filter: "" });
-        } else if (state.site ?? state.frame ?? state.finding) change(select({}));
+        } else if ((state.site ?? state.frame ?? state.finding) !== undefined) change(select({}));
         else if (state.range) change({ range: undefined });
         else return;
       } else if (isTyping) return;

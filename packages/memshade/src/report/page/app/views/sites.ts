@@ -28,13 +28,13 @@ export function Sites({ model, state, change }: ViewProps) {
     ...[state.range, state.weight, state.group, state.sort, state.ascending],
     ...[state.filter, state.folded, state.side],
   ]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key has what the rows depend on
   const rows = useMemo(() => siteRows(model, state), [model, key]);
   const { grouping, columns, order, sort } = rows;
   const selected = model.selected(state);
   const contextsOf = (row: number) =>
     grouping.contexts.subarray(grouping.offset[row], grouping.offset[row + 1]);
-  const isWhole = (row: number) => selected !== undefined && contextsOf(row).every((of) => selected[of] === 1);
+  const isWhole = (row: number) =>
+    selected !== undefined && contextsOf(row).every((of) => selected[of] === 1);
 
   const tableColumns: TableColumn[] = [
     { id: "name", label: GROUP_NAMES[state.group], width: "minmax(17rem, 1.5fr)", isNumber: false },
@@ -76,7 +76,11 @@ export function Sites({ model, state, change }: ViewProps) {
             h("span", { class: "function" }, shown(name)),
             h("span", { class: "place" }, shown(place)),
             path && path.length > 0
-              ? h("span", { class: "place" }, path.map((of) => ` ← ${shown(model.names.function(of))}`).join(""))
+              ? h(
+                  "span",
+                  { class: "dim callers" },
+                  path.map((of) => `← ${shown(model.names.function(of))}`).join(" "),
+                )
               : null,
           );
         }
@@ -84,7 +88,11 @@ export function Sites({ model, state, change }: ViewProps) {
         const column = figureOf.get(id)!;
         const value = column.values[row];
         return [
-          h("span", { class: value === 0 || Number.isNaN(value) ? "value none" : "value" }, write(column, value, model)),
+          h(
+            "span",
+            { class: value === 0 || Number.isNaN(value) ? "value none" : "value" },
+            write(column, value, model),
+          ),
           h(Bar, { part: Math.abs(value) / column.most || 0 }),
         ];
       },
@@ -95,7 +103,7 @@ export function Sites({ model, state, change }: ViewProps) {
         else if (state.group === "path") change(select({ site: contextsOf(row)[0] }));
         else change(select({ frame: grouping.frames[row], frameOf: state.group }));
       },
-      sort: { id: sort, ascending: sort === "name" ? state.ascending : state.ascending },
+      sort: { id: sort, ascending: state.ascending },
       onSort: (id) => change({ sort: id, ascending: id === sort ? !state.ascending : id === "name" }),
     }),
   );
@@ -105,7 +113,11 @@ function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: Si
   const [said, setSaid] = useState("");
   const copy = async (write: typeof asTsv) => {
     const text = tableText(model, state, rows, write);
-    setSaid((await copyText(text)) ? `${formatCount(rows.order.length)} rows copied` : "The browser refused to copy");
+    setSaid(
+      (await copyText(text))
+        ? `${formatCount(rows.order.length)} rows copied`
+        : "The browser refused to copy",
+    );
   };
   const wholeRun = rows.columns.filter(({ figure }) => figure?.isWholeRun);
   return h(
@@ -153,7 +165,10 @@ function tableText(
     const context = grouping.contexts[grouping.offset[row]];
     const path =
       grouping.group === "path"
-        ? model.shownPath(context, state).map((frame) => model.names.function(frame)).join(" < ")
+        ? model
+            .shownPath(context, state)
+            .map((frame) => model.names.function(frame))
+            .join(" < ")
         : name;
     return [path, place, ...columns.map(({ values }) => (Number.isNaN(values[row]) ? "" : values[row]))];
   });
@@ -164,7 +179,8 @@ function write({ figure, ratio }: FigureColumn, value: number, model: ViewProps[
   if (Number.isNaN(value) || (value === 0 && figure)) return "·";
   if (!Number.isFinite(value)) return "∞";
   if (ratio) return amount(value, ratio.unit, ratio.clock);
-  const isDifference = model.data.kind === "diff" && figure!.values !== figure!.after && figure!.values !== figure!.before;
+  const isDifference =
+    model.data.kind === "diff" && figure!.values !== figure!.after && figure!.values !== figure!.before;
   return (isDifference ? difference : amount)(value, figure!.unit, figure!.clock);
 }
 

@@ -20,9 +20,10 @@ export function Source({ model, state, change }: ViewProps) {
   const chosen = model.weight(state);
   const figures = model
     .figures(state)
-    .filter(({ id, values }) => (GUTTER.includes(id) || id === chosen?.id) && values.some((value) => value !== 0));
+    .filter(
+      ({ id, values }) => (GUTTER.includes(id) || id === chosen?.id) && values.some((value) => value !== 0),
+    );
   const key = JSON.stringify([state.range, state.side, state.folded, state.weight]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key has what the sums depend on
   const files = useMemo(
     () =>
       sumLines(data, model.naming(state), figures, chosen).sort(
@@ -94,9 +95,7 @@ function FileTree({ model, change, files, file: shownFile, chosen }: TreeProps) 
                   onClick: () => change(select({ frame: heaviest(file).frame, frameOf: "file" })),
                 },
                 h("span", { class: "name" }, shown(lastPart(pathOf(file)))),
-                chosen
-                  ? h("span", { class: "value" }, written(chosen, file.through))
-                  : null,
+                chosen ? h("span", { class: "value" }, written(chosen, file.through)) : null,
                 h(Bar, { part: most > 0 ? Math.abs(file.through) / most : 0 }),
               ),
             ),
@@ -118,7 +117,9 @@ interface LinesProps extends ViewProps {
 }
 
 /** Lines between which there is no text are told as a gap. */
-type Row = { readonly line: number; readonly text?: string | undefined } | { readonly gap: true; readonly line: number };
+type Row =
+  | { readonly line: number; readonly text?: string | undefined }
+  | { readonly gap: true; readonly line: number };
 
 function FileLines({ model, state, change, file, figures, chosen }: LinesProps) {
   const { data } = model;
@@ -132,7 +133,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
   return h(
     "div",
     { class: "lines" },
-    h("h3", null, shown(data.strings[file.file])),
+    h("h2", null, shown(data.strings[file.file])),
     source === undefined
       ? h("p", { class: "dim" }, "The text of this file is not in the report: its numbers are.")
       : source.isNewer
@@ -237,7 +238,8 @@ function lineOfSelection(model: PageModel, state: PageState, file: FileSums): nu
 /** All lines with text, and all with numbers. */
 function rowsOf(file: FileSums, parts: readonly { first: number; lines: readonly string[] }[]): Row[] {
   const texts = new Map<number, string>();
-  for (const { first, lines } of parts) lines.forEach((text, index) => texts.set(first + index, text));
+  for (const { first, lines } of parts)
+    for (const [index, text] of lines.entries()) texts.set(first + index, text);
   const lines = [...new Set([...texts.keys(), ...file.lines.map(({ line }) => line)])].sort((a, b) => a - b);
   return lines.flatMap((line, index): Row[] => [
     ...(index > 0 && line > lines[index - 1] + 1 ? [{ gap: true as const, line }] : []),
@@ -246,6 +248,7 @@ function rowsOf(file: FileSums, parts: readonly { first: number; lines: readonly
 }
 
 function written(figure: Figure, value: number): string {
-  const isDifference = figure.before !== undefined && figure.values !== figure.before && figure.values !== figure.after;
+  const isDifference =
+    figure.before !== undefined && figure.values !== figure.before && figure.values !== figure.after;
   return (isDifference ? difference : amount)(value, figure.unit, figure.clock);
 }

@@ -10,6 +10,8 @@ export interface ViewProps {
 }
 
 /** Selects this and nothing else. */
-export function select(part: Pick<Partial<PageState>, "site" | "frame" | "frameOf" | "finding">): Partial<PageState> {
+export function select(
+  part: Pick<Partial<PageState>, "site" | "frame" | "frameOf" | "finding">,
+): Partial<PageState> {
   return { site: undefined, frame: undefined, finding: undefined, ...part };
 }
