@@ -6,6 +6,7 @@ import { FrameNames } from "../../../src/report/page/app/model/names.ts";
 import { FIRST_STATE, type PageState } from "../../../src/report/page/app/state/state.ts";
 import type { PageData } from "../../../src/report/page/data/page-data.ts";
 import { Graph } from "../../../src/report/page/graph/graph.ts";
+import { TimeStrip } from "../../../src/report/page/time/time-strip.ts";
 
 export interface Shown {
   data: PageData;
@@ -24,6 +25,7 @@ function Host({ data, state: first, matches, selected }: Shown) {
   return h(
     "div",
     { class: "page" },
+    h(TimeStrip, { ...shared, onChange }),
     h("main", { class: "view-graph" }, h(Graph, { ...shared, weight, weights: figures, onChange })),
   );
 }

@@ -1,4 +1,5 @@
 import { amount, amountInWords, difference, formatPercent } from "../app/parts/amounts.ts";
+import type { PageState } from "../app/state/state.ts";
 import type { GraphWeight } from "./graph-props.ts";
 import type { MeasuredTree } from "./layout/measured-tree.ts";
 import type { BoxNames } from "./paint/box-names.ts";
@@ -15,8 +16,15 @@ export interface Described {
   hasOwn: boolean;
 }
 
-/** What a box has; in a comparison, how much more than before. */
-export function amountOf({ tree, of }: MeasuredTree, { unit, clock }: GraphWeight, box: number): string {
+/** What a box has; in a comparison, what one side has, or how much more than before. */
+export function amountOf(
+  { tree, of }: MeasuredTree,
+  { unit, clock }: GraphWeight,
+  side: PageState["side"],
+  box: number,
+): string {
+  const ofSide = side === "difference" ? undefined : of(side);
+  if (ofSide !== undefined) return amountInWords(ofSide[box], unit, clock);
   const [before, after] = [of("before")?.[box], of("after")?.[box]];
   return before === undefined || after === undefined
     ? amountInWords(tree.total[0][box], unit, clock)

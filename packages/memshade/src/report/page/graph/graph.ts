@@ -101,7 +101,7 @@ function Half({ props, view, model, colourings, palette, index }: HalfProps) {
       colourings?.[index] !== undefined &&
       h(Picture, {
         ...{ tree, zoomed, palette, describe, names: boxNames, colouring: colourings[index] },
-        amountOf: (box) => amountOf(measured, weight, box),
+        amountOf: (box) => amountOf(measured, weight, state.side, box),
         top: isHalf ? 1 : 0,
         isUp: layout === "flame" || (isHalf && hasCallersBelow),
         label: `${heading ?? "Calling contexts"}, ${weight.label}: ${words(tree.total[0][0])}`,

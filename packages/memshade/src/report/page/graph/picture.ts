@@ -66,7 +66,12 @@ export function Picture(props: PictureProps) {
     const widths = widthsIn(context);
     paint(context, { ...painted, widths }, { top: scroller.current!.scrollTop, height: seen }, ratio);
   };
-  useLayoutEffect(() => redraw.current());
+  const { names, colouring, palette, matched, selected, side } = props;
+  // Not for what stands above the canvas: the pointer's box and the focus.
+  useLayoutEffect(
+    () => redraw.current(),
+    [drawn, isUp, names, colouring, palette, matched, selected, side, width, seen],
+  );
 
   // The zoomed box is in sight with the one above it.
   useLayoutEffect(() => {

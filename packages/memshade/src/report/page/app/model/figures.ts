@@ -54,8 +54,8 @@ function rangeFigures(data: PageData, timeline: PageTimeline, range: PageRange):
     ...{ total: sum(values), isWholeRun: false },
   });
   return [
-    figure("live", "bytes live at the end of the range", live),
-    figure("grown", "bytes more at the end of the range than at its begin", grown),
+    figure("live", "bytes live at the range's end", live),
+    figure("grown", "bytes grown in the range", grown),
   ];
 }
 

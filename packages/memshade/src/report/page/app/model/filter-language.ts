@@ -77,11 +77,6 @@ export function readFilter(text: string, weights: readonly string[]): Filter {
   return { texts, figures, mistakes };
 }
 
-/** Whether nothing is filtered. */
-export function isEmptyFilter({ texts, figures }: Filter): boolean {
-  return texts.length === 0 && figures.length === 0;
-}
-
 function readText(term: string): Omit<TextTerm, "isWanted"> {
   const colon = term.indexOf(":");
   const name = term.slice(0, colon).toLowerCase();

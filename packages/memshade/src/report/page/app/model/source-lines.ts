@@ -2,15 +2,18 @@
 import type { PageData } from "../../data/page-data.ts";
 import type { Figure } from "./figures.ts";
 
-/** Numbers of one line. */
-export interface LineSums {
-  readonly line: number;
+interface Sums {
   /** A frame in this line. */
   readonly frame: number;
   /** Sum of each figure over the contexts whose site is in this line. */
   readonly own: Float64Array;
   /** Sum of the chosen figure over all contexts that go through it, recursion once. */
-  readonly through: number;
+  through: number;
+}
+
+/** Numbers of one line. */
+export interface LineSums extends Readonly<Sums> {
+  readonly line: number;
 }
 
 export interface FileSums {
@@ -19,6 +22,8 @@ export interface FileSums {
   /** Ascending. */
   readonly lines: readonly LineSums[];
   readonly own: Float64Array;
+  /** The one of the chosen figure. */
+  readonly chosen: number;
   /** Sum of the chosen figure over all contexts that go through the file. */
   readonly through: number;
 }
@@ -31,12 +36,12 @@ export function sumLines(
   chosen: Figure | undefined,
 ): FileSums[] {
   const { frames } = data;
-  const lines = new Map<number, Map<number, { frame: number; own: Float64Array; through: number }>>();
+  const lines = new Map<number, Map<number, Sums>>();
   const lineOf = (frame: number) => {
     const file = frames.file[frame];
     if (file < 0 || frames.line[frame] === 0) return undefined;
-    let ofFile = lines.get(file);
-    if (ofFile === undefined) lines.set(file, (ofFile = new Map()));
+    const ofFile = lines.get(file) ?? new Map<number, Sums>();
+    lines.set(file, ofFile);
     let found = ofFile.get(frames.line[frame]);
     if (found === undefined) {
       found = { frame, own: new Float64Array(figures.length), through: 0 };
@@ -67,7 +72,8 @@ export function sumLines(
     const own = Float64Array.from(figures, (_, index) =>
       sorted.reduce((sum, line) => sum + line.own[index], 0),
     );
-    return { file, lines: sorted, own, through: throughFile.get(file) ?? 0 };
+    const index = chosen ? figures.indexOf(chosen) : -1;
+    return { file, lines: sorted, own, chosen: own[index] ?? 0, through: throughFile.get(file) ?? 0 };
   });
 }
 

@@ -2,6 +2,12 @@
 import { formatBytes, formatCount, formatMean, formatPercent } from "../../../format.ts";
 import type { PageUnit } from "../../data/page-data.ts";
 
+interface Measured {
+  readonly label: string;
+  readonly unit: PageUnit;
+  readonly clock?: string | undefined;
+}
+
 /** `12 KiB`, `1,000`, `31 %`, `3,002 allocs`. */
 export function amount(value: number, unit: PageUnit, clock?: string): string {
   if (value < 0) return `−${amount(-value, unit, clock)}`;
@@ -18,7 +24,13 @@ export function amountInWords(value: number, unit: PageUnit, clock?: string): st
   const text = amount(value, unit, clock);
   if (unit === "bytes" || unit === "part" || unit === "ns" || unit === "clock" || unit === "count")
     return text;
-  return `${text} ${Math.abs(value) === 1 ? unit.replace(/(?:e)?s$/, (end) => (end === "es" ? "e" : "")) : unit}`;
+  const one = unit === "accesses" ? "access" : unit.slice(0, -1);
+  return `${text} ${Math.abs(value) === 1 ? one : unit}`;
+}
+
+/** A sum with its label, as a sentence has it: `35.2 KiB live at the end`, `954 blocks`, `12,000 accesses`. */
+export function amountOf(value: number, { unit, label, clock }: Measured): string {
+  return `${amount(value, unit, clock)} ${label.replace(/^bytes /, "")}`;
 }
 
 /** With a sign, for differences. */

@@ -12,8 +12,7 @@ export function useScheme(): [Choice, () => void] {
   const [choice, setChoice] = useState<Choice>(keptChoice);
   const systemIsDark = useMedia("(prefers-color-scheme: dark)");
   const scheme = choice === "system" ? (systemIsDark ? "dark" : "light") : choice;
-  if (document.documentElement.dataset["scheme"] !== scheme)
-    document.documentElement.dataset["scheme"] = scheme;
+  if (document.documentElement.dataset.scheme !== scheme) document.documentElement.dataset.scheme = scheme;
   useEffect(() => {
     document.documentElement.dispatchEvent(new Event("memshade-scheme"));
   }, [scheme]);

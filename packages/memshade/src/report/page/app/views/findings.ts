@@ -5,7 +5,8 @@ import { glossaryEntry } from "../../../glossary.ts";
 import type { PageFinding } from "../../data/page-data.ts";
 import { sum } from "../model/figures.ts";
 import type { PageModel } from "../model/page-model.ts";
-import { amount, amountInWords, formatPercent } from "../parts/amounts.ts";
+import { sumRows } from "../model/site-rows.ts";
+import { amount, amountInWords, amountOf, formatPercent } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
 import { FrameName } from "../parts/frame-name.ts";
 import { Bar } from "../parts/pictures.ts";
@@ -15,6 +16,8 @@ import { select, type ViewProps } from "./view.ts";
 
 /** Paths of a finding that are listed. */
 const PATHS = 6;
+/** Sites that are listed where there is no finding. */
+const LARGEST = 8;
 
 export function Findings({ model, state, change }: ViewProps) {
   const { findings, head } = model.data;
@@ -54,13 +57,7 @@ export function Findings({ model, state, change }: ViewProps) {
     { class: "findings" },
     head.hints.map((hint) => h("p", { class: "hint" }, shown(hint))),
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
-    findings.length === 0
-      ? h(
-          "p",
-          { class: "nothing" },
-          "No finding: nothing here is worth a change. The other views show where memory goes.",
-        )
-      : null,
+    findings.length === 0 ? h(Largest, { model, state, change }) : null,
     findings.length > 0 && listed.length === 0
       ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
       : null,
@@ -74,6 +71,47 @@ export function Findings({ model, state, change }: ViewProps) {
           isOpen: open.includes(index),
           onToggle: () => toggle(index),
         }),
+      ),
+    ),
+  );
+}
+
+/** Where there is nothing to mend: who has the most. */
+function Largest({ model, state, change }: ViewProps) {
+  const weight = model.weight(state);
+  if (weight === undefined) return h("p", { class: "nothing" }, "Nothing was recorded.");
+  const grouping = model.grouping(state, "site");
+  const sums = sumRows(grouping, weight.values);
+  const order = [...sums.keys()].filter((row) => sums[row] !== 0).sort((a, b) => sums[b] - sums[a] || a - b);
+  return h(
+    "section",
+    { class: "largest", "aria-labelledby": "largest" },
+    h("p", { class: "nothing" }, "No finding: nothing here is worth a change."),
+    h("h2", { id: "largest" }, `Who has the most: ${weight.label}`),
+    h(
+      "ol",
+      null,
+      order.slice(0, LARGEST).map((row) =>
+        h(
+          "li",
+          { key: row },
+          h("span", { class: "amount" }, amount(sums[row], weight.unit, weight.clock)),
+          h(
+            "span",
+            { class: "part" },
+            h(Bar, { part: sums[row] / sums[order[0]], of: "strong" }),
+            h("span", { class: "percent" }, formatPercent(sums[row], weight.total)),
+          ),
+          h(
+            "button",
+            {
+              type: "button",
+              class: "path",
+              onClick: () => change(select({ frame: grouping.frames[row], frameOf: "site" })),
+            },
+            h(FrameName, { names: model.names, frame: grouping.frames[row] }),
+          ),
+        ),
       ),
     ),
   );
@@ -123,7 +161,7 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
     "li",
     { class: isSelected ? "finding selected" : "finding" },
     h(
-      "h3",
+      "h2",
       null,
       h(
         "button",
@@ -135,7 +173,10 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
           "span",
           { class: "where" },
           finding.path.length > 0
-            ? h(FrameName, { names: model.names, frame: finding.path[0] })
+            ? [
+                h(FrameName, { names: model.names, frame: finding.path[0] }),
+                isOpen ? null : h("span", { class: "short" }, shown(finding.says)),
+              ]
             : shown(finding.says),
           finding.change && finding.change !== "kept" ? h("span", { class: "change" }, finding.change) : null,
         ),
@@ -235,7 +276,7 @@ function lineNote({ data }: PageModel, { contexts, weight }: PageFinding): strin
     .filter(({ id }) => ids.includes(id))
     .map((found) => ({ ...found, sum: contexts.reduce((sum, context) => sum + found.values[context], 0) }))
     .filter((found) => found.sum !== 0)
-    .map((found) => `${amount(found.sum, found.unit, found.clock)} ${found.label}`)
+    .map((found) => amountOf(found.sum, found))
     .join(" · ");
 }
 
@@ -247,7 +288,7 @@ function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { findin
     .filter((figure) => !figure.isWholeRun && figure.tool === finding.tool)
     .map((figure) => {
       const part = finding.contexts.reduce((sum, context) => sum + figure.values[context], 0);
-      return `${amount(part, figure.unit, figure.clock)} ${figure.label}`;
+      return amountOf(part, figure);
     });
   return h(
     "p",
@@ -276,7 +317,7 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
   return h(
     "div",
     { class: "paths" },
-    h("h4", null, paths.length === 1 ? "Call path" : `Call paths (${paths.length})`),
+    h("h3", null, paths.length === 1 ? "Call path" : `Call paths (${paths.length})`),
     h(
       "ul",
       null,

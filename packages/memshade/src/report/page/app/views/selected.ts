@@ -39,7 +39,8 @@ export function Selected({ model, state, change }: ViewProps) {
     model.life ? h(Sparkline, { values: model.life.line(contexts) }) : null,
     h(
       "dl",
-      null,
+      // It scrolls.
+      { tabIndex: 0 },
       sums
         .filter(({ sum }) => sum !== 0)
         .map(({ figure, sum }) =>

@@ -2,6 +2,7 @@
 import { type ComponentType, h } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { PageData, PageKey } from "../../data/page-data.ts";
+import { TimeStrip } from "../../time/time-strip.ts";
 import { PageModel } from "../model/page-model.ts";
 import { amount, difference, formatCount } from "../parts/amounts.ts";
 import { useScheme } from "../parts/scheme.ts";
@@ -13,6 +14,7 @@ import { Blocks } from "./blocks.ts";
 import { Cache } from "./cache.ts";
 import { Diff } from "./diff.ts";
 import { Findings } from "./findings.ts";
+import { GraphView } from "./graph-view.ts";
 import { Help } from "./help.ts";
 import { Selected } from "./selected.ts";
 import { Sites } from "./sites.ts";
@@ -26,12 +28,13 @@ interface TabEntry {
   has(data: PageData): boolean;
 }
 
-const TAB_ENTRIES: Readonly<Partial<Record<Tab, TabEntry>>> = {
+const TAB_ENTRIES: Readonly<Record<Tab, TabEntry>> = {
   findings: {
     label: "Findings",
     view: Findings,
     has: ({ kind, findings }) => kind !== "samples" || findings.length > 0,
   },
+  graph: { label: "Graph", view: GraphView, has: ({ weights }) => weights.length > 0 },
   sites: { label: "Sites", view: Sites, has: ({ weights }) => weights.length > 0 },
   source: {
     label: "Source",
@@ -51,7 +54,7 @@ const TAB_ENTRIES: Readonly<Partial<Record<Tab, TabEntry>>> = {
 export function Shell({ data }: { data: PageData }) {
   const model = useMemo(() => new PageModel(data), [data]);
   const [state, change] = useAddress();
-  const tabs = TABS.filter((tab) => TAB_ENTRIES[tab]?.has(data));
+  const tabs = TABS.filter((tab) => TAB_ENTRIES[tab].has(data));
   const tab = tabs.includes(state.tab) ? state.tab : tabs[0];
   useShortcuts(state, change, tabs);
   const props = { model, state, change };
@@ -59,12 +62,27 @@ export function Shell({ data }: { data: PageData }) {
     "div",
     { class: "page" },
     h(Head, props),
-    data.head.keys.length > 0 ? h(Keys, props) : null,
-    h(Tabs, { ...props, tabs, tab }),
     h(
       "main",
-      { id: "view", role: "tabpanel", "aria-labelledby": `tab-${tab}`, class: `view-${tab}` },
-      h(TAB_ENTRIES[tab]!.view, props),
+      null,
+      data.head.keys.length > 0 ? h(Keys, props) : null,
+      h(TimeStrip, {
+        ...{ data, names: model.names, state, selected: model.selected(state) },
+        onChange: change,
+      }),
+      h(Tabs, { ...props, tabs, tab }),
+      h(
+        "div",
+        {
+          id: "view",
+          role: "tabpanel",
+          "aria-labelledby": `tab-${tab}`,
+          class: `view view-${tab}`,
+          // It scrolls.
+          tabIndex: 0,
+        },
+        h(TAB_ENTRIES[tab].view, props),
+      ),
     ),
     h(Selected, props),
   );
@@ -128,13 +146,18 @@ function Head({ model, state, change }: ViewProps) {
             title: "Frames of libraries are folded into the program's own code that called them, or shown",
             onClick: () => change({ folded: !state.folded }),
           },
-          `library frames: ${state.folded ? "folded" : "shown"}`,
+          `libraries ${state.folded ? "folded" : "shown"}`,
         )
       : null,
     h(
       "button",
-      { type: "button", title: "Colours: as the system, light, dark", onClick: nextScheme },
-      `colours: ${scheme}`,
+      {
+        type: "button",
+        title: "Colours: as the system has them, light, dark",
+        "aria-label": `Colours: ${scheme}`,
+        onClick: nextScheme,
+      },
+      h("span", { "aria-hidden": "true" }, `◐ ${scheme}`),
     ),
     h(
       "button",
@@ -221,7 +244,7 @@ function Tabs({ model, state, change, tabs, tab }: ViewProps & { tabs: readonly 
             tabIndex: name === tab ? 0 : -1,
             onClick: () => change({ tab: name }),
           },
-          TAB_ENTRIES[name]!.label,
+          TAB_ENTRIES[name].label,
           name === "findings" && findings.length > 0 ? h("span", { class: "count" }, findings.length) : null,
         ),
       ),
@@ -297,7 +320,7 @@ function useShortcuts(state: PageState, change: ViewProps["change"], tabs: reado
         if (event.target === filter) {
           if (state.filter === "") filter.blur();
           else change({ filter: "" });
-        } else if (state.site ?? state.frame ?? state.finding) change(select({}));
+        } else if ((state.site ?? state.frame ?? state.finding) !== undefined) change(select({}));
         else if (state.range) change({ range: undefined });
         else return;
       } else if (isTyping) return;

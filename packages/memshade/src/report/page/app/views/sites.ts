@@ -28,7 +28,6 @@ export function Sites({ model, state, change }: ViewProps) {
     ...[state.range, state.weight, state.group, state.sort, state.ascending],
     ...[state.filter, state.folded, state.side],
   ]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key has what the rows depend on
   const rows = useMemo(() => siteRows(model, state), [model, key]);
   const { grouping, columns, order, sort } = rows;
   const selected = model.selected(state);
@@ -38,14 +37,14 @@ export function Sites({ model, state, change }: ViewProps) {
     selected !== undefined && contextsOf(row).every((of) => selected[of] === 1);
 
   const tableColumns: TableColumn[] = [
-    { id: "name", label: GROUP_NAMES[state.group], width: "minmax(17rem, 1.5fr)", isNumber: false },
+    { id: "name", label: GROUP_NAMES[state.group], width: "minmax(17rem, 1fr)", isNumber: false },
     ...(model.life
       ? [{ id: "life", label: "live over time", width: "6.5rem", isNumber: false, canSort: false }]
       : []),
     ...columns.map((column) => ({
       id: column.id,
       label: h(Word, { word: wordOf(column), children: labelOf(column) }),
-      width: "minmax(7rem, 0.5fr)",
+      width: "7.5rem",
       isNumber: true,
     })),
   ];
@@ -79,8 +78,8 @@ export function Sites({ model, state, change }: ViewProps) {
             path && path.length > 0
               ? h(
                   "span",
-                  { class: "place" },
-                  path.map((of) => ` ← ${shown(model.names.function(of))}`).join(""),
+                  { class: "dim callers" },
+                  path.map((of) => `← ${shown(model.names.function(of))}`).join(" "),
                 )
               : null,
           );
@@ -104,7 +103,7 @@ export function Sites({ model, state, change }: ViewProps) {
         else if (state.group === "path") change(select({ site: contextsOf(row)[0] }));
         else change(select({ frame: grouping.frames[row], frameOf: state.group }));
       },
-      sort: { id: sort, ascending: sort === "name" ? state.ascending : state.ascending },
+      sort: { id: sort, ascending: state.ascending },
       onSort: (id) => change({ sort: id, ascending: id === sort ? !state.ascending : id === "name" }),
     }),
   );
