@@ -115,7 +115,7 @@ function Half({ props, view, model, colourings, palette, index }: HalfProps) {
           (view.zoom ?? []).length === 0 ? undefined : () => onChange({ graph: { ...view, zoom: [] } }),
       }),
     h(BoxesTable, {
-      ...{ tree, zoomed, describe, format: words, onPick: pick },
+      ...{ tree, zoomed, describe, format: words, onPick: pick, hasOwn: !hasCallersBelow },
       share: (value) => formatPercent(value, tree.total[0][0]),
     }),
   );

@@ -15,6 +15,10 @@ export interface Colouring {
 const STEPS = 7;
 const MIDDLE = (STEPS - 1) / 2;
 
+/** How much of a colour gives way to the page's: large areas in full colours hide what is written on them. */
+const OWN_PALENESS = 0.3;
+const LIBRARY_PALENESS = 0.7;
+
 /**
  * The categories that most is below of, in order: all if there are colours for all, else one fewer than colours.
  *
@@ -59,7 +63,11 @@ export function byCategory(tree: CallTree, categories: Categories, { series, pan
     return categories.isLibrary[frame] === 1 ? series.length + index : index;
   };
   return {
-    fills: [...series, ...series.map((colour) => mix(colour, panel, 0.6)), mix(panel, series[last], 0.2)],
+    fills: [
+      ...series.map((colour) => mix(colour, panel, OWN_PALENESS)),
+      ...series.map((colour) => mix(colour, panel, LIBRARY_PALENESS)),
+      mix(panel, series[last], 0.2),
+    ],
     fillOf(box) {
       const frame = tree.frame[box];
       if (frame < 0) return 2 * series.length;
