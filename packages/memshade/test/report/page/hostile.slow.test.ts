@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)("a report of a program that names things to do har
   it("takes any address", async () => {
     const data = madeUpPage();
     for (const hash of [
-      ...HOSTILE.slice(0, 12).map((text) => encodeURIComponent(text.toWellFormed())),
+      ...HOSTILE.slice(0, 12).map((text) => encodeURIComponent(text.replaceAll(/\p{Cs}/gu, ""))),
       ...[
         "site=99999999",
         "frame=99999999&frameOf=package",

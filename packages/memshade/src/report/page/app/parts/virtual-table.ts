@@ -103,58 +103,63 @@ export function VirtualTable(props: TableProps) {
     },
     h(
       "div",
-      { class: "heads", role: "rowgroup" },
+      { class: "sheet", role: "presentation" },
       h(
         "div",
-        { class: "row", role: "row", "aria-rowindex": 1, style: template },
-        columns.map((column) =>
-          h(
-            "div",
-            {
-              key: column.id,
-              role: "columnheader",
-              class: column.isNumber ? "cell number" : "cell",
-              "aria-sort": sort?.id === column.id ? (sort.ascending ? "ascending" : "descending") : undefined,
-            },
-            column.canSort === false || !onSort
-              ? column.label
-              : h(
-                  "button",
-                  { type: "button", onClick: () => onSort(column.id) },
-                  column.label,
-                  sort?.id === column.id
-                    ? h("span", { "aria-hidden": "true" }, sort.ascending ? " ▴" : " ▾")
-                    : null,
-                ),
-          ),
-        ),
-      ),
-    ),
-    h(
-      "div",
-      { class: "rows", role: "rowgroup", style: isPrinted ? {} : { height: `${rows * ROW_PIXELS}px` } },
-      inSight.map((row) =>
+        { class: "heads", role: "rowgroup" },
         h(
           "div",
-          {
-            key: keyOf?.(row) ?? row,
-            class: "row",
-            role: "row",
-            "data-row": row,
-            "aria-rowindex": row + 2,
-            "aria-selected": isSelected ? isSelected(row) : undefined,
-            tabIndex: row === current ? 0 : -1,
-            style: isPrinted ? template : { ...template, top: `${row * ROW_PIXELS}px` },
-            onClick: () => {
-              setFocused(row);
-              onSelect?.(row);
-            },
-          },
+          { class: "row", role: "row", "aria-rowindex": 1, style: template },
           columns.map((column) =>
             h(
               "div",
-              { key: column.id, role: "gridcell", class: column.isNumber ? "cell number" : "cell" },
-              cell(row, column),
+              {
+                key: column.id,
+                role: "columnheader",
+                class: column.isNumber ? "cell number" : "cell",
+                "aria-sort":
+                  sort?.id === column.id ? (sort.ascending ? "ascending" : "descending") : undefined,
+              },
+              column.canSort === false || !onSort
+                ? column.label
+                : h(
+                    "button",
+                    { type: "button", onClick: () => onSort(column.id) },
+                    column.label,
+                    sort?.id === column.id
+                      ? h("span", { "aria-hidden": "true" }, sort.ascending ? " ▴" : " ▾")
+                      : null,
+                  ),
+            ),
+          ),
+        ),
+      ),
+      h(
+        "div",
+        { class: "rows", role: "rowgroup", style: isPrinted ? {} : { height: `${rows * ROW_PIXELS}px` } },
+        inSight.map((row) =>
+          h(
+            "div",
+            {
+              key: keyOf?.(row) ?? row,
+              class: "row",
+              role: "row",
+              "data-row": row,
+              "aria-rowindex": row + 2,
+              "aria-selected": isSelected ? isSelected(row) : undefined,
+              tabIndex: row === current ? 0 : -1,
+              style: isPrinted ? template : { ...template, top: `${row * ROW_PIXELS}px` },
+              onClick: () => {
+                setFocused(row);
+                onSelect?.(row);
+              },
+            },
+            columns.map((column) =>
+              h(
+                "div",
+                { key: column.id, role: "gridcell", class: column.isNumber ? "cell number" : "cell" },
+                cell(row, column),
+              ),
             ),
           ),
         ),

@@ -301,7 +301,7 @@ function Statics({ statics }: { statics: PageModel["data"]["statics"] }) {
     ...present.map((name) => ({
       id: name,
       label: name === "untouched" ? "never accessed" : name === "unread" ? "never read" : name,
-      width: "minmax(6rem, 0.3fr)",
+      width: "7.5rem",
       isNumber: true,
     })),
   ];

@@ -135,7 +135,10 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
           "span",
           { class: "where" },
           finding.path.length > 0
-            ? h(FrameName, { names: model.names, frame: finding.path[0] })
+            ? [
+                h(FrameName, { names: model.names, frame: finding.path[0] }),
+                isOpen ? null : h("span", { class: "short" }, shown(finding.says)),
+              ]
             : shown(finding.says),
           finding.change && finding.change !== "kept" ? h("span", { class: "change" }, finding.change) : null,
         ),

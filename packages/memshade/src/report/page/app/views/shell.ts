@@ -13,6 +13,7 @@ import { Blocks } from "./blocks.ts";
 import { Cache } from "./cache.ts";
 import { Diff } from "./diff.ts";
 import { Findings } from "./findings.ts";
+import { GraphView } from "./graph-view.ts";
 import { Help } from "./help.ts";
 import { Selected } from "./selected.ts";
 import { Sites } from "./sites.ts";
@@ -26,12 +27,13 @@ interface TabEntry {
   has(data: PageData): boolean;
 }
 
-const TAB_ENTRIES: Readonly<Partial<Record<Tab, TabEntry>>> = {
+const TAB_ENTRIES: Readonly<Record<Tab, TabEntry>> = {
   findings: {
     label: "Findings",
     view: Findings,
     has: ({ kind, findings }) => kind !== "samples" || findings.length > 0,
   },
+  graph: { label: "Graph", view: GraphView, has: ({ weights }) => weights.length > 0 },
   sites: { label: "Sites", view: Sites, has: ({ weights }) => weights.length > 0 },
   source: {
     label: "Source",
@@ -51,7 +53,7 @@ const TAB_ENTRIES: Readonly<Partial<Record<Tab, TabEntry>>> = {
 export function Shell({ data }: { data: PageData }) {
   const model = useMemo(() => new PageModel(data), [data]);
   const [state, change] = useAddress();
-  const tabs = TABS.filter((tab) => TAB_ENTRIES[tab]?.has(data));
+  const tabs = TABS.filter((tab) => TAB_ENTRIES[tab].has(data));
   const tab = tabs.includes(state.tab) ? state.tab : tabs[0];
   useShortcuts(state, change, tabs);
   const props = { model, state, change };
@@ -74,7 +76,7 @@ export function Shell({ data }: { data: PageData }) {
           // It scrolls.
           tabIndex: 0,
         },
-        h(TAB_ENTRIES[tab]!.view, props),
+        h(TAB_ENTRIES[tab].view, props),
       ),
     ),
     h(Selected, props),
@@ -237,7 +239,7 @@ function Tabs({ model, state, change, tabs, tab }: ViewProps & { tabs: readonly 
             tabIndex: name === tab ? 0 : -1,
             onClick: () => change({ tab: name }),
           },
-          TAB_ENTRIES[name]!.label,
+          TAB_ENTRIES[name].label,
           name === "findings" && findings.length > 0 ? h("span", { class: "count" }, findings.length) : null,
         ),
       ),

@@ -37,14 +37,14 @@ export function Sites({ model, state, change }: ViewProps) {
     selected !== undefined && contextsOf(row).every((of) => selected[of] === 1);
 
   const tableColumns: TableColumn[] = [
-    { id: "name", label: GROUP_NAMES[state.group], width: "minmax(17rem, 1.5fr)", isNumber: false },
+    { id: "name", label: GROUP_NAMES[state.group], width: "minmax(17rem, 1fr)", isNumber: false },
     ...(model.life
       ? [{ id: "life", label: "live over time", width: "6.5rem", isNumber: false, canSort: false }]
       : []),
     ...columns.map((column) => ({
       id: column.id,
       label: h(Word, { word: wordOf(column), children: labelOf(column) }),
-      width: "minmax(7rem, 0.5fr)",
+      width: "7.5rem",
       isNumber: true,
     })),
   ];
