@@ -209,6 +209,13 @@ describe.skipIf(!hasChromium)("the graph", () => {
     await picture(narrow).focus();
     await press(narrow, "ArrowDown", "End");
     expect(await spoken(narrow)).toBe("3 more, 2.34 KiB, 0.1 % of 2.86 MiB, each is too narrow to be drawn");
+    await press(narrow, "Enter");
+    const steps = narrow.getByRole("navigation", { name: "Zoomed to" });
+    expect(await steps.getByRole("listitem").allTextContents()).toEqual(["all", "3 more"]);
+    await press(narrow, "Home", "ArrowDown", "ArrowRight");
+    expect(await spoken(narrow)).toContain("f2, ");
+    await press(narrow, "Escape");
+    expect(await steps.count()).toBe(0);
   });
 
   it("of a comparison shows both sides in one layout, and by how much they differ", async () => {

@@ -41,7 +41,9 @@ export function largestCategories(
     const category = categoryOf(of);
     areas.set(category, (areas.get(category) ?? 0) + area);
   }
-  const sorted = [...areas].sort(([a, areaOfA], [b, areaOfB]) => areaOfB - areaOfA || (a < b ? -1 : 1));
+  const sorted = [...areas]
+    .filter(([, area]) => area > 0)
+    .sort(([a, areaOfA], [b, areaOfB]) => areaOfB - areaOfA || (a < b ? -1 : 1));
   return sorted.slice(0, sorted.length <= colours ? colours : colours - 1).map(([category]) => category);
 }
 
@@ -62,25 +64,31 @@ export function byCategory(tree: CallTree, categories: Categories, { series, pan
     const index = indices.get(categories.of(frame)) ?? last;
     return categories.isLibrary[frame] === 1 ? series.length + index : index;
   };
+  const fillOf = (box: number): number => {
+    const frame = tree.frame[box];
+    if (frame < 0) return 2 * series.length;
+    const known = ofFrame.get(frame);
+    if (known !== undefined) return known;
+    const fill = fillOfFrame(frame);
+    ofFrame.set(frame, fill);
+    return fill;
+  };
+  const isUsed = new Uint8Array(2 * series.length + 1);
+  for (let box = 1; box < tree.count; box++) if (tree.total[0][box] > 0) isUsed[fillOf(box)] = 1;
   return {
     fills: [
       ...series.map((colour) => mix(colour, panel, OWN_PALENESS)),
       ...series.map((colour) => mix(colour, panel, LIBRARY_PALENESS)),
       mix(panel, series[last], 0.2),
     ],
-    fillOf(box) {
-      const frame = tree.frame[box];
-      if (frame < 0) return 2 * series.length;
-      const known = ofFrame.get(frame);
-      if (known !== undefined) return known;
-      const fill = fillOfFrame(frame);
-      ofFrame.set(frame, fill);
-      return fill;
-    },
-    legend: [
-      ...categories.named.map((label, fill) => ({ label, fill })),
-      ...(categories.named.length === last ? [{ label: "other", fill: last }] : []),
-    ],
+    fillOf,
+    legend: [...categories.named, ...(categories.named.length === last ? ["other"] : [])].flatMap(
+      (label, fill) => {
+        // That of own code, where there is any.
+        const used = [fill, fill + series.length].find((candidate) => isUsed[candidate] === 1);
+        return used === undefined ? [] : [{ label, fill: used }];
+      },
+    ),
   };
 }
 
