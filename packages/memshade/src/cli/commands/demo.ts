@@ -9,10 +9,21 @@ import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { DEFAULT_RUNS_FOLDER } from "../../model/run.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
 import { cutMiddle } from "../../report/terminal/common/text.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
 import { endProcess } from "../end-process.ts";
 import { parseColor } from "./report-options.ts";
 
-const TOOLS = ["heap", "waste", "workingset"] as const;
+/** All that there is to see: the program is small. */
+const TOOLS: ToolOptions = {
+  tools: ["heap", "waste", "workingset"],
+  exactHistogram: true,
+  waste: { objects: true },
+  workingset: {
+    interval: 20_000,
+    attribution: { firstTouch: true, owners: true, fill: true },
+    locality: { method: "exact" },
+  },
+};
 const COLUMNS = 78;
 const OUT = join(DEFAULT_RUNS_FOLDER, "demo");
 
@@ -40,7 +51,7 @@ export function addDemoCommand(program: Command): void {
         preopens: {},
         out: OUT,
         isQuiet: true,
-        tools: { tools: [...TOOLS] },
+        tools: TOOLS,
         onWritten: (run) => showFindings(run, folder, color),
       });
       endProcess(code);

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { UserError } from "../../bytes/errors.ts";
 import { fromHere, quoteForShell, say } from "../../host/run/terminal-line.ts";
+import { RUN_PAGES } from "../../model/run.ts";
 import { formatBytes } from "../../report/format.ts";
 import { pageFile } from "../../report/page/data/file.ts";
 import type { PageData } from "../../report/page/data/page-data.ts";
@@ -19,8 +20,8 @@ export type HtmlOption = string | true;
  *
  * @throws UserError where that is a folder
  */
-export function pagePath(html: HtmlOption, input: string, kind: "report" | "diff" = "report"): string {
-  const name = `${kind}.html`;
+export function pagePath(html: HtmlOption, input: string, kind: keyof typeof RUN_PAGES = "report"): string {
+  const name = RUN_PAGES[kind];
   if (html !== true) {
     if (statSync(html, { throwIfNoEntry: false })?.isDirectory() === true)
       throw new UserError(`--html ${html}: it is a folder; name a file in it, such as ${join(html, name)}`);

@@ -33,6 +33,7 @@ export function headOfRun(run: HeadOf): PageHead {
     ...(heap === undefined ? [] : gapsOf(heap)),
     ...(waste?.notTracked ?? []),
     ...(workingset?.notTracked ?? []),
+    ...notRecorded(run),
   ];
   return {
     writtenBy: MEMSHADE_VERSION,
@@ -139,6 +140,23 @@ function workingSetKeys(workingset: WorkingSetProfile | undefined): PageKey[] {
   const value = most * workingset.lineBytes;
   return [
     { label: "working set", word: "working set", value, unit: "bytes", note: "at most, in an interval" },
+  ];
+}
+
+/** Views that options of recording fill, and this run does not. */
+function notRecorded({ heap, waste, workingset }: HeadOf): string[] {
+  const hasCells = heap?.contexts.mibs.histogram.some((counts) => counts !== undefined) === true;
+  const isRun = heap?.description.recordedBy !== undefined || waste !== undefined;
+  const hasCaches = workingset?.instances.some(({ locality }) => locality !== undefined) === true;
+  return [
+    ...(isRun && !hasCells && waste?.objects === undefined
+      ? [
+          "What happens inside of blocks was not recorded: --exact-histogram does that, --objects for reads and writes apart.",
+        ]
+      : []),
+    ...(workingset !== undefined && !hasCaches
+      ? ["What caches miss was not recorded: --locality does that, and --who tells whose the lines are."]
+      : []),
   ];
 }
 

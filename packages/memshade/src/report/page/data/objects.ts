@@ -26,9 +26,13 @@ export function builtObjects(
   const ofWaste = (waste?.file.objects ?? []).map((site, row) =>
     wasteObject(builder, site, row, waste!.contexts),
   );
-  const told = new Set(ofWaste.flatMap(({ contexts }) => contexts));
+  const siteOf = ({ contexts }: BuiltObject): number => {
+    const site = builder.siteOf(contexts[0]!);
+    return site < 0 ? -1 : builder.frameOf(site);
+  };
+  const told = new Set(ofWaste.map(siteOf));
   const ofHeap = heap === undefined ? [] : heapObjects(builder, heap.profile, heap.contexts, waste);
-  return [...ofWaste, ...ofHeap.filter(({ contexts }) => !contexts.some((context) => told.has(context)))]
+  return [...ofWaste, ...ofHeap.filter((object) => siteOf(object) < 0 || !told.has(siteOf(object)))]
     .sort((a, b) => b.bytes - a.bytes)
     .slice(0, MOST_OBJECTS);
 }

@@ -49,7 +49,10 @@ export function groupContexts(
   return { group, rowOf, frames: Int32Array.from(frames), ...listsOf(rowOf, frames.length) };
 }
 
-/** What frames of one row have in common. A call that stands in several places of the code is one site if its line is known. */
+/**
+ * What frames of one row have in common. A call that stands in several places of the code is one site; where no line is known, all
+ * calls of a function are, for nobody could tell them apart.
+ */
 export function frameKeys(
   data: PageData,
   names: FrameNames,
@@ -65,7 +68,7 @@ export function frameKeys(
       case "path":
         return frame;
       case "site":
-        return where < 0 || line === 0 ? frame : `${functionKey} ${where} ${line} ${frames.column[frame]}`;
+        return where < 0 || line === 0 ? functionKey : `${functionKey} ${where} ${line}`;
       case "line":
         return where < 0 || line === 0 ? functionKey : `${where}:${line}`;
       case "function":

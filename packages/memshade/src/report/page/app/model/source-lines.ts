@@ -22,6 +22,8 @@ export interface FileSums {
   /** Ascending. */
   readonly lines: readonly LineSums[];
   readonly own: Float64Array;
+  /** The one of the chosen figure. */
+  readonly chosen: number;
   /** Sum of the chosen figure over all contexts that go through the file. */
   readonly through: number;
 }
@@ -70,7 +72,8 @@ export function sumLines(
     const own = Float64Array.from(figures, (_, index) =>
       sorted.reduce((sum, line) => sum + line.own[index], 0),
     );
-    return { file, lines: sorted, own, through: throughFile.get(file) ?? 0 };
+    const index = chosen ? figures.indexOf(chosen) : -1;
+    return { file, lines: sorted, own, chosen: own[index] ?? 0, through: throughFile.get(file) ?? 0 };
   });
 }
 

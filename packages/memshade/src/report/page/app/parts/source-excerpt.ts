@@ -33,7 +33,7 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
       { class: "excerpt-missing" },
       h("code", null, shown(`${file}:${line}`)),
       note === undefined || note === "" ? null : ` ← ${note}`,
-      h("span", { class: "dim" }, " The text of this file is not in the report."),
+      h("span", { class: "dim" }, ` ${missingText(data)}`),
     );
   const from = Math.max(part.first, line - AROUND);
   const to = Math.min(part.first + part.lines.length - 1, line + AROUND);
@@ -61,6 +61,13 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
       }),
     ),
   );
+}
+
+/** Why there is no text of a file, and what to do. */
+export function missingText({ sourcesKept }: PageModel["data"]): string {
+  return sourcesKept === "none"
+    ? "The report was written without sources (--html-sources)."
+    : "The report has no text of this file: write it in the project's folder, or with --path-map FROM=TO.";
 }
 
 /** `viewer.wasm func[12]+0x1a2b`: as much as is known of a frame without a line. */

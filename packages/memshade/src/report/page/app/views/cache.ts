@@ -51,12 +51,14 @@ function Curve({ cache }: { cache: PageCache }) {
   const x = (size: number) =>
     LEFT +
     ((WIDTH - LEFT - RIGHT) * Math.log2(Math.max(size, smallest) / smallest)) / Math.log2(largest / smallest);
-  const most = Math.min(1, Math.max(...missRatio, 0.01) * 1.1);
+  const most = roundUp(Math.max(...missRatio, 0.001));
   const y = (ratio: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - ratio / most);
   const points = Array.from(
     bytes,
     (size, index) => `${x(size).toFixed(1)},${y(missRatio[index]).toFixed(1)}`,
   );
+  // A cache that holds all of it misses what any larger one misses.
+  points.push(`${x(largest).toFixed(1)},${y(missRatio[missRatio.length - 1]).toFixed(1)}`);
   const sizes: number[] = [];
   for (let size = 2 ** Math.ceil(Math.log2(smallest)); size <= largest; size *= 16) sizes.push(size);
   return h(
@@ -79,16 +81,23 @@ function Curve({ cache }: { cache: PageCache }) {
         amount(size, "bytes").replace(/\.0+(?= )/, ""),
       ),
     ),
-    caches.map(({ name, bytes: size }, index) => [
+    caches.map(({ name, bytes: size }) => [
       h("line", { class: "cache-mark", x1: x(size), x2: x(size), y1: TOP - 4, y2: HEIGHT - BOTTOM }),
       h(
         "text",
-        { x: x(size), y: index % 2 === 0 ? 11 : 22, "text-anchor": x(size) > WIDTH - 90 ? "end" : "middle" },
-        shown(name),
+        { x: x(size), y: TOP - 10, "text-anchor": "middle" },
+        h("title", null, shown(name)),
+        shown(name.split(" ")[0]),
       ),
     ]),
     h("polyline", { class: "ratio", points: points.join(" ") }),
   );
+}
+
+/** The next larger one of 0.1 %, 0.2 %, 0.5 %, 1 % … 100 %. */
+function roundUp(ratio: number): number {
+  const power = 10 ** Math.floor(Math.log10(ratio));
+  return Math.min(1, power * [1, 2, 5, 10].find((step) => step * power >= ratio)!);
 }
 
 function Table({ cache }: { cache: PageCache }) {

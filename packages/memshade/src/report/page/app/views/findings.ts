@@ -5,6 +5,7 @@ import { glossaryEntry } from "../../../glossary.ts";
 import type { PageFinding } from "../../data/page-data.ts";
 import { sum } from "../model/figures.ts";
 import type { PageModel } from "../model/page-model.ts";
+import { sumRows } from "../model/site-rows.ts";
 import { amount, amountInWords, amountOf, formatPercent } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
 import { FrameName } from "../parts/frame-name.ts";
@@ -15,6 +16,8 @@ import { select, type ViewProps } from "./view.ts";
 
 /** Paths of a finding that are listed. */
 const PATHS = 6;
+/** Sites that are listed where there is no finding. */
+const LARGEST = 8;
 
 export function Findings({ model, state, change }: ViewProps) {
   const { findings, head } = model.data;
@@ -54,13 +57,7 @@ export function Findings({ model, state, change }: ViewProps) {
     { class: "findings" },
     head.hints.map((hint) => h("p", { class: "hint" }, shown(hint))),
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
-    findings.length === 0
-      ? h(
-          "p",
-          { class: "nothing" },
-          "No finding: nothing here is worth a change. The other views show where memory goes.",
-        )
-      : null,
+    findings.length === 0 ? h(Largest, { model, state, change }) : null,
     findings.length > 0 && listed.length === 0
       ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
       : null,
@@ -74,6 +71,47 @@ export function Findings({ model, state, change }: ViewProps) {
           isOpen: open.includes(index),
           onToggle: () => toggle(index),
         }),
+      ),
+    ),
+  );
+}
+
+/** Where there is nothing to mend: who has the most. */
+function Largest({ model, state, change }: ViewProps) {
+  const weight = model.weight(state);
+  if (weight === undefined) return h("p", { class: "nothing" }, "Nothing was recorded.");
+  const grouping = model.grouping(state, "site");
+  const sums = sumRows(grouping, weight.values);
+  const order = [...sums.keys()].filter((row) => sums[row] !== 0).sort((a, b) => sums[b] - sums[a] || a - b);
+  return h(
+    "section",
+    { class: "largest", "aria-labelledby": "largest" },
+    h("p", { class: "nothing" }, "No finding: nothing here is worth a change."),
+    h("h2", { id: "largest" }, `Who has the most: ${weight.label}`),
+    h(
+      "ol",
+      null,
+      order.slice(0, LARGEST).map((row) =>
+        h(
+          "li",
+          { key: row },
+          h("span", { class: "amount" }, amount(sums[row], weight.unit, weight.clock)),
+          h(
+            "span",
+            { class: "part" },
+            h(Bar, { part: sums[row] / sums[order[0]], of: "strong" }),
+            h("span", { class: "percent" }, formatPercent(sums[row], weight.total)),
+          ),
+          h(
+            "button",
+            {
+              type: "button",
+              class: "path",
+              onClick: () => change(select({ frame: grouping.frames[row], frameOf: "site" })),
+            },
+            h(FrameName, { names: model.names, frame: grouping.frames[row] }),
+          ),
+        ),
       ),
     ),
   );

@@ -2,6 +2,7 @@
 import { type ComponentType, h } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { PageData, PageKey } from "../../data/page-data.ts";
+import { TimeStrip } from "../../time/time-strip.ts";
 import { PageModel } from "../model/page-model.ts";
 import { amount, difference, formatCount } from "../parts/amounts.ts";
 import { useScheme } from "../parts/scheme.ts";
@@ -65,6 +66,10 @@ export function Shell({ data }: { data: PageData }) {
       "main",
       null,
       data.head.keys.length > 0 ? h(Keys, props) : null,
+      h(TimeStrip, {
+        ...{ data, names: model.names, state, selected: model.selected(state) },
+        onChange: change,
+      }),
       h(Tabs, { ...props, tabs, tab }),
       h(
         "div",

@@ -6,12 +6,16 @@ import { lastPart } from "../model/names.ts";
 import type { PageModel } from "../model/page-model.ts";
 import { type FileSums, type LineSums, sumLines } from "../model/source-lines.ts";
 import { amount, difference } from "../parts/amounts.ts";
+import { useMedia } from "../parts/media.ts";
 import { Bar } from "../parts/pictures.ts";
 import { shown, shownLine } from "../parts/shown-text.ts";
+import { missingText } from "../parts/source-excerpt.ts";
 import { Word } from "../parts/word.ts";
 import type { PageState } from "../state/state.ts";
 import { select, type ViewProps } from "./view.ts";
 
+/** Columns of numbers where there is little room. */
+const NARROW_COLUMNS = 3;
 /** Weights that the gutter has, where there are numbers of them. */
 const GUTTER = ["bytes", "blocks", "left", "accesses", "dead", "silent", "redundant", "misses"];
 
@@ -27,7 +31,10 @@ export function Source({ model, state, change }: ViewProps) {
   const files = useMemo(
     () =>
       sumLines(data, model.naming(state), figures, chosen).sort(
-        (a, b) => Math.abs(b.through) - Math.abs(a.through) || a.file - b.file,
+        (a, b) =>
+          Math.abs(b.chosen) - Math.abs(a.chosen) ||
+          Math.abs(b.through) - Math.abs(a.through) ||
+          a.file - b.file,
       ),
     [model, key],
   );
@@ -70,7 +77,7 @@ function FileTree({ model, change, files, file: shownFile, chosen }: TreeProps) 
     const folder = path.slice(0, path.length - lastPart(path).length).replace(/\/$/, "");
     folders.set(folder, [...(folders.get(folder) ?? []), file]);
   }
-  const most = Math.max(...files.map(({ through }) => Math.abs(through)));
+  const most = Math.max(...files.map(({ chosen }) => Math.abs(chosen)));
   return h(
     "nav",
     { class: "files", "aria-label": "Files" },
@@ -95,8 +102,10 @@ function FileTree({ model, change, files, file: shownFile, chosen }: TreeProps) 
                   onClick: () => change(select({ frame: heaviest(file).frame, frameOf: "file" })),
                 },
                 h("span", { class: "name" }, shown(lastPart(pathOf(file)))),
-                chosen ? h("span", { class: "value" }, written(chosen, file.through)) : null,
-                h(Bar, { part: most > 0 ? Math.abs(file.through) / most : 0 }),
+                chosen
+                  ? h("span", { class: "value" }, file.chosen === 0 ? "·" : written(chosen, file.chosen))
+                  : null,
+                h(Bar, { part: most > 0 ? Math.abs(file.chosen) / most : 0 }),
               ),
             ),
           ),
@@ -116,6 +125,10 @@ interface LinesProps extends ViewProps {
   readonly chosen: Figure | undefined;
 }
 
+function share(file: FileSums, { figure, index }: { figure: Figure; index: number }): number {
+  return Math.abs(file.own[index] / (figure.total || 1));
+}
+
 /** Lines between which there is no text are told as a gap. */
 type Row =
   | { readonly line: number; readonly text?: string | undefined }
@@ -127,15 +140,42 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
   const sums = new Map(file.lines.map((line) => [line.line, line]));
   const selectedLine = lineOfSelection(model, state, file);
   const rows = rowsOf(file, source?.parts ?? []);
-  const most = new Map(
-    figures.map((figure, index) => [figure, Math.max(...file.lines.map(({ own }) => Math.abs(own[index])))]),
-  );
+  // Columns without a number in this file take room from its text.
+  const present = figures
+    .map((figure, index) => ({
+      figure,
+      index,
+      most: Math.max(...file.lines.map(({ own }) => Math.abs(own[index]))),
+    }))
+    .filter(({ most }) => most > 0);
+  const isNarrow = useMedia("(max-width: 1100px)");
+  // Those of which most is in this file.
+  const columns = isNarrow
+    ? present
+        .toSorted(
+          (a, b) =>
+            Number(b.figure === chosen) - Number(a.figure === chosen) || share(file, b) - share(file, a),
+        )
+        .slice(0, NARROW_COLUMNS)
+        .sort((a, b) => a.index - b.index)
+    : present;
   return h(
     "div",
     { class: "lines" },
-    h("h2", null, shown(data.strings[file.file])),
+    h(
+      "h2",
+      null,
+      shown(data.strings[file.file]),
+      columns.length < present.length
+        ? h(
+            "small",
+            { class: "dim" },
+            ` ${columns.length} of ${present.length} figures: a wider window has all`,
+          )
+        : null,
+    ),
     source === undefined
-      ? h("p", { class: "dim" }, "The text of this file is not in the report: its numbers are.")
+      ? h("p", { class: "dim" }, missingText(data))
       : source.isNewer
         ? h("p", { class: "newer" }, "This file was changed since the run: its lines may be others.")
         : null,
@@ -151,7 +191,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
           h(
             "tr",
             null,
-            figures.map((figure) =>
+            columns.map(({ figure }) =>
               h(
                 "th",
                 { key: figure.id, scope: "col", class: "number" },
@@ -172,7 +212,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
               return h(
                 "tr",
                 { key: `gap ${row.line}`, class: "gap" },
-                h("td", { colSpan: figures.length + (chosen ? 3 : 2) }, "⋯"),
+                h("td", { colSpan: columns.length + (chosen ? 3 : 2) }, "⋯"),
               );
             const line = sums.get(row.line);
             return h(
@@ -182,7 +222,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
                 class: row.line === selectedLine ? "marked" : undefined,
                 ref: row.line === selectedLine ? scrollTo : null,
               },
-              figures.map((figure, index) => {
+              columns.map(({ figure, index, most }) => {
                 const value = line?.own[index] ?? 0;
                 return h(
                   "td",
@@ -191,7 +231,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
                     ? null
                     : [
                         h("span", { class: "value" }, written(figure, value)),
-                        h(Bar, { part: Math.abs(value) / (most.get(figure) || 1) }),
+                        h(Bar, { part: Math.abs(value) / most }),
                       ],
                 );
               }),
