@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { MOST_FINDINGS } from "../../analyses/findings/rank.ts";
 import { findsAnything, type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import { heapLines } from "../../analyses/source/heap-lines.ts";
 import { wasteLines } from "../../analyses/source/waste-lines.ts";
@@ -156,9 +157,10 @@ async function* runReport(
     return;
   }
   const isReport = options.csv !== true && options.compat === undefined;
-  const findings = isReport && findsAnything(loaded) ? runFindings(loaded) : undefined;
+  const all = isReport ? runFindings(loaded, Number.POSITIVE_INFINITY) : [];
+  const findings = isReport && findsAnything(loaded) ? all.slice(0, MOST_FINDINGS) : undefined;
   if (html !== undefined) {
-    const page = pageOf(loaded, input, runFindings(loaded, Number.POSITIVE_INFINITY), {
+    const page = pageOf(loaded, input, all, {
       sources: options.htmlSources,
       pathMaps: options.pathMap,
     });
