@@ -75,7 +75,7 @@ describe("memshade report --html", () => {
     expect(weight(page, "stored").total).toBe(waste.bytesWritten);
     expect(weight(page, "loads").total).toBe(waste.loads);
     expect(weight(page, "silent").total).toBe(waste.silentStores);
-    expect(weight(page, "misses").total).toBeCloseTo(tools.workingset.instances[0].locality.sites.misses, 6);
+    expect(weight(page, "misses").total).toBeCloseTo(tools.workingset.instances[0].curves.sites.misses, 6);
     for (const { values, total } of page.weights)
       expect(values.reduce((sum, value) => sum + value, 0)).toBeCloseTo(total, 6);
     expect(page.findings.slice(0, 5).map(({ says }) => says)).toEqual(
