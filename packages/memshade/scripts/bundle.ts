@@ -17,6 +17,7 @@ export const NODE_ENTRIES: Entries = {
   index: "index",
   loader: "host/loader",
   unwinding: "unwinding",
+  testing: "testing/index",
   register: "host/node/register",
   "recording-start": "host/node/recording-start",
   "program-thread": "host/wasi/program-thread",
@@ -51,7 +52,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   // All that a Node loads that is too old for the rest.
   version: ["cli/node-version."],
   // Loads the package `yaml`, which few need.
-  text: ["formats/memprof-text/"],
+  text: ["formats/memprof-text/", "formats/budget/"],
   profiles: ["bytes/", "wasm/", "model/", "analyses/", "formats/", "objects/"],
   native: ["dwarf/", "unwind/", "symbolize/", "unwinding."],
   reports: [

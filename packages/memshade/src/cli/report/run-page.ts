@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Finding } from "../../analyses/findings/finding.ts";
+import { MOST_FINDINGS } from "../../analyses/findings/rank.ts";
 import { findsAnything, type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { RUN_FILE } from "../../model/run.ts";
@@ -57,13 +58,10 @@ export async function writeReportPage(
   { file, sources, binaryPaths }: ReportPageOptions = {},
 ): Promise<string> {
   const tools = await loadTools(input, recordedTools(input), { binaryPaths, rules: new FrameRules() });
-  const page = pageOf(tools, input, runFindings(tools, Number.POSITIVE_INFINITY), { sources });
-  const text = plainText(
-    tools,
-    input,
-    { color: "never" },
-    findsAnything(tools) ? runFindings(tools) : undefined,
-  );
+  const findings = runFindings(tools, Number.POSITIVE_INFINITY);
+  const told = findsAnything(tools) ? findings.slice(0, MOST_FINDINGS) : undefined;
+  const text = plainText(tools, input, { color: "never" }, told);
+  const page = pageOf(tools, input, findings, { sources });
   const path = pagePath(file ?? true, input);
   await writePageFile(page, text, path);
   return path;

@@ -40,6 +40,7 @@ const frame = record<Omit<WasteFrame, "library">>({
   function: optional(text),
   file: optional(text),
   line: optional(integer),
+  startLine: optional(integer),
 });
 const ip = record<Omit<WasteIp, "library">>({
   address: count,
@@ -47,6 +48,7 @@ const ip = record<Omit<WasteIp, "library">>({
   module: optional(text),
   file: optional(text),
   line: optional(integer),
+  startLine: optional(integer),
   layer: optional(flag),
   inlined: optional(list(frame)),
 });

@@ -69,6 +69,8 @@ export interface WasteIp {
   module?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
+  /** First line of the function, where that is known. */
+  startLine?: number | undefined;
   /** Its function is one that hands on what it asks the allocator for. */
   layer?: boolean | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
@@ -81,6 +83,8 @@ export interface WasteFrame {
   function?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
+  /** As in `WasteIp`. */
+  startLine?: number | undefined;
   /** As in `WasteIp`. */
   library?: string | undefined;
 }

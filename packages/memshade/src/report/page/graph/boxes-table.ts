@@ -6,6 +6,8 @@ import type { BoxDescription } from "./picture.ts";
 export interface BoxesTableProps {
   tree: CallTree;
   zoomed: number;
+  /** Boxes have an amount of their own: not where callers are below. */
+  hasOwn: boolean;
   describe(box: number): BoxDescription;
   format(value: number): string;
   share(value: number): string;
@@ -31,7 +33,7 @@ export function BoxesTable(props: BoxesTableProps) {
   );
 }
 
-function Rows({ tree, zoomed, describe, format, share, onPick }: BoxesTableProps) {
+function Rows({ tree, zoomed, hasOwn, describe, format, share, onPick }: BoxesTableProps) {
   const { boxes, left } = largestBoxes(tree, zoomed);
   const [own, total] = [tree.own[0], tree.total[0]];
   const row = (box: number) => {
@@ -44,10 +46,10 @@ function Rows({ tree, zoomed, describe, format, share, onPick }: BoxesTableProps
       h("td", null, place),
       h("td", null, format(total[box])),
       h("td", null, share(total[box])),
-      h("td", null, format(own[box])),
+      hasOwn && h("td", null, format(own[box])),
     );
   };
-  const heads = ["Level", "Box", "Place", "Total", "Share", "Own"];
+  const heads = ["Level", "Box", "Place", "Total", "Share", ...(hasOwn ? ["Own"] : [])];
   return h(
     "table",
     null,

@@ -18,6 +18,9 @@ const GROUP_WORDS: Readonly<Record<BoxGroup, string>> = {
   package: "packages",
 };
 
+/** Zoomed to nothing. */
+export const WHOLE = { zoom: [], rest: undefined };
+
 export interface GraphBarProps {
   layout: Layout;
   boxes: BoxGroup;
@@ -40,8 +43,7 @@ export function GraphBar({ layout, boxes, colour, colours, onChange }: GraphBarP
           {
             ...{ key: id, type: "button", title, "aria-pressed": id === layout },
             // A path from the other end leads nowhere.
-            onClick: () =>
-              onChange({ layout: id, ...(isFromTop(id) === isFromTop(layout) ? {} : { zoom: [] }) }),
+            onClick: () => onChange({ layout: id, ...(isFromTop(id) === isFromTop(layout) ? {} : WHOLE) }),
           },
           label,
         ),
@@ -52,7 +54,7 @@ export function GraphBar({ layout, boxes, colour, colours, onChange }: GraphBarP
       "Boxes",
       BOX_GROUPS.map((id) => ({ id, label: GROUP_WORDS[id] })),
       boxes,
-      (id) => onChange({ boxes: id as BoxGroup, zoom: [] }),
+      (id) => onChange({ boxes: id as BoxGroup, ...WHOLE }),
     ),
   );
 }
@@ -76,11 +78,14 @@ function chooser(label: string, choices: readonly Choice[], chosen: string, onCh
 /** The way from the whole to the zoomed box; each step leads back. */
 export function Zoomed(props: {
   path: readonly number[];
+  /** What several boxes below the path are called that are zoomed to together. */
+  rest: string | undefined;
   names: BoxNames;
   onZoom(path: readonly number[]): void;
 }) {
-  const { path, names, onZoom } = props;
-  if (path.length === 0) return null;
+  const { path, rest, names, onZoom } = props;
+  if (path.length === 0 && rest === undefined) return null;
+  const here = (label: string) => h("strong", { "aria-current": "location" }, label);
   return h(
     "nav",
     { "aria-label": "Zoomed to" },
@@ -91,8 +96,8 @@ export function Zoomed(props: {
         h(
           "li",
           { key: depth },
-          depth === path.length
-            ? h("strong", { "aria-current": "location" }, names.line(frame))
+          depth === path.length && rest === undefined
+            ? here(names.line(frame))
             : h(
                 "button",
                 { type: "button", onClick: () => onZoom(path.slice(0, depth)) },
@@ -100,6 +105,7 @@ export function Zoomed(props: {
               ),
         ),
       ),
+      rest !== undefined && h("li", { key: "rest" }, here(rest)),
     ),
   );
 }
@@ -136,7 +142,12 @@ export function Legend({ colouring }: { colouring: Colouring }) {
     "ul",
     { class: "graph-legend", "aria-label": "Colours" },
     colouring.legend.map(({ label, fill }) =>
-      h("li", { key: label }, h("i", { style: { background: toText(colouring.fills[fill]) } }), label),
+      h(
+        "li",
+        { key: label },
+        h("i", { style: { background: toText(colouring.fills[fill]) } }),
+        h("span", { title: label }, label),
+      ),
     ),
   );
 }

@@ -1,11 +1,11 @@
 import { h } from "preact";
 import { useRef } from "preact/hooks";
-import { amountInWords, formatPercent } from "../app/parts/amounts.ts";
+import { amountInWords, formatCount, formatPercent } from "../app/parts/amounts.ts";
 import { BoxesTable } from "./boxes-table.ts";
-import { GraphBar, Legend, Removed, Zoomed } from "./controls.ts";
+import { GraphBar, Legend, Removed, WHOLE, Zoomed } from "./controls.ts";
 import { amountOf, describeBox } from "./describe.ts";
 import type { GraphProps } from "./graph-props.ts";
-import { boxAt, pathTo } from "./layout/tree.ts";
+import { boxAt, type CallTree, childOf, pathTo, restFrom } from "./layout/tree.ts";
 import { Notes } from "./notes.ts";
 import type { Colouring } from "./paint/colouring.ts";
 import type { Palette } from "./paint/palette.ts";
@@ -28,6 +28,10 @@ export function Graph(props: GraphProps) {
 
   const changeView = (part: Partial<GraphView>) => onChange({ graph: { ...view, ...part } });
   const words = (value: number) => amountInWords(value, weight.unit, weight.clock);
+  const main = trees[0].tree;
+  const zoomed = boxAt(main, zoom);
+  const from = restOf(main, zoomed, view);
+  const more = from === undefined ? undefined : restFrom(main, from);
   const drawing = { props, view, model, colourings, palette };
   return h(
     "div",
@@ -43,12 +47,18 @@ export function Graph(props: GraphProps) {
     }),
     layout !== "sandwich" &&
       h(Zoomed, {
-        ...{ path: pathTo(trees[0].tree, boxAt(trees[0].tree, zoom)), names: boxNames },
-        onZoom: (path) => changeView({ zoom: path }),
+        ...{ path: pathTo(main, zoomed), names: boxNames },
+        rest: more && `${formatCount(more.count)} more`,
+        onZoom: (path) => changeView({ ...WHOLE, zoom: path }),
       }),
     trees.map((_, index) => h(Half, { key: `${layout}${index}`, ...drawing, index })),
     colourings !== undefined && h(Legend, { colouring: colourings[0] }),
   );
+}
+
+/** The box from which on the children of the zoomed one are seen, if that is chosen. */
+function restOf(tree: CallTree, zoomed: number, { rest }: GraphView): number | undefined {
+  return rest === undefined ? undefined : childOf(tree, zoomed, rest);
 }
 
 interface HalfProps {
@@ -71,13 +81,17 @@ function Half({ props, view, model, colourings, palette, index }: HalfProps) {
   const isHalf = trees.length > 1;
   const hasCallersBelow = layout === "callers" || (isHalf && index === 0);
   const zoomed = boxAt(tree, isHalf && centre !== undefined ? [centre] : (view.zoom ?? []));
+  const from = isHalf ? undefined : restOf(tree, zoomed, view);
   const words = (value: number) => amountInWords(value, weight.unit, weight.clock);
 
-  const pick = (box: number) => {
+  const pick = (box: number, isRest = false) => {
     const path = pathTo(tree, box);
     const frame = path.at(-1);
-    if (frame === undefined) return onChange({ graph: { ...view, zoom: [] } });
-    const graph = { ...view, centre: frame, ...(isHalf ? {} : { zoom: path }) };
+    if (frame === undefined) return onChange({ graph: { ...view, ...WHOLE } });
+    // Nothing is selected then.
+    if (isRest)
+      return isHalf ? undefined : onChange({ graph: { ...view, zoom: path.slice(0, -1), rest: frame } });
+    const graph = { ...view, centre: frame, ...(isHalf ? {} : { ...WHOLE, zoom: path }) };
     onChange({
       ...{ graph, finding: undefined },
       ...(isFromTop(layout)
@@ -100,7 +114,7 @@ function Half({ props, view, model, colourings, palette, index }: HalfProps) {
     palette !== undefined &&
       colourings?.[index] !== undefined &&
       h(Picture, {
-        ...{ tree, zoomed, palette, describe, names: boxNames, colouring: colourings[index] },
+        ...{ tree, zoomed, from, palette, describe, names: boxNames, colouring: colourings[index] },
         amountOf: (box) => amountOf(measured, weight, state.side, box),
         top: isHalf ? 1 : 0,
         isUp: layout === "flame" || (isHalf && hasCallersBelow),
@@ -112,10 +126,12 @@ function Half({ props, view, model, colourings, palette, index }: HalfProps) {
         onRemove: (box) =>
           onChange({ graph: { ...view, removed: [...(view.removed ?? []), tree.frame[box]] } }),
         onLeave:
-          (view.zoom ?? []).length === 0 ? undefined : () => onChange({ graph: { ...view, zoom: [] } }),
+          (view.zoom ?? []).length === 0 && from === undefined
+            ? undefined
+            : () => onChange({ graph: { ...view, ...WHOLE } }),
       }),
     h(BoxesTable, {
-      ...{ tree, zoomed, describe, format: words, onPick: pick },
+      ...{ tree, zoomed, describe, format: words, onPick: pick, hasOwn: !hasCallersBelow },
       share: (value) => formatPercent(value, tree.total[0][0]),
     }),
   );

@@ -1,6 +1,6 @@
 import { h, type TargetedKeyboardEvent, type TargetedMouseEvent } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { boxAtPoint, drawnBoxes, rowOf } from "./layout/drawn-boxes.ts";
+import { boxAtPoint, drawnBoxes, rowOf, type Zoom } from "./layout/drawn-boxes.ts";
 import { drawnAt, type FocusPlace, placeOf, type Step, stepFrom } from "./layout/step.ts";
 import { TextWidths } from "./paint/labels.ts";
 import { fontOf, type Painting, paint, ROW, rowAt, rowTop } from "./paint/paint.ts";
@@ -14,16 +14,13 @@ export interface BoxDescription {
   facts: readonly string[];
 }
 
-export interface PictureProps extends Omit<Painting, "drawn" | "widths"> {
-  /** The box that is as wide as the picture. */
-  zoomed: number;
-  /** The depth of the first row. */
-  top: number;
+export interface PictureProps extends Omit<Painting, "drawn" | "widths">, Zoom {
   /** What the picture shows, for those who do not see it. */
   label: string;
   /** @param rest where several boxes are drawn as one, how many and what they hold */
   describe(box: number, rest?: { count: number; value: number }): BoxDescription;
-  onPick(box: number): void;
+  /** @param isRest it and its smaller siblings, which are drawn as one */
+  onPick(box: number, isRest: boolean): void;
   onRemove(box: number): void;
   /** Escape: back to the whole. Absent where the whole is seen. */
   onLeave?: (() => void) | undefined;
@@ -40,11 +37,14 @@ const STEPS: Readonly<Record<string, [down: Step, up: Step]>> = {
 
 /** Boxes on a canvas. The focus goes from box to box with the arrows, and a live region reads where it is. */
 export function Picture(props: PictureProps) {
-  const { tree, zoomed, top, isUp, describe } = props;
+  const { tree, zoomed, from, top = 0, isUp, describe } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const { width, height: seen } = useSize(scroller);
-  const drawn = useMemo(() => drawnBoxes(tree, zoomed, width, top), [tree, zoomed, width, top]);
+  const drawn = useMemo(
+    () => drawnBoxes(tree, { zoomed, from, top }, width),
+    [tree, zoomed, from, width, top],
+  );
   const [focus, setFocus] = useState<FocusPlace | undefined>(undefined);
   const [pointer, setPointer] = useState<Point | undefined>(undefined);
   const [hasFocus, setHasFocus] = useState(false);
@@ -88,9 +88,10 @@ export function Picture(props: PictureProps) {
       ? describe(drawn.box[index], { count: drawn.rest[index], value: drawn.value[index] })
       : describe(drawn.box[index]);
   const act = (index: number, isRemoval: boolean) => {
-    if (index < 0 || drawn.rest[index] > 0) return;
-    if (!isRemoval) props.onPick(drawn.box[index]);
-    else if (drawn.box[index] > 0) props.onRemove(drawn.box[index]);
+    if (index < 0) return;
+    const isRest = drawn.rest[index] > 0;
+    if (!isRemoval) props.onPick(drawn.box[index], isRest);
+    else if (drawn.box[index] > 0 && !isRest) props.onRemove(drawn.box[index]);
   };
   const pointOf = (event: TargetedMouseEvent<HTMLDivElement>): Point => {
     const { left, top } = canvas.current!.getBoundingClientRect();

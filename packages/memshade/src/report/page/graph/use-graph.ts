@@ -37,6 +37,7 @@ export function useGraph(props: GraphProps): GraphModel {
     layout = "icicle",
     boxes: group = "line",
     zoom = [],
+    rest,
     removed = [],
     centre: wanted,
     colour: wantedColour,
@@ -69,9 +70,9 @@ export function useGraph(props: GraphProps): GraphModel {
     () => centreOf(full.tree, [wanted, state.frame, siteFrame(data, state.site)], groupOf, isLibrary),
     [full, wanted, state.frame, state.site, groupOf],
   );
-  const around = layout === "sandwich" ? centre : layout === "callers" ? zoom.join() : undefined;
+  const around = layout === "sandwich" ? centre : layout === "callers" ? `${zoom.join()} ${rest}` : undefined;
   const trees = useMemo(() => {
-    if (layout === "callers") return [named(callersTree(full.tree, zoom), full.order)];
+    if (layout === "callers") return [named(callersTree(full.tree, zoom, rest), full.order)];
     if (layout !== "sandwich" || centre === undefined) return [full];
     const { callers, callees } = sandwichTrees(full.tree, centre);
     return [named(callers, full.order), named(callees, full.order)];

@@ -20,6 +20,8 @@ export interface GraphView {
   readonly boxes?: BoxGroup | undefined;
   /** Frames from the root to the box that is as wide as the picture. */
   readonly zoom?: readonly number[] | undefined;
+  /** Of what is below that box, only this child and those that are smaller: the first child's frame. */
+  readonly rest?: number | undefined;
   /** Frames without which the graph is drawn. */
   readonly removed?: readonly number[] | undefined;
   /** The frame in the middle of a sandwich. */
@@ -31,7 +33,7 @@ export interface GraphView {
  * first.
  */
 export function checkedView(view: GraphView | undefined, frames: number): GraphView {
-  const { layout, colour, boxes, zoom, removed, centre }: Partial<Record<keyof GraphView, unknown>> =
+  const { layout, colour, boxes, zoom, rest, removed, centre }: Partial<Record<keyof GraphView, unknown>> =
     view ?? {};
   const isFrame = (value: unknown): value is number =>
     Number.isInteger(value) && (value as number) >= 0 && (value as number) < frames;
@@ -41,6 +43,7 @@ export function checkedView(view: GraphView | undefined, frames: number): GraphV
     colour: typeof colour === "string" ? colour : undefined,
     boxes: BOX_GROUPS.find((known) => known === boxes),
     zoom: path(zoom),
+    rest: isFrame(rest) ? rest : undefined,
     removed: path(removed),
     centre: isFrame(centre) ? centre : undefined,
   };

@@ -7,12 +7,14 @@ export interface Plot {
 }
 
 /**
- * What is drawn of a timeline: the first lane that tells a level with what was most of it, and the first one that tells
- * amounts with another one of the same unit. The table has all lanes.
+ * What is drawn of a timeline: the first lane that tells a level with what was most of it, and accesses; where there is
+ * no level, the first one that tells amounts with another one of the same unit. The table has all lanes.
  */
 export function plotsOf({ lanes }: PageTimeline): Plot[] {
   const level = lanes.find(({ shape }) => shape === "level");
-  const amount = lanes.find(({ shape }) => shape === "amount");
+  const amount = lanes.find(
+    ({ shape, unit }) => shape === "amount" && (level === undefined || unit === "accesses"),
+  );
   const plots: Plot[] = [];
   if (level !== undefined)
     plots.push({

@@ -17,7 +17,8 @@ import {
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
-import type { LinesOf, SourcePlace, TypesOf } from "../../session.ts";
+import type { LinesOf, TypesOf } from "../../session.ts";
+import { placeMembers } from "../../source-places.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { blocksOf, blocksOfObjects } from "./blocks-of-paths.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
@@ -277,11 +278,11 @@ function locator(
     return {
       address: module * MODULE_SPAN + offset,
       ...(name === undefined ? {} : { function: name }),
-      ...placeIn(frame),
+      ...placeMembers(frame),
       ...(found !== undefined && layers.has(found.index) ? { layer: true } : {}),
       ...(frame?.outer === undefined || frame.outer.length === 0
         ? {}
-        : { inlined: frame.outer.map((one) => ({ function: one.function, ...placeIn(one) })) }),
+        : { inlined: frame.outer.map((one) => ({ function: one.function, ...placeMembers(one) })) }),
     };
   };
   return (path) =>
@@ -295,10 +296,6 @@ function locator(
           }
           return ip;
         });
-}
-
-function placeIn(place: SourcePlace | undefined): { file?: string; line?: number } {
-  return place?.file === undefined || place.line === 0 ? {} : { file: place.file, line: place.line };
 }
 
 function pairsOf(

@@ -208,7 +208,7 @@ describe("drawn boxes", () => {
       fc.property(contexts, fc.nat(), fc.integer({ min: 1, max: 200 }), (drawn, pick, width) => {
         const tree = treeOf(drawn);
         const zoomed = pick % tree.count;
-        const boxes = drawnBoxes(tree, zoomed, width);
+        const boxes = drawnBoxes(tree, { zoomed }, width);
         const total = tree.total[0];
         expect(boxes.box[tree.depth[zoomed]]).toBe(zoomed);
         expect(boxes.width[tree.depth[zoomed]]).toBe(width);
@@ -228,7 +228,7 @@ describe("drawn boxes", () => {
     fc.assert(
       fc.property(contexts, (drawn) => {
         const tree = treeOf(drawn);
-        const boxes = drawnBoxes(tree, 0, 20);
+        const boxes = drawnBoxes(tree, { zoomed: 0 }, 20);
         for (let index = 0; index < boxes.count; index++) {
           if (boxes.rest[index] === 0) continue;
           const siblings = tree.total[0].subarray(
@@ -243,10 +243,26 @@ describe("drawn boxes", () => {
     );
   });
 
+  it("of a rest are as wide as the picture together", () => {
+    const tree = treeOf(
+      fromPaths([
+        [[0], 1e6],
+        [[1], 30],
+        [[2], 10],
+        [[3], 0],
+      ]),
+    );
+    expect(drawnBoxes(tree, { zoomed: 0 }, 100).count).toBe(2);
+    const near = drawnBoxes(tree, { zoomed: 0, from: 2 }, 100);
+    expect([...near.box.subarray(0, near.count)]).toEqual([0, 2, 3]);
+    expect([...near.width.subarray(0, near.count)]).toEqual([100, 75, 25]);
+    expect([...near.x.subarray(0, near.count)]).toEqual([0, 0, 75]);
+  });
+
   it("lie within the box above, and are found under each of their points", () => {
     fc.assert(
       fc.property(contexts, (drawn) => {
-        const boxes = drawnBoxes(treeOf(drawn), 0, 100);
+        const boxes = drawnBoxes(treeOf(drawn), { zoomed: 0 }, 100);
         for (let index = 0; index < boxes.count; index++) {
           const parent = boxes.parent[index];
           if (parent >= 0) {
@@ -266,7 +282,7 @@ describe("drawn boxes", () => {
   });
 
   it("of nothing are the root alone", () => {
-    const boxes = drawnBoxes(treeOf(fromPaths([[[0, 1], 0]])), 0, 100);
+    const boxes = drawnBoxes(treeOf(fromPaths([[[0, 1], 0]])), { zoomed: 0 }, 100);
     expect([boxes.count, boxes.rows]).toEqual([1, 1]);
   });
 });
@@ -275,7 +291,7 @@ describe("the keyboard's way", () => {
   const tree = treeOf(
     fromPaths([[[0, 1], 60], [[0, 2], 30], [[3], 10], ...[4, 5].map((frame) => [[frame], 0.1] as const)]),
   );
-  const boxes = drawnBoxes(tree, 0, 100);
+  const boxes = drawnBoxes(tree, { zoomed: 0 }, 100);
   const names = (index: number) => (boxes.rest[index] > 0 ? "rest" : `f${tree.frame[boxes.box[index]]}`);
   const walk = (...steps: Parameters<typeof stepFrom>[2][]) =>
     names(steps.reduce((at, step) => stepFrom(boxes, at, step), 0));
@@ -300,12 +316,12 @@ describe("the keyboard's way", () => {
     fc.assert(
       fc.property(contexts, fc.nat(), (drawn, pick) => {
         const found = treeOf(drawn);
-        const layout = drawnBoxes(found, 0, 100);
+        const layout = drawnBoxes(found, { zoomed: 0 }, 100);
         const index = pick % layout.count;
         expect(drawnAt(found, layout, placeOf(found, layout, index))).toBe(index);
       }),
     );
-    const narrow = drawnBoxes(tree, 0, 1);
+    const narrow = drawnBoxes(tree, { zoomed: 0 }, 1);
     expect(names(drawnAt(tree, narrow, { path: [0, 2, 1], isRest: false }))).toBe("f0");
   });
 });

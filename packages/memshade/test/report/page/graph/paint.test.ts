@@ -4,6 +4,7 @@ import { FrameNames } from "../../../../src/report/page/app/model/names.ts";
 import { groupFrames } from "../../../../src/report/page/graph/layout/frame-groups.ts";
 import { BoxNames } from "../../../../src/report/page/graph/paint/box-names.ts";
 import {
+  byCategory,
   byDifference,
   largestCategories,
   ratioStep,
@@ -13,6 +14,7 @@ import { fitLabel, TextWidths } from "../../../../src/report/page/graph/paint/la
 import type { Palette } from "../../../../src/report/page/graph/paint/palette.ts";
 import { BOX_GROUPS, checkedView } from "../../../../src/report/page/graph/view.ts";
 import { madeUpPage } from "../made-up-page.ts";
+import { fromPaths, treeOf } from "./trees.ts";
 
 const channel = fc.nat(255);
 const colour = fc.tuple(channel, channel, channel) as fc.Arbitrary<Colour>;
@@ -105,6 +107,30 @@ describe("colours", () => {
     const categoryOf = (frame: number) => "abcd"[frame];
     expect(largestCategories(contexts, values, categoryOf, 4)).toEqual(["a", "b", "c", "d"]);
     expect(largestCategories(contexts, values, categoryOf, 3)).toEqual(["a", "b"]);
+  });
+});
+
+describe("the legend", () => {
+  it("names what is drawn and nothing else, own code's colour before the library's", () => {
+    const series = Array.from({ length: 8 }, (_, index): Colour => [30 * index, 0, 0]);
+    const palette = { panel: [255, 255, 255], series } as unknown as Palette;
+    const tree = treeOf(
+      fromPaths([
+        [[0, 1], 5],
+        [[2], 3],
+        [[3], 0],
+      ]),
+    );
+    const isLibrary = Uint8Array.of(0, 1, 0, 0, 0, 0);
+    const named = ["zero", "one", "three"];
+    const of = (frame: number) => ["zero", "one", "zero", "three"][frame];
+    const { legend, fillOf, fills } = byCategory(tree, { named, of, isLibrary }, palette);
+    expect(legend).toEqual([
+      { label: "zero", fill: 0 },
+      { label: "one", fill: 9 },
+    ]);
+    expect([0, 1, 2, 3].map((box) => fillOf(box))).toEqual([16, 0, 0, 2]);
+    expect(fills.length).toBe(17);
   });
 });
 

@@ -43,17 +43,16 @@ describe("a timeline", () => {
     expect(heightsOf(UNEVEN.lanes[0], UNEVEN)).toBe(UNEVEN.lanes[0].values);
   });
 
-  it("draws the level with its most, and the amounts with another one of the same unit", () => {
-    expect(plotsOf(UNEVEN).map(({ area, line }) => [area.shape, line?.shape])).toEqual([
-      ["level", "most"],
-      ["amount", undefined],
-    ]);
+  it("draws the level with its most, and accesses; amounts where there is no level", () => {
+    expect(plotsOf(UNEVEN).map(({ area, line }) => [area.shape, line?.shape])).toEqual([["level", "most"]]);
+    const accesses = { ...UNEVEN, lanes: [...UNEVEN.lanes, lane("amount", "accesses", 1, 2, 3)] };
+    expect(plotsOf(accesses).map(({ area }) => area.unit)).toEqual(["bytes", "accesses"]);
     expect(plotsOf(workingSet).map(({ area }) => area.id)).toEqual(["lines"]);
   });
 
   it("tells a range in the units of its lanes", () => {
     expect(rangeInWords(UNEVEN, { from: 1, to: 3 }, plotsOf(UNEVEN))).toBe(
-      "10 – 100 allocations: lane 2.00 KiB at the end (+1.00 KiB), at most 4.88 KiB, lane 30 B",
+      "10 – 100 allocations: lane 2.00 KiB at the end (+1.00 KiB), at most 4.88 KiB",
     );
   });
 

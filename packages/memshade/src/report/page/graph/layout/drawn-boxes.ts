@@ -1,4 +1,4 @@
-import type { CallTree } from "./tree.ts";
+import { type CallTree, restFrom } from "./tree.ts";
 
 /**
  * What is seen of a tree: a row a depth, in each row from left to right. The boxes of row `r` are `[rowStart[r],
@@ -25,14 +25,23 @@ export interface DrawnBoxes {
 /** Boxes narrower than this cannot be told from their neighbours. CSS pixels. */
 export const NARROWEST = 0.5;
 
+/** What of a tree is drawn. */
+export interface Zoom {
+  /** The box that is as wide as the picture. */
+  zoomed: number;
+  /** A child of it: this one and its smaller siblings are as wide as the picture together. */
+  from?: number | undefined;
+  /** The depth of the first row. */
+  top?: number | undefined;
+}
+
 /**
  * The boxes of a tree that are wide enough, with one of them as wide as the picture: those above it are as wide, and
  * what lies beside it is not drawn. Siblings that are too narrow stand at the end of theirs: they become one.
  *
  * @param width of the picture, CSS pixels
- * @param top the depth of the first row
  */
-export function drawnBoxes(tree: CallTree, zoomed: number, width: number, top = 0): DrawnBoxes {
+export function drawnBoxes(tree: CallTree, { zoomed, from, top = 0 }: Zoom, width: number): DrawnBoxes {
   const drawn = new Growing();
   const above: number[] = [];
   for (let box = tree.parent[zoomed]; box >= 0 && tree.depth[box] >= top; box = tree.parent[box])
@@ -41,8 +50,9 @@ export function drawnBoxes(tree: CallTree, zoomed: number, width: number, top = 
   for (const [index, box] of above.entries())
     drawn.add({ box, rest: 0, parent: index - 1, x: 0, width, value: value[box] });
   drawn.add({ box: zoomed, rest: 0, parent: above.length - 1, x: 0, width, value: value[zoomed] });
-  const perUnit = value[zoomed] > 0 ? width / value[zoomed] : 0;
-  const origin = tree.start[zoomed];
+  const whole = from === undefined ? value[zoomed] : restFrom(tree, from).value;
+  const perUnit = whole > 0 ? width / whole : 0;
+  const origin = tree.start[from ?? zoomed];
   for (let index = 0; index < drawn.count; index++) {
     if (index < above.length) {
       drawn.setChildren(index, index + 1, index + 2);
@@ -53,7 +63,7 @@ export function drawnBoxes(tree: CallTree, zoomed: number, width: number, top = 
     const box = drawn.rest[index] > 0 ? undefined : drawn.box[index];
     if (box !== undefined) {
       const end = tree.childEnd[box];
-      let child = tree.childStart[box];
+      let child = box === zoomed && from !== undefined ? from : tree.childStart[box];
       for (; child < end && value[child] * perUnit >= NARROWEST; child++)
         drawn.add({
           box: child,
@@ -63,17 +73,15 @@ export function drawnBoxes(tree: CallTree, zoomed: number, width: number, top = 
           width: value[child] * perUnit,
           value: value[child],
         });
-      let rest = 0;
-      let count = 0;
-      for (let small = child; small < end && value[small] > 0; small++, count++) rest += value[small];
-      if (rest * perUnit >= NARROWEST)
+      const rest = child < end ? restFrom(tree, child) : undefined;
+      if (rest !== undefined && rest.value * perUnit >= NARROWEST)
         drawn.add({
           box: child,
-          rest: count,
+          rest: rest.count,
           parent: index,
           x: (tree.start[child] - origin) * perUnit,
-          width: rest * perUnit,
-          value: rest,
+          width: rest.value * perUnit,
+          value: rest.value,
         });
     }
     drawn.setChildren(index, first, drawn.count);

@@ -122,9 +122,23 @@ export function pathTo(tree: CallTree, box: number): number[] {
 export function boxAt(tree: CallTree, path: readonly number[]): number {
   let box = 0;
   for (const frame of path) {
-    const child = tree.frame.subarray(tree.childStart[box], tree.childEnd[box]).indexOf(frame);
-    if (child < 0) break;
-    box = tree.childStart[box] + child;
+    const child = childOf(tree, box, frame);
+    if (child === undefined) break;
+    box = child;
   }
   return box;
+}
+
+/** The child of a box that has a frame. */
+export function childOf(tree: CallTree, box: number, frame: number): number | undefined {
+  const index = tree.frame.subarray(tree.childStart[box], tree.childEnd[box]).indexOf(frame);
+  return index < 0 ? undefined : tree.childStart[box] + index;
+}
+
+/** What a box and its smaller siblings hold together, and how many of them hold anything. */
+export function restFrom(tree: CallTree, box: number): { count: number; value: number } {
+  const total = tree.total[0];
+  let [count, value] = [0, 0];
+  for (let at = box; at < tree.childEnd[tree.parent[box]] && total[at] > 0; at++, count++) value += total[at];
+  return { count, value };
 }

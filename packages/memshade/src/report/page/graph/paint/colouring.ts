@@ -15,6 +15,10 @@ export interface Colouring {
 const STEPS = 7;
 const MIDDLE = (STEPS - 1) / 2;
 
+/** How much of a colour gives way to the page's: large areas in full colours hide what is written on them. */
+const OWN_PALENESS = 0.3;
+const LIBRARY_PALENESS = 0.7;
+
 /**
  * The categories that most is below of, in order: all if there are colours for all, else one fewer than colours.
  *
@@ -37,7 +41,9 @@ export function largestCategories(
     const category = categoryOf(of);
     areas.set(category, (areas.get(category) ?? 0) + area);
   }
-  const sorted = [...areas].sort(([a, areaOfA], [b, areaOfB]) => areaOfB - areaOfA || (a < b ? -1 : 1));
+  const sorted = [...areas]
+    .filter(([, area]) => area > 0)
+    .sort(([a, areaOfA], [b, areaOfB]) => areaOfB - areaOfA || (a < b ? -1 : 1));
   return sorted.slice(0, sorted.length <= colours ? colours : colours - 1).map(([category]) => category);
 }
 
@@ -58,21 +64,31 @@ export function byCategory(tree: CallTree, categories: Categories, { series, pan
     const index = indices.get(categories.of(frame)) ?? last;
     return categories.isLibrary[frame] === 1 ? series.length + index : index;
   };
+  const fillOf = (box: number): number => {
+    const frame = tree.frame[box];
+    if (frame < 0) return 2 * series.length;
+    const known = ofFrame.get(frame);
+    if (known !== undefined) return known;
+    const fill = fillOfFrame(frame);
+    ofFrame.set(frame, fill);
+    return fill;
+  };
+  const isUsed = new Uint8Array(2 * series.length + 1);
+  for (let box = 1; box < tree.count; box++) if (tree.total[0][box] > 0) isUsed[fillOf(box)] = 1;
   return {
-    fills: [...series, ...series.map((colour) => mix(colour, panel, 0.6)), mix(panel, series[last], 0.2)],
-    fillOf(box) {
-      const frame = tree.frame[box];
-      if (frame < 0) return 2 * series.length;
-      const known = ofFrame.get(frame);
-      if (known !== undefined) return known;
-      const fill = fillOfFrame(frame);
-      ofFrame.set(frame, fill);
-      return fill;
-    },
-    legend: [
-      ...categories.named.map((label, fill) => ({ label, fill })),
-      ...(categories.named.length === last ? [{ label: "other", fill: last }] : []),
+    fills: [
+      ...series.map((colour) => mix(colour, panel, OWN_PALENESS)),
+      ...series.map((colour) => mix(colour, panel, LIBRARY_PALENESS)),
+      mix(panel, series[last], 0.2),
     ],
+    fillOf,
+    legend: [...categories.named, ...(categories.named.length === last ? ["other"] : [])].flatMap(
+      (label, fill) => {
+        // That of own code, where there is any.
+        const used = [fill, fill + series.length].find((candidate) => isUsed[candidate] === 1);
+        return used === undefined ? [] : [{ label, fill: used }];
+      },
+    ),
   };
 }
 
