@@ -15,7 +15,7 @@ type Entries = Readonly<Record<string, string>>;
 export const NODE_ENTRIES: Entries = {
   main: "cli/main",
   index: "index",
-  loader: "host/loader",
+  loader: "host/node/loader",
   unwinding: "unwinding",
   testing: "testing/index",
   register: "host/node/register",

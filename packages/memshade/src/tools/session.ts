@@ -12,6 +12,8 @@ export interface SourcePlace {
   readonly column?: number | undefined;
   /** First line of the function; 0: not known. */
   readonly startLine?: number | undefined;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  readonly handsOutMemory?: boolean | undefined;
   /** The functions that the place is inlined into, the innermost first. */
   readonly outer?: readonly SourcePlace[] | undefined;
 }

@@ -201,4 +201,3 @@ function withoutRuntime(frames: readonly DhatFrame[]): ResolvedFrame[] {
     inlined: frame.offset !== 0 && frame.offset === kept[depth + 1]?.offset,
   }));
 }
-

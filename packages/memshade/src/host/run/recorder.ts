@@ -55,7 +55,7 @@ export interface RecorderOptions {
   linesOf?: LinesOf;
   typesOf?: TypesOf;
   /** Reads scripts, for those who want to know where the calls of the host were written. */
-  describeFrame?: DescribeHostFrame;
+  describeFrame?: DescribeHostFrame | undefined;
 }
 
 /** Stands for the shadow memory of modules that have none. */

@@ -41,6 +41,7 @@ const frame = record<Omit<WasteFrame, "library">>({
   file: optional(text),
   line: optional(integer),
   startLine: optional(integer),
+  handsOutMemory: optional(flag),
 });
 const ip = record<Omit<WasteIp, "library">>({
   address: count,
@@ -50,6 +51,7 @@ const ip = record<Omit<WasteIp, "library">>({
   line: optional(integer),
   startLine: optional(integer),
   layer: optional(flag),
+  handsOutMemory: optional(flag),
   inlined: optional(list(frame)),
 });
 const siteClass = oneOf("plain", "atomic", "copy", "fill", "host", "calloc");

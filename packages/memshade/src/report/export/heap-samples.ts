@@ -103,7 +103,7 @@ function columnsOf(profile: HeapProfile): WeightColumn[] {
     of("bytes", mibs.totalSize, totals?.allocatedBytes),
     of("accesses", knowsAccesses ? mibs.totalAccessCount : undefined, totals?.heapAccesses),
     of("temporary", temporaryBlocks(profile)?.blocks),
-    of("unused", site && neverAccessed(profile).bytes),
+    of("unused", site && neverAccessed(profile)?.bytes),
     of("unread", writtenNeverRead(profile)?.bytes),
     of("copied", copiedBytes(profile)),
     of("spare", spareBytes(profile)),

@@ -67,7 +67,9 @@ export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
   const line = (label: string, value: string) => void facts.push([label, value]);
   const { frees, peakBytes, peakBlocks, liveBytes, liveBlocks, otherAccesses } = totals ?? {};
   const blocks = (bytes: number | undefined, count: number | undefined) =>
-    bytes === undefined || count === undefined ? undefined : `${formatBytes(bytes)} in ${formatBlocks(count)}`;
+    bytes === undefined || count === undefined
+      ? undefined
+      : `${formatBytes(bytes)} in ${formatBlocks(count)}`;
   const freed = frees === undefined ? "" : `, ${formatCount(frees)} of them freed`;
   const isSizeKnown = knowsField(profile, "totalSize") && knowsField(profile, "allocCount");
   line("Allocated", isSizeKnown ? `${blocks(allocatedBytes, allocations)}${freed}` : NOT_RECORDED);
