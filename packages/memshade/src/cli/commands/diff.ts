@@ -266,11 +266,7 @@ function comparedTool(
   throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
 }
 
-<<<<<<< HEAD
-/** The first key of a tool that both runs know. */
-=======
 /** The first key of a tool that all runs know. */
->>>>>>> main
 function usualKey(tool: ReportedTool, runs: readonly RecordedTools[]): string {
   const known = runs.flatMap(({ heap }) => (heap === undefined ? [] : [knownMetrics(heap)]));
   const common = KEYS.heap.find((key) => known.every((keys) => keys.includes(key as MetricKey)));
