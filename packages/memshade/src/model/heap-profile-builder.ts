@@ -128,7 +128,9 @@ export class HeapProfileBuilder {
       file: frame.file === undefined ? NONE : this.strings.intern(frame.file),
       line: frame.line ?? 0,
       column: frame.column ?? 0,
+      startLine: frame.startLine ?? 0,
       inlined: frame.inlined ? 1 : 0,
+      handsOutMemory: frame.handsOutMemory ? 1 : 0,
       fromHost: frame.fromHost ? 1 : 0,
       host: frame.host,
     });
@@ -153,8 +155,14 @@ export class HeapProfileBuilder {
       file: indexColumn(rows, ({ file }) => file),
       line: Uint32Array.from(rows, ({ line }) => line),
       column: Uint32Array.from(rows, ({ column }) => column),
+      ...(rows.some(({ startLine }) => startLine > 0) && {
+        startLine: Uint32Array.from(rows, ({ startLine }) => startLine),
+      }),
       inlined: Uint8Array.from(rows, ({ inlined }) => inlined),
       fromHost: Uint8Array.from(rows, ({ fromHost }) => fromHost),
+      ...(rows.some((row) => row.handsOutMemory === 1)
+        ? { handsOutMemory: Uint8Array.from(rows, (row) => row.handsOutMemory) }
+        : {}),
       ...(rows.some(({ host }) => host !== undefined) ? { host: rows.map(({ host }) => host) } : {}),
     };
   }
@@ -190,7 +198,9 @@ interface FrameRow {
   file: IndexIntoStringTable | None;
   line: number;
   column: number;
+  startLine: number;
   inlined: number;
+  handsOutMemory: number;
   fromHost: number;
   host: HostCode | undefined;
 }

@@ -87,7 +87,9 @@ function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
   });
   return rows.map(({ frame, isLayer, isInlined, ofPackage }, row) => {
     const library = rules.libraryOf(frame);
-    const isCopy = isInlined && frame.function !== undefined && named.has(keyOf(frame));
+    const isCopy =
+      frames.handsOutMemory?.[row] === 1 ||
+      (isInlined && frame.function !== undefined && named.has(keyOf(frame)));
     const isOwn = rules.isNamedOwn(frame);
     const at = frames.function[row]!;
     const known =
@@ -131,7 +133,10 @@ export function markWaste(file: WasteFile, rules: FrameRules): void {
   const layers = new Set(asked.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));
   for (const ip of asked)
     for (const frame of [ip, ...(ip.inlined ?? [])]) {
-      const isLayer = ip.layer === true || (frame.function !== undefined && layers.has(keyOf(frame)));
+      const isLayer =
+        ip.layer === true ||
+        frame.handsOutMemory === true ||
+        (frame.function !== undefined && layers.has(keyOf(frame)));
       if (isLayer && !rules.isNamedOwn(frame)) frame.library ??= LAYER;
     }
 }

@@ -1,6 +1,5 @@
 import type { Finding } from "../../analyses/findings/finding.ts";
 import type { RecordedTools } from "../../analyses/findings/run-findings.ts";
-import { UserError } from "../../bytes/errors.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import { heapCsvLines } from "../../report/json/heap-csv.ts";
@@ -11,6 +10,7 @@ import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { screenOptions, type Terminal } from "../commands/report-options.ts";
 import { runWorkingSetReport, type WorkingSetFlags } from "../commands/report-working-set.ts";
 import { type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { heapOverTime } from "../load/heap.ts";
 import type { ReportedTool } from "../load/recorded-tools.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
 
@@ -95,7 +95,6 @@ function heapText(
 }
 
 function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
-  if (profile.overTime === undefined)
-    throw new UserError(`${input} has no heap over time: --csv needs a run of memshade with the heap tool`);
+  heapOverTime(profile, input, "--csv");
   for (const line of heapCsvLines(profile)) yield `${line}\n`;
 }

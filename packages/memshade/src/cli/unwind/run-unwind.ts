@@ -8,8 +8,9 @@ import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import { cfiStatistics } from "../../unwind/index.ts";
 import { type Output, openOutput } from "../output.ts";
 import { pagePath, writePage } from "../report/page-file.ts";
-import { samplesPage, threadsPage, unwindSamples, unwindThreads } from "./named-stacks.ts";
+import { unwindSamples, unwindThreads } from "./named-stacks.ts";
 import type { UnwindOptions } from "./options.ts";
+import { pageOfDump } from "./sample-pages.ts";
 import { finderOf, walkOptions } from "./walk-options.ts";
 
 /** What `memshade unwind` does. */
@@ -26,8 +27,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
   try {
     if (options.addresses && dump.kind === "image") throw new UserError("--addresses is for perf.data");
     if (options.html !== undefined || options.open === true) {
-      const { page, text } =
-        dump.kind === "image" ? threadsPage(dump, options) : await samplesPage(dump, options);
+      const { page, text } = await pageOfDump(dump, options);
       const isStream = input === "-" && (options.html ?? true) === true;
       if (isStream)
         throw new UserError("--html needs a name for what comes from standard input: --html FILE");

@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     const { total, totalBefore } = diff.weights[0];
     const cells = await page.locator(".totals tbody tr").first().locator("td").allTextContents();
     expect(cells.slice(0, 2)).toEqual([amount(totalBefore!, "bytes"), amount(total, "bytes")]);
-    await page.getByLabel("Show").selectOption("before");
+    await page.locator("label", { hasText: "Show" }).locator("select").selectOption("before");
     expect(hash(page)).toContain("side=before");
   });
 

@@ -1,8 +1,7 @@
 import type { FindingDiff } from "../../../analyses/diff/finding-diff.ts";
-import type { GroupKey } from "../../../analyses/diff/group-keys.ts";
-import { pairKeys } from "../../../analyses/diff/pair-keys.ts";
+import { pairRows } from "../../../analyses/diff/pair-rows.ts";
+import { exactKey, type PathKey } from "../../../analyses/diff/path-keys.ts";
 import type { Finding } from "../../../analyses/findings/finding.ts";
-import { bareName } from "../../../analyses/frames/function-names.ts";
 import { FRAME_FLAGS, type PageData, type PageFinding, type PageKey, type PageWeight } from "./page-data.ts";
 
 /** One side of a comparison. `findings`: what its page's findings were made of, in their order. */
@@ -13,8 +12,7 @@ export interface PageSide {
 
 /**
  * Two runs of a program as one page: a tree in which contexts of both stand where they are the same, with what each has before and now.
- * Calls are the same where function, file and line are; those that a change of the source moved are told by their order below their
- * caller, where there are as many as before. What is over time, in blocks and in caches is the newer run's.
+ * Calls are the same where `pairRows` finds their places to be, whatever was built in between. What is over time, in blocks and in caches is the newer run's.
  */
 export function diffPage(old: PageSide, now: PageSide, changes: FindingDiff): PageData {
   const frames = joinFrames(old.page, now.page);
@@ -170,39 +168,95 @@ interface JoinedTree {
   readonly ofNew: Int32Array;
 }
 
-/** A call below a context, of one page: the rows that are it. */
-interface Call extends GroupKey {
-  readonly rows: number[];
-}
-
+/** Rows of both trees that are one: for each row of either tree its row in the tree of both. */
 function joinTrees(old: PageData, now: PageData, frames: JoinedFrames): JoinedTree {
   const parent: number[] = [];
   const frame: number[] = [];
   const ofOld = new Int32Array(old.contexts.length);
   const ofNew = new Int32Array(now.contexts.length);
+  const shared = sharedFrames(old, now);
   const children = [childrenOf(old), childrenOf(now)] as const;
   // A row that is added takes its turn behind all before it: parents stand before their children.
   const waiting: { row: number; old: readonly number[]; now: readonly number[] }[] = [
     { row: -1, old: [-1], now: [-1] },
   ];
-  for (const { row, old: oldRows, now: newRows } of waiting) {
-    const calls = [callsOf(old, oldRows, children[0]), callsOf(now, newRows, children[1])] as const;
-    for (const pair of pairKeys(...calls)) {
-      const before = pair.old === undefined ? undefined : calls[0][pair.old];
-      const after = pair.new === undefined ? undefined : calls[1][pair.new];
+  for (const { row, old: callersBefore, now: callers } of waiting) {
+    const before = rowsByFrame(old, callersBefore, children[0], shared.ofOld);
+    const after = rowsByFrame(now, callers, children[1], shared.ofNew);
+    for (const call of new Set([...after.keys(), ...before.keys()])) {
+      const [oldRows, newRows] = [before.get(call) ?? [], after.get(call) ?? []];
       const number = parent.push(row) - 1;
-      const first = after?.rows[0];
+      const [first] = newRows;
       frame.push(
-        first === undefined
-          ? frames.ofOld[old.contexts.frame[before!.rows[0]!]!]!
-          : now.contexts.frame[first]!,
+        first === undefined ? frames.ofOld[old.contexts.frame[oldRows[0]!]!]! : now.contexts.frame[first]!,
       );
-      for (const at of before?.rows ?? []) ofOld[at] = number;
-      for (const at of after?.rows ?? []) ofNew[at] = number;
-      waiting.push({ row: number, old: before?.rows ?? [], now: after?.rows ?? [] });
+      for (const at of oldRows) ofOld[at] = number;
+      for (const at of newRows) ofNew[at] = number;
+      waiting.push({ row: number, old: oldRows, now: newRows });
     }
   }
   return { parent: Int32Array.from(parent), frame: Int32Array.from(frame), ofOld, ofNew };
+}
+
+/** The rows below some rows, by what their frames are in both pages. */
+function rowsByFrame(
+  { contexts }: PageData,
+  callers: readonly number[],
+  childrenOf: (row: number) => Int32Array,
+  shared: Int32Array,
+): Map<number, number[]> {
+  const rows = new Map<number, number[]>();
+  for (const caller of callers)
+    for (const row of childrenOf(caller)) {
+      const call = shared[contexts.frame[row]!]!;
+      const known = rows.get(call);
+      if (known === undefined) rows.set(call, [row]);
+      else known.push(row);
+    }
+  return rows;
+}
+
+/** A number for each frame of both pages: the same for those that are the same place, whatever was built in between. */
+function sharedFrames(old: PageData, now: PageData): { ofOld: Int32Array; ofNew: Int32Array } {
+  const before = keyedFrames(old);
+  const after = keyedFrames(now);
+  const numbers = [new Int32Array(before.keys.length), new Int32Array(after.keys.length)] as const;
+  for (const [number, pair] of pairRows([before.keys], [after.keys]).entries()) {
+    const [[one], [other]] = [pair.old, pair.new];
+    if (one !== undefined) numbers[0][one] = number;
+    if (other !== undefined) numbers[1][other] = number;
+  }
+  return {
+    ofOld: before.keyOf.map((key) => numbers[0][key]!),
+    ofNew: after.keyOf.map((key) => numbers[1][key]!),
+  };
+}
+
+/** Frames at one place are one, however many copies of the code there are. */
+function keyedFrames({ frames, strings }: PageData): { keys: PathKey[]; keyOf: Int32Array } {
+  const keys: PathKey[] = [];
+  const numbers = new Map<string, number>();
+  const keyOf = Int32Array.from({ length: frames.length }, (_, frame) => {
+    const isOthers = (frames.flags[frame]! & FRAME_FLAGS.others) !== 0;
+    const file = frames.file[frame]!;
+    const key: PathKey = {
+      frames: [
+        {
+          name: isOthers ? "others" : strings[frames.function[frame]!]!,
+          ...(file < 0 ? {} : { file: strings[file]! }),
+          ...{ line: frames.line[frame]!, column: frames.column[frame]! },
+          offset: Math.max(0, frames.address[frame]!),
+        },
+      ],
+      withPlaces: true,
+    };
+    const text = exactKey(key);
+    const known = numbers.get(text);
+    if (known !== undefined) return known;
+    numbers.set(text, keys.length);
+    return keys.push(key) - 1;
+  });
+  return { keys, keyOf };
 }
 
 /** The rows below each row; −1 has the roots. */
@@ -214,28 +268,4 @@ function childrenOf({ contexts: { parent, length } }: PageData): (row: number) =
   const rows = new Int32Array(length);
   for (let row = 0; row < length; row++) rows[next[parent[row]! + 1]!++] = row;
   return (row) => rows.subarray(offset[row + 1]!, offset[row + 2]!);
-}
-
-/** The calls below some rows. Those at one place are one, however many copies of it there are. */
-function callsOf(
-  { contexts, frames, strings }: PageData,
-  callers: readonly number[],
-  childrenOf: (row: number) => Int32Array,
-): Call[] {
-  const calls = new Map<string, Call>();
-  for (const caller of callers)
-    for (const row of childrenOf(caller)) {
-      const frame = contexts.frame[row]!;
-      const line = frames.line[frame]!;
-      const isOthers = (frames.flags[frame]! & FRAME_FLAGS.others) !== 0;
-      const names = isOthers ? "others" : bareName(strings[frames.function[frame]!]!);
-      const file = frames.file[frame]! < 0 ? "" : strings[frames.file[frame]!]!;
-      // An address counts where no line is known: it moves with every build.
-      const places = [line, frames.column[frame]!, line === 0 ? frames.address[frame]! : 0];
-      const exact = JSON.stringify([names, file, places]);
-      const known = calls.get(exact);
-      if (known === undefined) calls.set(exact, { rows: [row], exact, names, places });
-      else known.rows.push(row);
-    }
-  return [...calls.values()];
 }

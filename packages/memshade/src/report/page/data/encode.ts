@@ -64,11 +64,11 @@ function isWhole(values: TypedColumn): boolean {
 
 /** About how many bytes the numbers take. */
 function bytesOf(values: TypedColumn, lag: 0 | 1): number {
-  let bytes = 0;
+  let bytes = values.length;
   for (let row = 0; row < values.length; row++) {
     const value = values[row]! - (lag === 1 && row > 0 ? values[row - 1]! : 0);
     if (!Number.isSafeInteger(2 * value)) return Number.POSITIVE_INFINITY;
-    bytes += Math.ceil((Math.log2(Math.abs(value) + 1) + 1) / 7);
+    for (let rest = Math.abs(value); rest >= 64; rest /= 128) bytes++;
   }
   return bytes;
 }

@@ -1,6 +1,7 @@
 import { heapTotals } from "../../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
+import { knowsField } from "../../../model/known-fields.ts";
 import type { Presence } from "../../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
@@ -66,48 +67,33 @@ function heapKeys(heap: HeapProfile | undefined): PageKey[] {
   const { totals, counters, knownHost } = heap.description;
   const { allocatedBytes, allocations } = heapTotals(heap);
   const keys: PageKey[] = [];
-  if (totals === undefined)
-    keys.push({
-      ...{ label: "allocated", word: "block", value: allocatedBytes, unit: "bytes", weight: "bytes" },
-      note: `in ${formatBlocks(allocations)}`,
-    });
-  else
-    keys.push(
-      {
-        ...{ label: "peak", word: "peak", value: totals.peakBytes, unit: "bytes", weight: "peak" },
-        note: `in ${formatBlocks(totals.peakBlocks)}`,
-      },
-      {
-        ...{ label: "left", word: "live", value: totals.liveBytes, unit: "bytes", weight: "left" },
-        note: `in ${formatBlocks(totals.liveBlocks)}`,
-      },
+  const add = (
+    [label, word, weight]: readonly [label: string, word: string, weight: string],
+    value: number | undefined,
+    blocks: number | undefined,
+    least = "",
+  ): void => {
+    if (value === undefined) return;
+    const note = blocks === undefined ? undefined : `${least}in ${formatBlocks(blocks)}`;
+    keys.push({ label, word, value, unit: "bytes", weight, ...(note === undefined ? {} : { note }) });
+  };
+  add(["peak", "peak", "peak"], totals?.peakBytes, totals?.peakBlocks);
+  add(["left", "live", "left"], totals?.liveBytes, totals?.liveBlocks);
+  if (keys.length === 0 && knowsField(heap, "totalSize"))
+    add(
+      ["allocated", "block", "bytes"],
+      allocatedBytes,
+      knowsField(heap, "allocCount") ? allocations : undefined,
     );
   if (counters === "none") return keys;
   // What is written may be for the host, where it is not known what that reads.
   const unread = knownHost === true ? writtenNeverRead(heap) : undefined;
   if (unread !== undefined)
-    keys.push({
-      ...{
-        label: "never read",
-        word: "never-read",
-        value: unread.totalBytes,
-        unit: "bytes",
-        weight: "neverRead",
-      },
-      note: `in ${formatBlocks(unread.totalBlocks)}`,
-    });
-  else {
+    add(["never read", "never-read", "neverRead"], unread.totalBytes, unread.totalBlocks);
+  else if (knowsField(heap, "totalAccessCount")) {
     const unused = neverAccessed(heap);
-    keys.push({
-      ...{
-        label: "never accessed",
-        word: "unused",
-        value: unused.totalBytes,
-        unit: "bytes",
-        weight: "unused",
-      },
-      note: `${unused.isLowerBound ? "or more, " : ""}in ${formatBlocks(unused.totalBlocks)}`,
-    });
+    const least = unused.isLowerBound ? "or more, " : "";
+    add(["never accessed", "unused", "unused"], unused.totalBytes, unused.totalBlocks, least);
   }
   return keys;
 }

@@ -5,8 +5,9 @@ import { reachOf } from "../../../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../../../analyses/temporary.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
-import type { HeapProfile } from "../../../model/heap-profile.ts";
+import type { HeapProfile, SiteField } from "../../../model/heap-profile.ts";
 import { type IndexIntoFrameTable, NONE } from "../../../model/indices.ts";
+import { knowsField, siteColumn } from "../../../model/known-fields.ts";
 import { describeFrame } from "../../frames.ts";
 import type { PageBuilder, WeightKind } from "./page-builder.ts";
 import { FRAME_FLAGS, type PageRatio, type PageUnit } from "./page-data.ts";
@@ -91,17 +92,27 @@ function addWeights(
     builder.addWeight({ id, label, word, unit, tool: "heap", ...more }, contextOf, numbers);
   };
   const atLeast = (isLowerBound: boolean) => (isLowerBound ? { caution: "There may be more of them." } : {});
-  add("peak", "bytes at the peak", "peak", "bytes", site?.peakBytes);
-  add("bytes", "bytes allocated", "block", "bytes", mibs.totalSize);
-  add("blocks", "blocks allocated", "block", "blocks", mibs.allocCount);
-  add("left", "bytes live at the end", "live", "bytes", site?.liveBytes);
-  add("leftBlocks", "blocks live at the end", "live", "blocks", site?.liveBlocks);
+  const known = (field: SiteField) => siteColumn(profile, field);
+  add("peak", "bytes at the peak", "peak", "bytes", known("peakBytes"));
+  if (knowsField(profile, "totalSize")) add("bytes", "bytes allocated", "block", "bytes", mibs.totalSize);
+  if (knowsField(profile, "allocCount"))
+    add("blocks", "blocks allocated", "block", "blocks", mibs.allocCount);
+  add("left", "bytes live at the end", "live", "bytes", known("liveBytes"));
+  add("leftBlocks", "blocks live at the end", "live", "blocks", known("liveBlocks"));
   if (site !== undefined && reachOf(profile) !== undefined)
     add("lost", "bytes lost at the end", "lost", "bytes", plus(site.lostBytes, site.indirectlyLostBytes));
   const temporary = temporaryBlocks(profile);
-  add("temporary", "temporary blocks", "churn", "blocks", temporary.blocks, atLeast(temporary.isLowerBound));
+  if (temporary !== undefined)
+    add(
+      "temporary",
+      "temporary blocks",
+      "churn",
+      "blocks",
+      temporary.blocks,
+      atLeast(temporary.isLowerBound),
+    );
   const areCounted = description.counters !== "none";
-  if (areCounted && description.unknownFields?.includes("totalAccessCount") !== true) {
+  if (areCounted && knowsField(profile, "totalAccessCount")) {
     const caution = areAccessesCut(profile)
       ? { caution: "Counters may have been full: so many or more." }
       : {};
@@ -113,7 +124,8 @@ function addWeights(
   add("kept", "bytes kept after their last use", "drag", "bytes", draggedBlocks(profile)?.bytes);
   add("copied", "bytes copied as blocks grew", "growth", "bytes", copiedBytes(profile));
   add("spare", "bytes behind the last one used", "over-capacity", "bytes", spareBytes(profile));
-  add("lifetime", "lifetimes, all blocks together", "lifetime", "clock", mibs.totalLifetime, { clock });
+  if (knowsField(profile, "totalLifetime"))
+    add("lifetime", "lifetimes, all blocks together", "lifetime", "clock", mibs.totalLifetime, { clock });
   // What the run counted and no context has.
   const { allocations, allocatedBytes, heapAccesses, inContexts } = heapTotals(profile);
   const missing: [id: string, amount: number][] = [
@@ -128,16 +140,14 @@ function plus(a: Float64Array, b: Float64Array): Float64Array {
   return a.map((value, index) => value + b[index]!);
 }
 
-/** Means of what a heap profile has. */
-export function heapRatios({ description }: HeapProfile): PageRatio[] {
-  const { counters, clock, unknownFields } = description;
-  const areCounted = counters !== "none" && unknownFields?.includes("totalAccessCount") !== true;
+/** Means of what a heap profile may have. */
+export function heapRatios({ description: { clock } }: HeapProfile): PageRatio[] {
   const density: PageRatio = {
     ...{ id: "density", label: "accesses per byte", word: "accesses", unit: "count" },
     ...{ of: "accesses", by: "bytes" },
   };
   return [
-    ...(areCounted ? [density] : []),
+    density,
     { id: "size", label: "mean size", word: "block", unit: "bytes", of: "bytes", by: "blocks" },
     {
       ...{ id: "life", label: "mean lifetime", word: "lifetime", unit: "clock", clock: clock.unit },

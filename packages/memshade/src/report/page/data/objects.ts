@@ -79,6 +79,7 @@ function heapObjects(
   waste: { readonly file: WasteFile; readonly contexts: WasteContexts } | undefined,
 ): BuiltObject[] {
   const { mibs } = profile.contexts;
+  if (!mibs.histogram.some((counts) => counts !== undefined && counts.length > 0)) return [];
   const types = new Map<number, WasteType>();
   waste?.file.blocks?.forEach(({ type }, row) => {
     const site = builder.siteOf(waste.contexts.blocks[row]!);

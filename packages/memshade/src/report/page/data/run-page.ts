@@ -138,8 +138,9 @@ function histogramsOf(heap: HeapProfile): PageHistogram[] {
     { id: "size", label: "blocks by size", unit: "bytes", histogram: sizeHistogram(heap) },
     { id: "lifetime", label: "blocks by lifetime", unit: "clock", clock, histogram: lifetimeHistogram(heap) },
   ] as const;
-  return kinds.flatMap(({ histogram: { bins, isExact }, label, ...kind }): PageHistogram[] =>
-    bins.length === 0
+  return kinds.flatMap(({ histogram, label, ...kind }): PageHistogram[] => {
+    const { bins = [], isExact = true } = histogram ?? {};
+    return bins.length === 0
       ? []
       : [
           {
@@ -149,8 +150,8 @@ function histogramsOf(heap: HeapProfile): PageHistogram[] {
             blocks: Float64Array.from(bins, ({ blocks }) => blocks),
             bytes: Float64Array.from(bins, ({ bytes }) => bytes),
           },
-        ],
-  );
+        ];
+  });
 }
 
 function variablesOf({ objects }: StaticsReport): PageVariable[] {

@@ -65,5 +65,6 @@ describe("amounts", () => {
       "35.2 KiB live at the end",
     );
     expect(amountOf(12, { unit: "blocks", label: "blocks" })).toBe("12 blocks");
+    expect(amountOf(1, { unit: "blocks", label: "temporary blocks" })).toBe("1 temporary block");
   });
 });

@@ -7,6 +7,9 @@ import type { Grouping } from "./grouping.ts";
 import type { PageModel } from "./page-model.ts";
 import { rowName } from "./row-name.ts";
 
+/** What rows are in the order of that are in that of their names; no weight has such an id. */
+export const NAME = "#name";
+
 /** A column of numbers: a figure, or one by another. */
 export interface FigureColumn {
   readonly id: string;
@@ -47,11 +50,11 @@ export function siteRows(model: PageModel, state: PageState): SiteRows {
   });
   const columns = [...figures, ...ratios];
   const sort =
-    state.sort === "name"
-      ? "name"
+    state.sort === NAME
+      ? NAME
       : ([state.sort, state.weight].find((id) => columns.some((column) => column.id === id)) ??
         columns[0]?.id ??
-        "name");
+        NAME);
   return { grouping, columns, order: orderOf(model, state, { grouping, columns, sort }), sort };
 }
 
@@ -70,7 +73,7 @@ function orderOf(
     (row) =>
       columns.some(({ values }) => values[row] > 0 || values[row] < 0) && tests.every((test) => test(row)),
   );
-  if (sort === "name") {
+  if (sort === NAME) {
     const names = Array.from(grouping.frames, (frame) => {
       const { name, place } = rowName(model.names, frame, grouping.group);
       return `${name} ${place}`;
@@ -83,7 +86,7 @@ function orderOf(
     rows.sort((a, b) => size(b) - size(a) || a - b);
   }
   // Names begin with A and are ascending then; numbers begin with the largest one.
-  return Int32Array.from(state.ascending === (sort === "name") ? rows : rows.reverse());
+  return Int32Array.from(state.ascending === (sort === NAME) ? rows : rows.reverse());
 }
 
 /** Sum of the contexts of each row that match. */

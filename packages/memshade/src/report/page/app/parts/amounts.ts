@@ -24,13 +24,14 @@ export function amountInWords(value: number, unit: PageUnit, clock?: string): st
   const text = amount(value, unit, clock);
   if (unit === "bytes" || unit === "part" || unit === "ns" || unit === "clock" || unit === "count")
     return text;
-  const one = unit === "accesses" ? "access" : unit.slice(0, -1);
-  return `${text} ${Math.abs(value) === 1 ? one : unit}`;
+  return `${text} ${agreeingUnit(value, unit)}`;
 }
 
 /** A sum with its label, as a sentence has it: `35.2 KiB live at the end`, `954 blocks`, `12,000 accesses`. */
 export function amountOf(value: number, { unit, label, clock }: Measured): string {
-  return `${amount(value, unit, clock)} ${label.replace(/^bytes /, "")}`;
+  const words =
+    unit === "bytes" ? label.replace(/^bytes /, "") : label.replace(unit, agreeingUnit(value, unit));
+  return `${amount(value, unit, clock)} ${words}`;
 }
 
 /** With a sign, for differences. */
@@ -39,6 +40,11 @@ export function difference(value: number, unit: PageUnit, clock?: string): strin
 }
 
 export { formatCount, formatPercent };
+
+function agreeingUnit(value: number, unit: PageUnit): string {
+  if (Math.abs(value) !== 1) return unit;
+  return unit === "accesses" ? "access" : unit.slice(0, -1);
+}
 
 function nanoseconds(value: number): string {
   if (value < 1e3) return `${formatMean(value)} ns`;

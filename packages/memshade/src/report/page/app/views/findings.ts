@@ -16,7 +16,9 @@ import { select, type ViewProps } from "./view.ts";
 
 /** Paths of a finding that are listed. */
 const PATHS = 6;
-/** Sites that are listed where there is no finding. */
+/** Frames of a path that are shown. */
+const FRAMES = 6;
+/** Sites that are listed below the findings. */
 const LARGEST = 8;
 
 export function Findings({ model, state, change }: ViewProps) {
@@ -57,7 +59,6 @@ export function Findings({ model, state, change }: ViewProps) {
     { class: "findings" },
     head.hints.map((hint) => h("p", { class: "hint" }, shown(hint))),
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
-    findings.length === 0 ? h(Largest, { model, state, change }) : null,
     findings.length > 0 && listed.length === 0
       ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
       : null,
@@ -73,10 +74,11 @@ export function Findings({ model, state, change }: ViewProps) {
         }),
       ),
     ),
+    h(Largest, { model, state, change }),
   );
 }
 
-/** Where there is nothing to mend: who has the most. */
+/** Who has the most: the answer where there is nothing to mend. */
 function Largest({ model, state, change }: ViewProps) {
   const weight = model.weight(state);
   if (weight === undefined) return h("p", { class: "nothing" }, "Nothing was recorded.");
@@ -86,7 +88,9 @@ function Largest({ model, state, change }: ViewProps) {
   return h(
     "section",
     { class: "largest", "aria-labelledby": "largest" },
-    h("p", { class: "nothing" }, "No finding: nothing here is worth a change."),
+    model.data.findings.length === 0
+      ? h("p", { class: "nothing" }, "No finding: nothing here is worth a change.")
+      : null,
     h("h2", { id: "largest" }, `Who has the most: ${weight.label}`),
     h(
       "ol",
@@ -242,7 +246,15 @@ function Details({ model, state, change, index }: ViewProps & { readonly index: 
       frame !== undefined && model.names.file(frame) !== undefined
         ? h(
             "button",
-            { type: "button", onClick: () => change({ ...select({ finding: index }), tab: "source" }) },
+            {
+              type: "button",
+              onClick: () =>
+                change({
+                  ...select({ finding: index }),
+                  tab: "source",
+                  weight: finding.weight ?? state.weight,
+                }),
+            },
             "Source",
           )
         : null,
@@ -340,10 +352,17 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
               title: "Select this call path",
               onClick: () => change(select({ site: context })),
             },
-            path.map((frame, depth) => [
-              depth === 0 ? null : h("span", { class: "arrow" }, " ← "),
-              h(FrameName, { names: model.names, frame }),
-            ]),
+            path.map((frame, depth) =>
+              // Of a long path the beginning and the outermost caller.
+              path.length > FRAMES + 1 && depth >= FRAMES && depth < path.length - 1
+                ? depth === FRAMES
+                  ? h("span", { class: "arrow" }, ` ← … ${path.length - 1 - FRAMES} more`)
+                  : null
+                : [
+                    depth === 0 ? null : h("span", { class: "arrow" }, " ← "),
+                    h(FrameName, { names: model.names, frame }),
+                  ],
+            ),
           ),
         ),
       ),

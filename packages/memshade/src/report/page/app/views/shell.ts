@@ -1,5 +1,5 @@
 // The frame around all views: head, key numbers, time, tabs, and what is selected.
-import { type ComponentType, h } from "preact";
+import { Component, type ComponentType, h } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { PageData, PageKey } from "../../data/page-data.ts";
 import { TimeStrip } from "../../time/time-strip.ts";
@@ -81,11 +81,31 @@ export function Shell({ data }: { data: PageData }) {
           // It scrolls.
           tabIndex: 0,
         },
-        h(TAB_ENTRIES[tab].view, props),
+        h(Guarded, { key: tab, view: TAB_ENTRIES[tab].view, props }),
       ),
     ),
     h(Selected, props),
   );
+}
+
+interface GuardedProps {
+  readonly view: ComponentType<ViewProps>;
+  readonly props: ViewProps;
+}
+
+/** A view that fails says so, and the others go on. */
+class Guarded extends Component<GuardedProps, { error?: Error | undefined }> {
+  override componentDidCatch(error: Error): void {
+    this.setState({ error });
+    console.error(error);
+  }
+
+  override render() {
+    const { error } = this.state;
+    return error === undefined
+      ? h(this.props.view, this.props.props)
+      : h("p", { class: "nothing", role: "alert" }, `This view cannot be shown: ${shown(error.message)}`);
+  }
 }
 
 function Head({ model, state, change }: ViewProps) {

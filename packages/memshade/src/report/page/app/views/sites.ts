@@ -2,7 +2,7 @@
 import { h } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { rowName } from "../model/row-name.ts";
-import { type FigureColumn, type SiteRows, siteRows } from "../model/site-rows.ts";
+import { type FigureColumn, NAME, type SiteRows, siteRows } from "../model/site-rows.ts";
 import { asMarkdown, asTsv, type Cell } from "../model/table-text.ts";
 import { amount, difference, formatCount } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
@@ -13,6 +13,9 @@ import { type TableColumn, VirtualTable } from "../parts/virtual-table.ts";
 import { Word } from "../parts/word.ts";
 import { GROUPS, type Group } from "../state/state.ts";
 import { select, type ViewProps } from "./view.ts";
+
+/** The column of small pictures. */
+const LIVE = "#live";
 
 const GROUP_NAMES: Readonly<Record<Group, string>> = {
   path: "call path",
@@ -37,9 +40,9 @@ export function Sites({ model, state, change }: ViewProps) {
     selected !== undefined && contextsOf(row).every((of) => selected[of] === 1);
 
   const tableColumns: TableColumn[] = [
-    { id: "name", label: GROUP_NAMES[state.group], width: "minmax(17rem, 1fr)", isNumber: false },
+    { id: NAME, label: GROUP_NAMES[state.group], width: "minmax(17rem, 1fr)", isNumber: false },
     ...(model.life
-      ? [{ id: "life", label: "live over time", width: "6.5rem", isNumber: false, canSort: false }]
+      ? [{ id: LIVE, label: "live over time", width: "6.5rem", isNumber: false, canSort: false }]
       : []),
     ...columns.map((column) => ({
       id: column.id,
@@ -60,7 +63,7 @@ export function Sites({ model, state, change }: ViewProps) {
       keyOf: (index) => order[index],
       cell: (index, { id }) => {
         const row = order[index];
-        if (id === "name") {
+        if (id === NAME) {
           const frame = grouping.frames[row];
           const { name, place } = rowName(model.names, frame, grouping.group);
           const path =
@@ -84,7 +87,7 @@ export function Sites({ model, state, change }: ViewProps) {
               : null,
           );
         }
-        if (id === "life") return h(Sparkline, { values: model.life!.line(contextsOf(row)) });
+        if (id === LIVE) return h(Sparkline, { values: model.life!.line(contextsOf(row)) });
         const column = figureOf.get(id)!;
         const value = column.values[row];
         return [
@@ -104,7 +107,7 @@ export function Sites({ model, state, change }: ViewProps) {
         else change(select({ frame: grouping.frames[row], frameOf: state.group }));
       },
       sort: { id: sort, ascending: state.ascending },
-      onSort: (id) => change({ sort: id, ascending: id === sort ? !state.ascending : id === "name" }),
+      onSort: (id) => change({ sort: id, ascending: id === sort ? !state.ascending : id === NAME }),
     }),
   );
 }

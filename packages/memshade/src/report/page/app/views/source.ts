@@ -264,7 +264,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
 }
 
 function scrollTo(row: Element | null): void {
-  row?.scrollIntoView({ block: "nearest" });
+  row?.scrollIntoView({ block: "center" });
 }
 
 function lineOfSelection(model: PageModel, state: PageState, file: FileSums): number | undefined {
