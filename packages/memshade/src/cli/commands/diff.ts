@@ -89,7 +89,7 @@ Examples:
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by peak
   memshade diff old.memshade new.memshade --group path -n 5
   memshade diff old.memshade new.memshade --fail-on bytes+5% --fail-on live+0
-  memshade diff memshade.out/app.4711 memshade.out/app.4812 --html diff.html --open
+  memshade diff --html --open            these two as one page, in the browser
   memshade diff a1,a2,a3 b1,b2,b3        medians of several runs, with their spread
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by dead
       places that store in vain (runs with --tool waste)

@@ -37,7 +37,7 @@ export function heapTimeline(profile: HeapProfile, rowOf: RowOf): PageTimeline |
       lane(["bytes", "bytes allocated", "block", "bytes", "amount"], intervals.allocatedBytes),
       lane(["freed", "bytes released", "block", "bytes", "amount"], intervals.freedBytes),
     ],
-    phases: heapPhases(profile, instance).phases.map(phaseOf),
+    phases: pagePhases(heapPhases(profile, instance).phases),
     deltas: heapDeltas(profile, instance, rowOf),
   };
 }
@@ -109,7 +109,7 @@ export function workingSetTimeline(
       ...lines("written", "lines written", counts.written),
       ...lines("fresh", "new lines", fresh),
     ],
-    phases: findPhases(instance).map(phaseOf),
+    phases: pagePhases(findPhases(instance)),
     ...workingSetDeltas(instance, { owners, firstTouch }, rowOf),
   };
 }
@@ -149,12 +149,18 @@ function instanceOf(module = "module", instance: number, all: number): { of?: st
   return { of: `${module}, instance ${instance}; ${others} not shown` };
 }
 
-function phaseOf(
-  phase: { readonly first: number; readonly last: number; readonly name: string | undefined },
-  index: number,
-): PagePhase {
-  const { first, last, name } = phase;
-  return { name: name === undefined ? `${index + 1}` : bareName(name), from: first, to: last + 1 };
+/** Phases with names. Those of one function that follow each other are one: on the page, sizes are to be seen anyway. */
+function pagePhases(
+  phases: readonly { readonly first: number; readonly last: number; readonly name: string | undefined }[],
+): PagePhase[] {
+  const named: PagePhase[] = [];
+  for (const [index, { first, last, name }] of phases.entries()) {
+    const before = named.at(-1);
+    const own = name === undefined ? `${index + 1}` : bareName(name);
+    if (before?.name === own) named.splice(-1, 1, { ...before, to: last + 1 });
+    else named.push({ name: own, from: first, to: last + 1 });
+  }
+  return named;
 }
 
 /** What contexts did interval by interval; what is added twice for an interval and a row is one row with the sums. */

@@ -75,7 +75,7 @@ function chooser(label: string, choices: readonly Choice[], chosen: string, onCh
   );
 }
 
-/** The way from the whole to the zoomed box; each step leads back. */
+/** The way from the whole to the zoomed box; each step leads back. It is always there: what is below it stays where it is. */
 export function Zoomed(props: {
   path: readonly number[];
   /** What several boxes below the path are called that are zoomed to together. */
@@ -84,7 +84,6 @@ export function Zoomed(props: {
   onZoom(path: readonly number[]): void;
 }) {
   const { path, rest, names, onZoom } = props;
-  if (path.length === 0 && rest === undefined) return null;
   const here = (label: string) => h("strong", { "aria-current": "location" }, label);
   return h(
     "nav",

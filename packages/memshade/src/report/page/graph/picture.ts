@@ -52,6 +52,7 @@ export function Picture(props: PictureProps) {
   const painted = { ...props, drawn };
   const hover = pointer === undefined ? -1 : boxUnder(painted, pointer, scroller.current?.scrollTop ?? 0);
 
+  const paintedTop = useRef(0);
   const redraw = useRef(() => {});
   redraw.current = () => {
     const context = canvas.current?.getContext("2d");
@@ -64,20 +65,21 @@ export function Picture(props: PictureProps) {
     context.font = fontOf(context.canvas);
     context.fontKerning = "none";
     const widths = widthsIn(context);
-    paint(context, { ...painted, widths }, { top: scroller.current!.scrollTop, height: seen }, ratio);
+    paintedTop.current = scroller.current!.scrollTop;
+    paint(context, { ...painted, widths }, { top: paintedTop.current, height: seen }, ratio);
   };
+  // The zoomed box is in sight with the one above it.
+  useLayoutEffect(() => {
+    const edge = rowTop({ drawn, isUp }, Math.max(0, tree.depth[zoomed] - top - 1));
+    scroller.current!.scrollTop = isUp ? edge + ROW - seen : edge;
+  }, [tree, zoomed, isUp, seen]);
+
   const { names, colouring, palette, matched, selected, side } = props;
   // Not for what stands above the canvas: the pointer's box and the focus.
   useLayoutEffect(
     () => redraw.current(),
     [drawn, isUp, names, colouring, palette, matched, selected, side, width, seen],
   );
-
-  // The zoomed box is in sight with the one above it.
-  useLayoutEffect(() => {
-    const edge = rowTop({ drawn, isUp }, Math.max(0, tree.depth[zoomed] - top - 1));
-    scroller.current!.scrollTop = isUp ? edge + ROW - seen : edge;
-  }, [tree, zoomed, isUp, seen]);
 
   useEffect(() => {
     if (focused >= 0) showRow(scroller.current!, rowTop({ drawn, isUp }, rowOf(drawn, focused)));
@@ -123,7 +125,7 @@ export function Picture(props: PictureProps) {
         tabIndex: 0,
         role: "application",
         "aria-roledescription": "graph",
-        "aria-label": `${props.label}. Arrows go from box to box, Enter makes a box as wide as the picture, Delete removes it, Escape shows all.`,
+        "aria-label": `${props.label}. Arrows go from box to box, Enter makes a box as wide as the picture, Delete removes it, Escape leads back to all.`,
         onKeyDown,
         onFocus: () => {
           setHasFocus(true);
@@ -132,7 +134,10 @@ export function Picture(props: PictureProps) {
         onBlur: () => setHasFocus(false),
         onMouseMove: (event: TargetedMouseEvent<HTMLDivElement>) => setPointer(pointOf(event)),
         onMouseLeave: () => setPointer(undefined),
-        onScroll: () => redraw.current(),
+        onScroll: () => {
+          // What scrolled by itself is painted already.
+          if (scroller.current!.scrollTop !== paintedTop.current) redraw.current();
+        },
         onClick: (event: TargetedMouseEvent<HTMLDivElement>) => {
           const index = boxUnder(painted, pointOf(event), scroller.current!.scrollTop);
           if (index < 0) return;

@@ -2,6 +2,7 @@ import { useMemo } from "preact/hooks";
 import type { PageData } from "../data/page-data.ts";
 import type { GraphProps } from "./graph-props.ts";
 import { centreOf } from "./layout/centre.ts";
+import { foldContexts } from "./layout/fold.ts";
 import { groupFrames, libraryFrames } from "./layout/frame-groups.ts";
 import { type MeasuredTree, type MeasureName, named } from "./layout/measured-tree.ts";
 import { type BaseTree, baseTree, contextOf, widthsIn, widthsOf, withMeasures } from "./layout/measures.ts";
@@ -57,11 +58,12 @@ export function useGraph(props: GraphProps): GraphModel {
     () => widthsOf(weight.after ?? weight.values, weight.before),
     [weight.values, weight.before, weight.after],
   );
-  const base = useMemo(() => {
+  const folded = useMemo(() => {
     const isRemoved = new Uint8Array(data.frames.length);
     for (const frame of removed) if (frame < isRemoved.length) isRemoved[groupOf[frame]] = 1;
-    return baseTree(data.contexts, { groupOf, isFolded, isRemoved }, widths.values);
-  }, [data, groupOf, widths, isFolded, removed.join()]);
+    return foldContexts(data.contexts, { groupOf, isFolded, isRemoved });
+  }, [data, groupOf, isFolded, removed.join()]);
+  const base = useMemo(() => baseTree(folded, widths.values), [folded, widths]);
   const full = useMemo(
     () => measured(base, measuresOf(props, colour, widths.values)),
     [base, colour, weight, matches, selected],

@@ -4,7 +4,7 @@ import { withoutSignature } from "../../../analyses/frames/function-names.ts";
 import type { FrameNames } from "../app/model/names.ts";
 import { amountInWords } from "../app/parts/amounts.ts";
 import { shown } from "../app/parts/shown-text.ts";
-import type { PageData, PageTimeline } from "../data/page-data.ts";
+import type { PageData, PageLane, PageTimeline } from "../data/page-data.ts";
 import { mix, toText } from "../graph/paint/colours.ts";
 import type { Palette } from "../graph/paint/palette.ts";
 import { usePalette } from "../graph/paint/use-palette.ts";
@@ -102,7 +102,7 @@ export function Timeline({ data, names, timeline, selected, range, onRange }: Ti
     h(
       "div",
       { class: "timeline-labels", style: { height: `${height}px` } },
-      plots.map(({ area: lane }, index) =>
+      plots.map(({ area: lane, line }, index) =>
         h(
           "div",
           { key: lane.id, style: { top: `${tops[index]}px` } },
@@ -113,7 +113,7 @@ export function Timeline({ data, names, timeline, selected, range, onRange }: Ti
                 "div",
                 null,
                 `to ${amountInWords(
-                  lane.values.reduce((most, value) => Math.max(most, value), 0),
+                  Math.max(...[lane, ...(line === undefined ? [] : [line])].map(highestOf)),
                   lane.unit,
                 )}`,
               ),
@@ -128,7 +128,7 @@ export function Timeline({ data, names, timeline, selected, range, onRange }: Ti
         tabIndex: 0,
         role: "application",
         "aria-roledescription": "timeline",
-        "aria-label": `${plots.map(({ area: lane }) => lane.label).join(", ")} over ${timeline.unit}. Arrows go through the time, with Shift they choose a range, Escape shows the whole run.`,
+        "aria-label": `${plots.map(({ area: lane }) => lane.label).join(", ")} over ${timeline.unit}. Arrows go through the time, with Shift they choose a range, Escape leads back to the whole run.`,
         onKeyDown,
         onBlur: () => setCursor(undefined),
         onPointerDown: (event: TargetedPointerEvent<HTMLDivElement>) => {
@@ -234,6 +234,10 @@ function Phases({ timeline, range, onRange }: Pick<TimelineProps, "timeline" | "
       );
     }),
   );
+}
+
+function highestOf({ values }: PageLane): number {
+  return values.reduce((most, value) => Math.max(most, value), 0);
 }
 
 function across(timeline: PageTimeline, { from, to }: Intervals): Record<string, string> {

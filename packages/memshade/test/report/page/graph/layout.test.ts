@@ -9,7 +9,7 @@ import {
   withMeasures,
 } from "../../../../src/report/page/graph/layout/measures.ts";
 import { drawnAt, placeOf, stepFrom } from "../../../../src/report/page/graph/layout/step.ts";
-import { arrange, boxAt, type CallTree, pathTo } from "../../../../src/report/page/graph/layout/tree.ts";
+import { boxAt, type CallTree, pathTo } from "../../../../src/report/page/graph/layout/tree.ts";
 import { ALONE, contexts, FRAMES, fromPaths, sum, textOf, treeOf } from "./trees.ts";
 
 function eachChild(tree: CallTree, visit: (child: number, box: number) => void): void {
@@ -98,7 +98,7 @@ describe("contexts as boxes", () => {
     const own = Float64Array.from({ length: many }, (_, row) => (row * 7919) % 97);
     const parent = new Int32Array(many).fill(-1);
     const frame = Int32Array.from({ length: many }, (_, row) => row);
-    const { tree } = arrange(foldContexts({ parent, frame }, { groupOf: frame }, [own]).found);
+    const { tree } = baseTree(foldContexts({ parent, frame }, { groupOf: frame }), own);
     const expected = [...frame].sort((a, b) => own[b] - own[a] || a - b);
     expect([...tree.frame.subarray(1)]).toEqual(expected);
   });
@@ -108,9 +108,7 @@ describe("contexts as boxes", () => {
     const parent = Int32Array.from({ length: deep }, (_, row) => row - 1);
     const own = new Float64Array(deep);
     own[deep - 1] = 1;
-    const { tree } = arrange(
-      foldContexts({ parent, frame: new Int32Array(deep) }, { groupOf: ALONE }, [own]).found,
-    );
+    const { tree } = baseTree(foldContexts({ parent, frame: new Int32Array(deep) }, { groupOf: ALONE }), own);
     expect(tree.count).toBe(deep + 1);
     expect(tree.total[0][1]).toBe(1);
   });
@@ -155,11 +153,13 @@ describe("removed frames", () => {
       fc.property(contexts, fc.nat(FRAMES - 1), (drawn, frame) => {
         const isRemoved = new Uint8Array(FRAMES);
         isRemoved[frame] = 1;
-        const { found, boxOf, removed } = foldContexts(drawn, { groupOf: ALONE, isRemoved }, [drawn.own]);
-        const { tree } = arrange(found);
+        const { tree, boxOf, removed } = baseTree(
+          foldContexts(drawn, { groupOf: ALONE, isRemoved }),
+          drawn.own,
+        );
         expect([...tree.frame]).not.toContain(frame);
-        expect(tree.total[0][0] + removed[0]).toBe(sum(drawn.own));
-        expect(sum(drawn.own.filter((_, context) => boxOf[context] < 0))).toBe(removed[0]);
+        expect(tree.total[0][0] + removed).toBe(sum(drawn.own));
+        expect(sum(drawn.own.filter((_, context) => boxOf[context] < 0))).toBe(removed);
       }),
     );
   });
@@ -169,7 +169,7 @@ describe("further measures", () => {
   it("are summed in the boxes of the first one", () => {
     fc.assert(
       fc.property(contexts, (drawn) => {
-        const base = baseTree(drawn, { groupOf: ALONE }, drawn.own);
+        const base = baseTree(foldContexts(drawn, { groupOf: ALONE }), drawn.own);
         const twice = drawn.own.map((value) => 2 * value);
         const tree = withMeasures(base, [twice]);
         expect([...tree.total[1]]).toEqual([...tree.total[0]].map((value) => 2 * value));
@@ -195,7 +195,7 @@ describe("further measures", () => {
     ]);
     // Both are one box when 2 is shown as 0.
     const groupOf = Int32Array.of(0, 1, 0, 3);
-    const base = baseTree(drawn, { groupOf }, drawn.own);
+    const base = baseTree(foldContexts(drawn, { groupOf }), drawn.own);
     const box = boxAt(base.tree, [0, 1]);
     expect(contextOf(base, drawn.parent, drawn.own, box)).toBe(3);
     expect(contextOf(base, drawn.parent, drawn.own, boxAt(base.tree, [0]))).toBe(2);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { type ContextColumns, foldContexts } from "../../../../src/report/page/graph/layout/fold.ts";
-import { arrange, type CallTree } from "../../../../src/report/page/graph/layout/tree.ts";
+import { baseTree } from "../../../../src/report/page/graph/layout/measures.ts";
+import type { CallTree } from "../../../../src/report/page/graph/layout/tree.ts";
 
 /** Contexts with what each holds itself; frames are few, so that equal ones meet and functions call themselves. */
 export interface Drawn extends ContextColumns {
@@ -27,7 +28,7 @@ export function treeOf(
   drawn: Drawn,
   rules: { isFolded?: Uint8Array; isRemoved?: Uint8Array } = {},
 ): CallTree {
-  return arrange(foldContexts(drawn, { groupOf: ALONE, ...rules }, [drawn.own]).found).tree;
+  return baseTree(foldContexts(drawn, { groupOf: ALONE, ...rules }), drawn.own).tree;
 }
 
 export function sum(values: Iterable<number>): number {

@@ -5,10 +5,17 @@ const NONE = -1;
 /** Collects boxes: asked for a frame below a box, it gives the box that is there or makes one. */
 export class BoxFinder {
   count = 1;
-  private parent = new Int32Array(1024).fill(NONE);
-  private frame = new Int32Array(1024).fill(NONE);
+  private parent: Int32Array<ArrayBuffer>;
+  private frame: Int32Array<ArrayBuffer>;
   /** Open addressing: boxes by parent and frame. */
-  private table = new Int32Array(4096).fill(NONE);
+  private table: Int32Array<ArrayBuffer>;
+
+  /** @param expected how many boxes there will be about */
+  constructor(expected = 1024) {
+    this.parent = new Int32Array(Math.max(1, expected)).fill(NONE);
+    this.frame = this.parent.slice();
+    this.table = new Int32Array(2 ** Math.ceil(Math.log2(2 * this.parent.length + 1))).fill(NONE);
+  }
 
   /** The box of a frame below another one. */
   below(parent: number, frame: number): number {

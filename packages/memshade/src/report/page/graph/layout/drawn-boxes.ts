@@ -47,9 +47,8 @@ export function drawnBoxes(tree: CallTree, { zoomed, from, top = 0 }: Zoom, widt
   for (let box = tree.parent[zoomed]; box >= 0 && tree.depth[box] >= top; box = tree.parent[box])
     above.unshift(box);
   const value = tree.total[0];
-  for (const [index, box] of above.entries())
-    drawn.add({ box, rest: 0, parent: index - 1, x: 0, width, value: value[box] });
-  drawn.add({ box: zoomed, rest: 0, parent: above.length - 1, x: 0, width, value: value[zoomed] });
+  for (const [index, box] of above.entries()) drawn.add(box, 0, index - 1, 0, width, value[box]);
+  drawn.add(zoomed, 0, above.length - 1, 0, width, value[zoomed]);
   const whole = from === undefined ? value[zoomed] : restFrom(tree, from).value;
   const perUnit = whole > 0 ? width / whole : 0;
   const origin = tree.start[from ?? zoomed];
@@ -65,24 +64,24 @@ export function drawnBoxes(tree: CallTree, { zoomed, from, top = 0 }: Zoom, widt
       const end = tree.childEnd[box];
       let child = box === zoomed && from !== undefined ? from : tree.childStart[box];
       for (; child < end && value[child] * perUnit >= NARROWEST; child++)
-        drawn.add({
-          box: child,
-          rest: 0,
-          parent: index,
-          x: (tree.start[child] - origin) * perUnit,
-          width: value[child] * perUnit,
-          value: value[child],
-        });
+        drawn.add(
+          child,
+          0,
+          index,
+          (tree.start[child] - origin) * perUnit,
+          value[child] * perUnit,
+          value[child],
+        );
       const rest = child < end ? restFrom(tree, child) : undefined;
       if (rest !== undefined && rest.value * perUnit >= NARROWEST)
-        drawn.add({
-          box: child,
-          rest: rest.count,
-          parent: index,
-          x: (tree.start[child] - origin) * perUnit,
-          width: rest.value * perUnit,
-          value: rest.value,
-        });
+        drawn.add(
+          child,
+          rest.count,
+          index,
+          (tree.start[child] - origin) * perUnit,
+          rest.value * perUnit,
+          rest.value,
+        );
     }
     drawn.setChildren(index, first, drawn.count);
   }
@@ -116,15 +115,6 @@ export function rowOf({ rowStart }: DrawnBoxes, index: number): number {
   return low;
 }
 
-interface DrawnBox {
-  box: number;
-  rest: number;
-  parent: number;
-  x: number;
-  width: number;
-  value: number;
-}
-
 const INDEX_COLUMNS = ["box", "rest", "parent", "childStart", "childEnd"] as const;
 
 /** Columns that grow while boxes are added row by row. */
@@ -139,14 +129,14 @@ class Growing {
   private width = new Float32Array(1024);
   private value = new Float64Array(1024);
 
-  add(box: DrawnBox): void {
+  add(box: number, rest: number, parent: number, x: number, width: number, value: number): void {
     if (this.count === this.box.length) this.grow();
-    this.box[this.count] = box.box;
-    this.rest[this.count] = box.rest;
-    this.parent[this.count] = box.parent;
-    this.x[this.count] = box.x;
-    this.width[this.count] = box.width;
-    this.value[this.count] = box.value;
+    this.box[this.count] = box;
+    this.rest[this.count] = rest;
+    this.parent[this.count] = parent;
+    this.x[this.count] = x;
+    this.width[this.count] = width;
+    this.value[this.count] = value;
     this.count += 1;
   }
 

@@ -18,26 +18,21 @@ export interface FoldRules {
   isRemoved?: Uint8Array | undefined;
 }
 
-export interface FoldedContexts {
-  found: FoundBoxes;
+/** Boxes without amounts: they stay as they are when other amounts are asked for. */
+export interface FoldedContexts extends Omit<FoundBoxes, "own"> {
   /** The found box of each context; −1 where it was removed. */
   boxOf: Int32Array;
-  /** What was removed, per measure. */
-  removed: number[];
 }
 
 /**
  * Makes one box of all contexts that are shown alike: equal groups below one box, and library frames with the library frame
  * through which they were entered.
- *
- * @param measures what each context holds itself, a column a measure
  */
 export function foldContexts(
   { parent, frame }: ContextColumns,
   { groupOf, isFolded, isRemoved }: FoldRules,
-  measures: readonly Float64Array[],
 ): FoldedContexts {
-  const finder = new BoxFinder();
+  const finder = new BoxFinder(parent.length + 1);
   const boxOf = new Int32Array(parent.length);
   for (let context = 0; context < parent.length; context++) {
     const above = parent[context] < 0 ? 0 : boxOf[parent[context]];
@@ -47,15 +42,23 @@ export function foldContexts(
       boxOf[context] = above;
     else boxOf[context] = finder.below(above, group);
   }
-  const removed: number[] = [];
-  const own = measures.map((values, measure) => {
-    const sums = new Float64Array(finder.count);
-    removed[measure] = 0;
-    for (let context = 0; context < boxOf.length; context++) {
-      if (boxOf[context] < 0) removed[measure] += values[context];
-      else sums[boxOf[context]] += values[context];
-    }
-    return sums;
-  });
-  return { found: finder.finish(own), boxOf, removed };
+  return { ...finder.finish([]), boxOf };
+}
+
+/**
+ * What each box holds itself, and what was removed.
+ *
+ * @param values what each context holds itself
+ */
+export function sumsOf(
+  { count, boxOf }: FoldedContexts,
+  values: Float64Array,
+): { own: Float64Array; removed: number } {
+  const own = new Float64Array(count);
+  let removed = 0;
+  for (let context = 0; context < boxOf.length; context++) {
+    if (boxOf[context] < 0) removed += values[context];
+    else own[boxOf[context]] += values[context];
+  }
+  return { own, removed };
 }

@@ -1,4 +1,4 @@
-import { type ContextColumns, type FoldRules, foldContexts } from "./fold.ts";
+import { type FoldedContexts, sumsOf } from "./fold.ts";
 import { arrange, type CallTree } from "./tree.ts";
 
 /** A tree whose one measure is what widths show, and where each context went. */
@@ -10,13 +10,11 @@ export interface BaseTree {
   removed: number;
 }
 
-/** Folds contexts and lays them out by what each holds itself. */
-export function baseTree(contexts: ContextColumns, rules: FoldRules, widths: Float64Array): BaseTree {
-  const { found, boxOf, removed } = foldContexts(contexts, rules, [widths]);
-  const { tree, placeOf } = arrange(found);
-  for (let context = 0; context < boxOf.length; context++)
-    if (boxOf[context] >= 0) boxOf[context] = placeOf[boxOf[context]];
-  return { tree, boxOf, removed: removed[0] };
+/** Lays folded contexts out by what each holds itself. */
+export function baseTree(folded: FoldedContexts, widths: Float64Array): BaseTree {
+  const { own, removed } = sumsOf(folded, widths);
+  const { tree, placeOf } = arrange({ ...folded, own: [own] });
+  return { tree, boxOf: folded.boxOf.map((box) => (box < 0 ? box : placeOf[box])), removed };
 }
 
 /** The tree with more measures behind its first one, in the order in which they are given; one value a context. */

@@ -14,11 +14,24 @@ export class BoxPixels {
   readonly #pixels: Uint32Array;
   readonly #line: Uint32Array;
 
-  constructor(width: number, height: number, background: number) {
+  constructor(width: number, height: number) {
     this.image = new ImageData(width, height);
     this.#pixels = new Uint32Array(this.image.data.buffer);
-    this.#pixels.fill(background);
     this.#line = new Uint32Array(width);
+  }
+
+  /** Those of a canvas, which are made anew when its size changes: they are large. */
+  static of(canvas: HTMLCanvasElement): BoxPixels {
+    const known = kept.get(canvas);
+    if (known?.image.width === canvas.width && known.image.height === canvas.height) return known;
+    const pixels = new BoxPixels(canvas.width, canvas.height);
+    kept.set(canvas, pixels);
+    return pixels;
+  }
+
+  /** Begins a picture. */
+  erase(pixel: number): void {
+    this.#pixels.fill(pixel);
   }
 
   /** Begins a line. */
@@ -44,3 +57,5 @@ export class BoxPixels {
 }
 
 const FEW = 16;
+
+const kept = new WeakMap<HTMLCanvasElement, BoxPixels>();

@@ -59,7 +59,7 @@ export interface Categories {
 export function byCategory(tree: CallTree, categories: Categories, { series, panel }: Palette): Colouring {
   const indices = new Map(categories.named.map((name, index) => [name, index]));
   const last = series.length - 1;
-  const ofFrame = new Map<number, number>();
+  const ofFrame = new Int16Array(categories.isLibrary.length).fill(-1);
   const fillOfFrame = (frame: number): number => {
     const index = indices.get(categories.of(frame)) ?? last;
     return categories.isLibrary[frame] === 1 ? series.length + index : index;
@@ -67,11 +67,8 @@ export function byCategory(tree: CallTree, categories: Categories, { series, pan
   const fillOf = (box: number): number => {
     const frame = tree.frame[box];
     if (frame < 0) return 2 * series.length;
-    const known = ofFrame.get(frame);
-    if (known !== undefined) return known;
-    const fill = fillOfFrame(frame);
-    ofFrame.set(frame, fill);
-    return fill;
+    if (ofFrame[frame] < 0) ofFrame[frame] = fillOfFrame(frame);
+    return ofFrame[frame];
   };
   const isUsed = new Uint8Array(2 * series.length + 1);
   for (let box = 1; box < tree.count; box++) if (tree.total[0][box] > 0) isUsed[fillOf(box)] = 1;

@@ -73,7 +73,8 @@ export function paint(
   const first = Math.max(0, Math.min(oneEnd, otherEnd));
   const last = Math.min(drawn.rows - 1, Math.max(oneEnd, otherEnd));
   const topOf = (row: number) => rowTop(painting, row) - top;
-  const pixels = new BoxPixels(context.canvas.width, context.canvas.height, toPixel(palette.background));
+  const pixels = BoxPixels.of(context.canvas);
+  pixels.erase(toPixel(palette.background));
   for (let row = first; row <= last; row++) paintBoxes(pixels, painting, styles, row, topOf(row), ratio);
   context.putImageData(pixels.image, 0, 0);
   context.textBaseline = "middle";
