@@ -64,8 +64,8 @@ function framesOf(builder: PageBuilder, profile: HeapProfile): Int32Array {
       (language === undefined ? 0 : FRAME_FLAGS.script);
     return builder.frame({
       ...{ function: name, module, file, line, column, flags, library },
-      // Of a call of a script it is a number alone.
-      address: language === undefined ? offset : undefined,
+      // Of a call of a script it is a number alone, and 0 where only names are known.
+      address: language === undefined && offset > 0 ? offset : undefined,
     });
   });
 }

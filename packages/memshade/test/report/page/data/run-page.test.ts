@@ -3,6 +3,8 @@ import { runFindings } from "../../../../src/analyses/findings/run-findings.ts";
 import { FrameRules } from "../../../../src/analyses/frames/frame-rules.ts";
 import { markWaste, withOwnSites } from "../../../../src/analyses/frames/mark-frames.ts";
 import type { HeapProfile } from "../../../../src/model/heap-profile.ts";
+import { HeapProfileBuilder } from "../../../../src/model/heap-profile-builder.ts";
+import { blockMib } from "../../../../src/model/mib.ts";
 import { heapReportJsonPieces } from "../../../../src/report/json/heap-report.ts";
 import { packed } from "../../../../src/report/page/data/encode.ts";
 import type { PageData } from "../../../../src/report/page/data/page-data.ts";
@@ -93,6 +95,27 @@ describe("the page of a run", () => {
   it("is the same byte for byte when it is made again", () => {
     const heap = heapOf(DATABASE);
     expect(packed(pageOfHeap(heap))).toEqual(packed(pageOfHeap(heap)));
+  });
+
+  it("tells functions apart of which nothing but their names is known", () => {
+    const builder = new HeapProfileBuilder(
+      { clock: { kind: "wall", unit: "ms" }, granuleBytes: 8, rawVersion: 5, notTracked: [] },
+      [],
+    );
+    const named = (name: string) => ({ name, offset: 0 });
+    const block = blockMib({
+      accessCount: 1n,
+      size: 8,
+      allocTimestamp: 0,
+      deallocTimestamp: 1,
+      allocCpuId: 0,
+      deallocCpuId: 0,
+    });
+    builder.addContext(1n, [named("parse"), named("main")], block);
+    builder.addContext(2n, [named("draw"), named("main")], block);
+    const page = pageOfHeap(builder.build());
+    const names = [...page.contexts.frame].map((frame) => nameOf(page, frame));
+    expect(names.toSorted()).toEqual(["draw", "main", "parse"]);
   });
 
   it("keeps names as they are, whatever they look like", () => {
