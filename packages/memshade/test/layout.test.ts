@@ -33,6 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   stacks: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "load"],
   memprof: ["bytes", "model", "formats", "objects", "load"],
   report: ["model", "formats", "analyses"],
+  exports: ["bytes", "model", "objects", "formats", "symbolize", "load", "host", "analyses", "report"],
   cli: [
     "bytes",
     "model",
@@ -47,6 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "stacks",
     "memprof",
     "report",
+    "exports",
   ],
   testing: ["bytes", "model", "host", "analyses", "report", "cli"],
 };

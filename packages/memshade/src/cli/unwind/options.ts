@@ -1,5 +1,5 @@
 import { UserError } from "../../bytes/errors.ts";
-import { SAMPLE_FORMATS } from "../../report/export/sample-formats.ts";
+import { SAMPLE_FORMATS } from "../../exports/sample-formats.ts";
 import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { parseChoice, parseRows } from "../commands/report-options.ts";
