@@ -84,6 +84,36 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     expect(await first.locator(".details").count()).toBe(1);
   });
 
+  it("shows a finding in the graph with the weight that it is about", async () => {
+    const page = await browser.open(data);
+    await page.locator(".finding").first().getByRole("button", { name: "Show in graph" }).click();
+    expect(hash(page)).toBe(`#tab=graph&finding=0&weight=${data.findings[0].weight}`);
+    await page.locator("canvas").first().waitFor();
+    expect(await page.getByLabel("Weight").inputValue()).toBe(data.findings[0].weight);
+  });
+
+  it("keeps a range that is chosen in the time strip in all views", async () => {
+    const page = await browser.open(data, "tab=sites");
+    await page.getByLabel(/^live heap over/).focus();
+    await page.keyboard.press("Home");
+    for (let step = 0; step < 5; step++) await page.keyboard.press("Shift+ArrowRight");
+    const chosen = /range=heap-\d+-\d+/.exec(hash(page))?.[0];
+    expect(chosen).toBeDefined();
+    expect(await page.locator(".whole-run").textContent()).toContain("bytes at the peak");
+    await tab(page, "Findings");
+    expect(hash(page)).toContain(chosen);
+    expect(await page.locator(".in-range").count()).toBe(1);
+  });
+
+  it("goes on where one view fails, and says so", async () => {
+    const broken = { ...data, objects: [{ ...data.objects[0], cells: undefined }] };
+    const page = await browser.open(broken as unknown as typeof data, "tab=blocks");
+    await page.getByRole("alert").waitFor();
+    expect(browser.complaints.splice(0).length).toBeGreaterThan(0);
+    await tab(page, "Findings");
+    expect(await page.locator(".finding").count()).toBe(data.findings.length);
+  });
+
   it("selects in one view what all the others show", async () => {
     const page = await browser.open(data, "tab=sites");
     const row = page.getByRole("row").nth(3);
@@ -204,6 +234,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     const rows = Number(await page.getByRole("grid").getAttribute("aria-rowcount")) - 1;
     await page.emulateMedia({ media: "print" });
     await page.waitForFunction((count) => document.querySelectorAll("[data-row]").length === count, rows);
+    expect(await page.getByText(/are printed/).isVisible()).toBe(true);
     await tab(page, "Findings").catch(() => page.goto(page.url().replace(/#.*/, "#")));
     expect(await page.locator(".details").first().isVisible()).toBe(true);
   });

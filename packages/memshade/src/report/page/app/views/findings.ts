@@ -6,7 +6,7 @@ import type { PageFinding } from "../../data/page-data.ts";
 import { sum } from "../model/figures.ts";
 import type { PageModel } from "../model/page-model.ts";
 import { sumRows } from "../model/site-rows.ts";
-import { amount, amountInWords, amountOf, formatPercent } from "../parts/amounts.ts";
+import { amount, amountInWords, amountOf, difference, formatPercent } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
 import { FrameName } from "../parts/frame-name.ts";
 import { Bar } from "../parts/pictures.ts";
@@ -84,14 +84,22 @@ function Largest({ model, state, change }: ViewProps) {
   if (weight === undefined) return h("p", { class: "nothing" }, "Nothing was recorded.");
   const grouping = model.grouping(state, "site");
   const sums = sumRows(grouping, weight.values);
-  const order = [...sums.keys()].filter((row) => sums[row] !== 0).sort((a, b) => sums[b] - sums[a] || a - b);
+  const isDifference = model.data.kind === "diff" && state.side === "difference";
+  const order = [...sums.keys()]
+    .filter((row) => sums[row] !== 0)
+    .sort((a, b) => Math.abs(sums[b]) - Math.abs(sums[a]) || a - b);
+  if (order.length === 0) return null;
   return h(
     "section",
     { class: "largest", "aria-labelledby": "largest" },
     model.data.findings.length === 0
       ? h("p", { class: "nothing" }, "No finding: nothing here is worth a change.")
       : null,
-    h("h2", { id: "largest" }, `Who has the most: ${weight.label}`),
+    h(
+      "h2",
+      { id: "largest" },
+      `${isDifference ? "Where most changed" : "Who has the most"}: ${weight.label}`,
+    ),
     h(
       "ol",
       null,
@@ -99,12 +107,16 @@ function Largest({ model, state, change }: ViewProps) {
         h(
           "li",
           { key: row },
-          h("span", { class: "amount" }, amount(sums[row], weight.unit, weight.clock)),
+          h(
+            "span",
+            { class: "amount" },
+            (isDifference ? difference : amount)(sums[row], weight.unit, weight.clock),
+          ),
           h(
             "span",
             { class: "part" },
-            h(Bar, { part: sums[row] / sums[order[0]], of: "strong" }),
-            h("span", { class: "percent" }, formatPercent(sums[row], weight.total)),
+            h(Bar, { part: Math.abs(sums[row] / sums[order[0]]), of: "strong" }),
+            h("span", { class: "percent" }, isDifference ? "" : formatPercent(sums[row], weight.total)),
           ),
           h(
             "button",

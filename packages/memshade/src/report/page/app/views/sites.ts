@@ -7,12 +7,16 @@ import { asMarkdown, asTsv, type Cell } from "../model/table-text.ts";
 import { amount, difference, formatCount } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
 import { titleOf } from "../parts/frame-name.ts";
+import { useMedia } from "../parts/media.ts";
 import { Bar, Sparkline } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
 import { type TableColumn, VirtualTable } from "../parts/virtual-table.ts";
 import { Word } from "../parts/word.ts";
 import { GROUPS, type Group } from "../state/state.ts";
 import { select, type ViewProps } from "./view.ts";
+
+/** Columns of numbers that fit on paper. */
+const PRINTED_COLUMNS = 6;
 
 /** The column of small pictures. */
 const LIVE = "#live";
@@ -32,7 +36,9 @@ export function Sites({ model, state, change }: ViewProps) {
     ...[state.filter, state.folded, state.side],
   ]);
   const rows = useMemo(() => siteRows(model, state), [model, key]);
-  const { grouping, columns, order, sort } = rows;
+  const { grouping, order, sort } = rows;
+  const isPrinted = useMedia("print");
+  const columns = isPrinted ? printedColumns(rows) : rows.columns;
   const selected = model.selected(state);
   const contextsOf = (row: number) =>
     grouping.contexts.subarray(grouping.offset[row], grouping.offset[row + 1]);
@@ -40,14 +46,27 @@ export function Sites({ model, state, change }: ViewProps) {
     selected !== undefined && contextsOf(row).every((of) => selected[of] === 1);
 
   const tableColumns: TableColumn[] = [
-    { id: NAME, label: GROUP_NAMES[state.group], width: "minmax(17rem, 1fr)", isNumber: false },
+    {
+      id: NAME,
+      label: GROUP_NAMES[state.group],
+      width: isPrinted ? "minmax(0, 1fr)" : "minmax(17rem, 1fr)",
+      isNumber: false,
+    },
     ...(model.life
-      ? [{ id: LIVE, label: "live over time", width: "6.5rem", isNumber: false, canSort: false }]
+      ? [
+          {
+            id: LIVE,
+            label: "live over time",
+            width: isPrinted ? "4rem" : "6.5rem",
+            isNumber: false,
+            canSort: false,
+          },
+        ]
       : []),
     ...columns.map((column) => ({
       id: column.id,
       label: h(Word, { word: wordOf(column), children: labelOf(column) }),
-      width: "7.5rem",
+      width: isPrinted ? "4.6rem" : "7.5rem",
       isNumber: true,
     })),
   ];
@@ -112,6 +131,12 @@ export function Sites({ model, state, change }: ViewProps) {
   );
 }
 
+/** As many as paper has room for: the one that rows are in the order of, and those in front. */
+function printedColumns({ columns, sort }: SiteRows): FigureColumn[] {
+  const front = columns.filter(({ id }) => id !== sort).slice(0, PRINTED_COLUMNS - 1);
+  return columns.filter((column) => column.id === sort || front.includes(column));
+}
+
 function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: SiteRows }) {
   const [said, setSaid] = useState("");
   const copy = async (write: typeof asTsv) => {
@@ -145,6 +170,11 @@ function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: Si
     h("span", { role: "status", class: "dim" }, said),
     h("button", { type: "button", onClick: () => copy(asTsv) }, "Copy as TSV"),
     h("button", { type: "button", onClick: () => copy(asMarkdown) }, "Copy as Markdown"),
+    h(
+      "p",
+      { class: "on-paper" },
+      `Of ${rows.columns.length} figures, ${printedColumns(rows).length} are printed: a copy has all.`,
+    ),
     state.range !== undefined && wholeRun.length > 0
       ? h(
           "p",

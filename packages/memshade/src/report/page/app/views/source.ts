@@ -148,7 +148,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
       most: Math.max(...file.lines.map(({ own }) => Math.abs(own[index]))),
     }))
     .filter(({ most }) => most > 0);
-  const isNarrow = useMedia("(max-width: 1100px)");
+  const isNarrow = useMedia("(max-width: 1500px)");
   // Those of which most is in this file.
   const columns = isNarrow
     ? present
@@ -199,7 +199,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
                 figure.isWholeRun ? h("small", null, " whole run") : null,
               ),
             ),
-            chosen ? h("th", { scope: "col", class: "number" }, `${chosen.label}, calls included`) : null,
+            chosen ? h("th", { scope: "col", class: "number" }, `${chosen.label}, with calls`) : null,
             h("th", { scope: "col", class: "number" }, "line"),
             h("th", { scope: "col" }, "source"),
           ),
