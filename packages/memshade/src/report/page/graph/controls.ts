@@ -136,17 +136,18 @@ export function Removed(props: {
   );
 }
 
-export function Legend({ colouring }: { colouring: Colouring }) {
+/** What the colours of all pictures say, each once. */
+export function Legend({ colourings }: { colourings: readonly Colouring[] }) {
+  const entries = new Map(
+    colourings.flatMap(({ legend, fills }) =>
+      legend.map(({ label, fill }): [string, string] => [label, toText(fills[fill])]),
+    ),
+  );
   return h(
     "ul",
     { class: "graph-legend", "aria-label": "Colours" },
-    colouring.legend.map(({ label, fill }) =>
-      h(
-        "li",
-        { key: label },
-        h("i", { style: { background: toText(colouring.fills[fill]) } }),
-        h("span", { title: label }, label),
-      ),
+    [...entries].map(([label, background]) =>
+      h("li", { key: label }, h("i", { style: { background } }), h("span", { title: label }, label)),
     ),
   );
 }

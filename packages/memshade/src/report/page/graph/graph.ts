@@ -52,7 +52,7 @@ export function Graph(props: GraphProps) {
         onZoom: (path) => changeView({ ...WHOLE, zoom: path }),
       }),
     trees.map((_, index) => h(Half, { key: `${layout}${index}`, ...drawing, index })),
-    colourings !== undefined && h(Legend, { colouring: colourings[0] }),
+    colourings !== undefined && h(Legend, { colourings }),
   );
 }
 
