@@ -258,12 +258,6 @@ const WORDS: readonly GlossaryEntry[] = [
     text: "The part of the references that a cache of a size would miss. It follows from reuse distances: how many other lines are referenced before a line is referenced again.",
     more: "tools/working-set.md#locality",
   },
-  {
-    word: "sample",
-    also: ["samples"],
-    text: "Where a thread was when the recorder looked: the calls that it was in. Of many samples, the part in a function is about the part of the time.",
-    more: "unwinding.md",
-  },
 ];
 
 /** All words, those of findings first. */

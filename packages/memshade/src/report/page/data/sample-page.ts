@@ -62,7 +62,7 @@ export function pageOfSamples(profile: SampleProfile, options: SamplePageOptions
   for (const index of order) {
     const { type, unit } = valueTypes[index]!;
     builder.addWeight(
-      { id: type, label: type, word: "sample", unit: UNITS[unit], tool: "samples" },
+      { id: type, label: type, word: "call path", unit: UNITS[unit], tool: "samples" },
       ofRows,
       rows.map(({ values }) => values[index]!),
     );
@@ -82,7 +82,7 @@ export function pageOfSamples(profile: SampleProfile, options: SamplePageOptions
       ],
       keys: weights.map(({ id, label, total, unit }) => ({
         label,
-        word: "sample",
+        word: "call path",
         value: total,
         unit,
         weight: id,
@@ -164,7 +164,7 @@ function timelineOf(
     start: 0,
     ends: Float64Array.from({ length: intervals }, (_, interval) => ((interval + 1) * last) / intervals),
     lanes: [
-      { id: "samples", label: "samples", word: "sample", unit: "samples", shape: "amount", values: counts },
+      { id: "samples", label: "samples", word: "call path", unit: "samples", shape: "amount", values: counts },
     ],
     phases: [],
     deltas: deltas.build(),
