@@ -15,7 +15,7 @@ type Entries = Readonly<Record<string, string>>;
 export const NODE_ENTRIES: Entries = {
   main: "cli/main",
   index: "index",
-  loader: "host/loader",
+  loader: "host/node/loader",
   unwinding: "unwinding",
   testing: "testing/index",
   register: "host/node/register",
@@ -57,7 +57,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   native: ["dwarf/", "unwind/", "symbolize/", "unwinding."],
   reports: [
     ...["rewrite/", "allocator/", "contexts/", "tools/", "host/"],
-    ...["load/", "report/", "memprof/", "stacks/"],
+    ...["load/", "report/", "exports/", "memprof/", "stacks/"],
   ],
   cli: ["cli/"],
 };

@@ -130,6 +130,7 @@ export class HeapProfileBuilder {
       column: frame.column ?? 0,
       startLine: frame.startLine ?? 0,
       inlined: frame.inlined ? 1 : 0,
+      handsOutMemory: frame.handsOutMemory ? 1 : 0,
       fromHost: frame.fromHost ? 1 : 0,
       host: frame.host,
     });
@@ -159,6 +160,9 @@ export class HeapProfileBuilder {
       }),
       inlined: Uint8Array.from(rows, ({ inlined }) => inlined),
       fromHost: Uint8Array.from(rows, ({ fromHost }) => fromHost),
+      ...(rows.some((row) => row.handsOutMemory === 1)
+        ? { handsOutMemory: Uint8Array.from(rows, (row) => row.handsOutMemory) }
+        : {}),
       ...(rows.some(({ host }) => host !== undefined) ? { host: rows.map(({ host }) => host) } : {}),
     };
   }
@@ -196,6 +200,7 @@ interface FrameRow {
   column: number;
   startLine: number;
   inlined: number;
+  handsOutMemory: number;
   fromHost: number;
   host: HostCode | undefined;
 }

@@ -117,6 +117,8 @@ export interface FrameTable {
   readonly startLine?: Uint32Array | undefined;
   /** 1 if the frame's function was inlined into the next outer frame. */
   readonly inlined: Uint8Array;
+  /** 1 if its function is declared to give memory of no type in particular to whoever says how much. Absent: there are none. */
+  readonly handsOutMemory?: Uint8Array | undefined;
   /** 1 if the host called this function directly: the frame stands for the call, not for a place in it. */
   readonly fromHost: Uint8Array;
   /** What code of the host a frame is of; undefined for those of modules. Absent: it has none. */
@@ -216,6 +218,8 @@ export interface ResolvedFrame {
   /** First line of the function. */
   readonly startLine?: number | undefined;
   readonly inlined?: boolean | undefined;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  readonly handsOutMemory?: boolean | undefined;
   readonly fromHost?: boolean | undefined;
   readonly host?: HostCode | undefined;
 }

@@ -2,6 +2,7 @@ import { FormatError } from "../bytes/errors.ts";
 import {
   Die,
   dw,
+  handsOutMemory,
   type LinePlace,
   type LineTable,
   lineTableOf,
@@ -40,6 +41,8 @@ export class UnitFrames {
   readonly #style: FrameStyle;
   /** By offset of the entry in `.debug_info` that has it, or leads to it. */
   readonly #declarations = new Map<number, Declaration>();
+  /** Whether functions hand out memory, by offset of their entries, or of what they are copies of. */
+  readonly #allocators = new Map<number, boolean>();
   readonly #lineTables = new Map<Unit, LineTable | undefined>();
   /** The unit that has the functions: the split one, once it is known. */
   #described: Unit;
@@ -94,6 +97,7 @@ export class UnitFrames {
         const frame = this.#frame(declaration, start, this.#path(calledFrom), undefined, isInlined);
         frames.push(Object.assign(frame, place));
       }
+      if (this.#handsOutMemory(index, subroutine, isInlined)) frames.at(-1)!.handsOutMemory = true;
       callee = subroutine;
       subroutine = caller;
     }
@@ -168,6 +172,7 @@ export class UnitFrames {
   #forgetEntries(): void {
     this.#index = undefined;
     this.#declarations.clear();
+    this.#allocators.clear();
     this.#variables = undefined;
   }
 
@@ -190,6 +195,23 @@ export class UnitFrames {
     if (known === undefined) {
       known = this.#readDeclaration(unit, index.offsetOf(subroutine));
       this.#declarations.set(key, known);
+    }
+    return known;
+  }
+
+  #handsOutMemory(index: SubroutineIndex, subroutine: number, isInlined: boolean): boolean {
+    const { unit } = index;
+    const key = isInlined ? index.originOf(subroutine) : index.offsetOf(subroutine);
+    let known = this.#allocators.get(key);
+    if (known === undefined) {
+      known = false;
+      try {
+        known = handsOutMemory(new Die(unit, index.offsetOf(subroutine)), isInlined);
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+        unit.file.problems.push(error);
+      }
+      this.#allocators.set(key, known);
     }
     return known;
   }

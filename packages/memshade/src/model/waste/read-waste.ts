@@ -40,6 +40,7 @@ const frame = record<Omit<WasteFrame, "library">>({
   function: optional(text),
   file: optional(text),
   line: optional(integer),
+  handsOutMemory: optional(flag),
   startLine: optional(integer),
 });
 const ip = record<Omit<WasteIp, "library">>({
@@ -50,6 +51,7 @@ const ip = record<Omit<WasteIp, "library">>({
   line: optional(integer),
   startLine: optional(integer),
   layer: optional(flag),
+  handsOutMemory: optional(flag),
   inlined: optional(list(frame)),
 });
 const siteClass = oneOf("plain", "atomic", "copy", "fill", "host", "calloc");

@@ -75,6 +75,8 @@ export interface WasteIp {
   layer?: boolean | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
   library?: string | undefined;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  handsOutMemory?: boolean | undefined;
   /** The functions that the place is inlined into, the innermost first, each with the place in it. */
   inlined?: WasteFrame[] | undefined;
 }
@@ -87,6 +89,7 @@ export interface WasteFrame {
   startLine?: number | undefined;
   /** As in `WasteIp`. */
   library?: string | undefined;
+  handsOutMemory?: boolean | undefined;
 }
 
 export type WasteClass = "plain" | "atomic" | "copy" | "fill" | "host" | "calloc";

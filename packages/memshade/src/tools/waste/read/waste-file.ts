@@ -18,11 +18,11 @@ import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
 import type { LinesOf, TypesOf } from "../../session.ts";
-import { placeMembers } from "../../source-places.ts";
+import { layerMembers, placeMembers } from "../../source-places.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { blocksOf, blocksOfObjects } from "./blocks-of-paths.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
-import { mergeObjects, objectsOf } from "./object-fields.ts";
+import { blockParts, mergeObjects, objectsOf } from "./object-fields.ts";
 import type { PairFigures } from "./read-pairs.ts";
 import { mergePathBlocks } from "./read-path-blocks.ts";
 import type { WasteContents } from "./read-waste.ts";
@@ -83,10 +83,12 @@ export function wasteFile(
     const typeAt = once(() => typesOf?.(original));
     for (const figures of mergePathBlocks(contents.map((of) => of.blocks)))
       blocks.push(blocksOf(figures, ipsOf(figures.path), typeAt));
-    for (const figures of mergeObjects(contents.map((of) => of.objects))) {
+    const sites = mergeObjects(contents.map((of) => of.objects));
+    const parts = blockParts(sites);
+    for (const figures of sites) {
       blocks.push(blocksOfObjects(figures, ipsOf(figures.path), typeAt));
       objects.push({
-        ...objectsOf(figures, ipsOf(figures.path), typeAt()),
+        ...objectsOf(figures, ipsOf(figures.path), typeAt(), parts.get(figures.path[0])!),
         deadBy: writersOf(figures.deadBy, storeAt),
       });
     }
@@ -279,10 +281,11 @@ function locator(
       address: module * MODULE_SPAN + offset,
       ...(name === undefined ? {} : { function: name }),
       ...placeMembers(frame),
+      ...layerMembers(frame),
       ...(found !== undefined && layers.has(found.index) ? { layer: true } : {}),
       ...(frame?.outer === undefined || frame.outer.length === 0
         ? {}
-        : { inlined: frame.outer.map((one) => ({ function: one.function, ...placeMembers(one) })) }),
+        : { inlined: frame.outer.map((one) => ({ function: one.function, ...placeMembers(one), ...layerMembers(one) })) }),
     };
   };
   return (path) =>
