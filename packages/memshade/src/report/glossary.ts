@@ -253,6 +253,17 @@ const WORDS: readonly GlossaryEntry[] = [
     more: "tools/working-set.md#whose-lines-they-are",
   },
   {
+    word: "limit",
+    also: ["budget", "gate"],
+    text: "What a measure of a run must be: peak<8MiB, left=0, dead<5%. memshade check compares, and ends with exit code 1 where one fails. Counts repeat to the byte, so that a limit can be exact.",
+    more: "ci.md#limits",
+  },
+  {
+    word: "baseline",
+    text: "The run that limits with + and - in front of their amounts count from: peak<+5%.",
+    more: "ci.md#limits",
+  },
+  {
     word: "miss ratio",
     also: ["misses", "reuse distance", "locality"],
     text: "The part of the references that a cache of a size would miss. It follows from reuse distances: how many other lines are referenced before a line is referenced again.",

@@ -4,8 +4,10 @@ import type { RecordedTools } from "../../analyses/findings/run-findings.ts";
 import type { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { type CheckedLimit, type CheckedRun, checkLimits } from "../../analyses/limits/check-limits.ts";
 import { measureOf } from "../../analyses/limits/measures.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
 import { gapsOf } from "../../report/gaps.ts";
 import type { CheckedRunReport, ReportedLimit } from "../../report/limits/checked.ts";
+import { endInWords } from "../../report/terminal/common/header.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { runOf } from "../load/run-of-folder.ts";
 import type { PathMap } from "../load/source.ts";
@@ -79,11 +81,17 @@ function programOf({ name, tools }: CheckedRun): string {
 
 function notesOf({ heap, waste, workingset }: RecordedTools): string[] {
   const all = [
-    ...(heap === undefined ? [] : gapsOf(heap)),
+    ...(heap === undefined ? [] : [...endOf(heap), ...gapsOf(heap)]),
     ...(waste?.notTracked ?? []),
     ...(workingset?.notTracked ?? []),
   ];
   return [...new Set(all)];
+}
+
+/** What was stopped might have gone on, and given back what it had. */
+function endOf({ description: { end, importedFrom } }: HeapProfile): string[] {
+  if (end === undefined || end.kind === "exit" || importedFrom !== undefined) return [];
+  return [`The run was not at its end (${endInWords(end)}): what it would have done then is in no figure.`];
 }
 
 /** A suppression that has nothing to suppress any more should go. */

@@ -166,6 +166,10 @@ async function givenLimits({
     throw new UserError(
       'no limits were given: --limit "peak<8MiB" gives one, --budget FILE many; --list says what can be limited',
     );
+  if (baseline !== undefined && limits.every(({ limit: { from } }) => from === undefined))
+    throw new UserError(
+      "--baseline is given, and no limit counts from it: those with + or - in front of their amounts do, such as peak<+5%",
+    );
   return {
     limits,
     baseline: baseline ?? budgets.findLast((one) => one.baseline !== undefined)?.baseline,

@@ -33,7 +33,8 @@ export function checkSarif(report: CheckedRunReport): string {
             })),
           },
         },
-        automationDetails: { id: `memshade/${report.program}` },
+        // What stands before the last slash is the category that alerts belong to.
+        automationDetails: { id: `memshade/${report.program}/` },
         results: failed.map((checked) => resultOf(checked, report, rules.indexOf(checked.measure))),
       },
     ],
