@@ -188,6 +188,8 @@ export interface RunPlaceFrame {
   column?: number | undefined;
   /** First line of the function. */
   startLine?: number | undefined;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  handsOutMemory?: boolean | undefined;
 }
 
 export interface RunHeap {

@@ -79,7 +79,7 @@ Examples:
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by peak
   memshade diff old.memshade new.memshade --group path -n 5
   memshade diff old.memshade new.memshade --fail-on bytes+5% --fail-on live+0
-  memshade diff a1,a2,a3 b1,b2,b3        medians of several runs, with their spread
+  memshade diff a1,a2,a3 b1,b2,b3        medians of several runs, with spread
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by dead
       places that store in vain (runs with --tool waste)
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by new
@@ -87,9 +87,9 @@ Examples:
 
 A site is the same in both if its function is and its line in the function:
 functions that moved, to another file too, and lines that came in above make no
-difference. Callers in JavaScript count only where all runs have them. Of several
-runs a side, ~ marks what is within their spread. With --fail-on the exit code is
-1 if a total grew by more.`;
+difference. Callers in JavaScript count only where all runs have them. Of
+several runs a side, ~ marks what is within their spread. With --fail-on the
+exit code is 1 if a total grew by more.`;
 
 /** Adds `memshade diff` to the program. Its action throws UserError for mistakes of the user. */
 export function addDiffCommand(program: Command): void {
@@ -101,7 +101,7 @@ export function addDiffCommand(program: Command): void {
     )
     .argument(
       "[old]",
-"directory of a run, a MemProf file (raw, indexed, YAML, memshade), or a heap profile of DHAT, pprof or heaptrack; several with commas between them (default: the two newest runs of one program in memshade.out)",
+      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), or a heap profile of DHAT, pprof or heaptrack; several with commas between them (default: the two newest runs of one program in memshade.out)",
     )
     .argument("[new]", "what to compare with it: also of another kind, or several")
     .option("--by <key>", KEYS_BY_TOOL, parseKey)
@@ -237,9 +237,9 @@ function comparedTool(
 
 /** The first key of a tool that all runs know. */
 function usualKey(tool: ReportedTool, runs: readonly RecordedTools[]): string {
-  const known = runs.flatMap(({ heap }) => (heap === undefined ? [] : [knownMetrics(heap)]));
-  const common = KEYS.heap.find((key) => known.every((keys) => keys.includes(key as MetricKey)));
-  return (tool === "heap" ? common : undefined) ?? KEYS[tool][0]!;
+  if (tool !== "heap") return KEYS[tool][0]!;
+  const known = runs.map(({ heap }) => knownMetrics(heap!) as readonly string[]);
+  return KEYS.heap.find((key) => known.every((keys) => keys.includes(key))) ?? KEYS.heap[0]!;
 }
 
 const NAMES: { readonly [Tool in ReportedTool]: string } = {

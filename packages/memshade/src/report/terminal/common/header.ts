@@ -53,7 +53,9 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
   screen.print("");
   const { frees, peakBytes, peakBlocks, liveBytes, liveBlocks, otherAccesses } = totals ?? {};
   const blocks = (bytes: number | undefined, count: number | undefined) =>
-    bytes === undefined || count === undefined ? undefined : `${formatBytes(bytes)} in ${formatBlocks(count)}`;
+    bytes === undefined || count === undefined
+      ? undefined
+      : `${formatBytes(bytes)} in ${formatBlocks(count)}`;
   const freed = frees === undefined ? "" : `, ${formatCount(frees)} of them freed`;
   const isSizeKnown = knowsField(profile, "totalSize") && knowsField(profile, "allocCount");
   line("Allocated", isSizeKnown ? `${blocks(allocatedBytes, allocations)}${freed}` : NOT_RECORDED);

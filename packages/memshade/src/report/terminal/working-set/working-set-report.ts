@@ -1,4 +1,5 @@
 import type { Finding } from "../../../analyses/findings/finding.ts";
+import { fromOwn } from "../../../analyses/frames/own-place.ts";
 import { findPhases } from "../../../analyses/working-set/phases.ts";
 import { agreeing, counted, groupDigits } from "../../../model/counted.ts";
 import type { Presence } from "../../../model/run.ts";
@@ -150,7 +151,11 @@ function printPhases(
     screen.print(
       `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 8), 8))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${where}`,
     );
-    printChain(screen, (instance.stacks[stack] ?? []).map(pathFrame), "      at ");
+    const frames = instance.stacks[stack] ?? [];
+    const isCalledByScript = frames.some(({ host }) => host !== undefined);
+    // What a package does is nobody's own, and mostly without names.
+    const shown = isCalledByScript ? fromOwn(frames).stack : frames;
+    printChain(screen, shown.map(pathFrame), "      at ");
   }
 }
 
