@@ -59,6 +59,8 @@ const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   symbolize: ["gecko-profiler-demangle"],
   formats: ["@noble", "pako", "pprof-format", "yaml"],
   load: ["@jridgewell", "gecko-profiler-demangle", "xz-decompress"],
+  // Of the page, which is bundled: whoever installs memshade does not install it.
+  report: ["preact"],
   cli: ["commander"],
 };
 
