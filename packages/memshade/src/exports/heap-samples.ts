@@ -96,9 +96,10 @@ export function heapSamples(profile: HeapProfile): ExportedSamples {
 function columnsOf(profile: HeapProfile): WeightColumn[] {
   const { mibs, site } = profile.contexts;
   const { totals } = profile.description;
-  // Without a count of them, what is certain would be told as if it were all.
-  const knowsUnused =
-    siteColumn(profile, "neverAccessedBytes") !== undefined || site?.readBytes !== undefined;
+  // Without accesses, none would be told as if none had been.
+  const knowsUses =
+    site?.readBytes !== undefined ||
+    (knowsField(profile, "totalAccessCount") && siteColumn(profile, "neverAccessedBytes") !== undefined);
   const lost = liveBlocksOf(profile, "definite");
   const indirect = liveBlocksOf(profile, "indirect");
   const sum = (one: Float64Array | undefined, other: Float64Array | undefined) =>
@@ -115,8 +116,8 @@ function columnsOf(profile: HeapProfile): WeightColumn[] {
     of("bytes", known("totalSize"), totals?.allocatedBytes),
     of("accesses", known("totalAccessCount"), totals?.heapAccesses),
     of("temporary", temporaryBlocks(profile)?.blocks),
-    of("unused", knowsUnused ? neverAccessed(profile).bytes : undefined),
-    of("unread", writtenNeverRead(profile)?.bytes),
+    of("unused", knowsUses ? neverAccessed(profile).bytes : undefined),
+    of("unread", knowsUses ? writtenNeverRead(profile)?.bytes : undefined),
     of("readBytes", site?.readBytes),
     of("writtenBytes", site?.writtenBytes),
     of("copied", copiedBytes(profile)),

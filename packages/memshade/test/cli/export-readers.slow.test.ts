@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -8,12 +9,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memshade, newFolder } from "./support/command-line.ts";
 
 /*
- * What is exported of one run, opened by the programs that the formats come from. The demo's program is known to the
- * block: docs and README say what is in it.
+ * What is exported of one run, opened by the programs that the formats come from. The run is that of the demo, whose blocks are
+ * known.
  */
 
-const inModules = (path: string) =>
-  fileURLToPath(new URL(`../../../../node_modules/${path}`, import.meta.url));
+const require = createRequire(import.meta.url);
+const SPEEDSCOPE = join(dirname(require.resolve("speedscope/package.json")), "dist/release/index.html");
+const PROFILER_CLI = join(
+  dirname(require.resolve("@firefox-devtools/profiler-cli/package.json")),
+  "dist/profiler-cli.js",
+);
 const PROGRAM = fileURLToPath(new URL("../../demo/shop.wasm", import.meta.url));
 const CHROMIUM = "/usr/bin/chromium";
 const DHAT_VIEWER = "/usr/libexec/valgrind/dh_view.html";
@@ -99,11 +104,10 @@ describe.skipIf(!hasGo)("go tool pprof", () => {
 });
 
 describe("the Firefox Profiler's own reader", () => {
-  const CLI = inModules("@firefox-devtools/profiler-cli/dist/profiler-cli.js");
   const home = join(cwd, "home");
   mkdirSync(home);
   const call = (...words: string[]) =>
-    spawnSync(process.execPath, [CLI, ...words], {
+    spawnSync(process.execPath, [PROFILER_CLI, ...words], {
       cwd,
       encoding: "utf8",
       env: { ...process.env, HOME: home, NODE_OPTIONS: "" },
@@ -198,7 +202,7 @@ describe.skipIf(!hasChromium)("viewers that are pages", () => {
     ["heapprofile", "shop.heapprofile", "shop.heapprofile"],
     ["folded", "shop.folded", "shop.folded"],
   ])("speedscope opens %s", async (format, name, title) => {
-    const page = pathToFileURL(inModules("speedscope/dist/release/index.html")).href;
+    const page = pathToFileURL(SPEEDSCOPE).href;
     const shown = await shownBy(page, await exported(name, "--format", format), name, "3", "take_order");
     expect(shown).toContain(title);
     expect(shown.replaceAll(/\s+/g, " ")).toMatch(

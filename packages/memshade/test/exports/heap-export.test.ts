@@ -175,6 +175,13 @@ describe("the heap in files of other viewers", () => {
     expect(sumsOf(exported(profile, "pprof"))).toMatchObject({ read_bytes: 3, written_bytes: 4 });
   });
 
+  it("tells nothing of uses where no accesses were counted", () => {
+    const description = { ...DRAWN.description, unknownFields: ["totalAccessCount"] as const };
+    const names = Object.keys(exported({ ...DRAWN, description }, "pprof"));
+    expect(names).toContain("peak_space");
+    for (const name of ["accesses", "unused_space", "unread_space"]) expect(names).not.toContain(name);
+  });
+
   it("is no DHAT file where blocks and bytes in total are not known", () => {
     const profile = {
       ...DRAWN,
