@@ -62,7 +62,7 @@ interface CheckOptions extends FrameFlags {
 
 const EXAMPLES = `
 Examples:
-  memshade check --limit "peak<8MiB" --limit left=0     the newest run in memshade.out
+  memshade check --limit "peak<8MiB" --limit left=0   the newest run
   memshade check memshade.out/app.4711 --budget memory.yaml
   memshade check new --baseline old --limit "peak<+5%" --limit "left<=+0"
   memshade check run --limit "left[file=src/tile.c]=0" --limit "dead<5%"
