@@ -11,7 +11,13 @@ import { BUMP } from "../support/profiled.ts";
 /** Six ways to make a block of a size that the caller says. */
 const WAYS = [0, 1, 2, 3, 4, 5];
 const MODULE = wat(`(module (memory 2048 2048) ${BUMP}
-  ${WAYS.map((way) => `(func (export "make${way}") (param i32) (result i32) (call $malloc (local.get 0)))`).join("\n")})`);
+  ${WAYS.map(
+    (way) => `(func (export "make${way}") (param $size i32) (result i32) (local $at i32)
+      (local.set $at (call $malloc (i32.add (local.get $size) (i32.const 8))))
+      (i32.store (local.get $at) (local.get $size))
+      (i32.store offset=4 (local.get $at) (i32.const ${way}))
+      (local.get $at))`,
+  ).join("\n")})`);
 
 type Exports = Record<string, (...operands: number[]) => number>;
 
@@ -29,16 +35,13 @@ async function record(ways: number, hostStacks: HostStacks): Promise<HeapProfile
         state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
         return Math.floor((state / 2 ** 32) * below);
       };
-      const callers = WEIGHTS.map((_, i) => {
-        const name = `caller${i}`;
-        const { [name]: call } = {
-          [name]() {
-            const at = exports[`make${i % ways}`](16 + 8 * i + random(32));
-            if (random(4) < i % 4) exports.free(at);
-          },
-        };
-        return call;
-      });
+      const makeOne = (i: number): void => {
+        const at = exports[`make${i % ways}`](16 + 8 * i + random(32));
+        if (random(4) < i % 4) exports.free(at);
+      };
+      // Each with a place of its own in a script.
+      const text = WEIGHTS.map((_, i) => `function caller${i}() { makeOne(${i}); }`).join(",\n");
+      const callers = new Function("makeOne", `return [${text}];`)(makeOne) as (() => void)[];
       const all = callers.flatMap((call, i) => Array<() => void>(WEIGHTS[i]).fill(call));
       for (let i = 0; i < ENTRIES; i++) all[random(all.length)]();
     },
@@ -54,8 +57,10 @@ function byCaller(profileOf: HeapProfile) {
   const { contexts, frames, functions, strings } = profileOf;
   const sums = { allocated: new Map<string, number>(), live: new Map<string, number>(), peak: new Map<string, number>() };
   for (let context = 0; context < contexts.length; context++) {
-    const caller = framesOfContext(profileOf, context as never).find((frame) => frames.host?.[frame] !== undefined)!;
-    const name = strings[functions.name[frames.function[caller]!]!]!;
+    const names = framesOfContext(profileOf, context as never).map(
+      (frame) => strings[functions.name[frames.function[frame]!]!]!,
+    );
+    const name = names.find((one) => one.startsWith("caller")) ?? "nobody";
     const add = (to: Map<string, number>, amount: number): void => void to.set(name, (to.get(name) ?? 0) + amount);
     add(sums.allocated, Number(contexts.mibs.totalSize[context]!));
     add(sums.live, contexts.site!.liveBytes[context]!);
@@ -79,11 +84,12 @@ function misplaced(found: ReadonlyMap<string, number>, exact: ReadonlyMap<string
 const FIELDS = ["allocated", "live", "peak"] as const;
 
 /*
- * Of a path with c callers, n of which were asked in the stage with most calls (32 or more), about 0.4 √((c − 1) / n) is misplaced.
+ * Of a path with c callers, 32 of which were asked in the stage with most calls, about 0.4 √((c − 1) / 32) is misplaced: 7 % and 23 %. Several
+ * paths even out, and few samples of a heavy caller add to it.
  */
 describe.each([
-  { ways: 6, callers: "two callers", most: 0.1 },
-  { ways: 1, callers: "twelve callers", most: 0.25 },
+  { ways: 6, callers: "two callers", most: 0.08 },
+  { ways: 1, callers: "twelve callers", most: 0.35 },
 ])("a sample of 20,000 calls where each path has $callers", async ({ ways, most }) => {
   const [exact, sampled] = [byCaller(await record(ways, "exact")), byCaller(await record(ways, "sampled"))];
 
@@ -91,7 +97,7 @@ describe.each([
     expect(sumOf(sampled[field])).toBe(sumOf(exact[field]));
   });
 
-  it.each(FIELDS)(`has at most ${100 * most} %% of the %s bytes with another caller than their own`, (field) => {
+  it.each(FIELDS)("has but a small part of the %s bytes with another caller than their own", (field) => {
     const part = misplaced(sampled[field], exact[field]);
     expect(part).toBeLessThanOrEqual(most);
   });
