@@ -105,5 +105,7 @@ function divide(
   dividends: Float64Array | undefined,
   divisors: Float64Array | undefined,
 ): Float64Array | undefined {
-  return divisors && dividends?.map((dividend, index) => (divisors[index] === 0 ? 0 : dividend / divisors[index]!));
+  return (
+    divisors && dividends?.map((dividend, index) => (divisors[index] === 0 ? 0 : dividend / divisors[index]!))
+  );
 }

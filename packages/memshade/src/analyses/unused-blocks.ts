@@ -8,7 +8,10 @@ import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
  */
 export function neverAccessed(profile: HeapProfile): BlockMeasure {
   const { mibs, length } = profile.contexts;
-  const [known, knownBytes] = [siteColumn(profile, "neverAccessed"), siteColumn(profile, "neverAccessedBytes")];
+  const [known, knownBytes] = [
+    siteColumn(profile, "neverAccessed"),
+    siteColumn(profile, "neverAccessedBytes"),
+  ];
   if (known !== undefined && knownBytes !== undefined) return blockMeasure(known, knownBytes);
   const untouched = withoutAccesses(profile, (read, written) => read + written === 0);
   if (untouched !== undefined) return untouched;

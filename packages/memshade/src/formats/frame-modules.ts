@@ -12,7 +12,13 @@ export class FrameModules {
     let index = this.#known.get(key);
     if (index === undefined) {
       index = this.all.length as IndexIntoModuleTable;
-      this.all.push({ name: name.slice(name.lastIndexOf("/") + 1) || name, path, buildId, start: 0n, end: 0n });
+      this.all.push({
+        name: name.slice(name.lastIndexOf("/") + 1) || name,
+        path,
+        buildId,
+        start: 0n,
+        end: 0n,
+      });
       this.#known.set(key, index);
     }
     return index;

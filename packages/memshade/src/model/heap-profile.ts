@@ -70,7 +70,9 @@ export interface ProfileDescription {
 }
 
 /** What was counted of the whole heap; what another tool's profile did not record is absent. */
-export type ProfileTotals = { readonly [Key in keyof Omit<RunHeap, "sites" | "notTracked">]?: RunHeap[Key] | undefined };
+export type ProfileTotals = {
+  readonly [Key in keyof Omit<RunHeap, "sites" | "notTracked">]?: RunHeap[Key] | undefined;
+};
 
 /** What is known of a module's code: functions and lines, or functions alone, as far as its file has them. */
 export type ModuleKnowledge = "lines" | "functions" | "nothing";

@@ -119,7 +119,8 @@ function partsOf(context: ImportedContext): ImportedContext[] {
   const blocks = context.allocated?.blocks ?? 0;
   if (blocks <= MOST_BLOCKS) return [context];
   const parts = Math.ceil(blocks / MOST_BLOCKS);
-  if (parts > MOST_PARTS) throw new FormatError("unsupported", 0, "call path", `${blocks} blocks are too many`);
+  if (parts > MOST_PARTS)
+    throw new FormatError("unsupported", 0, "call path", `${blocks} blocks are too many`);
   const rest = blocks - (parts - 1) * MOST_BLOCKS;
   const none = { blocks: 0, bytes: 0 };
   return Array.from({ length: parts }, (_, part) =>

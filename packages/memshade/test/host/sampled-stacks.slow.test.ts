@@ -55,13 +55,18 @@ async function record(ways: number, hostStacks: HostStacks): Promise<HeapProfile
 /** Figures by the function in JavaScript that has called the module. */
 function byCaller(profileOf: HeapProfile) {
   const { contexts, frames, functions, strings } = profileOf;
-  const sums = { allocated: new Map<string, number>(), live: new Map<string, number>(), peak: new Map<string, number>() };
+  const sums = {
+    allocated: new Map<string, number>(),
+    live: new Map<string, number>(),
+    peak: new Map<string, number>(),
+  };
   for (let context = 0; context < contexts.length; context++) {
     const names = framesOfContext(profileOf, context as never).map(
       (frame) => strings[functions.name[frames.function[frame]!]!]!,
     );
     const name = names.find((one) => one.startsWith("caller")) ?? "nobody";
-    const add = (to: Map<string, number>, amount: number): void => void to.set(name, (to.get(name) ?? 0) + amount);
+    const add = (to: Map<string, number>, amount: number): void =>
+      void to.set(name, (to.get(name) ?? 0) + amount);
     add(sums.allocated, Number(contexts.mibs.totalSize[context]!));
     add(sums.live, contexts.site!.liveBytes[context]!);
     add(sums.peak, contexts.site!.peakBytes[context]!);

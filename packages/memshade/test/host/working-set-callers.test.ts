@@ -55,7 +55,12 @@ it("stacks at snapshots go on with the scripts that have entered the module, bet
   expect(names).toContainEqual(["wasm", "readAll", "program", ...names[0].slice(3)]);
   expect(names).toContainEqual(expect.arrayContaining(["sumUp"]));
   // What the guard of an import is, is none of the program's.
-  expect(names.find((stack) => stack.includes("again"))?.slice(0, 4)).toEqual(["wasm", "again", "wasm", "program"]);
+  expect(names.find((stack) => stack.includes("again"))?.slice(0, 4)).toEqual([
+    "wasm",
+    "again",
+    "wasm",
+    "program",
+  ]);
   const frame = stacks.flat().find(({ name }) => name === "sumUp");
   expect(frame).toMatchObject({ host: "script", file: import.meta.filename });
   expect(frame!.line).toBeGreaterThan(1);

@@ -192,7 +192,10 @@ export function markWorkingSet(
     const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);
     for (const frame of [...stacks, ...attributed.map(({ stack }) => stack)].flat())
       frame.library = rules.libraryOf({ function: frame.name, file: frame.file, host: frame.host });
-    const ofPackage = packageOfModule(modules.find(({ index: at }) => at === profile.modules[module]?.index), rules);
+    const ofPackage = packageOfModule(
+      modules.find(({ index: at }) => at === profile.modules[module]?.index),
+      rules,
+    );
     for (const stack of stacks) markCalledByScripts(stack, ofPackage, rules);
     for (const { frame, file } of locality?.sites ?? [])
       if (frame !== undefined) frame.library = rules.libraryOf({ function: frame.name, file });

@@ -25,7 +25,9 @@ export function heapLines(profile: HeapProfile): SourceTable {
       {
         bytes: isKnownOfImport("totalSize") ? Number(contexts.mibs.totalSize[row]) : undefined,
         blocks: isKnownOfImport("allocCount") ? contexts.mibs.allocCount[row] : undefined,
-        accesses: isKnownOfImport("totalAccessCount") ? Number(contexts.mibs.totalAccessCount[row]) : undefined,
+        accesses: isKnownOfImport("totalAccessCount")
+          ? Number(contexts.mibs.totalAccessCount[row])
+          : undefined,
         liveBytes: live?.[row],
       },
     );

@@ -131,7 +131,8 @@ async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHea
 function hintOf(bytes: Uint8Array): string {
   if (bytes.length === 0) return ": it is empty";
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, 17));
-  if (start.startsWith("PERFILE2")) return ": it is a recording of perf, which memshade unwind reads and exports";
+  if (start.startsWith("PERFILE2"))
+    return ": it is a recording of perf, which memshade unwind reads and exports";
   // The type of an ELF file is its 17th byte.
   if (start.startsWith("\x7fELF") && bytes[16] === 4)
     return ": it is a core dump, which memshade unwind reads and exports";

@@ -28,7 +28,8 @@ export function importedHeap(file: string, content: Uint8Array): HeapProfile | u
     return packed === "gzip" || isPprof(bytes) ? readPprof(bytes) : undefined;
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    if (error.kind === "unsupported") throw new UserError(`${file} cannot be read: ${error.construct}: ${error.detail}`);
+    if (error.kind === "unsupported")
+      throw new UserError(`${file} cannot be read: ${error.construct}: ${error.detail}`);
     throw new UserError(`${file} ${faultOf(error)}`);
   }
 }

@@ -98,7 +98,9 @@ class HeaptrackReader {
       version: this.#version,
       notTracked: [
         "Lifetimes and accesses are not known: heaptrack does not record them. Blocks are short-lived here if they are freed before anything else is allocated.",
-        ...(this.#isAttached ? ["heaptrack was attached to the program: what it had allocated before is not known."] : []),
+        ...(this.#isAttached
+          ? ["heaptrack was attached to the program: what it had allocated before is not known."]
+          : []),
       ],
     });
   }

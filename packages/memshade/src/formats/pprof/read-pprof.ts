@@ -8,16 +8,25 @@ import { type DecodedPprof, type DecodedSample, decodePprof } from "./decode.ts"
 const CONSTRUCT = "pprof profile";
 
 /** What the values of heap profiles are called: by Go and others, by allocators that only know what is live. */
-const COLUMNS: { readonly [What in "allocated" | "live" | "peak"]: { readonly [Of in keyof ImportedBlocks]: readonly string[] } } = {
+const COLUMNS: {
+  readonly [What in "allocated" | "live" | "peak"]: {
+    readonly [Of in keyof ImportedBlocks]: readonly string[];
+  };
+} = {
   allocated: { blocks: ["alloc_objects"], bytes: ["alloc_space"] },
   live: { blocks: ["inuse_objects", "objects"], bytes: ["inuse_space", "space"] },
   peak: { blocks: ["peak_objects"], bytes: ["peak_space"] },
 };
 const KINDS = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
 
-/** Whether bytes that are not compressed may be a pprof profile: their first field is a type of values. */
-export function isPprof(bytes: Uint8Array): boolean {
-  return bytes[0] === 0x0a && bytes[1] !== undefined && bytes[1] < 0x20 && (bytes[2] === 0x08 || bytes[2] === 0x10);
+/** Tags of the types of values, of samples and of their distance; and what a type of values begins with. */
+const TYPE_TAGS = [0x0a, 0x5a];
+const TYPE_STARTS = [0x08, 0x10];
+const LONGEST_TYPE = 0x20;
+
+/** Whether bytes that are not compressed may be a pprof profile: writers begin with a type of values. */
+export function isPprof([tag = 0, length = 0, start = 0]: Uint8Array): boolean {
+  return TYPE_TAGS.includes(tag) && length < LONGEST_TYPE && TYPE_STARTS.includes(start);
 }
 
 /**
@@ -36,7 +45,13 @@ export function readPprof(bytes: Uint8Array): HeapProfile {
     const path = paths.get(key);
     const size = sample.numbers.get("bytes");
     if (path === undefined) {
-      paths.set(key, { sample, sums: [...sample.values], least: size, most: size, sized: size !== undefined });
+      paths.set(key, {
+        sample,
+        sums: [...sample.values],
+        least: size,
+        most: size,
+        sized: size !== undefined,
+      });
       continue;
     }
     path.sums = path.sums.map((sum, column) => sum + sample.values[column]!);
@@ -49,14 +64,18 @@ export function readPprof(bytes: Uint8Array): HeapProfile {
   const contexts = [...paths.values()].map(({ sample, sums, least, most, sized }): ImportedContext => {
     const blocks = (what: keyof typeof COLUMNS): ImportedBlocks | undefined => {
       const column = columns[what];
-      return column && { blocks: amount(sums[column.blocks]!, sample), bytes: amount(sums[column.bytes]!, sample) };
+      return (
+        column && { blocks: amount(sums[column.blocks]!, sample), bytes: amount(sums[column.bytes]!, sample) }
+      );
     };
     return {
       frames: sample.locations.flatMap((id) => frames(id, sample)),
       allocated: blocks("allocated"),
       live: blocks("live"),
       peak: blocks("peak"),
-      ...(sized && columns.allocated !== undefined ? { sizes: { least: Number(least), most: Number(most) } } : {}),
+      ...(sized && columns.allocated !== undefined
+        ? { sizes: { least: Number(least), most: Number(most) } }
+        : {}),
     };
   });
   return importedHeapProfile({
@@ -71,7 +90,9 @@ export function readPprof(bytes: Uint8Array): HeapProfile {
   });
 }
 
-type Columns = { readonly [What in keyof typeof COLUMNS]?: { readonly [Of in keyof ImportedBlocks]: number } | undefined };
+type Columns = {
+  readonly [What in keyof typeof COLUMNS]?: { readonly [Of in keyof ImportedBlocks]: number } | undefined;
+};
 
 /** The samples of one call path. */
 interface PathSums {
@@ -102,7 +123,9 @@ function amount(value: bigint, { offset }: DecodedSample): number {
     "unsupported",
     offset,
     "sample",
-    value < 0n ? "it has a negative value: the difference of two profiles is no profile of a heap" : `${value} is too much`,
+    value < 0n
+      ? "it has a negative value: the difference of two profiles is no profile of a heap"
+      : `${value} is too much`,
   );
 }
 
@@ -119,15 +142,29 @@ function framesOf(
     if (frames !== undefined) return frames;
     const location = locations.get(id);
     if (location === undefined)
-      throw new FormatError("malformed", sample.offset, "sample", `it names location ${id}, which is not there`);
+      throw new FormatError(
+        "malformed",
+        sample.offset,
+        "sample",
+        `it names location ${id}, which is not there`,
+      );
     const mapping = mappings.get(location.mapping);
     const file = mapping?.file || undefined;
-    const module = modules.of(file ?? main?.file ?? "the program", file ?? (main?.file || undefined), mapping?.buildId);
+    const module = modules.of(
+      file ?? main?.file ?? "the program",
+      file ?? (main?.file || undefined),
+      mapping?.buildId,
+    );
     const offset = Number(location.address - (mapping?.start ?? 0n));
     frames = location.lines.map(({ function: of, line, column }, depth) => {
       const called = functions.get(of);
       if (called === undefined)
-        throw new FormatError("malformed", sample.offset, "location", `it names function ${of}, which is not there`);
+        throw new FormatError(
+          "malformed",
+          sample.offset,
+          "location",
+          `it names function ${of}, which is not there`,
+        );
       return {
         module,
         name: called.name || undefined,
@@ -156,13 +193,19 @@ function notTracked({ sampleTypes, period, locations }: DecodedPprof, columns: C
   const nameless = [...locations.values()].filter(({ lines }) => lines.length === 0).length;
   return [
     ...(period > 1
-      ? [`The profile is made of samples, one for ${groupDigits(period)} bytes on average: its figures are estimates.`]
+      ? [
+          `The profile is made of samples, one for ${groupDigits(period)} bytes on average: its figures are estimates.`,
+        ]
       : []),
-    ...(columns.allocated === undefined ? ["What was allocated in all was not recorded, only what was live."] : []),
+    ...(columns.allocated === undefined
+      ? ["What was allocated in all was not recorded, only what was live."]
+      : []),
     `${columns.peak === undefined ? "The peak, lifetimes" : "Lifetimes"} and accesses are not known: pprof profiles do not have them.`,
     ...(others.length === 0 ? [] : [`Not shown here: the file's values ${others.join(", ")}.`]),
     ...(nameless === 0
       ? []
-      : [`${counted(nameless, "place has no name", "places have no names")}: pprof -proto, given the program's binary, writes a profile that has them.`]),
+      : [
+          `${counted(nameless, "place has no name", "places have no names")}: pprof -proto, given the program's binary, writes a profile that has them.`,
+        ]),
   ];
 }

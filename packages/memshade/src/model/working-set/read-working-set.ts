@@ -1,6 +1,6 @@
-import type { HostCode } from "../heap-profile.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { type Check, count, flag, integer, list, oneOf, optional, part, record, text } from "../check.ts";
+import type { HostCode } from "../heap-profile.ts";
 import { namedModule } from "../named-module.ts";
 import {
   type AttributedContext,

@@ -103,7 +103,8 @@ function totalsOf(profile: HeapProfile): object {
   return {
     allocations: knowsField(profile, "allocCount") ? allocations : null,
     allocatedBytes: knowsField(profile, "totalSize") ? allocatedBytes : null,
-    heapAccesses: knowsField(profile, "totalAccessCount") || description.importedFrom === undefined ? heapAccesses : null,
+    heapAccesses:
+      knowsField(profile, "totalAccessCount") || description.importedFrom === undefined ? heapAccesses : null,
     ...(areAccessesCut(profile) ? { heapAccessesAtLeast: true } : {}),
     frees: totals?.frees ?? null,
     peakBytes: totals?.peakBytes ?? null,

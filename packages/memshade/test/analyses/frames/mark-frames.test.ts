@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { wasteToolFindings } from "../../../src/analyses/findings/waste.ts";
 import { FrameRules } from "../../../src/analyses/frames/frame-rules.ts";
 import { markWaste } from "../../../src/analyses/frames/mark-frames.ts";
-import { wasteToolFindings } from "../../../src/analyses/findings/waste.ts";
 import type { RunModule } from "../../../src/model/run.ts";
 import type { WasteFile } from "../../../src/model/waste/waste.ts";
 import { store, wasteOf } from "../waste/waste-picture.ts";

@@ -152,7 +152,9 @@ class HeapSections {
     this.printRows(live.bytes, formatBytes, 5, (contexts, values) => {
       const found = sumOf(live.blocks, contexts);
       const all = formatBlocks(sumOf(profile.contexts.mibs.allocCount, contexts));
-      const facts = knowsField(profile, "allocCount") ? `${formatCount(found)} of ${all}` : formatBlocks(found);
+      const facts = knowsField(profile, "allocCount")
+        ? `${formatCount(found)} of ${all}`
+        : formatBlocks(found);
       const reach = reachFacts(profile, contexts);
       return [
         ...(reach === "" ? [] : [`${" ".repeat(DETAIL_INDENT)}${reach}`]),

@@ -76,14 +76,7 @@ function printInstance(
       ),
     );
   const lines = levels[0].counts.lines ?? [];
-  const intervals = `in ${plural(lines.length, "interval")} of ${time(instance.period)}`;
-  const least = instance.incomplete === true ? "at least " : "";
-  screen.print(
-    profile.unit === "accesses"
-      ? `${least}${time(instance.duration)} ${agreeing(instance.duration, "access", "accesses")} ${intervals}`
-      : `${time(instance.duration)} ${intervals} (${UNIT_NAMES[profile.unit]})`,
-    "",
-  );
+  screen.print(lengthInWords(profile, instance), "");
   const row = (label: string, amount: string, text: string): void =>
     printWrapped(screen, text, `${label.padEnd(11)}${amount}  `, " ".repeat(22));
   const amount = (lines = 0): string => padLeft(bytes(lines), 9);
@@ -132,6 +125,16 @@ function printInstance(
   printIntervals(screen, instance, options.rows ?? DEFAULT_ROWS, time, bytes);
   printAttributions(screen, instance, options.rows, bytes);
   if (instance.locality !== undefined) printLocality(screen, instance.locality, options.rows);
+}
+
+/** `38,000 accesses in 19 intervals of 2,000`. */
+export function lengthInWords({ unit }: WorkingSetProfile, instance: InstanceWorkingSet): string {
+  const { duration, period, incomplete, levels } = instance;
+  const intervals = `in ${plural(levels[0].counts.lines?.length ?? 0, "interval")} of ${formatTime(period, unit)}`;
+  const least = incomplete === true ? "at least " : "";
+  return unit === "accesses"
+    ? `${least}${formatTime(duration, unit)} ${agreeing(duration, "access", "accesses")} ${intervals}`
+    : `${formatTime(duration, unit)} ${intervals} (${UNIT_NAMES[unit]})`;
 }
 
 function printPhases(

@@ -285,7 +285,13 @@ function locator(
       ...(found !== undefined && layers.has(found.index) ? { layer: true } : {}),
       ...(frame?.outer === undefined || frame.outer.length === 0
         ? {}
-        : { inlined: frame.outer.map((one) => ({ function: one.function, ...placeMembers(one), ...layerMembers(one) })) }),
+        : {
+            inlined: frame.outer.map((one) => ({
+              function: one.function,
+              ...placeMembers(one),
+              ...layerMembers(one),
+            })),
+          }),
     };
   };
   return (path) =>
