@@ -112,8 +112,11 @@ function keyOf({ function: name, file }: NamedFrame): string {
   return `${name}\n${file}`;
 }
 
-/** Has the places of a waste profile say of what library they are. */
-export function markWaste(file: WasteFile, rules: FrameRules): void {
+/**
+ * Has the places of a waste profile say of what library they are. `modules`: those of a run of a script, by their index; the code of a
+ * package's module is not the program's there.
+ */
+export function markWaste(file: WasteFile, rules: FrameRules, modules: readonly RunModule[] = []): void {
   const { stores, loads, reallocations, objects, blocks, ends } = file;
   const asked = ipsOf(
     reallocations,
@@ -123,11 +126,15 @@ export function markWaste(file: WasteFile, rules: FrameRules): void {
   );
   const all = [...asked, ...ipsOf(stores, loads, ends)];
   const sourceless = new SourcelessCode(rules);
+  const packages = modules.map((module) => packageOfModule(module, rules));
   // An access without a line is the compiler's own, whatever is known of its function.
   for (const ip of all) sourceless.add(moduleOf(ip), ip.address, ip.file);
   for (const ip of all) {
     for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
     if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.address, ip);
+    const ofPackage = packages[moduleOf(ip)];
+    for (const frame of ofPackage === undefined ? [] : [ip, ...(ip.inlined ?? [])])
+      if (!rules.isNamedOwn(frame)) frame.library ??= ofPackage;
   }
   // Where a layer is inlined, its copies do what the function does that it is elsewhere.
   const layers = new Set(asked.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));

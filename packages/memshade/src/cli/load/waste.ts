@@ -6,7 +6,7 @@ import { describeSystemError } from "../../bytes/system-errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { readRegular } from "../../load/file.ts";
 import { ambiguousNames, type NamedModule } from "../../model/named-module.ts";
-import { RUN_FILE, type RunModule } from "../../model/run.ts";
+import { RUN_FILE, type Run, type RunModule } from "../../model/run.ts";
 import { placesOf } from "../../model/waste/places.ts";
 import { readWaste } from "../../model/waste/read-waste.ts";
 import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../model/waste/waste.ts";
@@ -47,8 +47,13 @@ export function loadWaste(
     waste.notTracked.push(...run.notTracked.filter((sentence) => !waste.notTracked.includes(sentence)));
   }
   addModules(waste, run?.modules ?? waste.modules ?? []);
-  if (rules !== undefined) markWaste(waste, rules);
+  if (rules !== undefined) markWaste(waste, rules, isOfScript(run) ? run?.modules : []);
   return waste;
+}
+
+/** Whether a script has run, and not a module by itself. */
+function isOfScript(run: Run | undefined): boolean {
+  return run?.command[0] !== undefined && !run.command[0].endsWith(".wasm");
 }
 
 function addLines(waste: WasteFile, modules: readonly RunModule[], places: OriginalPlaces): void {

@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { wasteToolFindings } from "../../../src/analyses/findings/waste.ts";
+import { FrameRules } from "../../../src/analyses/frames/frame-rules.ts";
+import { markWaste } from "../../../src/analyses/frames/mark-frames.ts";
+import type { RunModule } from "../../../src/model/run.ts";
+import type { WasteFile } from "../../../src/model/waste/waste.ts";
+import { store, wasteOf } from "../waste/waste-picture.ts";
+
+const MODULE = { path: "/app/node_modules/photon/photon.wasm" } as RunModule;
+
+/** A store of a function with a name, all of whose bytes are dead. */
+const picture = (): WasteFile =>
+  wasteOf({
+    stores: [store("resize", 1, { bytes_written: 65536, nof_stores: 16384, dead_overwritten: 65536 })],
+  });
+
+it("what a package's module wastes under a script is none of the program's own code", () => {
+  const [alone, ofPackage] = [picture(), picture()];
+  markWaste(alone, new FrameRules());
+  markWaste(ofPackage, new FrameRules(), [MODULE]);
+  expect(wasteToolFindings(alone)).toHaveLength(1);
+  expect(ofPackage.stores[0]!.ips[0]!.library).toMatch(/photon/);
+  expect(wasteToolFindings(ofPackage)).toEqual([]);
+});
+
+it("it is where the user says so", () => {
+  const file = picture();
+  markWaste(file, new FrameRules({ own: ["photon.wasm"] }), [MODULE]);
+  expect(file.stores[0]!.ips[0]!.library).toBeUndefined();
+});
