@@ -129,6 +129,7 @@ export class HeapProfileBuilder {
       line: frame.line ?? 0,
       column: frame.column ?? 0,
       inlined: frame.inlined ? 1 : 0,
+      handsOn: frame.handsOn ? 1 : 0,
       fromHost: frame.fromHost ? 1 : 0,
       host: frame.host,
     });
@@ -155,6 +156,9 @@ export class HeapProfileBuilder {
       column: Uint32Array.from(rows, ({ column }) => column),
       inlined: Uint8Array.from(rows, ({ inlined }) => inlined),
       fromHost: Uint8Array.from(rows, ({ fromHost }) => fromHost),
+      ...(rows.some(({ handsOn }) => handsOn === 1)
+        ? { handsOn: Uint8Array.from(rows, ({ handsOn }) => handsOn) }
+        : {}),
       ...(rows.some(({ host }) => host !== undefined) ? { host: rows.map(({ host }) => host) } : {}),
     };
   }
@@ -191,6 +195,7 @@ interface FrameRow {
   line: number;
   column: number;
   inlined: number;
+  handsOn: number;
   fromHost: number;
   host: HostCode | undefined;
 }

@@ -106,6 +106,8 @@ export interface FrameTable {
   readonly column: Uint32Array;
   /** 1 if the frame's function was inlined into the next outer frame. */
   readonly inlined: Uint8Array;
+  /** 1 if by its type the function makes memory for its caller, and it was inlined. Absent: none is known to. */
+  readonly handsOn?: Uint8Array | undefined;
   /** 1 if the host called this function directly: the frame stands for the call, not for a place in it. */
   readonly fromHost: Uint8Array;
   /** What code of the host a frame is of; undefined for those of modules. Absent: it has none. */
@@ -199,6 +201,7 @@ export interface ResolvedFrame {
   readonly line?: number | undefined;
   readonly column?: number | undefined;
   readonly inlined?: boolean | undefined;
+  readonly handsOn?: boolean | undefined;
   readonly fromHost?: boolean | undefined;
   readonly host?: HostCode | undefined;
 }

@@ -36,11 +36,13 @@ export function withLines(
 
 function placed(
   frame: ResolvedFrame,
-  { file, line, column, function: name }: Frame,
+  { file, line, column, function: name, handsOn }: Frame,
   isInlined: boolean,
 ): ResolvedFrame {
   const place = file === undefined || line === 0 ? {} : { file, line, ...(column === 0 ? {} : { column }) };
-  if (isInlined)
-    return { module: frame.module, offset: frame.offset, ...place, name: name ?? "(inlined)", inlined: true };
+  if (isInlined) {
+    const { module, offset } = frame;
+    return { module, offset, ...place, name: name ?? "(inlined)", inlined: true, handsOn };
+  }
   return { ...frame, ...(frame.name === undefined && name !== undefined ? { name } : {}), ...place };
 }

@@ -12,6 +12,7 @@ import {
 } from "../dwarf/index.ts";
 import type { StaticVariable } from "../model/statics/named-statics.ts";
 import type { GrowingFrame } from "./frame.ts";
+import { handsOnMemory } from "./memory-functions.ts";
 import { type DataDeclaration, type LocalVariable, localVariables, UnitVariables } from "./variables.ts";
 
 /** Which of a function's names is wanted. */
@@ -29,6 +30,7 @@ interface Declaration {
   readonly name: string | undefined;
   readonly startFile: string | undefined;
   readonly startLine: number;
+  readonly handsOn?: boolean | undefined;
 }
 
 const LINKAGE_NAMES = [dw.DW_AT_MIPS_linkage_name, dw.DW_AT_linkage_name];
@@ -101,7 +103,7 @@ export class UnitFrames {
   }
 
   #frame(
-    { name, startFile, startLine }: Declaration,
+    { name, startFile, startLine, handsOn }: Declaration,
     startAddress: number | undefined,
     file: string | undefined,
     place: (Omit<LinePlace, "file"> & { readonly approximate?: boolean }) | undefined,
@@ -118,6 +120,7 @@ export class UnitFrames {
       startLine,
       startAddress,
       inlined,
+      handsOn: inlined && handsOn,
       approximate: place?.approximate,
     };
   }
@@ -197,9 +200,12 @@ export class UnitFrames {
   #readDeclaration(unit: Unit, offset: number): Declaration {
     try {
       const die = new Die(unit, offset);
-      if (!this.#style.starts) return { ...NOTHING, name: this.#name(die) };
+      const name = this.#name(die);
+      const handsOn = handsOnMemory(die);
+      if (!this.#style.starts) return { ...NOTHING, name, handsOn };
       return {
-        name: this.#name(die),
+        name,
+        handsOn,
         startFile: this.#startFile(die),
         startLine: die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0,
       };

@@ -9,6 +9,8 @@ export interface SourcePlace {
   readonly file?: string | undefined;
   /** 0: not known. */
   readonly line: number;
+  /** The function is inlined, and by its type it makes memory for its caller. */
+  readonly handsOn?: boolean | undefined;
   /** The functions that the place is inlined into, the innermost first. */
   readonly outer?: readonly SourcePlace[] | undefined;
 }

@@ -1,9 +1,8 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
-import type { IndexIntoContextTable } from "../../model/indices.ts";
 import { draggedBlocks, dragOfContexts, lastUse, lastUseTime } from "../dragged-blocks.ts";
 import { heapPhases } from "../over-time/heap-phases.ts";
 import type { DragFinding } from "./finding.ts";
-import { blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
+import { areLost, blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
 
 /**
  * Places most of whose blocks live for long after they were used last. Their part is that of all bytes × time of the program's blocks which
@@ -16,8 +15,7 @@ export function dragFindings(profile: HeapProfile): DragFinding[] {
   const sites = blocksBySite(profile, found).filter(
     ({ place, contexts, bytes, blocks, allocated }) =>
       bytes >= LEAST_BYTES &&
-      // What is lost is in the way because it is lost, and goes with the leak that it hangs on.
-      2 * lostBlocks(profile, contexts) < blocks &&
+      !areLost(profile, { contexts, blocks }) &&
       // Some entries of a table that nobody asks for any more are how tables work.
       2 * blocks >= allocated &&
       (profile.description.knownHost === true || place.path[0]!.address !== undefined),
@@ -38,13 +36,6 @@ export function dragFindings(profile: HeapProfile): DragFinding[] {
       during: phaseAt(profile, lastUseTime(drag)),
     };
   });
-}
-
-function lostBlocks({ contexts: { site } }: HeapProfile, contexts: readonly IndexIntoContextTable[]): number {
-  return contexts.reduce(
-    (sum, context) => sum + (site?.lostBlocks[context] ?? 0) + (site?.indirectlyLostBlocks[context] ?? 0),
-    0,
-  );
 }
 
 /** The function of the phase in which a clock is; undefined where there is one phase only, or several instances. */

@@ -34,6 +34,18 @@ export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteB
   });
 }
 
+/** Whether many of some blocks are lost: whatever else is said of these goes with the leak that they are, or hang on. */
+export function areLost(
+  { contexts: { site } }: HeapProfile,
+  { contexts, blocks }: Pick<SiteBlocks, "contexts" | "blocks">,
+): boolean {
+  const lost = contexts.reduce(
+    (sum, context) => sum + (site?.lostBlocks[context] ?? 0) + (site?.indirectlyLostBlocks[context] ?? 0),
+    0,
+  );
+  return 2 * lost >= blocks;
+}
+
 function heaviest(
   contexts: readonly IndexIntoContextTable[],
   { bytes, blocks }: BlockMeasure,

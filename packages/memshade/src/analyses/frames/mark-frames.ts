@@ -73,7 +73,8 @@ function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
       file: textOf(frames.file[row]!),
       host: frames.host?.[row],
     };
-    const isLayer = layers[module]?.has(functions.wasmIndex[at]!) === true;
+    const isLayer =
+      layers[module]?.has(functions.wasmIndex[at]!) === true || frames.handsOn?.[row] === 1;
     return { frame, isLayer, isInlined: frames.inlined[row] === 1, ofPackage: packages[module] };
   });
   // Where a layer is inlined, its copies do what the function does that it is elsewhere.
@@ -131,7 +132,10 @@ export function markWaste(file: WasteFile, rules: FrameRules): void {
   const layers = new Set(asked.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));
   for (const ip of asked)
     for (const frame of [ip, ...(ip.inlined ?? [])]) {
-      const isLayer = ip.layer === true || (frame.function !== undefined && layers.has(keyOf(frame)));
+      const isLayer =
+        ip.layer === true ||
+        frame.handsOn === true ||
+        (frame.function !== undefined && layers.has(keyOf(frame)));
       if (isLayer && !rules.isNamedOwn(frame)) frame.library ??= LAYER;
     }
 }

@@ -62,8 +62,14 @@ function addLines(waste: WasteFile, modules: readonly RunModule[], places: Origi
     ip.file = innermost.file;
     ip.line = innermost.line;
     if (innermost.function !== undefined) ip.function = innermost.function;
+    if (innermost.handsOn === true) ip.handsOn = true;
     if (outer.length > 0)
-      ip.inlined = outer.map(({ function: name, file, line }) => ({ function: name, file, line }));
+      ip.inlined = outer.map(({ function: name, file, line, handsOn }) => ({
+        function: name,
+        file,
+        line,
+        handsOn,
+      }));
   }
   waste.notTracked.push(...symbols.missing);
 }

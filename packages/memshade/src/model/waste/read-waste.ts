@@ -40,6 +40,7 @@ const frame = record<Omit<WasteFrame, "library">>({
   function: optional(text),
   file: optional(text),
   line: optional(integer),
+  handsOn: optional(flag),
 });
 const ip = record<Omit<WasteIp, "library">>({
   address: count,
@@ -48,6 +49,7 @@ const ip = record<Omit<WasteIp, "library">>({
   file: optional(text),
   line: optional(integer),
   layer: optional(flag),
+  handsOn: optional(flag),
   inlined: optional(list(frame)),
 });
 const siteClass = oneOf("plain", "atomic", "copy", "fill", "host", "calloc");

@@ -71,6 +71,8 @@ export interface WasteIp {
   line?: number | undefined;
   /** Its function is one that hands on what it asks the allocator for. */
   layer?: boolean | undefined;
+  /** It is inlined, and by its type it makes memory for its caller. */
+  handsOn?: boolean | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
   library?: string | undefined;
   /** The functions that the place is inlined into, the innermost first, each with the place in it. */
@@ -81,6 +83,7 @@ export interface WasteFrame {
   function?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
+  handsOn?: boolean | undefined;
   /** As in `WasteIp`. */
   library?: string | undefined;
 }

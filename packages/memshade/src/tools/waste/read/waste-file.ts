@@ -297,8 +297,11 @@ function locator(
         });
 }
 
-function placeIn(place: SourcePlace | undefined): { file?: string; line?: number } {
-  return place?.file === undefined || place.line === 0 ? {} : { file: place.file, line: place.line };
+function placeIn(place: SourcePlace | undefined): { file?: string; line?: number; handsOn?: boolean } {
+  const handsOn = place?.handsOn === true ? { handsOn: true } : {};
+  return place?.file === undefined || place.line === 0
+    ? handsOn
+    : { file: place.file, line: place.line, ...handsOn };
 }
 
 function pairsOf(
