@@ -1,6 +1,6 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../model/indices.ts";
-import type { BlockMeasure } from "../block-measure.ts";
+import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
 import { groupContexts } from "../groups.ts";
 import type { FindingPlace } from "./finding.ts";
 import { heapPlace } from "./place.ts";
@@ -34,16 +34,17 @@ export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteB
   });
 }
 
-/** Whether many of some blocks are lost: whatever else is said of these goes with the leak that they are, or hang on. */
-export function areLost(
-  { contexts: { site } }: HeapProfile,
-  { contexts, blocks }: Pick<SiteBlocks, "contexts" | "blocks">,
-): boolean {
-  const lost = contexts.reduce(
-    (sum, context) => sum + (site?.lostBlocks[context] ?? 0) + (site?.indirectlyLostBlocks[context] ?? 0),
-    0,
+/** The places of which many blocks are lost, or hang on lost ones. */
+export function lostPlaces(profile: HeapProfile): FindingPlace[] {
+  const { site } = profile.contexts;
+  if (site === undefined) return [];
+  const all = blockMeasure(
+    site.liveBlocks.map((_, context) => site.lostBlocks[context]! + site.indirectlyLostBlocks[context]!),
+    site.liveBytes,
   );
-  return 2 * lost >= blocks;
+  return blocksBySite(profile, all)
+    .filter(({ blocks, allocated }) => 2 * blocks >= allocated)
+    .map(({ place }) => place);
 }
 
 function heaviest(

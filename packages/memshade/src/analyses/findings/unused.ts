@@ -4,7 +4,7 @@ import { heapTotals } from "../totals.ts";
 import { neverAccessed, writtenNeverRead } from "../unused-blocks.ts";
 import { MOST_SHARE } from "../waste/waste-finding.ts";
 import type { NeverReadFinding, UnusedFinding } from "./finding.ts";
-import { areLost, blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
+import { blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
 
 /**
  * Places of which nearly all blocks were never accessed, or written and never read: some entries of a table that nobody asks for
@@ -27,12 +27,7 @@ function findingsOf<Kind extends "unused" | "never-read">(
   const { allocatedBytes } = heapTotals(profile);
   if (found === undefined || allocatedBytes === 0) return [];
   return blocksBySite(profile, found)
-    .filter(
-      ({ contexts, blocks, bytes, allocated }) =>
-        bytes >= LEAST_BYTES &&
-        blocks >= MOST_SHARE * allocated &&
-        !areLost(profile, { contexts, blocks }),
-    )
+    .filter(({ blocks, bytes, allocated }) => bytes >= LEAST_BYTES && blocks >= MOST_SHARE * allocated)
     .map(({ place, blocks, bytes, allocated }) => ({
       kind,
       tool: "heap" as const,
