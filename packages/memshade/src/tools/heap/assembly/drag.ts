@@ -42,7 +42,7 @@ const FREE_BLOCKS: u32 = 2048;
 const SPARSE_SHIFT: u32 = 6;
 /** What looking may cost, in granules: one for so much work of the program, 2 to the power of this; and at first so many for each, up to a bound. */
 const WORK_SHIFT: u64 = 5;
-const FIRST_SHIFT: u64 = 3;
+const FIRST_SHIFT: u64 = 5;
 const FREE_WORK: u64 = 1 << 24;
 /** What a look at one block costs beside its granules. */
 const LOOK_WORK: u64 = 64;
