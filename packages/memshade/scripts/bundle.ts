@@ -15,8 +15,9 @@ type Entries = Readonly<Record<string, string>>;
 export const NODE_ENTRIES: Entries = {
   main: "cli/main",
   index: "index",
-  loader: "host/loader",
+  loader: "host/node/loader",
   unwinding: "unwinding",
+  testing: "testing/index",
   register: "host/node/register",
   "recording-start": "host/node/recording-start",
   "program-thread": "host/wasi/program-thread",
@@ -51,7 +52,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   // All that a Node loads that is too old for the rest.
   version: ["cli/node-version."],
   // Loads the package `yaml`, which few need.
-  text: ["formats/memprof-text/"],
+  text: ["formats/memprof-text/", "formats/budget/"],
   profiles: ["bytes/", "wasm/", "model/", "analyses/", "formats/", "objects/"],
   native: ["dwarf/", "unwind/", "symbolize/", "unwinding."],
   reports: [

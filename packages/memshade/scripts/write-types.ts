@@ -8,6 +8,7 @@ const LIBRARY_ENTRIES = {
   index: "index",
   loader: "host/loader",
   unwinding: "unwinding",
+  testing: "testing/index",
   "browser/index": "browser",
 } as const;
 

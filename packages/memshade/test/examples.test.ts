@@ -7,7 +7,11 @@ import { afterAll, describe, expect, it } from "vitest";
 const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 
 /** What the names of the package stand for. */
-const ENTRIES: Readonly<Record<string, string>> = { memshade: "index.ts", "memshade/unwind": "unwinding.ts" };
+const ENTRIES: Readonly<Record<string, string>> = {
+  memshade: "index.ts",
+  "memshade/unwind": "unwinding.ts",
+  "memshade/testing": "testing/index.ts",
+};
 
 interface Example {
   /** File below src/ and the line of its `@example`. */

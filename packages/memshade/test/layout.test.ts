@@ -48,6 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "memprof",
     "report",
   ],
+  testing: ["bytes", "model", "host", "analyses", "report", "cli"],
 };
 
 /** npm packages that a room may use; all others use none. */

@@ -1,4 +1,5 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
+import { knowsField } from "../model/known-fields.ts";
 
 /** Blocks whose value is from `from` to `to`. */
 export interface HistogramBin {
@@ -18,17 +19,21 @@ export interface BlockHistogram {
   readonly isExact: boolean;
 }
 
-/** Blocks by their size in bytes. */
-export function sizeHistogram({ contexts, description }: HeapProfile): BlockHistogram {
+/** Blocks by their size in bytes; undefined where that was not recorded. */
+export function sizeHistogram(profile: HeapProfile): BlockHistogram | undefined {
+  const { contexts } = profile;
   const { totalSize, minSize, maxSize } = contexts.mibs;
-  const isKnown = description.unknownFields?.includes("minSize") !== true;
+  if (!knowsField(profile, "totalSize")) return undefined;
+  const isKnown = knowsField(profile, "minSize");
   return histogramOf(contexts.mibs, totalSize, (row) => isKnown && minSize[row] === maxSize[row]);
 }
 
-/** Blocks by their lifetime, in units of the profile's clock. */
-export function lifetimeHistogram({ contexts, description }: HeapProfile): BlockHistogram {
+/** Blocks by their lifetime, in units of the profile's clock; undefined where that was not recorded. */
+export function lifetimeHistogram(profile: HeapProfile): BlockHistogram | undefined {
+  const { contexts } = profile;
   const { totalLifetime, minLifetime, maxLifetime } = contexts.mibs;
-  const isKnown = description.unknownFields?.includes("minLifetime") !== true;
+  if (!knowsField(profile, "totalLifetime") || !knowsField(profile, "allocCount")) return undefined;
+  const isKnown = knowsField(profile, "minLifetime");
   return histogramOf(contexts.mibs, totalLifetime, (row) => isKnown && minLifetime[row] === maxLifetime[row]);
 }
 

@@ -1,4 +1,5 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
+import { siteColumn } from "../model/known-fields.ts";
 
 /** The fewest blocks that were more than half of the heap when it was largest. */
 export interface DominantBlocks {
@@ -10,12 +11,13 @@ export interface DominantBlocks {
 }
 
 /** Blocks of one context count with their mean size. Undefined where the profile does not know its peak, or has none. */
-export function dominantBlocks({ contexts }: HeapProfile): DominantBlocks | undefined {
-  const { site } = contexts;
-  if (site === undefined) return undefined;
+export function dominantBlocks(profile: HeapProfile): DominantBlocks | undefined {
+  const { contexts } = profile;
+  const [allBlocks, allBytes] = [siteColumn(profile, "peakBlocks"), siteColumn(profile, "peakBytes")];
+  if (allBlocks === undefined || allBytes === undefined) return undefined;
   const groups = Array.from({ length: contexts.length }, (_, row) => ({
-    blocks: site.peakBlocks[row],
-    size: site.peakBytes[row] / site.peakBlocks[row],
+    blocks: allBlocks[row],
+    size: allBytes[row] / allBlocks[row],
   })).filter(({ blocks }) => blocks > 0);
   const peakBytes = groups.reduce((sum, { blocks, size }) => sum + blocks * size, 0);
   const peakBlocks = groups.reduce((sum, { blocks }) => sum + blocks, 0);

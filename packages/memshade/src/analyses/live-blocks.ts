@@ -29,7 +29,8 @@ export function liveBlocksOf(profile: HeapProfile, kind: LeakKind): BlockMeasure
 /** All that was live at the end by kind, those that there are; they add up to it. Undefined where it was not looked for. */
 export function liveByKind(profile: HeapProfile): LiveAmount[] | undefined {
   const { totals, suppressed = [] } = profile.description;
-  if (totals === undefined || reachOf(profile) === undefined) return undefined;
+  const { liveBytes, liveBlocks } = totals ?? {};
+  if (liveBytes === undefined || liveBlocks === undefined || reachOf(profile) === undefined) return undefined;
   const amounts: LiveAmount[] = LEAK_KINDS.map((kind) => {
     const { totalBytes: bytes, totalBlocks: blocks } = liveBlocksOf(profile, kind)!;
     return { kind, bytes, blocks };
@@ -37,8 +38,8 @@ export function liveByKind(profile: HeapProfile): LiveAmount[] | undefined {
   const sum = (field: "bytes" | "blocks", of: readonly { bytes: number; blocks: number }[]): number =>
     of.reduce((total, amount) => total + amount[field], 0);
   amounts.push({ kind: "suppressed", bytes: sum("bytes", suppressed), blocks: sum("blocks", suppressed) });
-  const bytes = totals.liveBytes - sum("bytes", amounts);
-  const blocks = totals.liveBlocks - sum("blocks", amounts);
+  const bytes = liveBytes - sum("bytes", amounts);
+  const blocks = liveBlocks - sum("blocks", amounts);
   amounts.push({ kind: "unknown", bytes, blocks });
   return amounts.filter((amount) => amount.blocks > 0);
 }

@@ -1,5 +1,6 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
-import { type ContextGroups, sumByGroup } from "./groups.ts";
+import { knowsField, siteColumn } from "../model/known-fields.ts";
+import { type ContextGroups, groupContexts, sumByGroup } from "./groups.ts";
 import { copiedBytes, spareBytes } from "./growth.ts";
 import { reachOf } from "./live-blocks.ts";
 import { temporaryBlocks } from "./temporary.ts";
@@ -51,28 +52,29 @@ export function measureGroups(
   key: MetricKey,
 ): Float64Array | undefined {
   const { mibs, site } = profile.contexts;
+  const known = (field: "allocCount" | "totalSize" | "totalLifetime" | "totalAccessCount") =>
+    knowsField(profile, field) ? sum(mibs[field]) : undefined;
   const sum = (column: ArrayLike<number> | ArrayLike<bigint>) => sumByGroup(groups, column);
   const sumOrNone = (column: Float64Array | undefined) => column && sum(column);
-  const knowsAccesses = profile.description.unknownFields?.includes("totalAccessCount") !== true;
   switch (key) {
     case "bytes":
-      return sum(mibs.totalSize);
+      return known("totalSize");
     case "peak":
-      return site && sum(site.peakBytes);
+      return sumOrNone(siteColumn(profile, "peakBytes"));
     case "live":
-      return site && sum(site.liveBytes);
+      return sumOrNone(siteColumn(profile, "liveBytes"));
     case "lost":
       return site && reachOf(profile) && sum(site.lostBytes.map((b, i) => b + site.indirectlyLostBytes[i]!));
     case "count":
-      return sum(mibs.allocCount);
+      return known("allocCount");
     case "accesses":
-      return knowsAccesses ? sum(mibs.totalAccessCount) : undefined;
+      return known("totalAccessCount");
     case "density":
-      return knowsAccesses ? divide(sum(mibs.totalAccessCount), sum(mibs.totalSize)) : undefined;
+      return divide(known("totalAccessCount"), known("totalSize"));
     case "lifetime":
-      return divide(sum(mibs.totalLifetime), sum(mibs.allocCount));
+      return divide(known("totalLifetime"), known("allocCount"));
     case "temporary":
-      return sum(temporaryBlocks(profile).blocks);
+      return sumOrNone(temporaryBlocks(profile)?.blocks);
     case "copied":
       return sumOrNone(copiedBytes(profile));
     case "spare":
@@ -80,6 +82,12 @@ export function measureGroups(
     default:
       throw new RangeError(`no such metric: ${key satisfies never}`);
   }
+}
+
+/** The metrics that a profile knows. */
+export function knownMetrics(profile: HeapProfile): MetricKey[] {
+  const groups = groupContexts(profile, "path");
+  return METRICS.map(({ key }) => key).filter((key) => measureGroups(profile, groups, key) !== undefined);
 }
 
 /**
@@ -93,6 +101,11 @@ export function rank(values: Float64Array, order: "largest" | "smallest" = "larg
     : indices.sort((a, b) => values[a]! - values[b]!);
 }
 
-function divide(dividends: Float64Array, divisors: Float64Array): Float64Array {
-  return dividends.map((dividend, index) => (divisors[index] === 0 ? 0 : dividend / divisors[index]!));
+function divide(
+  dividends: Float64Array | undefined,
+  divisors: Float64Array | undefined,
+): Float64Array | undefined {
+  return (
+    divisors && dividends?.map((dividend, index) => (divisors[index] === 0 ? 0 : dividend / divisors[index]!))
+  );
 }

@@ -4,6 +4,7 @@ import { NONE } from "../model/indices.ts";
 import { framesOfContext } from "../model/stacks.ts";
 import type { FramePattern, Suppressed, Suppression } from "../model/suppression.ts";
 import { bareName, mainName } from "./frames/function-names.ts";
+import { globPattern } from "./glob.ts";
 
 /** A frame of a call path, by all that patterns may name it. */
 interface NamedFrame {
@@ -23,6 +24,7 @@ export function suppressLeaks(profile: HeapProfile, suppressions: readonly Suppr
   const columns: Writable<SiteColumns> | undefined = site && {
     ...site,
     suppressedBlocks: new Float64Array(profile.contexts.length),
+    suppressedBytes: new Float64Array(profile.contexts.length),
   };
   const isKnown = profile.description.totals?.reach !== undefined;
   const counts = suppressions.map(() => ({ paths: 0, blocks: 0, bytes: 0 }));
@@ -55,6 +57,7 @@ export function suppressLeaks(profile: HeapProfile, suppressions: readonly Suppr
     }
     if (blocks === 0) continue;
     columns.suppressedBlocks![row] = blocks;
+    columns.suppressedBytes![row] = bytes;
     count.paths++;
     count.blocks += blocks;
     count.bytes += bytes;
@@ -103,21 +106,6 @@ function fitsFrame(pattern: Exclude<FramePattern, { kind: "any" }>, frame: Named
   return (
     (pattern.line === undefined || pattern.line === frame.line) && frame.files.some((name) => glob.test(name))
   );
-}
-
-const known = new Map<string, RegExp>();
-
-function globPattern(glob: string): RegExp {
-  let pattern = known.get(glob);
-  if (pattern === undefined) {
-    const parts = glob
-      .replace(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
-      .replace(/\*+/g, ".*")
-      .replaceAll("?", ".");
-    pattern = new RegExp(`^${parts}$`, "s");
-    known.set(glob, pattern);
-  }
-  return pattern;
 }
 
 /** The call paths of a profile's contexts, with the allocation function in front. */

@@ -1,4 +1,5 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
+import { knowsField } from "../model/known-fields.ts";
 import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
 
 /** A block is temporary if it was freed at most this many clock units after it was allocated. */
@@ -11,13 +12,15 @@ export const LONGEST_TEMPORARY_LIFETIME = 1;
  * A MIB holds the sum and the extremes of the lifetimes, not each of them. Where the run did not count
  * temporary blocks itself, the result is the number that must have been: every other block lived at
  * least 2 units, one of them as long as the longest, and all lifetimes together are known.
- * Bytes are the mean size times the blocks.
+ * Bytes are the mean size times the blocks. Undefined where neither blocks of that kind nor lifetimes were recorded.
  */
-export function temporaryBlocks(profile: HeapProfile): BlockMeasure {
+export function temporaryBlocks(profile: HeapProfile): BlockMeasure | undefined {
   const { mibs, site, length } = profile.contexts;
+  if (!knowsField(profile, "allocCount")) return undefined;
+  if (site?.temporary === undefined && !knowsField(profile, "totalLifetime")) return undefined;
   const bytes = new Float64Array(length);
   const blocks = new Float64Array(length);
-  const isLongestKnown = profile.description.unknownFields?.includes("maxLifetime") !== true;
+  const isLongestKnown = knowsField(profile, "maxLifetime");
   for (let context = 0; context < length; context++) {
     const allocations = mibs.allocCount[context]!;
     blocks[context] =

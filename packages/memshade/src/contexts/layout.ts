@@ -102,4 +102,6 @@ export const IndexKind = {
   place: 4,
   /** Node and tag → frame. */
   frame: 5,
+  /** Number of a path of calls and code offset → key. */
+  path: 6,
 } as const;

@@ -6,6 +6,7 @@ export { Cursor } from "./cursor.ts";
 export type { Unit } from "./die.ts";
 export { Die } from "./die.ts";
 export { DwarfFile } from "./dwarf-file.ts";
+export { handsOutMemory } from "./hands-out-memory.ts";
 export type { LinePlace } from "./lines/line-rows.ts";
 export { type LineTable, lineTableOf, type PathStyle } from "./lines/line-table.ts";
 export { locationExpressions } from "./locations.ts";

@@ -12,6 +12,7 @@ import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
 import { HostStacks } from "./instance/host-stacks.ts";
+import { knownScripts } from "./instance/known-scripts.ts";
 import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { customSectionsOf } from "./module/custom-sections.ts";
 import { type Profile, Recorder, UNKNOWN_MODULE } from "./run/recorder.ts";
@@ -49,6 +50,7 @@ export function guardHostFunctions(
       guarded?.connect(exports);
       hold(exports);
     },
+    visible: (name, value) => guarded?.visible(name, value) ?? value,
   };
 }
 
@@ -91,7 +93,10 @@ export function watchInstance(
   let handle: InstanceHandle | undefined;
   const memories = connectHost(instance.exports, info, {
     flush: () => handle !== undefined && recorder.flush(handle),
-    stacks: new HostStacks({ tell: (news) => recorder.learnStacks(0, news) }),
+    stacks: new HostStacks({
+      tell: (news) => recorder.learnStacks(0, news),
+      sourceOf: knownScripts()?.sourceOf,
+    }),
   });
   if (memories.heap === undefined && info.layout !== undefined) {
     throw new TypeError(`the instance does not export ${SHADOW_MEMORY}`);
@@ -157,5 +162,10 @@ function newRecorder(info: InstrumentedInfo, options: LoaderOptions): Recorder {
     rawVersion: options.rawVersion,
   };
   const program = options.program ?? info.name;
-  return new Recorder({ tools, command: options.command ?? [program], program });
+  return new Recorder({
+    tools,
+    command: options.command ?? [program],
+    program,
+    describeFrame: knownScripts()?.describer(),
+  });
 }

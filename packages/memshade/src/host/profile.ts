@@ -3,8 +3,10 @@ import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
 import type { InstanceHandle } from "../tools/session.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost } from "./instance/host-calls.ts";
-import { guardImports } from "./instance/host-frames.ts";
+import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
 import { HostStacks } from "./instance/host-stacks.ts";
+import { knownScripts } from "./instance/known-scripts.ts";
+import { noteSuspending } from "./instance/suspending-imports.ts";
 import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { withBranchHints } from "./module/branch-hints.ts";
 import { moduleName } from "./module/module-name.ts";
@@ -89,16 +91,26 @@ export async function profile<T>(
     // Engines take gigabytes that are not shared for a reason to collect garbage, though few of their pages are used.
     sharedShadow: typeof SharedArrayBuffer === "function",
   });
-  const recorder = new Recorder({ tools: options, command: [name], program: name, observesHost: true });
-  const stacks = new HostStacks({ tell: (news) => recorder.learnStacks(0, news) });
+  const recorder = new Recorder({
+    tools: options,
+    command: [name],
+    program: name,
+    observesHost: true,
+    describeFrame: knownScripts()?.describer(),
+  });
+  const stacks = new HostStacks({
+    tell: (news) => recorder.learnStacks(0, news),
+    sourceOf: knownScripts()?.sourceOf,
+  });
   const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
+  noteSuspending(WebAssembly);
   const instantiate: Instantiate = async (imports) => {
     const hold = holdMemory(imports, info);
     const guarded = guardImports(imports, WebAssembly.Module.imports(compiled), info);
     const instance = await WebAssembly.instantiate(compiled, guarded?.imports ?? imports);
     guarded?.connect(instance.exports);
     hold?.(instance.exports);
-    return record(recorder, { info, original, stacks }, instance);
+    return record(recorder, { info, original, stacks, guarded }, instance);
   };
 
   const recording: Recording = {
@@ -116,10 +128,18 @@ export async function profile<T>(
   }
 }
 
+/** What is known of an instance that is recorded. */
+interface Recorded {
+  info: InstrumentedInfo;
+  original: Uint8Array;
+  stacks: HostStacks;
+  guarded: GuardedImports | undefined;
+}
+
 /** Starts to record an instance and hides the exports that instrumentation added. */
 function record(
   recorder: Recorder,
-  { info, original, stacks }: { info: InstrumentedInfo; original: Uint8Array; stacks: HostStacks },
+  { info, original, stacks, guarded }: Recorded,
   instance: WebAssembly.Instance,
 ): WebAssembly.Instance {
   const { exports } = instance;
@@ -132,7 +152,8 @@ function record(
   recorder.setLook(handle, () => lookThroughNow(exports, info));
   const hidden = new Set(info.hiddenExports);
   const visible: WebAssembly.Exports = Object.create(null);
-  for (const key of Object.keys(exports)) if (!hidden.has(key)) visible[key] = exports[key];
+  for (const key of Object.keys(exports))
+    if (!hidden.has(key)) visible[key] = guarded?.visible(key, exports[key]) ?? exports[key];
   Object.defineProperty(instance, "exports", { value: Object.freeze(visible) });
   return instance;
 }

@@ -128,8 +128,9 @@ export class HeapProfileBuilder {
       file: frame.file === undefined ? NONE : this.strings.intern(frame.file),
       line: frame.line ?? 0,
       column: frame.column ?? 0,
+      startLine: frame.startLine ?? 0,
       inlined: frame.inlined ? 1 : 0,
-      handsOn: frame.handsOn ? 1 : 0,
+      handsOutMemory: frame.handsOutMemory ? 1 : 0,
       fromHost: frame.fromHost ? 1 : 0,
       host: frame.host,
     });
@@ -154,10 +155,13 @@ export class HeapProfileBuilder {
       file: indexColumn(rows, ({ file }) => file),
       line: Uint32Array.from(rows, ({ line }) => line),
       column: Uint32Array.from(rows, ({ column }) => column),
+      ...(rows.some(({ startLine }) => startLine > 0) && {
+        startLine: Uint32Array.from(rows, ({ startLine }) => startLine),
+      }),
       inlined: Uint8Array.from(rows, ({ inlined }) => inlined),
       fromHost: Uint8Array.from(rows, ({ fromHost }) => fromHost),
-      ...(rows.some(({ handsOn }) => handsOn === 1)
-        ? { handsOn: Uint8Array.from(rows, ({ handsOn }) => handsOn) }
+      ...(rows.some((row) => row.handsOutMemory === 1)
+        ? { handsOutMemory: Uint8Array.from(rows, (row) => row.handsOutMemory) }
         : {}),
       ...(rows.some(({ host }) => host !== undefined) ? { host: rows.map(({ host }) => host) } : {}),
     };
@@ -194,8 +198,9 @@ interface FrameRow {
   file: IndexIntoStringTable | None;
   line: number;
   column: number;
+  startLine: number;
   inlined: number;
-  handsOn: number;
+  handsOutMemory: number;
   fromHost: number;
   host: HostCode | undefined;
 }

@@ -51,8 +51,8 @@ export interface ProfileDescription {
   readonly knownHost?: boolean | undefined;
   readonly granuleBytes: number;
   readonly rawVersion: number;
-  /** Totals counted while the program ran; absent for a raw file without its run. */
-  readonly totals?: Omit<RunHeap, "sites" | "notTracked"> | undefined;
+  /** Totals counted while the program ran, as far as somebody counted them; absent for a raw file without its run. */
+  readonly totals?: ProfileTotals | undefined;
   /** Who called the modules, where somebody asked. */
   readonly host?: Omit<RunHost, "frames" | "start"> | undefined;
   /** Sentences: everything the profile does not cover. */
@@ -63,7 +63,16 @@ export interface ProfileDescription {
   readonly suppressed?: readonly Suppressed[] | undefined;
   /** Fields of the blocks that the file did not have: they are 0 and mean nothing. */
   readonly unknownFields?: readonly (keyof Mib)[] | undefined;
+  /** The same of what stands beside the blocks. */
+  readonly unknownSiteFields?: readonly SiteField[] | undefined;
+  /** The tool whose file it comes from, where that is another one: "DHAT". */
+  readonly importedFrom?: string | undefined;
 }
+
+/** What was counted of the whole heap; what another tool's profile did not record is absent. */
+export type ProfileTotals = {
+  readonly [Key in keyof Omit<RunHeap, "sites" | "notTracked">]?: RunHeap[Key] | undefined;
+};
 
 /** What is known of a module's code: functions and lines, or functions alone, as far as its file has them. */
 export type ModuleKnowledge = "lines" | "functions" | "nothing";
@@ -104,10 +113,12 @@ export interface FrameTable {
   /** From 1; 0 where it is not known. */
   readonly line: Uint32Array;
   readonly column: Uint32Array;
+  /** First line of the function, 0 where it is not known. Absent: nobody asked. */
+  readonly startLine?: Uint32Array | undefined;
   /** 1 if the frame's function was inlined into the next outer frame. */
   readonly inlined: Uint8Array;
-  /** 1 if by its type the function makes memory for its caller, and it was inlined. Absent: none is known to. */
-  readonly handsOn?: Uint8Array | undefined;
+  /** 1 if its function is declared to give memory of no type in particular to whoever says how much. Absent: there are none. */
+  readonly handsOutMemory?: Uint8Array | undefined;
   /** 1 if the host called this function directly: the frame stands for the call, not for a place in it. */
   readonly fromHost: Uint8Array;
   /** What code of the host a frame is of; undefined for those of modules. Absent: it has none. */
@@ -158,8 +169,12 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly capacity: readonly (BlockCapacity | undefined)[];
   /** Undefined for contexts of which no block is known to have been kept after its last access. */
   readonly drag: readonly (BlockDrag | undefined)[];
-  /** Live blocks that suppressions took out of the fields of lost blocks; absent without suppressions. */
+  /** Live blocks that suppressions took out of the fields of lost blocks, and their bytes; absent without suppressions. */
   readonly suppressedBlocks?: Float64Array | undefined;
+  readonly suppressedBytes?: Float64Array | undefined;
+  /** Bytes that were read from the blocks, and written to them, where a profile has those in place of accesses. */
+  readonly readBytes?: Float64Array | undefined;
+  readonly writtenBytes?: Float64Array | undefined;
 };
 
 /** What is known of the live blocks of each kind: their bytes, how many they are, and further fields. */
@@ -200,8 +215,11 @@ export interface ResolvedFrame {
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
+  /** First line of the function. */
+  readonly startLine?: number | undefined;
   readonly inlined?: boolean | undefined;
-  readonly handsOn?: boolean | undefined;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  readonly handsOutMemory?: boolean | undefined;
   readonly fromHost?: boolean | undefined;
   readonly host?: HostCode | undefined;
 }

@@ -36,6 +36,8 @@ import {
   type RunHost,
   type RunHostFrame,
   type RunModule,
+  type RunPlace,
+  type RunPlaceFrame,
   type RunSite,
 } from "./run.ts";
 
@@ -75,6 +77,19 @@ const processCost = record<ProcessCost>({
   profileMs: count,
 });
 
+const place = record<RunPlace>({
+  offset: count,
+  frames: list(
+    record<RunPlaceFrame>({
+      function: optional(text),
+      file: optional(text),
+      line: optional(count),
+      column: optional(count),
+      startLine: optional(count),
+    }),
+  ),
+});
+
 const module = record<RunModule>({
   index: count,
   name: text,
@@ -88,6 +103,7 @@ const module = record<RunModule>({
   start: textLike(/^0x[0-9a-f]{1,16}$/, "a hexadecimal address"),
   allocator,
   functions: list(record<RunFunction>({ index: integer, name: optional(text), offset: count, end: count })),
+  places: optional(list(place)),
   notRecorded: optional(settings as Check<Record<string, string>>),
   notTracked: list(text),
 });

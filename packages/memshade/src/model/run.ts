@@ -138,6 +138,8 @@ export interface RunModule {
   allocator: RunAllocator;
   /** The functions that occur on recorded stacks. */
   functions: RunFunction[];
+  /** Where the places on recorded stacks are in the source, as the module's own debug information has it. Absent without such. */
+  places?: RunPlace[] | undefined;
   /** Sentences, by tool: why it recorded nothing of the module. */
   notRecorded?: Partial<Record<string, string>> | undefined;
   /** Sentences about what no tool, or the heap's, sees of it; what others do not see is in their own files. */
@@ -168,6 +170,24 @@ export interface RunFunction {
   /** Offsets of the body in the code section payload: first byte and byte after the last. */
   offset: number;
   end: number;
+}
+
+/** A place in a module's code. */
+export interface RunPlace {
+  /** In the code section payload. */
+  offset: number;
+  /** Innermost first: functions that are inlined there, and the one that they are inlined into. */
+  frames: RunPlaceFrame[];
+}
+
+export interface RunPlaceFrame {
+  /** As the linker names it. */
+  function?: string | undefined;
+  file?: string | undefined;
+  line?: number | undefined;
+  column?: number | undefined;
+  /** First line of the function. */
+  startLine?: number | undefined;
 }
 
 export interface RunHeap {

@@ -4,6 +4,8 @@ import { NONE } from "./indices.ts";
 export interface ValueType {
   readonly type: string;
   readonly unit: "count" | "bytes" | "nanoseconds";
+  /** What is counted, in words. */
+  readonly says?: string | undefined;
 }
 
 /** An object file or module that frames lie in. */
@@ -34,6 +36,10 @@ export interface SampleFrame {
   readonly module?: number | undefined;
   /** The frame's function was inlined into the next outer one. */
   readonly inlined?: boolean | undefined;
+  /** Of code that is no machine code and no wasm. */
+  readonly language?: "JavaScript" | undefined;
+  /** The library that the code is of, in words; undefined for the program's own. */
+  readonly library?: string | undefined;
 }
 
 export interface SampleThread {
@@ -55,8 +61,25 @@ export interface SampleProfile {
   readonly stackPrefix: readonly number[];
   readonly stackFrame: readonly number[];
   readonly samples: SampleColumns;
+  /** What was followed over time beside the samples; all by one clock. */
+  readonly counters?: readonly CounterTrack[] | undefined;
+  readonly history?: StackTrack | undefined;
   /** Sentences that say what the numbers mean. */
   readonly notes: readonly string[];
+}
+
+/** An amount over time: of what is live, for example. */
+export interface CounterTrack {
+  /** What it is of, the same for tracks that belong together: an instance of a module. */
+  readonly group: string;
+  readonly name: string;
+  readonly unit: "bytes" | "count";
+  /** What the clock counts. */
+  readonly clock: string;
+  /** Readings of the clock, rising. */
+  readonly times: readonly number[];
+  /** The amount from each of these readings on. */
+  readonly values: readonly number[];
 }
 
 /** One row per sample, in the order of time; `values` has one column per value type. */
@@ -69,10 +92,21 @@ export interface SampleColumns {
   readonly timeMs?: readonly number[] | undefined;
 }
 
+/** An amount by stack and time, on the clock of the counters: who allocated when, for example. */
+export interface StackTrack {
+  readonly name: string;
+  readonly unit: "bytes" | "count";
+  /** Rising. */
+  readonly times: readonly number[];
+  readonly stacks: readonly number[];
+  readonly values: readonly number[];
+}
+
 export interface SampleProfileOptions {
   name: string;
   valueTypes: readonly ValueType[];
   notes?: readonly string[];
+  counters?: readonly CounterTrack[] | undefined;
 }
 
 /** Numbers of stacks by the one that each goes on from, and its frame: open addressing. */
@@ -122,6 +156,8 @@ export class SampleProfileBuilder {
   readonly #threads: SampleThread[] = [];
   readonly #frames: SampleFrame[] = [];
   readonly #frameIndex = new Map<string, number>();
+  /** The same by frames that were given before: most come again and again. */
+  readonly #givenFrames = new WeakMap<SampleFrame, number>();
   readonly #prefix: number[] = [];
   readonly #frame: number[] = [];
   readonly #stacks = new StackIndex();
@@ -144,9 +180,20 @@ export class SampleProfileBuilder {
   }
 
   frame(frame: SampleFrame): number {
-    const { function: name, linkageName, file, line, column, startLine, address, module, inlined } = frame;
+    let index = this.#givenFrames.get(frame);
+    if (index === undefined) {
+      index = this.#frameOf(frame);
+      this.#givenFrames.set(frame, index);
+    }
+    return index;
+  }
+
+  #frameOf(frame: SampleFrame): number {
+    const { function: name, linkageName, file, line, column, startLine, address, module } = frame;
+    const { inlined, language, library } = frame;
     const key = JSON.stringify([
-      ...[name, linkageName, file, line, column, startLine, address, module, inlined === true],
+      ...[name, linkageName, file, line, column, startLine, address, module],
+      ...[inlined === true, language, library],
     ]);
     const known = this.#frameIndex.get(key);
     if (known !== undefined) return known;
@@ -180,11 +227,12 @@ export class SampleProfileBuilder {
     if (timeMs !== undefined) this.#timeMs.push(timeMs);
   }
 
-  finish(): SampleProfile {
-    const { name, valueTypes, notes = [] } = this.#options;
+  finish(history?: StackTrack): SampleProfile {
+    const { name, valueTypes, counters, notes = [] } = this.#options;
     const hasTimes = this.#timeMs.length > 0 && this.#timeMs.length === this.#stack.length;
     return {
-      ...{ name, valueTypes, notes, modules: this.#modules, threads: this.#threads, frames: this.#frames },
+      ...{ name, valueTypes, notes, counters, history },
+      ...{ modules: this.#modules, threads: this.#threads, frames: this.#frames },
       ...{ stackPrefix: this.#prefix, stackFrame: this.#frame },
       samples: {
         length: this.#stack.length,

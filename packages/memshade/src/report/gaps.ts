@@ -41,11 +41,11 @@ export function gapsOf(profile: HeapProfile): string[] {
 }
 
 /** What must be known of two profiles before they are compared; what is so for one of them alone says for which. */
-export function gapsOfBoth(older: HeapProfile, newer: HeapProfile): string[] {
-  const [old, now] = [gapsOf(older), gapsOf(newer)];
+export function gapsOfBoth(older: readonly string[], newer: readonly string[]): string[] {
+  const [old, now] = [new Set(older), new Set(newer)];
   return [
-    ...old.map((gap) => (now.includes(gap) ? gap : `Old: ${gap}`)),
-    ...now.filter((gap) => !old.includes(gap)).map((gap) => `New: ${gap}`),
+    ...[...old].map((gap) => (now.has(gap) ? gap : `Old: ${gap}`)),
+    ...[...now].filter((gap) => !old.has(gap)).map((gap) => `New: ${gap}`),
   ];
 }
 

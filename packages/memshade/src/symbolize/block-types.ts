@@ -13,13 +13,17 @@ import {
   UnitIndex,
 } from "../dwarf/index.ts";
 import type { BlockMember, BlockType, BlockTypeRule } from "../model/block-type.ts";
-import { DEEPEST, plainType, pointee, typeOf, type Verdict } from "./types.ts";
 
 /** A function around an allocation, and the line that runs in it. */
 interface Level {
   readonly die: Die;
   readonly line: number;
 }
+
+/** What one rule has to say: a struct, that it is certainly none, or nothing. */
+type Verdict = Die | "none" | undefined;
+
+const DEEPEST = 16;
 
 /**
  * Types of heap blocks by the debug information around the call that allocates them:
@@ -197,6 +201,32 @@ function originOf(die: Die): Die {
   return die.reference(dw.DW_AT_abstract_origin) ?? die;
 }
 
+/** The type behind names and qualifiers. */
+function plainType(type: Die | undefined): Die | undefined {
+  let die = type;
+  for (let depth = 0; die !== undefined && depth < DEEPEST; depth++) {
+    switch (die.tag) {
+      case dw.DW_TAG_typedef:
+      case dw.DW_TAG_const_type:
+      case dw.DW_TAG_volatile_type:
+      case dw.DW_TAG_restrict_type:
+      case dw.DW_TAG_atomic_type:
+        die = die.reference(dw.DW_AT_type);
+        continue;
+      default:
+        return die;
+    }
+  }
+  return undefined;
+}
+
+/** What a pointer points to: a type, "none" for void; undefined for what is no pointer. */
+function pointee(type: Die | undefined): Verdict {
+  const pointer = plainType(type);
+  if (pointer?.tag !== dw.DW_TAG_pointer_type) return undefined;
+  return plainType(pointer.reference(dw.DW_AT_type)) ?? "none";
+}
+
 function isStruct(type: Verdict): type is Die {
   return type instanceof Object && kindOfStruct(type) !== undefined;
 }
@@ -211,6 +241,10 @@ function classOf(subroutine: Die): Die | undefined {
       return isStruct(target) ? target : undefined;
     }
   return undefined;
+}
+
+function typeOf(die: Die): Die | undefined {
+  return die.findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type);
 }
 
 /** The type that a subroutine constructs, if it is a constructor. */

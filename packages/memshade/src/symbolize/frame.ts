@@ -17,8 +17,8 @@ export interface Frame {
   readonly startAddress?: number | undefined;
   /** Whether the function is inlined into that of the next frame. */
   readonly inlined: boolean;
-  /** It is inlined, and by its type it makes memory for its caller: `handsOnMemory`. */
-  readonly handsOn?: boolean | undefined;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  readonly handsOutMemory?: boolean | undefined;
   /** The line is that of an earlier place: this one has none (`skipLineZero`). */
   readonly approximate?: boolean | undefined;
 }

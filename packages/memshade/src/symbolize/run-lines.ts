@@ -36,13 +36,16 @@ export function withLines(
 
 function placed(
   frame: ResolvedFrame,
-  { file, line, column, function: name, handsOn }: Frame,
+  { file, line, column, startLine, function: name, handsOutMemory }: Frame,
   isInlined: boolean,
 ): ResolvedFrame {
-  const place = file === undefined || line === 0 ? {} : { file, line, ...(column === 0 ? {} : { column }) };
-  if (isInlined) {
-    const { module, offset } = frame;
-    return { module, offset, ...place, name: name ?? "(inlined)", inlined: true, handsOn };
-  }
+  const place = {
+    ...(file === undefined || line === 0
+      ? {}
+      : { file, line, ...(column === 0 ? {} : { column }), ...(startLine === 0 ? {} : { startLine }) }),
+    ...(handsOutMemory ? { handsOutMemory } : {}),
+  };
+  if (isInlined)
+    return { module: frame.module, offset: frame.offset, ...place, name: name ?? "(inlined)", inlined: true };
   return { ...frame, ...(frame.name === undefined && name !== undefined ? { name } : {}), ...place };
 }

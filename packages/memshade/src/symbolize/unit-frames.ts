@@ -2,6 +2,7 @@ import { FormatError } from "../bytes/errors.ts";
 import {
   Die,
   dw,
+  handsOutMemory,
   type LinePlace,
   type LineTable,
   lineTableOf,
@@ -12,7 +13,6 @@ import {
 } from "../dwarf/index.ts";
 import type { StaticVariable } from "../model/statics/named-statics.ts";
 import type { GrowingFrame } from "./frame.ts";
-import { handsOnMemory } from "./memory-functions.ts";
 import { type DataDeclaration, type LocalVariable, localVariables, UnitVariables } from "./variables.ts";
 
 /** Which of a function's names is wanted. */
@@ -30,7 +30,6 @@ interface Declaration {
   readonly name: string | undefined;
   readonly startFile: string | undefined;
   readonly startLine: number;
-  readonly handsOn?: boolean | undefined;
 }
 
 const LINKAGE_NAMES = [dw.DW_AT_MIPS_linkage_name, dw.DW_AT_linkage_name];
@@ -42,6 +41,8 @@ export class UnitFrames {
   readonly #style: FrameStyle;
   /** By offset of the entry in `.debug_info` that has it, or leads to it. */
   readonly #declarations = new Map<number, Declaration>();
+  /** Whether functions hand out memory, by offset of their entries, or of what they are copies of. */
+  readonly #allocators = new Map<number, boolean>();
   readonly #lineTables = new Map<Unit, LineTable | undefined>();
   /** The unit that has the functions: the split one, once it is known. */
   #described: Unit;
@@ -96,6 +97,7 @@ export class UnitFrames {
         const frame = this.#frame(declaration, start, this.#path(calledFrom), undefined, isInlined);
         frames.push(Object.assign(frame, place));
       }
+      if (this.#handsOutMemory(index, subroutine, isInlined)) frames.at(-1)!.handsOutMemory = true;
       callee = subroutine;
       subroutine = caller;
     }
@@ -103,7 +105,7 @@ export class UnitFrames {
   }
 
   #frame(
-    { name, startFile, startLine, handsOn }: Declaration,
+    { name, startFile, startLine }: Declaration,
     startAddress: number | undefined,
     file: string | undefined,
     place: (Omit<LinePlace, "file"> & { readonly approximate?: boolean }) | undefined,
@@ -120,7 +122,6 @@ export class UnitFrames {
       startLine,
       startAddress,
       inlined,
-      handsOn: inlined && handsOn,
       approximate: place?.approximate,
     };
   }
@@ -171,6 +172,7 @@ export class UnitFrames {
   #forgetEntries(): void {
     this.#index = undefined;
     this.#declarations.clear();
+    this.#allocators.clear();
     this.#variables = undefined;
   }
 
@@ -197,15 +199,29 @@ export class UnitFrames {
     return known;
   }
 
+  #handsOutMemory(index: SubroutineIndex, subroutine: number, isInlined: boolean): boolean {
+    const { unit } = index;
+    const key = isInlined ? index.originOf(subroutine) : index.offsetOf(subroutine);
+    let known = this.#allocators.get(key);
+    if (known === undefined) {
+      known = false;
+      try {
+        known = handsOutMemory(new Die(unit, index.offsetOf(subroutine)), isInlined);
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+        unit.file.problems.push(error);
+      }
+      this.#allocators.set(key, known);
+    }
+    return known;
+  }
+
   #readDeclaration(unit: Unit, offset: number): Declaration {
     try {
       const die = new Die(unit, offset);
-      const name = this.#name(die);
-      const handsOn = handsOnMemory(die);
-      if (!this.#style.starts) return { ...NOTHING, name, handsOn };
+      if (!this.#style.starts) return { ...NOTHING, name: this.#name(die) };
       return {
-        name,
-        handsOn,
+        name: this.#name(die),
         startFile: this.#startFile(die),
         startLine: die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0,
       };

@@ -12,3 +12,6 @@ export const HIDDEN_EXPORT_PREFIX = "memshade.";
 
 /** Export of an instrumented module that holds its shadow memory. */
 export const SHADOW_MEMORY = `${HIDDEN_EXPORT_PREFIX}memory`;
+
+// What stands on the shadow stack, for hosts that move it.
+export { HostSite, STACK_FRAME_BYTES } from "../contexts/layout.ts";

@@ -9,8 +9,11 @@ export interface SourcePlace {
   readonly file?: string | undefined;
   /** 0: not known. */
   readonly line: number;
-  /** The function is inlined, and by its type it makes memory for its caller. */
-  readonly handsOn?: boolean | undefined;
+  readonly column?: number | undefined;
+  /** First line of the function; 0: not known. */
+  readonly startLine?: number | undefined;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  readonly handsOutMemory?: boolean | undefined;
   /** The functions that the place is inlined into, the innermost first. */
   readonly outer?: readonly SourcePlace[] | undefined;
 }

@@ -45,7 +45,7 @@ describe("histograms of blocks", () => {
         { from: 64, to: 127, blocks: 1, bytes: 100, paths: 1 },
       ],
     });
-    expect(lifetimeHistogram(profile).bins.map(({ from, blocks }) => [from, blocks])).toEqual([
+    expect(lifetimeHistogram(profile)!.bins.map(({ from, blocks }) => [from, blocks])).toEqual([
       [0, 2],
       [1, 1],
       [2, 0],
@@ -64,7 +64,7 @@ describe("histograms of blocks", () => {
       isExact: false,
       bins: [{ from: 32, to: 63, blocks: 2, bytes: 108, paths: 1 }],
     });
-    expect(lifetimeHistogram(profile).isExact).toBe(true);
+    expect(lifetimeHistogram(profile)!.isExact).toBe(true);
   });
 
   it("lose no block and no byte, however coarse", () => {
@@ -74,7 +74,7 @@ describe("histograms of blocks", () => {
         fc.array(fc.array(block, { minLength: 1, maxLength: 5 }), { maxLength: 8 }),
         fc.integer({ min: 1, max: 9 }),
         (paths, most) => {
-          const histogram = sizeHistogram(profileOf(paths));
+          const histogram = sizeHistogram(profileOf(paths))!;
           const { bins } = coarser(histogram, most);
           const blocks = paths.flat();
           expect(bins.length).toBeLessThanOrEqual(most);

@@ -56,7 +56,7 @@ describe("temporary blocks", () => {
       )
       .reduce(mergeMib);
     const raw = { version: 4 as const, segments: [], contexts: [{ stackId: 1n, mib, pcs: [] }] };
-    return temporaryBlocks(heapProfileFromRaw(raw, undefined, () => () => [])).totalBlocks;
+    return temporaryBlocks(heapProfileFromRaw(raw, undefined, () => () => []))!.totalBlocks;
   }
 
   it("are all blocks of a site where none lived longer than one allocation", () => {
@@ -79,7 +79,7 @@ describe("temporary blocks", () => {
   });
 
   it("are not those that were still live at the end", () => {
-    expect(temporaryBlocks(profileOfPicture("main > parse  5 x 8  life 1  live 2")).totalBlocks).toBe(3);
+    expect(temporaryBlocks(profileOfPicture("main > parse  5 x 8  life 1  live 2"))!.totalBlocks).toBe(3);
   });
 
   it("are exact where the run counted them itself", () => {

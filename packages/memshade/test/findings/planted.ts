@@ -52,6 +52,8 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("c/unread-table.c", ["unread-data"], bytes(16_384)),
   inWasm("c/untouched-workspaces.c", ["unused"], bytes(64 * 4_096), blocks(64)),
   inWasm("c/copied-to-sort.c", ["peak"], bytes(1_048_576)),
+  inWasm("c/handed-out-blocks.c", LEAK, bytes(200 * (92 + 100 + 108)), blocks(600)),
+  inWasm("c/inlined-layer.c", LEAK, bytes(500 * 256), blocks(500)),
 
   inWasm("cpp/unreserved-vector.cc", GROWTH, bytes(40 * 4_095 * 16, SMALL), times(40 * 12), times(40 * 13)),
   inWasm("cpp/over-capacity.cc", ["over-capacity"], bytes(200 * (2_048 - 64))),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readRaw } from "../../src/formats/memprof-raw/index.ts";
 import { profile } from "../../src/host/profile.ts";
 import type { Profile } from "../../src/host/run/recorder.ts";
+import { readWaste } from "../../src/model/waste/read-waste.ts";
 import type { HostStacks } from "../../src/tools/heap-options.ts";
 import { wat } from "../support/assemble.ts";
 import { BUMP } from "../support/profiled.ts";
@@ -17,6 +18,8 @@ const MODULE = wat(`(module (import "host" "call" (func $call)) (memory 32 32) $
   (func (export "back") ${ALLOCATE} (call $call) ${ALLOCATE})
   (func (export "out") (call $call))
   (func (export "trap") ${ALLOCATE} (unreachable)))`);
+
+const MODULE_OF_ANOTHER_NAME = wat(`(module (memory 32 32) ${BUMP} (func (export "alone") ${ALLOCATE}))`);
 
 type Exports = Record<string, (...operands: number[]) => number> & { table: WebAssembly.Table };
 
@@ -165,6 +168,85 @@ describe("a call path that the host has entered", () => {
     });
     // What it has allocated before is left out already.
     expect(paths(recorded)["wasm < seldom < program"]).toBe(1);
+  });
+});
+
+describe("a stack with more on it than one module and its callers", () => {
+  it("gives each of two modules the frames up to its own next call, whoever lies between", async () => {
+    const recorded: Profile[] = [];
+    const inner = (use: (exports: Exports) => Promise<void>) =>
+      profile(MODULE_OF_ANOTHER_NAME, async (instantiate) => use((await instantiate()).exports as Exports), {
+        name: "inner",
+        hostStacks: "exact",
+      }).then((of) => recorded.push(of));
+    await inner(async (other) => {
+      recorded.push(
+        await record(
+          "exact",
+          function program({ back }) {
+            back();
+          },
+          function between({ first }) {
+            const outer = () => other.alone();
+            outer();
+            first();
+          },
+        ),
+      );
+    });
+    const [ofOuter, ofInner] = recorded.map(paths);
+    expect(ofOuter).toMatchObject({ "wasm < program": 2 });
+    expect(Object.keys(ofOuter)).toContainEqual(
+      expect.stringMatching(/^wasm < between < .* < wasm < program$/),
+    );
+    // The other module stands below the first, whose frames are not its own.
+    expect(Object.keys(ofInner)).toEqual([expect.stringMatching(/^wasm < outer < between < .* < program$/)]);
+  });
+
+  it("goes on behind await, and begins anew in what the engine calls by itself", async () => {
+    const recorded = await profile(
+      MODULE,
+      async function program(instantiate) {
+        const { first, malloc } = (await instantiate({ host: { call: () => {} } })).exports as Exports;
+        async function awaited(): Promise<void> {
+          await null;
+          first();
+        }
+        await awaited();
+        await new Promise<void>((resolve) => {
+          setTimeout(function alarm() {
+            malloc(8);
+            resolve();
+          }, 1);
+        });
+      },
+      { name: "m", hostStacks: "exact" },
+    );
+    const found = Object.keys(paths(recorded));
+    expect(found).toContain("wasm < awaited < program");
+    expect(found).toContainEqual(expect.stringMatching(/^wasm < alarm(?!.*program)/));
+    expect(recorded.run.host!.frames.find(({ name }) => name === "program")).toMatchObject({ async: true });
+  });
+});
+
+describe("the paths of blocks that the waste tool tells", () => {
+  it("have no entries of the host, which are no code of the module", async () => {
+    const recorded = await profile(
+      MODULE,
+      async (instantiate) => {
+        const { exports } = await instantiate({ host: { call: () => {} } });
+        const { rare } = exports as Exports;
+        const first = () => rare(1);
+        const second = () => rare(1);
+        for (let i = 0; i < 100; i++) first();
+        second();
+      },
+      { name: "m", tools: ["heap", "waste"] },
+    );
+    const file = recorded.toolFiles.find(({ name }) => name === "waste.json")!;
+    const { blocks } = readWaste(String(file.contents));
+    expect(blocks!.map(({ ips }) => ips.length).sort()).toEqual([1, 2]);
+    expect(blocks!.flatMap(({ ips }) => ips).every(({ address }) => address < 2 ** 31)).toBe(true);
   });
 });
 

@@ -8,6 +8,22 @@ export interface FindingDiff {
   readonly kept: number;
 }
 
+/** What most of some runs found: as often as they did, from the first run that did. */
+export function commonFindings(runs: readonly (readonly Finding[])[]): readonly Finding[] {
+  const found = new Map<string, { finding: Finding; runs: number }>();
+  for (const findings of runs) {
+    const seen = new Map<string, number>();
+    for (const finding of findings) {
+      const nth = (seen.get(keyOf(finding)) ?? 0) + 1;
+      seen.set(keyOf(finding), nth);
+      const known = found.get(`${keyOf(finding)}\n${nth}`);
+      if (known === undefined) found.set(`${keyOf(finding)}\n${nth}`, { finding, runs: 1 });
+      else known.runs++;
+    }
+  }
+  return [...found.values()].filter((one) => 2 * one.runs > runs.length).map(({ finding }) => finding);
+}
+
 /** Compares what a person can act on: findings are the same if kind and function are, as often as there are such. */
 export function diffFindings(older: readonly Finding[], newer: readonly Finding[]): FindingDiff {
   const left = new Map<string, Finding[]>();

@@ -1,6 +1,7 @@
 import { UserError } from "../../bytes/errors.ts";
+import { parseAmount } from "../limits/amount.ts";
 import { METRICS, type MetricKey } from "../metrics.ts";
-import type { OldAndNew } from "./heap-diff.ts";
+import { isTotalWithinSpread, type OldAndNew, type Spread } from "./changes.ts";
 import { WASTE_DIFF_KEYS } from "./waste-places.ts";
 import { WORKING_SET_DIFF_KEYS } from "./working-set-places.ts";
 
@@ -14,35 +15,29 @@ export interface GrowthLimit {
   readonly isPercent: boolean;
 }
 
-const UNITS: Readonly<Record<string, number>> = {
-  "": 1,
-  B: 1,
-  KiB: 2 ** 10,
-  MiB: 2 ** 20,
-  GiB: 2 ** 30,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-};
 const HEAP_KEYS: readonly MetricKey[] = METRICS.filter(({ isAdditive }) => isAdditive).map(({ key }) => key);
 const KEYS: readonly string[] = [...HEAP_KEYS, ...WASTE_DIFF_KEYS, ...WORKING_SET_DIFF_KEYS];
 
 /** @throws UserError if it is none */
 export function parseGrowthLimit(text: string): GrowthLimit {
-  const [, name, amount, unit = ""] = /^([a-z-]+)\+(\d+(?:\.\d+)?)(%|[A-Za-z]+)?$/.exec(text) ?? [];
+  const [, name, number = ""] = /^([a-z-]+)\+(.+)$/.exec(text) ?? [];
   const key = KEYS.find((known) => known === name);
-  const factor = unit === "%" ? 1 : Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;
-  if (key === undefined || factor === undefined) {
+  const amount = parseAmount(number);
+  if (key === undefined || amount === undefined) {
     throw new UserError(
       `--fail-on takes one of ${KEYS.join(", ")} and how much it may grow, such as bytes+10% or peak+1MiB, not "${text}"`,
     );
   }
-  return { text, key, amount: Number(amount) * factor, isPercent: unit === "%" };
+  return { text, key, amount: amount.value, isPercent: amount.isPercent };
 }
 
-/** The totals of a limit that is exceeded. @throws UserError if the profiles do not know them */
+/** The totals of a limit that is exceeded by more than the spread of several runs. @throws UserError if the profiles do not know them */
 export function exceededTotals(
-  changes: readonly { readonly metric: { readonly key: string }; readonly total: OldAndNew }[],
+  changes: readonly {
+    readonly metric: { readonly key: string };
+    readonly total: OldAndNew;
+    readonly spread?: Spread | undefined;
+  }[],
   limit: GrowthLimit,
 ): OldAndNew | undefined {
   const change = changes.find(({ metric }) => metric.key === limit.key);
@@ -51,5 +46,5 @@ export function exceededTotals(
   }
   const { old, new: now } = change.total;
   const most = limit.isPercent ? old + (old * limit.amount) / 100 : old + limit.amount;
-  return now > most ? change.total : undefined;
+  return now > most && !isTotalWithinSpread(change) ? change.total : undefined;
 }

@@ -2,65 +2,118 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../model/indices.ts";
 import type { ContextGroups, GroupBy } from "../groups.ts";
 import { METRICS, type Metric, type MetricKey, measureGroups } from "../metrics.ts";
-import { type PairedGroups, pairGroups } from "./pair-groups.ts";
+import { type Change, changeOf, type RunValues } from "./changes.ts";
+import { keyedGroups } from "./heap-groups.ts";
+import { pairRows } from "./pair-rows.ts";
 
-/** A metric in both profiles. */
-export interface MetricChange {
-  readonly metric: Metric;
-  /** Of the whole profile: a sum, or a mean over all blocks. */
-  readonly total: OldAndNew;
-  /** One value per pair of groups, 0 where a profile has no such group. */
-  readonly old: Float64Array;
-  readonly new: Float64Array;
+/** A metric in both profiles. Totals are of the whole profile: a sum, or a mean over all blocks. */
+export type MetricChange = Change<Metric>;
+
+/** A group of the older side and the same one of the newer, by the numbers of {@link HeapSide}; undefined where a side has none. */
+export interface GroupPair {
+  readonly old: number | undefined;
+  readonly new: number | undefined;
 }
 
-export interface OldAndNew {
-  readonly old: number;
-  readonly new: number;
+/** The runs of a side. Their groups are numbered one run after the other: those of the first run have their own numbers. */
+export interface HeapSide {
+  readonly runs: readonly { readonly profile: HeapProfile; readonly groups: ContextGroups }[];
 }
 
-/** What changed from one heap profile of a program to another one. */
-export interface HeapDiff extends PairedGroups {
-  /** What both profiles know. */
+/** What changed from one heap profile of a program to another one, or from some runs to others. */
+export interface HeapDiff {
+  readonly by: GroupBy;
+  readonly sides: { readonly old: HeapSide; readonly new: HeapSide };
+  /** The groups of the first run of each side. */
+  readonly old: ContextGroups;
+  readonly new: ContextGroups;
+  /** Each group of either side once; of a side with several runs, that of the first one that has it. */
+  readonly pairs: readonly GroupPair[];
+  /** What all profiles know. */
   readonly metrics: readonly MetricChange[];
 }
 
-/** Compares two profiles, group by group. */
-export function diffHeaps(older: HeapProfile, newer: HeapProfile, by: GroupBy): HeapDiff {
-  const paired = pairGroups(older, newer, by);
-  const areTimesAlike = older.description.clock.unit === newer.description.clock.unit;
+/** Compares two profiles, or the medians of several, group by group. */
+export function diffHeaps(
+  older: HeapProfile | readonly HeapProfile[],
+  newer: HeapProfile | readonly HeapProfile[],
+  by: GroupBy,
+): HeapDiff {
+  const [old, now] = [keyedRuns(listOf(older), by), keyedRuns(listOf(newer), by)];
+  const rows = pairRows(
+    old.map(({ keys }) => keys),
+    now.map(({ keys }) => keys),
+  );
+  const all = [...old, ...now];
+  const areTimesAlike = new Set(all.map(({ profile }) => profile.description.clock.unit)).size === 1;
   const metrics = METRICS.flatMap((metric): MetricChange[] => {
     if (isTime(metric.key) && !areTimesAlike) return [];
-    const [old, now] = [
-      measureGroups(older, paired.old, metric.key),
-      measureGroups(newer, paired.new, metric.key),
+    const [before, after] = [
+      valuesOf(old, metric, (pair) => rows[pair]!.old),
+      valuesOf(now, metric, (pair) => rows[pair]!.new),
     ];
-    if (old === undefined || now === undefined) return [];
-    const totalOf = (profile: HeapProfile) =>
-      measureGroups(profile, everything(profile, by), metric.key)![0]!;
-    return [
-      {
-        metric,
-        total: { old: totalOf(older), new: totalOf(newer) },
-        old: Float64Array.from(paired.pairs, (pair) => (pair.old === undefined ? 0 : old[pair.old]!)),
-        new: Float64Array.from(paired.pairs, (pair) => (pair.new === undefined ? 0 : now[pair.new]!)),
-      },
-    ];
+    return before === undefined || after === undefined ? [] : [changeOf(metric, before, after)];
   });
-  return { ...paired, metrics };
+  return {
+    by,
+    sides: { old: { runs: old }, new: { runs: now } },
+    old: old[0]!.groups,
+    new: now[0]!.groups,
+    pairs: rows.map((row) => ({ old: numberOf(old, row.old), new: numberOf(now, row.new) })),
+    metrics,
+  };
+
+  function valuesOf(
+    runs: readonly KeyedRun[],
+    { key }: Metric,
+    rowsOf: (pair: number) => readonly (number | undefined)[],
+  ): RunValues | undefined {
+    const columns = runs.map(({ profile, groups }) => ({
+      values: measureGroups(profile, groups, key),
+      total: measureGroups(profile, everything(profile, by), key),
+    }));
+    if (columns.some(({ values }) => values === undefined)) return undefined;
+    return {
+      rows: columns.map(({ values }, run) =>
+        Float64Array.from(rows, (_, pair) => values![rowsOf(pair)[run] ?? -1] ?? 0),
+      ),
+      totals: columns.map(({ total }) => total![0]!),
+    };
+  }
+}
+
+/** The run that a group's number is of, and the group in it. */
+export function groupAt(
+  { runs }: HeapSide,
+  number: number,
+): { run: HeapSide["runs"][number]; group: number } {
+  let group = number;
+  for (const run of runs) {
+    if (group < run.groups.length) return { run, group };
+    group -= run.groups.length;
+  }
+  throw new RangeError(`no such group: ${number}`);
+}
+
+type KeyedRun = ReturnType<typeof keyedGroups> & { readonly profile: HeapProfile };
+
+function keyedRuns(profiles: readonly HeapProfile[], by: GroupBy): KeyedRun[] {
+  return profiles.map((profile) => ({ profile, ...keyedGroups(profile, by) }));
+}
+
+function listOf(profiles: HeapProfile | readonly HeapProfile[]): readonly HeapProfile[] {
+  return Array.isArray(profiles) ? profiles : [profiles as HeapProfile];
+}
+
+function numberOf(runs: readonly KeyedRun[], rows: readonly (number | undefined)[]): number | undefined {
+  const first = rows.findIndex((row) => row !== undefined);
+  if (first < 0) return undefined;
+  return runs.slice(0, first).reduce((sum, { groups }) => sum + groups.length, rows[first]!);
 }
 
 /** What the clock decides: how long blocks live, and whether that is hardly any time. */
 function isTime(key: MetricKey): boolean {
   return key === "lifetime" || key === "temporary";
-}
-
-/** Indices of the pairs whose values differ, largest difference first; equal ones keep their order. */
-export function rankChanges({ old, new: now }: Pick<MetricChange, "old" | "new">): number[] {
-  const sizeOf = (pair: number) => Math.abs(now[pair]! - old[pair]!);
-  return Array.from(old.keys())
-    .filter((pair) => now[pair] !== old[pair])
-    .sort((a, b) => sizeOf(b) - sizeOf(a));
 }
 
 function everything({ contexts: { length } }: HeapProfile, by: GroupBy): ContextGroups {

@@ -1,8 +1,9 @@
-import type { PlaceFrame } from "../findings/finding.ts";
+import type { StackFrame } from "../call-tree/weighted-stacks.ts";
 import type { GroupBy } from "../groups.ts";
-import type { GroupKey } from "./group-keys.ts";
-import type { OldAndNew } from "./heap-diff.ts";
-import { type GroupPair, pairKeys } from "./pair-keys.ts";
+import { type Change, changeOf, type RunValues } from "./changes.ts";
+import type { GroupPair } from "./heap-diff.ts";
+import { pairRows } from "./pair-rows.ts";
+import { exactKey, type PathKey } from "./path-keys.ts";
 
 /** What places of a tool are compared by. */
 export interface PlaceMetric {
@@ -17,7 +18,7 @@ export interface PlaceMetric {
 /** A row of a comparison: where it is, and a value per metric of its table. */
 export interface ComparedPlace {
   /** Innermost first; empty for what is no code. */
-  readonly path: readonly PlaceFrame[];
+  readonly path: readonly StackFrame[];
   readonly values: number[];
 }
 
@@ -29,21 +30,17 @@ export interface PlaceTable {
   readonly places: readonly ComparedPlace[];
 }
 
-export interface PlaceChange {
-  readonly metric: PlaceMetric;
-  readonly total: OldAndNew;
-  /** One value per pair, 0 where a run has no such place. */
-  readonly old: Float64Array;
-  readonly new: Float64Array;
-}
+export type PlaceChange = Change<PlaceMetric>;
 
-/** What changed from one run of a program to another. */
+/** What changed from one run of a program to another, or from some runs to others. */
 export interface PlaceDiff {
   readonly group: GroupBy;
+  /** The places of all runs of a side, one run after the other. */
   readonly old: readonly ComparedPlace[];
   readonly new: readonly ComparedPlace[];
+  /** Indices into these; of a side with several runs, the place of the first one that has it. */
   readonly pairs: readonly GroupPair[];
-  /** What both runs know. */
+  /** What all runs know. */
   readonly changes: readonly PlaceChange[];
 }
 
@@ -60,17 +57,17 @@ export class PlaceSums {
     this.group = group;
   }
 
-  /** Adds values by the keys of their metrics. `path`: the program's own frame first. */
-  add(path: readonly PlaceFrame[], values: Readonly<Record<string, number>>): void {
+  /** Adds values by the keys of their metrics; others are 0. `path`: the program's own frame first. */
+  add(path: readonly StackFrame[], values: Readonly<Partial<Record<string, number>>>): void {
     const shown = this.group === "path" ? path : path.slice(0, 1);
-    const { exact } = keyOf({ path: shown, values: [] }, this.group);
-    let place = this.places.get(exact);
+    const key = exactKey(keyOf(shown, this.group));
+    let place = this.places.get(key);
     if (place === undefined) {
       place = { path: shown, values: this.metrics.map(() => 0) };
-      this.places.set(exact, place);
+      this.places.set(key, place);
     }
-    for (const [index, { key, combine }] of this.metrics.entries()) {
-      const value = values[key] ?? 0;
+    for (const [index, { key: metric, combine }] of this.metrics.entries()) {
+      const value = values[metric] ?? 0;
       place.values[index] =
         combine === "sum" ? place.values[index]! + value : Math.max(place.values[index]!, value);
     }
@@ -82,39 +79,68 @@ export class PlaceSums {
   }
 }
 
-/** Compares two runs, place by place. */
-export function diffPlaces(older: PlaceTable, newer: PlaceTable): PlaceDiff {
-  const { group } = newer;
-  const keys = ({ places }: PlaceTable) => places.map((place) => keyOf(place, group));
-  const pairs = pairKeys(keys(older), keys(newer));
-  const changes = newer.metrics.flatMap((metric, inNew): PlaceChange[] => {
-    const inOld = older.metrics.findIndex(({ key }) => key === metric.key);
-    if (inOld < 0) return [];
-    const total = ({ places }: PlaceTable, index: number) =>
-      places.reduce(
-        (all, { values }) =>
-          metric.combine === "sum" ? all + values[index]! : Math.max(all, values[index]!),
-        0,
-      );
-    const column = ({ places }: PlaceTable, side: "old" | "new", index: number) =>
-      Float64Array.from(pairs, (pair) => (pair[side] === undefined ? 0 : places[pair[side]]!.values[index]!));
-    return [
-      {
+/** Compares runs, place by place. Each side has at least one. */
+export function diffPlaces(older: readonly PlaceTable[], newer: readonly PlaceTable[]): PlaceDiff {
+  const { group, metrics } = newer[0]!;
+  const keys = ({ places }: PlaceTable) => places.map(({ path }) => keyOf(path, group));
+  const rows = pairRows(older.map(keys), newer.map(keys));
+  const changes = metrics.flatMap((metric): PlaceChange[] => {
+    const [old, now] = [
+      valuesOf(
+        older,
         metric,
-        total: { old: total(older, inOld), new: total(newer, inNew) },
-        old: column(older, "old", inOld),
-        new: column(newer, "new", inNew),
-      },
+        rows.map((row) => row.old),
+      ),
+      valuesOf(
+        newer,
+        metric,
+        rows.map((row) => row.new),
+      ),
     ];
+    return old === undefined || now === undefined ? [] : [changeOf(metric, old, now)];
   });
-  return { group, old: older.places, new: newer.places, pairs, changes };
+  const numberOf = (tables: readonly PlaceTable[], row: readonly (number | undefined)[]) => {
+    const first = row.findIndex((place) => place !== undefined);
+    if (first < 0) return undefined;
+    return tables.slice(0, first).reduce((sum, { places }) => sum + places.length, row[first]!);
+  };
+  return {
+    group,
+    old: older.flatMap(({ places }) => places),
+    new: newer.flatMap(({ places }) => places),
+    pairs: rows.map((row) => ({ old: numberOf(older, row.old), new: numberOf(newer, row.new) })),
+    changes,
+  };
 }
 
-/** What a place is called in any run of the program: an offset counts only where no line is known, as it moves with every build. */
-function keyOf({ path }: ComparedPlace, group: GroupBy): GroupKey {
-  const names = path.map(({ function: name = "", module = "" }) => `${name} ${module}`).join("\n");
-  if (group === "function") return { exact: names, names, places: [] };
-  const numbers = path.map(({ line = 0, address = 0 }) => [line, line === 0 ? address : 0]);
-  const places = path.map(({ file = "" }, depth) => `${file}:${numbers[depth]!.join(":")}`).join("\n");
-  return { exact: `${names}\n${places}`, names, places: numbers.flat() };
+function valuesOf(
+  tables: readonly PlaceTable[],
+  { key, combine }: PlaceMetric,
+  rows: readonly (readonly (number | undefined)[])[],
+): RunValues | undefined {
+  const columns = tables.map(({ metrics }) => metrics.findIndex((metric) => metric.key === key));
+  if (columns.some((column) => column < 0)) return undefined;
+  return {
+    rows: tables.map(({ places }, run) =>
+      Float64Array.from(rows, (row) =>
+        row[run] === undefined ? 0 : places[row[run]]!.values[columns[run]!]!,
+      ),
+    ),
+    totals: tables.map(({ places }, run) =>
+      places.reduce((all, { values }) => {
+        const value = values[columns[run]!]!;
+        return combine === "sum" ? all + value : Math.max(all, value);
+      }, 0),
+    ),
+  };
+}
+
+/** What a place is called in any run of the program. */
+function keyOf(path: readonly StackFrame[], group: GroupBy): PathKey {
+  const frames = path.map(({ function: name = "", inlined, module, file, line, startLine, address }) => ({
+    // Where functions are inlined into others, the line says which one it is of.
+    name: `${inlined === undefined ? "" : `${inlined} in `}${name}${module === undefined ? "" : ` of ${module}`}`,
+    ...{ file, line, startLine, offset: address },
+  }));
+  return { frames, withPlaces: group !== "function" };
 }

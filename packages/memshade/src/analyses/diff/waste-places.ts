@@ -1,49 +1,35 @@
-import type { WasteFile, WasteIp } from "../../model/waste/waste.ts";
-import type { PlaceFrame } from "../findings/finding.ts";
-import { fromOwn, type JudgedFrame } from "../frames/own-place.ts";
+import type { WasteFile } from "../../model/waste/waste.ts";
+import { WASTE_METRICS, wastePlaces } from "../call-tree/waste-stacks.ts";
 import type { GroupBy } from "../groups.ts";
 import { type PlaceMetric, PlaceSums, type PlaceTable } from "./place-diff.ts";
 
-const sum = (key: string, title: string, head: string, unit: "bytes" | "count" = "count"): PlaceMetric => ({
-  ...{ key, title, head, unit },
-  combine: "sum",
-});
+export const WASTE_DIFF_KEYS = WASTE_METRICS.map(({ key }) => key);
 
-const METRICS: readonly PlaceMetric[] = [
-  sum("dead", "dead bytes", "DEAD", "bytes"),
-  sum("silent", "silent stores", "SILENT"),
-  sum("redundant", "redundant loads", "REDUNDANT"),
-  sum("written", "bytes written", "WRITTEN", "bytes"),
-  sum("stores", "stores", "STORES"),
-  sum("loads", "loads", "LOADS"),
-];
-
-export const WASTE_DIFF_KEYS = METRICS.map(({ key }) => key);
-
-/** The places of two runs that store and load in vain. What redundant loads are depends on how a run was recorded. */
-export function wasteTables(
-  older: WasteFile,
-  newer: WasteFile,
-  group: GroupBy,
-): { old: PlaceTable; new: PlaceTable } {
-  const areAlike = older.options.engine === newer.options.engine;
-  return { old: wastePlaces(older, group, areAlike), new: wastePlaces(newer, group, areAlike) };
+/**
+ * The places of runs that store and load in vain. What redundant loads are depends on how a run was recorded, and of runs with calling
+ * contexts only the places are compared where others have none.
+ */
+export function wasteTables(files: readonly WasteFile[], group: GroupBy): PlaceTable[] {
+  const areAlike = new Set(files.map(({ options }) => options.engine)).size === 1;
+  const haveContexts = files.every(({ options }) => options.contexts);
+  const metrics = WASTE_METRICS.filter(({ key }) => areAlike || key !== "redundant").map(
+    (metric): PlaceMetric => ({
+      ...metric,
+      unit: metric.unit === "bytes" ? "bytes" : "count",
+      combine: "sum",
+    }),
+  );
+  return files.map((file) => {
+    const sums = new PlaceSums("waste", metrics, group);
+    for (const { path, values } of wastePlaces(haveContexts ? file : withoutCallers(file)))
+      sums.add(path, values);
+    return sums.table();
+  });
 }
 
-function wastePlaces({ stores, loads }: WasteFile, group: GroupBy, withRedundant: boolean): PlaceTable {
-  const metrics = METRICS.filter(({ key }) => withRedundant || key !== "redundant");
-  const sums = new PlaceSums("waste", metrics, group);
-  for (const { ips, bytes_dead: dead, nof_silent: silent, bytes_written: written, nof_stores } of stores)
-    sums.add(pathOf(ips), { dead, silent, written, stores: nof_stores });
-  for (const { ips, nof_silent, nof_redundant: redundant = nof_silent, nof_loads } of loads)
-    sums.add(pathOf(ips), { redundant, loads: nof_loads });
-  return sums.table();
-}
-
-function pathOf(ips: readonly WasteIp[]): readonly PlaceFrame[] {
-  const frames = ips.flatMap((ip): (PlaceFrame & JudgedFrame)[] => [
-    ip,
-    ...(ip.inlined ?? []).map((frame) => ({ ...frame, module: ip.module, address: ip.address })),
-  ]);
-  return fromOwn(frames).stack;
+function withoutCallers(file: WasteFile): WasteFile {
+  const innermost = <Row extends WasteFile["stores"][number] | WasteFile["loads"][number]>(
+    rows: Row[],
+  ): Row[] => rows.map((row) => ({ ...row, ips: row.ips.slice(0, 1) }));
+  return { ...file, stores: innermost(file.stores), loads: innermost(file.loads) };
 }

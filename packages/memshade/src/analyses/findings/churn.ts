@@ -16,7 +16,9 @@ const MOST = 0.5;
 export function churnFindings(profile: HeapProfile): ChurnFinding[] {
   const work = accessesOf(profile);
   if (profile.description.clock.kind !== "virtual" || work === undefined) return [];
-  return blocksBySite(profile, withoutOutgrown(profile))
+  const blocks = withoutOutgrown(profile);
+  if (blocks === undefined) return [];
+  return blocksBySite(profile, blocks)
     .filter(({ blocks, allocated }) => blocks > 1 && blocks >= MOST * allocated)
     .map(({ place, blocks, allocated }) => ({
       kind: "churn",
@@ -31,8 +33,10 @@ export function churnFindings(profile: HeapProfile): ChurnFinding[] {
 }
 
 /** Temporary blocks but for those that others came out of as they grew, or took the place of: nobody freed these. */
-function withoutOutgrown(profile: HeapProfile): BlockMeasure {
-  const { blocks, bytes } = temporaryBlocks(profile);
+function withoutOutgrown(profile: HeapProfile): BlockMeasure | undefined {
+  const temporary = temporaryBlocks(profile);
+  if (temporary === undefined) return undefined;
+  const { blocks, bytes } = temporary;
   const { growth, reallocations } = profile.contexts.site ?? {};
   const others = blocks.map((count, context) =>
     Math.max(0, count - Math.max(growth?.[context]?.copies ?? 0, reallocations?.[context] ?? 0)),

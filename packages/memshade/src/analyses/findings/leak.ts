@@ -25,8 +25,8 @@ const MOST_AFTER = 1 / 4;
 /** Places of which blocks are lost; where that is not known, places of which several were live at the end. */
 export function leakFindings(profile: HeapProfile): LeakFinding[] {
   const { site } = profile.contexts;
-  const { totals } = profile.description;
-  if (site === undefined || totals === undefined || totals.peakBytes === 0) return [];
+  const { peakBytes = 0, peakBlocks = 0 } = profile.description.totals ?? {};
+  if (site === undefined || peakBytes === 0 || peakBlocks === 0) return [];
   const reach = reachOf(profile);
   const found = reach === undefined ? liveFindings(profile, site) : lostFindings(profile, site, reach);
   return found.map((finding) => ({
@@ -34,7 +34,7 @@ export function leakFindings(profile: HeapProfile): LeakFinding[] {
     tool: "heap",
     unit: "bytes",
     // What is leaked in small blocks is in the way as so many blocks.
-    part: Math.max(finding.amount / totals.peakBytes, finding.blocks / totals.peakBlocks),
+    part: Math.max(finding.amount / peakBytes, finding.blocks / peakBlocks),
     ...finding,
   }));
 }
@@ -43,8 +43,11 @@ type LeakFacts = Omit<LeakFinding, "kind" | "tool" | "unit" | "part">;
 
 /** What a program has one of may live as long as the program; and one that was stopped might have released all. */
 function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): LeakFacts[] {
-  if (profile.description.end?.kind !== "exit") return [];
-  const live = leaks(profile)!;
+  const { end, importedFrom } = profile.description;
+  // Other tools do not say how a program ended, but they write when it has.
+  const hasEnded = importedFrom === undefined ? end?.kind === "exit" : end === undefined;
+  const live = leaks(profile);
+  if (!hasEnded || live === undefined) return [];
   const isTold = (_: number, context: number) => (suppressedBlocks?.[context] ?? 0) === 0;
   const keep = (values: Float64Array) => values.map((value, context) => (isTold(value, context) ? value : 0));
   return blocksBySite(profile, blockMeasure(keep(live.blocks), keep(live.bytes)))
@@ -100,7 +103,7 @@ function growthOf(
   if (blocks < allocated * MOST || !isRepeated(blocks, sum("lateReachableBlocks"))) return undefined;
   const { heapAccesses } = heapTotals(profile);
   const after = reachOf(profile)?.accessesAfter;
-  const all = heapAccesses + profile.description.totals!.otherAccesses;
+  const all = heapAccesses + (profile.description.totals?.otherAccesses ?? 0);
   if (after === undefined || after > all * MOST_AFTER) return undefined;
   if (sum("idleReachableBlocks") < blocks * LEAST_IDLE) return undefined;
   return { amount: sum("stillReachableBytes"), blocks };

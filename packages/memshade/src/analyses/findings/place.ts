@@ -24,8 +24,8 @@ export function heapPlace(profile: HeapProfile, context: IndexIntoContextTable):
   if (stack === NONE) return undefined;
   const inside = framesInsideSite(profile, context).at(-1);
   return placeOf(
-    framesOfStack(profile, stack).map((frame) => frameOf(profile, frame)),
-    inside === undefined ? undefined : frameOf(profile, inside),
+    framesOfStack(profile, stack).map((frame) => heapFrame(profile, frame)),
+    inside === undefined ? undefined : heapFrame(profile, inside),
   );
 }
 
@@ -60,7 +60,8 @@ function frameOfWaste({ function: name, file, line, library }: WasteFrame): Judg
   return { function: isNamed ? name : undefined, file, line, library };
 }
 
-function frameOf(profile: HeapProfile, frame: IndexIntoFrameTable): JudgedPlaceFrame {
+/** A frame of a heap profile, with its library. */
+export function heapFrame(profile: HeapProfile, frame: IndexIntoFrameTable): JudgedPlaceFrame {
   const { frames, functions, modules } = profile;
   const row = frames.function[frame]!;
   const name = textOf(profile, functions.name[row]!);

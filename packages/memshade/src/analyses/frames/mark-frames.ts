@@ -73,8 +73,7 @@ function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
       file: textOf(frames.file[row]!),
       host: frames.host?.[row],
     };
-    const isLayer =
-      layers[module]?.has(functions.wasmIndex[at]!) === true || frames.handsOn?.[row] === 1;
+    const isLayer = layers[module]?.has(functions.wasmIndex[at]!) === true;
     return { frame, isLayer, isInlined: frames.inlined[row] === 1, ofPackage: packages[module] };
   });
   // Where a layer is inlined, its copies do what the function does that it is elsewhere.
@@ -88,7 +87,9 @@ function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
   });
   return rows.map(({ frame, isLayer, isInlined, ofPackage }, row) => {
     const library = rules.libraryOf(frame);
-    const isCopy = isInlined && frame.function !== undefined && named.has(keyOf(frame));
+    const isCopy =
+      frames.handsOutMemory?.[row] === 1 ||
+      (isInlined && frame.function !== undefined && named.has(keyOf(frame)));
     const isOwn = rules.isNamedOwn(frame);
     const at = frames.function[row]!;
     const known =
@@ -134,7 +135,7 @@ export function markWaste(file: WasteFile, rules: FrameRules): void {
     for (const frame of [ip, ...(ip.inlined ?? [])]) {
       const isLayer =
         ip.layer === true ||
-        frame.handsOn === true ||
+        frame.handsOutMemory === true ||
         (frame.function !== undefined && layers.has(keyOf(frame)));
       if (isLayer && !rules.isNamedOwn(frame)) frame.library ??= LAYER;
     }

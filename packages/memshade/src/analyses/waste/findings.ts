@@ -3,6 +3,7 @@ import { LEAST_PART } from "../findings/rank.ts";
 import { libraryAt, ownPlace } from "../frames/own-place.ts";
 import { AccessFindings } from "./access-findings.ts";
 import { coldFields, movedBlocks, unreadBlocks } from "./block-findings.ts";
+import { reallocationsByPlace } from "./blocks-by-place.ts";
 import { isKnownPlace, mergePlaces, onePerPlace } from "./merge-places.ts";
 import type { WasteFinding, WasteFindings } from "./waste-finding.ts";
 
@@ -23,7 +24,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
   const all = [
     ...file.stores.flatMap((store, index) => accesses.ofStore(store, index)),
     ...file.loads.flatMap((load, index) => accesses.ofLoad(load, index)),
-    ...(file.reallocations ?? []).flatMap(movedBlocks),
+    ...reallocationsByPlace(file.reallocations ?? []).flatMap(movedBlocks),
     ...blocks.flatMap((site) => [...unreadBlocks(site), ...coldFields(site, file)]),
   ];
   const weigh = weigher(file);

@@ -1,17 +1,22 @@
 import type { Command } from "commander";
-import { diffFindings, type FindingDiff } from "../../analyses/diff/finding-diff.ts";
+import type { OldAndNew, Spread } from "../../analyses/diff/changes.ts";
+import { commonFindings, diffFindings, type FindingDiff } from "../../analyses/diff/finding-diff.ts";
 import { exceededTotals, type GrowthLimit, parseGrowthLimit } from "../../analyses/diff/growth-limit.ts";
-import { diffHeaps, type OldAndNew } from "../../analyses/diff/heap-diff.ts";
+import { diffHeaps } from "../../analyses/diff/heap-diff.ts";
 import { diffPlaces, type PlaceMetric } from "../../analyses/diff/place-diff.ts";
 import { WASTE_DIFF_KEYS, wasteTables } from "../../analyses/diff/waste-places.ts";
+import { hasHostFrames, withoutHostFrames } from "../../analyses/diff/without-host-frames.ts";
 import { WORKING_SET_DIFF_KEYS, workingSetTables } from "../../analyses/diff/working-set-places.ts";
 import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
+import type { FrameRules } from "../../analyses/frames/frame-rules.ts";
+import { withOwnSites } from "../../analyses/frames/mark-frames.ts";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
-import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
+import { knownMetrics, METRICS, type MetricKey } from "../../analyses/metrics.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import { formatBytes, formatCount } from "../../report/format.ts";
-import { diffJson } from "../../report/json/diff.ts";
+import { gapsOfBoth } from "../../report/gaps.ts";
+import { type DiffInputs, diffJson } from "../../report/json/diff.ts";
 import { placeDiffJson } from "../../report/json/place-diff.ts";
 import { formatterOf } from "../../report/terminal/common/metric-format.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
@@ -19,7 +24,7 @@ import { placeDiffTable } from "../../report/terminal/common/place-diff-table.ts
 import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
 import { diffTable } from "../../report/terminal/heap/diff-table.ts";
 import { collect } from "../collect.ts";
-import { chosenPair } from "../load/chosen-run.ts";
+import { chosenSides } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
 import {
@@ -74,14 +79,17 @@ Examples:
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by peak
   memshade diff old.memshade new.memshade --group path -n 5
   memshade diff old.memshade new.memshade --fail-on bytes+5% --fail-on live+0
+  memshade diff a1,a2,a3 b1,b2,b3        medians of several runs, with their spread
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by dead
       places that store in vain (runs with --tool waste)
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by new
       where new lines are touched (runs with --tool workingset)
 
-A site is the same in both if function, file, line and column are; sites that a
-change of the source moved are told by their order in the function, where it has
-as many as before. With --fail-on the exit code is 1 if a total grew by more.`;
+A site is the same in both if its function is and its line in the function:
+functions that moved, to another file too, and lines that came in above make no
+difference. Callers in JavaScript count only where all runs have them. Of several
+runs a side, ~ marks what is within their spread. With --fail-on the exit code is
+1 if a total grew by more.`;
 
 /** Adds `memshade diff` to the program. Its action throws UserError for mistakes of the user. */
 export function addDiffCommand(program: Command): void {
@@ -93,9 +101,9 @@ export function addDiffCommand(program: Command): void {
     )
     .argument(
       "[old]",
-      "directory of a run, or a MemProf file (raw, indexed, YAML, memshade) (default: the two newest runs of one program in memshade.out)",
+      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), or a heap profile of DHAT, pprof or heaptrack; several with commas between them (default: the two newest runs of one program in memshade.out)",
     )
-    .argument("[new]", "what to compare with it: also of another kind")
+    .argument("[new]", "what to compare with it: also of another kind, or several")
     .option("--by <key>", KEYS_BY_TOOL, parseKey)
     .option(
       "--tool <tool>",
@@ -124,8 +132,8 @@ export function addDiffCommand(program: Command): void {
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
     .action(async (old: string | undefined, compared: string | undefined, options: DiffOptions) => {
-      const [older, newer] = await chosenPair(old, compared);
-      const { text, exceeded } = await runDiff(older, newer, options, standardOutput());
+      const inputs = await chosenSides(old, compared);
+      const { text, exceeded } = await runDiff(inputs, options, standardOutput());
       process.stdout.write(text);
       for (const sentence of exceeded) say(sentence);
       if (exceeded.length > 0) process.exitCode = LIMIT_EXCEEDED;
@@ -148,45 +156,57 @@ interface Comparison {
   readonly changes: readonly {
     readonly metric: { readonly key: string };
     readonly total: OldAndNew;
+    readonly spread?: Spread | undefined;
     readonly format: (value: number) => string;
   }[];
 }
 
 interface Compared {
-  readonly inputs: { readonly old: string; readonly new: string };
-  readonly old: RecordedTools;
-  readonly new: RecordedTools;
+  readonly inputs: DiffInputs;
+  readonly old: readonly RecordedTools[];
+  readonly new: readonly RecordedTools[];
+  /** Sentences: what cannot be compared. */
+  readonly gaps: readonly string[];
   readonly findings: FindingDiff;
 }
 
 /** The text that `memshade diff` prints, and a sentence for each limit that is exceeded. */
 export async function runDiff(
-  older: string,
-  newer: string,
+  inputs: DiffInputs,
   options: DiffOptions,
   terminal: Terminal,
 ): Promise<{ readonly text: string; readonly exceeded: readonly string[] }> {
   const limits = options.failOn ?? [];
-  const common = recordedTools(older).filter((tool) => recordedTools(newer).includes(tool));
-  const tool = comparedTool({ old: older, new: newer }, common, options);
+  const all = [...inputs.old, ...inputs.new];
+  const common = TOOLS.filter((tool) => all.every((input) => recordedTools(input).includes(tool)));
+  const tool = comparedTool(all, common, options);
   const places = {
     binaryPaths: options.binaryPath,
     rules: frameRules(options),
     suppressions: loadSuppressions(options.suppressions),
   };
-  const [old, now] = [await loadTools(older, common, places), await loadTools(newer, common, places)];
-  const all = Number.POSITIVE_INFINITY;
+  const load = async (side: readonly string[]): Promise<RecordedTools[]> => {
+    const loaded: RecordedTools[] = [];
+    for (const input of side) loaded.push(await loadTools(input, common, places));
+    return loaded;
+  };
+  const loaded = [await load(inputs.old), await load(inputs.new)];
+  const areAlike =
+    new Set(loaded.flat().map(({ heap }) => heap !== undefined && hasHostFrames(heap))).size === 1;
+  const [old, now] = areAlike
+    ? loaded
+    : loaded.map((side) => side.map((run) => withoutCallersInHost(run, places.rules)));
+  const findingsOf = (side: readonly RecordedTools[]) =>
+    commonFindings(side.map((run) => runFindings(run, Number.POSITIVE_INFINITY)));
   const compared: Compared = {
-    inputs: { old: older, new: newer },
-    old,
-    new: now,
-    findings: diffFindings(runFindings(old, all), runFindings(now, all)),
+    ...{ inputs, old: old!, new: now!, gaps: areAlike ? [] : [WITHOUT_HOST] },
+    findings: diffFindings(findingsOf(old!), findingsOf(now!)),
   };
   const compare = (which: ReportedTool, by: string) =>
     which === "heap"
       ? compareHeaps(compared, by as MetricKey, options, terminal)
       : comparePlaces(compared, which, by, { ...options, screen: screenOptions(options, terminal) });
-  const shown = compare(tool, options.by ?? KEYS[tool][0]!);
+  const shown = compare(tool, options.by ?? usualKey(tool, [...old!, ...now!]));
   const exceeded = limits.flatMap((limit) => {
     const of = toolOf(limit.key);
     return sentenceOf(of === tool || !common.includes(of) ? shown : compare(of, limit.key), limit);
@@ -196,7 +216,7 @@ export async function runDiff(
 
 /** @throws UserError where one of the runs has not what is to be compared */
 function comparedTool(
-  inputs: Compared["inputs"],
+  all: readonly string[],
   common: readonly ReportedTool[],
   { tool, by }: DiffOptions,
 ): ReportedTool {
@@ -209,8 +229,17 @@ function comparedTool(
     `${input} has ${recordedTools(input)
       .map((name) => NAMES[name])
       .join(", ")}`;
-  const what = wanted === undefined ? "the two have no tool in common" : `both need ${NAMES[wanted]}`;
-  throw new UserError(`nothing to compare: ${what}; ${has(inputs.old)}, ${has(inputs.new)}`);
+  const count = all.length === 2 ? ["the two", "both"] : ["the runs", "all"];
+  const what =
+    wanted === undefined ? `${count[0]} have no tool in common` : `${count[1]} need ${NAMES[wanted]}`;
+  throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
+}
+
+/** The first key of a tool that all runs know. */
+function usualKey(tool: ReportedTool, runs: readonly RecordedTools[]): string {
+  const known = runs.flatMap(({ heap }) => (heap === undefined ? [] : [knownMetrics(heap)]));
+  const common = KEYS.heap.find((key) => known.every((keys) => keys.includes(key as MetricKey)));
+  return (tool === "heap" ? common : undefined) ?? KEYS[tool][0]!;
 }
 
 const NAMES: { readonly [Tool in ReportedTool]: string } = {
@@ -224,17 +253,18 @@ function toolOf(key: string): ReportedTool {
 }
 
 function compareHeaps(
-  { inputs, old, new: now, findings }: Compared,
+  { inputs, old, new: now, gaps, findings }: Compared,
   by: MetricKey,
   options: DiffOptions,
   terminal: Terminal,
 ): Comparison {
   const { group, rows } = options;
-  const profiles = { old: old.heap!, new: now.heap! };
-  const diff = diffHeaps(profiles.old, profiles.new, group);
+  const heapsOf = (side: readonly RecordedTools[]) => side.map(({ heap }) => heap!);
+  const diff = diffHeaps(heapsOf(old), heapsOf(now), group);
+  const shared = { inputs, by, rows, findings, gaps };
   const text = options.json
-    ? diffJson(profiles, diff, { inputs, by, rows, findings })
-    : diffTable(profiles, diff, { ...screenOptions(options, terminal), inputs, by, rows, findings });
+    ? diffJson(diff, shared)
+    : diffTable(diff, { ...screenOptions(options, terminal), ...shared });
   if (text === undefined) {
     throw new UserError(
       by === "lifetime" || by === "temporary"
@@ -242,11 +272,21 @@ function compareHeaps(
         : unknownKey(by),
     );
   }
-  const { clock } = profiles.new.description;
+  const { clock } = now[0]!.heap!.description;
   return {
     text,
     changes: diff.metrics.map((change) => ({ ...change, format: formatterOf(change.metric, clock) })),
   };
+}
+
+const WITHOUT_HOST =
+  "Not all of the runs know the callers in JavaScript: they are left out of the comparison.";
+
+function withoutCallersInHost(run: RecordedTools, rules: FrameRules | undefined): RecordedTools {
+  const { heap } = run;
+  if (heap === undefined || !hasHostFrames(heap)) return run;
+  const plain = withoutHostFrames(heap);
+  return { ...run, heap: rules === undefined ? plain : withOwnSites(plain, rules) };
 }
 
 function comparePlaces(
@@ -255,20 +295,27 @@ function comparePlaces(
   by: string,
   { group, rows, json, screen }: DiffOptions & { readonly screen: ScreenOptions },
 ): Comparison {
-  const [tables, gaps] =
+  const runs = [...old, ...now];
+  const tables =
     tool === "waste"
-      ? [wasteTables(old.waste!, now.waste!, group), [old.waste!.notTracked, now.waste!.notTracked] as const]
-      : [
-          workingSetTables(old.workingset!, now.workingset!, group),
-          [old.workingset!.notTracked, now.workingset!.notTracked] as const,
-        ];
-  const diff = diffPlaces(tables.old, tables.new);
+      ? wasteTables(
+          runs.map(({ waste }) => waste!),
+          group,
+        )
+      : workingSetTables(
+          runs.map(({ workingset }) => workingset!),
+          group,
+        );
+  const gapsIn = (side: readonly RecordedTools[]) => [
+    ...new Set(side.flatMap((run) => run[tool]!.notTracked)),
+  ];
+  const diff = diffPlaces(tables.slice(0, old.length), tables.slice(old.length));
   const change = diff.changes.find(({ metric }) => metric.key === by);
   if (change === undefined) throw new UserError(unknownKey(by));
   const shared = { inputs, rows, findings };
   const text = json
-    ? placeDiffJson(diff, change, { ...shared, tool, notTracked: { old: gaps[0], new: gaps[1] } })
-    : placeDiffTable(diff, change, { ...shared, ...screen, gaps: [...new Set(gaps.flat())] });
+    ? placeDiffJson(diff, change, { ...shared, tool, notTracked: { old: gapsIn(old), new: gapsIn(now) } })
+    : placeDiffTable(diff, change, { ...shared, ...screen, gaps: gapsOfBoth(gapsIn(old), gapsIn(now)) });
   const format = ({ unit }: PlaceMetric) => (unit === "bytes" ? formatBytes : formatCount);
   return { text, changes: diff.changes.map((each) => ({ ...each, format: format(each.metric) })) };
 }

@@ -2,4 +2,5 @@
 export { addDiffCommand } from "./diff.ts";
 export { addReportCommand } from "./report.ts";
 export { addTopCommand } from "./top.ts";
+export { addTreeCommand } from "./tree.ts";
 export { addWastePrintCommand } from "./waste-print.ts";

@@ -80,7 +80,7 @@ export function parseRows(text: string): number {
   return parsePositive("-n", "rows", text);
 }
 
-function parsePositive(option: string, what: string, text: string): number {
+export function parsePositive(option: string, what: string, text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number === 0) {
     throw new UserError(`${option} takes a number of ${what} from 1, not "${text}"`);
@@ -101,7 +101,7 @@ export function parseChoice<T extends string>(option: string, choices: readonly 
 }
 
 /** What people call some of the keys of `--by`. */
-export const OTHER_WORDS = { leak: "live", size: "bytes", unused: "density" } as const;
+export const OTHER_WORDS = { leak: "live", left: "live", size: "bytes", unused: "density" } as const;
 export type OtherWord = keyof typeof OTHER_WORDS;
 
 export function isOtherWord(text: string): text is OtherWord {

@@ -19,6 +19,7 @@ import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { chosenRun } from "../load/chosen-run.ts";
+import { heapOverTime } from "../load/heap.ts";
 import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
@@ -67,7 +68,10 @@ Examples:
   memshade report memshade.out/app.4711 --tool heap --csv > heap.csv
   memshade report memshade.out/app.4711 --compat esan
   memshade report memprof.profraw.4711 --binary-path ./server
-  memshade report server.memprofdata --binary-path ./server --cold-lifetime 10`;
+  memshade report server.memprofdata --binary-path ./server --cold-lifetime 10
+  memshade report dhat.out.4711          of valgrind --tool=dhat
+  memshade report heap.pb.gz             a heap profile of pprof: Go, tcmalloc …
+  memshade report heaptrack.app.4711.zst`;
 
 /** Adds `memshade report` to the program. Its action throws UserError for mistakes of the user. */
 export function addReportCommand(program: Command): void {
@@ -79,7 +83,7 @@ export function addReportCommand(program: Command): void {
     )
     .argument(
       "[run]",
-      "directory of a run, a MemProf file (raw, indexed, memshade), a workingset.json or a waste.json (default: the newest run in memshade.out)",
+      "directory of a run, a MemProf file (raw, indexed, memshade), a heap profile of DHAT, pprof or heaptrack, a workingset.json or a waste.json (default: the newest run in memshade.out)",
     )
     .option("-n, --rows <N>", "rows per table (default: as many as matter)", parseRows)
     .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
@@ -203,8 +207,7 @@ function heapText(
 }
 
 function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
-  if (profile.overTime === undefined)
-    throw new UserError(`${input} has no heap over time: --csv needs a run of memshade with the heap tool`);
+  heapOverTime(profile, input, "--csv");
   for (const line of heapCsvLines(profile)) yield `${line}\n`;
 }
 

@@ -2,7 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import type { Command } from "commander";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
-import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
+import { knownMetrics, METRICS, type MetricKey } from "../../analyses/metrics.ts";
 import { STATIC_KEYS, type StaticKey } from "../../analyses/statics/rank-statics.ts";
 import type { PairTable } from "../../analyses/waste/pairs.ts";
 import { WASTE_KEYS, type WasteKey } from "../../analyses/waste/rank-sites.ts";
@@ -190,6 +190,11 @@ export async function runTop(input: string, given: TopOptions, terminal: Termina
     if (fs.existsSync(path.join(input, "run.json")))
       throw new UserError(
         `--by ${by} needs a run that was recorded with --tool heap: no accesses were counted in ${input}`,
+      );
+    const { importedFrom } = profile.description;
+    if (importedFrom !== undefined)
+      throw new UserError(
+        `--by ${by} is not known: ${input}, of ${importedFrom}, does not have it; it has ${knownMetrics(profile).join(", ")}`,
       );
     throw new UserError(
       by === "peak" || by === "live"

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { quoteForShell, say } from "../../host/run/terminal-line.ts";
@@ -24,15 +24,17 @@ export async function chosenRun(named: string | undefined): Promise<string> {
 }
 
 /**
- * The two runs that were named, or the two newest ones of one program, older first: which ones these are is said.
+ * The runs of two sides that were named, several of a side with commas between them, or the two newest ones of one program, older first:
+ * which ones these are is said.
  *
- * @throws UserError as `chosenRun`, and if one alone is named
+ * @throws UserError as `chosenRun`, and if one side alone is named
  */
-export async function chosenPair(
+export async function chosenSides(
   older: string | undefined,
   newer: string | undefined,
-): Promise<[string, string]> {
-  if (older !== undefined && newer !== undefined) return [await namedRun(older), await namedRun(newer)];
+): Promise<{ old: string[]; new: string[] }> {
+  if (older !== undefined && newer !== undefined)
+    return { old: await namedRuns(older), new: await namedRuns(newer) };
   if (older !== undefined)
     throw new UserError(
       `only one run was named: memshade diff ${quoteForShell(older)} NEW, or none for the two newest of one program`,
@@ -43,13 +45,23 @@ export async function chosenPair(
     const newest = newestOf.get(program);
     if (newest !== undefined) {
       say(`the two newest runs of ${program}: ${folder} and ${newest}`);
-      return [folder, newest];
+      return { old: [folder], new: [newest] };
     }
     newestOf.set(program, folder);
   }
   throw new UserError(
     `no runs were named and no two of one program are in ${DEFAULT_RUNS_FOLDER}: memshade diff OLD NEW compares any two`,
   );
+}
+
+/** A file may have a comma in its name. */
+async function namedRuns(inputs: string): Promise<string[]> {
+  const names = existsSync(inputs) ? [inputs] : inputs.split(",");
+  if (names.includes(""))
+    throw new UserError(`"${inputs}" names no run before or behind a comma: several are named as A1,A2,A3`);
+  const runs: string[] = [];
+  for (const name of names) runs.push(await namedRun(name));
+  return runs;
 }
 
 async function namedRun(input: string): Promise<string> {

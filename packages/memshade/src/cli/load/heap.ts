@@ -16,6 +16,7 @@ import { readHeapIntervals } from "../../model/over-time/read-heap-intervals.ts"
 import { RUN_FILE, type Run } from "../../model/run.ts";
 import { createRunSymbolizer } from "../../symbolize/run-functions.ts";
 import { withLines } from "../../symbolize/run-lines.ts";
+import { importedHeap } from "./imported-heap.ts";
 import type { OwnCode } from "./own-code.ts";
 import { loadRun } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
@@ -32,7 +33,8 @@ export interface LoadedHeap {
 }
 
 /**
- * Reads the heap profile of a run's directory, of its `run.json`, or of a MemProf file: raw, indexed, YAML or memshade.
+ * Reads the heap profile of a run's directory, of its `run.json`, of a MemProf file (raw, indexed, YAML or memshade), or of DHAT, pprof
+ * or heaptrack.
  * A raw file that the run.json beside it names is read with that run. Lines come from the original modules, if they are found again.
  *
  * @param places where to look for the original modules besides where they were
@@ -68,6 +70,17 @@ export function hasHeap(input: string): boolean {
     : input;
   if (path.basename(runFile) !== RUN_FILE) return path.extname(runFile) !== ".json";
   return !fs.existsSync(runFile) || loadRun(runFile).tools.heap !== undefined;
+}
+
+/**
+ * The heap over time.
+ *
+ * @param asking what was asked for, as the user wrote it
+ * @throws UserError where nobody recorded it
+ */
+export function heapOverTime({ overTime }: HeapProfile, input: string, asking: string): HeapIntervals {
+  if (overTime !== undefined) return overTime;
+  throw new UserError(`${input} has no heap over time: ${asking} needs a run of memshade with the heap tool`);
 }
 
 async function loadDirectory(input: string, directory: string, places: OriginalPlaces): Promise<LoadedHeap> {
@@ -117,6 +130,12 @@ async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHea
 
 function hintOf(bytes: Uint8Array): string {
   if (bytes.length === 0) return ": it is empty";
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 17));
+  if (start.startsWith("PERFILE2"))
+    return ": it is a recording of perf, which memshade unwind reads and exports";
+  // The type of an ELF file is its 17th byte.
+  if (start.startsWith("\x7fELF") && bytes[16] === 4)
+    return ": it is a core dump, which memshade unwind reads and exports";
   const isJson = bytes[0] === "{".charCodeAt(0);
   return isJson ? "; memshade waste-print prints a waste.json, also one of the tool deadstores" : "";
 }
@@ -125,14 +144,21 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
   const native = run === undefined ? await memprofHeapProfile(file, places.binaryPaths) : undefined;
   if (native !== undefined) return native;
   const bytes = readFile(file);
-  if (!isMemprofRaw(bytes)) throw new UserError(`${file} is not a MemProf profile${hintOf(bytes)}`);
+  const imported = run === undefined ? importedHeap(file, bytes) : undefined;
+  if (imported !== undefined) return imported;
+  if (!isMemprofRaw(bytes)) {
+    const others = run === undefined ? ", and none of DHAT, pprof or heaptrack" : "";
+    throw new UserError(`${file} is not a MemProf profile${others}${hintOf(bytes)}`);
+  }
   try {
     const raw = readRaw(bytes);
     const symbols = new RunSymbols(places);
+    const notedOf = ({ start }: ProfileModule) =>
+      run?.modules.find((module) => BigInt(module.start) === start)?.places;
     const profile = withEstimatedCallers(
       heapProfileFromRaw(raw, run, (modules) =>
         withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
-          run === undefined ? undefined : symbols.of(modules[index]!),
+          run === undefined ? undefined : symbols.of(modules[index]!, notedOf(modules[index]!)),
         ),
       ),
     );

@@ -10,6 +10,17 @@ export function verbFor(file: string): "run" | "node" | undefined {
   return SCRIPT_NAME.test(file) ? "node" : undefined;
 }
 
+/** Beginnings of core dumps, minidumps and perf.data, and of gzip and zstd, in which no other profile comes. */
+const STACK_FILES = ["\x7fELF", "MDMP", "PERF", "\x1f\x8b", "\x28\xb5\x2f\xfd"];
+
+/** Whether a file holds stacks of a native program, as `memshade unwind` reads them. */
+export function hasNativeStacks(file: string): boolean {
+  if (file === "-") return true;
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  const start = startOf(file);
+  return STACK_FILES.some((magic) => start.startsWith(magic));
+}
+
 function startOf(file: string): string {
   const start = new Uint8Array(4);
   try {

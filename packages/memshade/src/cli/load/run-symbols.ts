@@ -7,9 +7,10 @@ import { readRegular } from "../../load/file.ts";
 import { loadObject } from "../../load/objects.ts";
 import { type FileSymbolizer, loadSymbolizer } from "../../load/symbolizer.ts";
 import type { ProfileModule } from "../../model/heap-profile.ts";
-import type { RunModule } from "../../model/run.ts";
+import type { RunModule, RunPlace } from "../../model/run.ts";
 import type { StaticVariable } from "../../model/statics/named-statics.ts";
 import type { ObjectFile } from "../../objects/index.ts";
+import { recordedPlaces } from "../../symbolize/recorded-places.ts";
 import type { ModuleSymbols } from "../../symbolize/run-lines.ts";
 
 /** Where the original modules of a run may be looked for. */
@@ -31,10 +32,15 @@ export class RunSymbols {
     this.#places = places;
   }
 
-  /** Debug information of a module; undefined, with a sentence in `missing` where that has a reason to be told. */
-  of(module: ProfileModule | RunModule): ModuleSymbols | undefined {
-    const original = this.#find(module);
-    if (original === undefined) return undefined;
+  /**
+   * Debug information of a module; undefined, with a sentence in `missing` where that has a reason to be told.
+   *
+   * @param noted places that the run itself has, for a module that is not found as it was
+   */
+  of(module: ProfileModule | RunModule, noted?: readonly RunPlace[]): ModuleSymbols | undefined {
+    const recorded = recordedPlaces(noted, loadDemangler());
+    const original = this.#find(module, recorded === undefined);
+    if (original === undefined) return recorded;
     const symbolizer = symbolizerOf(original);
     // Of a module without debug information nothing is known but the names that the run has, too.
     const isDescribed = symbolizer.symbolizer.hasDebugInfo || original.object.externalDebugInfo !== undefined;
@@ -62,7 +68,10 @@ export class RunSymbols {
     return symbolizer.symbolizer.hasDebugInfo ? symbolizer.dataVariables() : [];
   }
 
-  #find(module: ProfileModule | RunModule): { file: string; object: ObjectFile } | undefined {
+  #find(
+    module: ProfileModule | RunModule,
+    tellsMissing = true,
+  ): { file: string; object: ObjectFile } | undefined {
     const candidates = [...this.#candidates(module)];
     let problem = candidates.length === 0 ? undefined : `${candidates[0]} is not there any more`;
     for (const file of candidates) {
@@ -76,7 +85,8 @@ export class RunSymbols {
         problem = `${file} has changed since the run`;
       }
     }
-    if (problem !== undefined) this.missing.push(`No source lines for ${module.name}: ${problem}.`);
+    if (problem !== undefined && tellsMissing)
+      this.missing.push(`No source lines for ${module.name}: ${problem}.`);
     return undefined;
   }
 
@@ -91,7 +101,7 @@ export class RunSymbols {
 }
 
 function symbolizerOf({ file, object }: { file: string; object: ObjectFile }): FileSymbolizer {
-  return loadSymbolizer({ path: file, object }, { demangle: loadDemangler(), starts: false });
+  return loadSymbolizer({ path: file, object }, { demangle: loadDemangler() });
 }
 
 function isSame(file: string, object: ObjectFile, { bytes, buildId }: ProfileModule | RunModule): boolean {

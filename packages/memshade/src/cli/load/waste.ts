@@ -52,23 +52,26 @@ export function loadWaste(
 function addLines(waste: WasteFile, modules: readonly RunModule[], places: OriginalPlaces): void {
   const symbols = new RunSymbols(places);
   const known = new Map<number, ReturnType<RunSymbols["of"]>>();
+  const indexOf = ({ address }: WasteIp): number => Math.floor(address / MODULE_SPAN);
+  // Of a module whose debug information was there when it was recorded, no other file knows more.
+  const described = new Set(placesOf(waste).flatMap((ip) => (ip.file === undefined ? [] : indexOf(ip))));
   for (const ip of placesOf(waste)) {
-    const index = Math.floor(ip.address / MODULE_SPAN);
+    const index = indexOf(ip);
     const module = modules[index];
-    if (ip.file !== undefined || module === undefined || ip.address % MODULE_SPAN === 0) continue;
+    if (described.has(index) || module === undefined || ip.address % MODULE_SPAN === 0) continue;
     if (!known.has(index)) known.set(index, symbols.of(module));
     const [innermost, ...outer] = known.get(index)?.frames(ip.address % MODULE_SPAN) ?? [];
     if (innermost?.file === undefined || innermost.line === 0) continue;
     ip.file = innermost.file;
     ip.line = innermost.line;
     if (innermost.function !== undefined) ip.function = innermost.function;
-    if (innermost.handsOn === true) ip.handsOn = true;
+    if (innermost.handsOutMemory) ip.handsOutMemory = true;
     if (outer.length > 0)
-      ip.inlined = outer.map(({ function: name, file, line, handsOn }) => ({
+      ip.inlined = outer.map(({ function: name, file, line, handsOutMemory }) => ({
         function: name,
         file,
         line,
-        handsOn,
+        ...(handsOutMemory ? { handsOutMemory } : {}),
       }));
   }
   waste.notTracked.push(...symbols.missing);

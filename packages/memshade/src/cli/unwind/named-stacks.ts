@@ -1,10 +1,4 @@
-import { gzipSync } from "node:zlib";
-import { writeFirefoxProfiler } from "../../formats/firefox-profiler/write.ts";
-import { writeFolded } from "../../formats/folded/write.ts";
-import { writePprof } from "../../formats/pprof/write.ts";
-import { writeSpeedscope } from "../../formats/speedscope/write.ts";
-import type { SampleProfile } from "../../model/sample-profile.ts";
-import { MEMSHADE_VERSION } from "../../model/version.ts";
+import { writeSamples } from "../../report/export/sample-formats.ts";
 import { nativeStacksJson } from "../../report/json/native-stacks.ts";
 import { perfProfileJson } from "../../report/json/perf-profile.ts";
 import { sampleJson } from "../../report/json/perf-samples.ts";
@@ -12,7 +6,6 @@ import { nativeStacksText } from "../../report/terminal/stacks/native-stacks.ts"
 import { perfProfileText } from "../../report/terminal/stacks/perf-profile.ts";
 import { perfSampleText } from "../../report/terminal/stacks/perf-samples.ts";
 import { profileOfImage } from "../../stacks/image-profile.ts";
-import { unwindImage } from "../../stacks/image-stacks.ts";
 import type { Dump } from "../../stacks/load-dump.ts";
 import { nameImageStacks } from "../../stacks/named-image.ts";
 import { loadFrameNamer } from "../../stacks/names/load-namer.ts";
@@ -20,107 +13,76 @@ import { preferAsGdb, preferAsPerf } from "../../stacks/names/name-frames.ts";
 import { KernelNamer } from "../../stacks/recordings/kernel-symbols.ts";
 import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
 import { loadKernelSymbols } from "../../stacks/recordings/load-kernel-symbols.ts";
-import { describeRecording, SampleNamer } from "../../stacks/recordings/named-samples.ts";
-import { PerfProfileBuilder } from "../../stacks/recordings/perf-profile.ts";
+import { SampleNamer } from "../../stacks/recordings/named-samples.ts";
 import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import type { Output } from "../output.ts";
-import type { UnwindFormat, UnwindOptions } from "./options.ts";
+import type { UnwindOptions } from "./options.ts";
+import { perfProfile, unwoundImage } from "./sample-profile.ts";
 import { finderOf, walkOptions } from "./walk-options.ts";
 
 const USUAL_ROWS = 20;
 const TERMINAL_COLUMNS = 80;
 
 /** The threads of a dump, with names. */
-export function unwindThreads(
-  { image }: Dump & { kind: "image" },
-  options: UnwindOptions,
-  output: Output,
-): void {
-  const finder = finderOf(options);
-  const stacks = unwindImage(
-    image,
-    {
-      find: (wanted) => finder.find({ ...wanted, architecture: image.architecture }),
-      findDebugFile: (found) => finder.findDebugFile(found),
-    },
-    { ...walkOptions(options), registers: options.regs === true },
-  );
-  const namer = loadFrameNamer(preferAsGdb, finder);
+export function unwindThreads(dump: Dump & { kind: "image" }, options: UnwindOptions, output: Output): void {
+  const stacks = unwoundImage(dump, options);
+  const namer = loadFrameNamer(preferAsGdb, finderOf(options));
   if (options.format === "text" || options.format === "json") {
     const named = nameImageStacks(stacks, namer, { registers: options.regs === true });
     writeAll(output, options.format === "text" ? nativeStacksText(named) : nativeStacksJson(named));
-  } else writeProfile(output, options.format, profileOfImage(stacks, namer), 0);
+  } else writeAll(output, writeSamples(options.format, profileOfImage(stacks, namer), 0));
 }
 
 /** The samples of perf.data, with names: their sum, or each. */
 export async function unwindSamples(
-  { source, gaps }: Dump & { kind: "perf" },
+  dump: Dump & { kind: "perf" },
   options: UnwindOptions,
   output: Output,
 ): Promise<void> {
-  const finder = finderOf(options);
-  const namer = loadFrameNamer(preferAsPerf, finder);
   const { format } = options;
-  const each = options.samples && (format === "text" || format === "json") ? format : undefined;
-  let buildIds: ReadonlyMap<string, string> = new Map();
-  const kernel = new KernelNamer((reference) =>
-    loadKernelSymbols(buildIds.get("[kernel.kallsyms]"), reference),
-  );
-  const samples = new SampleNamer(namer, kernel);
-  let builder: PerfProfileBuilder | undefined;
-  let count = 0;
-  if (each === "json") output.write("[");
-  const stacks = await unwindPerfData(source, finder, {
-    zstd: nodeZstd,
-    options: walkOptions(options),
-    onSample: (stack, header) => {
-      buildIds = header.buildIds;
-      if (each === "text") {
-        output.write(perfSampleText(samples.name(stack), header));
-      } else if (each === "json") {
-        output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(samples.name(stack), header)}`);
-      } else {
-        builder ??= new PerfProfileBuilder(header, namer, kernel);
-        builder.add(stack);
-      }
-    },
-  });
-  if (each === "json") output.write("]\n");
-  if (each !== undefined) return;
-  const profile = (builder ?? new PerfProfileBuilder(stacks.header, namer)).finish();
-  const recording = describeRecording({ ...stacks, gaps: [...gaps, ...stacks.gaps] });
+  if (options.samples && (format === "text" || format === "json")) {
+    await writeEach(dump, options, format, output);
+    return;
+  }
+  const { profile, recording } = await perfProfile(dump, options);
   if (format === "text") {
     const width = options.wide ? undefined : TERMINAL_COLUMNS;
     output.write(perfProfileText(profile, recording, { rows: options.rows ?? USUAL_ROWS, width }));
   } else if (format === "json") {
     writeAll(output, perfProfileJson(profile, recording));
   } else {
-    writeProfile(output, format, profile, profile.valueTypes.length > 1 ? 1 : 0);
+    const hasPeriods = format === "pprof" && profile.valueTypes.length > 1;
+    writeAll(output, writeSamples(format, profile, hasPeriods ? 1 : 0));
   }
 }
 
-function writeProfile(
+async function writeEach(
+  { source }: Dump & { kind: "perf" },
+  options: UnwindOptions,
+  format: "text" | "json",
   output: Output,
-  format: Exclude<UnwindFormat, "text" | "json">,
-  profile: SampleProfile,
-  shown: number,
-): void {
-  switch (format) {
-    case "folded":
-      writeAll(output, writeFolded(profile));
-      break;
-    case "pprof":
-      output.write(gzipSync(writePprof(profile, { shown })));
-      break;
-    case "speedscope":
-      writeAll(output, writeSpeedscope(profile, `memshade@${MEMSHADE_VERSION}`));
-      break;
-    case "firefox":
-      writeAll(output, writeFirefoxProfiler(profile, MEMSHADE_VERSION));
-      break;
-  }
+): Promise<void> {
+  const finder = finderOf(options);
+  let buildIds: ReadonlyMap<string, string> = new Map();
+  const kernel = new KernelNamer((reference) =>
+    loadKernelSymbols(buildIds.get("[kernel.kallsyms]"), reference),
+  );
+  const samples = new SampleNamer(loadFrameNamer(preferAsPerf, finder), kernel);
+  let count = 0;
+  if (format === "json") output.write("[");
+  await unwindPerfData(source, finder, {
+    zstd: nodeZstd,
+    options: walkOptions(options),
+    onSample: (stack, header) => {
+      buildIds = header.buildIds;
+      const sample = samples.name(stack);
+      if (format === "text") output.write(perfSampleText(sample, header));
+      else output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(sample, header)}`);
+    },
+  });
+  if (format === "json") output.write("]\n");
 }
 
-function writeAll(output: Output, pieces: Iterable<string>): void {
+function writeAll(output: Output, pieces: Iterable<string | Uint8Array>): void {
   for (const piece of pieces) output.write(piece);
 }

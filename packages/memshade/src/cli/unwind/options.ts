@@ -1,16 +1,16 @@
 import { UserError } from "../../bytes/errors.ts";
+import { SAMPLE_FORMATS } from "../../report/export/sample-formats.ts";
 import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { parseChoice, parseRows } from "../commands/report-options.ts";
 
-const FORMATS = ["text", "json", "folded", "pprof", "speedscope", "firefox"] as const;
-export type UnwindFormat = (typeof FORMATS)[number];
+const FORMATS = ["text", "json", ...SAMPLE_FORMATS] as const;
 
 export interface UnwindOptions {
   readonly binaryPath?: readonly string[];
   readonly sysroot?: string;
   readonly debugFileDirectory?: readonly string[];
-  readonly format: UnwindFormat;
+  readonly format: (typeof FORMATS)[number];
   readonly regs?: boolean;
   readonly samples?: boolean;
   readonly addresses?: boolean;

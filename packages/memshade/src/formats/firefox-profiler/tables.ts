@@ -25,8 +25,18 @@ class Table {
   }
 }
 
-/** Row in `meta.categories`. */
-const USER_CODE = 1;
+/** `meta.categories`: the first one has to be there and grey. */
+export const CATEGORIES = [
+  { name: "Other", color: "grey" },
+  { name: "User", color: "yellow" },
+  { name: "JavaScript", color: "orange" },
+  { name: "Library", color: "lightblue" },
+] as const;
+
+function categoryOf({ language, library }: SampleFrame): number {
+  const name = library !== undefined ? "Library" : (language ?? "User");
+  return CATEGORIES.findIndex((category) => category.name === name);
+}
 
 /** The tables that all threads share, in the shape of processed version 70. */
 export class SharedTables {
@@ -96,7 +106,7 @@ export class SharedTables {
       address: frame.address ?? -1,
       lib: frame.module ?? -1,
       inlineDepth,
-      ...{ category: USER_CODE, subcategory: 0, innerWindowID: 0 },
+      ...{ category: categoryOf(frame), subcategory: 0, innerWindowID: 0 },
       func: this.#function(frame),
       line: frame.line || null,
       column: frame.column || null,
@@ -105,13 +115,13 @@ export class SharedTables {
     return row;
   }
 
-  #function({ function: name, file, startLine }: SampleFrame): number {
-    const key = JSON.stringify([name, file, startLine]);
+  #function({ function: name, file, startLine, language }: SampleFrame): number {
+    const key = JSON.stringify([name, file, startLine, language]);
     const known = this.#functionIndex.get(key);
     if (known !== undefined) return known;
     const row = this.#functions.add({
       name: this.string(name),
-      ...{ isJS: false, relevantForJS: false, resource: -1 },
+      ...{ isJS: language === "JavaScript", relevantForJS: false, resource: -1 },
       source: file === undefined ? null : this.#source(file),
       lineNumber: startLine || null,
     });

@@ -1,7 +1,7 @@
-import { type SampleProfile, sumByStack } from "../../model/sample-profile.ts";
+import { type CounterTrack, type SampleProfile, sumByStack } from "../../model/sample-profile.ts";
 import { exactAmount } from "../amounts.ts";
 import { jsonArray, jsonArrayOf, jsonObject } from "../json-pieces.ts";
-import { SharedTables } from "./tables.ts";
+import { CATEGORIES, SharedTables } from "./tables.ts";
 
 /** The processed version written; the front end upgrades older ones and refuses newer ones. */
 export const PROCESSED_VERSION = 70;
@@ -21,15 +21,24 @@ interface Track {
 
 /**
  * A profile for the Firefox Profiler, processed format. Samples with times become a thread per thread; others a
- * thread per value type, whose samples stand one millisecond apart, with the values as weights.
+ * thread per value type, with the values as weights: they stand one millisecond apart, or all at the end of the time that
+ * the profile's counters have. One unit of the counters' clock is a millisecond.
  *
+ * @param shown value type whose thread is selected at first
  * @throws UserError if a weight is negative or above 2^53
  */
-export function* writeFirefoxProfiler(profile: SampleProfile, version: string): Generator<string> {
+export function* writeFirefoxProfiler(
+  profile: SampleProfile,
+  version: string,
+  shown?: number,
+): Generator<string> {
   const shared = new SharedTables(profile);
-  const tracks = profile.samples.timeMs === undefined ? summedTracks(profile) : threadTracks(profile);
+  const isSummed = profile.samples.timeMs === undefined;
+  const tracks = isSummed ? summedTracks(profile) : threadTracks(profile);
+  const selected = isSummed ? tracks.findIndex(({ tid }) => tid === shown) : -1;
+  const { counters = [] } = profile;
   yield* jsonObject({
-    meta: meta(profile, version),
+    meta: { ...meta(profile, version), ...(selected < 0 ? {} : { initialSelectedThreads: [selected] }) },
     libs: profile.modules.map(({ name, path = name, buildId = "" }) => ({
       ...{ arch: "", name, path, debugName: name, debugPath: path },
       breakpadId: `${buildId.toUpperCase().padEnd(32, "0").slice(0, 32)}0`,
@@ -37,11 +46,19 @@ export function* writeFirefoxProfiler(profile: SampleProfile, version: string): 
     })),
     shared: shared.write(),
     threads: jsonArrayOf(tracks.map((track, index) => thread(track, index === 0))),
+    ...(counters.length === 0 ? {} : { counters: jsonArrayOf(counters.map(counter)) }),
   });
   yield "\n";
 }
 
-function meta({ name, notes, samples }: SampleProfile, version: string): object {
+function meta({ name, notes, samples, valueTypes }: SampleProfile, version: string): object {
+  const said = valueTypes.flatMap(({ type, says }) =>
+    says === undefined ? [] : { label: type, value: says },
+  );
+  const entries = [...said, ...notes.map((value) => ({ label: "Note", value }))].map((entry) => ({
+    ...entry,
+    format: "string",
+  }));
   return {
     interval: meanInterval(samples.timeMs),
     startTime: 0,
@@ -51,25 +68,13 @@ function meta({ name, notes, samples }: SampleProfile, version: string): object 
     version: GECKO_VERSION,
     preprocessedProfileVersion: PROCESSED_VERSION,
     markerSchema: [],
-    categories: [
-      { name: "Other", color: "grey", subcategories: ["Other"] },
-      { name: "User", color: "yellow", subcategories: ["Other"] },
-    ],
+    categories: CATEGORIES.map((category) => ({ ...category, subcategories: ["Other"] })),
     symbolicated: true,
     importedFrom: `memshade ${version}`,
     usesOnlyOneStackType: true,
     sourceCodeIsNotOnSearchfox: true,
     keepProfileThreadOrder: true,
-    ...(notes.length === 0
-      ? {}
-      : {
-          extra: [
-            {
-              label: "What the numbers mean",
-              entries: notes.map((value) => ({ label: "Note", format: "string", value })),
-            },
-          ],
-        }),
+    ...(entries.length === 0 ? {} : { extra: [{ label: "What the numbers mean", entries }] }),
   };
 }
 
@@ -92,18 +97,40 @@ function threadTracks({ threads, samples }: SampleProfile): Track[] {
   return tracks.filter(({ stack }) => stack.length > 0);
 }
 
+/** A track per value type, and that of the history. */
 function summedTracks(profile: SampleProfile): Track[] {
   const sums = sumByStack(profile);
-  return profile.valueTypes.map(({ type, unit }, column) => {
+  const { counters = [], history } = profile;
+  const starts = counters.map(({ times }) => times[0] ?? 0);
+  const ends = counters.map(({ times }) => times.at(-1) ?? 0);
+  const range = starts.length === 0 ? undefined : { start: Math.min(...starts), end: Math.max(...ends) };
+  const tracks = profile.valueTypes.map(({ type, unit }, column): Track => {
     const rows = sums.filter(({ values }) => exactAmount(values[column]!, type) > 0);
     return {
       ...{ name: type, pid: 0, tid: column },
       stack: rows.map(({ stack }) => (stack < 0 ? null : stack)),
-      time: rows.map((_row, index) => index),
+      time: rows.map((_row, index) => range?.end ?? index),
       weight: rows.map(({ values }) => values[column]!),
       weightType: unit === "bytes" ? "bytes" : "samples",
     };
   });
+  if (history !== undefined)
+    tracks.push({
+      ...{ name: history.name, pid: 0, tid: tracks.length },
+      ...{ stack: [...history.stacks], time: [...history.times], weight: [...history.values] },
+      weightType: history.unit === "bytes" ? "bytes" : "samples",
+    });
+  return range === undefined ? tracks : tracks.map((track) => spanning(track, range));
+}
+
+/** With a sample of nothing at either end of the time: viewers take the time of a track for that of its samples. */
+function spanning(track: Track, { start, end }: { start: number; end: number }): Track {
+  return {
+    ...track,
+    stack: [null, ...track.stack, null],
+    time: [start, ...track.time, end],
+    weight: track.weight && [0, ...track.weight, 0],
+  };
 }
 
 function thread(track: Track, isMainThread: boolean): Generator<string> {
@@ -120,5 +147,25 @@ function thread(track: Track, isMainThread: boolean): Generator<string> {
       length: stack.length,
     }),
     markers: { data: [], name: [], startTime: [], endTime: [], phase: [], category: [], length: 0 },
+  });
+}
+
+/** A track of the timeline; its samples are differences. */
+function counter(
+  { group, name, unit, clock, times, values }: CounterTrack,
+  index: number,
+): Generator<string> {
+  return jsonObject({
+    ...{ name, category: "Memory", description: `${name} of ${group}; 1 ms = 1 ${clock}` },
+    ...{ pid: "0", mainThreadIndex: 0 },
+    samples: jsonObject({
+      time: jsonArray(times),
+      count: jsonArray(values.map((value, row) => exactAmount(value, name) - (values[row - 1] ?? 0))),
+      length: times.length,
+    }),
+    display: {
+      ...{ graphType: "line-accumulated", unit: unit === "bytes" ? "bytes" : "", color: "orange" },
+      ...{ markerSchemaLocation: null, sortWeight: index, label: name, tooltipRows: [] },
+    },
   });
 }

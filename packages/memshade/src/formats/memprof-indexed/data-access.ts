@@ -1,3 +1,4 @@
+/// <reference path="../pako.d.ts" />
 import { deflate, inflate } from "pako";
 import { readU64Leb, skipLeb64 } from "../../bytes/leb128.ts";
 import type { Window } from "../../bytes/window.ts";

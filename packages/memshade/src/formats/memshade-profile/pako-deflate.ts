@@ -1,3 +1,4 @@
+/// <reference path="../pako.d.ts" />
 import { Inflate, Deflate as PakoDeflate } from "pako";
 import type { Deflate } from "./layout.ts";
 

@@ -1,3 +1,4 @@
+import { gzip } from "pako";
 import {
   Line,
   Location,
@@ -12,10 +13,18 @@ import { framesOfSampleStack, type SampleProfile, sumByStack } from "../../model
 import { exactAmount } from "../amounts.ts";
 
 export interface PprofOptions {
-  /** Mean distance of two samples, in the unit of the first value type; 1 when everything was recorded. */
+  /**
+   * Mean distance of two samples, in bytes of memory, or in the unit of the first value type where none is bytes; 1 when
+   * everything was recorded.
+   */
   period?: number;
   /** Index of the value type that readers show first; the last one if it is not given. */
   shown?: number;
+}
+
+/** The file of a pprof profile: compressed, without a time in it. As {@link writePprof}. */
+export function pprofFile(profile: SampleProfile, options: PprofOptions = {}): Uint8Array {
+  return gzip(writePprof(profile, options));
 }
 
 /**
@@ -38,6 +47,7 @@ export function writePprof(profile: SampleProfile, { period = 1, shown }: PprofO
   const valueTypes = profile.valueTypes.map(
     ({ type, unit }) => new ValueType({ type: text(type), unit: text(unit) }),
   );
+  const isOfMemory = profile.valueTypes.some(({ unit }) => unit === "bytes");
   return new Profile({
     sampleType: valueTypes,
     sample,
@@ -58,12 +68,18 @@ export function writePprof(profile: SampleProfile, { period = 1, shown }: PprofO
     }),
     location: tables.locations,
     function: tables.functions,
-    periodType: valueTypes[0]!,
+    periodType: isOfMemory ? new ValueType({ type: text("space"), unit: text("bytes") }) : valueTypes[0]!,
     period,
-    comment: [`profile: ${profile.name}`, ...profile.notes].map(text),
+    comment: commentsOf(profile).map(text),
     ...(shown === undefined ? {} : { defaultSampleType: text(profile.valueTypes[shown]!.type) }),
     stringTable,
   }).encode();
+}
+
+/** Readers print each comment as a line above their tables. */
+function commentsOf({ name, notes, valueTypes }: SampleProfile): string[] {
+  const said = valueTypes.flatMap(({ type, says }) => (says === undefined ? [] : `${type}: ${says}`));
+  return [`profile: ${name}`, ...(said.length === 0 ? [] : [said.join("; ")]), ...notes];
 }
 
 class LocationTables {

@@ -20,14 +20,15 @@ const UNIT: Readonly<Record<ValueType["unit"], string>> = {
  * A speedscope file: one `sampled` profile per value type, or per thread and value type where samples have times, so
  * that its time order reads as a history. Samples without weight are left out, for the format has no negative ones.
  *
+ * @param shown value type that is shown first, where there are no times
  * @throws UserError if a weight is negative or above 2^53
  */
-export function* writeSpeedscope(profile: SampleProfile, exporter: string): Generator<string> {
+export function* writeSpeedscope(profile: SampleProfile, exporter: string, shown = 0): Generator<string> {
   yield* jsonObject({
     $schema: SCHEMA,
     name: profile.name,
     exporter,
-    activeProfileIndex: 0,
+    activeProfileIndex: profile.samples.timeMs === undefined ? shown : 0,
     shared: jsonObject({ frames: jsonArray(speedscopeFrames(profile)) }),
     profiles: jsonArrayOf(profiles(profile)),
   });
@@ -85,6 +86,11 @@ function* rowsOf(profile: SampleProfile): Generator<Rows> {
         ...{ name: type, unit: UNIT[unit] },
         ...{ stacks: kept.map(({ stack }) => stack), weights: kept.map(({ values }) => values[column]!) },
       };
+    }
+    if (profile.history !== undefined) {
+      const { name, unit, stacks, values } = profile.history;
+      const weights = values.map((value) => exactAmount(value, name));
+      yield { name, unit: UNIT[unit], stacks: [...stacks], weights };
     }
     return;
   }

@@ -1,6 +1,7 @@
 import type { InstantiationObserver } from "./instantiation-observer.ts";
 import { acceptsImports, moduleResponse, readResponse } from "./module-sources.ts";
 import { type AnyFunction, replaceClass, replaceFunction, replaceGetter } from "./replace-property.ts";
+import { noteSuspending } from "./suspending-imports.ts";
 import { TrackedInstances } from "./tracked-instances.ts";
 import { type Rewritten, TrackedModules } from "./tracked-modules.ts";
 
@@ -22,6 +23,7 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     apply: (target, self, args) => instances.exportsOf(self) ?? Reflect.apply(target, self, args),
   });
   replaceReflection(Module, modules);
+  noteSuspending(namespace);
 }
 
 /** The engine's way, with the module as it was. */

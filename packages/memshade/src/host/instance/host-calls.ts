@@ -1,9 +1,10 @@
 import { Control, HostEntries } from "../../tools/heap/layout.ts";
 import { STACK_BEYOND, STACKS_OF_INSTANCE, UNKNOWN_STACK } from "../../tools/heap/read/host-callers.ts";
-import { HostSlot, SHADOW_MEMORY } from "../../tools/host-interface.ts";
+import { HostSite, HostSlot, SHADOW_MEMORY } from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ToolName, WorkingSetLayout } from "../../tools/index.ts";
 import { stackNoter } from "../../tools/working-set/read/note-stack.ts";
 import type { HostStacks } from "./host-stacks.ts";
+import { WaitingSample } from "./waiting-sample.ts";
 
 /** Exports of such a module: where the stack of this instance begins, and its number among them. */
 export const STACK_BASE = "memshade.base";
@@ -72,21 +73,49 @@ export function connectHost(
   return memories;
 }
 
+/** What the host knows of who calls an instance. */
+interface Callers {
+  /** The site of an entry that waits for the host before it has allocated anything. `above`: so many entries are younger. */
+  siteOfWaiting(above: number, below: unknown): number;
+}
+
+const callers = new WeakMap<WebAssembly.Exports, Callers>();
+
+/** Who calls the instance with these exports; undefined: nobody wants to know. */
+export function callersOf(exports: WebAssembly.Exports): Callers | undefined {
+  return callers.get(exports);
+}
+
 /** Lets a module ask which stack has entered it. */
 function answerCallers(
   exports: WebAssembly.Exports,
   table: WebAssembly.Table,
   entries: DataView,
-  { acrossThreads }: InstrumentedInfo,
+  { acrossThreads, hostStacks }: InstrumentedInfo,
   stacks: HostStacks,
 ): void {
   const first = acrossThreads === true ? (localNumber(exports) - 1) * STACKS_OF_INSTANCE : 0;
-  const answer = (): void => {
-    const number = stacks.numberOf(entries.getUint32(HostEntries.above, true), answer);
+  const numberOf = (above: number, below: unknown): number => {
+    const number = stacks.numberOf(above, below);
     const numbered = first + number < STACK_BEYOND ? first + number : UNKNOWN_STACK;
-    entries.setUint32(HostEntries.answer, number < STACK_BEYOND ? numbered : number, true);
+    return number < STACK_BEYOND ? numbered : number;
+  };
+  const answer = (): void => {
+    const above = entries.getUint32(HostEntries.above, true);
+    entries.setUint32(HostEntries.answer, numberOf(above, answer), true);
   };
   table.set(HostSlot.Callers, tableFunction(answer));
+  const sample = new WaitingSample(hostStacks === "exact");
+  const count = (field: number): void => entries.setUint32(field, entries.getUint32(field, true) + 1, true);
+  callers.set(exports, {
+    siteOfWaiting(above, below) {
+      const { stage, isAsked } = sample.next();
+      const number = isAsked ? numberOf(above, below) : 0;
+      if (number === UNKNOWN_STACK) return HostSite.unsettled + number;
+      count(isAsked ? HostEntries.asked : HostEntries.leftOut);
+      return HostSite.unsettled + stage * 2 ** HostSite.stageShift + number;
+    },
+  });
 }
 
 /** Number of an instance among those that share its shadow memory. */

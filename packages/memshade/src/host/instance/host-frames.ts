@@ -3,6 +3,9 @@ import type { InstrumentedInfo } from "../../tools/options.ts";
 import { WASI_MODULES } from "../../tools/waste/read/host-ranges.ts";
 import { attributionLayoutOf } from "../../tools/working-set/attribution/memory-plan.ts";
 import { STACK_BASE } from "./host-calls.ts";
+import { RewoundCalls } from "./rewound-calls.ts";
+import { SuspendedFrames } from "./suspended-frames.ts";
+import { aroundResumption, suspendingImport } from "./suspending-imports.ts";
 
 type HostFunction = (...operands: unknown[]) => unknown;
 
@@ -10,6 +13,8 @@ type HostFunction = (...operands: unknown[]) => unknown;
 export interface GuardedImports {
   imports: WebAssembly.Imports;
   connect(exports: WebAssembly.Exports): void;
+  /** What the program is to see of an export, once the instance is connected. */
+  visible(name: string, value: WebAssembly.ExportValue): WebAssembly.ExportValue;
 }
 
 /** Engines have code of their own for these when they are imported as they are, and nothing comes back from them. */
@@ -52,7 +57,17 @@ export function guardImports(
     if (from === null || (typeof from !== "object" && typeof from !== "function")) return undefined;
     guarded[module] ??= Object.create(null);
     let value = from[name] as unknown;
-    if (isGuarded(entry) && typeof value === "function" && !MATHEMATICS.has(value) && !isOfInstance(value)) {
+    const suspending = isGuarded(entry) ? suspendingImport(value) : undefined;
+    if (suspending !== undefined)
+      value = suspending.make(
+        guardians.reduce((inner, { guardSuspending }) => guardSuspending(inner), suspending.call),
+      );
+    else if (
+      isGuarded(entry) &&
+      typeof value === "function" &&
+      !MATHEMATICS.has(value) &&
+      !isOfInstance(value)
+    ) {
       const call = value as HostFunction;
       if (!guards.has(call))
         guards.set(
@@ -68,19 +83,30 @@ export function guardImports(
     connect(exports) {
       for (const guardian of guardians) guardian.connect(exports);
     },
+    visible: (name, value) =>
+      guardians.reduce((seen, guardian) => guardian.visible?.(name, seen) ?? seen, value),
   };
 }
 
 /** Guards the words of one tool that follows calls. */
 interface Guardian {
   guard(call: HostFunction): HostFunction;
+  /** The same of one for whose promise the module waits: it goes on later, where the host has been elsewhere meanwhile. */
+  guardSuspending(call: HostFunction): HostFunction;
   connect(exports: WebAssembly.Exports): void;
+  visible?(name: string, value: WebAssembly.ExportValue): WebAssembly.ExportValue;
 }
 
 /** One for each tool that has host words: the heap profiler, and others where they tell contexts apart. */
 function guardiansOf({ layout, toolLayouts }: InstrumentedInfo): Guardian[] {
   const guardians: Guardian[] = [];
-  if (layout !== undefined) guardians.push(guardian(SHADOW_MEMORY, layout.hostWord, STACK_BASE));
+  if (layout !== undefined)
+    guardians.push(
+      guardian(SHADOW_MEMORY, layout.hostWord, {
+        global: STACK_BASE,
+        stack: (at, exports) => new SuspendedFrames(exports, at + layout.stack - layout.hostWord),
+      }),
+    );
   const hostWord = Number(toolLayouts?.waste?.hostWord ?? 0);
   if (hostWord !== 0) guardians.push(guardian(WASTE_MEMORY, hostWord));
   const attributed = attributionLayoutOf(toolLayouts?.workingset ?? {})?.hostWord ?? 0;
@@ -88,32 +114,57 @@ function guardiansOf({ layout, toolLayouts }: InstrumentedInfo): Guardian[] {
   return guardians;
 }
 
-/** `base`: the exported global that has the address of the words, where instances differ in it. */
-function guardian(memoryName: string, address: number, base?: string): Guardian {
+/** Where the words of an instance are if instances differ in it, and the frames that they count. */
+interface StackOfInstance {
+  /** Exported global that has the address of the words. */
+  global: string;
+  stack(words: number, exports: WebAssembly.Exports): SuspendedFrames;
+}
+
+function guardian(memoryName: string, address: number, instance?: StackOfInstance): Guardian {
   /** Host word and entry word. */
   let words = new Int32Array(2);
   /** The host word at the innermost guarded call that has not returned. */
   let newest = 0;
+  let frames: SuspendedFrames | undefined;
+  let rewound: RewoundCalls | undefined;
+  const guard = (call: HostFunction, returned?: (result: unknown, host: HostFunction) => void) =>
+    function host(...operands: unknown[]): unknown {
+      const outer = newest;
+      newest = words[0];
+      words[1] = newest;
+      try {
+        const result = call(...operands);
+        returned?.(result, host);
+        return result;
+      } finally {
+        newest = outer;
+        words[0] = outer;
+        words[1] = outer;
+      }
+    };
   return {
-    guard: (call) =>
-      function host(...operands: unknown[]): unknown {
-        const outer = newest;
-        newest = words[0];
-        words[1] = newest;
-        try {
-          return call(...operands);
-        } finally {
-          newest = outer;
-          words[0] = outer;
-          words[1] = outer;
-        }
-      },
+    guard: (call) => guard(call),
+    guardSuspending: (call) =>
+      guard(call, (result, host) => {
+        const kept = frames?.keep(newest, host);
+        aroundResumption(
+          result,
+          () => kept?.putBack(),
+          () => words.fill(newest),
+        );
+      }),
     connect(exports) {
       const memory = exports[memoryName] as WebAssembly.Memory | undefined;
-      const own = base === undefined ? undefined : (exports[base] as WebAssembly.Global | undefined);
+      const own =
+        instance === undefined ? undefined : (exports[instance.global] as WebAssembly.Global | undefined);
       const at = own === undefined ? address : own.value >>> 0;
-      if (memory !== undefined) words = new Int32Array(memory.buffer, at, 2);
+      if (memory === undefined) return;
+      words = new Int32Array(memory.buffer, at, 2);
+      frames = instance?.stack(at, exports);
+      rewound = frames && new RewoundCalls(frames, () => newest);
     },
+    visible: (name, value) => rewound?.exported(name, value) ?? value,
   };
 }
 

@@ -1,7 +1,7 @@
 import { isMemory } from "../../tools/followed-memory.ts";
 import { holdMemory } from "../../tools/waste/read/held-memory.ts";
 import { type ObservedImports, observeImports } from "../../tools/waste/read/host-ranges.ts";
-import { guardImports } from "./host-frames.ts";
+import { type GuardedImports, guardImports } from "./host-frames.ts";
 import type { InstantiationObserver, RewrittenModule, TrackedModule } from "./instantiation-observer.ts";
 import { MainModules } from "./main-modules.ts";
 import type { AnyFunction } from "./replace-property.ts";
@@ -10,6 +10,7 @@ import { takeImports } from "./taken-imports.ts";
 import type { TrackedModules } from "./tracked-modules.ts";
 
 interface Observed extends ObservedImports {
+  visible?: GuardedImports["visible"];
   group?: string | undefined;
 }
 
@@ -131,6 +132,7 @@ export class TrackedInstances {
     return {
       imports: guarded.imports,
       group: shadow?.group,
+      visible: guarded.visible,
       connect(exports) {
         observed?.connect(exports);
         guarded.connect(exports);
@@ -157,7 +159,8 @@ export class TrackedInstances {
     observed?.connect(all);
     const hidden = new Set(tracked.info.hiddenExports);
     const visible: WebAssembly.Exports = Object.create(null);
-    for (const name of Object.keys(all)) if (!hidden.has(name)) visible[name] = all[name];
+    for (const name of Object.keys(all))
+      if (!hidden.has(name)) visible[name] = observed?.visible?.(name, all[name]) ?? all[name];
     this.#visibleExports.set(instance, Object.freeze(visible));
     this.#mainModules.add(tracked.info, taken, all, visible);
     this.#observer.instantiated(all, tracked, observed?.group);

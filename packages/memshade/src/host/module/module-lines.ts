@@ -7,7 +7,7 @@ export const moduleLines: LinesOf = (original) => {
   try {
     const object = openObject(original);
     if (object.section(".debug_info") === undefined) return undefined;
-    const symbolizer = new Symbolizer(object, { starts: false });
+    const symbolizer = new Symbolizer(object);
     return (offset) => {
       const [innermost, ...outer] = symbolizer.frames(offset);
       return outer.length === 0 ? innermost : { ...innermost!, outer };

@@ -40,6 +40,9 @@ export interface Profile {
 
 export type { ProfileFile };
 
+/** What a run folder is made of. */
+export type RecordedFiles = Pick<Profile, "run" | "raw" | "toolFiles">;
+
 export interface RecorderOptions {
   tools: ToolOptions;
   /** The program and its arguments, without memshade and its options. */
@@ -52,7 +55,7 @@ export interface RecorderOptions {
   linesOf?: LinesOf;
   typesOf?: TypesOf;
   /** Reads scripts, for those who want to know where the calls of the host were written. */
-  describeFrame?: DescribeHostFrame;
+  describeFrame?: DescribeHostFrame | undefined;
 }
 
 /** Stands for the shadow memory of modules that have none. */
@@ -176,7 +179,7 @@ export class Recorder {
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
     const { heap, modules, tool, notTracked, raw, intervals, rewrittenBytes, statics, host } =
-      this.#session.snapshot(end, this.#options.describeFrame);
+      this.#session.snapshot(end, this.#options.describeFrame, this.#options.linesOf);
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
@@ -236,7 +239,7 @@ export class Recorder {
 }
 
 /** The files that stand for a profile in a run folder; `run.json` comes last, so that it vouches for the others. */
-export function profileFiles(profile: Profile): ProfileFile[] {
+export function profileFiles(profile: RecordedFiles): ProfileFile[] {
   return [
     ...(profile.run.files.heap === undefined ? [] : [{ name: HEAP_FILE, contents: profile.raw }]),
     ...profile.toolFiles,

@@ -40,7 +40,8 @@ const frame = record<Omit<WasteFrame, "library">>({
   function: optional(text),
   file: optional(text),
   line: optional(integer),
-  handsOn: optional(flag),
+  startLine: optional(integer),
+  handsOutMemory: optional(flag),
 });
 const ip = record<Omit<WasteIp, "library">>({
   address: count,
@@ -48,8 +49,9 @@ const ip = record<Omit<WasteIp, "library">>({
   module: optional(text),
   file: optional(text),
   line: optional(integer),
+  startLine: optional(integer),
   layer: optional(flag),
-  handsOn: optional(flag),
+  handsOutMemory: optional(flag),
   inlined: optional(list(frame)),
 });
 const siteClass = oneOf("plain", "atomic", "copy", "fill", "host", "calloc");

@@ -69,12 +69,14 @@ export interface WasteIp {
   module?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
+  /** First line of the function, where that is known. */
+  startLine?: number | undefined;
   /** Its function is one that hands on what it asks the allocator for. */
   layer?: boolean | undefined;
-  /** It is inlined, and by its type it makes memory for its caller. */
-  handsOn?: boolean | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
   library?: string | undefined;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  handsOutMemory?: boolean | undefined;
   /** The functions that the place is inlined into, the innermost first, each with the place in it. */
   inlined?: WasteFrame[] | undefined;
 }
@@ -83,9 +85,11 @@ export interface WasteFrame {
   function?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
-  handsOn?: boolean | undefined;
+  /** As in `WasteIp`. */
+  startLine?: number | undefined;
   /** As in `WasteIp`. */
   library?: string | undefined;
+  handsOutMemory?: boolean | undefined;
 }
 
 export type WasteClass = "plain" | "atomic" | "copy" | "fill" | "host" | "calloc";

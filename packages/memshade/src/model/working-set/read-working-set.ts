@@ -43,6 +43,8 @@ const frame = record<Omit<StackFrame, "library">>({
   name: optional(text),
   file: optional(text),
   line: optional(count),
+  startLine: optional(count),
+  inlined: optional(text),
 });
 const pair: Check<[number, number]> = (value) => {
   const values = list(weight)(value);

@@ -124,6 +124,10 @@ export interface StackFrame {
   /** Place of the call in the source, if it is known. */
   file?: string | undefined;
   line?: number | undefined;
+  /** First line of the function, where that is known. */
+  startLine?: number | undefined;
+  /** The function that is inlined there, which the line is of; undefined for the function itself. */
+  inlined?: string | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
   library?: string | undefined;
 }

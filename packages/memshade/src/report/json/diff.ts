@@ -1,7 +1,6 @@
 import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
-import type { HeapDiff } from "../../analyses/diff/heap-diff.ts";
+import { groupAt, type HeapDiff, type HeapSide } from "../../analyses/diff/heap-diff.ts";
 import type { MetricKey } from "../../analyses/metrics.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
 import { gapsOf } from "../gaps.ts";
 import { diffRowsJson } from "./diff-rows.ts";
 import { findingDiffJson } from "./findings.ts";
@@ -11,12 +10,30 @@ import { jsonText } from "./text.ts";
 export const DIFF_SCHEMA = "memshade-diff";
 export const DIFF_VERSION = 1;
 
+/** The runs of both sides. */
+export interface DiffInputs {
+  readonly old: readonly string[];
+  readonly new: readonly string[];
+}
+
 export interface DiffJsonOptions {
   /** As they were named. */
-  readonly inputs: { readonly old: string; readonly new: string };
+  readonly inputs: DiffInputs;
   readonly by: MetricKey;
   readonly rows: number;
   readonly findings?: FindingDiff | undefined;
+  /** Sentences: what cannot be compared. */
+  readonly gaps: readonly string[];
+}
+
+/** The runs as they were named; of a side with several, all of them behind. */
+export function inputsJson({ old, new: now }: DiffInputs) {
+  const areSeveral = old.length > 1 || now.length > 1;
+  return {
+    old: old.join(","),
+    new: now.join(","),
+    runs: areSeveral ? { old, new: now } : undefined,
+  };
 }
 
 /**
@@ -25,33 +42,36 @@ export interface DiffJsonOptions {
  * @returns undefined where one of the profiles does not know the metric
  */
 export function diffJson(
-  profiles: { readonly old: HeapProfile; readonly new: HeapProfile },
   diff: HeapDiff,
-  { inputs, by, rows, findings }: DiffJsonOptions,
+  { inputs, by, rows, findings, gaps }: DiffJsonOptions,
 ): string | undefined {
   const change = diff.metrics.find(({ metric }) => metric.key === by);
   if (change === undefined) return undefined;
   const { unit } = change.metric;
-  const sites = {
-    old: createSiteWriter(profiles.old, diff.old),
-    new: createSiteWriter(profiles.new, diff.new),
-  };
+  const { old, new: now } = diff.sides;
+  const writers = new Map(
+    [...old.runs, ...now.runs].map((run) => [run, createSiteWriter(run.profile, run.groups)]),
+  );
+  const [older, newer] = [old.runs[0]!.profile.description, now.runs[0]!.profile.description];
+  const gapsIn = ({ runs }: HeapSide) => [...new Set(runs.flatMap(({ profile }) => gapsOf(profile)))];
   return jsonText({
     schema: DIFF_SCHEMA,
     version: DIFF_VERSION,
-    old: inputs.old,
-    new: inputs.new,
+    ...inputsJson(inputs),
     by,
-    unit: unit === "clock" ? profiles.new.description.clock.unit : unit,
-    group: diff.new.by,
-    clock: { old: profiles.old.description.clock, new: profiles.new.description.clock },
-    notTracked: { old: gapsOf(profiles.old), new: gapsOf(profiles.new) },
+    unit: unit === "clock" ? newer.clock.unit : unit,
+    group: diff.by,
+    clock: { old: older.clock, new: newer.clock },
+    notTracked: { old: [...gapsIn(old), ...gaps], new: [...gapsIn(now), ...gaps] },
     ...diffRowsJson({
       pairs: diff.pairs,
       changes: diff.metrics,
       by: change,
       most: rows,
-      describe: (side, group) => sites[side](group),
+      describe: (side, number) => {
+        const { run, group } = groupAt(diff.sides[side], number);
+        return writers.get(run)!(group);
+      },
     }),
     findings: findings && findingDiffJson(findings),
   });

@@ -12,6 +12,7 @@ import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { heapTotals } from "../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
+import { knowsField } from "../../model/known-fields.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot-cold.ts";
 import { gapsOf } from "../gaps.ts";
 import { findingsJson } from "./findings.ts";
@@ -43,7 +44,8 @@ export function heapReportJsonPieces(
 ): Generator<string, void, undefined> {
   const { description, modules } = profile;
   const groups = groupContexts(profile, "path");
-  const ranking = rankAll(measureGroups(profile, groups, "bytes")!);
+  const order = measureGroups(profile, groups, "bytes") ?? measureGroups(profile, groups, "live");
+  const ranking = rankAll(order ?? new Float64Array(groups.length));
   const shown = ranking.slice(0, rows);
   return jsonTextPieces({
     schema: REPORT_SCHEMA,
@@ -52,6 +54,7 @@ export function heapReportJsonPieces(
     program: description.program ?? null,
     command: description.command ?? null,
     recordedBy: description.recordedBy ?? null,
+    ...(description.importedFrom === undefined ? {} : { importedFrom: description.importedFrom }),
     end: description.end ?? null,
     clock: description.clock,
     counters: description.counters ?? null,
@@ -83,20 +86,25 @@ export function heapReportJsonPieces(
     },
     overTime: overTimeJson(profile),
     staticData: statics && staticDataJson(statics, rows),
-    histograms: { size: sizeHistogram(profile), lifetime: lifetimeHistogram(profile) },
-    hotCold: description.clock.unit === "ms" ? hotColdJson(profile, thresholds) : null,
+    histograms: { size: sizeHistogram(profile) ?? null, lifetime: lifetimeHistogram(profile) ?? null },
+    hotCold:
+      description.clock.unit === "ms" && knowsField(profile, "totalLifetime")
+        ? hotColdJson(profile, thresholds)
+        : null,
     sites: mapped(shown, createSiteWriter(profile, groups)),
     sitesOmitted: ranking.length - shown.length,
   });
 }
 
 function totalsOf(profile: HeapProfile): object {
-  const { totals } = profile.description;
+  const { description } = profile;
+  const { totals } = description;
   const { allocations, allocatedBytes, heapAccesses } = heapTotals(profile);
   return {
-    allocations,
-    allocatedBytes,
-    heapAccesses,
+    allocations: knowsField(profile, "allocCount") ? allocations : null,
+    allocatedBytes: knowsField(profile, "totalSize") ? allocatedBytes : null,
+    heapAccesses:
+      knowsField(profile, "totalAccessCount") || description.importedFrom === undefined ? heapAccesses : null,
     ...(areAccessesCut(profile) ? { heapAccessesAtLeast: true } : {}),
     frees: totals?.frees ?? null,
     peakBytes: totals?.peakBytes ?? null,

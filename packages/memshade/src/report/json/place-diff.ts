@@ -1,14 +1,13 @@
 import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
 import type { PlaceChange, PlaceDiff } from "../../analyses/diff/place-diff.ts";
-import { DIFF_SCHEMA, DIFF_VERSION } from "./diff.ts";
+import { DIFF_SCHEMA, DIFF_VERSION, type DiffInputs, inputsJson } from "./diff.ts";
 import { diffRowsJson } from "./diff-rows.ts";
 import { findingDiffJson } from "./findings.ts";
 import { jsonText } from "./text.ts";
 
 export interface PlaceDiffJsonOptions {
   readonly tool: "waste" | "workingset";
-  /** As they were named. */
-  readonly inputs: { readonly old: string; readonly new: string };
+  readonly inputs: DiffInputs;
   readonly notTracked: { readonly old: readonly string[]; readonly new: readonly string[] };
   readonly rows: number;
   readonly findings: FindingDiff;
@@ -24,8 +23,7 @@ export function placeDiffJson(
     schema: DIFF_SCHEMA,
     version: DIFF_VERSION,
     tool,
-    old: inputs.old,
-    new: inputs.new,
+    ...inputsJson(inputs),
     by: change.metric.key,
     unit: change.metric.unit,
     group: diff.group,

@@ -6,6 +6,7 @@ import { reachOf } from "../../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import type { BlockCapacity, BlockGrowth } from "../../model/growth.ts";
 import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
+import { siteColumn } from "../../model/known-fields.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { type MibColumns, mibAt } from "../../model/mib-columns.ts";
 import type { BlockDrag } from "../../model/over-time/drag.ts";
@@ -21,7 +22,11 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
   [Field in SiteField]: number | null;
 } & {
   stackIds: string[];
-  temporaryBlocks: number;
+  /** null: not recorded. */
+  temporaryBlocks: number | null;
+  /** Where a profile has those. */
+  readBytes?: number;
+  writtenBytes?: number;
   /** Absent where no block is known to have been kept after its last access. */
   drag?: BlockDrag;
   growth: BlockGrowth | null;
@@ -39,7 +44,13 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
 /** The groups of a profile as JSON values, made one by one. */
 export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (group: number) => JsonSite {
   const { contexts } = profile;
-  const isUnknown = (field: SiteField) => OF_REACH.has(field) && reachOf(profile) === undefined;
+  const isUnknown = (field: SiteField) =>
+    (OF_REACH.has(field) && reachOf(profile) === undefined) || siteColumn(profile, field) === undefined;
+  const notRecorded = Object.fromEntries(unknownOfImport(profile).map((field) => [field, null]));
+  const accesses = (["readBytes", "writtenBytes"] as const).flatMap((field) => {
+    const column = contexts.site?.[field];
+    return column === undefined ? [] : [[field, sumByGroup(groups, column)] as const];
+  });
   const sums = SITE_FIELDS.map(
     (field) =>
       [
@@ -47,7 +58,8 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
         isUnknown(field) ? undefined : contexts.site && sumByGroup(groups, contexts.site[field]),
       ] as const,
   );
-  const temporary = sumByGroup(groups, temporaryBlocks(profile).blocks);
+  const found = temporaryBlocks(profile);
+  const temporary = found && sumByGroup(groups, found.blocks);
   return (group) => {
     const rows = groups.contexts[group]!;
     const {
@@ -62,7 +74,9 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
       ...(Object.fromEntries(sums.map(([field, column]) => [field, column?.[group] ?? null])) as {
         [Field in SiteField]: number | null;
       }),
-      temporaryBlocks: temporary[group]!,
+      temporaryBlocks: temporary?.[group] ?? null,
+      ...notRecorded,
+      ...Object.fromEntries(accesses.map(([field, column]) => [field, column[group]!])),
       ...(rows.some((row) => contexts.site?.drag[row] !== undefined)
         ? { drag: dragOfContexts(profile, rows) }
         : {}),
@@ -77,6 +91,12 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
 }
 
 /** The sums of some rows, which may be larger than the fields of files are. */
+/** What another tool's profile does not have of MemProf's fields. */
+function unknownOfImport({ description }: HeapProfile): readonly (keyof Mib)[] {
+  const { importedFrom, unknownFields = [] } = description;
+  return importedFrom === undefined ? [] : unknownFields.filter((field) => field !== "accessHistogram");
+}
+
 function totalsOf(mibs: MibColumns, rows: readonly number[]) {
   const sumOf = (column: BigUint64Array) => rows.reduce((sum, row) => sum + column[row]!, 0n);
   return {

@@ -1,4 +1,5 @@
 import type { Finding } from "../../analyses/findings/finding.ts";
+import { objectsByPlace } from "../../analyses/waste/blocks-by-place.ts";
 import { fieldOrder } from "../../analyses/waste/field-order.ts";
 import { wasteFindings } from "../../analyses/waste/findings.ts";
 import { type PairTable, rankPairs } from "../../analyses/waste/pairs.ts";
@@ -39,13 +40,15 @@ export function wasteReportJson(
       findings: shown.map(findingJson),
       findingsOmitted: findings.length - shown.length,
       folded,
-      objects: file.objects?.map((site) => {
-        const order = fieldOrder(site);
-        return {
-          ...site,
-          ...(order === undefined ? {} : { order: { ...order, hot: order.hot.map(({ name }) => name) } }),
-        };
-      }),
+      objects:
+        file.objects &&
+        objectsByPlace(file.objects).map((site) => {
+          const order = fieldOrder(site);
+          return {
+            ...site,
+            ...(order === undefined ? {} : { order: { ...order, hot: order.hot.map(({ name }) => name) } }),
+          };
+        }),
     },
     null,
     2,

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isWithinSpread, rankChanges } from "../../../src/analyses/diff/changes.ts";
 import { exceededTotals, parseGrowthLimit } from "../../../src/analyses/diff/growth-limit.ts";
-import { diffHeaps, type HeapDiff, rankChanges } from "../../../src/analyses/diff/heap-diff.ts";
+import { diffHeaps, groupAt, type HeapDiff } from "../../../src/analyses/diff/heap-diff.ts";
 import { GROUPINGS } from "../../../src/analyses/groups.ts";
 import type { MetricKey } from "../../../src/analyses/metrics.ts";
 import { profileOfPicture, rawProfileOfPicture } from "../../heap-picture.ts";
@@ -93,12 +94,61 @@ describe("sites that a change of the source moved", () => {
     ]);
   });
 
-  it("are new and gone where the function has more of them than before", () => {
+  it("are told from a new one among them by how far they moved", () => {
     const more = profileOfPicture(
-      "main > parse@5 > newNode@7  1 x 600\nmain > parse > newNode@5  1 x 9\nmain > parse > newNode@6  1 x 9",
+      "main > parse > newNode@7  1 x 9\nmain > parse > newNode@8  1 x 500\nmain > parse > newNode@5  1 x 7",
     );
-    const { pairs } = diffHeaps(twoCalls, more, "site");
-    expect(pairs.filter((pair) => pair.old !== undefined && pair.new !== undefined)).toEqual([]);
+    expect(values(diffHeaps(twoCalls, more, "site"), "bytes")).toEqual([
+      [0, 7],
+      [8, 9],
+    ]);
+  });
+});
+
+describe("the difference of several runs", () => {
+  const run = (parsed: number, cached: number) =>
+    profileOfPicture(`main > parse > newNode  ${parsed} x 10\nmain > cache > newEntry  ${cached} x 1`);
+  const old = [run(100, 50), run(102, 60), run(104, 55)];
+  const now = [run(103, 90), run(105, 95)];
+  const diff = diffHeaps(old, now, "site");
+  const change = changeOf(diff, "bytes");
+
+  it("is that of their medians, with the smallest and the largest of each side", () => {
+    expect(change.total).toEqual({ old: 1080, new: 1132.5 });
+    expect(change.spread?.total).toEqual({ old: [1050, 1095], new: [1120, 1145] });
+    expect(values(diff, "bytes")).toEqual([
+      [55, 92.5],
+      [1020, 1040],
+    ]);
+  });
+
+  it("puts last what is within the spread", () => {
+    expect(rankChanges(change).map((pair) => isWithinSpread(change, pair))).toEqual([false, true]);
+  });
+
+  it("has groups of any of the runs", () => {
+    const more = profileOfPicture("main > parse > newNode  1 x 10\nmain > late > newLate  1 x 8");
+    const { pairs, sides } = diffHeaps([run(1, 1), more], [run(1, 1)], "site");
+    const names = pairs.map(({ old: group }) => {
+      const { run: of, group: number } = groupAt(sides.old, group!);
+      return of.profile.strings[
+        of.profile.functions.name[
+          of.profile.frames.function[
+            of.profile.stacks.frame[of.profile.contexts.stack[of.groups.contexts[number]![0]!]!]!
+          ]!
+        ]!
+      ];
+    });
+    expect(names.sort()).toEqual(["newEntry", "newLate", "newNode"]);
+  });
+
+  it("against themselves is within the spread, all of it", () => {
+    fc.assert(
+      fc.property(heapProfile, heapProfile, (a, b) => {
+        for (const one of diffHeaps([a, b], [b, a], "site").metrics)
+          expect(rankChanges(one).filter((pair) => !isWithinSpread(one, pair))).toEqual([]);
+      }),
+    );
   });
 });
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { diffFindings } from "../../../src/analyses/diff/finding-diff.ts";
-import { rankChanges } from "../../../src/analyses/diff/heap-diff.ts";
+import { rankChanges } from "../../../src/analyses/diff/changes.ts";
+import { commonFindings, diffFindings } from "../../../src/analyses/diff/finding-diff.ts";
 import { diffPlaces, type PlaceDiff } from "../../../src/analyses/diff/place-diff.ts";
 import { wasteTables } from "../../../src/analyses/diff/waste-places.ts";
 import { workingSetTables } from "../../../src/analyses/diff/working-set-places.ts";
 import type { Finding } from "../../../src/analyses/findings/finding.ts";
 import type { GroupBy } from "../../../src/analyses/groups.ts";
+import type { WorkingSetProfile } from "../../../src/model/working-set/working-set.ts";
 import { pictureOf } from "../../report/working-set-picture.ts";
 import { load, store, wasteOf } from "../waste/waste-picture.ts";
 
@@ -35,9 +36,9 @@ describe("waste of two runs", () => {
     stores: [dead("parse", 3, 90), dead("fill", 9, 50), dead("fresh", 1, 7)],
     loads: [load("parse", 3, { nof_loads: 9, nof_silent: 5 })],
   });
-  const diffOf = (group: GroupBy = "site") => {
-    const tables = wasteTables(before, after, group);
-    return diffPlaces(tables.old, tables.new);
+  const diffOf = (group: GroupBy = "site", older = before, newer = after) => {
+    const [old, now] = wasteTables([older, newer], group);
+    return diffPlaces([old!], [now!]);
   };
 
   it("is compared site by site; one that moved to another line is the same", () => {
@@ -48,25 +49,37 @@ describe("waste of two runs", () => {
 
   it("has no redundant loads where the two runs mean different things by that", () => {
     const precise = { ...after, options: { ...after.options, engine: "full" as const } };
-    const tables = wasteTables(before, precise, "site");
-    expect(totals(diffPlaces(tables.old, tables.new))).not.toHaveProperty("redundant");
+    expect(totals(diffOf("site", before, precise))).not.toHaveProperty("redundant");
+  });
+});
+
+describe("waste of two runs, of which one has calling contexts", () => {
+  it("is compared without them", () => {
+    const called = { ...dead("fill", 7, 50), ips: [...dead("fill", 7, 50).ips, ...dead("main", 2, 0).ips] };
+    const withContexts = wasteOf({ stores: [called] });
+    withContexts.options.contexts = true;
+    const [old, now] = wasteTables([withContexts, wasteOf({ stores: [dead("fill", 7, 50)] })], "path");
+    expect(rows(diffPlaces([old!], [now!]), "dead")).toEqual([]);
   });
 });
 
 describe("working sets of two runs", () => {
+  const diffOf = (older: WorkingSetProfile, newer: WorkingSetProfile, group: GroupBy) => {
+    const [old, now] = workingSetTables([older, newer], group);
+    return diffPlaces([old!], [now!]);
+  };
   const before = pictureOf(["abc", "ad"], ["parse", "print"]);
   const after = pictureOf(["abcdef", "a"], ["parse", "print"]);
 
   it("are compared by the largest intervals, which do not add up, and by what was new", () => {
-    const tables = workingSetTables(before, after, "function");
-    const diff = diffPlaces(tables.old, tables.new);
+    const diff = diffOf(before, after, "function");
     expect(rows(diff, "lines")).toEqual(["parse:undefined 3 → 6", "print:undefined 2 → 1"]);
     expect(totals(diff)).toEqual({ lines: { old: 3, new: 6 }, new: { old: 4, new: 6 } });
   });
 
   it("have no largest interval in common where intervals are of different length", () => {
-    const tables = workingSetTables(before, pictureOf(["a", "b"], ["parse", "parse"], 2000), "site");
-    expect(Object.keys(totals(diffPlaces(tables.old, tables.new)))).toEqual(["new"]);
+    const longer = pictureOf(["a", "b"], ["parse", "parse"], 2000);
+    expect(Object.keys(totals(diffOf(before, longer, "site")))).toEqual(["new"]);
   });
 });
 
@@ -83,5 +96,12 @@ describe("findings of two runs", () => {
       [unused("parse", 5), unused("parse", 9)],
     );
     expect(diff).toEqual({ new: [unused("parse", 9)], gone: [unused("load", 4)], kept: 1 });
+  });
+
+  it("of several runs are those of most of them", () => {
+    const [parse, load] = [unused("parse", 3), unused("load", 4)];
+    expect(commonFindings([[parse, load], [parse], [parse, parse]])).toEqual([parse]);
+    expect(commonFindings([[parse, load]])).toEqual([parse, load]);
+    expect(commonFindings([[parse], [load]])).toEqual([]);
   });
 });

@@ -5,8 +5,8 @@ import { sampleProfileOf } from "../../sample-picture.ts";
 
 type Columns = Record<string, (number | null)[]>;
 
-function read(profile: SampleProfile) {
-  const file = JSON.parse([...writeFirefoxProfiler(profile, "1.0.0")].join(""));
+function read(profile: SampleProfile, shown?: number) {
+  const file = JSON.parse([...writeFirefoxProfiler(profile, "1.0.0", shown)].join(""));
   const { stackTable, frameTable, funcTable, stringArray } = file.shared;
   const stackOf = (stack: number): string[] => {
     const frame = stackTable.frame[stack];
@@ -50,6 +50,33 @@ describe("a profile for the Firefox Profiler", () => {
     const stacks = ["main@0 > a@0", "main@0 > b@0"];
     expect(tracks).toEqual([{ name: "main", pid: "7", weight: null, time: [0, 2.5], stacks }]);
     expect(file.meta.interval).toBe(2.5);
+  });
+
+  it("tells code of libraries and of JavaScript apart, and selects the track that is to be seen first", () => {
+    const valueTypes = [
+      { type: "blocks", unit: "count", says: "blocks allocated" },
+      { type: "space", unit: "bytes" },
+    ] as const;
+    const picture = sampleProfileOf("main > run > sort : 1 2", { valueTypes });
+    const marks = [{}, { language: "JavaScript" }, { library: "libc" }] as const;
+    const names = ["main", "run", "sort"];
+    const frames = picture.frames.map((frame) => ({ ...frame, ...marks[names.indexOf(frame.function)] }));
+    const { file } = read({ ...picture, frames }, 1);
+    const categoryOf = (name: string) => {
+      const { frameTable, funcTable, stringArray } = file.shared;
+      const row = frameTable.func.findIndex((func: number) => stringArray[funcTable.name[func]] === name);
+      return [file.meta.categories[frameTable.category[row]].name, funcTable.isJS[frameTable.func[row]]];
+    };
+    expect(names.map(categoryOf)).toEqual([
+      ["User", false],
+      ["JavaScript", true],
+      ["Library", false],
+    ]);
+    expect(file.meta.initialSelectedThreads).toEqual([1]);
+    expect(file.meta.extra[0].entries).toEqual([
+      { label: "blocks", format: "string", value: "blocks allocated" },
+      { label: "Note", format: "string", value: "drawn by hand" },
+    ]);
   });
 
   it("has columns of the stated length in every table", () => {

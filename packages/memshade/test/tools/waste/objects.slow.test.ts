@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { objectsByPlace } from "../../../src/analyses/waste/blocks-by-place.ts";
 import { calloc, free, L, malloc, realloc, S, SYSR, text, WasteRun } from "./events.ts";
 
 const B = 64;
@@ -28,20 +29,29 @@ describe("objects and fields", () => {
   ];
   const run = new WasteRun([...first, ...second], { waste: { objects: true } });
 
+  const byPlace = (of: WasteRun) => objectsByPlace(of.file.objects ?? []);
+
+  it("are told apart by the calls that led there", () => {
+    expect(run.file.objects?.map(({ ips, objects }) => [...ips.map((ip) => ip.function), objects])).toEqual([
+      ["one", "_start", 1],
+      ["one", "_start", 1],
+    ]);
+  });
+
   it("belong to the call of the allocator that made them", () => {
-    expect(run.file.objects).toHaveLength(1);
-    expect(run.file.objects?.[0]).toMatchObject({
+    expect(byPlace(run)).toHaveLength(1);
+    expect(byPlace(run)[0]).toMatchObject({
       objects: 2,
       bytes: 32,
       size: 16,
       varies: false,
       bytesDead: 16,
     });
-    expect(run.file.objects?.[0].ips[0].function).toBe("one");
+    expect(byPlace(run)[0].ips[0].function).toBe("one");
   });
 
   it("show fields that are written and never read", () => {
-    expect(run.file.objects?.[0].fields).toMatchObject([
+    expect(byPlace(run)[0].fields).toMatchObject([
       { offset: 0, size: 4, writes: 8, reads: 12, dead: 0, silent: 0, accesses: 5 },
       { offset: 4, size: 4, writes: 8, reads: 0, dead: 8, deallocated: 8, silent: 0, accesses: 2 },
       { offset: 8, size: 8, writes: 16, reads: 8, dead: 8, deallocated: 8, silent: 0, accesses: 3 },
@@ -49,7 +59,7 @@ describe("objects and fields", () => {
   });
 
   it("have ratios, and name whose bytes died in them", () => {
-    const [site] = run.file.objects ?? [];
+    const [site] = byPlace(run);
     expect(site).toMatchObject({
       ratioRead: 0.625,
       ratioWritten: 1,
@@ -133,7 +143,7 @@ describe("objects and fields", () => {
     const of = new WasteRun([allocate, S("a", B, 4), free(B), allocate, S("a", B, 4), L("ra", B, 4)], {
       waste: { objects: true },
     });
-    expect(of.file.objects?.[0]).toMatchObject({ objects: 2, bytes: 32, peak: 16, usage: 4 / 32 });
+    expect(byPlace(of)[0]).toMatchObject({ objects: 2, bytes: 32, peak: 32, usage: 4 / 32 });
   });
 
   it("are read by the host and by the reallocation that carries them on", () => {

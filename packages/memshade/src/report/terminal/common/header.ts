@@ -1,7 +1,8 @@
 import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import type { HeapProfile, ModuleKnowledge } from "../../../model/heap-profile.ts";
-import type { RunAllocator, RunEnd } from "../../../model/run.ts";
+import { knowsField } from "../../../model/known-fields.ts";
+import type { Clock, RunAllocator, RunEnd } from "../../../model/run.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../../format.ts";
 import { gapsOf } from "../../gaps.ts";
 import { presenceInWords } from "./presence.ts";
@@ -45,33 +46,34 @@ export function printGaps(screen: Screen, all: readonly string[]): void {
 
 /** Totals of the run, one line each. */
 export function printSummary(screen: Screen, profile: HeapProfile): void {
-  const { clock, counters, totals } = profile.description;
+  const { clock, counters, importedFrom, totals } = profile.description;
   const { allocations, allocatedBytes, heapAccesses } = heapTotals(profile);
   const line = (label: string, value: string) =>
     printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(12))}`, " ".repeat(14));
   screen.print("");
-  const freed = totals === undefined ? "" : `, ${formatCount(totals.frees)} of them freed`;
-  line("Allocated", `${formatBytes(allocatedBytes)} in ${formatBlocks(allocations)}${freed}`);
-  if (totals === undefined) {
-    line("Peak", "not known");
-  } else {
-    line("Peak", `${formatBytes(totals.peakBytes)} in ${formatBlocks(totals.peakBlocks)}`);
-    line("At the end", `${formatBytes(totals.liveBytes)} in ${formatBlocks(totals.liveBlocks)} still live`);
+  const { frees, peakBytes, peakBlocks, liveBytes, liveBlocks, otherAccesses } = totals ?? {};
+  const blocks = (bytes: number | undefined, count: number | undefined) =>
+    bytes === undefined || count === undefined
+      ? undefined
+      : `${formatBytes(bytes)} in ${formatBlocks(count)}`;
+  const freed = frees === undefined ? "" : `, ${formatCount(frees)} of them freed`;
+  const isSizeKnown = knowsField(profile, "totalSize") && knowsField(profile, "allocCount");
+  line("Allocated", isSizeKnown ? `${blocks(allocatedBytes, allocations)}${freed}` : NOT_RECORDED);
+  const peak = blocks(peakBytes, peakBlocks);
+  line("Peak", peak ?? (totals === undefined ? "not known" : NOT_RECORDED));
+  if (totals !== undefined) {
+    const live = blocks(liveBytes, liveBlocks);
+    line("At the end", live === undefined ? NOT_RECORDED : `${live} still live`);
   }
-  const elsewhere = totals === undefined ? "" : `, ${formatCount(totals.otherAccesses)} elsewhere in memory`;
-  const areAccessesKnown = profile.description.unknownFields?.includes("totalAccessCount") !== true;
+  const elsewhere = otherAccesses === undefined ? "" : `, ${formatCount(otherAccesses)} elsewhere in memory`;
   line(
     "Accesses",
-    areAccessesKnown
+    knowsField(profile, "totalAccessCount")
       ? `${formatCount(heapAccesses)}${areAccessesCut(profile) ? " or more" : ""} to heap blocks${elsewhere}`
-      : "not known",
+      : (readAndWritten(profile) ?? (importedFrom === undefined ? "not known" : NOT_RECORDED)),
   );
-  line(
-    "Lifetimes",
-    clock.kind === "virtual"
-      ? `in ${printable(clock.unit)} made meanwhile (virtual clock)`
-      : `in ${printable(clock.unit)} (wall clock)`,
-  );
+  line("Lifetimes", knowsField(profile, "totalLifetime") ? lifetimesInWords(clock) : NOT_RECORDED);
+  if (importedFrom !== undefined) line("Recorded by", importedFrom);
   if (counters !== undefined) {
     line(
       "Counters",
@@ -96,8 +98,24 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
   printBinaries(screen, profile);
   const taken = presenceInWords(screen, profile.description.presence);
   for (const [who, took] of taken) line(who, took);
-  if (taken.length === 0 && totals !== undefined)
+  if (taken.length === 0 && totals?.profilerBytes !== undefined)
     line("Profiler", `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
+}
+
+/** What another tool's file does not have. */
+const NOT_RECORDED = "not recorded";
+
+/** Where a profile has bytes in place of accesses. */
+function readAndWritten({ contexts: { site } }: HeapProfile): string | undefined {
+  if (site?.readBytes === undefined || site.writtenBytes === undefined) return undefined;
+  const sum = (column: Float64Array) => column.reduce((total, bytes) => total + bytes, 0);
+  return `${formatBytes(sum(site.readBytes))} read from heap blocks, ${formatBytes(sum(site.writtenBytes))} written`;
+}
+
+function lifetimesInWords({ kind, unit }: Clock): string {
+  if (kind === "wall") return `in ${printable(unit)} (wall clock)`;
+  const done = unit === "allocations" ? "made" : "executed";
+  return `in ${printable(unit)} ${done} meanwhile (virtual clock)`;
 }
 
 /** What to look at when nothing was allocated. */

@@ -35,9 +35,10 @@ export function printBlockHistograms(screen: Screen, profile: HeapProfile): void
 function print(
   screen: Screen,
   title: string,
-  histogram: BlockHistogram,
+  histogram: BlockHistogram | undefined,
   format: (value: number) => string,
 ): void {
+  if (histogram === undefined) return;
   const { bins, isExact } = coarser(histogram, MOST_BINS);
   if (bins.length === 0) return;
   const { paint } = screen;

@@ -148,7 +148,8 @@ export function pathLine(
 }
 
 function rootInWords({ description }: HeapProfile): string {
-  return description.program === undefined ? "no caller recorded" : "called by the host";
+  const isRun = description.program !== undefined && description.importedFrom === undefined;
+  return isRun ? "called by the host" : "no caller recorded";
 }
 
 class CallerTreeLines {

@@ -15,6 +15,7 @@ import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks
 import { agreeing, counted } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../model/indices.ts";
+import { knowsField } from "../../../model/known-fields.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../model/memprof/hot-cold.ts";
 import { NO_DRAG } from "../../../model/over-time/drag.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
@@ -72,7 +73,7 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
     if (options.statics !== undefined) printStaticData(screen, options.statics, options.rows);
     printBlockHistograms(screen, profile);
     // Lifetimes that are not milliseconds mean nothing to the compiler.
-    if (profile.description.clock.unit === "ms") {
+    if (profile.description.clock.unit === "ms" && knowsField(profile, "totalLifetime")) {
       const thresholds = options.thresholds ?? LLVM_THRESHOLDS;
       printHotCold(screen, profile, classifySites(profile, thresholds), thresholds, options.rows ?? 8);
     }
@@ -129,6 +130,7 @@ class HeapSections {
     if (peak !== undefined && peak.totalBytes > 0 && this.sites.length === 1) {
       return;
     }
+    if (!knowsField(this.profile, "totalSize")) return;
     const title = peak === undefined ? "Who allocates" : "Who allocates most";
     const size = `${formatBytes(totals.inContexts.bytes)} in ${paths}`;
     const details = peak === undefined ? this.fullDetails : this.pathDetails;
@@ -148,12 +150,15 @@ class HeapSections {
     this.printHeading("Still live at the end", size);
     printLiveKinds(screen, profile);
     this.printRows(live.bytes, formatBytes, 5, (contexts, values) => {
-      const found = formatCount(sumOf(live.blocks, contexts));
-      const of = formatBlocks(sumOf(profile.contexts.mibs.allocCount, contexts));
+      const found = sumOf(live.blocks, contexts);
+      const all = formatBlocks(sumOf(profile.contexts.mibs.allocCount, contexts));
+      const facts = knowsField(profile, "allocCount")
+        ? `${formatCount(found)} of ${all}`
+        : formatBlocks(found);
       const reach = reachFacts(profile, contexts);
       return [
         ...(reach === "" ? [] : [`${" ".repeat(DETAIL_INDENT)}${reach}`]),
-        ...heaviestPathLine(screen, profile, contexts, values, DETAIL_INDENT, `${found} of ${of}`),
+        ...heaviestPathLine(screen, profile, contexts, values, DETAIL_INDENT, facts),
       ];
     });
   }
@@ -203,13 +208,18 @@ class HeapSections {
     });
   }
 
-  private printTemporary(finding: BlockMeasure): void {
-    if (finding.totalBlocks === 0) {
+  private printTemporary(finding: BlockMeasure | undefined): void {
+    if (finding === undefined || finding.totalBlocks === 0) {
       return;
     }
     const { clock } = this.profile.description;
     const { allocations } = heapTotals(this.profile).inContexts;
-    const within = clock.kind === "virtual" ? "within one allocation" : `within 1 ${printable(clock.unit)}`;
+    const within =
+      clock.unit === "allocations"
+        ? "within one allocation"
+        : finding.isLowerBound
+          ? `within 1 ${printable(clock.unit)}`
+          : "at once";
     const least = finding.isLowerBound ? "at least " : "";
     const share = formatPercent(finding.totalBlocks, allocations);
     const size = `${least}${formatBlocks(finding.totalBlocks)} (${share}) freed ${within}`;
@@ -335,13 +345,12 @@ function printHints(screen: Screen, profile: HeapProfile, input: string, knowsSt
   if (screen.isShortened) {
     screen.print(faint("Names and call paths are shortened: --wide shows them in full."));
   }
-  const knowsAccesses = profile.description.unknownFields?.includes("totalAccessCount") !== true;
   const keys = [
-    ...(profile.contexts.site === undefined ? [] : ["live"]),
+    ...(leaks(profile) === undefined ? [] : ["live"]),
     ...(reachOf(profile) === undefined ? [] : ["lost"]),
-    "count",
-    ...(knowsAccesses ? ["accesses", "density"] : []),
-    "lifetime",
+    ...(knowsField(profile, "allocCount") ? ["count"] : []),
+    ...(knowsField(profile, "totalAccessCount") ? ["accesses", "density"] : []),
+    ...(knowsField(profile, "totalLifetime") ? ["lifetime"] : []),
     ...(knowsStatics ? STATIC_KEYS : []),
   ];
   printRankings(screen, input, keys);

@@ -1,6 +1,7 @@
 import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../model/indices.ts";
+import { knowsField } from "../../../model/known-fields.ts";
 import {
   formatBlocks,
   formatBytes,
@@ -43,17 +44,21 @@ export class SiteFacts {
   /** How many blocks of which size, and how long they live; ≈ marks a mean. */
   life(contexts: Contexts): string[] {
     const { mibs } = this.profile.contexts;
+    if (!knowsField(this.profile, "allocCount")) return [];
     const blocks = sumOf(mibs.allocCount, contexts) || 1;
     const size = formatBytes(sumOf(mibs.totalSize, contexts) / blocks);
     const lifetime = formatLifetime(
       sumOf(mibs.totalLifetime, contexts) / blocks,
       this.profile.description.clock,
     );
-    const isMean = (least: Uint32Array, most: Uint32Array) =>
+    const isMean = (least: Uint32Array, most: Uint32Array, field: "minSize" | "minLifetime") =>
+      (blocks > 1 && !knowsField(this.profile, field)) ||
       contexts.some((row) => least[row] !== least[contexts[0]!] || most[row] !== least[contexts[0]!]);
     return [
-      `${formatBlocks(blocks)} of ${isMean(mibs.minSize, mibs.maxSize) ? "≈" : ""}${size}`,
-      `lifetime ${isMean(mibs.minLifetime, mibs.maxLifetime) ? "≈" : ""}${lifetime}`,
+      `${formatBlocks(blocks)} of ${isMean(mibs.minSize, mibs.maxSize, "minSize") ? "≈" : ""}${size}`,
+      ...(knowsField(this.profile, "totalLifetime")
+        ? [`lifetime ${isMean(mibs.minLifetime, mibs.maxLifetime, "minLifetime") ? "≈" : ""}${lifetime}`]
+        : []),
     ];
   }
 
@@ -61,16 +66,27 @@ export class SiteFacts {
     const { totalSize, totalAccessCount } = this.profile.contexts.mibs;
     const bytes = sumOf(totalSize, contexts);
     return [
-      `${formatBytes(bytes)} in all`,
+      ...(knowsField(this.profile, "totalSize") ? [`${formatBytes(bytes)} in all`] : []),
       ...this.life(contexts),
-      ...(this.profile.description.unknownFields?.includes("totalAccessCount") === true
-        ? []
-        : [
+      ...(knowsField(this.profile, "totalAccessCount")
+        ? [
             `${formatMean(sumOf(totalAccessCount, contexts) / (bytes || 1))} accesses/B` +
               (areAccessesCut(this.profile, contexts) ? " or more" : ""),
-          ]),
+          ]
+        : []),
+      ...this.readAndWritten(contexts),
       ...this.touched(contexts),
       ...this.place(contexts, indent),
+    ];
+  }
+
+  /** Where a profile has bytes in place of accesses. */
+  private readAndWritten(contexts: Contexts): string[] {
+    const { readBytes, writtenBytes } = this.profile.contexts.site ?? {};
+    if (readBytes === undefined || writtenBytes === undefined) return [];
+    return [
+      `${formatBytes(sumOf(readBytes, contexts))} read`,
+      `${formatBytes(sumOf(writtenBytes, contexts))} written`,
     ];
   }
 

@@ -1,4 +1,5 @@
 import { ownPlace } from "../../../analyses/frames/own-place.ts";
+import { objectsByPlace } from "../../../analyses/waste/blocks-by-place.ts";
 import { fieldOrder } from "../../../analyses/waste/field-order.ts";
 import type { WasteField, WasteFile, WasteIp, WasteObjects, WasteStore } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatMean, formatPercent, plural } from "../../format.ts";
@@ -14,7 +15,8 @@ const DEAD_WRITERS = 3;
 const NOTABLE_DISPARITY = 1024;
 
 /** What happened to the blocks of the sites with most dead bytes, and to the members of their types. */
-export function printObjects(screen: Screen, { objects: sites = [], stores }: WasteFile, rows: number): void {
+export function printObjects(screen: Screen, { objects = [], stores }: WasteFile, rows: number): void {
+  const sites = objectsByPlace(objects);
   screen.print("", screen.paint.heading("Blocks by allocation site"));
   if (sites.length === 0) screen.print("  No blocks were allocated.");
   const shown = sites.slice(0, rows);

@@ -20,7 +20,8 @@ import type { StaticsFile } from "../../../model/statics/statics.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
-import type { InstanceHandle, SharedPlace } from "../../session.ts";
+import type { InstanceHandle, LinesOf, SharedPlace } from "../../session.ts";
+import { runPlaces } from "../../source-places.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { describeIntervals } from "./describe-intervals.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
@@ -260,7 +261,7 @@ export class HeapSession {
   }
 
   /** The profile up to now; live blocks count as if they ended now. Changes nothing. */
-  snapshot(_end: RunEnd, describeFrame: DescribeHostFrame = withoutStart): HeapSnapshot {
+  snapshot(_end: RunEnd, describeFrame: DescribeHostFrame = withoutStart, linesOf?: LinesOf): HeapSnapshot {
     // When an instance that nobody uses ends is the garbage collector's choice: it must not show in the profile.
     const all = [...this.#finished, ...[...new Set(this.#instances.values())].map(finish)].sort(
       (a, b) => a.first - b.first,
@@ -295,6 +296,7 @@ export class HeapSession {
           { index, name: names[index], isAlone: names.length === 1 },
           confirmed[index],
           contexts,
+          linesOf,
         ),
       ),
       tool: {
@@ -554,12 +556,14 @@ function describeModule(
   { index, name, isAlone }: { index: number; name: string; isAlone: boolean },
   confirmation: { confirmed: boolean | null; refused?: string },
   contexts: readonly MergedContext[],
+  linesOf: LinesOf | undefined,
 ): RunModule {
   const { info } = module;
   const own = contexts.filter((context) => context.module === index);
   const sites = new Set(own.flatMap((context) => context.sites.filter((site) => !isHostSite(site))));
   const original = bytesOf(module.original);
   const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
+  const places = sites.size === 0 ? [] : runPlaces(linesOf, original, sites);
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
   const refused = confirmation.refused ?? info.allocator.refused;
   // Glue code makes modules for single functions: beside a module that is followed they are no news.
@@ -584,6 +588,7 @@ function describeModule(
       ...(info.allocator.layers === undefined ? {} : { layers: info.allocator.layers }),
     },
     functions,
+    ...(places.length === 0 ? {} : { places }),
     ...(info.notRecorded === undefined || negligible ? {} : { notRecorded: info.notRecorded }),
     notTracked: negligible ? [] : info.notTracked,
   };

@@ -18,11 +18,14 @@ export function pathAtHand(): u32 {
   let hash: u32 = 0x811c9dc5;
   let frames: u32 = 0;
   // Below the first frame stands a zero.
-  for (let at = newestFrame(); frames < PATH_FRAMES; frames++, at -= FRAME_BYTES) {
+  for (let at = newestFrame(); frames < PATH_FRAMES; at -= FRAME_BYTES) {
     const place = framesLoad(at);
     if (place === 0) break;
+    // An entry of the host is no call, and the heap profiler's own affair.
+    if (place >>> 31 !== 0) continue;
     store<u32>(places + (frames << 2), place);
     hash = rotl<u32>((hash ^ place) * 0x9e3779b1, 13);
+    frames++;
   }
   hash |= 1;
   return find(hash, frames, places);

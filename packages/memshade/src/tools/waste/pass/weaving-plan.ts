@@ -44,6 +44,8 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
   const framed = plan === undefined || isPrecise ? undefined : framesOf(around, plan, sites);
   const isVisible = isMemoryVisible(module, memory);
   const exact = exactImports(module, around.options.glue);
+  // In precise mode contexts are paths too.
+  const keepsPaths = allocator.functions.length > 0 && !(isPrecise && contexts === true);
   const wishes: WasteWishes = {
     memoryBytes,
     mostPages: mostPages(memoryType(module, memory)),
@@ -54,8 +56,8 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
     contexts: contexts === true,
     objects: objects === true,
     opaque: isVisible && !isCommand(module, exact),
-    paths: !isPrecise && allocator.functions.length > 0,
-    ownStack: !isPrecise && allocator.functions.length > 0 && around.stack === undefined,
+    paths: keepsPaths,
+    ownStack: keepsPaths && around.stack === undefined,
     frames: framed && { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
     mostIds,
   };

@@ -81,7 +81,7 @@ function unreadParts(
 ): Pick<WasteBlocks, "type" | "element" | "fields"> | undefined {
   const { bytes, tail, size, smallest } = fates;
   if (tail || bytes.every(isRead)) return undefined;
-  const type = typeOf(fates, typesOnce);
+  const type = typeOfBlocks(fates, typesOnce());
   if (type !== undefined) {
     const element = folded(bytes, type.size);
     const fields = ownMembers(type.members)
@@ -136,8 +136,10 @@ const CERTAIN: ReadonlySet<BlockType["by"]> = new Set(["constructor", "container
 const CALLS = 3;
 
 /** The type of the blocks, by the call of the allocator, or by one that leads there. */
-function typeOf({ path, smallest, size }: Fates, typesOnce: TypesOnce): BlockType | undefined {
-  const typeAt = typesOnce();
+export function typeOfBlocks(
+  { path, smallest, size }: Pick<Fates, "path" | "smallest" | "size">,
+  typeAt: TypeAt | undefined,
+): BlockType | undefined {
   if (typeAt === undefined) return undefined;
   for (const [depth, place] of path.slice(0, CALLS).entries()) {
     const type = typeAt(place, smallest, size);

@@ -2,6 +2,7 @@ import type { BlockType } from "../../../model/block-type.ts";
 import type { WasteField, WasteIp, WasteObjects } from "../../../model/waste/waste.ts";
 import type { TypeAt } from "../../session.ts";
 import { OFFSETS } from "../layout.ts";
+import { typeOfBlocks } from "./blocks-of-paths.ts";
 import { COLUMNS, Column, type ObjectFigures } from "./read-objects.ts";
 import { pathKey } from "./site-paths.ts";
 
@@ -17,11 +18,6 @@ export function mergeObjects(instances: readonly (readonly ObjectFigures[])[]): 
 }
 
 function addSites(a: ObjectFigures, b: ObjectFigures): ObjectFigures {
-  const counts = new Float64Array(Math.max(a.counts.length, b.counts.length));
-  for (const some of [a.counts, b.counts])
-    some.forEach((count, i) => {
-      counts[i] += count;
-    });
   return {
     path: a.path,
     objects: a.objects + b.objects,
@@ -30,7 +26,7 @@ function addSites(a: ObjectFigures, b: ObjectFigures): ObjectFigures {
     smallest: Math.min(a.smallest, b.smallest),
     peak: a.peak + b.peak,
     dead: a.dead + b.dead,
-    counts,
+    counts: addCounts(a.counts, b.counts),
     ended: a.ended + b.ended,
     usefulLifetime: a.usefulLifetime + b.usefulLifetime,
     lifetime: a.lifetime + b.lifetime,
@@ -43,11 +39,42 @@ function addSites(a: ObjectFigures, b: ObjectFigures): ObjectFigures {
   };
 }
 
+function addCounts(a: Float64Array, b: Float64Array): Float64Array {
+  const sums = new Float64Array(Math.max(a.length, b.length));
+  for (const some of [a, b])
+    some.forEach((count, i) => {
+      sums[i] += count;
+    });
+  return sums;
+}
+
+/** Where the blocks of all paths that end in one call of the allocator are divided, so that what happened to parts can be added up. */
+export interface BlockParts {
+  counts: Float64Array;
+  /** Offsets at which the blocks of a path end. */
+  ends: Set<number>;
+}
+
+/** The parts of the blocks of each call of the allocator. */
+export function blockParts(sites: readonly ObjectFigures[]): Map<number | undefined, BlockParts> {
+  const parts = new Map<number | undefined, BlockParts>();
+  for (const { path, counts } of sites) {
+    const known = parts.get(path[0]);
+    const ends = (known?.ends ?? new Set()).add(counts.length / COLUMNS);
+    parts.set(path[0], { ends, counts: known === undefined ? counts : addCounts(known.counts, counts) });
+  }
+  return parts;
+}
+
 /** A site as the file has it. */
-export function objectsOf(figures: ObjectFigures, ips: WasteIp[], typeAt: TypeAt | undefined): WasteObjects {
+export function objectsOf(
+  figures: ObjectFigures,
+  ips: WasteIp[],
+  typeAt: TypeAt | undefined,
+  parts: BlockParts,
+): WasteObjects {
   const { objects, bytes, size, smallest, peak, dead, counts, ended } = figures;
-  const place = figures.path[0];
-  const type = place === undefined ? undefined : typeAt?.(place, smallest, size);
+  const type = typeOfBlocks(figures, typeAt);
   return {
     ips,
     objects,
@@ -62,7 +89,7 @@ export function objectsOf(figures: ObjectFigures, ips: WasteIp[], typeAt: TypeAt
     usage: mean(figures.touched, bytes),
     usageSpan: mean(figures.span, bytes),
     ...accessFigures(counts, size, bytes),
-    fields: type === undefined ? fieldsOf(counts) : membersOf(counts, type),
+    fields: type === undefined ? fieldsOf(counts, parts) : membersOf(counts, type),
     ...(counts.length / COLUMNS < size ? { tail: true } : {}),
   };
 }
@@ -124,16 +151,20 @@ function fieldAt(counts: Float64Array, offset: number, size: number, step: numbe
   };
 }
 
-/** Maximal runs of equal counts, cut at natural alignment: 16, 8, 4, 2 or 1 bytes. */
-export function fieldsOf(counts: Float64Array): WasteField[] {
+/** Maximal runs of equal counts in all parts, cut at natural alignment: 16, 8, 4, 2 or 1 bytes. */
+export function fieldsOf(
+  counts: Float64Array,
+  parts: BlockParts = { counts, ends: new Set() },
+): WasteField[] {
   const length = counts.length / COLUMNS;
+  const all = parts.counts;
   const equal = (a: number, b: number): boolean =>
-    counts[a * COLUMNS] === counts[b * COLUMNS] && counts[a * COLUMNS + 1] === counts[b * COLUMNS + 1];
+    all[a * COLUMNS] === all[b * COLUMNS] && all[a * COLUMNS + 1] === all[b * COLUMNS + 1];
   const fields: WasteField[] = [];
   for (let offset = 0; offset < length; ) {
-    const isHole = counts[offset * COLUMNS] === 0 && counts[offset * COLUMNS + 1] === 0;
+    const isHole = all[offset * COLUMNS] === 0 && all[offset * COLUMNS + 1] === 0;
     let end = offset + 1;
-    while (end < length && equal(offset, end)) end++;
+    while (end < length && equal(offset, end) && !parts.ends.has(end)) end++;
     let size = end - offset;
     if (!isHole) {
       size = 16;

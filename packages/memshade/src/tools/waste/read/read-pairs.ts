@@ -2,6 +2,7 @@ import { eachIndexEntry } from "../../../contexts/frames/index-table.ts";
 import { IndexEntry, IndexKind } from "../../../contexts/layout.ts";
 import type { PairKind } from "../../../model/waste/waste.ts";
 import { GREW, MOVED, PAIR_BYTES, Pair } from "../layout.ts";
+import { readPathPlaces } from "./read-path-blocks.ts";
 import { callersOf } from "./site-paths.ts";
 import { readCount, type WasteTables } from "./tables.ts";
 import { KEY_MASK } from "./written-bytes.ts";
@@ -67,10 +68,11 @@ export function readPlaces(tables: WasteTables): Map<number, number[]> {
   if (description.engine !== "full") return places;
   eachIndexEntry(view, description.index, (at) => {
     const field = (distance: number): number => view.getUint32(at + distance, true);
-    if (field(IndexEntry.kind) !== IndexKind.place) return;
-    const offset = field(IndexEntry.second);
-    const path = offset === 0 ? [] : [offset, ...callersOf(tables, field(IndexEntry.first))];
-    places.set(field(IndexEntry.value), path);
+    const [kind, first, offset] = [IndexEntry.kind, IndexEntry.first, IndexEntry.second].map(field);
+    const key = field(IndexEntry.value);
+    if (kind === IndexKind.path) places.set(key, readPathPlaces(tables, first));
+    else if (kind === IndexKind.place)
+      places.set(key, offset === 0 ? [] : [offset, ...callersOf(tables, first)]);
   });
   return places;
 }

@@ -51,7 +51,7 @@ export function readPathBlocks(tables: WasteTables, exitVisible: boolean): PathB
 }
 
 /** The calls of a path, innermost first. */
-function readPathPlaces({ view, description }: WasteTables, path: number): number[] {
+export function readPathPlaces({ view, description }: WasteTables, path: number): number[] {
   const at = description.paths + path * PATH_BYTES;
   return Array.from({ length: view.getUint32(at + Path.frames, true) }, (_, i) =>
     view.getUint32(at + Path.places + i * 4, true),

@@ -7,6 +7,7 @@ import {
   type WasteEnd,
   type WasteFile,
   type WasteFileOptions,
+  type WasteFrame,
   type WasteIp,
   type WasteLoad,
   type WasteObjects,
@@ -18,10 +19,11 @@ import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
 import type { LinesOf, SourcePlace, TypesOf } from "../../session.ts";
+import { placeMembers } from "../../source-places.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { blocksOf, blocksOfObjects } from "./blocks-of-paths.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
-import { mergeObjects, objectsOf } from "./object-fields.ts";
+import { blockParts, mergeObjects, objectsOf } from "./object-fields.ts";
 import type { PairFigures } from "./read-pairs.ts";
 import { mergePathBlocks } from "./read-path-blocks.ts";
 import type { WasteContents } from "./read-waste.ts";
@@ -82,10 +84,12 @@ export function wasteFile(
     const typeAt = once(() => typesOf?.(original));
     for (const figures of mergePathBlocks(contents.map((of) => of.blocks)))
       blocks.push(blocksOf(figures, ipsOf(figures.path), typeAt));
-    for (const figures of mergeObjects(contents.map((of) => of.objects))) {
+    const sites = mergeObjects(contents.map((of) => of.objects));
+    const parts = blockParts(sites);
+    for (const figures of sites) {
       blocks.push(blocksOfObjects(figures, ipsOf(figures.path), typeAt));
       objects.push({
-        ...objectsOf(figures, ipsOf(figures.path), typeAt()),
+        ...objectsOf(figures, ipsOf(figures.path), typeAt(), parts.get(figures.path[0])!),
         deadBy: writersOf(figures.deadBy, storeAt),
       });
     }
@@ -297,11 +301,10 @@ function locator(
         });
 }
 
-function placeIn(place: SourcePlace | undefined): { file?: string; line?: number; handsOn?: boolean } {
-  const handsOn = place?.handsOn === true ? { handsOn: true } : {};
-  return place?.file === undefined || place.line === 0
-    ? handsOn
-    : { file: place.file, line: place.line, ...handsOn };
+function placeIn(
+  place: SourcePlace | undefined,
+): Pick<WasteFrame, "file" | "line" | "startLine" | "handsOutMemory"> {
+  return { ...placeMembers(place), ...(place?.handsOutMemory ? { handsOutMemory: true } : {}) };
 }
 
 function pairsOf(

@@ -1,6 +1,7 @@
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { LinesOf } from "../../session.ts";
+import { innermostMembers } from "../../source-places.ts";
 import type { NotedFrame } from "./note-stack.ts";
 
 /** The noted stacks, each once, and their places by the numbers they were noted under. */
@@ -36,7 +37,7 @@ export function describeStacks(
         function: described.index,
         ...(offset < 0 ? {} : { offset }),
         ...(described.name === undefined ? {} : { name: described.name }),
-        ...(place?.file === undefined || place.line === 0 ? {} : { file: place.file, line: place.line }),
+        ...innermostMembers(place),
       });
     }
     if (known.length > 0) numbers.set(number, stacks.push(known) - 1);

@@ -17,7 +17,8 @@ const usual = {
   isWide: false,
   by: "bytes",
   rows: 20,
-  inputs: { old: "memshade.out/app.1", new: "memshade.out/app.2" },
+  inputs: { old: ["memshade.out/app.1"], new: ["memshade.out/app.2"] },
+  gaps: [],
 } as const;
 const golden = (name: string) => path.resolve(import.meta.dirname, `../../golden/${name}.txt`);
 
@@ -32,7 +33,7 @@ const LATER = DATABASE.replace("2000 x 4360", "1200 x 4360")
 describe("the table of a comparison", () => {
   const [older, newer] = [profileOfPicture(DATABASE), profileOfPicture(LATER)];
   const table = (by: (typeof METRICS)[number]["key"], group: GroupBy, rows = 20) =>
-    diffTable({ old: older, new: newer }, diffHeaps(older, newer, group), { ...usual, by, rows });
+    diffTable(diffHeaps(older, newer, group), { ...usual, by, rows });
 
   it("has totals, then a line per site that changed", async () => {
     await expect(table("bytes", "site")).toMatchFileSnapshot(golden("diff-bytes"));
@@ -43,7 +44,7 @@ describe("the table of a comparison", () => {
       one!run > one!make  ${first} x 100
       two!run > two!make  10 x 100`;
     const [old, now] = [profileOfPicture(picture(20)), profileOfPicture(picture(30))];
-    const text = diffTable({ old, new: now }, diffHeaps(old, now, "site"), { ...usual });
+    const text = diffTable(diffHeaps(old, now, "site"), { ...usual });
     expect(text).toMatch(/make of one/);
     expect(text).not.toMatch(/of two/);
   });
@@ -53,16 +54,28 @@ describe("the table of a comparison", () => {
   });
 
   it("of a profile and itself has totals alone", () => {
-    const same = diffTable({ old: older, new: older }, diffHeaps(older, older, "site"), usual);
+    const same = diffTable(diffHeaps(older, older, "site"), usual);
     expect(same).toContain("0 sites changed");
     expect(same).not.toContain("SITE");
+  });
+
+  it("of several runs has how far they lie apart, and marks what that explains", () => {
+    const run = (parsed: number, cached: number) =>
+      profileOfPicture(`main > parse > newNode  ${parsed} x 10\nmain > cache > newEntry  ${cached} x 10`);
+    const diff = diffHeaps([run(100, 50), run(110, 50)], [run(105, 90), run(108, 99)], "site");
+    const inputs = { old: ["a1", "a2"], new: ["b1", "b2"] };
+    const text = diffTable(diff, { ...usual, inputs }) ?? "";
+    expect(text).toContain("1 site changed, 1 within the spread, 0 did not");
+    expect(text).toContain("old  median of 2: a1, a2");
+    expect(text).toMatch(/\+445 B +500 B +945 B +± 5 % +\+89.0 % {2}newEntry/);
+    expect(text).toMatch(/\+15 B +1.03 KiB +± 5 % +1.04 KiB +± 1 % +~ {2}newNode/);
   });
 
   it("has lines of at most 80 columns, whatever is in the profiles", () => {
     const key = fc.constantFrom(...METRICS.map((metric) => metric.key));
     fc.assert(
       fc.property(heapProfile, heapProfile, key, fc.constantFrom(...GROUPINGS), (old, now, by, group) => {
-        const text = diffTable({ old, new: now }, diffHeaps(old, now, group), { ...usual, by }) ?? "";
+        const text = diffTable(diffHeaps(old, now, group), { ...usual, by }) ?? "";
         for (const line of text.split("\n")) expect(displayWidth(line), line).toBeLessThanOrEqual(80);
       }),
     );

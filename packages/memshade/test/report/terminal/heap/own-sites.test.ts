@@ -145,6 +145,14 @@ describe("a layer on the allocator", () => {
     expect(text).toContain("← allocate (pool.c:3) ← main (tree.c:31)");
   });
 
+  it("is one by its declaration, too, which is all that is known of what is inlined", () => {
+    const inlined = { ...frame("need pool.c:8"), inlined: true, handsOutMemory: true };
+    const make = { ...frame("newNode tree.c:9"), inlined: true };
+    expect(report(profileOf([[inlined, make, frame("main tree.c:30")]]))).toContain(
+      "newNode (tree.c:9) via need (pool.c:8)",
+    );
+  });
+
   it("is who asked where nobody else is known, or the user says so", () => {
     expect(top(asked, {})).toContain("192 B in 3 sites");
     expect(top(asked, {})).toMatch(/ allocate \(pool\.c:3\)$/m);

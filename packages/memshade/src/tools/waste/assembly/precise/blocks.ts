@@ -1,5 +1,5 @@
 // Blocks and frames in precise mode: what becomes valid memory, and what is gone.
-import { allocationKey, returnKey, storeKey } from "./contexts";
+import { allocationKey, askingKey, returnKey, storeKey } from "./contexts";
 import { markDirty } from "../dirty";
 import {
   CONTROL,
@@ -134,7 +134,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   if (outside(address, size)) return;
   const before = takeBlockSize(old);
   const kept = min(before, size);
-  const place = allocationKey();
+  const place = askingKey();
   beginOperation();
   addPair(Pair.reallocated, place, GREW, size - kept);
   if (address !== old && kept !== 0) addPair(Pair.reallocated, place, MOVED, kept);

@@ -9,11 +9,13 @@ import {
   LOAD_CAPACITY,
   LOAD_SITES,
   NODE,
+  SITE_CAPACITY,
   STORES,
   STORE_CAPACITY,
   STORE_SITES,
 } from "../imports";
 import { Control, Load, RECORD_BYTES, Store } from "../layout.generated";
+import { pathAtHand } from "../paths";
 
 function lose(): void {
   store<u32>(CONTROL, load<u32>(CONTROL, Control.keysLost) + 1, Control.keysLost);
@@ -87,6 +89,21 @@ export function allocationKey(): u32 {
   return placeKey(offset, offset === 0 ? NODE : load<u32>(CONTROL, Control.allocationNode));
 }
 
+/**
+ * The same for a block that is asked for: with the calls that led there, as the program may have asked through a library. Where half of
+ * the sites are taken, new ones go by the place alone.
+ */
+export function askingKey(): u32 {
+  const offset = load<u32>(CONTROL, Control.allocationSite);
+  const path = BY_CONTEXT !== 0 || offset === 0 ? 0 : pathAtHand();
+  if (path === 0) return allocationKey();
+  const at = find(path, offset, IndexKind.path);
+  if (isKnown(at)) return valueAt(at);
+  const isCrowded = SITE_CAPACITY !== 0 && load<u32>(CONTROL, Control.sitesNext) >= SITE_CAPACITY >>> 1;
+  if (at === 0 || isCrowded) return allocationKey();
+  return newKey(at, path, offset, IndexKind.path);
+}
+
 /** The key, from 1, of a code offset (0: unknown) in a context: a place that allocates, frees or returns. */
 function placeKey(offset: u32, context: u32): u32 {
   const node = BY_CONTEXT === 0 ? 0 : context;
@@ -95,9 +112,12 @@ function placeKey(offset: u32, context: u32): u32 {
     lose();
     return 0;
   }
-  if (isKnown(at)) return valueAt(at);
+  return isKnown(at) ? valueAt(at) : newKey(at, node, offset, IndexKind.place);
+}
+
+function newKey(at: usize, first: u32, offset: u32, kind: u32): u32 {
   const key = load<u32>(CONTROL, Control.places) + 1;
   store<u32>(CONTROL, key, Control.places);
-  insert(at, node, offset, IndexKind.place, key);
+  insert(at, first, offset, kind, key);
   return key;
 }

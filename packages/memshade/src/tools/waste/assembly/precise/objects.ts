@@ -3,7 +3,7 @@
 //   BLOCK_OF   u32 per 8 bytes of program memory: number of the block that holds them, 0 for none
 //   BLOCKS     per block: address, size, site, next free or flags, times of its life, touched range
 //   SITES      per site a header and counts per offset: reads, writes, overwritten, deallocated, silent
-import { allocationKey } from "./contexts";
+import { askingKey } from "./contexts";
 import { BLOCKS, BLOCK_CAPACITY, BLOCK_OF, CONTROL, SITES, SITE_CAPACITY } from "../imports";
 import {
   BLOCK_BYTES,
@@ -58,7 +58,7 @@ function entryOf(site: u32): u32 {
 /** `zeroedBy`: key of the store of zeros that comes with the block, 0: none. */
 export function blockAllocated(address: u32, size: u32, zeroedBy: u32): void {
   if (BLOCKS === 0 || size === 0) return;
-  const site = entryOf(allocationKey());
+  const site = entryOf(askingKey());
   let block = load<u32>(CONTROL, Control.blockFree);
   if (block !== 0) store<u32>(CONTROL, load<u32>(blockAt(block), Block.next), Control.blockFree);
   else {

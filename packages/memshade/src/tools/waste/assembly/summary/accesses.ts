@@ -2,7 +2,7 @@
 // shadow says that something happened.
 import { bump, fewAreRead, fewAreValid, overwrite, readFew, readRange, resolveFew } from "./bytes";
 import { markDirty, showsZeros } from "../dirty";
-import { markRead } from "./objects";
+import { markFewRead, markRead } from "./objects";
 import { recordOfStore, storeRecord } from "./ids";
 import { CONTROL, COVERED, LOADS, LOAD_SHIFT, programLoad8 } from "../imports";
 import { Control, Load, Store } from "../layout.generated";
@@ -21,7 +21,7 @@ export function outside(address: u32, size: u32): bool {
 /** A load of which some byte was not read before, unless the host has seen what nobody has stored. `size` is a constant. */
 @inline
 function freshFew(address: u32, size: u32, site: u32): void {
-  markRead(address, size);
+  markFewRead(address, size);
   if (showsZeros() && resolveFew(address, size) && fewAreRead(address, size)) return;
   bump(loadRecord(site) + Load.fresh, 1);
   readFew(address, size);
@@ -66,8 +66,9 @@ export function loaded(address: u32, size: u32, site: u32, _float: u32): void {
   if (outside(address, size)) return;
   const record = loadRecord(site);
   bump(record + Load.loads, 1);
+  if (readRange(address, size)) return;
   markRead(address, size);
-  if (!readRange(address, size)) bump(record + Load.fresh, 1);
+  bump(record + Load.fresh, 1);
 }
 
 /** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */

@@ -39,6 +39,18 @@ export function markRead(address: u32, size: u32): void {
   for (let granule = address >>> GRANULE_SHIFT; granule <= last; granule++) store<u8>(MARKS + granule, 1);
 }
 
+/** As `markRead` of a size that is a constant: 1, 2, 4, 8 or 16. */
+@inline
+export function markFewRead(address: u32, size: u32): void {
+  if (MARKS === 0) return;
+  const first = MARKS + (address >>> GRANULE_SHIFT);
+  if (size === 16) store<u32>(first, 0x01010101);
+  else if (size === 8) store<u16>(first, 0x0101);
+  else store<u8>(first, 1);
+  // It may begin in the middle of one.
+  if (size !== 1) store<u8>(MARKS + ((address + size - 1) >>> GRANULE_SHIFT), 1);
+}
+
 /** As `markRead` of a range, which may be long or empty. */
 export function markRangeRead(address: u32, size: u32): void {
   if (MARKS === 0 || size === 0) return;

@@ -8,6 +8,7 @@ import type {
 import { FRESH_BUCKET, type SnapshotRecord } from "../../../../model/working-set/working-set-series.ts";
 import type { ModuleFunctions } from "../../../module-functions.ts";
 import type { LinesOf } from "../../../session.ts";
+import { innermostMembers } from "../../../source-places.ts";
 import { Kind } from "../layout.ts";
 import type { AttributionEntry } from "./open-attribution.ts";
 import type { AttributedPlace, AttributionTables } from "./read-attribution.ts";
@@ -191,7 +192,7 @@ export function stackDescriber(functions: ModuleFunctions, linesOf: ReturnType<L
       function: within.index,
       offset,
       ...(within.name === undefined ? {} : { name: within.name }),
-      ...(place?.file === undefined || place.line === 0 ? {} : { file: place.file, line: place.line }),
+      ...innermostMembers(place),
     };
   };
   return (path) =>

@@ -1,6 +1,7 @@
 import type { LocalityRecord, LocalitySite } from "../../../../model/working-set/working-set.ts";
 import type { ModuleFunctions } from "../../../module-functions.ts";
 import type { LinesOf } from "../../../session.ts";
+import { innermostMembers } from "../../../source-places.ts";
 import type { LocalityLayout } from "../memory-plan.ts";
 import type { LocalityTables } from "./read-locality.ts";
 
@@ -24,9 +25,10 @@ export function describeLocality(
     const within = containing.find(({ offset: from, end }) => offset >= from && offset < end);
     const place = linesOf?.(offset);
     const name = within?.name ?? place?.function;
+    const { file, line, ...more } = innermostMembers(place);
     return {
-      frame: { function: within?.index ?? 0, offset, ...(name === undefined ? {} : { name }) },
-      ...(place?.file === undefined || place.line === 0 ? {} : { file: place.file, line: place.line }),
+      frame: { function: within?.index ?? 0, offset, ...(name === undefined ? {} : { name }), ...more },
+      ...(file === undefined ? {} : { file, line }),
       ...counts,
     };
   };

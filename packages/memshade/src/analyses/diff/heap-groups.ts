@@ -1,0 +1,67 @@
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../../model/indices.ts";
+import { siteFrameOfContext } from "../../model/site-frame.ts";
+import { framesOfContext } from "../../model/stacks.ts";
+import { ambiguousFunctions } from "../ambiguous-functions.ts";
+import { type ContextGroups, type GroupBy, groupContexts } from "../groups.ts";
+import { exactKey, type KeyFrame, type PathKey } from "./path-keys.ts";
+
+/** The groups of a profile, those with the same names and places in one, with what they are called in other profiles. */
+export function keyedGroups(
+  profile: HeapProfile,
+  by: GroupBy,
+): { groups: ContextGroups; keys: readonly PathKey[] } {
+  const finer = groupContexts(profile, by);
+  const keys: PathKey[] = [];
+  const contexts: IndexIntoContextTable[][] = [];
+  const groupOf = new Int32Array(finer.groupOf.length);
+  const groupOfKey = new Map<string, number>();
+  for (const members of finer.contexts) {
+    const frames = framesOf(profile, members[0]!, by).map((frame) => keyFrame(profile, frame));
+    const key: PathKey = { frames, withPlaces: by !== "function" };
+    const text = exactKey(key);
+    let group = groupOfKey.get(text);
+    if (group === undefined) {
+      group = keys.push(key) - 1;
+      contexts.push([]);
+      groupOfKey.set(text, group);
+    }
+    for (const context of members) {
+      groupOf[context] = group;
+      contexts[group]!.push(context);
+    }
+  }
+  return { groups: { by, length: keys.length, groupOf, contexts }, keys };
+}
+
+function framesOf(profile: HeapProfile, context: IndexIntoContextTable, by: GroupBy): IndexIntoFrameTable[] {
+  if (by === "path") return framesOfContext(profile, context);
+  const frame = siteFrameOfContext(profile, context);
+  return frame === undefined ? [] : [frame];
+}
+
+function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyFrame {
+  const { frames, strings } = profile;
+  const file = frames.file[frame]!;
+  return {
+    name: nameOf(profile, frame),
+    file: file === NONE ? undefined : strings[file],
+    line: frames.line[frame]!,
+    column: frames.column[frame]!,
+    startLine: frames.startLine?.[frame],
+    offset: frames.offset[frame]!,
+  };
+}
+
+/** A function's name, with its module where others have that too; without one its number in its module. */
+function nameOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
+  const { frames, functions, modules, strings } = profile;
+  const row = frames.function[frame]!;
+  const [name, module] = [functions.name[row]!, functions.module[row]!];
+  if (name === NONE)
+    return `${module === NONE ? "" : modules[module]!.name} func[${functions.wasmIndex[row]}]`;
+  const text = strings[name]!;
+  // A file that was renamed is no other program.
+  const isTelling = module === NONE || !ambiguousFunctions(profile).has(text);
+  return isTelling ? text : `${text} of ${modules[module]!.name}`;
+}

@@ -1,0 +1,135 @@
+import { alignPositions } from "./align-positions.ts";
+import { FileMap } from "./file-map.ts";
+import { type KeyFrame, type PathKey, type Position, positionOf } from "./path-keys.ts";
+
+/** A row of the older side and the same one of the newer: for each of a side's runs its row, undefined where the run has none. */
+export interface RowPair {
+  readonly old: readonly (number | undefined)[];
+  readonly new: readonly (number | undefined)[];
+}
+
+/**
+ * Finds the rows of some runs in others, of whatever builds of a program. Functions are the same by name, and of several with one name
+ * by file. Places are the same by their line in the function: functions that moved, and lines that came in between, make no
+ * difference.
+ *
+ * @param old for each run of the side a key per row; all keys of a run are different ones
+ */
+export function pairRows(
+  old: readonly (readonly PathKey[])[],
+  now: readonly (readonly PathKey[])[],
+): RowPair[] {
+  const names = new SharedNames(framesOf(old), framesOf(now));
+  const pairs = new Map<string, { old: (number | undefined)[]; new: (number | undefined)[] }>();
+  for (const [side, runs] of [
+    ["old", old],
+    ["new", now],
+  ] as const)
+    for (const [run, keys] of runs.entries())
+      for (const [row, key] of keys.entries()) {
+        const text = names.of(side, key);
+        let pair = pairs.get(text);
+        if (pair === undefined) {
+          pair = { old: old.map(() => undefined), new: now.map(() => undefined) };
+          pairs.set(text, pair);
+        }
+        pair[side][run] = row;
+      }
+  return [...pairs.values()];
+}
+
+function framesOf(runs: readonly (readonly PathKey[])[]): Placed[] {
+  return runs.flatMap((keys) =>
+    keys.flatMap(({ frames, withPlaces }) => frames.map((frame) => ({ frame, withPlaces }))),
+  );
+}
+
+interface Placed {
+  readonly frame: KeyFrame;
+  readonly withPlaces: boolean;
+}
+
+/** Names for frames that are the same in both builds. */
+class SharedNames {
+  readonly #files: FileMap;
+  /** Functions of which some place has no known start: their lines are counted from the file's. */
+  readonly #startless: ReadonlySet<string>;
+  /** By function and place of the older build, the place of the newer one. */
+  readonly #places: ReadonlyMap<string, string>;
+
+  constructor(old: readonly Placed[], now: readonly Placed[]) {
+    this.#files = new FileMap(
+      old.map(({ frame }) => frame),
+      now.map(({ frame }) => frame),
+    );
+    const startless = new Set<string>();
+    for (const [side, placed] of [
+      ["old", old],
+      ["new", now],
+    ] as const)
+      for (const { frame } of placed)
+        if ((frame.line ?? 0) > 0 && (frame.startLine ?? 0) === 0)
+          startless.add(this.#files.functionOf(side, frame));
+    this.#startless = startless;
+    this.#places = this.#align(this.#positionsOf("old", old), this.#positionsOf("new", now));
+  }
+
+  of(side: "old" | "new", { frames, withPlaces }: PathKey): string {
+    return frames
+      .map((frame) => {
+        const name = this.#files.functionOf(side, frame);
+        if (!withPlaces) return name;
+        const place = placeText(this.#positionOf(name, frame));
+        const shared = side === "new" ? `new ${place}` : this.#places.get(`${name}\n${place}`);
+        return `${name}\n${shared ?? `old ${place}`}`;
+      })
+      .join("\n");
+  }
+
+  #positionOf(name: string, frame: KeyFrame): Position {
+    return positionOf(frame, !this.#startless.has(name));
+  }
+
+  /** All positions in each function, told apart by kind. */
+  #positionsOf(side: "old" | "new", placed: readonly Placed[]): Map<string, Map<string, Position>> {
+    const positions = new Map<string, Map<string, Position>>();
+    for (const { frame, withPlaces } of placed) {
+      if (!withPlaces) continue;
+      const name = this.#files.functionOf(side, frame);
+      const position = this.#positionOf(name, frame);
+      const key = `${position.kind} ${name}`;
+      let ofFunction = positions.get(key);
+      if (ofFunction === undefined) {
+        ofFunction = new Map();
+        positions.set(key, ofFunction);
+      }
+      ofFunction.set(placeText(position), position);
+    }
+    return positions;
+  }
+
+  #align(
+    old: ReadonlyMap<string, ReadonlyMap<string, Position>>,
+    now: ReadonlyMap<string, ReadonlyMap<string, Position>>,
+  ): Map<string, string> {
+    const places = new Map<string, string>();
+    for (const [key, ofOld] of old) {
+      const ofNew = now.get(key);
+      if (ofNew === undefined) continue;
+      const name = key.slice(key.indexOf(" ") + 1);
+      const [before, after] = [inOrder(ofOld), inOrder(ofNew)];
+      for (const [index, match] of alignPositions(before, after).entries())
+        if (match !== undefined)
+          places.set(`${name}\n${placeText(before[index]!)}`, `new ${placeText(after[match]!)}`);
+    }
+    return places;
+  }
+}
+
+function inOrder(positions: ReadonlyMap<string, Position>): Position[] {
+  return [...positions.values()].sort((a, b) => a.line - b.line || a.column - b.column);
+}
+
+function placeText({ kind, line, column }: Position): string {
+  return `${kind}:${line}:${column}`;
+}

@@ -1,0 +1,54 @@
+/** A frame of a path as it is found again in another run, whatever was built in between. */
+export interface KeyFrame {
+  /** With its module where the name alone would not tell. */
+  readonly name: string;
+  readonly file?: string | undefined;
+  /** From 1, and in the function from 0; 0 where no line is known. */
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  /** Of the function; 0 or undefined where it is not known. */
+  readonly startLine?: number | undefined;
+  /** In the code, which counts where no line is known: it moves with every build. */
+  readonly offset?: number | undefined;
+}
+
+/** Innermost first; without places, functions alone are compared. */
+export interface PathKey {
+  readonly frames: readonly KeyFrame[];
+  readonly withPlaces: boolean;
+}
+
+/** Where in its function a frame is. Lines are counted from the function's start where that is known of both builds. */
+export interface Position {
+  readonly kind: "line" | "offset";
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Numbers and hashes that compilers add to names, new ones with every build. */
+const BUILD_MARKS = /(?:\.(?:llvm|constprop|isra|part|cold|lto_priv)(?:\.\d+)?)+$|::h[0-9a-f]{16}$/;
+
+export function functionName(name: string): string {
+  return name.replace(BUILD_MARKS, "");
+}
+
+/** What tells a path from all others of its run. */
+export function exactKey({ frames, withPlaces }: PathKey): string {
+  return frames
+    .map((frame) => {
+      const { name, file = "" } = frame;
+      if (!withPlaces) return `${functionName(name)}\n${file}`;
+      const { kind, line, column } = positionOf(frame, false);
+      return `${functionName(name)}\n${file}\n${kind}:${line}:${column}`;
+    })
+    .join("\n");
+}
+
+/** @param fromStart whether lines are counted from the function's start */
+export function positionOf(
+  { line = 0, column = 0, offset = 0, startLine = 0 }: KeyFrame,
+  fromStart: boolean,
+): Position {
+  if (line === 0) return { kind: "offset", line: offset, column: 0 };
+  return { kind: "line", line: fromStart ? line - startLine : line, column };
+}

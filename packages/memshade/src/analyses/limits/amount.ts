@@ -1,0 +1,33 @@
+const UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  B: 1,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  kB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+};
+
+/** The units of amounts, as messages list them. */
+export const UNIT_WORDS = "B, KiB, MiB, GiB, k, M, G or %";
+
+/** A number with a unit. */
+export interface Amount {
+  readonly value: number;
+  /** Whether the value is one in a hundred of something else. */
+  readonly isPercent: boolean;
+}
+
+/** `8MiB`, `1.5 k`, `5%`; undefined for what is no amount. */
+export function parseAmount(text: string): Amount | undefined {
+  const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)\s*(%|[A-Za-z]+)?$/.exec(text) ?? [];
+  if (digits === undefined) return undefined;
+  if (unit === "%") return { value: Number(digits), isPercent: true };
+  const factor = Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;
+  const value = Number(digits) * (factor ?? Number.NaN);
+  return Number.isFinite(value) ? { value, isPercent: false } : undefined;
+}

@@ -1,0 +1,239 @@
+import { UserError } from "../../bytes/errors.ts";
+import { diffPlaces, type PlaceMetric, PlaceSums, type PlaceTable } from "../diff/place-diff.ts";
+import type { PlaceFrame } from "../findings/finding.ts";
+import type { RecordedTools } from "../findings/run-findings.ts";
+import type { Limit, Relation } from "./limit.ts";
+import type { Chosen, Measure, Measured, PlaceAmount } from "./measure.ts";
+import type { MeasuredPlace } from "./measured-place.ts";
+import { measureOf } from "./measures.ts";
+import { choosesPlace, type PlaceFilter } from "./place-filter.ts";
+
+/** A run, and how it is named in messages. */
+export interface CheckedRun {
+  readonly name: string;
+  readonly tools: RecordedTools;
+}
+
+/** Places that do not count, and why. */
+export interface PlaceSuppression {
+  /** Words of measures; undefined: for all. */
+  readonly measures?: readonly string[] | undefined;
+  readonly filters: readonly PlaceFilter[];
+  readonly reason: string;
+  /** Where it was written: `budget.yaml:7`. */
+  readonly place: string;
+}
+
+/** The place that has most of what a limit is about. */
+export interface Contributor {
+  readonly place: MeasuredPlace;
+  readonly amount: number;
+  /** Against a baseline: what it has there. */
+  readonly before?: number | undefined;
+}
+
+/** A limit and what a run has. Amounts are in the measure's unit. */
+export interface CheckedLimit {
+  readonly limit: Limit;
+  readonly measure: Measure;
+  readonly passed: boolean;
+  readonly value: number;
+  /** What it was compared with: percentages are worked out. */
+  readonly allowed: number;
+  /** What limits in percent are a part of. */
+  readonly whole?: number | undefined;
+  readonly baseline?: number | undefined;
+  /** Undefined where nothing of it has a place. */
+  readonly most?: Contributor | undefined;
+  /** Whether filters chose anything; undefined without filters. */
+  readonly choosesAny?: boolean | undefined;
+  readonly suppressed: readonly { readonly suppression: PlaceSuppression; readonly amount: number }[];
+}
+
+/**
+ * Compares a run with limits.
+ *
+ * @throws UserError where a limit cannot be decided: its measure is none or was not recorded, or there is no baseline
+ */
+export function checkLimits(
+  run: CheckedRun,
+  limits: readonly Limit[],
+  {
+    baseline,
+    suppressions = [],
+  }: { baseline?: CheckedRun | undefined; suppressions?: readonly PlaceSuppression[] } = {},
+): CheckedLimit[] {
+  return limits.map((limit) => new LimitCheck(limit, suppressions).result(run, baseline));
+}
+
+class LimitCheck {
+  readonly #limit: Limit;
+  readonly #measure: Measure;
+  readonly #suppressions: readonly PlaceSuppression[];
+
+  constructor(limit: Limit, suppressions: readonly PlaceSuppression[]) {
+    this.#limit = limit;
+    this.#measure = measureOf(limit.measure);
+    this.#suppressions = suppressions.filter(
+      ({ measures }) => measures === undefined || measures.some((word) => measureOf(word) === this.#measure),
+    );
+    const { unit, word } = this.#measure;
+    if (limit.filters.some(({ key }) => key === "kind") && unit !== "findings")
+      throw new UserError(`"${limit.text}": only findings have a kind, ${word} has none`);
+  }
+
+  result(run: CheckedRun, baseline: CheckedRun | undefined): CheckedLimit {
+    const { amount, from, relation, text } = this.#limit;
+    const now = this.#of(this.#measure, run);
+    if (from === undefined) {
+      const whole = amount.isPercent ? this.#whole(run) : undefined;
+      const allowed = whole === undefined ? amount.value : (whole * amount.value) / 100;
+      // A part of nothing is none of it.
+      const passed = whole === 0 ? compare(0, relation, amount.value) : compare(now.value, relation, allowed);
+      return { ...this.#common(now), passed, allowed, whole, most: most(now) };
+    }
+    if (baseline === undefined)
+      throw new UserError(`"${text}" counts from a baseline: --baseline names a run to compare with`);
+    const differs = this.#measure.differs?.(baseline.tools, run.tools);
+    if (differs !== undefined)
+      throw new UserError(`"${text}" cannot be decided against ${baseline.name}: ${differs}`);
+    const before = this.#of(this.#measure, baseline);
+    const step = amount.isPercent ? (before.value * amount.value) / 100 : amount.value;
+    const allowed = from === "above" ? before.value + step : before.value - step;
+    // Where growth is allowed, none is fine: also none of nothing.
+    const isUnchanged = from === "above" && amount.value > 0 && relation === "<" && now.value <= before.value;
+    return {
+      ...this.#common(now),
+      passed: isUnchanged || compare(now.value, relation, allowed),
+      allowed,
+      baseline: before.value,
+      most: grewMost(before.places, now.places) ?? most(now),
+    };
+  }
+
+  #common(now: Counted): Pick<CheckedLimit, "limit" | "measure" | "value" | "choosesAny" | "suppressed"> {
+    const { value, choosesAny, suppressed } = now;
+    return { limit: this.#limit, measure: this.#measure, value, choosesAny, suppressed };
+  }
+
+  /** What a part in percent is of. */
+  #whole(run: CheckedRun): number {
+    const { partOf, word, unit } = this.#measure;
+    if (partOf === undefined)
+      throw new UserError(`"${this.#limit.text}": ${word} is no part of anything: give it in ${unit}`);
+    const of = measureOf(partOf);
+    const chosen = of === this.#measure ? undefined : this.#chosen();
+    return this.#measured(of, run, chosen).amount;
+  }
+
+  #chosen(): Chosen {
+    const { filters } = this.#limit;
+    return filters.length === 0 ? undefined : (place) => choosesPlace(filters, place);
+  }
+
+  #of(measure: Measure, run: CheckedRun): Counted {
+    const chosen = this.#chosen();
+    const all = this.#measured(measure, run, chosen);
+    const amounts = this.#suppressions.map(() => 0);
+    if (amounts.length === 0)
+      return { ...all, value: all.amount, suppressed: [], choosesAny: chosen && all.places.length > 0 };
+    const isSuppressed = (place: MeasuredPlace) =>
+      this.#suppressions.findIndex(({ filters }) => choosesPlace(filters, place));
+    const left: PlaceAmount[] = [];
+    for (const each of all.places) {
+      const by = isSuppressed(each.place);
+      if (by < 0) left.push(each);
+      else amounts[by]! += each.amount;
+    }
+    const taken = amounts.reduce((sum, amount) => sum + amount, 0);
+    return {
+      value: all.amount - taken,
+      places: left,
+      at: all.at,
+      suppressed: this.#suppressions
+        .map((suppression, index) => ({ suppression, amount: amounts[index]! }))
+        .filter(({ amount }) => amount > 0),
+      choosesAny: chosen && all.places.length > 0,
+    };
+  }
+
+  #measured(measure: Measure, { tools, name }: CheckedRun, chosen: Chosen): Measured {
+    const measured = measure.measure(tools, chosen);
+    if (measured !== undefined) return measured;
+    const { needs, needsForPlaces, word } = measure;
+    const isWholeKnown = chosen !== undefined && measure.measure(tools, undefined) !== undefined;
+    throw new UserError(
+      isWholeKnown && needsForPlaces !== undefined
+        ? `"${this.#limit.text}": ${name} does not have ${word} by place: it takes ${needsForPlaces}`
+        : `"${this.#limit.text}": ${name} does not have ${word}: it takes ${needs}`,
+    );
+  }
+}
+
+interface Counted extends Pick<Measured, "places" | "at"> {
+  readonly value: number;
+  readonly suppressed: CheckedLimit["suppressed"];
+  readonly choosesAny: boolean | undefined;
+}
+
+function compare(value: number, relation: Relation, allowed: number): boolean {
+  switch (relation) {
+    case "<":
+      return value < allowed;
+    case "<=":
+      return value <= allowed;
+    case "=":
+      return value === allowed;
+    case ">=":
+      return value >= allowed;
+    case ">":
+      return value > allowed;
+    default:
+      throw new RangeError(`no such relation: ${relation satisfies never}`);
+  }
+}
+
+const AMOUNT: PlaceMetric = { key: "amount", title: "amount", head: "AMOUNT", unit: "count", combine: "sum" };
+
+/** The sites that amounts are at: contexts of one line are one. */
+function sitesOf(amounts: readonly PlaceAmount[]): {
+  table: PlaceTable;
+  placeOf: ReadonlyMap<PlaceFrame, MeasuredPlace>;
+} {
+  const sums = new PlaceSums("waste", [AMOUNT], "site");
+  const placeOf = new Map<PlaceFrame, MeasuredPlace>();
+  for (const { place, amount } of amounts) {
+    const [own] = place.path;
+    if (own === undefined || amount === 0) continue;
+    sums.add(place.path, { amount });
+    if (!placeOf.has(own)) placeOf.set(own, place);
+  }
+  return { table: sums.table(), placeOf };
+}
+
+function most({ value, places, at }: Counted): Contributor | undefined {
+  const { table, placeOf } = sitesOf(places);
+  const amountOf = ({ values }: { readonly values: readonly number[] }) => values[0]!;
+  const best = table.places.reduce<(typeof table.places)[number] | undefined>(
+    (largest, place) => (largest === undefined || amountOf(place) > amountOf(largest) ? place : largest),
+    undefined,
+  );
+  if (best !== undefined) return { place: placeOf.get(best.path[0]!)!, amount: amountOf(best) };
+  return at?.path[0] === undefined ? undefined : { place: at, amount: value };
+}
+
+/** The site that has grown most; undefined where none has. */
+function grewMost(before: readonly PlaceAmount[], now: readonly PlaceAmount[]): Contributor | undefined {
+  const [old, fresh] = [sitesOf(before), sitesOf(now)];
+  const { pairs, changes } = diffPlaces([old.table], [fresh.table]);
+  const { old: oldAmounts, new: newAmounts } = changes[0]!;
+  const growth = (pair: number) => newAmounts[pair]! - oldAmounts[pair]!;
+  const largest = pairs.reduce(
+    (best, _, pair) => (best < 0 || growth(pair) > growth(best) ? pair : best),
+    -1,
+  );
+  const site = pairs[largest]?.new;
+  if (site === undefined || growth(largest) <= 0) return undefined;
+  const place = fresh.placeOf.get(fresh.table.places[site]!.path[0]!)!;
+  return { place, amount: newAmounts[largest]!, before: oldAmounts[largest]! };
+}

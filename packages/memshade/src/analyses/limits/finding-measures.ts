@@ -1,0 +1,79 @@
+import type { Finding } from "../findings/finding.ts";
+import { findsAnything, type RecordedTools, runFindings } from "../findings/run-findings.ts";
+import { added, type Measure } from "./measure.ts";
+import { findingPlace } from "./measured-place.ts";
+
+const HEAP = "a run with --tool heap (the default)";
+const WASTE = "a run with --tool waste";
+
+/** Kinds of findings by what a run needs to have them. */
+const KINDS: {
+  readonly [Kind in Finding["kind"]]: {
+    readonly tools: readonly ("heap" | "waste")[];
+    readonly needs: string;
+  };
+} = {
+  leak: { tools: ["heap"], needs: HEAP },
+  unused: { tools: ["heap"], needs: HEAP },
+  "never-read": { tools: ["heap", "waste"], needs: `${HEAP} or waste` },
+  churn: { tools: ["heap"], needs: HEAP },
+  drag: { tools: ["heap"], needs: HEAP },
+  growth: { tools: ["heap"], needs: HEAP },
+  "over-capacity": { tools: ["heap"], needs: HEAP },
+  "unread-data": { tools: ["heap"], needs: HEAP },
+  dead: { tools: ["waste"], needs: WASTE },
+  clear: { tools: ["waste"], needs: WASTE },
+  silent: { tools: ["waste"], needs: WASTE },
+  redundant: { tools: ["waste"], needs: WASTE },
+  "write-only": { tools: ["waste"], needs: WASTE },
+  cold: { tools: ["waste"], needs: WASTE },
+  moved: { tools: ["waste"], needs: WASTE },
+};
+
+const known = new WeakMap<RecordedTools, readonly Finding[]>();
+
+function findingsOf(run: RecordedTools): readonly Finding[] {
+  let findings = known.get(run);
+  if (findings === undefined) {
+    findings = findsAnything(run) ? runFindings(run, Number.POSITIVE_INFINITY) : [];
+    known.set(run, findings);
+  }
+  return findings;
+}
+
+/** The findings of a run, one each. */
+function ofKinds(kinds: readonly Finding["kind"][]): Measure["measure"] {
+  return (run, chosen) => {
+    if (!kinds.some((kind) => KINDS[kind].tools.some((tool) => run[tool] !== undefined))) return undefined;
+    const places = findingsOf(run)
+      .filter(({ kind }) => kinds.includes(kind))
+      .map((finding) => ({ place: findingPlace(finding), amount: 1 }));
+    return added(places, chosen);
+  };
+}
+
+const ALL = Object.keys(KINDS) as Finding["kind"][];
+
+/** `findings`, and each kind of them by its own word, unless others have that. */
+export function findingMeasures(taken: ReadonlySet<string>): Measure[] {
+  return [
+    {
+      word: "findings",
+      tool: "findings",
+      unit: "findings",
+      what: "what a report's summary tells, all of it; [kind=WORD] for one kind",
+      needs: "a run with --tool heap or waste",
+      measure: ofKinds(ALL),
+    },
+    ...ALL.filter((kind) => !taken.has(kind)).map(
+      (kind): Measure => ({
+        word: kind,
+        tool: "findings",
+        unit: "findings",
+        what: `findings of the kind ${kind} (memshade explain ${kind})`,
+        needs: KINDS[kind].needs,
+        measure: ofKinds([kind]),
+      }),
+    ),
+  ];
+}

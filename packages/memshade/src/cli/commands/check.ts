@@ -1,0 +1,249 @@
+import fs from "node:fs";
+import type { Command } from "commander";
+import { parseLimit } from "../../analyses/limits/limit.ts";
+import type { Measure, MeasureTool } from "../../analyses/limits/measure.ts";
+import { MEASURES, measureOf } from "../../analyses/limits/measures.ts";
+import { UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
+import { say } from "../../host/run/terminal-line.ts";
+import { type CheckedRunReport, failedLimits } from "../../report/limits/checked.ts";
+import { checkGithub, checkSummary } from "../../report/limits/github.ts";
+import { checkJson } from "../../report/limits/json.ts";
+import { checkJunit } from "../../report/limits/junit.ts";
+import { checkSarif } from "../../report/limits/sarif.ts";
+import { checkText } from "../../report/limits/text.ts";
+import { limitSentence, outcomeInWords } from "../../report/limits/words.ts";
+import {
+  type ColorChoice,
+  createPaint,
+  type Paint,
+  wantsColors,
+} from "../../report/terminal/common/paint.ts";
+import { wrapWords } from "../../report/terminal/common/text.ts";
+import { checkRun } from "../check/check-run.ts";
+import { type GivenLimit, type GivenLimits, loadBudget } from "../check/limits.ts";
+import { collect } from "../collect.ts";
+import { chosenRun } from "../load/chosen-run.ts";
+import { type PathMap, parsePathMap } from "../load/source.ts";
+import { loadSuppressions } from "../load/suppressions.ts";
+import { openOutput } from "../output.ts";
+import {
+  ALL_FRAMES_OPTION,
+  type FrameFlags,
+  frameRules,
+  LIBRARY_OPTION,
+  OWN_OPTION,
+  parseChoice,
+  parseColor,
+  SUPPRESSIONS_OPTION,
+  standardOutput,
+  type Terminal,
+} from "./report-options.ts";
+
+const FORMATS = ["text", "json", "sarif", "junit", "github"] as const;
+type Format = (typeof FORMATS)[number];
+
+/** A limit failed. */
+const LIMIT_FAILED = 1;
+const COLUMNS = 80;
+
+interface CheckOptions extends FrameFlags {
+  readonly budget?: readonly string[] | undefined;
+  readonly limit?: readonly GivenLimit[] | undefined;
+  readonly baseline?: string | undefined;
+  readonly format: Format;
+  readonly output?: string | undefined;
+  readonly list?: boolean | undefined;
+  readonly suppressions?: readonly string[] | undefined;
+  readonly pathMap?: readonly PathMap[] | undefined;
+  readonly binaryPath?: readonly string[] | undefined;
+  readonly color: ColorChoice;
+}
+
+const EXAMPLES = `
+Examples:
+  memshade check --limit "peak<8MiB" --limit left=0     the newest run in memshade.out
+  memshade check memshade.out/app.4711 --budget memory.yaml
+  memshade check new --baseline old --limit "peak<+5%" --limit "left<=+0"
+  memshade check run --limit "left[file=src/tile.c]=0" --limit "dead<5%"
+  memshade check run --limit "peak[package=sql.js]<2MiB" --limit leak=0
+  memshade check run --budget memory.yaml --format sarif -o memory.sarif
+  memshade check run --budget memory.yaml --format github    in GitHub Actions
+  memshade check --list                                 what can be limited
+
+A limit is MEASURE RELATION AMOUNT: a relation is <, <=, =, >= or >, an amount a
+number with B, KiB, MiB, GiB, k, M, G or %. With + or - in front it counts from
+--baseline. MEASURE[function=GLOB], [file=], [package=], [module=] and [under=]
+(anywhere on the call path) limit a part of the program; several go with commas.
+Counts repeat to the byte, so that a limit can be exact. docs/ci.md has more.
+
+Exit code: 0 if all limits hold, 1 if one fails, 2 for a mistake.`;
+
+/** Adds `memshade check` to the program. Its action throws UserError for mistakes of the user. */
+export function addCheckCommand(program: Command): void {
+  program
+    .command("check")
+    .summary("compare a run with limits, for CI")
+    .description(
+      "Compares a run with limits of its heap, its waste, its working set and its findings: absolute ones, or against another run. Says which fail, and at which line.",
+    )
+    .argument(
+      "[run]",
+      "directory of a run, or another file that report reads (default: the newest run in memshade.out)",
+    )
+    .option("--limit <limit>", "a limit such as peak<8MiB; can be repeated", collectLimit)
+    .option(
+      "--budget <file>",
+      "limits and suppressions in YAML or JSON (docs/ci.md); can be repeated",
+      collect,
+    )
+    .option("--baseline <run>", "the run that limits with + and - count from")
+    .option(
+      "--format <format>",
+      `${FORMATS.join(", ")} (annotations, and the summary of a job)`,
+      (text: string) => parseChoice("--format", FORMATS, text),
+      "text",
+    )
+    .option("-o, --output <file>", "write there, and the limits that fail to the standard error")
+    .option("--list", "list the measures that limits can be set for")
+    .addOption(SUPPRESSIONS_OPTION)
+    .addOption(ALL_FRAMES_OPTION)
+    .addOption(OWN_OPTION)
+    .addOption(LIBRARY_OPTION)
+    .option(
+      "--path-map <from=to>",
+      "where a folder of recorded source paths lies here; can be repeated",
+      (text: string, previous: PathMap[] = []) => [...previous, parsePathMap(text)],
+    )
+    .option(
+      "--binary-path <dir>",
+      "folder or file of original modules or native programs, looked at first; can be repeated",
+      collect,
+    )
+    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addHelpText("after", EXAMPLES)
+    .action(async (named: string | undefined, options: CheckOptions) => {
+      if (options.list === true) process.stdout.write(listMeasures(paintFor(options, standardOutput())));
+      else await runCheck(named, options);
+    });
+}
+
+async function runCheck(named: string | undefined, options: CheckOptions): Promise<void> {
+  const given = await givenLimits(options);
+  const report = await checkRun(await chosenRun(named), given, {
+    rules: frameRules(options),
+    binaryPaths: options.binaryPath,
+    pathMaps: options.pathMap,
+  });
+  const text = formatted(report, options);
+  const output = openOutput(options.output);
+  output.write(text);
+  output.finish();
+  if (options.format === "github") writeSummary(report);
+  const failed = failedLimits(report);
+  if (options.output !== undefined) {
+    for (const checked of failed) say(`${checked.limit.text}: ${limitSentence(checked, report)}`);
+    say(outcomeInWords(report));
+  }
+  if (failed.length > 0) process.exitCode = LIMIT_FAILED;
+}
+
+function collectLimit(text: string, previous: GivenLimit[] = []): GivenLimit[] {
+  const limit = parseLimit(text);
+  measureOf(limit.measure);
+  return [...previous, { limit }];
+}
+
+async function givenLimits({
+  limit = [],
+  budget = [],
+  baseline,
+  suppressions,
+}: CheckOptions): Promise<GivenLimits> {
+  const budgets = await Promise.all(budget.map(loadBudget));
+  const limits = [...budgets.flatMap((one) => one.limits), ...limit];
+  if (limits.length === 0)
+    throw new UserError(
+      'no limits were given: --limit "peak<8MiB" gives one, --budget FILE many; --list says what can be limited',
+    );
+  return {
+    limits,
+    baseline: baseline ?? budgets.findLast((one) => one.baseline !== undefined)?.baseline,
+    leaks: [...loadSuppressions(suppressions), ...budgets.flatMap(({ leaks }) => leaks)],
+    places: budgets.flatMap(({ places }) => places),
+  };
+}
+
+function formatted(report: CheckedRunReport, options: CheckOptions): string {
+  switch (options.format) {
+    case "text":
+      return checkText(report, paintFor(options, standardOutput()), COLUMNS);
+    case "json":
+      return checkJson(report);
+    case "sarif":
+      return checkSarif(report);
+    case "junit":
+      return checkJunit(report);
+    case "github":
+      return checkGithub(report);
+    default:
+      throw new RangeError(`no such format: ${options.format satisfies never}`);
+  }
+}
+
+function paintFor({ color, output }: CheckOptions, { isTerminal, environment }: Terminal): Paint {
+  return createPaint(wantsColors(color, isTerminal && output === undefined, environment));
+}
+
+/** Appends to the summary of the job, where there is one. */
+function writeSummary(report: CheckedRunReport): void {
+  const file = process.env.GITHUB_STEP_SUMMARY;
+  if (file === undefined || file === "") return;
+  try {
+    fs.appendFileSync(file, checkSummary(report));
+  } catch (error) {
+    throw new UserError(`the summary ${file} cannot be written: ${describeSystemError(error)}`);
+  }
+}
+
+const OF_TOOL: { readonly [Tool in MeasureTool]: string } = {
+  heap: "The heap",
+  waste: "Waste",
+  workingset: "The working set",
+  findings: "Findings",
+};
+
+/** The table of measures, those of a tool together. */
+function listMeasures(paint: Paint): string {
+  const width = Math.max(...MEASURES.map(({ word }) => word.length)) + 4;
+  const lines = (Object.keys(OF_TOOL) as MeasureTool[]).flatMap((tool) => {
+    const measures = MEASURES.filter((measure) => measure.tool === tool);
+    const usual = measures[0]!.needs;
+    return [
+      ...wrapWords(`${OF_TOOL[tool]}, of ${usual}:`, COLUMNS).map(paint.heading),
+      ...measures.flatMap((measure) => measureLines(measure, usual, width, paint)),
+      "",
+    ];
+  });
+  return `${lines.slice(0, -1).join("\n")}\n`;
+}
+
+function measureLines(measure: Measure, usual: string, width: number, paint: Paint): string[] {
+  const { word, also, unit, what, partOf, needs, needsForPlaces } = measure;
+  const text = [
+    unit === "bytes" ||
+    unit === "clock" ||
+    what.startsWith(unit) ||
+    unit === "accessesPerByte" ||
+    unit === "findings"
+      ? what
+      : `${unit}: ${what}`,
+    ...(also === undefined ? [] : [`or ${also}`]),
+    ...(partOf === undefined ? [] : [`% of ${partOf === word ? "the whole run's" : `${partOf} there`}`]),
+    ...(needs === usual ? [] : [`takes ${needs}`]),
+    ...(needsForPlaces === undefined ? [] : [`by place it takes ${needsForPlaces}`]),
+  ].join("; ");
+  return wrapWords(text, COLUMNS - width).map(
+    (line, index) => (index === 0 ? paint.strong(`  ${word}`.padEnd(width)) : " ".repeat(width)) + line,
+  );
+}

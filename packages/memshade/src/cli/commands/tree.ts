@@ -1,0 +1,186 @@
+import type { Command } from "commander";
+import { callTree } from "../../analyses/call-tree/call-tree.ts";
+import type { StackGrouping, StackMetric, WeightedStacks } from "../../analyses/call-tree/weighted-stacks.ts";
+import { UserError } from "../../bytes/errors.ts";
+import { callTreeJson } from "../../report/json/call-tree.ts";
+import type { ColorChoice } from "../../report/terminal/common/paint.ts";
+import { callTreeReport } from "../../report/terminal/tree/call-tree-report.ts";
+import { collect } from "../collect.ts";
+import { chosenRun } from "../load/chosen-run.ts";
+import { hasNativeStacks } from "../load/kind-of-program.ts";
+import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
+import { STACK_KEYS, stacksOfDump, stacksOfTools } from "../load/stacks.ts";
+import { loadSuppressions } from "../load/suppressions.ts";
+import {
+  ALL_FRAMES_OPTION,
+  type FrameFlags,
+  frameRules,
+  isOtherWord,
+  LIBRARY_OPTION,
+  OTHER_WORDS,
+  OWN_OPTION,
+  parseChoice,
+  parseColor,
+  parsePositive,
+  SUPPRESSIONS_OPTION,
+  screenOptions,
+  standardOutput,
+  type Terminal,
+  WIDE_OPTION,
+} from "./report-options.ts";
+
+const GROUPINGS: readonly StackGrouping[] = ["site", "function"];
+const TOOLS = ["heap", "waste", "workingset"] as const;
+/** In percent; JSON has everything unless something else is asked for. */
+const USUAL_LEAST = 0.5;
+
+const KEYS_BY_TOOL = [
+  `heap: ${STACK_KEYS.heap.join(", ")}, or left, leak, size (default bytes)`,
+  `waste: ${STACK_KEYS.waste.join(", ")}`,
+  `working set: ${STACK_KEYS.workingset.join(", ")}`,
+  "samples: samples, or an event of the recording",
+].join("; ");
+
+export interface TreeOptions extends FrameFlags {
+  readonly by?: string | undefined;
+  readonly tool?: ReportedTool | undefined;
+  readonly invert?: boolean | undefined;
+  readonly depth?: number | undefined;
+  readonly group: StackGrouping;
+  readonly min?: number | undefined;
+  readonly wide?: boolean | undefined;
+  readonly json?: boolean | undefined;
+  readonly color: ColorChoice;
+  readonly binaryPath?: readonly string[] | undefined;
+  readonly suppressions?: readonly string[] | undefined;
+}
+
+const EXAMPLES = `
+Examples:
+  memshade tree --by left                who left what behind, from main inwards
+  memshade tree memshade.out/app.4711 --by peak --depth 4
+  memshade tree memshade.out/app.4711 --by left --invert
+      places that allocate, with who called them below
+  memshade tree memshade.out/app.4711 --by dead --group function
+      stores in vain (run with --tool waste --contexts)
+  memshade tree memshade.out/app.4711 --tool workingset --by share
+      who owns the working set (run with --tool workingset --who)
+  memshade tree server.memprofdata --binary-path ./server | less
+  memshade tree perf.data --invert       samples of a native program
+  memshade tree memshade.out/app.4711 --by peak --json > tree.json
+
+TOTAL is of a place with all that it called, OWN of the place itself with the
+libraries that it called. The totals of its branches and OWN add up to TOTAL.`;
+
+/** Adds `memshade tree` to the program. Its action throws UserError for mistakes of the user. */
+export function addTreeCommand(program: Command): void {
+  program
+    .command("tree")
+    .summary("show the call tree of a recorded run, with totals and shares")
+    .description(
+      "Shows from where a run's memory was allocated, left behind, stored to in vain or touched, as a call tree: the total of each place with all that it called, its share, and what is its own. With --invert, the places first and their callers below.",
+    )
+    .argument(
+      "[run]",
+      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a core dump, a minidump or perf.data (default: the newest run in memshade.out)",
+    )
+    .option("--by <key>", KEYS_BY_TOOL)
+    .option(
+      "--tool <tool>",
+      "heap, waste or workingset (default: the first that the run has)",
+      (text: string) => parseChoice<ReportedTool>("--tool", TOOLS, text),
+    )
+    .option("--invert", "begin with the places themselves, and show who called them")
+    .option("--depth <N>", "levels to show", (text: string) => parsePositive("--depth", "levels", text))
+    .option(
+      "--group <what>",
+      "site: calls on different lines are different places; function: one",
+      (text: string) => parseChoice("--group", GROUPINGS, text),
+      "site",
+    )
+    .option(
+      "--min <percent>",
+      `add up what has less of the total (default: ${USUAL_LEAST}; with --json 0)`,
+      parsePercent,
+    )
+    .addOption(WIDE_OPTION)
+    .addOption(ALL_FRAMES_OPTION)
+    .addOption(OWN_OPTION)
+    .addOption(LIBRARY_OPTION)
+    .addOption(SUPPRESSIONS_OPTION)
+    .option("--json", "write JSON (docs/report-json.md) instead of text")
+    .option(
+      "--binary-path <dir>",
+      "folder or file of original modules or native programs, looked at first; can be repeated",
+      collect,
+    )
+    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addHelpText("after", EXAMPLES)
+    .action(async (named: string | undefined, options: TreeOptions) => {
+      const input = await chosenRun(named);
+      process.stdout.write(await runTree(input, options, standardOutput()));
+    });
+}
+
+/** The text that `memshade tree` prints. */
+export async function runTree(input: string, options: TreeOptions, terminal: Terminal): Promise<string> {
+  const { json, group, depth, invert: isInverted = false } = options;
+  const stacks = await chosenStacks(input, options);
+  const metric = chosenMetric(input, stacks, options);
+  const tree = callTree(stacks, { metric: stacks.metrics.indexOf(metric), group, isInverted });
+  const least = (options.min ?? (json ? 0 : USUAL_LEAST)) / 100;
+  const levels = depth === undefined ? undefined : depth - 1;
+  const shared = { input, metric, group, isInverted, depth: levels, least, gaps: stacks.gaps };
+  return json
+    ? callTreeJson(tree, { ...shared, tool: stacks.tool })
+    : callTreeReport(tree, { ...screenOptions(options, terminal), ...shared });
+}
+
+async function chosenStacks(input: string, options: TreeOptions): Promise<WeightedStacks> {
+  const { by, tool, binaryPath: binaryPaths } = options;
+  if (hasNativeStacks(input)) {
+    if (tool !== undefined) throw new UserError(`${input} has stacks of a native program: leave out --tool`);
+    return stacksOfDump(input, { binaryPaths });
+  }
+  const recorded = recordedTools(input);
+  const key = by === undefined ? undefined : keyOf(by);
+  const ofKey = TOOLS.filter((one) => key === undefined || STACK_KEYS[one].includes(key));
+  if (ofKey.length === 0) throw new UserError(`--by takes one of ${allKeys(TOOLS)}, not "${by}"`);
+  if (tool !== undefined && !ofKey.includes(tool))
+    throw new UserError(`--by ${by} is of --tool ${ofKey.join(" or ")}, not of ${tool}: ${allKeys([tool])}`);
+  const chosen = tool ?? ofKey.find((one) => recorded.includes(one)) ?? ofKey[0]!;
+  if (!recorded.includes(chosen))
+    throw new UserError(
+      `${by === undefined ? `--tool ${chosen}` : `--by ${by}`} needs a run that was recorded with --tool ${chosen}: ${input} has ${recorded.join(", ")}`,
+    );
+  const tools = await loadTools(input, [chosen], {
+    ...{ binaryPaths, rules: frameRules(options) },
+    suppressions: loadSuppressions(options.suppressions),
+  });
+  return stacksOfTools(tools)[0]!;
+}
+
+function chosenMetric(input: string, { tool, metrics }: WeightedStacks, { by }: TreeOptions): StackMetric {
+  if (by === undefined) return metrics[0]!;
+  const key = tool === "samples" ? by : keyOf(by);
+  const metric = metrics.find((one) => one.key === key);
+  if (metric !== undefined) return metric;
+  throw new UserError(
+    `--by ${by} is not known of ${input}: it has ${metrics.map((one) => one.key).join(", ")}`,
+  );
+}
+
+function keyOf(by: string): string {
+  return isOtherWord(by) ? OTHER_WORDS[by] : by;
+}
+
+function allKeys(tools: readonly ReportedTool[]): string {
+  return tools.flatMap((tool) => STACK_KEYS[tool]).join(", ");
+}
+
+function parsePercent(text: string): number {
+  const percent = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || percent > 100)
+    throw new UserError(`--min takes a part of the total in percent, from 0 to 100, not "${text}"`);
+  return percent;
+}

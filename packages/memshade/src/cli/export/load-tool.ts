@@ -1,0 +1,47 @@
+import { FrameRules } from "../../analyses/frames/frame-rules.ts";
+import { UserError } from "../../bytes/errors.ts";
+import type { ToolProfile } from "../../report/export/export-formats.ts";
+import { hasHeap, heapOverTime, loadHeap } from "../load/heap.ts";
+import { type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
+import { loadSuppressions } from "../load/suppressions.ts";
+import { loadWaste } from "../load/waste.ts";
+import { loadWorkingSet } from "../load/working-set.ts";
+
+export interface ToolPlaces {
+  readonly tool?: ReportedTool | undefined;
+  readonly binaryPath?: readonly string[] | undefined;
+  readonly suppressions?: readonly string[] | undefined;
+  /** The format that takes what is over time alone. */
+  readonly overTimeFor?: string | undefined;
+}
+
+/**
+ * What one tool recorded.
+ *
+ * @param places `tool` is what the user asked for
+ * @throws UserError in one line where it did not, or its file is damaged
+ */
+export async function loadTool(input: string, tool: ReportedTool, places: ToolPlaces): Promise<ToolProfile> {
+  const { tool: asked, binaryPath: binaryPaths, suppressions, overTimeFor } = places;
+  const own = { binaryPaths, rules: new FrameRules() };
+  switch (tool) {
+    case "heap": {
+      const others = recordedTools(input).filter((one) => one !== "heap");
+      if (asked === undefined && !hasHeap(input) && others.length > 0)
+        throw new UserError(`${input} has no heap profile: --tool ${others[0]} exports what it has`);
+      const { profile } = await loadHeap(input, { ...own, suppressions: loadSuppressions(suppressions) });
+      if (overTimeFor !== undefined) heapOverTime(profile, input, `--format ${overTimeFor}`);
+      return { tool, profile };
+    }
+    case "waste": {
+      const profile = loadWaste(input, own);
+      if (profile === undefined)
+        throw new UserError(`--tool waste needs a run that was recorded with it: ${input} is none`);
+      return { tool, profile };
+    }
+    case "workingset":
+      return { tool, profile: loadWorkingSet(input, own) };
+    default:
+      throw new RangeError(`no such tool: ${tool satisfies never}`);
+  }
+}

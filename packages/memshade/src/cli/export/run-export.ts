@@ -1,0 +1,140 @@
+import { basename, resolve } from "node:path";
+import { UserError } from "../../bytes/errors.ts";
+import { quoteForShell, say } from "../../host/run/terminal-line.ts";
+import type { SampleProfile } from "../../model/sample-profile.ts";
+import {
+  EXPORT_FORMATS,
+  type ExportFormat,
+  exportedTool,
+  fitsFormat,
+  TOOL_WEIGHTS,
+  type ToolProfile,
+  writeCsv,
+  writeStacks,
+  writeTrace,
+} from "../../report/export/export-formats.ts";
+import type { ExportedSamples } from "../../report/export/exported.ts";
+import { isOtherWord, OTHER_WORDS, parseChoice } from "../commands/report-options.ts";
+import { type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
+import { mapPath, type PathMap } from "../load/source.ts";
+import { type Output, openOutput } from "../output.ts";
+import { loadTool } from "./load-tool.ts";
+
+export interface ExportOptions {
+  readonly format: ExportFormat;
+  readonly tool?: ReportedTool | undefined;
+  readonly by?: string | undefined;
+  readonly out?: string | undefined;
+  readonly pathMap?: readonly PathMap[] | undefined;
+  readonly binaryPath?: readonly string[] | undefined;
+  readonly suppressions?: readonly string[] | undefined;
+}
+
+/** What is written, and the middle of the name that its file has if none is given. */
+interface Exported {
+  readonly pieces: Iterable<string | Uint8Array>;
+  readonly part: string;
+}
+
+/** What `memshade export` does. */
+export async function runExport(input: string, options: ExportOptions): Promise<void> {
+  const { format, out } = options;
+  const { isBinary, isOverTime, extension, opened } = EXPORT_FORMATS[format];
+  const isTerminal = process.stdout.isTTY === true;
+  if (out === "-" && isBinary && isTerminal)
+    throw new UserError(`${format} files are binary: write them to a file with -o FILE, or to a pipe`);
+  const { pieces, part } = isOverTime ? await overTime(input, options) : await stacks(input, options);
+  const usual = [basename(resolve(input)), part, extension].filter((word) => word !== "").join(".");
+  const file = out === "-" || (out === undefined && !isTerminal) ? undefined : (out ?? usual);
+  const output = openOutput(file);
+  writeWhole(output, pieces);
+  if (file !== undefined) {
+    const shown = quoteForShell(file);
+    say(`written to ${shown}; to see it: ${opened.replaceAll("FILE", shown)}`);
+  }
+}
+
+function writeWhole(output: Output, pieces: Iterable<string | Uint8Array>): void {
+  try {
+    for (const piece of pieces) output.write(piece);
+  } catch (error) {
+    output.abandon();
+    throw error;
+  }
+  output.finish();
+}
+
+async function stacks(input: string, options: ExportOptions): Promise<Exported> {
+  const format = options.format as Parameters<typeof writeStacks>[0];
+  const tool = options.tool ?? "heap";
+  const recorded = await loadTool(input, tool, options);
+  const { profile, ...rest } = exportedTool(recorded);
+  const exported = { ...rest, profile: withMappedPaths(profile, options.pathMap ?? []) };
+  const isWholeHeap = format === "dhat" && tool === "heap";
+  if (isWholeHeap && options.by !== undefined)
+    throw new UserError("dhat files of the heap have all that they can hold: leave out --by");
+  const shown = shownWeight(input, tool, exported, options.by);
+  const weight = exported.weights[shown]!;
+  if (!fitsFormat(format, recorded, weight)) {
+    const fitting = exported.weights.filter((one) => fitsFormat(format, recorded, one));
+    const keys = fitting.map(({ key }) => key).join(", ");
+    throw new UserError(`${format} files hold bytes: --by takes one of ${keys} with it, not "${weight.key}"`);
+  }
+  const isSingle = EXPORT_FORMATS[format].hasOneWeight || (format === "dhat" && tool !== "heap");
+  return {
+    pieces: writeStacks(format, recorded, exported, shown),
+    part: isSingle ? weight.key : tool,
+  };
+}
+
+/** @throws UserError for a word that says no weight of the tool, or one that was not recorded */
+function shownWeight(
+  input: string,
+  tool: ReportedTool,
+  { weights, shown }: ExportedSamples,
+  by: string | undefined,
+): number {
+  if (by === undefined) return shown;
+  const isOf = (one: ReportedTool) => TOOL_WEIGHTS[one].some(({ key, type }) => by === key || by === type);
+  const word = !isOf(tool) && isOtherWord(by) ? OTHER_WORDS[by] : by;
+  const found = weights.findIndex(({ key, type }) => word === key || word === type);
+  if (found >= 0) return found;
+  const there = weights.map(({ key }) => key);
+  if (isOf(tool)) throw new UserError(`${input} does not know ${by}: it has ${there.join(", ")}`);
+  const other = (Object.keys(TOOL_WEIGHTS) as ReportedTool[]).find(isOf);
+  if (other !== undefined)
+    throw new UserError(
+      `--by ${by} is for --tool ${other}; that of ${tool} takes one of ${there.join(", ")}`,
+    );
+  parseChoice("--by", there, word);
+  return shown;
+}
+
+function withMappedPaths(profile: SampleProfile, maps: readonly PathMap[]): SampleProfile {
+  if (maps.length === 0) return profile;
+  const frames = profile.frames.map((frame) =>
+    frame.file === undefined ? frame : { ...frame, file: mapPath(frame.file, maps) },
+  );
+  return { ...profile, frames };
+}
+
+/** Tables and counters: of the tool that was named, or of all that have a time. */
+async function overTime(input: string, options: ExportOptions): Promise<Exported> {
+  const { format, tool, by, pathMap } = options;
+  if (by !== undefined || (pathMap !== undefined && format !== "csv"))
+    throw new UserError(
+      `${format} files have no stacks: leave out ${by !== undefined ? "--by" : "--path-map"}`,
+    );
+  if (tool === "waste") throw new UserError(`${format} files hold what is over time: waste has no time`);
+  const recorded = recordedTools(input).filter((one) => one !== "waste");
+  const tools = tool !== undefined ? [tool] : recorded.length === 0 ? (["workingset"] as const) : recorded;
+  const profiles = [];
+  for (const one of format === "csv" ? tools.slice(-1) : tools)
+    profiles.push((await loadTool(input, one, { ...options, overTimeFor: format })) as OverTimeProfile);
+  const [first] = profiles;
+  if (format !== "csv") return { pieces: writeTrace(basename(resolve(input)), profiles), part: tool ?? "" };
+  if (tools.length > 1) say(`the table of the working set: --tool heap writes that of the heap`);
+  return { pieces: writeCsv(first!), part: first!.tool };
+}
+
+type OverTimeProfile = Exclude<ToolProfile, { tool: "waste" }>;

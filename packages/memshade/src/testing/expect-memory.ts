@@ -1,0 +1,100 @@
+import { AssertionError } from "node:assert";
+import { FrameRules } from "../analyses/frames/frame-rules.ts";
+import { limitOfPair } from "../analyses/limits/limit.ts";
+import { measureOf } from "../analyses/limits/measures.ts";
+import { UserError } from "../bytes/errors.ts";
+import { checkRun } from "../cli/check/check-run.ts";
+import { type GivenLimits, loadBudget } from "../cli/check/limits.ts";
+import { loadSuppressions } from "../cli/load/suppressions.ts";
+import { failedLimits } from "../report/limits/checked.ts";
+import { limitSentence, outcomeInWords } from "../report/limits/words.ts";
+import { type GivenRun, nameOfRun, withFolders } from "./profile-folder.ts";
+
+/**
+ * Limits by their measures, as `memshade check --list` has them: `{ peak: "8 MiB", left: 0, "dead[file=src/tile.c]": "5%" }`.
+ * An amount is the most that is allowed, unless the text begins with another relation, as in `"<8MiB"`; with + or - in front it
+ * counts from a baseline.
+ */
+export type MemoryLimits = Readonly<Record<string, string | number>>;
+
+export interface ExpectMemoryOptions {
+  /** The run that limits with + and - count from. */
+  readonly baseline?: GivenRun | undefined;
+  /** Files with leaks that do not count, as memcheck and LeakSanitizer have them. */
+  readonly suppressions?: readonly string[] | undefined;
+  /** Globs of source files or functions that are the program's own, or a library: who names a place. */
+  readonly own?: readonly string[] | undefined;
+  readonly library?: readonly string[] | undefined;
+}
+
+export interface MemoryExpectation {
+  /** @throws AssertionError naming measure, value, limit and line; UserError for limits that cannot be decided */
+  toStayBelow(limits: MemoryLimits): Promise<void>;
+  /** The limits and suppressions of a budget file (docs/ci.md). @throws as `toStayBelow` */
+  toMeetBudget(file: string): Promise<void>;
+}
+
+/**
+ * Expects something of a run's memory behaviour. Counts repeat to the byte, so that limits can be exact.
+ *
+ * @param run the folder of a run or a file that `memshade report` reads, or what `profile()` gave
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { profile } from "memshade";
+ * import { expectMemory } from "memshade/testing";
+ *
+ * const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+ * const recorded = await profile(empty, async (instantiate) => {
+ *   await instantiate();
+ * });
+ * await expectMemory(recorded).toStayBelow({ peak: "8 MiB", left: 0 });
+ * await assert.rejects(expectMemory(recorded).toStayBelow({ blocks: ">=1" }), /blocks is 0 blocks/);
+ * ```
+ */
+export function expectMemory(run: GivenRun, options: ExpectMemoryOptions = {}): MemoryExpectation {
+  return {
+    async toStayBelow(limits) {
+      const given = Object.entries(limits).map(([key, value]) => ({ limit: limitOfPair(key, value) }));
+      await expectLimits(run, { limits: given, leaks: [], places: [] }, options);
+    },
+    async toMeetBudget(file) {
+      await expectLimits(run, await loadBudget(file), options);
+    },
+  };
+}
+
+/** @throws AssertionError that begins with `lead` */
+export async function expectLimits(
+  run: GivenRun,
+  given: GivenLimits,
+  { baseline, suppressions, own, library }: ExpectMemoryOptions,
+  lead?: string,
+): Promise<void> {
+  for (const { limit } of given.limits) measureOf(limit.measure);
+  if (given.limits.length === 0)
+    throw new UserError('no limits were given, such as { peak: "8 MiB", left: 0 }');
+  const compared = baseline ?? given.baseline;
+  const runs = compared === undefined ? [run] : [run, compared];
+  const report = await withFolders(runs, async (folder, baselineFolder) =>
+    checkRun(
+      folder!,
+      { ...given, baseline: baselineFolder, leaks: [...loadSuppressions(suppressions), ...given.leaks] },
+      { rules: new FrameRules({ own, library }) },
+    ),
+  );
+  const failed = failedLimits(report);
+  if (failed.length === 0) return;
+  throw new AssertionError({
+    message: [
+      lead ?? `${outcomeInWords(report)} for ${nameOfRun(run)}:`,
+      ...failed.map((checked) => `  ${limitSentence(checked, report)}`),
+    ].join("\n"),
+    actual: Object.fromEntries(failed.map(({ limit, value }) => [limit.text, value])),
+    expected: Object.fromEntries(
+      failed.map(({ limit, allowed }) => [limit.text, `${limit.relation}${allowed}`]),
+    ),
+    operator: "toStayBelow",
+  });
+}

@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeRunFolder } from "../host/run/folder-claim.ts";
+import { profileFiles, type RecordedFiles } from "../host/run/recorder.ts";
+
+/** A run that is given by its path, or by what `profile()` or `dump()` gave. */
+export type GivenRun = string | RecordedFiles;
+
+/** Gives `use` the folders of runs; those of profiles in memory are there for as long as that takes. */
+export async function withFolders<T>(
+  runs: readonly GivenRun[],
+  use: (...folders: string[]) => Promise<T>,
+): Promise<T> {
+  const parent = mkdtempSync(join(tmpdir(), "memshade-"));
+  try {
+    const folders = runs.map((run, index) => {
+      if (typeof run === "string") return run;
+      const folder = join(parent, `${index}`);
+      writeRunFolder(folder, profileFiles(run));
+      return folder;
+    });
+    return await use(...folders);
+  } finally {
+    rmSync(parent, { recursive: true, force: true });
+  }
+}
+
+/** How a run is called in messages. */
+export function nameOfRun(run: GivenRun): string {
+  return typeof run === "string" ? run : `the profile of ${run.run.program}`;
+}

@@ -1,0 +1,24 @@
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { loadObject } from "../../src/load/objects.ts";
+import { Symbolizer } from "../../src/symbolize/symbolizer.ts";
+
+/** Functions that are told to hand out memory at any place in a module's code. */
+function layersOf(file: string): string[] {
+  const { object } = loadObject(fileURLToPath(new URL(`../fixtures/planted/${file}`, import.meta.url)));
+  const code = object.sections.find(({ name }) => name === "code")!;
+  const symbolizer = new Symbolizer(object);
+  const names = new Set<string>();
+  for (let address = code.address; address < code.address + code.size; address++)
+    for (const { function: name, handsOutMemory } of symbolizer.frames(address))
+      if (handsOutMemory) names.add(name!);
+  return [...names].sort();
+}
+
+it("a function that is inlined and returns void pointers, or stores one where a parameter says, hands out memory", () => {
+  expect(layersOf("c/handed-out-blocks.wasm")).toEqual(["need", "obtain"]);
+});
+
+it("a function that makes something of its own does not, inlined or not", () => {
+  expect(layersOf("c/growing-sessions.wasm")).toEqual([]);
+});
