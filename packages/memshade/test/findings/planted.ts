@@ -107,7 +107,10 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   // What a vector of bytes has is used up to the last word of eight bytes.
   inWasm("rust/roomy-buffers.rs", ["over-capacity"], bytes(60 * (8_192 - 100), 0.001)),
   ...[
-    among("never-read", inWasm("rust/log-analysis.rs", ["never-read"], blocks(3_000), bytes(3_000 * 36, 0.02))),
+    among(
+      "never-read",
+      inWasm("rust/log-analysis.rs", ["never-read"], blocks(3_000), bytes(3_000 * 36, 0.02)),
+    ),
     // 40 of 3,000 names are new.
     among("churn", inWasm("rust/log-analysis.rs", ["churn"], blocks(2_960))),
     among("clear", inWasm("rust/log-analysis.rs", ["clear", "peak"], bytes(512 * 512 * 4))),

@@ -1,4 +1,9 @@
-import { ACCESSES_PER_BLOCK, type BlockDrag, dragOf, type WorkMeanwhile } from "../../../model/over-time/drag.ts";
+import {
+  ACCESSES_PER_BLOCK,
+  type BlockDrag,
+  dragOf,
+  type WorkMeanwhile,
+} from "../../../model/over-time/drag.ts";
 import type { ShadowLayout } from "../../options.ts";
 import {
   CONTEXT_BYTES,

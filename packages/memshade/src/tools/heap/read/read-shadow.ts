@@ -15,6 +15,7 @@ import {
   Context,
   Control,
   DRAG_BYTES,
+  Followed,
   GROWTH_BYTES,
   HostEntries,
   INTERVAL_BYTES,
@@ -25,7 +26,6 @@ import {
   Past,
   RECORD_BYTES,
   SHAPE_BYTES,
-  Followed,
 } from "../layout.ts";
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import { readDrag } from "./drag-entry.ts";
