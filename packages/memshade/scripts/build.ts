@@ -1,5 +1,5 @@
 // Builds what is not in the repository: the code that runs inside profiled modules, then dist/: what Node and web pages load,
-// and the types of each entry.
+// the report page without its data, and the types of each entry.
 import { copyFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -9,6 +9,8 @@ await import("./build-shadow-runtime.ts");
 rmSync(inPackage("dist"), { recursive: true, force: true });
 const { bundle } = await import("./bundle.ts");
 await bundle();
+const { writeReportPage } = await import("./report-page.ts");
+await writeReportPage();
 const { writeTypes } = await import("./write-types.ts");
 writeTypes();
 // The package carries the licence of the repository.

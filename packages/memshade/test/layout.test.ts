@@ -33,6 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   stacks: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "load"],
   memprof: ["bytes", "model", "formats", "objects", "load"],
   report: ["model", "formats", "analyses"],
+  exports: ["bytes", "model", "objects", "formats", "symbolize", "load", "host", "analyses", "report"],
   cli: [
     "bytes",
     "model",
@@ -47,6 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "stacks",
     "memprof",
     "report",
+    "exports",
   ],
   testing: ["bytes", "model", "host", "analyses", "report", "cli"],
 };
@@ -57,6 +59,8 @@ const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   symbolize: ["gecko-profiler-demangle"],
   formats: ["@noble", "pako", "pprof-format", "yaml"],
   load: ["@jridgewell", "gecko-profiler-demangle", "xz-decompress"],
+  // Of the page, which is bundled: whoever installs memshade does not install it.
+  report: ["preact"],
   cli: ["commander"],
 };
 

@@ -11,32 +11,55 @@ Examples:
   memshade run program.wasm        profile a WASI program
   memshade node app.js             profile the modules of a Node program
   memshade report                  see what the newest run recorded
-  memshade top --by leak           rank who left most behind
+  memshade tree --by left          see from where what is left was allocated
 
 memshade VERB --help tells more about a command.`;
 
 /** Adds a command to the program. */
 type AddCommand = (program: Command) => void;
 
-/** The commands, in the order of the help. A start loads the asked one alone: most of the time is loading. */
-const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  run: async () => (await import("./commands/run.ts")).addRunCommand,
-  node: async () => (await import("./commands/node.ts")).addNodeCommand,
-  demo: async () => (await import("./commands/demo.ts")).addDemoCommand,
-  instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
-  report: async () => (await import("./commands/reading.ts")).addReportCommand,
-  top: async () => (await import("./commands/reading.ts")).addTopCommand,
-  tree: async () => (await import("./commands/reading.ts")).addTreeCommand,
-  diff: async () => (await import("./commands/reading.ts")).addDiffCommand,
-  export: async () => (await import("./commands/export.ts")).addExportCommand,
-  check: async () => (await import("./commands/check.ts")).addCheckCommand,
-  merge: async () => (await import("./commands/merge.ts")).addMergeCommand,
-  show: async () => (await import("./commands/show.ts")).addShowCommand,
-  unwind: async () => (await import("./commands/unwind.ts")).addUnwindCommand,
-  symbolize: async () => (await import("./commands/symbolize.ts")).addSymbolizeCommand,
-  explain: async () => (await import("./commands/explain.ts")).addExplainCommand,
-  "waste-print": async () => (await import("./commands/reading.ts")).addWastePrintCommand,
+type LoadCommand = () => Promise<AddCommand>;
+
+/** The commands by what they do, in the order of the help. A start loads the asked one alone: most of the time is loading. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
+  "Record:": {
+    run: async () => (await import("./commands/run.ts")).addRunCommand,
+    node: async () => (await import("./commands/node.ts")).addNodeCommand,
+    demo: async () => (await import("./commands/demo.ts")).addDemoCommand,
+    instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
+  },
+  "Look:": {
+    report: async () => (await import("./commands/reading.ts")).addReportCommand,
+    view: async () => (await import("./commands/view.ts")).addViewCommand,
+    top: async () => (await import("./commands/reading.ts")).addTopCommand,
+    tree: async () => (await import("./commands/reading.ts")).addTreeCommand,
+  },
+  "Compare and gate:": {
+    diff: async () => (await import("./commands/reading.ts")).addDiffCommand,
+    check: async () => (await import("./commands/check.ts")).addCheckCommand,
+  },
+  "Take elsewhere:": {
+    export: async () => (await import("./commands/export.ts")).addExportCommand,
+    "waste-print": async () => (await import("./commands/reading.ts")).addWastePrintCommand,
+  },
+  "MemProf:": {
+    merge: async () => (await import("./commands/merge.ts")).addMergeCommand,
+    show: async () => (await import("./commands/show.ts")).addShowCommand,
+  },
+  "Native files:": {
+    unwind: async () => (await import("./commands/unwind.ts")).addUnwindCommand,
+    symbolize: async () => (await import("./commands/symbolize.ts")).addSymbolizeCommand,
+  },
+  "Help:": {
+    explain: async () => (await import("./commands/explain.ts")).addExplainCommand,
+  },
 };
+
+const COMMANDS = new Map(
+  Object.entries(GROUPS).flatMap(([group, commands]) =>
+    Object.entries(commands).map(([verb, load]) => [verb, { group, load }] as const),
+  ),
+);
 
 /** Commands that hand their standard streams to a program. */
 const RUNNING_COMMANDS = ["run", "node", "demo"];
@@ -50,7 +73,9 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
     .description("Shows what a program does to its memory.")
     .version(MEMSHADE_VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
-    .helpCommand("help [verb]", "print the help of a command")
+    .addHelpCommand(
+      new Command("help").argument("[verb]").helpGroup("Help:").description("print the help of a command"),
+    )
     // Terms with all arguments would leave too little room for what is said of them.
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .enablePositionalOptions()
@@ -58,11 +83,12 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
     .configureOutput({ outputError: () => {}, writeOut: print })
     .addHelpText("after", EXAMPLES);
   const [verb, about] = args;
-  if (verb === "help" && about !== undefined && about !== "help" && !Object.hasOwn(COMMANDS, about))
+  if (verb === "help" && about !== undefined && about !== "help" && !COMMANDS.has(about))
     throw new UserError(unknownCommand(about));
-  const asked = Object.hasOwn(COMMANDS, args[0] ?? "") ? COMMANDS[args[0]!] : undefined;
-  for (const load of asked === undefined ? Object.values(COMMANDS) : [asked]) {
+  const asked = COMMANDS.get(verb ?? "");
+  for (const { group, load } of asked === undefined ? COMMANDS.values() : [asked]) {
     const add = await load();
+    program.commandsGroup(group);
     add(program);
   }
   program.hook("preAction", (_program, command) => {

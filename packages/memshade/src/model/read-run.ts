@@ -86,6 +86,7 @@ const place = record<RunPlace>({
       line: optional(count),
       column: optional(count),
       startLine: optional(count),
+      handsOutMemory: optional(flag),
     }),
   ),
 });

@@ -15,6 +15,8 @@ export const DEFAULT_RUNS_FOLDER = "memshade.out";
 
 /** Name of the file in its folder. */
 export const RUN_FILE = "run.json";
+/** Names that pages have by default which are made of a run and lie in its folder: they go with the run. */
+export const RUN_PAGES = { report: "report.html", diff: "diff.html" } as const;
 
 export interface Run {
   schema: typeof RUN_SCHEMA;
@@ -188,6 +190,8 @@ export interface RunPlaceFrame {
   column?: number | undefined;
   /** First line of the function. */
   startLine?: number | undefined;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  handsOutMemory?: boolean | undefined;
 }
 
 export interface RunHeap {

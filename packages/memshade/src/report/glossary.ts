@@ -137,6 +137,18 @@ const WORDS: readonly GlossaryEntry[] = [
     more: "concepts.md#blocks-and-sites",
   },
   {
+    word: "call tree",
+    also: ["total", "tree"],
+    text: "All call paths laid over each other: a place with everything that it called is its total, what it did itself or had libraries do is its own. The totals of all that it called and its own are together its total.",
+    more: "terminal.md#memshade-tree",
+  },
+  {
+    word: "spread",
+    also: ["within the spread", "median"],
+    text: "How far the runs of one side of a comparison lie apart. A difference within it, where runs of both sides have such values, may be chance.",
+    more: "terminal.md#several-runs-a-side",
+  },
+  {
     word: "own code",
     also: ["own", "library", "layer", "via"],
     text: "What is of no standard library, no runtime of a language and no layer on the allocator. A place is named by the first frame of own code, and what that called stands behind it: load (load.cc:7) via std::vector::push_back. --own and --library say otherwise.",

@@ -12,11 +12,14 @@ export function recordedPlaces(
   return {
     frames: (offset) => {
       const frames = byOffset.get(offset) ?? [];
-      return frames.map(({ function: name, file, line = 0, column = 0, startLine = 0 }, depth) => ({
-        linkageName: name,
-        function: name === undefined ? undefined : demangle(name),
-        ...{ file, line, column, startLine, discriminator: 0, inlined: depth + 1 < frames.length },
-      }));
+      return frames.map(
+        ({ function: name, file, line = 0, column = 0, startLine = 0, handsOutMemory }, depth) => ({
+          linkageName: name,
+          function: name === undefined ? undefined : demangle(name),
+          ...{ file, line, column, startLine, discriminator: 0, inlined: depth + 1 < frames.length },
+          ...(handsOutMemory ? { handsOutMemory } : {}),
+        }),
+      );
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { BlockType } from "../model/block-type.ts";
 import type { RunEnd, RunModule, ToolDescription } from "../model/run.ts";
+import type { DescribeHostFrame, ToldStacks } from "./heap/read/host-callers.ts";
 import type { InstrumentedInfo, WovenToolName } from "./index.ts";
 import type { ModuleRuns } from "./waste/read/site-runs.ts";
 
@@ -9,11 +10,11 @@ export interface SourcePlace {
   readonly file?: string | undefined;
   /** 0: not known. */
   readonly line: number;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  readonly handsOutMemory?: boolean | undefined;
   readonly column?: number | undefined;
   /** First line of the function; 0: not known. */
   readonly startLine?: number | undefined;
-  /** Its function is declared to give memory of no type in particular to whoever says how much. */
-  readonly handsOutMemory?: boolean | undefined;
   /** The functions that the place is inlined into, the innermost first. */
   readonly outer?: readonly SourcePlace[] | undefined;
 }
@@ -51,6 +52,7 @@ export interface RunFacts {
   /** Undefined where nobody can read debug information. */
   linesOf: LinesOf | undefined;
   typesOf?: TypesOf | undefined;
+  describeFrame?: DescribeHostFrame | undefined;
 }
 
 /** A file of a profile, by its name in the run folder. */
@@ -90,7 +92,10 @@ export interface ToolSession {
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
     tables: readonly WebAssembly.Memory[],
+    thread: number,
   ): void;
+  /** A thread tells of stacks of its own that have entered instances. */
+  learnStacks?(thread: number, told: ToldStacks): void;
   /** The instance is gone: its figures are kept, its memory is not. Unknown handles mean nothing. */
   releaseInstance(handle: InstanceHandle): void;
   /** Forgets what was counted so far. */

@@ -12,6 +12,11 @@ export function placeMembers(place: SourcePlace | undefined): {
   return { file, line, ...(startLine === 0 ? {} : { startLine }) };
 }
 
+/** What debug information says of a function that may stand between a program and its allocator. */
+export function layerMembers(place: SourcePlace | undefined): { handsOutMemory?: boolean } {
+  return place?.handsOutMemory ? { handsOutMemory: true } : {};
+}
+
 /** The same of a frame that has the name of a real function, with the name of the function that is inlined there. */
 export function innermostMembers(place: SourcePlace | undefined): ReturnType<typeof placeMembers> & {
   inlined?: string;
@@ -37,6 +42,7 @@ export function runPlaces(
       const frames = [place, ...(place.outer ?? [])].map((one) => ({
         ...(one.function === undefined ? {} : { function: one.function }),
         ...placeMembers(one),
+        ...layerMembers(one),
         ...(one.column === undefined || one.column === 0 ? {} : { column: one.column }),
       }));
       return frames.some(({ file }) => file !== undefined) ? [{ offset, frames }] : [];

@@ -7,8 +7,8 @@ import { UserError } from "../../src/bytes/errors.ts";
 import { addExportCommand } from "../../src/cli/commands/export.ts";
 import { writeRaw } from "../../src/formats/memprof-raw/index.ts";
 import { store, wasteOf } from "../analyses/waste/waste-picture.ts";
+import { readStacks, sumsOf } from "../exports/readers.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
-import { readStacks, sumsOf } from "../report/export/readers.ts";
 import { DATABASE } from "../report/pictures.ts";
 import { pictureOf } from "../report/working-set-picture.ts";
 

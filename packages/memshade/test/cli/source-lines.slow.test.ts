@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -65,11 +65,22 @@ describe("a run of a module with debug information", () => {
     ]);
   });
 
-  it("says when the module is gone or another one, and finds it where it is told to look", async () => {
+  it("keeps its lines when the module is gone", async () => {
     const original = join(cwd, "lines.wasm");
-    const moved = join(cwd, "elsewhere");
-    mkdirSync(moved);
-    renameSync(original, join(moved, "lines.wasm"));
+    const before = await json(["report", "run", "--json"]);
+    mkdirSync(join(cwd, "elsewhere"));
+    renameSync(original, join(cwd, "elsewhere", "lines.wasm"));
+    const after = await json(["report", "run", "--json"]);
+    expect(after.notTracked).toEqual([]);
+    expect(after.sites).toEqual(before.sites);
+    expect(after.sites[0].stack[0].file).toBe("./debug/lines.c");
+  });
+
+  it("without lines of its own says when the module is gone or another one, and finds it where it is told to look", async () => {
+    const original = join(cwd, "lines.wasm");
+    const run = JSON.parse(readFileSync(join(cwd, "run", "run.json"), "utf8"));
+    for (const module of run.modules) delete module.places;
+    writeFileSync(join(cwd, "run", "run.json"), JSON.stringify(run));
     expect((await json(["report", "run", "--json"])).notTracked).toContain(
       `No source lines for lines.wasm: ${original} is not there any more.`,
     );

@@ -1,10 +1,13 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runTree, type TreeOptions } from "../../src/cli/commands/tree.ts";
+import { writePprof } from "../../src/formats/pprof/write.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 import { pictureOf } from "../report/working-set-picture.ts";
+import { sampleProfileOf } from "../sample-picture.ts";
 import { sharedPath } from "../shared-path.ts";
 
 const terminal = { isTerminal: false, environment: {} };
@@ -73,6 +76,25 @@ describe("memshade tree", () => {
     await expect(tree({ tool: "heap" }, recording)).rejects.toThrow("leave out --tool");
     await expect(tree({ by: "peak" }, recording)).rejects.toThrow("it has samples");
   });
+
+  it.skipIf(recording === undefined)(
+    "takes them packed too, and packed heap profiles for what they are",
+    async () => {
+      const packed = path.join(folder, "perf.data.gz");
+      fs.writeFileSync(packed, gzipSync(fs.readFileSync(recording!)));
+      expect(await tree({}, packed)).toContain("Call tree of samples");
+      const zstd = path.join(folder, "perf.data.zst");
+      fs.writeFileSync(zstd, zstdCompressSync(fs.readFileSync(recording!)));
+      expect(await tree({}, zstd)).toContain("Call tree of samples");
+      const heap = path.join(folder, "heap.pb.gz");
+      const valueTypes = [
+        { type: "alloc_objects", unit: "count" },
+        { type: "alloc_space", unit: "bytes" },
+      ] as const;
+      fs.writeFileSync(heap, gzipSync(writePprof(sampleProfileOf("main > parse : 3 128", { valueTypes }))));
+      expect(await tree({}, heap)).toContain("Call tree of bytes allocated");
+    },
+  );
 
   it.skipIf(memprof === undefined)("takes profiles of MemProf, which know no peak", async () => {
     expect(await tree({}, memprof)).toContain("Call tree of bytes allocated");

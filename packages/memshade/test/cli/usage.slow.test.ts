@@ -18,7 +18,24 @@ describe("the command line", () => {
     expect((await memshade(["--version"], { cwd })).stdout).toBe(`${MEMSHADE_VERSION}\n`);
   });
 
-  it.each(["run", "node", "instrument"])("shows examples of %s", async (verb) => {
+  it("lists its verbs by what they do", async () => {
+    const { stdout } = await memshade(["--help"], { cwd });
+    const groups = [...stdout.matchAll(/^([A-Z][\w ]+):\n((?: {2}.*\n)+)/gm)].map(([, heading, lines]) => [
+      heading,
+      [...lines!.matchAll(/^ {2}([a-z-]+) /gm)].map(([, verb]) => verb),
+    ]);
+    expect(Object.fromEntries(groups)).toMatchObject({
+      Record: expect.arrayContaining(["run", "node"]),
+      Look: expect.arrayContaining(["report", "view", "top", "tree"]),
+      "Compare and gate": expect.arrayContaining(["diff", "check"]),
+      "Take elsewhere": expect.arrayContaining(["export", "waste-print"]),
+      MemProf: ["merge", "show"],
+      "Native files": ["unwind", "symbolize"],
+      Help: ["explain", "help"],
+    });
+  });
+
+  it.each(["run", "node", "instrument", "tree"])("shows examples of %s", async (verb) => {
     const { stdout, code } = await memshade([verb, "--help"], { cwd });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Usage: memshade /);

@@ -54,6 +54,8 @@ class SharedNames {
   readonly #files: FileMap;
   /** Functions of which some place has no known start: their lines are counted from the file's. */
   readonly #startless: ReadonlySet<string>;
+  /** Functions of which one build knows lines and the other one none: their places are told by offsets. */
+  readonly #lineless: ReadonlySet<string>;
   /** By function and place of the older build, the place of the newer one. */
   readonly #places: ReadonlyMap<string, string>;
 
@@ -63,14 +65,23 @@ class SharedNames {
       now.map(({ frame }) => frame),
     );
     const startless = new Set<string>();
+    const withLines = { old: new Set<string>(), new: new Set<string>() };
+    const all = { old: new Set<string>(), new: new Set<string>() };
     for (const [side, placed] of [
       ["old", old],
       ["new", now],
     ] as const)
-      for (const { frame } of placed)
-        if ((frame.line ?? 0) > 0 && (frame.startLine ?? 0) === 0)
-          startless.add(this.#files.functionOf(side, frame));
+      for (const { frame } of placed) {
+        const name = this.#files.functionOf(side, frame);
+        all[side].add(name);
+        if ((frame.line ?? 0) === 0) continue;
+        withLines[side].add(name);
+        if ((frame.startLine ?? 0) === 0) startless.add(name);
+      }
     this.#startless = startless;
+    this.#lineless = new Set(
+      [...all.old].filter((name) => all.new.has(name) && withLines.old.has(name) !== withLines.new.has(name)),
+    );
     this.#places = this.#align(this.#positionsOf("old", old), this.#positionsOf("new", now));
   }
 
@@ -87,7 +98,8 @@ class SharedNames {
   }
 
   #positionOf(name: string, frame: KeyFrame): Position {
-    return positionOf(frame, !this.#startless.has(name));
+    const shown = this.#lineless.has(name) ? { ...frame, line: 0 } : frame;
+    return positionOf(shown, !this.#startless.has(name));
   }
 
   /** All positions in each function, told apart by kind. */

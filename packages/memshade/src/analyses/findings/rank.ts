@@ -16,7 +16,7 @@ const COMMON: ReadonlySet<Finding["kind"]> = new Set<Finding["kind"]>([
 const OF_BLOCKS: readonly Finding["kind"][] = ["leak", "unused", "never-read", "write-only", "drag", "cold"];
 
 /** A first screen has room for so many. */
-const MOST_FINDINGS = 5;
+export const MOST_FINDINGS = 5;
 
 /** The findings of all tools that matter, the greatest part first; one of a sort and place, and as many as a first screen has room for. */
 export function rankFindings(all: readonly Finding[], most = MOST_FINDINGS): Finding[] {

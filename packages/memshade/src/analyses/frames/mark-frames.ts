@@ -2,7 +2,7 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import { NONE } from "../../model/indices.ts";
 import type { RunModule } from "../../model/run.ts";
 import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../model/waste/waste.ts";
-import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import type { StackFrame, WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { FrameRules } from "./frame-rules.ts";
 import { packageOf } from "./host-libraries.ts";
 import { LAYER, type NamedFrame, START_UP } from "./libraries.ts";
@@ -151,6 +151,27 @@ function moduleOf({ address }: WasteIp): number {
   return Math.floor(address / MODULE_SPAN);
 }
 
+/** The package that a module is of, whose functions are not the program's own where scripts call them. */
+function packageOfModule(
+  module: Pick<RunModule, "path" | "script"> | undefined,
+  rules: FrameRules,
+): string | undefined {
+  const file = module?.path ?? module?.script;
+  return file === undefined || file === null || rules.isNamedOwn({ file }) ? undefined : packageOf(file);
+}
+
+/** Code called by the program's scripts is not its own where it is a package's, or nobody knows its name. */
+function markCalledByScripts(
+  stack: readonly StackFrame[],
+  ofPackage: string | undefined,
+  rules: FrameRules,
+): void {
+  if (!stack.some(({ host, library }) => host !== undefined && library === undefined)) return;
+  for (const frame of stack)
+    if (frame.host === undefined && !rules.isNamedOwn({ function: frame.name, file: frame.file }))
+      frame.library ??= ofPackage ?? (frame.name === undefined ? "code without names" : undefined);
+}
+
 /**
  * Has the frames of a working set say of what library they are, and who allocated also which are layers on the allocator, as the
  * run's modules tell.
@@ -163,7 +184,12 @@ export function markWorkingSet(
   for (const { module, stacks, firstTouch, owners, locality } of profile.instances) {
     const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);
     for (const frame of [...stacks, ...attributed.map(({ stack }) => stack)].flat())
-      frame.library = rules.libraryOf({ function: frame.name, file: frame.file });
+      frame.library = rules.libraryOf({ function: frame.name, file: frame.file, host: frame.host });
+    const ofPackage = packageOfModule(
+      modules.find(({ index: at }) => at === profile.modules[module]?.index),
+      rules,
+    );
+    for (const stack of stacks) markCalledByScripts(stack, ofPackage, rules);
     for (const { frame, file } of locality?.sites ?? [])
       if (frame !== undefined) frame.library = rules.libraryOf({ function: frame.name, file });
     const index = profile.modules[module]?.index;

@@ -42,16 +42,17 @@ export function majorityPath(
 }
 
 /**
- * Names of phases: the outermost function on the way of a phase's majority that most other phases do not go through. Where
- * there is none, the innermost on that way. `lengths`: snapshots of each phase.
+ * Names of phases: the outermost of the program's own functions on the way of a phase's majority that most other phases do not go
+ * through. Where there is none, the innermost on that way. `lengths`: snapshots of each phase.
  */
 export function namePhases(paths: readonly MajorityPath[], lengths: readonly number[]): PhaseName[] {
   return paths.map((path, phase) => {
     const others = paths.filter((other, i) => i !== phase && other.length > 0);
     const isOwn = (depth: number): boolean =>
       others.filter((other) => sharesWay(path, other, depth)).length <= COMMON * others.length;
-    const own = others.length === 0 ? -1 : path.findIndex((_, depth) => isOwn(depth));
-    const at = path[own < 0 ? path.length - 1 : own];
+    const depths = tellingDepths(path);
+    const own = others.length === 0 ? undefined : depths.find(isOwn);
+    const at = path[own ?? depths.at(-1) ?? -1];
     if (at === undefined) return { name: undefined, agreement: 0, stack: -1 };
     const { frame, numbers } = at;
     const [usual] = groupBy(numbers, (number) => number);
@@ -61,6 +62,16 @@ export function namePhases(paths: readonly MajorityPath[], lengths: readonly num
       stack: usual?.[0] ?? -1,
     };
   });
+}
+
+/** Where on a way the program's own functions are, outermost first; all where it has none with a name. */
+function tellingDepths(path: MajorityPath): number[] {
+  const all = [...path.keys()];
+  const own = all.filter((depth) => {
+    const { name, library } = path[depth].frame;
+    return name !== undefined && library === undefined;
+  });
+  return own.length === 0 ? all : own;
 }
 
 /** Whether two ways are the same up to a depth. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isatty } from "node:tty";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { fromHere } from "../../host/run/terminal-line.ts";
@@ -9,10 +9,21 @@ import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { DEFAULT_RUNS_FOLDER } from "../../model/run.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
 import { cutMiddle } from "../../report/terminal/common/text.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
 import { endProcess } from "../end-process.ts";
 import { parseColor } from "./report-options.ts";
 
-const TOOLS = ["heap", "waste", "workingset"] as const;
+/** All that there is to see: the program is small. */
+const TOOLS: ToolOptions = {
+  tools: ["heap", "waste", "workingset"],
+  exactHistogram: true,
+  waste: { objects: true },
+  workingset: {
+    interval: 20_000,
+    attribution: { firstTouch: true, owners: true, fill: true },
+    locality: { method: "exact" },
+  },
+};
 const COLUMNS = 78;
 const OUT = join(DEFAULT_RUNS_FOLDER, "demo");
 
@@ -40,7 +51,7 @@ export function addDemoCommand(program: Command): void {
         preopens: {},
         out: OUT,
         isQuiet: true,
-        tools: { tools: [...TOOLS] },
+        tools: TOOLS,
         onWritten: (run) => showFindings(run, folder, color),
       });
       endProcess(code);
@@ -58,6 +69,7 @@ function demoFolder(): string {
 
 async function showFindings(run: string, folder: string, color: ColorChoice): Promise<void> {
   const { summaryOf } = await import("../load/summary.ts");
+  const { writeReportPage } = await import("../report/run-page.ts");
   const paint = createPaint(wantsColors(color, isatty(1), process.env));
   const lines = ["", paint.heading(`Summary of ${fromHere(join(folder, "shop.c"), process.cwd())}`)];
   for (const { line, place } of await summaryOf(run, COLUMNS, paint)) {
@@ -69,6 +81,9 @@ async function showFindings(run: string, folder: string, color: ColorChoice): Pr
     "",
     `The run is in ${OUT}: memshade report shows all of it,`,
     "memshade explain leak says what a word means.",
+    "",
+    "All of it as one page, to be opened in a browser:",
+    pathToFileURL(await writeReportPage(run)).href,
   );
   // The stream would be opened for a program that has had it for itself.
   writeSync(1, `${lines.join("\n")}\n`);

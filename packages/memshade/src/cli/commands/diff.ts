@@ -7,6 +7,7 @@ import { diffPlaces, type PlaceMetric } from "../../analyses/diff/place-diff.ts"
 import { WASTE_DIFF_KEYS, wasteTables } from "../../analyses/diff/waste-places.ts";
 import { hasHostFrames, withoutHostFrames } from "../../analyses/diff/without-host-frames.ts";
 import { WORKING_SET_DIFF_KEYS, workingSetTables } from "../../analyses/diff/working-set-places.ts";
+import type { Finding } from "../../analyses/findings/finding.ts";
 import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import type { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { withOwnSites } from "../../analyses/frames/mark-frames.ts";
@@ -27,6 +28,15 @@ import { collect } from "../collect.ts";
 import { chosenSides } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
+import { pageOfDiff } from "../report/diff-page.ts";
+import {
+  askedPage,
+  HTML_OPTION,
+  HTML_SOURCES_OPTION,
+  type HtmlFlags,
+  OPEN_OPTION,
+} from "../report/html-options.ts";
+import { pagePath, writePage } from "../report/page-file.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
@@ -57,7 +67,7 @@ const TOOLS = ["heap", "waste", "workingset"] as const;
 /** A limit was exceeded. */
 const LIMIT_EXCEEDED = 1;
 
-export interface DiffOptions extends FrameFlags {
+export interface DiffOptions extends FrameFlags, HtmlFlags {
   /** Without it, the first key of the tool. */
   readonly by?: string | undefined;
   readonly tool?: ReportedTool | undefined;
@@ -79,7 +89,8 @@ Examples:
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by peak
   memshade diff old.memshade new.memshade --group path -n 5
   memshade diff old.memshade new.memshade --fail-on bytes+5% --fail-on live+0
-  memshade diff a1,a2,a3 b1,b2,b3        medians of several runs, with their spread
+  memshade diff a1,a2,a3 b1,b2,b3        medians of several runs, with spread
+  memshade diff --html --open            these two as one page, in the browser
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by dead
       places that store in vain (runs with --tool waste)
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by new
@@ -87,9 +98,9 @@ Examples:
 
 A site is the same in both if its function is and its line in the function:
 functions that moved, to another file too, and lines that came in above make no
-difference. Callers in JavaScript count only where all runs have them. Of several
-runs a side, ~ marks what is within their spread. With --fail-on the exit code is
-1 if a total grew by more.`;
+difference. Callers in JavaScript count only where all runs have them. Of
+several runs a side, ~ marks what is within their spread. With --fail-on the
+exit code is 1 if a total grew by more.`;
 
 /** Adds `memshade diff` to the program. Its action throws UserError for mistakes of the user. */
 export function addDiffCommand(program: Command): void {
@@ -124,6 +135,9 @@ export function addDiffCommand(program: Command): void {
     .addOption(LIBRARY_OPTION)
     .addOption(SUPPRESSIONS_OPTION)
     .option("--json", "write JSON (docs/report-json.md) instead of text")
+    .addOption(HTML_OPTION)
+    .addOption(OPEN_OPTION)
+    .addOption(HTML_SOURCES_OPTION)
     .option(
       "--binary-path <dir>",
       "folder or file of original modules or native programs, looked at first; can be repeated",
@@ -132,9 +146,23 @@ export function addDiffCommand(program: Command): void {
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
     .action(async (old: string | undefined, compared: string | undefined, options: DiffOptions) => {
+      const html = askedPage(options);
+      if (html !== undefined && options.json === true)
+        throw new UserError("--html writes a page and --json prints: give one of them");
       const inputs = await chosenSides(old, compared);
-      const { text, exceeded } = await runDiff(inputs, options, standardOutput());
-      process.stdout.write(text);
+      if (html !== undefined && inputs.old.length + inputs.new.length > 2)
+        throw new UserError("--html compares one run with another: name one of each side");
+      const plain = { ...options, color: "never", wide: false, lines: undefined } as const;
+      const shown = html === undefined ? options : plain;
+      const { text, exceeded, compared: both } = await runDiff(inputs, shown, standardOutput());
+      if (html === undefined) process.stdout.write(text);
+      else {
+        const file = pagePath(html, inputs.new[0]!, "diff");
+        await writePage(pageOfDiff(both, { sources: options.htmlSources }), text, {
+          file,
+          open: options.open,
+        });
+      }
       for (const sentence of exceeded) say(sentence);
       if (exceeded.length > 0) process.exitCode = LIMIT_EXCEEDED;
     });
@@ -161,12 +189,14 @@ interface Comparison {
   }[];
 }
 
-interface Compared {
+export interface Compared {
   readonly inputs: DiffInputs;
   readonly old: readonly RecordedTools[];
   readonly new: readonly RecordedTools[];
   /** Sentences: what cannot be compared. */
   readonly gaps: readonly string[];
+  /** All of each run, and what came or went of those that all runs of a side have. */
+  readonly found: { readonly old: readonly Finding[]; readonly new: readonly Finding[] };
   readonly findings: FindingDiff;
 }
 
@@ -175,7 +205,7 @@ export async function runDiff(
   inputs: DiffInputs,
   options: DiffOptions,
   terminal: Terminal,
-): Promise<{ readonly text: string; readonly exceeded: readonly string[] }> {
+): Promise<{ readonly text: string; readonly exceeded: readonly string[]; readonly compared: Compared }> {
   const limits = options.failOn ?? [];
   const all = [...inputs.old, ...inputs.new];
   const common = TOOLS.filter((tool) => all.every((input) => recordedTools(input).includes(tool)));
@@ -198,9 +228,10 @@ export async function runDiff(
     : loaded.map((side) => side.map((run) => withoutCallersInHost(run, places.rules)));
   const findingsOf = (side: readonly RecordedTools[]) =>
     commonFindings(side.map((run) => runFindings(run, Number.POSITIVE_INFINITY)));
+  const found = { old: findingsOf(old!), new: findingsOf(now!) };
   const compared: Compared = {
     ...{ inputs, old: old!, new: now!, gaps: areAlike ? [] : [WITHOUT_HOST] },
-    findings: diffFindings(findingsOf(old!), findingsOf(now!)),
+    ...{ found, findings: diffFindings(found.old, found.new) },
   };
   const compare = (which: ReportedTool, by: string) =>
     which === "heap"
@@ -211,7 +242,7 @@ export async function runDiff(
     const of = toolOf(limit.key);
     return sentenceOf(of === tool || !common.includes(of) ? shown : compare(of, limit.key), limit);
   });
-  return { text: shown.text, exceeded };
+  return { text: shown.text, exceeded, compared };
 }
 
 /** @throws UserError where one of the runs has not what is to be compared */
@@ -237,9 +268,9 @@ function comparedTool(
 
 /** The first key of a tool that all runs know. */
 function usualKey(tool: ReportedTool, runs: readonly RecordedTools[]): string {
-  const known = runs.flatMap(({ heap }) => (heap === undefined ? [] : [knownMetrics(heap)]));
-  const common = KEYS.heap.find((key) => known.every((keys) => keys.includes(key as MetricKey)));
-  return (tool === "heap" ? common : undefined) ?? KEYS[tool][0]!;
+  if (tool !== "heap") return KEYS[tool][0]!;
+  const known = runs.map(({ heap }) => knownMetrics(heap!) as readonly string[]);
+  return KEYS.heap.find((key) => known.every((keys) => keys.includes(key))) ?? KEYS.heap[0]!;
 }
 
 const NAMES: { readonly [Tool in ReportedTool]: string } = {

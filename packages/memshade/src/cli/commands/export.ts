@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
-import { FORMAT_NAMES, TOOL_WEIGHTS } from "../../report/export/export-formats.ts";
+import { FORMAT_NAMES, TOOL_WEIGHTS } from "../../exports/export-formats.ts";
 import { collect } from "../collect.ts";
 import { type ExportOptions, runExport } from "../export/run-export.ts";
 import { chosenRun } from "../load/chosen-run.ts";
@@ -45,7 +45,7 @@ export function addExportCommand(program: Command): void {
     )
     .argument(
       "[run]",
-      "directory of a run, a MemProf file (raw, indexed, memshade), a workingset.json or a waste.json (default: the newest run in memshade.out)",
+      "directory of a run, a MemProf file (raw, indexed, memshade), a heap profile of DHAT, pprof or heaptrack, a workingset.json or a waste.json (default: the newest run in memshade.out)",
     )
     .option("--format <format>", FORMAT_NAMES.join(", "), (text: string) =>
       parseChoice("--format", FORMAT_NAMES, text),

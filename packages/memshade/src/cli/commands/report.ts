@@ -1,29 +1,31 @@
 import type { Command } from "commander";
-import type { Finding } from "../../analyses/findings/finding.ts";
+import { MOST_FINDINGS } from "../../analyses/findings/rank.ts";
 import { findsAnything, type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import { heapLines } from "../../analyses/source/heap-lines.ts";
 import { wasteLines } from "../../analyses/source/waste-lines.ts";
 import { workingSetLines } from "../../analyses/source/working-set-lines.ts";
 import { UserError } from "../../bytes/errors.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
-import type { WasteFile } from "../../model/waste/waste.ts";
 import { findingsJson } from "../../report/json/findings.ts";
-import { heapCsvLines } from "../../report/json/heap-csv.ts";
-import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
-import { wasteReportJson } from "../../report/json/waste.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { sourceReport } from "../../report/terminal/common/source-report.ts";
-import { heapReport } from "../../report/terminal/heap/heap-report.ts";
-import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { collect } from "../collect.ts";
-import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { addHotColdOptions, type HotColdFlags } from "../hot-cold-options.ts";
 import { chosenRun } from "../load/chosen-run.ts";
-import { heapOverTime } from "../load/heap.ts";
 import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
-import { presenceOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
+import {
+  askedPage,
+  HTML_OPTION,
+  HTML_SOURCES_OPTION,
+  type HtmlFlags,
+  OPEN_OPTION,
+  runBehindHtml,
+} from "../report/html-options.ts";
+import { pagePath, writePage } from "../report/page-file.ts";
+import { joined, plainText, reportParts, type Shown } from "../report/report-parts.ts";
+import { pageOf } from "../report/run-page.ts";
 import {
   ALL_FRAMES_OPTION,
   type FrameFlags,
@@ -40,9 +42,9 @@ import {
   type Terminal,
   WIDE_OPTION,
 } from "./report-options.ts";
-import { reportedTools, runWorkingSetReport } from "./report-working-set.ts";
+import { reportedTools } from "./report-working-set.ts";
 
-export interface ReportOptions extends HotColdFlags, FrameFlags {
+export interface ReportOptions extends HotColdFlags, FrameFlags, HtmlFlags {
   readonly rows?: number | undefined;
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;
@@ -63,6 +65,8 @@ Examples:
   memshade report memshade.out/app.4711
   memshade report memshade.out/app.4711 --wide -n 20 | less
   memshade report memshade.out/app.4711 --source --path-map /build/app=.
+  memshade report memshade.out/app.4711 --html --open
+  memshade report memshade.out/app.4711 --html app.html --html-sources none
   memshade report memshade.out/app.4711 --json > heap.json
   memshade report memshade.out/app.4711 --tool workingset --csv > intervals.csv
   memshade report memshade.out/app.4711 --tool heap --csv > heap.csv
@@ -111,6 +115,10 @@ export function addReportCommand(program: Command): void {
       collect,
     )
     .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .optionsGroup("Options of the page:")
+    .addOption(HTML_OPTION)
+    .addOption(OPEN_OPTION)
+    .addOption(HTML_SOURCES_OPTION)
     .optionsGroup("Options of what is over time:")
     .option("--csv", "the intervals of the working set, or with --tool heap those of the heap, as CSV")
     .option("--compat <tool>", "as EfficiencySanitizer prints it (esan)", (text: string) =>
@@ -119,8 +127,10 @@ export function addReportCommand(program: Command): void {
     .optionsGroup("Options of the heap:");
   addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)
-    .action(async (named: string | undefined, options: ReportOptions) => {
-      const input = await chosenRun(named);
+    .action(async (named: string | undefined, given: ReportOptions) => {
+      const behind = named === undefined ? runBehindHtml(given.html) : undefined;
+      const options = behind === undefined ? given : { ...given, html: true as const };
+      const input = await chosenRun(named ?? behind);
       for await (const text of runReport(input, options, standardOutput())) process.stdout.write(text);
     });
 }
@@ -133,82 +143,49 @@ async function* runReport(
 ): AsyncGenerator<string, void, undefined> {
   if (options.json && options.csv)
     throw new UserError("--json and --csv are two forms of one report: give one of them");
+  const html = askedPage(options);
+  const { json, csv, source, compat } = options;
+  if (html !== undefined && (json || csv || source || compat !== undefined))
+    throw new UserError(
+      "--html writes a page, and --json, --csv, --source and --compat print: give one of them",
+    );
   const tools = reportedTools(input, options);
   const loaded = await loadTools(input, tools, {
     binaryPaths: options.binaryPath,
     rules: frameRules(options),
     suppressions: loadSuppressions(options.suppressions),
   });
-  const { heap, waste, workingset } = loaded;
   if (options.source === true) {
     yield* runSourceReport(loaded, input, options, terminal);
     return;
   }
   const isReport = options.csv !== true && options.compat === undefined;
-  const findings = isReport && findsAnything(loaded) ? runFindings(loaded) : undefined;
-  const isOneDocument = options.json === true && tools.length > 1;
-  const one = { ...terminal, said: new Set<string>() };
-  const parts: { tool: ReportedTool; print: (shown: Shown) => Iterable<string> }[] = [];
-  if (heap !== undefined)
-    parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, one, shown) });
-  if (waste !== undefined)
-    parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, one, shown)] });
-  if (workingset !== undefined)
-    parts.push({
-      tool: "workingset",
-      print: (shown) => [runWorkingSetReport(workingset, input, options, one, shown)],
+  const all = isReport ? runFindings(loaded, Number.POSITIVE_INFINITY) : [];
+  const findings = isReport && findsAnything(loaded) ? all.slice(0, MOST_FINDINGS) : undefined;
+  if (html !== undefined) {
+    const page = pageOf(loaded, input, all, {
+      sources: options.htmlSources,
+      pathMaps: options.pathMap,
     });
+    const file = pagePath(html, input);
+    const text = plainText(loaded, input, options, findings);
+    await writePage(page, text, { file, open: options.open });
+    return;
+  }
+  const isOneDocument = options.json === true && tools.length > 1;
+  const parts = reportParts(loaded, input, options, { ...terminal, said: new Set() });
   if (isOneDocument) {
     const texts = parts.map(({ tool, print }) => [tool, JSON.parse([...print(undefined)].join(""))]);
     yield runReportJson(input, findings ?? [], Object.fromEntries(texts));
     return;
   }
-  for (const [index, { print }] of parts.entries()) {
-    if (index > 0) yield "\n";
-    // The findings of all tools stand once, below the head of the first report.
-    yield* print(index === 0 ? findings : undefined);
-  }
+  yield* joined(parts, findings);
 }
-
-/** Findings that stand in a tool's report, if they do. */
-type Shown = readonly Finding[] | undefined;
 
 /** What several tools recorded in one run, as one document: docs/report-json.md. */
 function runReportJson(input: string, findings: Shown, tools: Readonly<Record<string, unknown>>): string {
   const summary = findings && findingsJson(findings);
   return `${JSON.stringify({ schema: "memshade-run-report", version: 1, input, summary, tools }, null, 2)}\n`;
-}
-
-function wasteText(
-  waste: WasteFile,
-  input: string,
-  options: ReportOptions,
-  terminal: Terminal,
-  findings: Shown,
-): string {
-  const presence = presenceOf(input);
-  if (options.json) return wasteReportJson(waste, { input, rows: options.rows, presence, summary: findings });
-  const screen = screenOptions(options, terminal);
-  return wasteReport(waste, { ...screen, rows: options.rows, input, presence, findings });
-}
-
-function heapText(
-  { heap: profile, statics }: RecordedTools,
-  input: string,
-  options: ReportOptions,
-  terminal: Terminal,
-  findings: Shown,
-): Iterable<string> {
-  if (profile === undefined) return [];
-  const shared = { input, rows: options.rows, thresholds: thresholdsOf(options), findings, statics };
-  if (options.csv === true) return heapCsv(profile, input);
-  if (options.json) return heapReportJsonPieces(profile, shared);
-  return [heapReport(profile, { ...screenOptions(options, terminal), ...shared })];
-}
-
-function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
-  heapOverTime(profile, input, "--csv");
-  for (const line of heapCsvLines(profile)) yield `${line}\n`;
 }
 
 /** The source lines of each tool that was recorded, one after the other; as JSON in one document. */

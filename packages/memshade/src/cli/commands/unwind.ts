@@ -12,6 +12,7 @@ Examples:
   memshade unwind perf.data                   what took the time
   memshade unwind perf.data --samples         each sample, as perf script does
   memshade unwind perf.data --format pprof -o cpu.pb.gz
+  memshade unwind perf.data --html --open     as pictures: graph, sites, source
   memshade unwind --stats /usr/lib/libfoo.so  its call frame information`;
 
 /** Adds `memshade unwind` to the program. Its action throws UserError for mistakes of the user. */

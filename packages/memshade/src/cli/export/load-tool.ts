@@ -1,6 +1,6 @@
 import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { UserError } from "../../bytes/errors.ts";
-import type { ToolProfile } from "../../report/export/export-formats.ts";
+import type { ToolProfile } from "../../exports/export-formats.ts";
 import { hasHeap, heapOverTime, loadHeap } from "../load/heap.ts";
 import { type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { loadSuppressions } from "../load/suppressions.ts";

@@ -1,20 +1,19 @@
 import { basename, resolve } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
-import { quoteForShell, say } from "../../host/run/terminal-line.ts";
-import type { SampleProfile } from "../../model/sample-profile.ts";
+import { chooseWeight } from "../../exports/choose-weight.ts";
 import {
   EXPORT_FORMATS,
   type ExportFormat,
   exportedTool,
-  fitsFormat,
   TOOL_WEIGHTS,
   type ToolProfile,
   writeCsv,
   writeStacks,
   writeTrace,
-} from "../../report/export/export-formats.ts";
-import type { ExportedSamples } from "../../report/export/exported.ts";
-import { isOtherWord, OTHER_WORDS, parseChoice } from "../commands/report-options.ts";
+} from "../../exports/export-formats.ts";
+import { quoteForShell, say } from "../../host/run/terminal-line.ts";
+import type { SampleProfile } from "../../model/sample-profile.ts";
+import { isOtherWord, OTHER_WORDS } from "../commands/report-options.ts";
 import { type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { mapPath, type PathMap } from "../load/source.ts";
 import { type Output, openOutput } from "../output.ts";
@@ -70,44 +69,16 @@ async function stacks(input: string, options: ExportOptions): Promise<Exported> 
   const recorded = await loadTool(input, tool, options);
   const { profile, ...rest } = exportedTool(recorded);
   const exported = { ...rest, profile: withMappedPaths(profile, options.pathMap ?? []) };
-  const isWholeHeap = format === "dhat" && tool === "heap";
-  if (isWholeHeap && options.by !== undefined)
-    throw new UserError("dhat files of the heap have all that they can hold: leave out --by");
-  const shown = shownWeight(input, tool, exported, options.by);
+  const { by } = options;
+  const isKey = TOOL_WEIGHTS[tool].some(({ key, type }) => by === key || by === type);
+  const word = by !== undefined && !isKey && isOtherWord(by) ? OTHER_WORDS[by] : by;
+  const shown = chooseWeight(format, recorded, exported, { by: word, option: "--by", input });
   const weight = exported.weights[shown]!;
-  if (!fitsFormat(format, recorded, weight)) {
-    const fitting = exported.weights.filter((one) => fitsFormat(format, recorded, one));
-    const keys = fitting.map(({ key }) => key).join(", ");
-    throw new UserError(`${format} files hold bytes: --by takes one of ${keys} with it, not "${weight.key}"`);
-  }
   const isSingle = EXPORT_FORMATS[format].hasOneWeight || (format === "dhat" && tool !== "heap");
   return {
     pieces: writeStacks(format, recorded, exported, shown),
     part: isSingle ? weight.key : tool,
   };
-}
-
-/** @throws UserError for a word that says no weight of the tool, or one that was not recorded */
-function shownWeight(
-  input: string,
-  tool: ReportedTool,
-  { weights, shown }: ExportedSamples,
-  by: string | undefined,
-): number {
-  if (by === undefined) return shown;
-  const isOf = (one: ReportedTool) => TOOL_WEIGHTS[one].some(({ key, type }) => by === key || by === type);
-  const word = !isOf(tool) && isOtherWord(by) ? OTHER_WORDS[by] : by;
-  const found = weights.findIndex(({ key, type }) => word === key || word === type);
-  if (found >= 0) return found;
-  const there = weights.map(({ key }) => key);
-  if (isOf(tool)) throw new UserError(`${input} does not know ${by}: it has ${there.join(", ")}`);
-  const other = (Object.keys(TOOL_WEIGHTS) as ReportedTool[]).find(isOf);
-  if (other !== undefined)
-    throw new UserError(
-      `--by ${by} is for --tool ${other}; that of ${tool} takes one of ${there.join(", ")}`,
-    );
-  parseChoice("--by", there, word);
-  return shown;
 }
 
 function withMappedPaths(profile: SampleProfile, maps: readonly PathMap[]): SampleProfile {

@@ -10,19 +10,41 @@ export function verbFor(file: string): "run" | "node" | undefined {
   return SCRIPT_NAME.test(file) ? "node" : undefined;
 }
 
-/** Beginnings of core dumps, minidumps and perf.data, and of gzip and zstd, in which no other profile comes. */
-const STACK_FILES = ["\x7fELF", "MDMP", "PERF", "\x1f\x8b", "\x28\xb5\x2f\xfd"];
+/** Beginnings of core dumps, minidumps and perf.data. */
+const STACK_FILES = ["\x7fELF", "MDMP", "PERF"];
+/** What of a packed file is enough to see the beginning of what it holds: a block of zstd has up to 128 KiB. */
+const PACKED_START = 2 ** 18;
 
-/** Whether a file holds stacks of a native program, as `memshade unwind` reads them. */
+/** Whether a file holds stacks of a native program, as `memshade unwind` reads them, packed by gzip or zstd too. */
 export function hasNativeStacks(file: string): boolean {
   if (file === "-") return true;
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const start = startOf(file);
-  return STACK_FILES.some((magic) => start.startsWith(magic));
+  const isPacked = start.startsWith("\x1f\x8b") || start === "\x28\xb5\x2f\xfd";
+  const content = isPacked ? unpackedStart(start, bytesOf(file, PACKED_START)) : start;
+  return STACK_FILES.some((magic) => content.startsWith(magic));
+}
+
+function unpackedStart(start: string, bytes: Uint8Array): string {
+  const { constants, gunzipSync, zstdDecompressSync } = process.getBuiltinModule("node:zlib");
+  try {
+    const content = start.startsWith("\x1f\x8b")
+      ? gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH })
+      : zstdDecompressSync(bytes, { finishFlush: constants.ZSTD_e_flush });
+    return content.toString("latin1", 0, 4);
+  } catch {
+    // Whoever reads it in earnest says what is the matter.
+    return "";
+  }
 }
 
 function startOf(file: string): string {
-  const start = new Uint8Array(4);
+  return String.fromCharCode(...bytesOf(file, 4));
+}
+
+/** The first bytes of a file; zeros where it is shorter. */
+function bytesOf(file: string, length: number): Uint8Array {
+  const start = new Uint8Array(length);
   try {
     const descriptor = openSync(file, "r");
     readSync(descriptor, start);
@@ -30,5 +52,5 @@ function startOf(file: string): string {
   } catch {
     // Whoever reads it in earnest says what is the matter.
   }
-  return String.fromCharCode(...start);
+  return start;
 }

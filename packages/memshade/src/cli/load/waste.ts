@@ -7,8 +7,10 @@ import { loadDemangler } from "../../load/demangler.ts";
 import { readRegular } from "../../load/file.ts";
 import { ambiguousNames, type NamedModule } from "../../model/named-module.ts";
 import { RUN_FILE, type RunModule } from "../../model/run.ts";
+import { placesOf } from "../../model/waste/places.ts";
 import { readWaste } from "../../model/waste/read-waste.ts";
-import { MODULE_SPAN, type WasteFile, type WasteFrame, type WasteIp } from "../../model/waste/waste.ts";
+import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../model/waste/waste.ts";
+import { readableWaste } from "../../symbolize/readable-profiles.ts";
 import type { OwnCode } from "./own-code.ts";
 import { runOf } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
@@ -33,7 +35,7 @@ export function loadWaste(
   }
   let waste: WasteFile;
   try {
-    waste = demangled(readWaste(readRegular(file).toString()));
+    waste = readableWaste(readWaste(readRegular(file).toString()), loadDemangler());
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
     throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
@@ -90,18 +92,6 @@ function addModules(waste: WasteFile, modules: readonly NamedModule[]): void {
   }
 }
 
-function placesOf(file: WasteFile): WasteIp[] {
-  const sites = [
-    ...file.stores,
-    ...file.loads,
-    ...(file.reallocations ?? []),
-    ...(file.objects ?? []),
-    ...(file.blocks ?? []),
-    ...(file.ends ?? []),
-  ];
-  return sites.flatMap(({ ips }) => ips);
-}
-
 /** Whether the run (or the file) holds waste. */
 export function hasWaste(input: string): boolean {
   return wasteFileOf(input) !== undefined;
@@ -121,15 +111,4 @@ function folderOf(input: string): string | undefined {
   const status = fs.statSync(input, { throwIfNoEntry: false });
   if (status?.isDirectory()) return input;
   return status !== undefined && path.basename(input) === RUN_FILE ? path.dirname(input) : undefined;
-}
-
-/** Names for people. */
-function demangled(file: WasteFile): WasteFile {
-  const demangle = loadDemangler();
-  const readable = (ip: WasteIp | WasteFrame): void => {
-    if (ip.function !== undefined) ip.function = demangle(ip.function);
-    if ("inlined" in ip) ip.inlined?.forEach(readable);
-  };
-  placesOf(file).forEach(readable);
-  return file;
 }

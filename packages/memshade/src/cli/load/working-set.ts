@@ -7,6 +7,7 @@ import { loadDemangler } from "../../load/demangler.ts";
 import { readRegular } from "../../load/file.ts";
 import { readWorkingSet } from "../../model/working-set/read-working-set.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import { readableWorkingSet } from "../../symbolize/readable-profiles.ts";
 import type { OwnCode } from "./own-code.ts";
 import { runOf } from "./run-of-folder.ts";
 
@@ -37,7 +38,7 @@ export function loadWorkingSet(input: string, { rules }: OwnCode = {}): WorkingS
   }
   if (fs.statSync(file).size > LARGEST_FILE_BYTES) throw new UserError(`${file} is too large`);
   try {
-    const profile = demangled(readWorkingSet(readRegular(file).toString()));
+    const profile = readableWorkingSet(readWorkingSet(readRegular(file).toString()), loadDemangler());
     const run = file === input ? undefined : runOf(path.dirname(file));
     profile.notTracked.push(...(run?.notTracked ?? []));
     if (rules !== undefined) markWorkingSet(profile, rules, run?.modules);
@@ -46,18 +47,6 @@ export function loadWorkingSet(input: string, { rules }: OwnCode = {}): WorkingS
     if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
     throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
   }
-}
-
-/** Names of C++ and Rust as people write them. */
-function demangled(profile: WorkingSetProfile): WorkingSetProfile {
-  const demangle = loadDemangler();
-  for (const { stacks, firstTouch, owners, locality } of profile.instances) {
-    const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);
-    const frames = [...stacks, ...attributed.map(({ stack }) => stack)].flat();
-    for (const { frame } of locality?.sites ?? []) if (frame !== undefined) frames.push(frame);
-    for (const frame of frames) if (frame.name !== undefined) frame.name = demangle(frame.name);
-  }
-  return profile;
 }
 
 /** Whether the run that the file would belong to was recorded with a working set. */

@@ -1,4 +1,4 @@
-import { writeSamples } from "../../report/export/sample-formats.ts";
+import { writeSamples } from "../../exports/sample-formats.ts";
 import { nativeStacksJson } from "../../report/json/native-stacks.ts";
 import { perfProfileJson } from "../../report/json/perf-profile.ts";
 import { sampleJson } from "../../report/json/perf-samples.ts";

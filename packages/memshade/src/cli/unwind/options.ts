@@ -1,8 +1,9 @@
 import { UserError } from "../../bytes/errors.ts";
-import { SAMPLE_FORMATS } from "../../report/export/sample-formats.ts";
+import { SAMPLE_FORMATS } from "../../exports/sample-formats.ts";
 import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { parseChoice, parseRows } from "../commands/report-options.ts";
+import type { HtmlOption } from "../report/page-file.ts";
 
 const FORMATS = ["text", "json", ...SAMPLE_FORMATS] as const;
 
@@ -21,6 +22,8 @@ export interface UnwindOptions {
   readonly wide?: boolean;
   readonly out?: string;
   readonly stats?: boolean;
+  readonly html?: HtmlOption;
+  readonly open?: boolean;
 }
 
 /** The options in the order of the help. */
@@ -62,6 +65,12 @@ export const UNWIND_OPTIONS: readonly OptionDescription[] = [
     description: "where nothing else leads on, guess return addresses from words on the stack (x86-64)",
   },
   { flags: "--max-frames <N>", description: "frames of a stack at most", parse: parseFrames },
+  {
+    flags: "--html [file]",
+    description:
+      "write one HTML file that shows all of it, offline (docs/report-page.md); default: INPUT.html",
+  },
+  { flags: "--open", description: "with --html, show it in the browser" },
   { flags: "-o, --out <file>", description: "write to a file instead of standard output" },
   {
     flags: "--stats",

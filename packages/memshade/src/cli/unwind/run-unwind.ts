@@ -7,8 +7,10 @@ import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
 import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import { cfiStatistics } from "../../unwind/index.ts";
 import { type Output, openOutput } from "../output.ts";
+import { pagePath, writePage } from "../report/page-file.ts";
 import { unwindSamples, unwindThreads } from "./named-stacks.ts";
 import type { UnwindOptions } from "./options.ts";
+import { pageOfDump } from "./sample-pages.ts";
 import { finderOf, walkOptions } from "./walk-options.ts";
 
 /** What `memshade unwind` does. */
@@ -24,6 +26,14 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
   const dump = await openDump(input);
   try {
     if (options.addresses && dump.kind === "image") throw new UserError("--addresses is for perf.data");
+    if (options.html !== undefined || options.open === true) {
+      const { page, text } = await pageOfDump(dump, options);
+      const isStream = input === "-" && (options.html ?? true) === true;
+      if (isStream)
+        throw new UserError("--html needs a name for what comes from standard input: --html FILE");
+      await writePage(page, text, { file: pagePath(options.html ?? true, input), open: options.open });
+      return;
+    }
     await write(options.out, (output) =>
       options.addresses && dump.kind === "perf"
         ? printAddresses(dump, options, output)
@@ -49,7 +59,15 @@ async function write(
   output.finish();
 }
 
-function checkOptions({ binaryPath = [], sysroot, addresses, format }: UnwindOptions): void {
+function checkOptions(options: UnwindOptions): void {
+  const { binaryPath = [], sysroot, addresses, format, html, open, samples, out, stats } = options;
+  if (
+    (html !== undefined || open) &&
+    (format !== "text" || samples || addresses || stats || out !== undefined)
+  )
+    throw new UserError(
+      "--html writes a page of its own: leave out --format, --samples, --addresses, --stats and -o",
+    );
   if (addresses && format !== "text")
     throw new UserError("--addresses prints text; --samples --format json has them too");
   for (const place of binaryPath) {

@@ -115,8 +115,13 @@ function parsed(json: string): unknown {
     return JSON.parse(json);
   } catch (error) {
     const message = (error as Error).message;
-    const isCut = /end of JSON|Unterminated/i.test(message) || !/\}\s*$/.test(json.slice(-64));
-    const at = isCut ? json.length : Number(/position (\d+)/.exec(message)?.[1] ?? 0);
+    const found = /position (\d+)/.exec(message)?.[1];
+    const isCut =
+      found === undefined ||
+      Number(found) >= json.length ||
+      /Unterminated/.test(message) ||
+      !/\}\s*$/.test(json.slice(-64));
+    const at = isCut ? json.length : Number(found);
     throw new FormatError(
       isCut ? "truncated" : "malformed",
       at,
@@ -137,7 +142,7 @@ function checked(value: unknown): DhatFile {
         `version ${dhatFileVersion}, not ${VERSION}`,
       );
     const file = dhat(value);
-    if (!/heap$/.test(file.mode))
+    if (!HEAP_MODE.test(file.mode))
       throw new FormatError(
         "unsupported",
         0,
@@ -165,8 +170,14 @@ function programOf(command: string): string | undefined {
   return name === "" ? undefined : name;
 }
 
+/** Of Valgrind, of the crate dhat, and of memshade's exports, which say more behind it. */
+const HEAP_MODE = /^(?:rust-)?heap\b/;
+
+const REAL_UNITS = ["ns", "µs", "us", "ms", "s"];
+
 function clockOf(unit: string): Clock {
-  return unit === "instrs" ? { kind: "virtual", unit: "instructions" } : { kind: "wall", unit };
+  if (REAL_UNITS.includes(unit)) return { kind: "wall", unit };
+  return { kind: "virtual", unit: unit === "instrs" ? "instructions" : unit };
 }
 
 /** `0x10919D: leak (small.c:6)`, `0x48417B4: malloc (in /usr/lib/libc.so.6)`, or any text. */

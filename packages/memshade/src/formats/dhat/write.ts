@@ -12,6 +12,13 @@ export interface DhatColumns {
   readonly tbk: readonly number[];
   /** Absent where nobody followed lives: all of them or none. */
   readonly lives?: DhatLives | undefined;
+  /** Bytes read from the blocks and written to them; absent where that was not told apart. */
+  readonly accesses?: DhatAccesses | undefined;
+}
+
+export interface DhatAccesses {
+  readonly rb: readonly number[];
+  readonly wb: readonly number[];
 }
 
 export interface DhatLives {
@@ -29,8 +36,10 @@ export interface DhatLives {
 }
 
 export interface DhatHeader {
-  /** What was profiled, and how, in free words: shown at the top. */
+  /** What was profiled, shown at the top; some readers take "heap" alone. */
   readonly mode: string;
+  /** Sentences that say what the numbers mean: no reader shows them. */
+  readonly notes: readonly string[];
   /** What was done with the bytes, as in "Allocated at {". */
   readonly verb: string;
   readonly command: string;
@@ -49,14 +58,13 @@ export interface DhatHeader {
 }
 
 /**
- * A DHAT file, version 2, without what was read and written in the blocks. Samples of equal frames are one point, since
- * readers refuse two.
+ * A DHAT file, version 2, without accesses per offset. Samples of equal frames are one point, since readers refuse two.
  *
  * @throws UserError if a sum is negative or above 2^53
  */
 export function* writeDhat(
   profile: SampleProfile,
-  { mode, verb, command, units, time }: DhatHeader,
+  { mode, verb, command, units, time, notes }: DhatHeader,
   columns: DhatColumns,
 ): Generator<string> {
   const { texts, points } = pointsOf(profile, columns);
@@ -65,7 +73,7 @@ export function* writeDhat(
     mode,
     verb,
     bklt: columns.lives !== undefined,
-    bkacc: false,
+    bkacc: columns.accesses !== undefined,
     bu: units.byte,
     bsu: units.bytes,
     bksu: units.blocks,
@@ -76,6 +84,7 @@ export function* writeDhat(
     pid: 0,
     te: exactAmount(time.end, "te"),
     ...(columns.lives && { tg: exactAmount(time.peak, "tg") }),
+    notes,
     pps: jsonArray(points),
     ftbl: jsonArray(texts),
   });
@@ -87,10 +96,10 @@ interface Point extends Amounts {
   fs: readonly number[];
 }
 
-type Amounts = { tb: number; tbk: number } & { [Name in keyof DhatLives]?: number };
+type Amounts = { tb: number; tbk: number } & { [Name in keyof DhatLives | keyof DhatAccesses]?: number };
 
 /** The rows of `pps`, and the texts of their frames. */
-function pointsOf(profile: SampleProfile, { tb, tbk, lives }: DhatColumns) {
+function pointsOf(profile: SampleProfile, { tb, tbk, lives, accesses }: DhatColumns) {
   const texts = ["[root]"];
   const textIndex = new Map<string, number>();
   const indexOf = profile.frames.map((frame) => {
@@ -100,7 +109,7 @@ function pointsOf(profile: SampleProfile, { tb, tbk, lives }: DhatColumns) {
     textIndex.set(text, texts.length);
     return texts.push(text) - 1;
   });
-  const columns = Object.entries({ tb, tbk, ...lives });
+  const columns = Object.entries({ tb, tbk, ...lives, ...accesses });
   const points = new Map<string, Point>();
   for (let row = 0; row < profile.samples.length; row++) {
     const fs = framesOfSampleStack(profile, profile.samples.stack[row]!).map((frame) => indexOf[frame]!);
@@ -117,7 +126,8 @@ function pointsOf(profile: SampleProfile, { tb, tbk, lives }: DhatColumns) {
 function together(one: Amounts, other: Amounts | undefined): Amounts {
   if (other === undefined) return one;
   const sum = (name: keyof Amounts) => (one[name] ?? 0) + (other[name] ?? 0);
-  const total = { tb: sum("tb"), tbk: sum("tbk") };
+  const accesses = one.rb === undefined ? {} : { rb: sum("rb"), wb: sum("wb") };
+  const total = { tb: sum("tb"), tbk: sum("tbk"), ...accesses };
   if (one.tl === undefined) return total;
   const most = (name: "mb" | "mbk") => Math.max(one[name] ?? 0, other[name] ?? 0);
   const [gb, gbk, eb, ebk] = [sum("gb"), sum("gbk"), sum("eb"), sum("ebk")];

@@ -7,13 +7,13 @@ import type {
   Symbolizer,
 } from "../../model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
+import { namedHostFrame } from "../../model/host-frame.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import type { RawProfile, RawSegment } from "../../model/raw-profile.ts";
 import {
   type Run,
   type RunHeap,
   type RunHost,
-  type RunHostFrame,
   type RunModule,
   type RunSite,
   TRAMPOLINE_BYTES,
@@ -63,19 +63,7 @@ function withHost(symbolize: Symbolizer, host: RunHost | undefined): Symbolizer 
   const first = BigInt(host.start) + 1n;
   return (pc) => {
     const frame = pc < first ? undefined : host.frames[Number(pc - first)];
-    return frame === undefined ? symbolize(pc) : [hostFrame(frame, Number(pc - first))];
-  };
-}
-
-function hostFrame(frame: RunHostFrame, offset: number): ResolvedFrame {
-  const { file, line, column } = frame.source ?? frame;
-  const place = file === undefined || line === undefined || line === 0 ? {} : { file, line, column };
-  const name = frame.source?.name ?? frame.name;
-  return {
-    name: frame.async === true ? `async ${name}` : name,
-    offset,
-    ...place,
-    host: frame.is ?? (frame.glue === undefined ? "script" : `glue: ${frame.glue}`),
+    return frame === undefined ? symbolize(pc) : [{ ...namedHostFrame(frame), offset: Number(pc - first) }];
   };
 }
 

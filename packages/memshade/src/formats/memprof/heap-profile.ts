@@ -120,11 +120,13 @@ function resolve(
 ): ResolvedFrame {
   const known = name === undefined ? functionOf?.(guid) : undefined;
   const knownLine = known === undefined ? line : known.startLine + (lineOffset | 0);
+  const startLine = knownLine === undefined || knownLine === 0 ? 0 : knownLine - (lineOffset | 0);
   return {
     name: known === undefined ? nameOf(name, guid, demangle) : demangle(known.name),
     offset: known === undefined && name === undefined ? lineOffset : 0,
     file: file ?? known?.file,
     line: knownLine,
+    startLine: Math.max(0, startLine),
     column,
     inlined: inline,
   };

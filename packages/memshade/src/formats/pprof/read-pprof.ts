@@ -19,11 +19,14 @@ const COLUMNS: {
 };
 const KINDS = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
 
-/** Whether bytes that are not compressed may be a pprof profile: their first field is a type of values. */
-export function isPprof(bytes: Uint8Array): boolean {
-  return (
-    bytes[0] === 0x0a && bytes[1] !== undefined && bytes[1] < 0x20 && (bytes[2] === 0x08 || bytes[2] === 0x10)
-  );
+/** Tags of the types of values, of samples and of their distance; and what a type of values begins with. */
+const TYPE_TAGS = [0x0a, 0x5a];
+const TYPE_STARTS = [0x08, 0x10];
+const LONGEST_TYPE = 0x20;
+
+/** Whether bytes that are not compressed may be a pprof profile: writers begin with a type of values. */
+export function isPprof([tag = 0, length = 0, start = 0]: Uint8Array): boolean {
+  return TYPE_TAGS.includes(tag) && length < LONGEST_TYPE && TYPE_STARTS.includes(start);
 }
 
 /**

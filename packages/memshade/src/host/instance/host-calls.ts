@@ -51,7 +51,13 @@ export function connectHost(
   const memory = exports[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
   const table = exports[HOST_TABLE] as WebAssembly.Table | undefined;
   if (table !== undefined && memories.workingset !== undefined) {
-    const note = stackNoter(memories.workingset, info.toolLayouts?.workingset as WorkingSetLayout);
+    const layout = info.toolLayouts?.workingset as WorkingSetLayout;
+    const { stacks } = calls;
+    const note = stackNoter(
+      memories.workingset,
+      layout,
+      stacks && layout.asksHost ? (above, below) => known(stacks.numberOf(above, below)) : undefined,
+    );
     table.set(HostSlot.Stack, tableFunction(note));
   }
   if (memory === undefined || table === undefined || info.layout === undefined) return memories;
@@ -71,6 +77,11 @@ export function connectHost(
   }
   memories.heap = memory;
   return memories;
+}
+
+/** The number of a stack, undefined for what stands for none. */
+function known(number: number): number | undefined {
+  return number < STACK_BEYOND ? number : undefined;
 }
 
 /** What the host knows of who calls an instance. */

@@ -118,7 +118,7 @@ export class Recorder {
       const memory = memories[session.tool];
       if (memory !== undefined) {
         const tables = furtherMemories(memories, session.tool);
-        session.addInstance(handle, memory, info, original, tables);
+        session.addInstance(handle, memory, info, original, tables, thread);
       }
     }
     return handle;
@@ -127,6 +127,7 @@ export class Recorder {
   /** A thread tells of stacks of its own that have entered instances. */
   learnStacks(thread: number, told: ToldStacks): void {
     this.#session.learnStacks(thread, told);
+    for (const session of this.#sessions) session.learnStacks?.(thread, told);
   }
 
   /** What was found in the thread of an instance about its live blocks: for the next profile. */
@@ -188,6 +189,7 @@ export class Recorder {
         modules,
         linesOf: this.#options.linesOf,
         typesOf: this.#options.typesOf,
+        describeFrame: this.#options.describeFrame,
       }),
     }));
     const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { readRegular } from "../../load/file.ts";
-import { RUN_FILE, RUN_SCHEMA } from "../../model/run.ts";
+import { RUN_FILE, RUN_PAGES, RUN_SCHEMA } from "../../model/run.ts";
 
 /*
  * Which folders a run may take. `folder` is always its name as it was given, for messages, and `target` the folder that this
@@ -56,11 +56,13 @@ export function assertReplaceable(folder: string, target: string): void {
   );
 }
 
-/** Names of the files of a finished run; none if there is no such run. */
+/** Names of the files of a finished run, and of pages that were made of it; none if there is no such run. */
 function filesOfRun(folder: string): string[] {
   try {
     const { schema, files } = JSON.parse(readRegular(join(folder, RUN_FILE)).toString());
-    return schema === RUN_SCHEMA ? [RUN_FILE, ...Object.values(files as Record<string, string>)] : [];
+    return schema === RUN_SCHEMA
+      ? [RUN_FILE, ...Object.values(files as Record<string, string>), ...Object.values(RUN_PAGES)]
+      : [];
   } catch {
     return [];
   }

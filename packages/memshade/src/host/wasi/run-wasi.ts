@@ -69,7 +69,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
       `${name} is a WASI reactor (a library): only its _initialize runs; call a function with --invoke NAME`,
     );
   }
-  const warning = memoryWarning(run.tools);
+  const warning = run.isQuiet === true ? undefined : memoryWarning(run.tools);
   if (warning !== undefined) say(warning);
   const recorder = new Recorder({
     tools: run.tools,

@@ -173,13 +173,14 @@ export class CodeModule {
 
   private framesOf(chain: readonly SourceFrame[]): ResolvedFrame[] {
     const { index: module } = this.identity;
-    return chain.map(({ linkageName, file, line, column }, depth) => ({
+    return chain.map(({ linkageName, file, line, column, startLine }, depth) => ({
       module,
       name: linkageName === undefined ? undefined : loadDemangler()(linkageName),
       offset: 0,
       file,
       line,
       column,
+      startLine,
       inlined: depth < chain.length - 1,
     }));
   }

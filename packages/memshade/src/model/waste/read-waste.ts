@@ -40,8 +40,8 @@ const frame = record<Omit<WasteFrame, "library">>({
   function: optional(text),
   file: optional(text),
   line: optional(integer),
-  startLine: optional(integer),
   handsOutMemory: optional(flag),
+  startLine: optional(integer),
 });
 const ip = record<Omit<WasteIp, "library">>({
   address: count,

@@ -1,5 +1,6 @@
 import { UserError } from "../../bytes/errors.ts";
 import { type Check, count, flag, integer, list, oneOf, optional, part, record, text } from "../check.ts";
+import type { HostCode } from "../heap-profile.ts";
 import { namedModule } from "../named-module.ts";
 import {
   type AttributedContext,
@@ -39,6 +40,7 @@ const level = record<WorkingSetLevel>({
 
 const frame = record<Omit<StackFrame, "library">>({
   function: count,
+  host: optional(text as Check<HostCode>),
   offset: optional(count),
   name: optional(text),
   file: optional(text),

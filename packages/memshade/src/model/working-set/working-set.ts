@@ -1,3 +1,4 @@
+import type { HostCode } from "../heap-profile.ts";
 import type { NamedModule } from "../named-module.ts";
 
 /**
@@ -116,8 +117,10 @@ export interface InstanceWorkingSet {
 
 /** A place on a call stack, innermost first. */
 export interface StackFrame {
-  /** Index of the function in the original module. */
+  /** Index of the function in the original module. Functions of the host have numbers of their own, from 2^31 on. */
   function: number;
+  /** What code of the host it is; undefined for that of modules. */
+  host?: HostCode | undefined;
   /** Offset of the call in the original code section payload, if it is known. */
   offset?: number | undefined;
   name?: string | undefined;

@@ -48,6 +48,20 @@ describe("places of two builds", () => {
     ]);
   });
 
+  it("are told by their order in the code where one build knows no lines", () => {
+    const frame = (name: string, offset: number, line?: number): PathKey => ({
+      frames: [{ name, offset, ...(line === undefined ? {} : { file: "a.ts", line }) }],
+      withPlaces: true,
+    });
+    const old = [frame("parse", 0x10), frame("parse", 0x30), frame("load", 0x90)];
+    const now = [frame("parse", 0x130, 9), frame("parse", 0x110, 4), frame("load", 0x190, 20)];
+    expect(pairRows([old], [now])).toEqual([
+      { old: [0], new: [1] },
+      { old: [1], new: [0] },
+      { old: [2], new: [2] },
+    ]);
+  });
+
   it("of functions with one name are told apart by their files, also where these were renamed", () => {
     const old = ["init a.c:2@1", "init b.c:2@1", "parse a.c:9@8", "load b.c:9@8"];
     expect(pairs(old, ["init b.c:2@1", "init a.c:2@1", "parse a.c:9@8", "load b.c:9@8"])).toEqual([

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type DhatHeader, type DhatLives, writeDhat } from "../../../src/formats/dhat/write.ts";
-import { readStacks, sumsOf } from "../../report/export/readers.ts";
+import { readStacks, sumsOf } from "../../exports/readers.ts";
 import { sampleProfileOf } from "../../sample-picture.ts";
 
 const HEADER: DhatHeader = {
-  ...{ mode: "heap", verb: "Allocated", command: "app --fast" },
+  ...{ mode: "heap", verb: "Allocated", command: "app --fast", notes: ["drawn by hand"] },
   units: { byte: "byte", bytes: "bytes", blocks: "blocks" },
   time: { unit: "allocations", million: "million allocations", end: 90, peak: 40, short: 1 },
 };

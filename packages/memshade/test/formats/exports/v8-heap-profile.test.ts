@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { writeHeapProfile } from "../../../src/formats/v8-heap-profile/write.ts";
 import { SampleProfileBuilder } from "../../../src/model/sample-profile.ts";
-import { readStacks } from "../../report/export/readers.ts";
+import { readStacks } from "../../exports/readers.ts";
 import { sampleProfileOf } from "../../sample-picture.ts";
 
 const VALUE_TYPES = [

@@ -44,13 +44,27 @@ export function printGaps(screen: Screen, all: readonly string[]): void {
   }
 }
 
+/** A line of a report's head: what it is of, empty where the line above says it, and what there is to say. */
+export type HeadFact = readonly [label: string, value: string];
+
 /** Totals of the run, one line each. */
 export function printSummary(screen: Screen, profile: HeapProfile): void {
-  const { clock, counters, importedFrom, totals } = profile.description;
-  const { allocations, allocatedBytes, heapAccesses } = heapTotals(profile);
-  const line = (label: string, value: string) =>
-    printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(12))}`, " ".repeat(14));
   screen.print("");
+  printFacts(screen, heapFacts(screen, profile), 12);
+}
+
+/** Lines of a report's head, with so many columns for their labels. */
+export function printFacts(screen: Screen, facts: readonly HeadFact[], columns: number): void {
+  for (const [label, value] of facts)
+    printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(columns))}`, " ".repeat(columns + 2));
+}
+
+/** What the head of a report on a heap says. */
+export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
+  const { clock, counters, host, importedFrom, totals } = profile.description;
+  const { allocations, allocatedBytes, heapAccesses } = heapTotals(profile);
+  const facts: HeadFact[] = [];
+  const line = (label: string, value: string) => void facts.push([label, value]);
   const { frees, peakBytes, peakBlocks, liveBytes, liveBlocks, otherAccesses } = totals ?? {};
   const blocks = (bytes: number | undefined, count: number | undefined) =>
     bytes === undefined || count === undefined
@@ -84,7 +98,6 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
           : "none: accesses were not counted",
     );
   }
-  const { host } = profile.description;
   if (host !== undefined && host.leftOut > 0) {
     const all = formatCount(host.asked + host.leftOut);
     line(
@@ -95,11 +108,12 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
   allocatorsInWords(profile).forEach((words, index) => {
     line(index === 0 ? "Allocator" : "", words);
   });
-  printBinaries(screen, profile);
+  facts.push(...binaryFacts(screen, profile, "Binaries"));
   const taken = presenceInWords(screen, profile.description.presence);
   for (const [who, took] of taken) line(who, took);
   if (taken.length === 0 && totals?.profilerBytes !== undefined)
     line("Profiler", `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
+  return facts;
 }
 
 /** What another tool's file does not have. */
@@ -169,10 +183,11 @@ const BINARIES_SHOWN = 6;
 
 /** Lines about the files of a native program's modules. */
 export function printBinaries(screen: Screen, profile: HeapProfile, label = "Binaries"): void {
-  binariesInWords(screen, profile).forEach((words, index) => {
-    const lead = `  ${screen.paint.faint((index === 0 ? label : "").padEnd(12))}`;
-    printWrapped(screen, words, lead, " ".repeat(14));
-  });
+  printFacts(screen, binaryFacts(screen, profile, label), 12);
+}
+
+function binaryFacts(screen: Screen, profile: HeapProfile, label: string): HeadFact[] {
+  return binariesInWords(screen, profile).map((words, index) => [index === 0 ? label : "", words]);
 }
 
 /** Where the files of a native program's modules were found, and what they know; which ones were not. */

@@ -6,6 +6,8 @@ export interface Paint {
   readonly amount: (text: string) => string;
   readonly bar: (text: string) => string;
   readonly warning: (text: string) => string;
+  /** The row that keys act on. */
+  readonly selected: (text: string) => string;
 }
 
 export type ColorChoice = "auto" | "always" | "never";
@@ -21,6 +23,7 @@ const COLORS: Paint = {
   amount: style(32, 39),
   bar: style(36, 39),
   warning: style(33, 39),
+  selected: style(7, 27),
 };
 
 const NO_COLORS: Paint = {
@@ -30,6 +33,7 @@ const NO_COLORS: Paint = {
   amount: plain,
   bar: plain,
   warning: plain,
+  selected: plain,
 };
 
 export function createPaint(useColors: boolean): Paint {

@@ -7,7 +7,7 @@ import type { WasteFile } from "../../../model/waste/waste.ts";
 import { printFindings as printSummary } from "../../findings/finding-lines.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { placeOf, sentencesOf } from "../../waste-sentences.ts";
-import { printGaps, printWrapped } from "../common/header.ts";
+import { type HeadFact, printFacts, printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
 import { presenceInWords } from "../common/presence.ts";
 import { printRankings } from "../common/rankings.ts";
@@ -33,7 +33,6 @@ export interface WasteReportOptions extends ScreenOptions {
 /** What a run did to memory in vain, as text for a terminal. */
 export function wasteReport(file: WasteFile, options: WasteReportOptions): string {
   const screen = new Screen(options);
-  const { totals } = file;
   screen.print(screen.paint.strong("Wasted memory operations"));
   const line = printable(file.command);
   screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
@@ -44,9 +43,23 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
     return screen.text();
   }
   screen.print("");
-  const row = (label: string, value: string): void => {
-    printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(14))}`, " ".repeat(16));
-  };
+  printFacts(screen, [...wasteFacts(file), ...presenceInWords(screen, options.presence)], 14);
+  if (options.findings !== undefined) printSummary(screen, options.findings);
+  printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
+  if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
+  screen.print("");
+  printRankings(screen, options.input, ["dead", "silent", "redundant"]);
+  if (file.options.engine === "brief")
+    screen.print(
+      screen.paint.faint("  Record with --pairs to see who overwrote, repeated and loaded before"),
+    );
+  return screen.text();
+}
+
+/** What the head of a report on waste says. */
+export function wasteFacts({ totals, stores }: WasteFile): HeadFact[] {
+  const facts: HeadFact[] = [];
+  const row = (label: string, value: string) => void facts.push([label, value]);
   const { bytesWritten } = totals;
   row("Written", `${formatBytes(bytesWritten)} in ${plural(totals.stores, "store")}`);
   row(
@@ -77,23 +90,13 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
     `${formatCount(totals.loads)}, of which ${formatPercent(totals.silentLoads, totals.loads)} (${typical("redundant")}) load what ` +
       "was loaded before and has not been stored since",
   );
-  const segmentBytes = file.stores.reduce((sum, store) => sum + (store.bytes_over_segments ?? 0), 0);
+  const segmentBytes = stores.reduce((sum, store) => sum + (store.bytes_over_segments ?? 0), 0);
   if (segmentBytes > 0)
     row(
       "Segments",
       `${formatBytes(segmentBytes)} of the data that the module brought along are overwritten: they are no constants`,
     );
-  for (const [who, took] of presenceInWords(screen, options.presence)) row(who, took);
-  if (options.findings !== undefined) printSummary(screen, options.findings);
-  printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
-  if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
-  screen.print("");
-  printRankings(screen, options.input, ["dead", "silent", "redundant"]);
-  if (file.options.engine === "brief")
-    screen.print(
-      screen.paint.faint("  Record with --pairs to see who overwrote, repeated and loaded before"),
-    );
-  return screen.text();
+  return facts;
 }
 
 /** `typical 7–26 %` */

@@ -1,4 +1,5 @@
 import type { Finding } from "../../../analyses/findings/finding.ts";
+import { fromOwn } from "../../../analyses/frames/own-place.ts";
 import { findPhases } from "../../../analyses/working-set/phases.ts";
 import { agreeing, counted, groupDigits } from "../../../model/counted.ts";
 import type { Presence } from "../../../model/run.ts";
@@ -75,14 +76,7 @@ function printInstance(
       ),
     );
   const lines = levels[0].counts.lines ?? [];
-  const intervals = `in ${plural(lines.length, "interval")} of ${time(instance.period)}`;
-  const least = instance.incomplete === true ? "at least " : "";
-  screen.print(
-    profile.unit === "accesses"
-      ? `${least}${time(instance.duration)} ${agreeing(instance.duration, "access", "accesses")} ${intervals}`
-      : `${time(instance.duration)} ${intervals} (${UNIT_NAMES[profile.unit]})`,
-    "",
-  );
+  screen.print(lengthInWords(profile, instance), "");
   const row = (label: string, amount: string, text: string): void =>
     printWrapped(screen, text, `${label.padEnd(11)}${amount}  `, " ".repeat(22));
   const amount = (lines = 0): string => padLeft(bytes(lines), 9);
@@ -133,6 +127,16 @@ function printInstance(
   if (instance.locality !== undefined) printLocality(screen, instance.locality, options.rows);
 }
 
+/** `38,000 accesses in 19 intervals of 2,000`. */
+export function lengthInWords({ unit }: WorkingSetProfile, instance: InstanceWorkingSet): string {
+  const { duration, period, incomplete, levels } = instance;
+  const intervals = `in ${plural(levels[0].counts.lines?.length ?? 0, "interval")} of ${formatTime(period, unit)}`;
+  const least = incomplete === true ? "at least " : "";
+  return unit === "accesses"
+    ? `${least}${formatTime(duration, unit)} ${agreeing(duration, "access", "accesses")} ${intervals}`
+    : `${formatTime(duration, unit)} ${intervals} (${UNIT_NAMES[unit]})`;
+}
+
 function printPhases(
   screen: Screen,
   instance: InstanceWorkingSet,
@@ -150,7 +154,11 @@ function printPhases(
     screen.print(
       `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 8), 8))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${where}`,
     );
-    printChain(screen, (instance.stacks[stack] ?? []).map(pathFrame), "      at ");
+    const frames = instance.stacks[stack] ?? [];
+    const isCalledByScript = frames.some(({ host }) => host !== undefined);
+    // What a package does is nobody's own, and mostly without names.
+    const shown = isCalledByScript ? fromOwn(frames).stack : frames;
+    printChain(screen, shown.map(pathFrame), "      at ");
   }
 }
 

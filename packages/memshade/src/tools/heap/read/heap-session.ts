@@ -11,7 +11,6 @@ import {
   type RunFunction,
   type RunHeap,
   type RunHost,
-  type RunHostFrame,
   type RunModule,
   type RunSite,
   TRAMPOLINE_BYTES,
@@ -28,12 +27,12 @@ import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import {
   type DescribeHostFrame,
   HostCallers,
-  type HostFrame,
   HostSegment,
   isHostSite,
   stageOfSites,
   type ThreadOf,
   type ToldStacks,
+  withoutStart,
 } from "./host-callers.ts";
 import { applyReach, heapReach, type KnownReach, OUT_OF_REACH, reachSentences } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
@@ -375,11 +374,6 @@ export class HeapSession {
     }
     return this.#modules.push({ info, original, path, instances: 0 }) - 1;
   }
-}
-
-/** Nobody reads the scripts. */
-function withoutStart({ start: _, ...frame }: HostFrame): RunHostFrame {
-  return frame;
 }
 
 function bytesOf(original: SessionModule["original"]): Uint8Array {

@@ -15,6 +15,11 @@ export interface HostFrame extends RunHostFrame {
 /** What is told of a frame in the profile. */
 export type DescribeHostFrame = (frame: HostFrame) => RunHostFrame;
 
+/** A frame as the engine has told of it: nobody reads the scripts. */
+export function withoutStart({ start: _, ...frame }: HostFrame): RunHostFrame {
+  return frame;
+}
+
 /** Stacks of the host that one thread has told of: see `HostStackNews`. */
 export interface ToldStacks {
   frames: readonly HostFrame[];
@@ -98,6 +103,12 @@ export class HostCallers {
     const thread = threadOf(Math.floor(number / STACKS_OF_INSTANCE) + 1);
     const told = thread === undefined ? undefined : this.#threads.get(thread);
     return told?.stacks[number % STACKS_OF_INSTANCE] ?? HostSite.unknown;
+  }
+
+  /** The frames of a stack by the number that a thread has for it, innermost first; none where it has told of none. */
+  framesOfTold(thread: number, number: number): HostFrame[] {
+    const known = this.#threads.get(thread)?.stacks[number];
+    return known === undefined ? [] : this.framesOf(HostSite.unsettled + known);
   }
 
   /** The frames of a call site, innermost first. */

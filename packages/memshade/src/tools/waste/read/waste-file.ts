@@ -7,7 +7,6 @@ import {
   type WasteEnd,
   type WasteFile,
   type WasteFileOptions,
-  type WasteFrame,
   type WasteIp,
   type WasteLoad,
   type WasteObjects,
@@ -18,8 +17,8 @@ import {
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
-import type { LinesOf, SourcePlace, TypesOf } from "../../session.ts";
-import { placeMembers } from "../../source-places.ts";
+import type { LinesOf, TypesOf } from "../../session.ts";
+import { layerMembers, placeMembers } from "../../source-places.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { blocksOf, blocksOfObjects } from "./blocks-of-paths.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
@@ -281,11 +280,18 @@ function locator(
     return {
       address: module * MODULE_SPAN + offset,
       ...(name === undefined ? {} : { function: name }),
-      ...placeIn(frame),
+      ...placeMembers(frame),
+      ...layerMembers(frame),
       ...(found !== undefined && layers.has(found.index) ? { layer: true } : {}),
       ...(frame?.outer === undefined || frame.outer.length === 0
         ? {}
-        : { inlined: frame.outer.map((one) => ({ function: one.function, ...placeIn(one) })) }),
+        : {
+            inlined: frame.outer.map((one) => ({
+              function: one.function,
+              ...placeMembers(one),
+              ...layerMembers(one),
+            })),
+          }),
     };
   };
   return (path) =>
@@ -299,12 +305,6 @@ function locator(
           }
           return ip;
         });
-}
-
-function placeIn(
-  place: SourcePlace | undefined,
-): Pick<WasteFrame, "file" | "line" | "startLine" | "handsOutMemory"> {
-  return { ...placeMembers(place), ...(place?.handsOutMemory ? { handsOutMemory: true } : {}) };
 }
 
 function pairsOf(

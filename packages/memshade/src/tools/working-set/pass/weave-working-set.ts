@@ -91,7 +91,13 @@ class WorkingSetWeaver {
       codeWritten: (places) => {
         calls = encodeCodeMarks(places);
       },
-      describe: () => ({ ...layout, calls, ...locality?.description, ...attribution?.description }),
+      describe: () => ({
+        ...layout,
+        calls,
+        asksHost: (this.#around.options.hostStacks ?? "off") !== "off",
+        ...locality?.description,
+        ...attribution?.description,
+      }),
       entered: this.#target(ENTERED[this.#looksAt]),
       carried: carriers.size > 0 ? { types: carriers, global: this.#countdown.index } : undefined,
       globals: [...this.#globals, ...this.#runtime.globals],

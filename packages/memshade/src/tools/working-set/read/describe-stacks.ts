@@ -1,8 +1,10 @@
+import { namedHostFrame } from "../../../model/host-frame.ts";
+import type { RunHostFrame } from "../../../model/run.ts";
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { LinesOf } from "../../session.ts";
 import { innermostMembers } from "../../source-places.ts";
-import type { NotedFrame } from "./note-stack.ts";
+import { HOST_FRAMES, type NotedFrame } from "./note-stack.ts";
 
 /** The noted stacks, each once, and their places by the numbers they were noted under. */
 export interface DescribedStacks {
@@ -10,15 +12,30 @@ export interface DescribedStacks {
   numbers: Map<number, number>;
 }
 
-/** Gives the frames of noted stacks functions and, where there is debug information, lines. `original`: the plain module. */
+/** Functions of the host have numbers from here on. */
+const FIRST_OF_HOST = 2 ** 31;
+
+/**
+ * Gives the frames of noted stacks functions and, where there is debug information, lines. `original`: the plain module. `hostFramesOf`:
+ * the frames of a stack of the host by its number, innermost first.
+ */
 export function describeStacks(
   noted: ReadonlyMap<number, readonly NotedFrame[]>,
   original: () => Uint8Array,
   linesOf: LinesOf | undefined,
+  hostFramesOf: (number: number) => readonly RunHostFrame[],
 ): DescribedStacks {
+  const ofHost = new Map<string, number>();
+  const hostFrame = (frame: RunHostFrame): StackFrame => {
+    const { column: _, ...named } = namedHostFrame(frame);
+    const key = `${named.name}\n${named.file}`;
+    const known = ofHost.get(key) ?? FIRST_OF_HOST + ofHost.size;
+    ofHost.set(key, known);
+    return { function: known, ...named };
+  };
   const stacks: StackFrame[][] = [];
   const numbers = new Map<number, number>();
-  const all = [...noted.values()].flat();
+  const all = [...noted.values()].flat().filter((frame) => frame.function !== HOST_FRAMES);
   if (all.length === 0) return { stacks, numbers };
   const functions = new ModuleFunctions(original());
   const places = linesOf?.(original());
@@ -28,6 +45,10 @@ export function describeStacks(
   for (const [number, frames] of noted) {
     const known: StackFrame[] = [];
     for (const { function: index, offset } of frames) {
+      if (index === HOST_FRAMES) {
+        known.push(...hostFramesOf(offset).map(hostFrame));
+        continue;
+      }
       // A function that stands aside for another one has a new index, but its code has its place.
       const described = byOffset.get(offset) ?? byIndex.get(index);
       // Functions that instrumentation added are nobody's business.

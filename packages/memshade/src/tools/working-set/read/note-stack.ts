@@ -11,24 +11,41 @@ export const FRAME_WORDS = 2;
 
 /** A frame of a noted stack. */
 export interface NotedFrame {
-  /** Index of the function in the instrumented module. */
+  /** Index of the function in the instrumented module; `HOST_FRAMES`: frames of the host are here. */
   function: number;
-  /** Offset of the call in the original code section, −1 if it is not known. */
+  /** Offset of the call in the original code section, −1 if it is not known; the number of the host's stack. */
   offset: number;
 }
+/** Stands where the host has entered the module, which has no function of that index. */
+export const HOST_FRAMES = 0xffffffff;
+
+/**
+ * The number of the host's stack that has entered the module; undefined where nobody knows. `above`: so many entries are younger. `below`:
+ * the function that the module has called.
+ */
+export type HostStackOf = (above: number, below: unknown) => number | undefined;
 
 /**
  * A function for the instance's thread that notes which wasm functions are on the stack: in the table of stacks, each
  * stack once, and its place plus one in the control block. A stack that finds no room is left out.
  */
-export function stackNoter(memory: WebAssembly.Memory, layout: WorkingSetLayout): () => void {
+export function stackNoter(
+  memory: WebAssembly.Memory,
+  layout: WorkingSetLayout,
+  hostStackOf?: HostStackOf,
+): () => void {
   const known = new Map<string, number>();
   let marks: CodeMarks | undefined;
   const view = new DataView(memory.buffer);
   const { control, stacks, stacksEnd } = layout;
-  return () => {
+  const note = (): void => {
     marks ??= new CodeMarks(layout.calls);
-    const frames = framesOf(currentStack(), marks);
+    let entries = 0;
+    const frames = framesOf(currentStack(), marks).flatMap((frame) => {
+      if (frame.function !== HOST_FRAMES) return frame;
+      const number = hostStackOf?.(entries++, note);
+      return number === undefined ? [] : { ...frame, offset: number };
+    });
     const key = frames.map((frame) => `${frame.function}:${frame.offset}`).join();
     let place = known.get(key);
     if (place === undefined) {
@@ -49,22 +66,31 @@ export function stackNoter(memory: WebAssembly.Memory, layout: WorkingSetLayout)
     }
     view.setUint32(control + Control.stack, place, true);
   };
+  return note;
 }
 
-/** The functions of the module that is running, innermost first, from the text of an error's stack. */
+/** The functions of the module that is running, innermost first, from the text of an error's stack, and where the host comes in. */
 export function framesOf(stack: string, marks: CodeMarks): NotedFrame[] {
   const frames: NotedFrame[] = [];
   let module: string | undefined;
   for (const line of stack.split("\n")) {
     const frame = WASM_FRAME.exec(line);
-    if (frame === null) continue;
-    module ??= frame[1];
-    const index = Number(frame[2]);
+    module ??= frame?.[1];
+    const index = Number(frame?.[2]);
+    if (frame === null || frame[1] !== module) {
+      // What stands before the first frame has been called by the module, or is the trace's own.
+      if (frames.length > 0 && frames.at(-1)?.function !== HOST_FRAMES)
+        frames.push({ function: HOST_FRAMES, offset: -1 });
+      continue;
+    }
     // Recursion of any depth is one frame.
-    if (frame[1] !== module || index === frames.at(-1)?.function) continue;
+    if (index === frames.at(-1)?.function) continue;
     const offset = frame[3] === undefined ? -1 : marks.originalOf(Number.parseInt(frame[3], 16));
     frames.push({ function: index, offset });
   }
+  // Where the trace ends, the host has come in too.
+  if (frames.length > 0 && frames.at(-1)?.function !== HOST_FRAMES)
+    frames.push({ function: HOST_FRAMES, offset: -1 });
   return frames;
 }
 

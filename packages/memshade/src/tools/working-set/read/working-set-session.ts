@@ -1,6 +1,6 @@
 import { counted } from "../../../model/counted.ts";
 import { namedModuleOf } from "../../../model/named-module.ts";
-import type { RunEnd } from "../../../model/run.ts";
+import type { RunEnd, RunHostFrame } from "../../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
 import {
   type InstanceWorkingSet,
@@ -11,6 +11,7 @@ import {
   type WorkingSetProfile,
 } from "../../../model/working-set/working-set.ts";
 import { buildLevels, type SnapshotRecord, totalOf } from "../../../model/working-set/working-set-series.ts";
+import { HostCallers, type ToldStacks, withoutStart } from "../../heap/read/host-callers.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { ToolOptions } from "../../run-options.ts";
@@ -34,6 +35,7 @@ export const WORKING_SET_FILE = "workingset.json";
 interface SessionInstance {
   number: number;
   module: number;
+  thread: number;
   layout: WorkingSetLayout;
   /** What the tool does not see of the module. */
   sentences: readonly string[];
@@ -64,6 +66,7 @@ export class WorkingSetSession implements ToolSession {
   readonly tool = "workingset";
   readonly #instances: SessionInstance[] = [];
   readonly #options: ToolOptions;
+  readonly #callers = new HostCallers();
 
   constructor(options: ToolOptions) {
     this.#options = options;
@@ -74,11 +77,14 @@ export class WorkingSetSession implements ToolSession {
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
+    _tables: readonly WebAssembly.Memory[] = [],
+    thread = 0,
   ): void {
     const layout = info.toolLayouts?.workingset as WorkingSetLayout;
     this.#instances.push({
       number: handle.number,
       module: handle.module,
+      thread,
       layout,
       original,
       sentences: sentencesOfTool(info, "workingset"),
@@ -91,6 +97,10 @@ export class WorkingSetSession implements ToolSession {
       forgotten: 0,
       forgottenCuts: 0,
     });
+  }
+
+  learnStacks(thread: number, told: ToldStacks): void {
+    this.#callers.learn(thread, told);
   }
 
   releaseInstance(handle: InstanceHandle): void {
@@ -150,7 +160,9 @@ export class WorkingSetSession implements ToolSession {
       options: { ...options, ...locality },
       modules: facts.modules.map(namedModuleOf),
       instances: readings.map(({ instance, readings, incomplete }) => ({
-        ...describe(instance, readings, facts.linesOf),
+        ...describe(instance, readings, facts.linesOf, (number) =>
+          this.#callers.framesOfTold(instance.thread, number).map(facts.describeFrame ?? withoutStart),
+        ),
         ...(incomplete ? { incomplete } : {}),
       })),
       notTracked,
@@ -235,6 +247,7 @@ function describe(
   instance: SessionInstance,
   readings: Readings,
   linesOf: LinesOf | undefined,
+  hostFramesOf: (number: number) => readonly RunHostFrame[],
 ): InstanceWorkingSet {
   const { layout } = instance;
   const bytes = () => originalOf(instance);
@@ -242,7 +255,7 @@ function describe(
   const levels = buildLevels(records, readings.lastIsPartial);
   const scale = records[records.length - 1].scale;
   const total = Object.fromEntries(MEASURES.map((measure) => [measure, totalOf(records, measure)]));
-  const { stacks, numbers } = describeStacks(readings.frames, bytes, linesOf);
+  const { stacks, numbers } = describeStacks(readings.frames, bytes, linesOf, hostFramesOf);
   // Merged intervals keep the stack of their later half.
   const stackOf: number[] = new Array(levels[0].start.length).fill(-1);
   const offset = readings.records.length - records.length;

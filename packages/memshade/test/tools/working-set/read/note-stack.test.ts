@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { CodeMarks, encodeCodeMarks } from "../../../../src/tools/working-set/code-marks.ts";
-import { framesOf } from "../../../../src/tools/working-set/read/note-stack.ts";
+import { framesOf, HOST_FRAMES } from "../../../../src/tools/working-set/read/note-stack.ts";
 
 describe("frames of an engine's stack", () => {
-  it("are the functions of the module that runs, innermost first, recursion once", () => {
+  it("are the functions of the module that runs, innermost first, recursion once, and where the host has entered", () => {
     const stack = `Error
     at note (file:///host.ts:1:2)
     at bintree.free (wasm://wasm/bintree-0005:wasm-function[14]:0x925)
@@ -18,7 +18,9 @@ describe("frames of an engine's stack", () => {
     expect(framesOf(stack, marks)).toEqual([
       { function: 14, offset: 0x20 },
       { function: 11, offset: 0x50 },
+      { function: HOST_FRAMES, offset: -1 },
       { function: 8, offset: -1 },
+      { function: HOST_FRAMES, offset: -1 },
     ]);
   });
 

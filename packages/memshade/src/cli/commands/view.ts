@@ -1,0 +1,106 @@
+import type { Command } from "commander";
+import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
+import { UserError } from "../../bytes/errors.ts";
+import { quoteForShell } from "../../host/run/terminal-line.ts";
+import type { ViewContents } from "../../report/terminal/view/view-model.ts";
+import { collect } from "../collect.ts";
+import { chosenRun } from "../load/chosen-run.ts";
+import { hasNativeStacks } from "../load/kind-of-program.ts";
+import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
+import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
+import { stacksOfDump, stacksOfTools } from "../load/stacks.ts";
+import { loadSuppressions } from "../load/suppressions.ts";
+import { runView } from "../view/run-view.ts";
+import {
+  ALL_FRAMES_OPTION,
+  type FrameFlags,
+  frameRules,
+  LIBRARY_OPTION,
+  OWN_OPTION,
+  parseChoice,
+  SUPPRESSIONS_OPTION,
+} from "./report-options.ts";
+
+interface ViewOptions extends FrameFlags {
+  readonly tool?: ReportedTool | undefined;
+  readonly pathMap?: readonly PathMap[] | undefined;
+  readonly binaryPath?: readonly string[] | undefined;
+  readonly suppressions?: readonly string[] | undefined;
+}
+
+const EXAMPLES = `
+Examples:
+  memshade view                          the newest run in memshade.out
+  memshade view memshade.out/app.4711
+  memshade view memshade.out/app.4711 --path-map /build/app=.
+  memshade view server.memprofdata --binary-path ./server
+  memshade view perf.data
+
+Keys are those of less and perf: arrows, PgUp and PgDn move, Enter goes from a
+finding to its source line and on to its call tree, / searches, n and N go on, s
+weighs by another figure, t shows another tool, i turns the tree around, f shows
+the findings, ? says more, q quits.`;
+
+/** Adds `memshade view` to the program. Its action throws UserError for mistakes of the user. */
+export function addViewCommand(program: Command): void {
+  program
+    .command("view")
+    .summary("look through a recorded run: findings, source lines and call trees")
+    .description(
+      "Shows a recorded run in the terminal to look around in: its findings, the source line of each, and the call trees of all tools.",
+    )
+    .argument(
+      "[run]",
+      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a core dump, a minidump or perf.data (default: the newest run in memshade.out)",
+    )
+    .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
+      parseChoice<ReportedTool>("--tool", ["heap", "waste", "workingset"], text),
+    )
+    .option(
+      "--path-map <from=to>",
+      "where a folder of recorded source paths lies here; can be repeated",
+      (text: string, previous: PathMap[] = []) => [...previous, parsePathMap(text)],
+    )
+    .addOption(ALL_FRAMES_OPTION)
+    .addOption(OWN_OPTION)
+    .addOption(LIBRARY_OPTION)
+    .addOption(SUPPRESSIONS_OPTION)
+    .option(
+      "--binary-path <dir>",
+      "folder or file of original modules or native programs, looked at first; can be repeated",
+      collect,
+    )
+    .addHelpText("after", EXAMPLES)
+    .action(async (named: string | undefined, options: ViewOptions) => {
+      checkTerminal(named);
+      const input = await chosenRun(named);
+      process.exitCode = await runView(await loadContents(input, options));
+    });
+}
+
+/** @throws UserError where nobody can press keys or see screens */
+function checkTerminal(named: string | undefined): void {
+  if (process.stdin.isTTY && process.stdout.isTTY && process.env.TERM !== "dumb") return;
+  const run = named === undefined ? "" : ` ${quoteForShell(named)}`;
+  throw new UserError(
+    `view needs a terminal to show screens: memshade report${run} and memshade tree${run} print instead`,
+  );
+}
+
+async function loadContents(input: string, options: ViewOptions): Promise<ViewContents> {
+  const { tool, binaryPath: binaryPaths, pathMap = [] } = options;
+  const readSource = createSourceReader(pathMap);
+  if (hasNativeStacks(input)) {
+    if (tool !== undefined) throw new UserError(`${input} has stacks of a native program: leave out --tool`);
+    return { input, findings: [], stacks: [await stacksOfDump(input, { binaryPaths })], readSource };
+  }
+  const tools: RecordedTools = await loadTools(input, tool === undefined ? recordedTools(input) : [tool], {
+    ...{ binaryPaths, rules: frameRules(options) },
+    suppressions: loadSuppressions(options.suppressions),
+  });
+  return {
+    ...{ input, readSource },
+    findings: runFindings(tools, Number.POSITIVE_INFINITY),
+    stacks: stacksOfTools(tools),
+  };
+}

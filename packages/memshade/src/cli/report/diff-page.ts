@@ -1,0 +1,18 @@
+import { diffPage } from "../../report/page/data/diff-page.ts";
+import type { PageData } from "../../report/page/data/page-data.ts";
+import type { SourcesKept } from "../../report/page/data/sources.ts";
+import type { Compared } from "../commands/diff.ts";
+import { pageOf } from "./run-page.ts";
+
+/** A comparison of one run with another as a page. Sources are those of today, which the newer run is nearer to. */
+export function pageOfDiff(
+  { inputs, old, new: now, found, findings, gaps }: Compared,
+  { sources }: { readonly sources: SourcesKept | undefined },
+): PageData {
+  const page = diffPage(
+    { page: pageOf(old[0]!, inputs.old[0]!, found.old, { sources: "none" }), findings: found.old },
+    { page: pageOf(now[0]!, inputs.new[0]!, found.new, { sources }), findings: found.new },
+    findings,
+  );
+  return { ...page, head: { ...page.head, notTracked: [...gaps, ...page.head.notTracked] } };
+}

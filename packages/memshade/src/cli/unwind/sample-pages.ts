@@ -1,0 +1,57 @@
+import { FrameRules } from "../../analyses/frames/frame-rules.ts";
+import { counted } from "../../model/counted.ts";
+import type { MissingFile } from "../../model/native-stacks.ts";
+import type { SampleProfile } from "../../model/sample-profile.ts";
+import type { PageData } from "../../report/page/data/page-data.ts";
+import { pageOfSamples } from "../../report/page/data/sample-page.ts";
+import { missingLines, nativeStacksText } from "../../report/terminal/stacks/native-stacks.ts";
+import { perfProfileText } from "../../report/terminal/stacks/perf-profile.ts";
+import { profileOfImage } from "../../stacks/image-profile.ts";
+import type { Dump } from "../../stacks/load-dump.ts";
+import { nameImageStacks } from "../../stacks/named-image.ts";
+import { loadFrameNamer } from "../../stacks/names/load-namer.ts";
+import { preferAsGdb } from "../../stacks/names/name-frames.ts";
+import { sourceFiles } from "../report/source-files.ts";
+import type { UnwindOptions } from "./options.ts";
+import { perfProfile, unwoundImage } from "./sample-profile.ts";
+import { finderOf } from "./walk-options.ts";
+
+const ROWS = 20;
+const COLUMNS = 80;
+
+/** A page, and the same as text for readers without scripts. */
+interface PageAndText {
+  readonly page: PageData;
+  readonly text: string;
+}
+
+/** The stacks of a dump or recording as a page. */
+export async function pageOfDump(dump: Dump, options: UnwindOptions): Promise<PageAndText> {
+  return dump.kind === "image" ? pageOfThreads(dump, options) : pageOfRecording(dump, options);
+}
+
+function pageOfThreads(dump: Dump & { kind: "image" }, options: UnwindOptions): PageAndText {
+  const stacks = unwoundImage(dump, options);
+  const namer = loadFrameNamer(preferAsGdb, finderOf(options));
+  const named = nameImageStacks(stacks, namer, { registers: false });
+  const page = samplePage(profileOfImage(stacks, namer), missingInWords(named.missing), []);
+  return { page, text: [...nativeStacksText(named)].join("") };
+}
+
+async function pageOfRecording(dump: Dump & { kind: "perf" }, options: UnwindOptions): Promise<PageAndText> {
+  const { profile, recording } = await perfProfile(dump, options);
+  const { lost, notes, missing, command } = recording;
+  const lostInWords =
+    lost === 0 ? [] : [`${counted(lost, "sample was", "samples were")} lost while recording.`];
+  const page = samplePage(profile, [...notes, ...lostInWords, ...missingInWords(missing)], command);
+  return { page, text: perfProfileText(profile, recording, { rows: ROWS, width: COLUMNS }) };
+}
+
+function samplePage(profile: SampleProfile, gaps: readonly string[], command: readonly string[]): PageData {
+  const read = sourceFiles([], undefined);
+  return pageOfSamples(profile, { rules: new FrameRules(), sources: "lines", read, gaps, command });
+}
+
+function missingInWords(missing: readonly MissingFile[]): string[] {
+  return missingLines(missing).map((line) => line.trim());
+}

@@ -1,0 +1,102 @@
+// Contexts put together to rows: by path, site, line, function, file or package.
+import type { PageData } from "../../data/page-data.ts";
+import type { Group } from "../state/state.ts";
+import type { FrameNames } from "./names.ts";
+
+/** Rows of contexts. Each row has a frame that stands for it. */
+export interface Grouping {
+  readonly group: Group;
+  /** The row of each context; −1 where nothing has happened in it. */
+  readonly rowOf: Int32Array;
+  /** One a row. */
+  readonly frames: Int32Array;
+  /** Contexts in the order of rows: row `i` has `[offset[i], offset[i + 1])`. */
+  readonly contexts: Int32Array;
+  readonly offset: Int32Array;
+}
+
+/** The frame that names each context: of the program's own code if libraries are folded, else the innermost one. */
+export function namingFrames(data: PageData, isFolded: boolean): Int32Array {
+  const { frame, site } = data.contexts;
+  return isFolded ? site.map((context, index) => frame[context < 0 ? index : context]) : frame;
+}
+
+/** @param isUsed one a context: whether anything happened in it */
+export function groupContexts(
+  data: PageData,
+  names: FrameNames,
+  group: Group,
+  naming: Int32Array,
+  isUsed: Uint8Array,
+): Grouping {
+  const length = data.contexts.length;
+  const rowOf = new Int32Array(length).fill(-1);
+  const frames: number[] = [];
+  const rowOfKey = new Map<string | number, number>();
+  const keys = frameKeys(data, names, group);
+  for (let context = 0; context < length; context++) {
+    if (isUsed[context] === 0) continue;
+    const frame = naming[context];
+    const key = group === "path" ? context : keys(frame);
+    let row = rowOfKey.get(key);
+    if (row === undefined) {
+      row = frames.length;
+      frames.push(frame);
+      rowOfKey.set(key, row);
+    }
+    rowOf[context] = row;
+  }
+  return { group, rowOf, frames: Int32Array.from(frames), ...listsOf(rowOf, frames.length) };
+}
+
+/**
+ * What frames of one row have in common. A call that stands in several places of the code is one site; where no line is known, all
+ * calls of a function are, for nobody could tell them apart.
+ */
+export function frameKeys(
+  data: PageData,
+  names: FrameNames,
+  group: Group,
+): (frame: number) => string | number {
+  const { frames } = data;
+  const known = new Map<number, string | number>();
+  const key = (frame: number): string | number => {
+    const where = frames.file[frame];
+    const line = frames.line[frame];
+    const functionKey = `${frames.function[frame]} ${frames.module[frame]}`;
+    switch (group) {
+      case "path":
+        return frame;
+      case "site":
+        return where < 0 || line === 0 ? functionKey : `${functionKey} ${where} ${line}`;
+      case "line":
+        return where < 0 || line === 0 ? functionKey : `${where}:${line}`;
+      case "function":
+        return functionKey;
+      case "file":
+        return where < 0 ? `in ${frames.module[frame]}` : where;
+      case "package":
+        return names.package(frame);
+    }
+  };
+  return (frame) => {
+    let found = known.get(frame);
+    if (found === undefined) {
+      found = key(frame);
+      known.set(frame, found);
+    }
+    return found;
+  };
+}
+
+function listsOf(rowOf: Int32Array, rows: number): { contexts: Int32Array; offset: Int32Array } {
+  const offset = new Int32Array(rows + 1);
+  for (const row of rowOf) if (row >= 0) offset[row + 1]++;
+  for (let row = 0; row < rows; row++) offset[row + 1] += offset[row];
+  const next = offset.slice();
+  const contexts = new Int32Array(offset[rows]);
+  rowOf.forEach((row, context) => {
+    if (row >= 0) contexts[next[row]++] = context;
+  });
+  return { contexts, offset };
+}

@@ -1,0 +1,23 @@
+import { type FrameNames, lastPart } from "./names.ts";
+
+/** As a row of a table is named after its group. */
+export function rowName(names: FrameNames, frame: number, group: string): { name: string; place: string } {
+  const name = names.function(frame);
+  const file = names.file(frame);
+  switch (group) {
+    case "package":
+      return { name: names.package(frame), place: "" };
+    case "file":
+      return file === undefined
+        ? { name: names.module(frame) ?? name, place: "file is not known" }
+        : { name: lastPart(file), place: file };
+    case "line":
+      return file === undefined || names.line(frame) === 0
+        ? { name, place: names.place(frame) }
+        : { name: names.place(frame), place: name };
+    case "function":
+      return { name, place: file === undefined ? (names.module(frame) ?? "") : lastPart(file) };
+    default:
+      return { name, place: names.place(frame) };
+  }
+}

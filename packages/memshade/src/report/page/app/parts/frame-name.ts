@@ -1,0 +1,22 @@
+import { h } from "preact";
+import type { FrameNames } from "../model/names.ts";
+import { shown } from "./shown-text.ts";
+
+/** A function and its place. The whole path of the file is the title. */
+export function FrameName({ names, frame }: { names: FrameNames; frame: number }) {
+  const place = names.place(frame);
+  return h(
+    "span",
+    { class: "frame", title: titleOf(names, frame) },
+    h("span", { class: "function" }, shown(names.function(frame))),
+    place === "" ? null : h("span", { class: "place" }, shown(place)),
+  );
+}
+
+/** Everything that is known of a frame, in a line. */
+export function titleOf(names: FrameNames, frame: number): string {
+  const file = names.file(frame);
+  const line = names.line(frame);
+  const where = file === undefined ? names.module(frame) : line > 0 ? `${file}:${line}` : file;
+  return shown([names.function(frame), where].filter((part) => part !== undefined).join(" · "));
+}

@@ -1,0 +1,42 @@
+// Light or dark: as the system says, until somebody says otherwise.
+import { useEffect, useState } from "preact/hooks";
+import { useMedia } from "./media.ts";
+
+const CHOICES = ["system", "light", "dark"] as const;
+type Choice = (typeof CHOICES)[number];
+
+const KEY = "memshade-scheme";
+
+/** What is chosen, and how to choose the next one. Canvases redraw on the event `memshade-scheme` of the root element. */
+export function useScheme(): [Choice, () => void] {
+  const [choice, setChoice] = useState<Choice>(keptChoice);
+  const systemIsDark = useMedia("(prefers-color-scheme: dark)");
+  const scheme = choice === "system" ? (systemIsDark ? "dark" : "light") : choice;
+  if (document.documentElement.dataset.scheme !== scheme) document.documentElement.dataset.scheme = scheme;
+  useEffect(() => {
+    document.documentElement.dispatchEvent(new Event("memshade-scheme"));
+  }, [scheme]);
+  const next = () => {
+    const chosen = CHOICES[(CHOICES.indexOf(choice) + 1) % CHOICES.length];
+    keepChoice(chosen);
+    setChoice(chosen);
+  };
+  return [choice, next];
+}
+
+// Pages from a disk may have no storage.
+function keptChoice(): Choice {
+  try {
+    return CHOICES.find((choice) => choice === localStorage.getItem(KEY)) ?? "system";
+  } catch {
+    return "system";
+  }
+}
+
+function keepChoice(choice: Choice): void {
+  try {
+    localStorage.setItem(KEY, choice);
+  } catch {
+    // It holds until the page is closed.
+  }
+}

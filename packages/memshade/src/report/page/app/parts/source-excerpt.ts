@@ -1,0 +1,78 @@
+import { h } from "preact";
+import type { PageModel } from "../model/page-model.ts";
+import { shown, shownLine } from "./shown-text.ts";
+
+/** Lines before and after the marked ones. */
+const AROUND = 2;
+
+interface Mark {
+  readonly line: number;
+  /** Stands behind the line. */
+  readonly note: string;
+}
+
+/** The source text around the line of a frame, as far as the file has it. */
+export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame: number; marks: Mark[] }) {
+  const { names, data } = model;
+  const file = names.file(frame);
+  const line = names.line(frame);
+  if (file === undefined || line === 0)
+    return h(
+      "p",
+      { class: "excerpt-missing" },
+      "No line is known: ",
+      h("code", null, shown(addressOf(model, frame))),
+      ". A build with debug information (-g) or names shows it.",
+    );
+  const source = data.sources.find((source) => source.file === data.frames.file[frame]);
+  const part = source?.parts.find(({ first, lines }) => first <= line && line < first + lines.length);
+  const note = marks.find((mark) => mark.line === line)?.note;
+  if (part === undefined)
+    return h(
+      "p",
+      { class: "excerpt-missing" },
+      h("code", null, shown(`${file}:${line}`)),
+      note === undefined || note === "" ? null : ` ← ${note}`,
+      h("span", { class: "dim" }, ` ${missingText(data)}`),
+    );
+  const from = Math.max(part.first, line - AROUND);
+  const to = Math.min(part.first + part.lines.length - 1, line + AROUND);
+  return h(
+    "figure",
+    { class: "excerpt" },
+    h(
+      "figcaption",
+      null,
+      shown(file),
+      source!.isNewer ? h("strong", { class: "newer" }, " changed since the run: lines may be others") : null,
+    ),
+    h(
+      "pre",
+      { tabIndex: 0, "aria-label": `Source, ${shown(names.place(frame))}` },
+      Array.from({ length: to - from + 1 }, (_, index) => {
+        const at = from + index;
+        return h(
+          "div",
+          { key: at, class: at === line ? "line marked" : "line" },
+          h("span", { class: "number" }, at),
+          h("code", null, shownLine(part.lines[at - part.first])),
+          at === line && note ? h("span", { class: "note" }, `← ${note}`) : null,
+        );
+      }),
+    ),
+  );
+}
+
+/** Why there is no text of a file, and what to do. */
+export function missingText({ sourcesKept }: PageModel["data"]): string {
+  return sourcesKept === "none"
+    ? "The report was written without sources (--html-sources)."
+    : "The report has no text of this file: write it in the project's folder, or with --path-map FROM=TO.";
+}
+
+/** `viewer.wasm func[12]+0x1a2b`: as much as is known of a frame without a line. */
+function addressOf({ data, names }: PageModel, frame: number): string {
+  const address = data.frames.address[frame];
+  const parts = [names.module(frame), names.function(frame)].filter((part) => part !== undefined);
+  return parts.join(" ") + (address >= 0 ? ` at 0x${address.toString(16)}` : "");
+}

@@ -1,0 +1,174 @@
+// How the program would do with caches of all sizes, and who misses.
+import { h } from "preact";
+import type { PageCache } from "../../data/page-data.ts";
+import { rowName } from "../model/row-name.ts";
+import { sumRows } from "../model/site-rows.ts";
+import { amount, formatCount, formatPercent } from "../parts/amounts.ts";
+import { titleOf } from "../parts/frame-name.ts";
+import { Bar } from "../parts/pictures.ts";
+import { shown } from "../parts/shown-text.ts";
+import { VirtualTable } from "../parts/virtual-table.ts";
+import { select, type ViewProps } from "./view.ts";
+
+export function Cache({ model, state, change }: ViewProps) {
+  const cache = model.data.cache;
+  if (cache === undefined) return null;
+  return h(
+    "div",
+    { class: "cache" },
+    state.range === undefined
+      ? null
+      : h("p", { class: "whole-run" }, "Whole run: the curve is of all references."),
+    h(
+      "section",
+      { "aria-labelledby": "curve" },
+      h("h2", { id: "curve" }, "References that a cache of each size misses"),
+      h(
+        "p",
+        { class: "dim" },
+        `${formatCount(cache.references)} references to ${formatCount(cache.lines)} lines of ${cache.lineBytes} bytes, ` +
+          (cache.method === "exact"
+            ? "all of them counted."
+            : `of which ${formatPercent(cache.rate, 1)} were sampled.`),
+      ),
+      h("div", { class: "curve-and-table" }, h(Curve, { cache }), h(Table, { cache })),
+    ),
+    h(Missers, { model, state, change, cache }),
+  );
+}
+
+const WIDTH = 720;
+const HEIGHT = 260;
+const LEFT = 48;
+const RIGHT = 12;
+const TOP = 28;
+const BOTTOM = 28;
+
+function Curve({ cache }: { cache: PageCache }) {
+  const { bytes, missRatio, caches } = cache;
+  const smallest = Math.max(1, bytes[0]);
+  const largest = Math.max(...bytes, ...caches.map(({ bytes }) => bytes), 2 * smallest);
+  const x = (size: number) =>
+    LEFT +
+    ((WIDTH - LEFT - RIGHT) * Math.log2(Math.max(size, smallest) / smallest)) / Math.log2(largest / smallest);
+  const most = roundUp(Math.max(...missRatio, 0.001));
+  const y = (ratio: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - ratio / most);
+  const points = Array.from(
+    bytes,
+    (size, index) => `${x(size).toFixed(1)},${y(missRatio[index]).toFixed(1)}`,
+  );
+  // A cache that holds all of it misses what any larger one misses.
+  points.push(`${x(largest).toFixed(1)},${y(missRatio[missRatio.length - 1]).toFixed(1)}`);
+  const sizes: number[] = [];
+  for (let size = 2 ** Math.ceil(Math.log2(smallest)); size <= largest; size *= 16) sizes.push(size);
+  return h(
+    "svg",
+    {
+      class: "curve",
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      role: "img",
+      "aria-label":
+        "Part of references that miss, by the size of the cache. The table below has the numbers.",
+    },
+    [0, 0.5, 1].map((part) => [
+      h("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(part * most), y2: y(part * most) }),
+      h("text", { x: LEFT - 6, y: y(part * most) + 4, "text-anchor": "end" }, formatPercent(part * most, 1)),
+    ]),
+    sizes.map((size) =>
+      h(
+        "text",
+        { x: x(size), y: HEIGHT - 8, "text-anchor": "middle" },
+        amount(size, "bytes").replace(/\.0+(?= )/, ""),
+      ),
+    ),
+    caches.map(({ name, bytes: size }) => [
+      h("line", { class: "cache-mark", x1: x(size), x2: x(size), y1: TOP - 4, y2: HEIGHT - BOTTOM }),
+      h(
+        "text",
+        { x: x(size), y: TOP - 10, "text-anchor": "middle" },
+        h("title", null, shown(name)),
+        shown(name.split(" ")[0]),
+      ),
+    ]),
+    h("polyline", { class: "ratio", points: points.join(" ") }),
+  );
+}
+
+/** The next larger one of 0.1 %, 0.2 %, 0.5 %, 1 % … 100 %. */
+function roundUp(ratio: number): number {
+  const power = 10 ** Math.floor(Math.log10(ratio));
+  return Math.min(1, power * [1, 2, 5, 10].find((step) => step * power >= ratio)!);
+}
+
+function Table({ cache }: { cache: PageCache }) {
+  return h(
+    "table",
+    { class: "caches" },
+    h("caption", null, "Caches of real machines"),
+    h(
+      "thead",
+      null,
+      h(
+        "tr",
+        null,
+        h("th", { scope: "col" }, "cache"),
+        h("th", { scope: "col", class: "number" }, "size"),
+        h("th", { scope: "col", class: "number" }, "missed"),
+      ),
+    ),
+    h(
+      "tbody",
+      null,
+      cache.caches.map(({ name, bytes, missRatio }) =>
+        h(
+          "tr",
+          { key: name },
+          h("th", { scope: "row" }, shown(name)),
+          h("td", { class: "number" }, amount(bytes, "bytes")),
+          h("td", { class: "number" }, formatPercent(missRatio, 1)),
+        ),
+      ),
+    ),
+  );
+}
+
+function Missers({ model, state, change, cache }: ViewProps & { readonly cache: PageCache }) {
+  const misses = model.figures(state).find(({ id }) => id === "misses");
+  if (misses === undefined || misses.total === 0) return null;
+  const grouping = model.grouping(state, "site");
+  const sums = sumRows(grouping, misses.values, model.matches(state));
+  const order = [...sums.keys()].filter((row) => sums[row] > 0).sort((a, b) => sums[b] - sums[a] || a - b);
+  return h(
+    "section",
+    { "aria-labelledby": "missers" },
+    h("h2", { id: "missers" }, `Who misses, in a cache of ${amount(cache.missesAt, "bytes")}`),
+    h(VirtualTable, {
+      label: "Who misses",
+      columns: [
+        { id: "name", label: "site", width: "minmax(16rem, 1fr)", isNumber: false },
+        { id: "misses", label: "misses", width: "8rem", isNumber: true },
+        { id: "part", label: "of all", width: "6rem", isNumber: true },
+      ],
+      rows: order.length,
+      onSelect: (index) =>
+        change({ ...select({ frame: grouping.frames[order[index]], frameOf: "site" }), tab: "source" }),
+      cell: (index, { id }) => {
+        const row = order[index];
+        if (id === "name") {
+          const { name, place } = rowName(model.names, grouping.frames[row], "site");
+          return h(
+            "span",
+            { class: "frame", title: titleOf(model.names, grouping.frames[row]) },
+            h("span", { class: "function" }, shown(name)),
+            h("span", { class: "place" }, shown(place)),
+          );
+        }
+        if (id === "part") return formatPercent(sums[row], misses.total);
+        return [
+          h("span", { class: "value" }, amount(sums[row], misses.unit)),
+          h(Bar, { part: sums[row] / sums[order[0]] }),
+        ];
+      },
+    }),
+  );
+}

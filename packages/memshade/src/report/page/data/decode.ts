@@ -1,0 +1,101 @@
+import { COLUMN_TYPES, type ColumnReference, type TypedColumn } from "./columns.ts";
+import { PAGE_SCHEMA, PAGE_VERSION, type PageData } from "./page-data.ts";
+
+/** Why the data cannot be shown, as a sentence for whoever opened the page. */
+export class PageDataError extends Error {}
+
+/**
+ * The data of a page from the text that `encodePage` made.
+ *
+ * @throws PageDataError if it is damaged, or of a version that this page does not know
+ */
+export async function decodePage(text: string): Promise<PageData> {
+  let bytes: Uint8Array<ArrayBuffer>;
+  try {
+    bytes = await inflated(bytesOfBase64(text.trim()));
+  } catch {
+    throw new PageDataError("The data of this report is damaged or cut off: write the report again.");
+  }
+  return unpacked(bytes);
+}
+
+/** @throws PageDataError as {@link decodePage} does */
+export function unpacked(bytes: Uint8Array<ArrayBuffer>): PageData {
+  const header = readHeader(bytes);
+  if (typeof header !== "object" || header === null || header.schema !== PAGE_SCHEMA)
+    throw new PageDataError("The data of this file is not that of a memshade report.");
+  if (header.version !== PAGE_VERSION)
+    throw new PageDataError(
+      `The data of this report has version ${JSON.stringify(header.version)}, and this page shows version ${PAGE_VERSION}: ` +
+        "write the report again with one memshade.",
+    );
+  const columns = bytes.subarray(4 + new DataView(bytes.buffer).getUint32(0, true));
+  return withColumns(header, columns) as PageData;
+}
+
+function readHeader(bytes: Uint8Array<ArrayBuffer>): { schema?: unknown; version?: unknown } | null {
+  try {
+    const length = new DataView(bytes.buffer).getUint32(0, true);
+    return JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  } catch {
+    return null;
+  }
+}
+
+function withColumns(value: unknown, bytes: Uint8Array<ArrayBuffer>): unknown {
+  if (Array.isArray(value))
+    return value.length > 0 && typeof value[0] === "object"
+      ? value.map((item) => withColumns(item, bytes))
+      : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray((value as Partial<ColumnReference>)["@"])) return column(value as ColumnReference, bytes);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withColumns(item, bytes)]));
+}
+
+function column(reference: ColumnReference, bytes: Uint8Array<ArrayBuffer>): TypedColumn {
+  const [type, code, length, start, extra] = reference["@"];
+  const values = new COLUMN_TYPES[type](length);
+  let at = start;
+  const unsigned = (): number => {
+    let byte = bytes[at++]!;
+    if (byte < 128) return byte;
+    let value = byte - 128;
+    for (let factor = 128; ; factor *= 128) {
+      byte = bytes[at++]!;
+      if (byte < 128) return value + byte * factor;
+      value += (byte - 128) * factor;
+    }
+  };
+  const signed = (): number => {
+    const value = unsigned();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  };
+  if (code === "raw") {
+    const view = new DataView(bytes.buffer, bytes.byteOffset + start);
+    for (let row = 0; row < length; row++) values[row] = view.getFloat64(8 * row, true);
+  } else if (code === "int") {
+    let last = 0;
+    for (let row = 0; row < length; row++) {
+      values[row] = last + signed();
+      last = extra === 1 ? values[row]! : 0;
+    }
+  } else {
+    for (let pair = 0, row = 0; pair < extra; pair++, row++) {
+      row += unsigned();
+      values[row] = signed();
+    }
+  }
+  return values;
+}
+
+function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  return bytes;
+}
+
+async function inflated(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

@@ -1,0 +1,187 @@
+import { heapTotals } from "../../../analyses/totals.ts";
+import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
+import type { HeapProfile } from "../../../model/heap-profile.ts";
+import { knowsField } from "../../../model/known-fields.ts";
+import type { Presence } from "../../../model/run.ts";
+import { MEMSHADE_VERSION } from "../../../model/version.ts";
+import type { WasteFile } from "../../../model/waste/waste.ts";
+import type { WorkingSetProfile } from "../../../model/working-set/working-set.ts";
+import { formatBlocks, formatPercent } from "../../format.ts";
+import { gapsOf } from "../../gaps.ts";
+import { endInWords, type HeadFact, heapFacts } from "../../terminal/common/header.ts";
+import { createPaint } from "../../terminal/common/paint.ts";
+import { presenceInWords } from "../../terminal/common/presence.ts";
+import { Screen } from "../../terminal/common/screen.ts";
+import { wasteFacts } from "../../terminal/waste/waste-report.ts";
+import { lengthInWords } from "../../terminal/working-set/working-set-report.ts";
+import type { PageHead, PageKey } from "./page-data.ts";
+
+/** What a page's head is made of. */
+export interface HeadOf {
+  readonly heap?: HeapProfile | undefined;
+  readonly waste?: WasteFile | undefined;
+  readonly workingset?: WorkingSetProfile | undefined;
+  readonly presence?: Presence | undefined;
+  /** How the user named what is shown. */
+  readonly input: string;
+}
+
+export function headOfRun(run: HeadOf): PageHead {
+  const { heap, waste, workingset, input } = run;
+  const command = heap?.description.command ?? workingset?.command ?? (waste && [waste.command]);
+  const end = heap?.description.end;
+  const notTracked = [
+    ...(heap === undefined ? [] : gapsOf(heap)),
+    ...(waste?.notTracked ?? []),
+    ...(workingset?.notTracked ?? []),
+    ...notRecorded(run),
+  ];
+  return {
+    writtenBy: MEMSHADE_VERSION,
+    program: heap?.description.program ?? workingset?.program ?? waste?.command ?? input,
+    ...(command === undefined ? {} : { command }),
+    ...(end === undefined
+      ? {}
+      : { ended: endInWords(end) + (end.message === undefined ? "" : `: ${end.message}`) }),
+    facts: factsOf(run).map(([label, value]) => ({ label, value })),
+    keys: [...heapKeys(heap), ...wasteKeys(waste), ...workingSetKeys(workingset)],
+    notTracked: [...new Set(notTracked)],
+    hints: hintsOf(run),
+  };
+}
+
+function factsOf({ heap, waste, workingset, presence }: HeadOf): HeadFact[] {
+  const screen = new Screen({ paint: createPaint(false), width: 80, isWide: true });
+  return [
+    ...(heap === undefined ? [] : heapFacts(screen, heap)),
+    ...(waste === undefined ? [] : wasteFacts(waste)),
+    ...(workingset?.instances ?? []).map(
+      (instance): HeadFact => ["Working set", lengthInWords(workingset!, instance)],
+    ),
+    ...presenceInWords(screen, presence),
+  ];
+}
+
+function heapKeys(heap: HeapProfile | undefined): PageKey[] {
+  if (heap === undefined) return [];
+  const { totals, counters, knownHost } = heap.description;
+  const { allocatedBytes, allocations } = heapTotals(heap);
+  const keys: PageKey[] = [];
+  const add = (
+    [label, word, weight]: readonly [label: string, word: string, weight: string],
+    value: number | undefined,
+    blocks: number | undefined,
+    least = "",
+  ): void => {
+    if (value === undefined) return;
+    const note = blocks === undefined ? undefined : `${least}in ${formatBlocks(blocks)}`;
+    keys.push({ label, word, value, unit: "bytes", weight, ...(note === undefined ? {} : { note }) });
+  };
+  add(["peak", "peak", "peak"], totals?.peakBytes, totals?.peakBlocks);
+  add(["left", "live", "left"], totals?.liveBytes, totals?.liveBlocks);
+  if (keys.length === 0 && knowsField(heap, "totalSize"))
+    add(
+      ["allocated", "block", "bytes"],
+      allocatedBytes,
+      knowsField(heap, "allocCount") ? allocations : undefined,
+    );
+  if (counters === "none") return keys;
+  // What is written may be for the host, where it is not known what that reads.
+  const unread = knownHost === true ? writtenNeverRead(heap) : undefined;
+  if (unread !== undefined)
+    add(["never read", "never-read", "neverRead"], unread.totalBytes, unread.totalBlocks);
+  else if (knowsField(heap, "totalAccessCount")) {
+    const unused = neverAccessed(heap);
+    const least = unused.isLowerBound ? "or more, " : "";
+    add(["never accessed", "unused", "unused"], unused.totalBytes, unused.totalBlocks, least);
+  }
+  return keys;
+}
+
+function wasteKeys(waste: WasteFile | undefined): PageKey[] {
+  if (waste === undefined || waste.totals.bytesWritten === 0) return [];
+  const { deadOverwritten, bytesWritten, silentStores, stores } = waste.totals;
+  return [
+    {
+      ...{ label: "dead", word: "dead", value: deadOverwritten / bytesWritten, unit: "part", weight: "dead" },
+      note: "of the bytes stored",
+    },
+    {
+      ...{
+        label: "silent",
+        word: "silent",
+        value: silentStores / Math.max(1, stores),
+        unit: "part",
+        weight: "silent",
+      },
+      note: "of the stores",
+    },
+  ];
+}
+
+function workingSetKeys(workingset: WorkingSetProfile | undefined): PageKey[] {
+  const lines = (workingset?.instances ?? []).map(({ levels }) => levels[0]?.counts.lines ?? []);
+  const most = lines.reduce((largest, counts) => Math.max(largest, ...[...counts]), 0);
+  if (workingset === undefined || most === 0) return [];
+  const value = most * workingset.lineBytes;
+  return [
+    { label: "working set", word: "working set", value, unit: "bytes", note: "at most, in an interval" },
+  ];
+}
+
+/** Views that options of recording fill, and this run does not. */
+function notRecorded({ heap, waste, workingset }: HeadOf): string[] {
+  const hasCells = heap?.contexts.mibs.histogram.some((counts) => counts !== undefined) === true;
+  const isRun = heap?.description.recordedBy !== undefined || waste !== undefined;
+  const hasCaches = workingset?.instances.some(({ locality }) => locality !== undefined) === true;
+  return [
+    ...(isRun && !hasCells && waste?.objects === undefined
+      ? [
+          "What happens inside of blocks was not recorded: --exact-histogram does that, --objects for reads and writes apart.",
+        ]
+      : []),
+    ...(workingset !== undefined && !hasCaches
+      ? ["What caches miss was not recorded: --locality does that, and --who tells whose the lines are."]
+      : []),
+  ];
+}
+
+/** What to do so that more is to be seen. */
+function hintsOf({ heap, waste, workingset }: HeadOf): string[] {
+  const missing = [
+    ...(heap === undefined ? ["heap"] : []),
+    ...(waste === undefined ? ["waste"] : []),
+    ...(workingset === undefined ? ["workingset"] : []),
+  ];
+  const isRecorded = heap?.description.recordedBy !== undefined || (heap === undefined && missing.length < 3);
+  const hints: string[] = [];
+  if (isRecorded && missing.length > 0)
+    hints.push(
+      `Not recorded: ${missing.map((tool) => NAMES[tool]).join(" and ")}. --tool heap,waste,workingset records all of it in one run.`,
+    );
+  const nameless = heap === undefined ? 0 : namelessPart(heap);
+  if (nameless > 0.5)
+    hints.push(
+      `${formatPercent(nameless, 1)} of the frames have neither a name nor a line. Give the module as it was before its names were ` +
+        "stripped with --binary-path FOLDER, or build it with -g.",
+    );
+  return hints;
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  heap: "blocks of the heap",
+  waste: "stores and loads in vain",
+  workingset: "the working set",
+};
+
+/** Part of a profile's frames, scripts apart, of which neither name nor line is known. */
+function namelessPart({ frames, functions }: HeapProfile): number {
+  let all = 0;
+  let nameless = 0;
+  for (let frame = 0; frame < frames.length; frame++) {
+    if (frames.host?.[frame] !== undefined) continue;
+    all++;
+    if (functions.name[frames.function[frame]!] === -1 && frames.line[frame] === 0) nameless++;
+  }
+  return all === 0 ? 0 : nameless / all;
+}

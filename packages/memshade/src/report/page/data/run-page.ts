@@ -1,0 +1,182 @@
+import { lifetimeHistogram, sizeHistogram } from "../../../analyses/block-histograms.ts";
+import type { Finding } from "../../../analyses/findings/finding.ts";
+import type { RecordedTools } from "../../../analyses/findings/run-findings.ts";
+import type { StaticsReport } from "../../../analyses/statics/static-objects.ts";
+import type { HeapProfile } from "../../../model/heap-profile.ts";
+import type { Presence } from "../../../model/run.ts";
+import type { WorkingSetProfile } from "../../../model/working-set/working-set.ts";
+import { localityJson } from "../../json/locality.ts";
+import { type BuiltFinding, builtFindings } from "./findings.ts";
+import { headOfRun } from "./head.ts";
+import { addHeap, heapRatios } from "./heap.ts";
+import { type BuiltObject, builtObjects } from "./objects.ts";
+import { type BuiltTables, PageBuilder } from "./page-builder.ts";
+import {
+  PAGE_SCHEMA,
+  PAGE_VERSION,
+  type PageCache,
+  type PageData,
+  type PageFinding,
+  type PageHistogram,
+  type PageObject,
+  type PageVariable,
+} from "./page-data.ts";
+import { pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
+import { heapTimeline, workingSetTimeline } from "./timelines.ts";
+import { addWaste, WASTE_RATIOS } from "./waste.ts";
+import { addWorkingSet } from "./working-set.ts";
+
+/** So many contexts are kept; others are merged where they hang, with their sums. */
+export const MOST_CONTEXTS = 100_000;
+
+export interface RunPageOptions {
+  /** How the user named the run. */
+  readonly input: string;
+  readonly findings: readonly Finding[];
+  readonly presence?: Presence | undefined;
+  readonly sources: SourcesKept;
+  /** Reads a file of the program. */
+  readonly read: ReadSource;
+  readonly mostContexts?: number | undefined;
+}
+
+/** What the tools recorded of a run, or a MemProf profile, as a page. */
+export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageData {
+  const { heap, waste: wasteFile, workingset, statics } = tools;
+  const builder = new PageBuilder();
+  const heapContexts = heap && addHeap(builder, heap);
+  const waste = wasteFile && { file: wasteFile, contexts: addWaste(builder, wasteFile) };
+  const workingSetContexts = workingset === undefined ? [] : addWorkingSet(builder, workingset);
+  const findings = builtFindings(builder, options.findings, { heap: heapContexts, waste });
+  const objects = builtObjects(builder, heap && { profile: heap, contexts: heapContexts! }, waste);
+  const bound = options.mostContexts ?? MOST_CONTEXTS;
+  const tables = builder.build(bound);
+  const { strings, modules, frames, contexts, mergedContexts } = tables;
+  // What is nothing everywhere tells nothing, but for what every heap has.
+  const weights = tables.weights.filter(({ id, total }) => total !== 0 || id === "bytes" || id === "blocks");
+  const has = (id: string) => weights.some((weight) => weight.id === id);
+  const ratios = [
+    ...(heap === undefined ? [] : heapRatios(heap)),
+    ...(waste === undefined ? [] : WASTE_RATIOS),
+  ];
+  const timelines = [
+    heap && heapTimeline(heap, (context) => tables.rowOf[heapContexts![context]!]!),
+    workingset && workingSetTimeline(workingset, workingSetContexts, (context) => tables.rowOf[context]!),
+  ];
+  const head = headOfRun({ ...tools, input: options.input, presence: options.presence });
+  const page: PageData = {
+    schema: PAGE_SCHEMA,
+    version: PAGE_VERSION,
+    kind: "run",
+    head: mergedContexts === 0 ? head : { ...head, merged: { contexts: mergedContexts, bound } },
+    ...{ strings, modules, frames, contexts, weights },
+    ratios: ratios.filter(({ of, by }) => has(of) && has(by)),
+    timelines: timelines.filter((timeline) => timeline !== undefined),
+    findings: findings.map((finding) => pageFinding(finding, objects, tables, statics)),
+    objects: objects.map((object) => pageObject(object, tables)),
+    histograms: heap === undefined ? [] : histogramsOf(heap),
+    statics: statics === undefined ? [] : variablesOf(statics),
+    ...(workingset === undefined ? {} : cacheOf(workingset)),
+    sources: [],
+    sourcesKept: options.sources,
+  };
+  return { ...page, ...pageSources(page, builder.strings, options) };
+}
+
+function pageFinding(
+  { contexts, ...finding }: BuiltFinding,
+  objects: readonly BuiltObject[],
+  tables: BuiltTables,
+  statics: StaticsReport | undefined,
+): PageFinding {
+  const about = new Set(contexts);
+  const of = objects.flatMap((object, index) =>
+    object.contexts.some((context) => about.has(context)) ? [index] : [],
+  );
+  const variable = finding.kind === "unread-data" ? variableOf(finding, tables, statics) : -1;
+  return {
+    ...finding,
+    contexts: rowsOf(contexts, tables),
+    objects: of,
+    ...(variable < 0 ? {} : { variable }),
+  };
+}
+
+function variableOf(
+  { path }: Pick<BuiltFinding, "path">,
+  { strings, frames }: BuiltTables,
+  statics: StaticsReport | undefined,
+): number {
+  const name = strings[frames.function[path[0]!]!];
+  return (statics?.objects ?? []).findIndex((object) => object.kind === "variable" && object.name === name);
+}
+
+/** Rows of contexts, rising. One that stands for merged contexts is among them only where it stands for no others. */
+function rowsOf(contexts: readonly number[], { rowOf, isMerged, ownMerged }: BuiltTables): Int32Array {
+  const rows = new Set<number>();
+  const merged = new Map<number, number>();
+  for (const context of contexts) {
+    const row = rowOf[context]!;
+    if (isMerged[context] === 0) rows.add(row);
+    else merged.set(row, (merged.get(row) ?? 0) + 1);
+  }
+  for (const [row, count] of merged) if (count === ownMerged[row]) rows.add(row);
+  return Int32Array.from(rows).sort();
+}
+
+function pageObject({ contexts, deadBy, ...object }: BuiltObject, { rowOf }: BuiltTables): PageObject {
+  return {
+    ...object,
+    contexts: Int32Array.from(new Set(contexts.map((context) => rowOf[context]!))).sort(),
+    deadBy: deadBy.map(({ context, bytes }) => ({ context: rowOf[context]!, bytes })),
+  };
+}
+
+function histogramsOf(heap: HeapProfile): PageHistogram[] {
+  const { unit: clock } = heap.description.clock;
+  const kinds = [
+    { id: "size", label: "blocks by size", unit: "bytes", histogram: sizeHistogram(heap) },
+    { id: "lifetime", label: "blocks by lifetime", unit: "clock", clock, histogram: lifetimeHistogram(heap) },
+  ] as const;
+  return kinds.flatMap(({ histogram, label, ...kind }): PageHistogram[] => {
+    const { bins = [], isExact = true } = histogram ?? {};
+    return bins.length === 0
+      ? []
+      : [
+          {
+            ...kind,
+            label: isExact ? label : `${label}, those of a call path whose values differ at its mean`,
+            from: Float64Array.from(bins, ({ from }) => from),
+            blocks: Float64Array.from(bins, ({ blocks }) => blocks),
+            bytes: Float64Array.from(bins, ({ bytes }) => bytes),
+          },
+        ];
+  });
+}
+
+function variablesOf({ objects }: StaticsReport): PageVariable[] {
+  return objects.map(({ name, module, file, line, bytes, accesses, untouchedBytes, unreadBytes, use }) => ({
+    ...{ name, module, bytes },
+    ...(file === undefined ? {} : { file }),
+    ...(line === 0 ? {} : { line }),
+    ...(use === "uncounted" ? {} : { accesses, untouched: untouchedBytes, unread: unreadBytes }),
+  }));
+}
+
+/** The curve of the instance with most references. */
+function cacheOf({ instances, lineBytes }: WorkingSetProfile): { cache?: PageCache } {
+  const [locality] = instances
+    .flatMap((instance) => instance.locality ?? [])
+    .sort((a, b) => b.references - a.references);
+  if (locality === undefined) return {};
+  const { missRatio, caches, references, lines, rate, method } = localityJson(locality);
+  return {
+    cache: {
+      ...{ lineBytes, references, lines, rate, method: method as PageCache["method"] },
+      bytes: Float64Array.from(missRatio, ({ bytes }) => bytes),
+      missRatio: Float64Array.from(missRatio, (point) => point.missRatio),
+      caches: caches.map(({ name, bytes, missRatio: ratio }) => ({ name, bytes, missRatio: ratio })),
+      missesAt: locality.sitesAtLines * lineBytes,
+    },
+  };
+}

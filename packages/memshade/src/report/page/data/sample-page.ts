@@ -1,0 +1,172 @@
+import type { FrameRules } from "../../../analyses/frames/frame-rules.ts";
+import { ownDepth } from "../../../analyses/frames/own-place.ts";
+import {
+  type SampleModule,
+  type SampleProfile,
+  sumByStack,
+  type ValueType,
+} from "../../../model/sample-profile.ts";
+import { MEMSHADE_VERSION } from "../../../model/version.ts";
+import { formatCount } from "../../format.ts";
+import { PageBuilder } from "./page-builder.ts";
+import {
+  FRAME_FLAGS,
+  PAGE_SCHEMA,
+  PAGE_VERSION,
+  type PageData,
+  type PageTimeline,
+  type PageUnit,
+} from "./page-data.ts";
+import { MOST_CONTEXTS } from "./run-page.ts";
+import { pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
+import { Deltas } from "./timelines.ts";
+
+export interface SamplePageOptions {
+  readonly rules: FrameRules;
+  readonly sources: SourcesKept;
+  readonly read: ReadSource;
+  /** Sentences: what was not followed. */
+  readonly gaps?: readonly string[] | undefined;
+  /** Of the recording; empty: it is not known. */
+  readonly command: readonly string[];
+}
+
+const UNITS: Readonly<Record<ValueType["unit"], PageUnit>> = {
+  count: "samples",
+  bytes: "bytes",
+  nanoseconds: "ns",
+};
+/** Intervals that the time of a recording is cut into. */
+const MOST_INTERVALS = 512;
+/** Where systems keep their own objects. */
+const SYSTEM = /^(?:\/usr)?\/lib(?:32|64|x32|exec)?\/|^\[|^\/System\/|^[A-Z]:\\Windows\\/i;
+
+/** Weighted stacks, of a recording or of the threads of a dump, as a page. */
+export function pageOfSamples(profile: SampleProfile, options: SamplePageOptions): PageData {
+  const { name, valueTypes, modules, threads, samples, notes } = profile;
+  const builder = new PageBuilder();
+  modules.forEach(({ name: module, path, buildId }, index) => {
+    builder.module(index, {
+      name: module,
+      ...(path === undefined ? {} : { path }),
+      ...(buildId === undefined ? {} : { buildId }),
+    });
+  });
+  const contexts = contextsOf(builder, profile, options.rules);
+  const noStack = () =>
+    builder.context(-1, builder.frame({ function: "[no stack]", flags: FRAME_FLAGS.notCode }));
+  const rows = sumByStack(profile);
+  const contextOf = (stack: number) => (stack < 0 ? noStack() : contexts[stack]!);
+  const ofRows = rows.map(({ stack }) => contextOf(stack));
+  const order = [...valueTypes.keys()].reverse();
+  for (const index of order) {
+    const { type, unit } = valueTypes[index]!;
+    builder.addWeight(
+      { id: type, label: type, word: "finding", unit: UNITS[unit], tool: "samples" },
+      ofRows,
+      rows.map(({ values }) => values[index]!),
+    );
+  }
+  const tables = builder.build(MOST_CONTEXTS);
+  const { strings, frames, weights, mergedContexts } = tables;
+  const timeline = timelineOf(profile, (stack) => tables.rowOf[contextOf(stack)]!);
+  const page: PageData = {
+    ...{ schema: PAGE_SCHEMA, version: PAGE_VERSION, kind: "samples" },
+    head: {
+      writtenBy: MEMSHADE_VERSION,
+      program: name,
+      ...(options.command.length === 0 ? {} : { command: options.command }),
+      facts: [
+        { label: "Samples", value: formatCount(samples.length) },
+        { label: "Threads", value: formatCount(threads.length) },
+      ],
+      keys: weights.map(({ id, label, total, unit }) => ({
+        label,
+        word: "finding",
+        value: total,
+        unit,
+        weight: id,
+      })),
+      notTracked: [...notes, ...(options.gaps ?? [])],
+      hints: [],
+      ...(mergedContexts === 0 ? {} : { merged: { contexts: mergedContexts, bound: MOST_CONTEXTS } }),
+    },
+    ...{ strings, modules: tables.modules, frames, contexts: tables.contexts, weights },
+    timelines: timeline === undefined ? [] : [timeline],
+    ...{ ratios: [], findings: [], objects: [], histograms: [], statics: [] },
+    ...{ sources: [], sourcesKept: options.sources },
+  };
+  return { ...page, ...pageSources(page, builder.strings, options) };
+}
+
+/** The context of each stack, with the site that names it. */
+function contextsOf(
+  builder: PageBuilder,
+  { frames, modules, stackPrefix, stackFrame }: SampleProfile,
+  rules: FrameRules,
+): Int32Array {
+  const libraries = frames.map(
+    ({ function: name, file, module }) =>
+      rules.libraryOf({ function: name, file }) ??
+      (module === undefined || file !== undefined ? undefined : systemLibrary(modules[module])),
+  );
+  const numbers = frames.map(({ function: name, file, line, column, address, module, inlined }, index) =>
+    builder.frame({
+      ...{ function: name, module, address, file, line, column, library: libraries[index] },
+      flags: inlined ? FRAME_FLAGS.inlined : 0,
+    }),
+  );
+  const contexts = new Int32Array(stackFrame.length);
+  const sites = new Int32Array(stackFrame.length);
+  stackFrame.forEach((frame, stack) => {
+    const caller = stackPrefix[stack]!;
+    const context = builder.context(caller < 0 ? -1 : contexts[caller]!, numbers[frame]!);
+    contexts[stack] = context;
+    const isOwn = ownDepth([libraries[frame]]) === 0;
+    sites[stack] = isOwn ? context : caller < 0 ? -1 : sites[caller]!;
+    if (sites[stack] !== -1) builder.setSite(context, sites[stack]!);
+  });
+  return contexts;
+}
+
+/** What an object is that the system brings along, without whose source nobody asks for its lines. */
+function systemLibrary(module: SampleModule | undefined): string | undefined {
+  const place = module?.path ?? module?.name;
+  return place !== undefined && SYSTEM.test(place) ? module!.name : undefined;
+}
+
+function timelineOf(
+  { samples, valueTypes }: SampleProfile,
+  rowOf: (stack: number) => number,
+): PageTimeline | undefined {
+  const { timeMs, length, stack, values } = samples;
+  if (timeMs === undefined || length < 2) return undefined;
+  const last = timeMs.reduce((most, time) => Math.max(most, time), 0);
+  if (last === 0) return undefined;
+  const intervals = Math.min(MOST_INTERVALS, length);
+  const deltas = new Deltas(
+    valueTypes.map(({ type }) => type),
+    intervals,
+  );
+  const counts = new Float64Array(intervals);
+  for (let sample = 0; sample < length; sample++) {
+    const interval = Math.min(intervals - 1, Math.max(0, Math.floor((timeMs[sample]! / last) * intervals)));
+    counts[interval]!++;
+    deltas.add(
+      interval,
+      rowOf(stack[sample]!),
+      values.map((column) => column[sample]!),
+    );
+  }
+  return {
+    tool: "samples",
+    unit: "ms",
+    start: 0,
+    ends: Float64Array.from({ length: intervals }, (_, interval) => ((interval + 1) * last) / intervals),
+    lanes: [
+      { id: "samples", label: "samples", word: "finding", unit: "samples", shape: "amount", values: counts },
+    ],
+    phases: [],
+    deltas: deltas.build(),
+  };
+}

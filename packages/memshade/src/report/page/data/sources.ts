@@ -1,0 +1,117 @@
+import { FRAME_FLAGS, type PageData, type PageSource } from "./page-data.ts";
+
+/** What of the program's source is put into a page: whole files, some lines around each that was measured, or nothing. */
+export type SourcesKept = PageData["sourcesKept"];
+
+/** A file of the program; undefined where it is none, is not there or cannot be read. `module`: path of the module that names it. */
+export type ReadSource = (
+  file: string,
+  module: string | undefined,
+) => { readonly lines: readonly string[]; readonly isNewer?: boolean | undefined } | undefined;
+
+/** Lines before and behind a measured one. */
+const AROUND = 3;
+/** Measured lines whose text is kept: of findings, and then those with the largest part of anything. */
+const MOST_LINES = 3000;
+/** Longer lines are cut: nobody wrote them. */
+const LONGEST_LINE = 1000;
+
+/** The source that a page brings along: only of code that is the program's own. */
+export function pageSources(
+  page: PageData,
+  strings: { readonly texts: readonly string[]; of(text: string): number },
+  { sources: kept, read }: { readonly sources: SourcesKept; readonly read: ReadSource },
+): Pick<PageData, "sources" | "head"> {
+  const { head } = page;
+  if (kept === "none") return { sources: [], head };
+  const measured = measuredLines(page);
+  const shown = measured.slice(0, MOST_LINES);
+  const byFile = new Map<string, { module: string | undefined; lines: Set<number> }>();
+  for (const { file, module, line } of shown) {
+    const known = byFile.get(file) ?? { module, lines: new Set() };
+    byFile.set(file, known);
+    known.lines.add(line);
+  }
+  const found = [...byFile].flatMap(([file, { module, lines }]): PageSource[] => {
+    const source = read(file, module);
+    if (source === undefined) return [];
+    const parts = kept === "all" ? [[1, source.lines.length] as const] : runsOf(lines, source.lines.length);
+    if (parts.length === 0) return [];
+    return [
+      {
+        file: strings.of(file),
+        parts: parts.map(([first, last]) => ({
+          first,
+          lines: source.lines.slice(first - 1, last).map((line) => line.slice(0, LONGEST_LINE)),
+        })),
+        ...(source.isNewer === true ? { isNewer: true } : {}),
+      },
+    ];
+  });
+  const pathOf = ({ file }: PageSource): string => strings.texts[file]!;
+  found.sort((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
+  const left = measured.length - shown.length;
+  if (left === 0) return { sources: found, head };
+  const sentence = `Source is shown for the ${MOST_LINES} lines that matter most; ${left} more have numbers alone.`;
+  return { sources: found, head: { ...head, notTracked: [...head.notTracked, sentence] } };
+}
+
+/** Ranges of lines around measured ones, those that touch in one. */
+function runsOf(lines: ReadonlySet<number>, count: number): [first: number, last: number][] {
+  const runs: [number, number][] = [];
+  for (const line of [...lines].sort((a, b) => a - b)) {
+    if (line > count) continue;
+    const [first, last] = [Math.max(1, line - AROUND), Math.min(count, line + AROUND)];
+    const run = runs.at(-1);
+    if (run !== undefined && first <= run[1] + 1) run[1] = last;
+    else runs.push([first, last]);
+  }
+  return runs;
+}
+
+interface MeasuredLine {
+  readonly file: string;
+  readonly module: string | undefined;
+  readonly line: number;
+}
+
+/** Lines of the program's own code, those of findings first, then by their largest part of any weight. */
+function measuredLines(page: PageData): MeasuredLine[] {
+  const { frames, strings, modules, findings, statics } = page;
+  const lineOf = (frame: number): MeasuredLine[] => {
+    const [file, line] = [frames.file[frame]!, frames.line[frame]!];
+    if (file < 0 || line === 0 || (frames.flags[frame]! & FRAME_FLAGS.library) !== 0) return [];
+    return [{ file: strings[file]!, line, module: modules[frames.module[frame]!]?.path }];
+  };
+  const shares = frameShares(page);
+  const rest = Array.from(shares.keys())
+    .filter((frame) => shares[frame]! > 0)
+    .sort((a, b) => shares[b]! - shares[a]! || a - b);
+  const declared = statics.flatMap(({ file, line, module }): MeasuredLine[] =>
+    file === undefined || line === undefined ? [] : [{ file, line, module: modules[module]?.path }],
+  );
+  const all = [...findings.flatMap(({ path }) => path.flatMap(lineOf)), ...rest.flatMap(lineOf), ...declared];
+  const told = new Set<string>();
+  return all.filter(({ file, line }) => {
+    const key = `${line} ${file}`;
+    if (told.has(key)) return false;
+    told.add(key);
+    return true;
+  });
+}
+
+/** The largest part that contexts of each frame have of any weight, with what they call. */
+function frameShares({ contexts, weights, frames }: PageData): Float64Array {
+  const shares = new Float64Array(frames.length);
+  for (const { values, total } of weights) {
+    if (total === 0) continue;
+    const sums = values.slice();
+    for (let context = contexts.length - 1; context >= 0; context--) {
+      const caller = contexts.parent[context]!;
+      if (caller !== -1) sums[caller]! += sums[context]!;
+      const frame = contexts.frame[context]!;
+      shares[frame] = Math.max(shares[frame]!, sums[context]! / total);
+    }
+  }
+  return shares;
+}

@@ -1,0 +1,144 @@
+/**
+ * Boxes of a graph below one root, in typed arrays of `count` entries. Box 0 is the root, which stands for everything.
+ * Parents come before their children, the children of a box are neighbours, and the largest comes first.
+ */
+export interface CallTree {
+  count: number;
+  /** The box that each hangs below; −1 for the root. */
+  parent: Int32Array;
+  /** The frame that each is named after; −1 for the root. */
+  frame: Int32Array;
+  /** The first child of each; its children end where those of the next box with children begin: see `childEnd`. */
+  childStart: Int32Array;
+  childEnd: Int32Array;
+  /** Steps from the root, whose depth is 0. */
+  depth: Uint16Array;
+  /** What ends in each box itself, a column a measure, in the measure's unit. The first is what the boxes' widths show. */
+  own: readonly Float64Array[];
+  /** The same with everything below. */
+  total: readonly Float64Array[];
+  /** Where each box begins, in the unit of the first measure: the children of a box lie side by side from its own begin. */
+  start: Float64Array;
+}
+
+/** A tree whose boxes are in the order in which they were found: parents before children. */
+export interface FoundBoxes {
+  count: number;
+  parent: Int32Array;
+  frame: Int32Array;
+  own: readonly Float64Array[];
+}
+
+/** Boxes that nest deeper than this are not laid out; whoever asks for depth gets this one. */
+const DEEPEST = 65_535;
+
+/** Sums up from the leaves, sorts siblings by size (ties as they were found) and lays them side by side. */
+export function arrange(found: FoundBoxes): { tree: CallTree; placeOf: Int32Array } {
+  const { count } = found;
+  const foundTotal = found.own.map((own) => sumUp(found.parent, own.slice(0, count)));
+  const children = groupByParent(found.parent, count);
+  const tree: CallTree = {
+    count,
+    parent: new Int32Array(count).fill(-1),
+    frame: new Int32Array(count).fill(-1),
+    childStart: new Int32Array(count),
+    childEnd: new Int32Array(count),
+    depth: new Uint16Array(count),
+    own: found.own.map(() => new Float64Array(count)),
+    total: found.own.map(() => new Float64Array(count)),
+    start: new Float64Array(count),
+  };
+  const placeOf = new Int32Array(count);
+  // The found boxes in the order of the tree.
+  const order = new Int32Array(count);
+  let placed = count > 0 ? 1 : 0;
+  for (let box = 0; box < placed; box++) {
+    const source = order[box];
+    placeOf[source] = box;
+    tree.frame[box] = found.frame[source];
+    for (const [column, own] of found.own.entries()) {
+      tree.own[column][box] = own[source];
+      tree.total[column][box] = foundTotal[column][source];
+    }
+    const end = children.start[source + 1];
+    sortBySize(children.order, children.start[source], end, foundTotal[0]);
+    tree.childStart[box] = placed;
+    let start = tree.start[box];
+    for (let row = children.start[source]; row < end; row++) {
+      const child = children.order[row];
+      order[placed] = child;
+      tree.parent[placed] = box;
+      tree.depth[placed] = Math.min(tree.depth[box] + 1, DEEPEST);
+      tree.start[placed] = start;
+      start += foundTotal[0][child];
+      placed += 1;
+    }
+    tree.childEnd[box] = placed;
+  }
+  return { tree, placeOf };
+}
+
+/** Adds every value to those of all boxes above it, in place. */
+function sumUp(parent: Int32Array, values: Float64Array): Float64Array {
+  for (let box = values.length - 1; box > 0; box--) values[parent[box]] += values[box];
+  return values;
+}
+
+/** The children of each box as one array with the begin of each box's part (`count` + 1 begins). */
+function groupByParent(parent: Int32Array, count: number): { start: Int32Array; order: Int32Array } {
+  const start = new Int32Array(count + 1);
+  for (let box = 1; box < count; box++) start[parent[box] + 1] += 1;
+  for (let box = 0; box < count; box++) start[box + 1] += start[box];
+  const next = start.slice(0, count);
+  const order = new Int32Array(Math.max(0, count - 1));
+  for (let box = 1; box < count; box++) order[next[parent[box]]++] = box;
+  return { start, order };
+}
+
+/** Most boxes have few children: below this many, sorting by insertion is faster than a call of `sort`. */
+const FEW = 16;
+
+function sortBySize(boxes: Int32Array, from: number, to: number, size: Float64Array): void {
+  if (to - from > FEW) {
+    boxes.subarray(from, to).sort((a, b) => size[b] - size[a] || a - b);
+    return;
+  }
+  for (let next = from + 1; next < to; next++) {
+    const box = boxes[next];
+    let at = next;
+    for (; at > from && size[boxes[at - 1]] < size[box]; at--) boxes[at] = boxes[at - 1];
+    boxes[at] = box;
+  }
+}
+
+/** The frames on the way from the root to a box, the box's own included. */
+export function pathTo(tree: CallTree, box: number): number[] {
+  const path: number[] = [];
+  for (let at = box; at > 0; at = tree.parent[at]) path.push(tree.frame[at]);
+  return path.reverse();
+}
+
+/** The box at the end of a path of frames, or the last one on the way that exists. */
+export function boxAt(tree: CallTree, path: readonly number[]): number {
+  let box = 0;
+  for (const frame of path) {
+    const child = childOf(tree, box, frame);
+    if (child === undefined) break;
+    box = child;
+  }
+  return box;
+}
+
+/** The child of a box that has a frame. */
+export function childOf(tree: CallTree, box: number, frame: number): number | undefined {
+  const index = tree.frame.subarray(tree.childStart[box], tree.childEnd[box]).indexOf(frame);
+  return index < 0 ? undefined : tree.childStart[box] + index;
+}
+
+/** What a box and its smaller siblings hold together, and how many of them hold anything. */
+export function restFrom(tree: CallTree, box: number): { count: number; value: number } {
+  const total = tree.total[0];
+  let [count, value] = [0, 0];
+  for (let at = box; at < tree.childEnd[tree.parent[box]] && total[at] > 0; at++, count++) value += total[at];
+  return { count, value };
+}

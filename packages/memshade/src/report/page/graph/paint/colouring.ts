@@ -1,0 +1,144 @@
+import type { ContextColumns } from "../layout/fold.ts";
+import type { CallTree } from "../layout/tree.ts";
+import { type Colour, mix } from "./colours.ts";
+import type { Palette } from "./palette.ts";
+
+/** What the boxes' colours say. */
+export interface Colouring {
+  fills: readonly Colour[];
+  /** Index into `fills`. */
+  fillOf(box: number): number;
+  legend: readonly { label: string; fill: number }[];
+}
+
+/** Steps of lightness: a factor of two each, around that of the whole. */
+const STEPS = 7;
+const MIDDLE = (STEPS - 1) / 2;
+
+/** How much of a colour gives way to the page's: large areas in full colours hide what is written on them. */
+const OWN_PALENESS = 0.3;
+const LIBRARY_PALENESS = 0.7;
+
+/**
+ * The categories that most is below of, in order: all if there are colours for all, else one fewer than colours.
+ *
+ * @param values what each context has itself
+ */
+export function largestCategories(
+  { parent, frame }: ContextColumns,
+  values: Float64Array,
+  categoryOf: (frame: number) => string,
+  colours: number,
+): string[] {
+  const total = values.slice();
+  const ofFrame = new Map<number, number>();
+  for (let context = total.length - 1; context >= 0; context--) {
+    if (parent[context] >= 0) total[parent[context]] += total[context];
+    ofFrame.set(frame[context], (ofFrame.get(frame[context]) ?? 0) + total[context]);
+  }
+  const areas = new Map<string, number>();
+  for (const [of, area] of ofFrame) {
+    const category = categoryOf(of);
+    areas.set(category, (areas.get(category) ?? 0) + area);
+  }
+  const sorted = [...areas]
+    .filter(([, area]) => area > 0)
+    .sort(([a, areaOfA], [b, areaOfB]) => areaOfB - areaOfA || (a < b ? -1 : 1));
+  return sorted.slice(0, sorted.length <= colours ? colours : colours - 1).map(([category]) => category);
+}
+
+export interface Categories {
+  /** Those that have a colour of their own. */
+  named: readonly string[];
+  of(frame: number): string;
+  /** 1: a frame of a library; drawn paler. */
+  isLibrary: Uint8Array;
+}
+
+/** A colour per package or file. */
+export function byCategory(tree: CallTree, categories: Categories, { series, panel }: Palette): Colouring {
+  const indices = new Map(categories.named.map((name, index) => [name, index]));
+  const last = series.length - 1;
+  const ofFrame = new Int16Array(categories.isLibrary.length).fill(-1);
+  const fillOfFrame = (frame: number): number => {
+    const index = indices.get(categories.of(frame)) ?? last;
+    return categories.isLibrary[frame] === 1 ? series.length + index : index;
+  };
+  const fillOf = (box: number): number => {
+    const frame = tree.frame[box];
+    if (frame < 0) return 2 * series.length;
+    if (ofFrame[frame] < 0) ofFrame[frame] = fillOfFrame(frame);
+    return ofFrame[frame];
+  };
+  const isUsed = new Uint8Array(2 * series.length + 1);
+  for (let box = 1; box < tree.count; box++) if (tree.total[0][box] > 0) isUsed[fillOf(box)] = 1;
+  return {
+    fills: [
+      ...series.map((colour) => mix(colour, panel, OWN_PALENESS)),
+      ...series.map((colour) => mix(colour, panel, LIBRARY_PALENESS)),
+      mix(panel, series[last], 0.2),
+    ],
+    fillOf,
+    legend: [...categories.named, ...(categories.named.length === last ? ["other"] : [])].flatMap(
+      (label, fill) => {
+        // That of own code, where there is any.
+        const used = [fill, fill + series.length].find((candidate) => isUsed[candidate] === 1);
+        return used === undefined ? [] : [{ label, fill: used }];
+      },
+    ),
+  };
+}
+
+/** What a ratio's steps are called. */
+export interface RatioWords {
+  label: string;
+  format(ratio: number): string;
+}
+
+/** Darker (on a dark page lighter) where one measure is larger by another one; in the middle what the whole has. */
+export function byRatio(
+  [of, by]: readonly [of: Float64Array, by: Float64Array],
+  palette: Palette,
+  words: RatioWords,
+): Colouring {
+  const mean = by[0] > 0 ? of[0] / by[0] : 0;
+  const at = (step: number) => words.format(mean * 2 ** (step - MIDDLE));
+  return {
+    fills: [...lightnessSteps(palette), mix(palette.background, palette.panel, 0.5)],
+    fillOf: (box) => (by[box] > 0 ? ratioStep(of[box] / by[box], mean) : STEPS),
+    legend:
+      mean > 0
+        ? [
+            { label: `${words.label}: ${at(0)} or less`, fill: 0 },
+            { label: `${at(MIDDLE)} (all)`, fill: MIDDLE },
+            { label: `${at(STEPS - 1)} or more`, fill: STEPS - 1 },
+          ]
+        : [{ label: `${words.label}: 0`, fill: 0 }],
+  };
+}
+
+/** How many factors of two a ratio is from the mean, as a step from 0 on. */
+export function ratioStep(ratio: number, mean: number): number {
+  if (ratio <= 0 || mean <= 0) return 0;
+  return Math.min(STEPS - 1, Math.max(0, Math.round(Math.log2(ratio / mean)) + MIDDLE));
+}
+
+/** Dark where there is more than before, hollow where there is less. */
+export function byDifference(before: Float64Array, after: Float64Array, palette: Palette): Colouring {
+  return {
+    fills: lightnessSteps(palette),
+    fillOf(box) {
+      const larger = Math.max(before[box], after[box]);
+      return larger > 0 ? Math.round(((after[box] - before[box]) / larger) * MIDDLE) + MIDDLE : MIDDLE;
+    },
+    legend: [
+      { label: "gone", fill: 0 },
+      { label: "as before", fill: MIDDLE },
+      { label: "new", fill: STEPS - 1 },
+    ],
+  };
+}
+
+function lightnessSteps({ panel, accent }: Palette): Colour[] {
+  return Array.from({ length: STEPS }, (_, step) => mix(panel, accent, step / (STEPS - 1)));
+}

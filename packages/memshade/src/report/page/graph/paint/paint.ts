@@ -1,0 +1,203 @@
+import type { DrawnBoxes } from "../layout/drawn-boxes.ts";
+import type { CallTree } from "../layout/tree.ts";
+import type { BoxNames } from "./box-names.ts";
+import { BoxPixels, toPixel } from "./box-pixels.ts";
+import type { Colouring } from "./colouring.ts";
+import { type Colour, inkOn, mix, toText } from "./colours.ts";
+import { fitLabel, type TextWidths } from "./labels.ts";
+import type { Palette } from "./palette.ts";
+
+/** Height of a row and of its text, CSS pixels. */
+export const ROW = 20;
+const FONT_SIZE = 12;
+/** Between a box's edge and its text. */
+const PADDING = 4;
+/** Boxes narrower than this have no text. */
+const LEAST_LABELLED = 24;
+/** Wider boxes leave a gap to the next one. */
+const LEAST_SPACED = 3;
+
+export function fontOf(element: Element): string {
+  return `${FONT_SIZE}px ${getComputedStyle(element).fontFamily}`;
+}
+
+/** Everything that a picture of boxes is made of. */
+export interface Painting {
+  tree: CallTree;
+  drawn: DrawnBoxes;
+  names: BoxNames;
+  widths: TextWidths;
+  colouring: Colouring;
+  palette: Palette;
+  /** What a box of the tree holds, in words. */
+  amountOf(box: number): string;
+  /** Rows go up from the last line instead of down from the first. */
+  isUp: boolean;
+  /** Per box of the tree, in the unit of its widths: what matches a search, what is selected, what one side of a comparison has. */
+  matched?: Float64Array | undefined;
+  selected?: Float64Array | undefined;
+  side?: Float64Array | undefined;
+}
+
+/** The part of the picture that is seen, CSS pixels. */
+export interface Window {
+  top: number;
+  height: number;
+}
+
+/** The upper edge of a row in the whole picture, CSS pixels. */
+export function rowTop({ drawn, isUp }: Pick<Painting, "drawn" | "isUp">, row: number): number {
+  return (isUp ? drawn.rows - 1 - row : row) * ROW;
+}
+
+/** The row at a height of the whole picture. */
+export function rowAt({ drawn, isUp }: Pick<Painting, "drawn" | "isUp">, y: number): number {
+  const line = Math.floor(y / ROW);
+  return isUp ? drawn.rows - 1 - line : line;
+}
+
+/**
+ * Paints the rows that are seen.
+ *
+ * @param context scaled by `ratio` pixels of the device a CSS pixel
+ */
+export function paint(
+  context: CanvasRenderingContext2D,
+  painting: Painting,
+  { top, height }: Window,
+  ratio: number,
+): void {
+  const { drawn, palette } = painting;
+  const styles = new Styles(painting);
+  const [oneEnd, otherEnd] = [rowAt(painting, top), rowAt(painting, top + height - 1)];
+  const first = Math.max(0, Math.min(oneEnd, otherEnd));
+  const last = Math.min(drawn.rows - 1, Math.max(oneEnd, otherEnd));
+  const topOf = (row: number) => rowTop(painting, row) - top;
+  const pixels = BoxPixels.of(context.canvas);
+  pixels.erase(toPixel(palette.background));
+  for (let row = first; row <= last; row++) paintBoxes(pixels, painting, styles, row, topOf(row), ratio);
+  context.putImageData(pixels.image, 0, 0);
+  context.textBaseline = "middle";
+  for (let row = first; row <= last; row++) paintLabels(context, painting, styles, row, topOf(row));
+  if (painting.selected !== undefined)
+    for (let row = first; row <= last; row++) paintSelected(context, painting, row, topOf(row));
+}
+
+/** Colours of boxes and of the text on them; a box that a search does not find is pale, one that it finds is marked. */
+class Styles {
+  readonly #painting: Painting;
+  readonly #count: number;
+  readonly pixels: Uint32Array;
+  readonly inks: string[];
+
+  constructor(painting: Painting) {
+    const { colouring, palette } = painting;
+    this.#painting = painting;
+    this.#count = colouring.fills.length;
+    const colours: Colour[] = [
+      ...colouring.fills,
+      ...colouring.fills.map((colour) => mix(colour, palette.background, PALE)),
+      palette.mark,
+      mix(palette.panel, palette.line, 0.5),
+    ];
+    this.pixels = Uint32Array.from(colours, toPixel);
+    this.inks = colours.map((colour) => toText(inkOn(colour)));
+  }
+
+  /** Index into `pixels` and `inks`. */
+  of(index: number): number {
+    const { drawn, colouring, matched, tree } = this.#painting;
+    if (drawn.rest[index] > 0) return 2 * this.#count + 1;
+    const box = drawn.box[index];
+    if (matched === undefined) return colouring.fillOf(box);
+    if (matched[box] <= 0) return this.#count + colouring.fillOf(box);
+    return isWhole(matched[box], tree.total[0][box]) ? 2 * this.#count : colouring.fillOf(box);
+  }
+
+  /** The pale colour of a box's own. */
+  pale(style: number): number {
+    return style < this.#count ? style + this.#count : style;
+  }
+}
+
+const PALE = 0.75;
+/** Height of the bar that shows what one side of a comparison has; the text above it stays readable. */
+const SIDE_BAR = 4;
+
+/** Whether a part is the whole; sums of fractions differ by the order in which they were added. */
+function isWhole(part: number, whole: number): boolean {
+  return part > 0 && part >= whole * (1 - 1e-9);
+}
+
+function paintBoxes(
+  pixels: BoxPixels,
+  { drawn, side, palette }: Painting,
+  styles: Styles,
+  row: number,
+  y: number,
+  ratio: number,
+): void {
+  const { x, width, rowStart, rest, box, value } = drawn;
+  const [top, bottom] = [Math.round(y * ratio), Math.round((y + ROW - 1) * ratio)];
+  const line = (pixelOf: (style: number) => number, partOf: (index: number) => number) => {
+    for (let index = rowStart[row]; index < rowStart[row + 1]; index++) {
+      const begin = x[index] * ratio;
+      const shown = width[index] > LEAST_SPACED ? width[index] * ratio - 1 : width[index] * ratio;
+      pixels.fill(begin, begin + shown * partOf(index), pixelOf(styles.of(index)));
+    }
+  };
+  pixels.clear(toPixel(palette.background));
+  const all = () => 1;
+  if (side === undefined) line((style) => styles.pixels[style], all);
+  else line((style) => styles.pixels[styles.pale(style)], all);
+  pixels.copy(top, bottom);
+  if (side === undefined) return;
+  // What one side of a comparison has is a bar at the foot of the row.
+  line(
+    (style) => styles.pixels[style],
+    (index) => (rest[index] > 0 ? 1 : side[box[index]] / value[index]),
+  );
+  pixels.copy(Math.round((y + ROW - 1 - SIDE_BAR) * ratio), bottom);
+}
+
+function paintLabels(
+  context: CanvasRenderingContext2D,
+  painting: Painting,
+  styles: Styles,
+  row: number,
+  y: number,
+): void {
+  const { drawn, tree, names, widths, side } = painting;
+  for (let index = drawn.rowStart[row]; index < drawn.rowStart[row + 1]; index++) {
+    if (drawn.width[index] < LEAST_LABELLED) continue;
+    const room = drawn.width[index] - 2 * PADDING - 1;
+    const frame = tree.frame[drawn.box[index]];
+    const { name, place } =
+      drawn.rest[index] > 0
+        ? fitLabel(widths, `${drawn.rest[index]} more`, "", room)
+        : fitLabel(widths, names.label(frame), names.place(frame), room, painting.amountOf(drawn.box[index]));
+    const style = styles.of(index);
+    context.fillStyle = styles.inks[side === undefined ? style : styles.pale(style)];
+    const middle = y + ROW / 2;
+    if (name !== "") context.fillText(name, drawn.x[index] + PADDING, middle);
+    if (place !== "") context.fillText(place, drawn.x[index] + PADDING + room - widths.of(place), middle);
+  }
+}
+
+/** Outlines each box that is selected as a whole, below one that is not. */
+function paintSelected(
+  context: CanvasRenderingContext2D,
+  { drawn, tree, selected, palette }: Painting,
+  row: number,
+  y: number,
+): void {
+  const isSelected = (box: number) => box > 0 && isWhole(selected![box], tree.total[0][box]);
+  context.lineWidth = 2;
+  context.strokeStyle = toText(palette.text);
+  for (let index = drawn.rowStart[row]; index < drawn.rowStart[row + 1]; index++) {
+    const box = drawn.box[index];
+    if (drawn.rest[index] > 0 || !isSelected(box) || isSelected(tree.parent[box])) continue;
+    const width = Math.max(2, drawn.width[index] - 1);
+    context.strokeRect(drawn.x[index] + 1, y + 1, Math.max(1, width - 2), ROW - 3);
+  }
+}

@@ -1,0 +1,250 @@
+import { h, type TargetedKeyboardEvent, type TargetedPointerEvent } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { withoutSignature } from "../../../analyses/frames/function-names.ts";
+import type { FrameNames } from "../app/model/names.ts";
+import { amountInWords } from "../app/parts/amounts.ts";
+import { shown } from "../app/parts/shown-text.ts";
+import type { PageData, PageLane, PageTimeline } from "../data/page-data.ts";
+import { mix, toText } from "../graph/paint/colours.ts";
+import type { Palette } from "../graph/paint/palette.ts";
+import { usePalette } from "../graph/paint/use-palette.ts";
+import { useSize } from "../graph/paint/use-size.ts";
+import { drawPlots, topsOf } from "./draw-plots.ts";
+import { type Intervals, intervalAt, partAt } from "./intervals.ts";
+import { largestGroups, partsOf, splitLane } from "./parts.ts";
+import { plotsOf } from "./plots.ts";
+import { momentInWords, rangeInWords } from "./range-words.ts";
+import { stepRange } from "./step-range.ts";
+import { TimeTable } from "./time-table.ts";
+
+export interface TimelineProps {
+  data: PageData;
+  names: FrameNames;
+  timeline: PageTimeline;
+  selected?: Uint8Array | undefined;
+  range?: Intervals | undefined;
+  /** @param range undefined: the whole run */
+  onRange(range: Intervals | undefined): void;
+}
+
+/** As many sites have a colour of their own. */
+const SITES = 4;
+
+/** The lanes of one clock below each other, with its phases, a range, and what that says in numbers. */
+export function Timeline({ data, names, timeline, selected, range, onRange }: TimelineProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const area = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const palette = usePalette(element);
+  const { width } = useSize(area);
+  const plots = useMemo(() => plotsOf(timeline), [timeline]);
+  const sites = useMemo(() => largestSites(data, timeline), [data, timeline]);
+  const ofSelected = useMemo(
+    () =>
+      selected &&
+      partsOf(
+        timeline,
+        Int32Array.from(selected, (is) => is - 1),
+        1,
+      )[0],
+    [timeline, selected],
+  );
+  // What is dragged, and what the keyboard is at.
+  const [drag, setDrag] = useState<{ from: number; to: number } | undefined>(undefined);
+  const [cursor, setCursor] = useState<number | undefined>(undefined);
+  const isSplit = plots[0]?.area.id === splitLane(timeline);
+  const tops = topsOf(plots);
+  const height = tops[tops.length - 1];
+
+  useLayoutEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context || palette === undefined || width === 0) return;
+    const ratio = devicePixelRatio;
+    context.canvas.width = Math.round(width * ratio);
+    context.canvas.height = Math.round(height * ratio);
+    context.scale(ratio, ratio);
+    const layers = isSplit
+      ? sites.parts.map((values, index) => ({ values, colour: palette.series[index] }))
+      : [];
+    drawPlots(
+      context,
+      { timeline, plots, layers, palette, selected: isSplit ? ofSelected : undefined },
+      width,
+    );
+  }, [timeline, plots, sites, ofSelected, palette, width, height]);
+
+  const at = (event: TargetedPointerEvent<HTMLDivElement>): number => {
+    const { left, width: whole } = event.currentTarget.getBoundingClientRect();
+    return intervalAt(timeline, Math.min(1, Math.max(0, (event.clientX - left) / whole)));
+  };
+  const chosen =
+    drag === undefined ? range : { from: Math.min(drag.from, drag.to), to: Math.max(drag.from, drag.to) + 1 };
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
+    if (event.key === "Escape" && range !== undefined) onRange(undefined);
+    else {
+      const next = stepRange(event.key, event.shiftKey, { cursor, range, intervals: timeline.ends.length });
+      if (next === undefined) return;
+      setCursor(next.cursor);
+      if (next.range !== range) onRange(next.range);
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const says =
+    chosen !== undefined
+      ? rangeInWords(timeline, chosen, plots)
+      : cursor !== undefined
+        ? momentInWords(timeline, cursor, plots)
+        : `${rangeInWords(timeline, { from: 0, to: timeline.ends.length }, plots)}${timeline.of === undefined ? "" : `; ${shown(timeline.of)}`}`;
+  return h(
+    "div",
+    { class: "timeline", ref: element },
+    h(
+      "div",
+      { class: "timeline-labels", style: { height: `${height}px` } },
+      plots.map(({ area: lane, line }, index) =>
+        h(
+          "div",
+          { key: lane.id, style: { top: `${tops[index]}px` } },
+          h("strong", null, lane.label),
+          lane.shape === "amount"
+            ? null
+            : h(
+                "div",
+                null,
+                `to ${amountInWords(
+                  Math.max(...[lane, ...(line === undefined ? [] : [line])].map(highestOf)),
+                  lane.unit,
+                )}`,
+              ),
+        ),
+      ),
+    ),
+    h(
+      "div",
+      {
+        ref: area,
+        class: "timeline-area",
+        tabIndex: 0,
+        role: "application",
+        "aria-roledescription": "timeline",
+        "aria-label": `${plots.map(({ area: lane }) => lane.label).join(", ")} over ${timeline.unit}. Arrows go through the time, with Shift they choose a range, Escape leads back to the whole run.`,
+        onKeyDown,
+        onBlur: () => setCursor(undefined),
+        onPointerDown: (event: TargetedPointerEvent<HTMLDivElement>) => {
+          if (event.button !== 0) return;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          setDrag({ from: at(event), to: at(event) });
+        },
+        onPointerMove: (event: TargetedPointerEvent<HTMLDivElement>) => {
+          if (drag !== undefined) setDrag({ ...drag, to: at(event) });
+          else setCursor(at(event));
+        },
+        onPointerLeave: () => drag === undefined && setCursor(undefined),
+        onPointerUp: () => {
+          // A click chooses nothing: it may be the first of two.
+          if (drag !== undefined && drag.from !== drag.to) onRange(chosen);
+          setDrag(undefined);
+        },
+        onPointerCancel: () => setDrag(undefined),
+        onDblClick: () => onRange(undefined),
+      },
+      h("canvas", {
+        ref: canvas,
+        style: { width: `${width}px`, height: `${height}px` },
+        "aria-hidden": "true",
+      }),
+      chosen !== undefined && h("div", { class: "timeline-range", style: across(timeline, chosen) }),
+      cursor !== undefined &&
+        h("div", {
+          class: "timeline-cursor",
+          style: { left: percent((partAt(timeline, cursor) + partAt(timeline, cursor + 1)) / 2) },
+        }),
+    ),
+    timeline.phases.length > 0 && h(Phases, { timeline, range, onRange }),
+    h(
+      "div",
+      { class: "timeline-says" },
+      h("output", { "aria-live": "polite", title: says }, says),
+      h(
+        "div",
+        { class: "timeline-more" },
+        isSplit && palette !== undefined && h(Sites, { sites: sites.frames, names, palette }),
+        h(TimeTable, { timeline }),
+      ),
+    ),
+  );
+}
+
+/** The sites that had most, and what each had in every interval. */
+function largestSites(
+  { contexts }: PageData,
+  timeline: PageTimeline,
+): { frames: number[]; parts: Float64Array[] } {
+  const siteOf = contexts.site.map((site) => (site < 0 ? -1 : contexts.frame[site]));
+  const frames = largestGroups(
+    timeline,
+    siteOf,
+    siteOf.reduce((most, frame) => Math.max(most, frame), -1) + 1,
+    SITES,
+  );
+  const rank = new Map(frames.map((frame, index) => [frame, index]));
+  return {
+    frames,
+    parts: partsOf(
+      timeline,
+      siteOf.map((frame) => rank.get(frame) ?? -1),
+      frames.length,
+    ),
+  };
+}
+
+function Sites({ sites, names, palette }: { sites: readonly number[]; names: FrameNames; palette: Palette }) {
+  const entry = (key: number, label: string, colour: string) =>
+    h("li", { key }, h("i", { style: { background: colour } }), h("span", { title: label }, label));
+  return h(
+    "ul",
+    { class: "timeline-sites", "aria-label": "Sites" },
+    sites.map((frame, index) =>
+      entry(
+        frame,
+        `${shown(withoutSignature(names.function(frame)))} ${shown(names.place(frame))}`,
+        toText(palette.series[index]),
+      ),
+    ),
+    entry(-1, "other", toText(mix(palette.panel, palette.dim, 0.45))),
+  );
+}
+
+/** Each phase as a button that chooses it. */
+function Phases({ timeline, range, onRange }: Pick<TimelineProps, "timeline" | "range" | "onRange">) {
+  return h(
+    "div",
+    { class: "timeline-phases", role: "group", "aria-label": "Phases" },
+    timeline.phases.map(({ name, from, to }) => {
+      const isChosen = range?.from === from && range.to === to;
+      return h(
+        "button",
+        {
+          ...{ key: from, type: "button", title: shown(name), "aria-pressed": isChosen },
+          style: across(timeline, { from, to }),
+          onClick: () => onRange(isChosen ? undefined : { from, to }),
+        },
+        shown(name),
+      );
+    }),
+  );
+}
+
+function highestOf({ values }: PageLane): number {
+  return values.reduce((most, value) => Math.max(most, value), 0);
+}
+
+function across(timeline: PageTimeline, { from, to }: Intervals): Record<string, string> {
+  const left = partAt(timeline, from);
+  return { left: percent(left), width: percent(partAt(timeline, to) - left) };
+}
+
+function percent(part: number): string {
+  return `${100 * part}%`;
+}

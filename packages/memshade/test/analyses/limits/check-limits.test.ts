@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { FrameRules } from "../../../src/analyses/frames/frame-rules.ts";
+import { markWaste, withOwnSites } from "../../../src/analyses/frames/mark-frames.ts";
+import { type CheckedLimit, checkLimits } from "../../../src/analyses/limits/check-limits.ts";
+import { parseLimit } from "../../../src/analyses/limits/limit.ts";
+import { suppressLeaks } from "../../../src/analyses/suppress-leaks.ts";
+import { readSuppressions } from "../../../src/formats/suppressions/read.ts";
+import type { HeapProfile } from "../../../src/model/heap-profile.ts";
+import type { WasteFile } from "../../../src/model/waste/waste.ts";
+import { profileOfPicture } from "../../heap-picture.ts";
+
+const OLD = `main > parse   10 x 100  peak 4  live 1
+             main > cache   20 x 50   peak 8  live 2`;
+const NEW = `main > parse   10 x 100  peak 4  live 1
+             main > cache   30 x 50   peak 12  live 5`;
+
+function heapOf(picture: string): HeapProfile {
+  return withOwnSites(profileOfPicture(picture), new FrameRules({}));
+}
+
+function check(
+  picture: string,
+  limits: readonly string[],
+  options: { before?: string; suppressions?: Parameters<typeof checkLimits>[2] } = {},
+): CheckedLimit[] {
+  const baseline =
+    options.before === undefined ? undefined : { name: "before", tools: { heap: heapOf(options.before) } };
+  return checkLimits({ name: "run", tools: { heap: heapOf(picture) } }, limits.map(parseLimit), {
+    baseline,
+    ...options.suppressions,
+  });
+}
+
+const passed = (results: readonly CheckedLimit[]) => results.map((result) => result.passed);
+
+describe("limits of a run", () => {
+  it("are exact to the byte", () => {
+    const limits = ["peak<=800", "peak<800", "peak=800", "peak>=801", "left=200", "blocks=30"];
+    expect(passed(check(OLD, limits))).toEqual([true, false, true, false, true, true]);
+  });
+
+  it("name the place that has most of it", () => {
+    const [peak] = check(NEW, ["peak<1"]);
+    expect(peak).toMatchObject({ value: 1000, most: { amount: 600 } });
+    expect(peak!.most!.place.path[0]!.function).toBe("cache");
+  });
+
+  it("count what is chosen alone", () => {
+    const [one, other, both, nothing] = check(OLD, [
+      "left[function=parse]=100",
+      "left[function=cac*]=100",
+      "left[under=main]=200",
+      "left[function=paste]=0",
+    ]);
+    expect(passed([one!, other!, both!, nothing!])).toEqual([true, true, true, true]);
+    expect([one!.choosesAny, nothing!.choosesAny]).toEqual([true, false]);
+  });
+
+  it("take percentages of the whole there, or of the whole run", () => {
+    const [there, run] = check(OLD, ["left[function=parse]<=10%", "peak[function=parse]<=50%"]);
+    // 100 of the 1,000 bytes that parse allocates; 400 of the 800 bytes at the peak of the run.
+    expect(there).toMatchObject({ value: 100, whole: 1000, allowed: 100, passed: true });
+    expect(run).toMatchObject({ value: 400, whole: 800, allowed: 400, passed: true });
+    expect(
+      check(
+        OLD,
+        ["lost<5%"].map((text) => text.replace("lost", "bytes")),
+      )[0]!.passed,
+    ).toBe(false);
+  });
+
+  it("cannot be decided where nobody recorded the measure, and say how to", () => {
+    expect(() => check(OLD, ["dead<5%"])).toThrow(
+      /^"dead<5%": run does not have dead: it takes a run with --tool waste/,
+    );
+    expect(() => check(OLD, ["lost=0"])).toThrow(/does not have lost/);
+    expect(() => check(OLD, ["lifetime<5%"])).toThrow(/lifetime is no part of anything/);
+    expect(() => check(OLD, ["peak[kind=leak]<5"])).toThrow(/only findings have a kind/);
+  });
+
+  it("are of findings too", () => {
+    const leaky = "main > make  100 x 64  peak 100  live 100";
+    expect(check(leaky, ["leak=0"])[0]).toMatchObject({ passed: false, value: 1 });
+    expect(
+      check(leaky, ["findings[kind=churn]=0", "findings[kind=leak]<=1"]).map((one) => one.value),
+    ).toEqual([0, 1]);
+  });
+});
+
+describe("limits against a baseline", () => {
+  it("allow so much more, or nothing", () => {
+    const limits = ["peak<+25%", "peak<=+25%", "peak<=+200", "peak<+199", "left<=+0", "blocks=+10"];
+    expect(passed(check(NEW, limits, { before: OLD }))).toEqual([false, true, true, false, false, true]);
+  });
+
+  it("hold where nothing changed, also where there is nothing", () => {
+    const nothing = "main > parse  1 x 8";
+    expect(passed(check(nothing, ["left<+5%", "left<=+0", "peak<+1KiB"], { before: nothing }))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it("can ask for less", () => {
+    expect(passed(check(OLD, ["peak<=-20%", "peak<-20%", "left<=-150"], { before: NEW }))).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+
+  it("name the place that has grown most, and not the largest one", () => {
+    const before = `main > big  1 x 5000  peak 1
+                    main > small  1 x 10  peak 1`;
+    const after = `main > big  1 x 5000  peak 1
+                   main > small  50 x 10  peak 50`;
+    const [peak] = check(after, ["peak<=+0"], { before });
+    expect(peak!.most).toMatchObject({ amount: 500, before: 10 });
+    expect(peak!.most!.place.path[0]!.function).toBe("small");
+  });
+
+  it("need one", () => {
+    expect(() => check(OLD, ["peak<+5%"])).toThrow(/--baseline names a run/);
+  });
+});
+
+describe("what is suppressed", () => {
+  it("does not count, and says what it was", () => {
+    const suppression = {
+      measures: ["left"],
+      filters: [{ key: "function" as const, glob: "cache" }],
+      reason: "a table",
+      place: "budget.yaml:3",
+    };
+    const [left, peak] = check(NEW, ["left=100", "peak=1000"], {
+      suppressions: { suppressions: [suppression] },
+    });
+    expect(left).toMatchObject({ passed: true, value: 100, suppressed: [{ amount: 250, suppression }] });
+    expect(peak).toMatchObject({ passed: true, suppressed: [] });
+  });
+
+  it("as a leak is not left either", () => {
+    const heap = suppressLeaks(heapOf(NEW), readSuppressions("# a table\nleak:cache", "leaks.supp"));
+    const [left] = checkLimits({ name: "run", tools: { heap } }, [parseLimit("left=100")]);
+    expect(left).toMatchObject({ passed: true, value: 100 });
+  });
+});
+
+describe("limits of waste", () => {
+  const frame = { address: 8, function: "fill", file: "/build/src/fill.c", line: 7 };
+  const store = {
+    ips: [{ address: 4, function: "memset", file: "/wasi-libc/memset.c", line: 1, inlined: [frame] }],
+    ...{ bytes_written: 1000, bytes_read: 0, nof_stores: 100, nof_silent: 5, bytes_dead: 50 },
+    ...{ dead_overwritten: 50, dead_deallocated: 0, dead_exit: 0, bytes_silent: 0, host_assumed_read: 0 },
+    class: "plain" as const,
+  };
+  const waste = {
+    options: { engine: "brief", contexts: false, objects: false, compat: "" },
+    stores: [store, { ...store, ips: [{ ...frame, function: "other", file: "o.c" }], bytes_dead: 500 }],
+    loads: [],
+    notTracked: [],
+  } as unknown as WasteFile;
+  markWaste(waste, new FrameRules({}));
+  const run = { name: "run", tools: { waste } };
+
+  it("choose by own code and by the library behind it", () => {
+    const limits = [
+      "dead[file=src/fill.c]<=5%",
+      "dead[function=memset]<=50",
+      "dead[package=the C library]=50",
+    ];
+    expect(passed(checkLimits(run, limits.map(parseLimit)))).toEqual([true, true, true]);
+    expect(checkLimits(run, [parseLimit("dead<10%")])[0]).toMatchObject({
+      passed: false,
+      value: 550,
+      whole: 2000,
+    });
+  });
+});

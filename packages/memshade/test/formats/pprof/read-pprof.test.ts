@@ -1,0 +1,109 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { Location, Profile, Sample, StringTable, ValueType } from "pprof-format";
+import { describe, expect, it } from "vitest";
+import { FormatError } from "../../../src/bytes/errors.ts";
+import { isPprof, readPprof } from "../../../src/formats/pprof/read-pprof.ts";
+import { framesOfContext } from "../../../src/model/stacks.ts";
+
+const unpacked = (name: string) =>
+  gunzipSync(readFileSync(fileURLToPath(new URL(`../../fixtures/imports/${name}`, import.meta.url))));
+const HEAP = unpacked("small.pb.gz");
+
+/** A profile with one place for each sample. */
+function profileOf(
+  types: readonly string[],
+  samples: readonly (readonly (number | bigint)[])[],
+  period = 1,
+): Uint8Array {
+  const table = new StringTable();
+  const text = (value: string) => table.dedup(value);
+  const type = (word: string) => {
+    const [name, unit] = word.split("/");
+    return new ValueType({ type: text(name!), unit: text(unit!) });
+  };
+  return new Profile({
+    sampleType: types.map(type),
+    sample: samples.map((value, index) => new Sample({ locationId: [index + 1], value: [...value] })),
+    location: samples.map((_, index) => new Location({ id: index + 1, address: 16 * index })),
+    periodType: type("space/bytes"),
+    period,
+    stringTable: table,
+  }).encode();
+}
+
+describe("a heap profile of pprof", () => {
+  it("is as go tool pprof shows it", () => {
+    const profile = readPprof(HEAP);
+    expect(isPprof(HEAP)).toBe(true);
+    const { description, contexts, frames, functions, strings } = profile;
+    // go tool pprof -raw small.pb.gz: the sums of its columns.
+    expect(description.totals).toMatchObject({ liveBlocks: 64, liveBytes: 59_608, peakBytes: undefined });
+    const live = Array.from(contexts.site!.liveBytes);
+    const most = live.indexOf(Math.max(...live));
+    const path = framesOfContext(profile, most as never).map(
+      (frame) =>
+        `${strings[functions.name[frames.function[frame]!]!]}:${frames.line[frame]} ${frames.inlined[frame]}`,
+    );
+    expect(path.slice(0, 2)).toEqual(["main.leak:13 1", "main.main:27 0"]);
+    expect(description.unknownFields).toContain("totalLifetime");
+    expect(description.unknownSiteFields).toContain("peakBytes");
+  });
+
+  it("of what is live alone says that nothing else is known", () => {
+    const { description, contexts } = readPprof(
+      profileOf(["objects/count", "space/bytes", "resident_space/bytes"], [[3, 300, 4096]], 524_288),
+    );
+    expect(description.totals).toMatchObject({
+      liveBytes: 300,
+      liveBlocks: 3,
+      allocations: undefined,
+      frees: undefined,
+    });
+    expect(description.unknownFields).toEqual(expect.arrayContaining(["allocCount", "totalSize"]));
+    expect(contexts.site!.liveBytes[0]).toBe(300);
+    expect(description.notTracked.join("\n")).toMatch(/one for 524,288 bytes/);
+    expect(description.notTracked.join("\n")).toMatch(/resident_space/);
+    expect(description.notTracked.join("\n")).toMatch(/1 place has no name/);
+  });
+
+  it("loses no block where there are more than a field holds", () => {
+    const blocks = 2 ** 34 + 5;
+    const types = ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes"];
+    const { contexts, description } = readPprof(profileOf(types, [[blocks, 8 * blocks, 1, 8]]));
+    expect(Array.from(contexts.mibs.allocCount).reduce((sum, count) => sum + count, 0)).toBe(blocks);
+    expect(contexts.mibs.totalSize.reduce((sum, size) => sum + size, 0n)).toBe(BigInt(8 * blocks));
+    expect(description.totals).toMatchObject({ allocations: blocks, liveBytes: 8 });
+  });
+
+  it("of something else is refused", () => {
+    const read = () => readPprof(unpacked("cpu.pb.gz"));
+    expect(read).toThrow(FormatError);
+    expect(read).toThrow(/no profile of a heap: its values are samples\/count, cpu\/nanoseconds/);
+    const diff = profileOf(["inuse_objects/count", "inuse_space/bytes"], [[-3, -300]]);
+    expect(() => readPprof(diff)).toThrow(/negative value/);
+  });
+
+  it("that is cut off or damaged ends in one error, or is read", () => {
+    let refused = 0;
+    for (let end = 0; end < HEAP.length; end++) {
+      try {
+        readPprof(HEAP.subarray(0, end));
+      } catch (error) {
+        expect(error).toBeInstanceOf(FormatError);
+        refused++;
+      }
+    }
+    expect(refused).toBeGreaterThan(HEAP.length * 0.95);
+    for (let at = 0; at < HEAP.length; at += 3) {
+      const damaged = Uint8Array.from(HEAP);
+      damaged[at] = damaged[at]! ^ 0xff;
+      try {
+        readPprof(damaged);
+      } catch (error) {
+        expect(error, `at ${at}`).toBeInstanceOf(FormatError);
+      }
+    }
+  });
+});

@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { boundContexts } from "../../../../src/report/page/data/bound-contexts.ts";
+
+/** For each context, one of those before it or none: a tree. */
+const tree = fc
+  .array(fc.tuple(fc.nat(), fc.nat({ max: 1000 }), fc.nat({ max: 3 })), { minLength: 1, maxLength: 80 })
+  .map((rows) => ({
+    callers: Int32Array.from(rows, ([caller], row) => (caller % (row + 1)) - 1),
+    weights: [Float64Array.from(rows, ([, value]) => value), Float64Array.from(rows, ([, , value]) => value)],
+  }));
+
+const sumOf = (column: Float64Array) => column.reduce((total, value) => total + value, 0);
+
+/** What each row has with all below it. */
+function withCallees(parent: Int32Array, own: Float64Array): Float64Array {
+  const sums = own.slice();
+  for (let row = parent.length - 1; row >= 0; row--) if (parent[row]! >= 0) sums[parent[row]!]! += sums[row]!;
+  return sums;
+}
+
+describe("contexts above the bound", () => {
+  it("are merged below those that are kept, whose sums stay as they were", () => {
+    fc.assert(
+      fc.property(tree, fc.integer({ min: 1, max: 90 }), ({ callers, weights }, most) => {
+        const { parent, origin, rowOf, isMerged, mergedInto, mergedContexts } = boundContexts(
+          callers,
+          weights.map((weight) => () => weight.slice()),
+          most,
+        );
+        expect(origin.filter((context) => context >= 0).length).toBe(Math.min(most, callers.length));
+        for (const [row, caller] of parent.entries()) expect(caller).toBeLessThan(row);
+        for (const weight of weights) {
+          const own = new Float64Array(parent.length);
+          weight.forEach((value, context) => {
+            own[rowOf[context]!]! += value;
+          });
+          expect(sumOf(own)).toBe(sumOf(weight));
+          const [before, after] = [withCallees(callers, weight), withCallees(parent, own)];
+          origin.forEach((context, row) => {
+            if (context >= 0) expect(after[row]).toBe(before[context]);
+          });
+        }
+        const hasOwn = (context: number) => weights.some((weight) => weight[context] !== 0);
+        const merged = [...isMerged.keys()].filter((context) => isMerged[context] === 1 && hasOwn(context));
+        expect(mergedContexts).toBe(merged.length);
+        expect(sumOf(Float64Array.from(mergedInto))).toBe(merged.length);
+      }),
+    );
+  });
+
+  it("are those with the least part of everything", () => {
+    const callers = Int32Array.of(-1, 0, 0, 0, 0);
+    const bytes = Float64Array.of(0, 100, 1, 2, 0);
+    const leaks = Float64Array.of(0, 0, 0, 0, 5);
+    const { origin, mergedInto } = boundContexts(callers, [() => bytes.slice(), () => leaks.slice()], 3);
+    expect([...origin]).toEqual([0, 1, -1, 4]);
+    expect([...mergedInto]).toEqual([0, 0, 2, 0]);
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { runFindings } from "../../../../src/analyses/findings/run-findings.ts";
+import { FrameRules } from "../../../../src/analyses/frames/frame-rules.ts";
+import { markWaste, withOwnSites } from "../../../../src/analyses/frames/mark-frames.ts";
+import type { HeapProfile } from "../../../../src/model/heap-profile.ts";
+import { heapReportJsonPieces } from "../../../../src/report/json/heap-report.ts";
+import { packed } from "../../../../src/report/page/data/encode.ts";
+import type { PageData } from "../../../../src/report/page/data/page-data.ts";
+import { pageOfRun } from "../../../../src/report/page/data/run-page.ts";
+import { store, wasteOf } from "../../../analyses/waste/waste-picture.ts";
+import { profileOfPicture } from "../../../heap-picture.ts";
+import { DATABASE } from "../../pictures.ts";
+
+const NO_SOURCES = { input: "run", sources: "none", read: () => undefined } as const;
+
+function pageOfHeap(heap: HeapProfile, mostContexts?: number): PageData {
+  const findings = runFindings({ heap }, Number.POSITIVE_INFINITY);
+  return pageOfRun({ heap }, { ...NO_SOURCES, findings, mostContexts });
+}
+
+const heapOf = (picture: string) => withOwnSites(profileOfPicture(picture), new FrameRules());
+
+const weight = (page: PageData, id: string) => page.weights.find((one) => one.id === id)!;
+const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
+const nameOf = (page: PageData, frame: number) => page.strings[page.frames.function[frame]!]!;
+
+describe("the page of a run", () => {
+  it("has the sums that --json prints, for every context and in all", () => {
+    const heap = heapOf(DATABASE);
+    const json = JSON.parse([...heapReportJsonPieces(heap, { input: "run" })].join(""));
+    const page = pageOfHeap(heap);
+    expect(weight(page, "bytes").total).toBe(json.totals.allocatedBytes);
+    expect(weight(page, "blocks").total).toBe(json.totals.allocations);
+    expect(weight(page, "accesses").total).toBe(json.totals.heapAccesses);
+    expect(weight(page, "peak").total).toBe(json.totals.peakBytes);
+    expect(weight(page, "left").total).toBe(json.totals.liveBytes);
+    for (const { values, total } of page.weights) expect(sum(values)).toBe(total);
+    const bytes = json.sites
+      .map((site: { totalSize: number }) => site.totalSize)
+      .filter((size: number) => size > 0);
+    const ofContexts = [...weight(page, "bytes").values].filter((value) => value > 0);
+    expect(ofContexts.sort((a, b) => a - b)).toEqual(bytes.sort((a: number, b: number) => a - b));
+  });
+
+  it("keeps the sums where contexts are merged, and says how many were", () => {
+    const heap = heapOf(DATABASE);
+    const [whole, bounded] = [pageOfHeap(heap), pageOfHeap(heap, 3)];
+    expect(bounded.contexts.length).toBeLessThan(whole.contexts.length);
+    for (const { id, total, values } of bounded.weights) {
+      expect(total).toBe(weight(whole, id).total);
+      expect(sum(values)).toBe(total);
+    }
+    const { contexts, bound } = bounded.head.merged!;
+    expect(bound).toBe(3);
+    const others = [...bounded.contexts.frame]
+      .map((frame) => nameOf(bounded, frame))
+      .filter((name) => /^others/.test(name));
+    const counts = others.map((name) => Number(/^others \((\d+)\)$/.exec(name)![1]));
+    expect(counts.reduce((total, count) => total + count, 0)).toBe(contexts);
+    expect(whole.head.merged).toBeUndefined();
+  });
+
+  it("has every finding with the contexts that it is about", () => {
+    const heap = heapOf(`
+      main > load > parse   100 x 64  peak 90  live 90  lost 90
+      main > save > parse   100 x 64  peak 30  live 30  lost 30
+      main > other           10 x 8   peak 10
+    `);
+    const page = pageOfHeap(heap);
+    const leak = page.findings.find(({ kind }) => kind === "leak")!;
+    expect(nameOf(page, leak.path[0]!)).toBe("parse");
+    const left = weight(page, leak.weight!);
+    const own = [...leak.contexts].map((context) => left.values[context]!);
+    expect(own.toSorted()).toEqual([1920, 5760]);
+    expect(leak.amount).toBe(7680);
+    expect(leak.says).toContain("parse");
+  });
+
+  it("has stores in vain with the line of each", () => {
+    const figures = { bytes_written: 6400, nof_stores: 100, dead_overwritten: 6400 };
+    const waste = wasteOf({ stores: [store("clear", 7, figures)] });
+    markWaste(waste, new FrameRules());
+    const findings = runFindings({ waste }, Number.POSITIVE_INFINITY);
+    const page = pageOfRun({ waste }, { ...NO_SOURCES, findings });
+    const [finding] = page.findings;
+    expect(finding).toMatchObject({ kind: "dead", tool: "waste", weight: "dead" });
+    expect(sum(Float64Array.from(finding!.contexts, (row) => weight(page, "dead").values[row]!))).toBe(
+      finding!.amount,
+    );
+    expect(page.frames.line[finding!.path[0]!]).toBe(7);
+  });
+
+  it("is the same byte for byte when it is made again", () => {
+    const heap = heapOf(DATABASE);
+    expect(packed(pageOfHeap(heap))).toEqual(packed(pageOfHeap(heap)));
+  });
+
+  it("keeps names as they are, whatever they look like", () => {
+    const hostile = ["</script>", "__proto__", "constructor", "others (3)", "[no call path]", "\u202egnp"];
+    const heap = heapOf(hostile.map((name) => `main > ${name}   1 x 8  peak 1`).join("\n"));
+    const page = pageOfHeap(heap);
+    const names = [...page.contexts.frame].map((frame) => nameOf(page, frame));
+    for (const name of hostile) expect(names).toContain(name);
+    expect(weight(page, "bytes").total).toBe(8 * hostile.length);
+  });
+});

@@ -1,0 +1,232 @@
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { amount } from "../../../src/report/page/app/parts/amounts.ts";
+import { madeUpPage } from "./made-up-page.ts";
+import { hasChromium, PageBrowser } from "./open-page.ts";
+
+const data = madeUpPage();
+const diff = madeUpPage({ diff: true });
+
+describe.skipIf(!hasChromium)("the report page in Chromium", () => {
+  let browser: PageBrowser;
+  beforeAll(async () => {
+    browser = await PageBrowser.start();
+  });
+  afterAll(() => browser?.close());
+  afterEach(async () => {
+    await browser.closePages();
+    expect(browser.complaints.splice(0)).toEqual([]);
+  });
+
+  const tab = (page: Page, name: string) => page.getByRole("tab", { name }).click();
+  const hash = (page: Page) => new URL(page.url()).hash;
+  const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? "");
+
+  it("says on the first screen what the problem is, and which line it is", async () => {
+    const page = await browser.open(data);
+    const { says, path, advice } = data.findings[0];
+    const details = page.locator(".finding").first().locator(".details");
+    expect(await details.locator(".says").textContent()).toBe(says);
+    expect(await details.locator(".line.marked .number").textContent()).toBe(`${data.frames.line[path[0]]}`);
+    expect(await details.locator(".advice").textContent()).toBe(advice);
+    const box = await details.boundingBox();
+    expect(box!.y + box!.height).toBeLessThan(900);
+  });
+
+  it("shows the key numbers and all findings", async () => {
+    const page = await browser.open(data);
+    for (const { value, unit } of data.head.keys)
+      await page.locator(".keys").getByText(amount(value, unit), { exact: true }).waitFor();
+    expect(await page.locator(".finding").count()).toBe(data.findings.length);
+    const amounts = await page.locator(".finding .amount").allTextContents();
+    expect(amounts).toEqual(data.findings.map(({ amount: value, unit }) => amount(value, unit)));
+  });
+
+  it("has sums in Sites, whatever the group, that add up to the totals", async () => {
+    for (const group of ["path", "site", "line", "function", "file", "package"]) {
+      const page = await browser.open(data, `tab=sites&group=${group}`);
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      await page.getByRole("button", { name: "Copy as TSV" }).click();
+      await page.getByText("rows copied").waitFor();
+      const copied = await page.evaluate(() => navigator.clipboard.readText());
+      const [heads, ...rows] = copied
+        .trimEnd()
+        .split("\n")
+        .map((line) => line.split("\t"));
+      for (const { label, total } of data.weights.filter(({ unit }) => unit === "bytes")) {
+        const column = heads.indexOf(label);
+        expect(
+          rows.reduce((sum, row) => sum + Number(row[column]), 0),
+          `${group} ${label}`,
+        ).toBe(total);
+      }
+    }
+  });
+
+  it("leads from a finding to its sites, its source and its blocks, and back", async () => {
+    const page = await browser.open(data);
+    const first = page.locator(".finding").first();
+    await first.getByRole("button", { name: "Sites" }).click();
+    expect(hash(page)).toContain("finding=0");
+    expect(await page.locator("footer .title").textContent()).toContain(
+      `Finding 1: ${data.findings[0].kind}`,
+    );
+    await page.goBack();
+    await first.getByRole("button", { name: "Source" }).click();
+    expect(await page.locator(".lines tr.marked .line-number").textContent()).toBe(
+      `${data.frames.line[data.findings[0].path[0]]}`,
+    );
+    await page.goBack();
+    await first.getByRole("button", { name: "Blocks" }).click();
+    expect(await page.locator(".block").count()).toBe(1);
+    await page.goBack();
+    expect(hash(page)).toBe("");
+    expect(await first.locator(".details").count()).toBe(1);
+  });
+
+  it("selects in one view what all the others show", async () => {
+    const page = await browser.open(data, "tab=sites");
+    const row = page.getByRole("row").nth(3);
+    const name = await row.locator(".function").textContent();
+    await row.click();
+    const title = await page.locator("footer .title").textContent();
+    expect(title).toContain(name);
+    await tab(page, "Source");
+    expect(await page.locator("footer .title").textContent()).toBe(title);
+    const marked = page.locator(".lines tr.marked");
+    expect(title).toContain(`:${await marked.locator(".line-number").textContent()}`);
+    const other = page.locator("button.line-number").first();
+    await other.click();
+    expect(await page.locator("footer .title").textContent()).not.toBe(title);
+    await page.keyboard.press("Escape");
+    expect(await page.locator("footer .title").textContent()).toBe("Nothing selected");
+  });
+
+  it("comes back to the same place from its address", async () => {
+    const page = await browser.open(data, "tab=sites");
+    await page.getByLabel("Group by").selectOption("function");
+    await page.getByLabel("Search and filter").fill("fn:~make1 bytes>1k");
+    await page.getByRole("columnheader", { name: "blocks", exact: true }).getByRole("button").click();
+    await page.getByRole("row").nth(1).click();
+    await page.getByRole("button", { name: /libraries/ }).click();
+    const look = () => page.evaluate(() => document.querySelector(".page")!.textContent);
+    const before = await look();
+    await page.goto("about:blank");
+    await page.goBack();
+    await page.waitForSelector(".page");
+    expect(await look()).toBe(before);
+  });
+
+  it("recomputes what has a time in a range, and says what is of the whole run", async () => {
+    const page = await browser.open(data, "tab=sites&range=heap-4-9&group=package");
+    const deltas = data.timelines[0].deltas!;
+    const bytes = deltas.columns[0].values.subarray(deltas.offset[4], deltas.offset[9]);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy as TSV" }).click();
+    await page.getByText("rows copied").waitFor();
+    const [heads, ...rows] = (await page.evaluate(() => navigator.clipboard.readText()))
+      .trimEnd()
+      .split("\n");
+    const column = heads.split("\t").indexOf("bytes allocated");
+    expect(rows.reduce((sum, row) => sum + Number(row.split("\t")[column]), 0)).toBe(
+      bytes.reduce((sum, value) => sum + value, 0),
+    );
+    expect(await page.locator(".whole-run").textContent()).toContain("dead bytes");
+    await tab(page, "Findings");
+    expect(await page.locator(".in-range").first().textContent()).toMatch(/In the range: .* allocated/);
+    await tab(page, "Cache");
+    expect(await page.locator(".whole-run").textContent()).toContain("Whole run");
+    await page.getByRole("button", { name: /show the whole run/ }).click();
+    expect(hash(page)).not.toContain("range");
+  });
+
+  it("says what a filter does not understand, and clears it with Escape", async () => {
+    const page = await browser.open(data, "tab=sites");
+    await page.keyboard.press("/");
+    await page.keyboard.type("size>1");
+    expect(await page.locator("#filter-says").textContent()).toContain("There is no figure “size”");
+    await page.keyboard.press("Escape");
+    expect(await page.locator("#filter-says").textContent()).toBe("");
+    expect(hash(page)).toBe("#tab=sites");
+  });
+
+  it("shows both sides of a comparison, and the difference", async () => {
+    const page = await browser.open(diff, "tab=diff");
+    const { total, totalBefore } = diff.weights[0];
+    const cells = await page.locator(".totals tbody tr").first().locator("td").allTextContents();
+    expect(cells.slice(0, 2)).toEqual([amount(totalBefore!, "bytes"), amount(total, "bytes")]);
+    await page.locator("label", { hasText: "Show" }).locator("select").selectOption("before");
+    expect(hash(page)).toContain("side=before");
+  });
+
+  it("is used with nothing but the keyboard", async () => {
+    const page = await browser.open(data);
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    expect(await focused(page)).toContain(data.findings[1].kind);
+    await page.keyboard.press("k");
+    await page.keyboard.press("Enter");
+    expect(await page.locator(".details").count()).toBe(0);
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    expect(await page.locator(".details .says").textContent()).toBe(data.findings[1].says);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("?");
+    expect(await page.getByRole("tab", { selected: true }).textContent()).toBe("Help");
+    await page.getByRole("tab", { selected: true }).focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowLeft");
+    expect(await page.getByRole("tab", { selected: true }).textContent()).toContain("Findings");
+    await tab(page, "Sites");
+    await page.locator("[data-row='0']").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    const second = await page.locator("[data-row='1'] .function").textContent();
+    expect(await page.locator("footer .title").textContent()).toContain(second);
+    expect(await page.locator("[data-row='1']").getAttribute("aria-selected")).toBe("true");
+  });
+
+  it("scrolls through ten thousand rows of which few are there", async () => {
+    const large = madeUpPage({ contexts: 20_000, intervals: 512 });
+    const page = await browser.open(large, "tab=sites&group=path");
+    await page.locator("[data-row='0']").focus();
+    await page.keyboard.press("End");
+    const last = Number(await page.getByRole("grid").getAttribute("aria-rowcount")) - 2;
+    expect(last).toBeGreaterThan(9000);
+    await page.locator(`[data-row='${last}']`).waitFor();
+    expect(await page.evaluate(() => (document.activeElement as HTMLElement).dataset.row)).toBe(`${last}`);
+    expect(await page.locator("[data-row]").count()).toBeLessThan(100);
+  });
+
+  it("prints all rows of Sites, and the findings that are open", async () => {
+    const page = await browser.open(data, "tab=sites&group=path");
+    const rows = Number(await page.getByRole("grid").getAttribute("aria-rowcount")) - 1;
+    await page.emulateMedia({ media: "print" });
+    await page.waitForFunction((count) => document.querySelectorAll("[data-row]").length === count, rows);
+    await tab(page, "Findings").catch(() => page.goto(page.url().replace(/#.*/, "#")));
+    expect(await page.locator(".details").first().isVisible()).toBe(true);
+  });
+
+  it("tells politely that it cannot show data of another version, or none", async () => {
+    const newer = await browser.open({ ...data, version: 99 });
+    expect(await newer.locator(".cannot-show p").textContent()).toContain("version 99");
+    const broken = await browser.open("nothing");
+    expect(await broken.locator(".cannot-show p").textContent()).toContain("damaged");
+  });
+
+  it("remembers the colours that were chosen, else follows the system", async () => {
+    const page = await browser.open(data, "", { colorScheme: "dark" });
+    const isOf = (scheme: string) =>
+      page.waitForFunction((wanted) => document.documentElement.dataset.scheme === wanted, scheme);
+    await isOf("dark");
+    await page.emulateMedia({ colorScheme: "light" });
+    await isOf("light");
+    const button = page.getByRole("button", { name: /Colours/ });
+    await button.click();
+    await button.click();
+    await isOf("dark");
+    await page.reload();
+    await isOf("dark");
+  });
+});

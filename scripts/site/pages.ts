@@ -1,0 +1,193 @@
+// Makes pages of the project's Markdown: what docs/index.md leads to, as HTML that needs no network.
+import { existsSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { Marked, type Tokens } from "marked";
+
+/** A file of the site, by its path with slashes. */
+export interface SiteFile {
+  path: string;
+  contents: string | Buffer;
+}
+
+export interface Site {
+  files: SiteFile[];
+  /** Links that lead nowhere, each in words. */
+  brokenLinks: string[];
+}
+
+interface Page {
+  /** Below the root, with slashes. */
+  source: string;
+  text: string;
+  title: string;
+  links: string[];
+  pictures: string[];
+  anchors: Set<string>;
+}
+
+const START = "docs/index.md";
+/** What TypeDoc writes beside the pages. */
+const API = "docs/api/";
+
+/**
+ * The pages that docs/index.md leads to, directly or not, and the pictures on them.
+ *
+ * @param root the checkout.
+ */
+export function sitePages(root: string): Site {
+  const pages = new Map<string, Page>();
+  const open = [START];
+  for (let source = open.pop(); source !== undefined; source = open.pop()) {
+    if (pages.has(source) || !existsSync(join(root, source))) continue;
+    const page = readPage(root, source);
+    pages.set(source, page);
+    open.push(...page.links.map((link) => target(source, link).path).filter((path) => path.endsWith(".md")));
+  }
+  const pictures = new Set(
+    [...pages.values()].flatMap((page) => page.pictures.map((href) => target(page.source, href).path)),
+  );
+  return {
+    files: [
+      ...[...pages.values()].map((page) => ({ path: sitePath(page.source), contents: render(page, pages) })),
+      ...[...pictures]
+        .filter((path) => existsSync(join(root, path)))
+        .map((path) => ({ path: sitePath(path), contents: readFileSync(join(root, path)) })),
+      { path: "site.css", contents: readFileSync(new URL("site.css", import.meta.url)) },
+    ],
+    brokenLinks: [...pages.values()].flatMap((page) =>
+      [...page.links, ...page.pictures]
+        .filter((href) => isBroken(page, href, pages, root))
+        .map((href) => `${page.source}: ${href}`),
+    ),
+  };
+}
+
+function readPage(root: string, source: string): Page {
+  const text = readFileSync(join(root, source), "utf8");
+  const page: Page = { source, text, title: source, links: [], pictures: [], anchors: new Set() };
+  const marked = new Marked({
+    walkTokens: (token) => {
+      if (token.type === "link") page.links.push((token as Tokens.Link).href);
+      if (token.type === "image") page.pictures.push((token as Tokens.Image).href);
+      if (token.type !== "heading") return;
+      const { depth, text } = token as Tokens.Heading;
+      if (depth === 1) page.title = text;
+      page.anchors.add(anchorOf(text));
+    },
+  });
+  marked.parse(text);
+  return page;
+}
+
+/** Where a link of a page leads, below the root. */
+function target(source: string, href: string): { path: string; anchor: string } {
+  const [path, anchor = ""] = href.split("#");
+  return { path: path === "" ? source : posix.join(posix.dirname(source), path), anchor };
+}
+
+function isElsewhere(href: string): boolean {
+  return /^[a-z]+:/.test(href);
+}
+
+function isBroken(page: Page, href: string, pages: ReadonlyMap<string, Page>, root: string): boolean {
+  if (isElsewhere(href)) return false;
+  const { path, anchor } = target(page.source, href);
+  if (path.startsWith(API)) return false;
+  const found = pages.get(path);
+  if (found !== undefined) return anchor !== "" && !found.anchors.has(anchor);
+  return !existsSync(join(root, path));
+}
+
+/** Pages of docs/ stand at the top of the site, others in folders as in the checkout. */
+function sitePath(source: string): string {
+  return source.replace(/^docs\//, "").replace(/\.md$/, ".html");
+}
+
+/** As GitHub names headings. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+function render(page: Page, pages: ReadonlyMap<string, Page>): string {
+  const marked = new Marked({
+    walkTokens: (token) => {
+      if (token.type === "link" || token.type === "image") {
+        const link = token as Tokens.Link;
+        link.href = relativeTo(page, link.href, pages);
+      }
+    },
+    renderer: {
+      heading({ tokens, depth, text }) {
+        return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+      },
+    },
+  });
+  const here = (path: string) => posix.relative(posix.dirname(sitePath(page.source)), path);
+  const body = (marked.parse(page.text) as string)
+    .replaceAll("<table>", '<div class="wide" tabindex="0"><table>')
+    .replaceAll("</table>", "</table></div>");
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${page.source === START ? "memshade" : `${escaped(page.title)} · memshade`}</title>
+<link rel="stylesheet" href="${here("site.css")}">
+</head>
+<body>
+<nav aria-label="Site">${contents(page, pages)}</nav>
+<main>
+${body}</main>
+</body>
+</html>
+`;
+}
+
+/** The headings and links of the first page, on each of them. */
+function contents(page: Page, pages: ReadonlyMap<string, Page>): string {
+  const start = pages.get(START);
+  if (start === undefined) return "";
+  const list = new Marked().lexer(start.text).flatMap((token): string[] => {
+    if (token.type === "heading") {
+      const { depth, text } = token as Tokens.Heading;
+      return depth === 1
+        ? [`<p class="home"><a href="${relativeTo(page, START, pages, "")}">memshade</a></p>`]
+        : [`<p>${escaped(text)}</p>`];
+    }
+    if (token.type !== "list") return [];
+    const links: Tokens.Link[] = [];
+    new Marked().walkTokens([token], (inner) => {
+      if (inner.type === "link") links.push(inner as Tokens.Link);
+    });
+    const items = links.map(({ href, text }) => {
+      const isHere = target(START, href).path === page.source;
+      const current = isHere ? ' aria-current="page"' : "";
+      return `<li><a href="${relativeTo(page, posix.join("docs", href), pages, "")}"${current}>${escaped(text)}</a></li>`;
+    });
+    return [`<ul>${items.join("")}</ul>`];
+  });
+  return list.join("\n");
+}
+
+/** A link of a page as it is on the site: what is no page there is left as it is in the project. */
+function relativeTo(page: Page, href: string, pages: ReadonlyMap<string, Page>, from = page.source): string {
+  if (isElsewhere(href)) return href;
+  const { path, anchor } = from === "" ? { path: href, anchor: "" } : target(from, href);
+  const isOnSite = pages.has(path) || path.startsWith(API) || /\.(svg|png)$/.test(path);
+  if (!isOnSite) return `${REPOSITORY}/${path}`;
+  const relative = posix.relative(posix.dirname(sitePath(page.source)), sitePath(path));
+  return relative + (anchor === "" ? "" : `#${anchor}`);
+}
+
+const REPOSITORY = "https://github.com/memshade/memshade/blob/main";
+
+function escaped(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
