@@ -25,9 +25,9 @@ export function dragOfContexts({ contexts }: HeapProfile, rows: readonly number[
   return rows.reduce((sum, row) => addDrag(sum, contexts.site?.drag?.[row] ?? NO_DRAG), NO_DRAG);
 }
 
-/** Part of their lives, 0…1, at which late blocks were accessed last: large blocks and long lives count for more. */
-export function lastUse({ lateUsedByteTime, lateByteTime }: BlockDrag): number {
-  return lateByteTime === 0 ? 0 : lateUsedByteTime / lateByteTime;
+/** Part of the work during their lives, 0…1, at which late blocks were accessed last: large blocks and long lives count for more. */
+export function lastUse({ lateUsedByteWork, lateByteWork }: BlockDrag): number {
+  return lateByteWork === 0 ? 0 : lateUsedByteWork / lateByteWork;
 }
 
 /** The clock when late blocks were accessed last, on average: large blocks count for more. */

@@ -149,8 +149,9 @@ const drag = record<BlockDrag>({
   draggedByteTime: byteTime,
   lateBlocks: count,
   lateBytes: count,
-  lateByteTime: byteTime,
-  lateUsedByteTime: byteTime,
+  byteWork: byteTime,
+  lateByteWork: byteTime,
+  lateUsedByteWork: byteTime,
   lateLastUse: byteTime,
   lateFollowed: count,
 });

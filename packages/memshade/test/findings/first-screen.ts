@@ -6,8 +6,17 @@ import { PLANTED } from "./judge.ts";
 /** Two screens of 24 lines. */
 const SCREEN_LINES = 48;
 
+/** Some programs have several problems. */
+const screens = new Map<string, Promise<string>>();
+
 /** What a person sees first of a run with the usual options: the findings, a line each, below the head of the report. */
-export async function firstScreen(program: string, folder: string): Promise<string> {
+export function firstScreen(program: string, folder: string): Promise<string> {
+  const known = screens.get(program) ?? recordScreen(program, folder);
+  screens.set(program, known);
+  return known;
+}
+
+async function recordScreen(program: string, folder: string): Promise<string> {
   const path = fileURLToPath(new URL(program, PLANTED));
   const out = join(folder, program.replaceAll("/", "-"));
   const verb = program.endsWith(".wasm") ? ["run", "--tool", "heap,waste,workingset"] : ["node"];

@@ -15,11 +15,12 @@ export function findingsOn(screen: string): string[] {
   return rest.slice(0, end < 0 ? rest.length : end);
 }
 
-/** `cache.c:17`, where the source says `PLANTED`. */
-export function markedPlace(source: string): string {
+/** `cache.c:17`, where the source says `PLANTED`; of a source with several problems with the problem's word behind it. */
+export function markedPlace(source: string, problem?: string): string {
+  const mark = problem === undefined ? "PLANTED" : `PLANTED ${problem}`;
   const marked = readFileSync(new URL(source, PLANTED), "utf8")
     .split("\n")
-    .flatMap((line, index) => (line.includes("PLANTED") ? [index + 1] : []));
+    .flatMap((line, index) => (line.trimEnd().endsWith(mark) ? [index + 1] : []));
   if (marked.length !== 1) throw new Error(`${source} marks ${marked.length} lines`);
   return `${basename(source).replace(/\.as$/, ".ts")}:${marked[0]}`;
 }

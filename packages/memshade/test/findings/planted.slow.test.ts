@@ -8,9 +8,9 @@ import { PROBLEMS } from "./planted.ts";
 describe.concurrent("who reads the first screen of a report", () => {
   const folder = newFolder();
 
-  it.for(PROBLEMS)("finds what is wrong with $source", async (problem, { expect, skip }) => {
+  it.for(PROBLEMS)("finds what is wrong with $source: $kinds", async (problem, { expect, skip }) => {
     const screen = await firstScreen(problem.program, folder);
-    const place = markedPlace(problem.source);
+    const place = markedPlace(problem.source, problem.problem);
     const isFound = findingsOn(screen).some((finding) => answers(finding, problem, place));
     const reason = KNOWN_FAILURES[problem.source];
     if (!isFound && reason !== undefined) skip(reason);

@@ -17,6 +17,8 @@ export interface Amount {
 export interface PlantedProblem extends Answer {
   readonly program: string;
   readonly source: string;
+  /** Word behind the mark, in sources with several problems. */
+  readonly problem?: string | undefined;
 }
 
 const bytes = (value: number, tolerance = 0): Amount => ({ value, unit: "bytes", tolerance });
@@ -38,6 +40,11 @@ function inScript(source: string, kinds: readonly string[], ...amounts: Amount[]
   return { source, program: source, kinds, amounts };
 }
 
+/** One of the problems of a larger program. */
+function among(problem: string, of: PlantedProblem): PlantedProblem {
+  return { ...of, problem };
+}
+
 export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("c/lost-settings.c", LEAK, bytes(100 * (31 + 1 + 200) + 100 * (18 + 1 + 200)), blocks(200)),
   inWasm("c/growing-sessions.c", LEAK, bytes(3_000 * 128), blocks(3_000)),
@@ -52,6 +59,16 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("c/unread-table.c", ["unread-data"], bytes(16_384)),
   inWasm("c/untouched-workspaces.c", ["unused"], bytes(64 * 4_096), blocks(64)),
   inWasm("c/copied-to-sort.c", ["peak"], bytes(1_048_576)),
+  inWasm("c/overwritten-handles.c", LEAK, bytes(868 * 320), blocks(868)),
+  inWasm("c/static-trace.c", ["unread-data"], bytes(4_096 * 8)),
+  inWasm("c/large-arenas.c", ["over-capacity"], bytes(24 * (32_768 - 272))),
+  // A line for each of the two halves of a cell; the last row has two cells that change.
+  inWasm("c/rewritten-cells.c", ["silent"], bytes(159 * 1_998 * 2, 0.01)),
+  ...[
+    among("leak", inWasm("c/mail-filter.c", LEAK, blocks(299), blocks(300))),
+    among("never-read", inWasm("c/mail-filter.c", ["never-read"], bytes(300 * 72, 0.02), blocks(300))),
+    among("dead", inWasm("c/mail-filter.c", ["dead"], bytes(900 * 256, 0.02))),
+  ],
   inWasm("c/handed-out-blocks.c", LEAK, bytes(200 * (92 + 100 + 108)), blocks(600)),
   inWasm("c/inlined-layer.c", LEAK, bytes(500 * 256), blocks(500)),
 
@@ -67,18 +84,43 @@ export const PROBLEMS: readonly PlantedProblem[] = [
     blocks(399),
     blocks(400),
   ),
-  inWasm("cpp/kept-index.cc", KEPT, bytes(2_000 * 32), blocks(2_000)),
+  // Some nodes are followed, which stand for all.
+  inWasm("cpp/kept-index.cc", KEPT, bytes(2_000 * 32, 0.05), blocks(2_000, 0.05)),
   inWasm("cpp/listeners.cc", LEAK, bytes(600 * 256), blocks(600)),
+  // A room has 36 bytes with its counts, and there are its doors and their lists.
+  inWasm("cpp/shared-cycle.cc", LEAK, blocks(600), bytes(600 * 28 + 450 * 32 + 600 * 16, 0.1)),
+  inWasm("cpp/copied-rows.cc", ["churn"], blocks(9_000)),
+  inWasm("cpp/particles.cc", ["never-read", "write-only", "cold"], bytes(1_500 * 112)),
+  ...[
+    among("over-capacity", inWasm("cpp/warehouse.cc", ["over-capacity"], bytes(40 * (6_144 - 144)))),
+    among("leak", inWasm("cpp/warehouse.cc", LEAK, bytes(2_500 * 20), blocks(2_500))),
+    among("churn", inWasm("cpp/warehouse.cc", ["churn"], blocks(2_500))),
+    among("growth", inWasm("cpp/warehouse.cc", GROWTH, bytes(12 * 8_191 * 8, SMALL), times(12 * 13))),
+  ],
 
   // A node has 32 bytes, and a root four pointers to its children.
   inWasm("rust/cyclic-tree.rs", LEAK, bytes(1_000 * 32 + 200 * 16), bytes(1_000 * 32), blocks(1_000)),
   inWasm("rust/growing-vec.rs", GROWTH, bytes(30 * 8_188 * 4, SMALL), times(30 * 11), times(30 * 12)),
   inWasm("rust/formatted-keys.rs", ["churn"], blocks(12_000)),
   inWasm("rust/unread-history.rs", ["never-read"], bytes(250 * 512), blocks(250)),
+  inWasm("rust/leaked-plugins.rs", LEAK, bytes(700 * 144), blocks(700)),
+  // What a vector of bytes has is used up to the last word of eight bytes.
+  inWasm("rust/roomy-buffers.rs", ["over-capacity"], bytes(60 * (8_192 - 100), 0.001)),
+  ...[
+    among(
+      "never-read",
+      inWasm("rust/log-analysis.rs", ["never-read"], blocks(3_000), bytes(3_000 * 36, 0.02)),
+    ),
+    // 40 of 3,000 names are new.
+    among("churn", inWasm("rust/log-analysis.rs", ["churn"], blocks(2_960))),
+    among("clear", inWasm("rust/log-analysis.rs", ["clear", "peak"], bytes(512 * 512 * 4))),
+  ],
 
   // An array of AssemblyScript has 16 bytes in front.
   inWasm("assemblyscript/kept-results.as", LEAK, bytes(800 * (16 + 96)), blocks(800)),
   inWasm("assemblyscript/vector-per-step.as", ["churn"], blocks(15_000)),
+  inWasm("assemblyscript/growing-names.as", LEAK, bytes(1_000 * (16 + 200)), blocks(1_000)),
+  inWasm("assemblyscript/joined-text.as", ["churn"], blocks(8 * 200), blocks(8 * 199)),
   inWasm("assemblyscript/summed-twice.as", ["silent"], bytes(99 * 1_024 * 4), accesses(99 * 1_024)),
 
   // A node is two blocks: its own, and the wrapper that the bindings keep.
@@ -89,6 +131,15 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   // A connection has 48,000 bytes for small objects, and what it knows of its functions.
   inScript("javascript/unclosed-databases.mjs", LEAK, blocks(24), bytes(24 * 48_000, 0.3)),
   inScript("javascript/endless-log.mjs", LEAK, bytes(1_500 * 300, 0.25)),
+  // A tree of a function has some 1,700 bytes, and a text has twelve.
+  inScript("javascript/undeleted-trees.mjs", LEAK, bytes(60 * 12 * 1_800, 0.1)),
+  // A definition has 13 words.
+  inScript("javascript/undestroyed-shapes.mjs", LEAK, bytes(400 * 52), blocks(400)),
+  ...[
+    // As in unfreed-statements, with an index: some 1,700 bytes for each of 146 texts that differ.
+    among("leak", inScript("javascript/library-catalogue.mjs", LEAK, blocks(146), bytes(146 * 1_700, 0.1))),
+    among("scratch", inScript("javascript/library-catalogue.mjs", LEAK, blocks(15), bytes(15 * 60_000, 0.1))),
+  ],
   // Freed when JavaScript collects its garbage, which is late.
   inScript("javascript/unfreed-images.mjs", [...LEAK, ...KEPT], bytes(30 * 64 * 64 * 4), blocks(30)),
 ];
@@ -104,6 +155,12 @@ export const SOUND: readonly string[] = [
   "sound/graph.wasm",
   "sound/tree.wasm",
   "sound/samples.wasm",
+  "sound/arena.wasm",
+  "sound/word-count.wasm",
+  "sound/cache.wasm",
+  "sound/timetable.wasm",
+  "sound/primes.wasm",
+  "sound/trees.mjs",
   "sound/bodies.wasm",
   "sound/layout.mjs",
   "sound/database.mjs",

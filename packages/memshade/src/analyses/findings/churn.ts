@@ -1,13 +1,18 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { ACCESSES_PER_BLOCK } from "../../model/over-time/drag.ts";
 import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
+import { isCollected } from "../collected.ts";
 import { temporaryBlocks } from "../temporary.ts";
+import { heapTotals } from "../totals.ts";
 import type { ChurnFinding } from "./finding.ts";
 import { blocksBySite } from "./heap-blocks.ts";
 import { accessesOf } from "./work.ts";
 
 /** Of a place's blocks, the part from which on it is one that makes temporary blocks. */
 const MOST = 0.5;
+
+/** Mean life of what a collector soon frees, as a part of the run. */
+const SOON = 1 / 8;
 
 /**
  * Places that keep making blocks which are freed before the next one is made. Their part is that of the program's memory accesses which
@@ -16,7 +21,8 @@ const MOST = 0.5;
 export function churnFindings(profile: HeapProfile): ChurnFinding[] {
   const work = accessesOf(profile);
   if (profile.description.clock.kind !== "virtual" || work === undefined) return [];
-  const blocks = withoutOutgrown(profile);
+  const collected = isCollected(profile);
+  const blocks = collected ? soonCollected(profile) : withoutOutgrown(profile);
   if (blocks === undefined) return [];
   return blocksBySite(profile, blocks)
     .filter(({ blocks, allocated }) => blocks > 1 && blocks >= MOST * allocated)
@@ -24,12 +30,29 @@ export function churnFindings(profile: HeapProfile): ChurnFinding[] {
       kind: "churn",
       tool: "heap",
       place,
-      amount: blocks,
+      // What the collector has not come to yet is garbage too.
+      amount: collected ? allocated : blocks,
       unit: "blocks",
       part: (blocks * ACCESSES_PER_BLOCK) / work,
       blocks,
       allocated,
+      ...(collected ? { collected } : {}),
     }));
+}
+
+/**
+ * Objects that are soon garbage: of a collector it is not known when exactly that is, so what lives for less than a part of the run does on
+ * average.
+ */
+function soonCollected(profile: HeapProfile): BlockMeasure {
+  const { mibs, site, length } = profile.contexts;
+  const { allocations } = heapTotals(profile);
+  const blocks = Float64Array.from({ length }, (_, context) => {
+    const ended = mibs.allocCount[context]! - (site?.liveBlocks[context] ?? 0);
+    const isSoon = Number(mibs.totalLifetime[context]) <= mibs.allocCount[context]! * allocations * SOON;
+    return isSoon ? ended : 0;
+  });
+  return blockMeasure(blocks, new Float64Array(length));
 }
 
 /** Temporary blocks but for those that others came out of as they grew, or took the place of: nobody freed these. */

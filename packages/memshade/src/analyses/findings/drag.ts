@@ -1,23 +1,20 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
-import type { IndexIntoContextTable } from "../../model/indices.ts";
 import { draggedBlocks, dragOfContexts, lastUse, lastUseTime } from "../dragged-blocks.ts";
 import { heapPhases } from "../over-time/heap-phases.ts";
 import type { DragFinding } from "./finding.ts";
 import { blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
 
 /**
- * Places most of whose blocks live for long after they were used last. Their part is that of all bytes × time of the program's blocks which
+ * Places most of whose blocks live for long after they were used last. Their part is that of all bytes × work of the program's blocks which
  * would go if these ended with their last access. Where it is not known what the host does, blocks that it asks for may be for itself.
  */
 export function dragFindings(profile: HeapProfile): DragFinding[] {
   const found = draggedBlocks(profile);
-  const all = profile.description.totals?.drag?.byteTime ?? 0;
+  const all = profile.description.totals?.drag?.byteWork ?? 0;
   if (found === undefined || all === 0) return [];
   const sites = blocksBySite(profile, found).filter(
-    ({ place, contexts, bytes, blocks, allocated }) =>
+    ({ place, bytes, blocks, allocated }) =>
       bytes >= LEAST_BYTES &&
-      // What is lost is in the way because it is lost, and goes with the leak that it hangs on.
-      2 * lostBlocks(profile, contexts) < blocks &&
       // Some entries of a table that nobody asks for any more are how tables work.
       2 * blocks >= allocated &&
       (profile.description.knownHost === true || place.path[0]!.address !== undefined),
@@ -30,7 +27,7 @@ export function dragFindings(profile: HeapProfile): DragFinding[] {
       place,
       amount: bytes,
       unit: "bytes",
-      part: (drag.lateByteTime - drag.lateUsedByteTime) / all,
+      part: (drag.lateByteWork - drag.lateUsedByteWork) / all,
       blocks,
       allocated,
       lastUse: lastUse(drag),
@@ -38,13 +35,6 @@ export function dragFindings(profile: HeapProfile): DragFinding[] {
       during: phaseAt(profile, lastUseTime(drag)),
     };
   });
-}
-
-function lostBlocks({ contexts: { site } }: HeapProfile, contexts: readonly IndexIntoContextTable[]): number {
-  return contexts.reduce(
-    (sum, context) => sum + (site?.lostBlocks[context] ?? 0) + (site?.indirectlyLostBlocks[context] ?? 0),
-    0,
-  );
 }
 
 /** The function of the phase in which a clock is; undefined where there is one phase only, or several instances. */

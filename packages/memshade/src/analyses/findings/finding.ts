@@ -66,10 +66,11 @@ export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> 
   readonly allocated: number;
 }
 
-/** Blocks that are freed as soon as they were allocated, again and again. */
+/** Blocks that are freed as soon as they were allocated, again and again. The amount is how many; of objects for a collector all of them. */
 export interface ChurnFinding extends Found<"churn", "heap"> {
-  /** The amount too. */
   readonly blocks: number;
+  /** A collector in the program frees them. */
+  readonly collected?: boolean | undefined;
   /** All blocks that the place allocated. */
   readonly allocated: number;
 }

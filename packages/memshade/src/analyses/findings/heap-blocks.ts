@@ -1,6 +1,6 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../model/indices.ts";
-import type { BlockMeasure } from "../block-measure.ts";
+import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
 import { groupContexts } from "../groups.ts";
 import type { FindingPlace } from "./finding.ts";
 import { heapPlace } from "./place.ts";
@@ -32,6 +32,19 @@ export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteB
     const allocated = sumOf(profile.contexts.mibs.allocCount);
     return [{ contexts, place, blocks, bytes: Math.round(sumOf(measure.bytes)), allocated }];
   });
+}
+
+/** The places of which many blocks are lost, or hang on lost ones. */
+export function lostPlaces(profile: HeapProfile): FindingPlace[] {
+  const { site } = profile.contexts;
+  if (site === undefined) return [];
+  const all = blockMeasure(
+    site.liveBlocks.map((_, context) => site.lostBlocks[context]! + site.indirectlyLostBlocks[context]!),
+    site.liveBytes,
+  );
+  return blocksBySite(profile, all)
+    .filter(({ blocks, allocated }) => 2 * blocks >= allocated)
+    .map(({ place }) => place);
 }
 
 function heaviest(

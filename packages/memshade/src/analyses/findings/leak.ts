@@ -1,6 +1,7 @@
 import type { HeapProfile, SiteColumns, SiteField } from "../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../model/indices.ts";
 import { blockMeasure } from "../block-measure.ts";
+import { isCollected } from "../collected.ts";
 import { libraryOf, START_UP } from "../frames/libraries.ts";
 import { leaks } from "../leaks.ts";
 import { reachOf } from "../live-blocks.ts";
@@ -50,8 +51,14 @@ function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): 
   if (!hasEnded || live === undefined) return [];
   const isTold = (_: number, context: number) => (suppressedBlocks?.[context] ?? 0) === 0;
   const keep = (values: Float64Array) => values.map((value, context) => (isTold(value, context) ? value : 0));
+  const collected = isCollected(profile);
   return blocksBySite(profile, blockMeasure(keep(live.blocks), keep(live.bytes)))
-    .filter(({ blocks, bytes }) => blocks >= MANY_BLOCKS || (blocks > 1 && bytes >= LEAST_BYTES))
+    .filter(({ blocks, bytes, allocated }) =>
+      // What a collector has not come to yet is no leak; what lives after it came by for most is.
+      collected
+        ? blocks >= MANY_BLOCKS && blocks >= allocated * MOST
+        : blocks >= MANY_BLOCKS || (blocks > 1 && bytes >= LEAST_BYTES),
+    )
     .map(({ place, blocks, bytes, allocated }) => ({
       place,
       amount: bytes,

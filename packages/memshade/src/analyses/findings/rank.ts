@@ -1,5 +1,5 @@
 import { bareName } from "../frames/function-names.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding, FindingPlace } from "./finding.ts";
 
 /** A finding is told if what goes with it is at least this part of all that the program has or does of that sort. */
 export const LEAST_PART = 0.01;
@@ -33,12 +33,22 @@ export function rankFindings(all: readonly Finding[], most = MOST_FINDINGS): Fin
   return ranked.filter((finding) => told.get(keyOf(finding)) === finding).slice(0, most);
 }
 
-/** What findings have in common that are one: sort and line, or the function where no line is known. */
+/** What findings have in common that are one: sort and place. */
 function keyOf({ kind, place }: Finding): string {
-  const { function: name = "", module = "", file, line = 0, address = 0 } = place.path[0]!;
-  const where =
-    line === 0 ? [bareName(name), module, name === "" ? address : 0] : [plainPath(file ?? ""), line];
-  return JSON.stringify([OF_BLOCKS.includes(kind) ? "blocks" : kind, ...where]);
+  return `${isOfBlocks(kind) ? "blocks" : kind} ${placeKey(place)}`;
+}
+
+/** Whether a kind says something of blocks as such, which a place has one of at most. */
+export function isOfBlocks(kind: Finding["kind"]): boolean {
+  return OF_BLOCKS.includes(kind);
+}
+
+/** The line of a place, or the function where no line is known. */
+export function placeKey({ path }: FindingPlace): string {
+  const { function: name = "", module = "", file, line = 0, address = 0 } = path[0]!;
+  return JSON.stringify(
+    line === 0 ? [bareName(name), module, name === "" ? address : 0] : [plainPath(file ?? ""), line],
+  );
 }
 
 /** Without ways down and up again: `lib/compress/../common/mem.h` is one file, whichever folder names it. */

@@ -7,8 +7,9 @@ import { churnFindings } from "./churn.ts";
 import { dragFindings } from "./drag.ts";
 import type { Finding } from "./finding.ts";
 import { growthFindings, overCapacityFindings, stepFindings } from "./growth.ts";
+import { lostPlaces } from "./heap-blocks.ts";
 import { leakFindings } from "./leak.ts";
-import { rankFindings } from "./rank.ts";
+import { isOfBlocks, placeKey, rankFindings } from "./rank.ts";
 import { unreadDataFindings } from "./unread-data.ts";
 import { unusedFindings } from "./unused.ts";
 import { wasteToolFindings } from "./waste.ts";
@@ -58,5 +59,10 @@ export function runFindings({ heap, waste, statics }: RecordedTools, most?: numb
     ...(statics === undefined ? [] : unreadDataFindings(statics, heap)),
     ...inVain.filter(({ kind }) => kind !== "moved" || !knowsGrowth),
   ];
-  return rankFindings(all, most);
+  // What is lost, and what hangs on it, is in the way because it is lost: of these blocks, nothing else is to be told.
+  const lost = new Set(heap === undefined ? [] : lostPlaces(heap).map(placeKey));
+  const told = all.filter(
+    ({ kind, place }) => kind === "leak" || !isOfBlocks(kind) || !lost.has(placeKey(place)),
+  );
+  return rankFindings(told, most);
 }

@@ -29,7 +29,11 @@ export function sentenceOf(finding: Finding): FindingSentence {
     case "never-read":
       return ofBlocks(finding, "never read");
     case "churn":
-      return { before: `${agreeing(finding.amount, "block")} of`, after: "are freed at once", short: "of" };
+      return {
+        before: `${agreeing(finding.amount, "block")} of`,
+        after: finding.collected === true ? "are soon garbage" : "are freed at once",
+        short: "of",
+      };
     case "drag":
       return ofBlocks(finding, `idle the last ${Math.floor(100 * (1 - finding.lastUse))} %`);
     case "growth": {

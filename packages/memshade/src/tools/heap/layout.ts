@@ -1,4 +1,4 @@
-export { ACCESSES_PER_BLOCK, LEAST_LATE_DRAG } from "../../model/over-time/drag.ts";
+export { ACCESSES_PER_BLOCK } from "../../model/over-time/drag.ts";
 
 // Where things are in the heap profiler's memory, for the code that fills it and for the one that reads it. Memory is zero at
 // the start, so zero means "nothing yet" in every field: minima are kept as their complements. README.md has a drawing.
@@ -102,23 +102,23 @@ export const Control = {
   random: 476,
   /** Entries of the table of followed blocks; 0 is none. */
   followed: 480,
-  /** u64: what looking at blocks has cost, granules; accesses that were seen there; and when it is done again. */
+  /** u64: what looking at blocks has cost, granules; what the last look did; and trips of loops that polled. */
   lookWork: 488,
-  lookedAccesses: 496,
-  nextLook: 504,
+  lookCost: 496,
+  trips: 504,
   /** A `Fold` per granule of static data that needs one. */
   folds: 512,
   /** A `SizeClass` per power of two that blocks have. */
   sizeClasses: 2560,
-  /** u64: accesses that looks found, estimated from those of followed blocks; and those that were not made before the look before. */
+  /** u64: accesses that looks found: to static data, and to blocks, estimated from those to followed ones. */
   accesses: 2944,
-  sureAccesses: 2952,
-  /** Looks so far. */
-  looks: 2960,
-  /** u64: the sum of the counters below the end of the static data when they were looked at, what that cost, and when it is due. */
-  staticSum: 2968,
-  staticWork: 2976,
-  nextStaticLook: 2984,
+  /** u64: allocations until the last look, and `accesses` behind the first look that had as many. */
+  lookedAllocations: 2968,
+  accessesThen: 2976,
+  /** u64: `trips` at the last look, the work of one between the last two, and the work when the next one is due. */
+  lookedTrips: 2984,
+  workOfTrip: 2992,
+  nextLook: 3000,
 } as const;
 export const CONTROL_BYTES = 4096;
 
@@ -179,7 +179,7 @@ export const SIZE_CLASSES = 24;
 /** Followed blocks of a class that live; when there are more, half of them are let go. */
 export const MOST_OF_CLASS = 256;
 
-/** A live block that is followed to its last access. */
+/** A live block that is followed to its last access. The first entry stands for the static data: it has `weight` and `sum` alone. */
 export const Followed = {
   /** Offset of its record. */
   record: 0,
@@ -187,35 +187,35 @@ export const Followed = {
   weight: 4,
   /** Time of the look that found its counters changed last; before that, of its beginning. */
   seen: 8,
-  /** When it is looked at again. */
-  due: 12,
   /** u64: sum of its counters then. */
   sum: 16,
-  /** `Control.looks` at the last look at it; before that, at its beginning. */
-  looked: 24,
-  /** u64: the work that was seen at its beginning, and what was sure of it at `seen`. */
-  startWork: 32,
-  seenWork: 40,
+  /** u64: the work that was seen at its beginning, and at `seen`. */
+  startWork: 24,
+  seenWork: 32,
 } as const;
-export const FOLLOWED_BYTES = 48;
+export const FOLLOWED_BYTES = 40;
 export const MOST_FOLLOWED = SIZE_CLASSES * MOST_OF_CLASS + 1;
 
-/** What a context's ended blocks say of drag, forgotten with them. Times are times sizes: docs/concepts.md. All but two are u64. */
+/**
+ * What a context's ended blocks say of drag, forgotten with them: times and work are times sizes. All but two are u64, and those of
+ * work are f64.
+ */
 export const Drag = {
   byteTime: 0,
   dragged: 8,
   lateBlocks: 16,
   lateBytes: 24,
-  lateByteTime: 32,
-  lateUsed: 40,
-  lateLastUse: 48,
-  followed: 56,
-  lateFollowed: 60,
+  lateLastUse: 32,
+  followed: 40,
+  lateFollowed: 44,
   /** u64: how many blocks those that were followed stand for, and their sizes. */
-  blocks: 64,
-  bytes: 72,
+  blocks: 48,
+  bytes: 56,
+  byteWork: 64,
+  lateByteWork: 72,
+  lateUsedByteWork: 80,
 } as const;
-export const DRAG_BYTES = 80;
+export const DRAG_BYTES = 88;
 
 /** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
 export const Context = {

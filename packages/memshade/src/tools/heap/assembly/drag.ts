@@ -8,7 +8,6 @@ import {
   FOLLOWED_BYTES,
   Followed,
   LARGEST_UNMARKED,
-  LEAST_LATE_DRAG,
   MOST_OF_CLASS,
   Record,
   SIZE_CLASS_BYTES,
@@ -17,16 +16,21 @@ import {
 } from "./layout.generated";
 import { bump32, bump64 } from "./records";
 
-// How long blocks live after their last access. Nothing is added to an access: at the ends of some intervals the sums of
-// blocks' counters are compared with those of the last look, and at a block's end with those of its last one. So a block was
-// accessed last before the first look that finds the sum it has in the end.
+// How long blocks live after their last access. Nothing is added to an access: once in a while the sums of blocks' counters are
+// compared with those of the last look, and at a block's end with those of its last one. So a block was accessed last before the
+// first look that finds the sum it has in the end.
 //
 //   A block of 64 bytes begins at 10. It is looked at, at 20: sum 5. At 30: sum 8. At 40: 8. It ends at 70, its sum is 8:
 //   it was used until 30 at most, so it was dragged along for 40 of its 60: 64 × 40 bytes × time.
 //
-// The clock of allocations stands still while a program computes. So there is another one, of the work that is seen: allocations, and
-// accesses to followed blocks, which are found by looks. A look finds what was done since the last one at the same block; only if that
-// was the look before it is sure to have been done after that. A block is late if the larger part of its life is drag by both clocks.
+// There is one clock of the program's work: allocations, and accesses to static data and to followed blocks, which looks find. A block is
+// late if the larger part of the work during its life came after its last access.
+//
+// What frees a block follows pointers in it: destructors do. So a few accesses since the last look, fewer than would read all of the
+// block, are no use of it.
+//
+// Looks come at the ends of intervals, as the clock of allocations goes on, and where loops begin trips that have calls or other loops
+// in them, as the program computes: as often as they cost little beside what the program does.
 //
 // Of each size some blocks are followed: all at first, fewer when there have been many or when too many of them live, and
 // then each stands for several. An allocation that is to be followed lies behind the limit of the common path, and the block has a
@@ -36,19 +40,22 @@ import { bump32, bump64 } from "./records";
 const FREE_BLOCKS: u32 = 2048;
 /** From then on: one of 64 small blocks, of 32 of a KiB, and so on. */
 const SPARSE_SHIFT: u32 = 6;
-/** What looking may cost: so many granules, and so many for each allocation, and one for so many accesses. */
-const FREE_WORK: u64 = 1 << 21;
-const WORK_PER_ALLOCATION: u64 = 2;
-const ACCESSES_PER_WORK: u64 = 32;
-/** What a look costs beside the granules, and what it costs to find that none is due. */
-const LOOK_WORK: u64 = 32;
-const SKIP_WORK: u64 = 2;
-/** The time until the next look, as a part of the time so far: 1/32; for one block as a part of the time without access: 1/2. */
-const LOOK_SHIFT: u64 = 5;
-const IDLE_SHIFT: u32 = 1;
-/** For static data, of which there may be much: 1/16. */
-const STATIC_LOOK_SHIFT: u64 = 4;
-
+/** What looking may cost, in granules: one for so much work of the program, 2 to the power of this; and at first so many for each, up to a bound. */
+const WORK_SHIFT: u64 = 5;
+const FIRST_SHIFT: u64 = 5;
+const FREE_WORK: u64 = 1 << 24;
+/** What a look at one block costs beside its granules. */
+const LOOK_WORK: u64 = 64;
+/** Trips of loops between polls, and so many without a look at most: a trip may be more work than those before. */
+const POLLED_TRIPS: u32 = 32;
+const MOST_TRIPS: u64 = 1024;
+/** What a trip with calls or other loops inside is at least. */
+const LEAST_OF_TRIP: u64 = 16;
+/** A look is due when the program's work has become so much more: 1/64. */
+const LOOK_SHIFT: u64 = 6;
+/** Accesses that free a block: one for 16 bytes, and so many at most. */
+const FREEING_SHIFT: u32 = 4;
+const MOST_FREEING: u32 = 16;
 @inline
 export function dragOf(mib: usize): usize {
   return DRAGS + ((mib - MIBS) / CONTEXT_BYTES) * DRAG_BYTES;
@@ -110,17 +117,17 @@ function gap(shift: u32): u32 {
   return 1 + (mix(random) % ((2 << shift) - 1));
 }
 
-/** Work that is seen, `accesses` of it: as `Control` has them, all or those that are sure. */
+/** The program's work, as far as it is seen. */
 @inline
-function workOf(accesses: usize): u64 {
-  return load<u64>(CONTROL, Control.allocations) * ACCESSES_PER_BLOCK + load<u64>(CONTROL + accesses);
+function workSeen(): u64 {
+  return load<u64>(CONTROL, Control.allocations) * ACCESSES_PER_BLOCK + load<u64>(CONTROL, Control.accesses);
 }
 
-/** A block has other counters than at the last look at it, `look` being the last look at any. */
-function seeAccesses(entry: usize, accesses: u64, look: u32): void {
-  const weighed = accesses * load<u32>(entry, Followed.weight);
-  bump64(CONTROL, Control.accesses, weighed);
-  if (load<u32>(entry, Followed.looked) === look) bump64(CONTROL, Control.sureAccesses, weighed);
+/** The counters of what an entry stands for have another sum than at the last look. */
+@inline
+function seeAccesses(entry: usize, sum: u64): void {
+  const accesses = (sum - load<u64>(entry, Followed.sum)) >>> 1;
+  bump64(CONTROL, Control.accesses, accesses * load<u32>(entry, Followed.weight));
 }
 
 /** The block of a record is followed from its beginning on. */
@@ -131,11 +138,10 @@ export function follow(record: usize, weight: u32, time: u32): void {
   store<u32>(entry, <u32>(record - RECORDS), Followed.record);
   store<u32>(entry, weight, Followed.weight);
   store<u32>(entry, time, Followed.seen);
-  store<u32>(entry, time, Followed.due);
+  const work = workSeen();
   store<u64>(entry, 0, Followed.sum);
-  store<u32>(entry, load<u32>(CONTROL, Control.looks), Followed.looked);
-  store<u64>(entry, workOf(Control.accesses), Followed.startWork);
-  store<u64>(entry, workOf(Control.sureAccesses), Followed.seenWork);
+  store<u64>(entry, work, Followed.startWork);
+  store<u64>(entry, work, Followed.seenWork);
   store<u32>(record, index, Record.followed);
   bump32(placeOf(classOf(load<u32>(record, Record.size))), SizeClass.followed, 1);
 }
@@ -189,56 +195,63 @@ function sumOfCounters(from: u32, end: u32): u64 {
   return sum;
 }
 
-/** The same for static data: what is done with it after the last allocation is to be known. */
-function lookAtStatics(number: u64): void {
-  const end: u32 = ((STATICS + STATIC_BYTES) >>> 3) << 2;
-  const work = load<u64>(CONTROL, Control.staticWork) + (end >>> 2);
-  if (number < load<u64>(CONTROL, Control.nextStaticLook)) return;
-  if (work > FREE_WORK + number * WORK_PER_ALLOCATION) return;
-  store<u64>(CONTROL, sumOfCounters(0, end), Control.staticSum);
-  store<u64>(CONTROL, work, Control.staticWork);
-  store<u64>(CONTROL, number + (number >> STATIC_LOOK_SHIFT), Control.nextStaticLook);
+/** A loop has begun as many trips as it was to; returns after how many it polls again. */
+export function poll(): u32 {
+  bump64(CONTROL, Control.trips, POLLED_TRIPS);
+  look();
+  return POLLED_TRIPS;
 }
 
-/** At the end of an interval: looks at the blocks that are due, as far as it costs little beside what the program does. */
-export function lookAtFollowed(number: u64): void {
-  lookAtStatics(number);
-  if (number < load<u64>(CONTROL, Control.nextLook)) return;
-  let work = load<u64>(CONTROL, Control.lookWork);
-  let accesses = load<u64>(CONTROL, Control.lookedAccesses);
-  const most = FREE_WORK + number * WORK_PER_ALLOCATION + accesses / ACCESSES_PER_WORK;
-  const count = load<u32>(CONTROL, Control.followed);
-  if (work + count * SKIP_WORK > most) return;
-  work += count * SKIP_WORK;
+/** Looks at all that is followed, if it is due and costs little beside what the program does. */
+export function look(): void {
+  const trips = load<u64>(CONTROL, Control.trips) - load<u64>(CONTROL, Control.lookedTrips);
+  const before = workSeen();
+  const known = before + trips * max(LEAST_OF_TRIP, load<u64>(CONTROL, Control.workOfTrip));
+  if (trips < MOST_TRIPS && known < load<u64>(CONTROL, Control.nextLook)) return;
+  const most = min(known << FIRST_SHIFT, FREE_WORK) + (known >> WORK_SHIFT);
+  if (load<u64>(CONTROL, Control.lookWork) + load<u64>(CONTROL, Control.lookCost) > most) return;
+  const number = load<u64>(CONTROL, Control.allocations);
   const time = WALL_CLOCK === 0 ? <u32>number : load<u32>(CONTROL, Control.wallMs);
-  const before = load<u32>(CONTROL, Control.looks);
-  for (let index: u32 = 1; index <= count; index++) {
-    const entry = entryAt(index);
-    if (<i32>(time - load<u32>(entry, Followed.due)) < 0) continue;
+  let cost = lookAtStatics();
+  const end = entryAt(load<u32>(CONTROL, Control.followed));
+  for (let entry = entryAt(1); entry <= end; entry += FOLLOWED_BYTES) {
     const record: usize = RECORDS + load<u32>(entry, Followed.record);
-    const cost = LOOK_WORK + (load<u32>(record, Record.size) >>> 3);
-    if (work + cost > most) continue;
-    work += cost;
+    cost += LOOK_WORK + (load<u32>(record, Record.size) >>> 3);
     const sum = sumOf(record);
-    const last = load<u64>(entry, Followed.sum);
-    if (sum !== last) {
-      accesses += (sum - last) >>> 1;
-      seeAccesses(entry, (sum - last) >>> 1, before);
-      store<u64>(entry, sum, Followed.sum);
-      store<u32>(entry, time, Followed.seen);
-      store<u32>(entry, time, Followed.due);
-    } else store<u32>(entry, time + ((time - load<u32>(entry, Followed.seen)) >>> IDLE_SHIFT), Followed.due);
-    store<u32>(entry, before + 1, Followed.looked);
+    if (sum === load<u64>(entry, Followed.sum)) continue;
+    seeAccesses(entry, sum);
+    store<u64>(entry, sum, Followed.sum);
+    store<u32>(entry, time, Followed.seen);
+    store<u64>(entry, LATER, Followed.seenWork);
   }
+  const work = workSeen();
   // What this look has found at any block was done before.
-  const seenWork = workOf(Control.sureAccesses);
-  for (let entry = entryAt(1); entry <= entryAt(count); entry += FOLLOWED_BYTES)
-    if (load<u32>(entry, Followed.seen) === time) store<u64>(entry, seenWork, Followed.seenWork);
-  store<u32>(CONTROL, before + 1, Control.looks);
-  store<u64>(CONTROL, work, Control.lookWork);
-  store<u64>(CONTROL, accesses, Control.lookedAccesses);
-  store<u64>(CONTROL, number + (number >> LOOK_SHIFT), Control.nextLook);
+  for (let entry = entryAt(1); entry <= end; entry += FOLLOWED_BYTES)
+    if (load<u64>(entry, Followed.seenWork) === LATER) store<u64>(entry, work, Followed.seenWork);
+  if (trips !== 0) store<u64>(CONTROL, (work - before) / trips, Control.workOfTrip);
+  store<u64>(CONTROL, load<u64>(CONTROL, Control.trips), Control.lookedTrips);
+  store<u64>(CONTROL, work + (work >> LOOK_SHIFT), Control.nextLook);
+  store<u64>(CONTROL, cost, Control.lookCost);
+  bump64(CONTROL, Control.lookWork, cost);
+  if (number === load<u64>(CONTROL, Control.lookedAllocations)) return;
+  store<u64>(CONTROL, number, Control.lookedAllocations);
+  store<u64>(CONTROL, load<u64>(CONTROL, Control.accesses), Control.accessesThen);
 }
+
+/** The counters of static data, and of what lies below. */
+function lookAtStatics(): u64 {
+  const end: u32 = ((STATICS + STATIC_BYTES) >>> 3) << 2;
+  const entry = entryAt(0);
+  const sum = sumOfCounters(0, end);
+  store<u32>(entry, 1, Followed.weight);
+  // Counters that had no room for more have begun anew.
+  if (sum > load<u64>(entry, Followed.sum)) seeAccesses(entry, sum);
+  store<u64>(entry, sum, Followed.sum);
+  return LOOK_WORK + (end >>> 2);
+}
+
+/** Work that is known at the end of a look alone. */
+const LATER: u64 = -1;
 
 /** The followed block of a record ends, before its counters are cleaned. `copied`: a reallocation has just used it. */
 export function endFollowed(record: usize, time: u32, copied: bool): void {
@@ -250,26 +263,32 @@ export function endFollowed(record: usize, time: u32, copied: bool): void {
   const seen = load<u32>(entry, Followed.seen);
   const before = load<u64>(entry, Followed.sum);
   const sum = sumOf(record);
-  if (sum !== before) seeAccesses(entry, (sum - before) >>> 1, load<u32>(CONTROL, Control.looks));
-  const isIdle = !copied && before !== 0 && sum === before;
-  const work = workOf(Control.accesses) - load<u64>(entry, Followed.startWork);
-  const after = workOf(Control.sureAccesses) - load<u64>(entry, Followed.seenWork);
+  seeAccesses(entry, sum);
+  const freeing = min(size >>> FREEING_SHIFT, MOST_FREEING);
+  const isIdle = !copied && before !== 0 && (sum - before) >>> 1 <= freeing;
+  const work = workSeen();
+  const all = work - load<u64>(entry, Followed.startWork);
+  const after: u64 = isIdle ? work - load<u64>(entry, Followed.seenWork) : 0;
   remove(index);
-  const life = time - start;
-  const drag: u32 = isIdle ? time - seen : 0;
   const context = dragOf(load<u32>(record, Record.mib));
   const bytes = <u64>size * weight;
   bump32(context, Drag.followed, 1);
   bump64(context, Drag.blocks, weight);
   bump64(context, Drag.bytes, bytes);
-  bump64(context, Drag.byteTime, bytes * life);
-  if (drag === 0) return;
-  bump64(context, Drag.dragged, bytes * drag);
-  if (drag < LEAST_LATE_DRAG || (<u64>drag) << 1 < life || after << 1 < work) return;
+  bump64(context, Drag.byteTime, bytes * (time - start));
+  bumpWork(context, Drag.byteWork, bytes, all);
+  if (!isIdle) return;
+  bump64(context, Drag.dragged, bytes * (time - seen));
+  if (after === 0 || after << 1 < all) return;
   bump64(context, Drag.lateBlocks, weight);
   bump64(context, Drag.lateBytes, bytes);
-  bump64(context, Drag.lateByteTime, bytes * life);
-  bump64(context, Drag.lateUsed, bytes * (life - drag));
+  bumpWork(context, Drag.lateByteWork, bytes, all);
+  bumpWork(context, Drag.lateUsedByteWork, bytes, all - after);
   bump64(context, Drag.lateLastUse, bytes * seen);
   bump32(context, Drag.lateFollowed, 1);
+}
+
+@inline
+function bumpWork(context: usize, field: usize, bytes: u64, work: u64): void {
+  store<f64>(context + field, load<f64>(context + field) + <f64>bytes * <f64>work);
 }

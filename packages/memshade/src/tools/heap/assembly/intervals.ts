@@ -1,4 +1,4 @@
-import { lookAtFollowed } from "./drag";
+import { look } from "./drag";
 import { CHANGE_CAPACITY, CHANGES, CONTROL, COUNTED, INTERVALS, MIB_CAPACITY, MIBS } from "./imports";
 import {
   CHANGE_BYTES,
@@ -153,7 +153,7 @@ function endInterval(time: u64): void {
     mergeNeighbours();
   forgetNoted();
   beginMaximum(live);
-  if (COUNTED !== 0) lookAtFollowed(time);
+  if (COUNTED !== 0) look();
   const from = load<u64>(CONTROL, Control.intervalsFrom);
   const scale = load<u32>(CONTROL, Control.intervalScale);
   store<u64>(CONTROL, from + ((((time - from) >> scale) + 1) << scale), Control.deadline);

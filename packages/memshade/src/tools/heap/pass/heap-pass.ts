@@ -1,6 +1,7 @@
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import { CounterGroups, type CounterKinds } from "./counter-groups.ts";
 import { type CounterTargets, HeapSnippets } from "./heap-snippets.ts";
+import { LoopPolls, type PollTargets } from "./loop-polls.ts";
 import { LoopSummary } from "./loop-summary.ts";
 
 export interface HeapPassOptions extends CounterKinds {
@@ -12,6 +13,7 @@ export class HeapPass implements ToolPass {
   readonly #memory64: boolean;
   readonly #counters: CounterGroups;
   readonly #loops: LoopSummary;
+  readonly #polls: LoopPolls | undefined;
   #state!: WalkState;
   /** In a function with loops, what stands outside of them runs rarely. (64-bit addresses have no counting function.) */
   #outlines = false;
@@ -21,12 +23,14 @@ export class HeapPass implements ToolPass {
   readonly #stretchBefore: number[] = [];
   readonly #countersBefore: number[] = [];
 
-  constructor(options: HeapPassOptions, targets: CounterTargets) {
+  /** @param polls undefined: nobody looks at blocks while the program computes */
+  constructor(options: HeapPassOptions, targets: CounterTargets, polls: PollTargets | undefined) {
     const { memory64 } = options;
     const snippets = new HeapSnippets(targets, memory64);
     this.#memory64 = memory64;
     this.#counters = new CounterGroups(snippets, options);
     this.#loops = new LoopSummary(snippets, this.#counters);
+    this.#polls = polls && new LoopPolls(polls);
   }
 
   begin(state: WalkState): void {
@@ -34,6 +38,7 @@ export class HeapPass implements ToolPass {
     this.#outlines = state.hasLoops && !this.#memory64;
     this.#counters.begin(state, this.#outlines);
     this.#loops.begin(state);
+    this.#polls?.begin();
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
@@ -50,12 +55,18 @@ export class HeapPass implements ToolPass {
     this.#counters.endBlock();
   }
 
-  enterLoop(): void {
+  enterLoop(body: number): void {
     this.#counters.cold = false;
+    this.#polls?.enterLoop(this.#state, body);
+  }
+
+  call(): void {
+    this.#polls?.call();
   }
 
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
     const { control, openLoops } = this.#state;
+    this.#polls?.leaveLoop();
     if (oneBlock) {
       this.#loops.summarize(this.#countersBefore[control.top], end);
       // What follows must not join a counter that has just left the loop.

@@ -16,6 +16,7 @@ import { CONTROL_BYTES } from "../layout.ts";
 import { planLayout, runtimeConstants } from "../memory-plan.ts";
 import { CountFunctions } from "./count-functions.ts";
 import { HeapPass } from "./heap-pass.ts";
+import { FIRST_COUNTDOWN } from "./loop-polls.ts";
 import { findPointerRoots } from "./pointer-roots.ts";
 import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { shareTables, type ThreadSharing } from "./thread-sharing.ts";
@@ -46,6 +47,9 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
   const plan = recordsBlocks ? new StackPlan(module, scan, allocator) : undefined;
   const roots = recordsBlocks ? findPointerRoots(around) : undefined;
   const counters = new CountFunctions(appended, shadowMemory);
+  const threadGlobals = threads?.globals ?? [];
+  // Where several instances share the tables, the allocations of all of them are clock enough.
+  const polls = recordsBlocks && threads === undefined;
   return {
     name: "heap",
     pass: new HeapPass(
@@ -61,6 +65,12 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
         runtime: (name) => runtime.functions.get(name) as number,
         countFunction: (word) => counters.get(word),
       },
+      polls
+        ? {
+            countdown: firstGlobal + 1 + threadGlobals.length + runtime.globals.length,
+            poll: () => runtime.functions.get("poll") as number,
+          }
+        : undefined,
     ),
     beside: plan && new ShadowStackPass(plan, stack, new HostFrameFunctions(appended, stack)),
     shadowBytes: layout.endBytes,
@@ -71,8 +81,9 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     stack: plan && stack,
     globals: [
       { type: I32, initial: encodeConstantExpression(I32, (layout.stack - STACK_FRAME_BYTES) | 0) },
-      ...(threads?.globals ?? []),
+      ...threadGlobals,
       ...runtime.globals,
+      ...(polls ? [{ type: I32, initial: encodeConstantExpression(I32, FIRST_COUNTDOWN) }] : []),
     ],
     globalExports: [...(threads?.exports ?? []), ...(roots?.globals ?? [])],
     exportsProgram: typeof roots?.roots === "object",

@@ -12,8 +12,9 @@ export function readDrag(view: DataView, at: number): BlockDrag {
     draggedByteTime: u64(Drag.dragged),
     lateBlocks: u64(Drag.lateBlocks),
     lateBytes: u64(Drag.lateBytes),
-    lateByteTime: u64(Drag.lateByteTime),
-    lateUsedByteTime: u64(Drag.lateUsed),
+    byteWork: view.getFloat64(at + Drag.byteWork, true),
+    lateByteWork: view.getFloat64(at + Drag.lateByteWork, true),
+    lateUsedByteWork: view.getFloat64(at + Drag.lateUsedByteWork, true),
     lateLastUse: u64(Drag.lateLastUse),
     lateFollowed: view.getUint32(at + Drag.lateFollowed, true),
   };

@@ -1,4 +1,9 @@
-import { ACCESSES_PER_BLOCK, type BlockDrag, dragOf } from "../../../model/over-time/drag.ts";
+import {
+  ACCESSES_PER_BLOCK,
+  type BlockDrag,
+  dragOf,
+  type WorkMeanwhile,
+} from "../../../model/over-time/drag.ts";
 import type { ShadowLayout } from "../../options.ts";
 import {
   CONTEXT_BYTES,
@@ -15,6 +20,8 @@ import {
 } from "../layout.ts";
 
 export const GRANULE_BYTES = 8;
+/** A block that was not used while the program did so much of its work is idle. */
+const LEAST_IDLE = 1 / 64;
 
 /** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
 export interface LiveBlock {
@@ -122,32 +129,49 @@ export class LiveBlocks {
     return undefined;
   }
 
-  /** Accesses since the last look at what a live block is one of, as far as it was followed; undefined: it was not. */
-  sinceLook({
+  /**
+   * Of what a live block is one of: accesses since the last look at it, and whether there were none while the program did a good part of its
+   * work; undefined: it is not followed.
+   */
+  followed({
     address,
     size,
     folded,
     followed,
-  }: LiveBlock): { accesses: number; stands: number } | undefined {
+  }: LiveBlock): { accesses: number; stands: number; isIdle: boolean } | undefined {
     if (followed === 0) return undefined;
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;
     const sum = this.sumOfCounters(Math.floor(address / GRANULE_BYTES), end) + folded * 2;
     const accesses = Math.max(0, sum - this.#u64(entry + Followed.sum)) / 2;
-    return { accesses, stands: this.#u32(entry + Followed.weight) };
+    const { after } = this.#workOf(entry);
+    const isIdle = accesses === 0 && after >= this.#workSeen * LEAST_IDLE;
+    return { accesses, stands: this.#u32(entry + Followed.weight), isIdle };
   }
 
-  /** What `endFollowed` of the runtime does. `counters`: their sum. */
+  /** What `endFollowed` of the runtime does for a block that nothing frees yet. `counters`: their sum. */
   dragOf({ size, time, followed }: LiveBlock, now: number, counters: number): BlockDrag {
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const isIdle = counters > 0 && this.#u64(entry + Followed.sum) === counters;
     const lastUse = isIdle ? this.#u32(entry + Followed.seen) : now;
-    const allocated = this.#control64(Control.allocations) * ACCESSES_PER_BLOCK;
-    const work = {
-      all: allocated + this.#control64(Control.accesses) - this.#u64(entry + Followed.startWork),
-      after: allocated + this.#control64(Control.sureAccesses) - this.#u64(entry + Followed.seenWork),
+    const { all, after } = this.#workOf(entry);
+    return dragOf(
+      { size, start: time, lastUse, end: now, work: { all, after: isIdle ? after : 0 } },
+      this.#u32(entry + Followed.weight),
+    );
+  }
+
+  /** Since the beginning of a followed block, and since the look that saw it used last. */
+  #workOf(entry: number): WorkMeanwhile {
+    const work = this.#workSeen;
+    return {
+      all: work - this.#u64(entry + Followed.startWork),
+      after: work - this.#u64(entry + Followed.seenWork),
     };
-    return dragOf({ size, start: time, lastUse, end: now, work }, this.#u32(entry + Followed.weight));
+  }
+
+  get #workSeen(): number {
+    return this.#control64(Control.allocations) * ACCESSES_PER_BLOCK + this.#control64(Control.accesses);
   }
 
   /** Sum of the counters of granules as they are, which are twice the accesses and the bit of reads. */

@@ -15,6 +15,7 @@ import {
   Context,
   Control,
   DRAG_BYTES,
+  Followed,
   GROWTH_BYTES,
   HostEntries,
   INTERVAL_BYTES,
@@ -269,11 +270,13 @@ export class ShadowReader {
     return sites;
   }
 
-  /** Accesses since the last look to the static data, and to a stack below it. */
-  staticsSinceLook(): number {
+  /** Accesses that looks found after the newest allocation, and those since the last look to the static data and a stack below it. */
+  accessesAfterAllocations(): number {
     const end = Math.min(this.#statics?.endBytes ?? 0, this.#layout.coveredBytes);
     const sum = this.blocks.sumOfCounters(0, Math.floor(end / GRANULE_BYTES));
-    return Math.max(0, sum - this.#control64(Control.staticSum)) / 2;
+    const looked = this.#u64(this.#layout.followed + Followed.sum);
+    const known = this.#control64(Control.accesses) - this.#control64(Control.accessesThen);
+    return known + Math.max(0, sum - looked) / 2;
   }
 
   /** Whether several instances have these tables. */

@@ -19,7 +19,7 @@ export interface InstanceReach {
   inside: boolean;
   /** The host may have addresses of blocks. */
   hostMayHold: boolean;
-  /** Accesses to live blocks and static data after the last look at them, which is soon before the last allocation. */
+  /** Accesses to live blocks and static data after the first look that found the newest allocation, which is soon behind that. */
   accessesAfter: number;
 }
 
@@ -99,7 +99,7 @@ function sumUp(
   inside: boolean,
 ): Omit<InstanceReach, "hostMayHold"> {
   const { now } = reader;
-  let accessesAfter = reader.staticsSinceLook();
+  let accessesAfter = reader.accessesAfterAllocations();
   const places = new Map<number, number>();
   for (const { context } of blocks) if (!places.has(context)) places.set(context, places.size);
   const sums = new Float64Array(places.size * REACH_FIELDS.length);
@@ -111,9 +111,9 @@ function sumUp(
     sums[place] += size;
     sums[place + 1]++;
     if (time * 2 > now) sums[at + PLACE_OF_LATE + (found === Reach.Reachable ? 1 : 0)]++;
-    const since = reader.blocks.sinceLook(block);
-    accessesAfter += (since?.accesses ?? 0) * (since?.stands ?? 0);
-    if (found === Reach.Reachable && since?.accesses === 0) sums[at + PLACE_OF_IDLE] += since.stands;
+    const followed = reader.blocks.followed(block);
+    accessesAfter += (followed?.accesses ?? 0) * (followed?.stands ?? 0);
+    if (found === Reach.Reachable && followed?.isIdle === true) sums[at + PLACE_OF_IDLE] += followed.stands;
     if (inside || found !== Reach.Lost) return;
     sums[at + PLACE_OF_BEHIND] += behindBytes[index];
     sums[at + PLACE_OF_BEHIND + 1] += behindBlocks[index];

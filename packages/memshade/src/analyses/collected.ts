@@ -1,0 +1,6 @@
+import type { HeapProfile } from "../model/heap-profile.ts";
+
+/** Whether a collector in the program frees its blocks, whenever it comes to that, and not the program itself. */
+export function isCollected({ modules }: HeapProfile): boolean {
+  return modules.some(({ allocator }) => allocator?.functions.some(({ role }) => role.startsWith("as_")));
+}
