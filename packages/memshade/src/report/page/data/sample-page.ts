@@ -164,7 +164,14 @@ function timelineOf(
     start: 0,
     ends: Float64Array.from({ length: intervals }, (_, interval) => ((interval + 1) * last) / intervals),
     lanes: [
-      { id: "samples", label: "samples", word: "call path", unit: "samples", shape: "amount", values: counts },
+      {
+        id: "samples",
+        label: "samples",
+        word: "call path",
+        unit: "samples",
+        shape: "amount",
+        values: counts,
+      },
     ],
     phases: [],
     deltas: deltas.build(),
