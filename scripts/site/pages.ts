@@ -26,8 +26,6 @@ interface Page {
 }
 
 const START = "docs/index.md";
-/** What TypeDoc writes beside the pages. */
-const API = "docs/api/";
 
 /**
  * The pages that docs/index.md leads to, directly or not, and the pictures on them.
@@ -92,7 +90,6 @@ function isElsewhere(href: string): boolean {
 function isBroken(page: Page, href: string, pages: ReadonlyMap<string, Page>, root: string): boolean {
   if (isElsewhere(href)) return false;
   const { path, anchor } = target(page.source, href);
-  if (path.startsWith(API)) return false;
   const found = pages.get(path);
   if (found !== undefined) return anchor !== "" && !found.anchors.has(anchor);
   return !existsSync(join(root, path));
@@ -125,7 +122,6 @@ function render(page: Page, pages: ReadonlyMap<string, Page>): string {
       },
     },
   });
-  const here = (path: string) => posix.relative(posix.dirname(sitePath(page.source)), path);
   const body = (marked.parse(page.text) as string)
     .replaceAll("<table>", '<div class="wide" tabindex="0"><table>')
     .replaceAll("</table>", "</table></div>");
@@ -135,7 +131,7 @@ function render(page: Page, pages: ReadonlyMap<string, Page>): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${page.source === START ? "memshade" : `${escaped(page.title)} · memshade`}</title>
-<link rel="stylesheet" href="${here("site.css")}">
+<link rel="stylesheet" href="${here(page, "site.css")}">
 </head>
 <body>
 <nav aria-label="Site">${contents(page, pages)}</nav>
@@ -144,6 +140,11 @@ ${body}</main>
 </body>
 </html>
 `;
+}
+
+/** A path of the site, seen from a page. */
+function here(page: Page, path: string): string {
+  return posix.relative(posix.dirname(sitePath(page.source)), path);
 }
 
 /** The headings and links of the first page, on each of them. */
@@ -169,17 +170,16 @@ function contents(page: Page, pages: ReadonlyMap<string, Page>): string {
     });
     return [`<ul>${items.join("")}</ul>`];
   });
-  return list.join("\n");
+  return [...list, `<ul><li><a href="${here(page, "api/index.html")}">API reference</a></li></ul>`].join("\n");
 }
 
 /** A link of a page as it is on the site: what is no page there is left as it is in the project. */
 function relativeTo(page: Page, href: string, pages: ReadonlyMap<string, Page>, from = page.source): string {
   if (isElsewhere(href)) return href;
   const { path, anchor } = from === "" ? { path: href, anchor: "" } : target(from, href);
-  const isOnSite = pages.has(path) || path.startsWith(API) || /\.(svg|png)$/.test(path);
+  const isOnSite = pages.has(path) || /\.(svg|png)$/.test(path);
   if (!isOnSite) return `${REPOSITORY}/${path}`;
-  const relative = posix.relative(posix.dirname(sitePath(page.source)), sitePath(path));
-  return relative + (anchor === "" ? "" : `#${anchor}`);
+  return here(page, sitePath(path)) + (anchor === "" ? "" : `#${anchor}`);
 }
 
 const REPOSITORY = "https://github.com/memshade/memshade/blob/main";
