@@ -107,7 +107,7 @@ function contextsOf(
 ): Int32Array {
   const libraries = frames.map(
     ({ function: name, file, module }) =>
-      rules.libraryOf({ function: name, file }) ??
+      rules.libraryOf({ function: name, file, module: pathOf(module === undefined ? undefined : modules[module]) }) ??
       (module === undefined || file !== undefined ? undefined : systemLibrary(modules[module])),
   );
   const numbers = frames.map(({ function: name, file, line, column, address, module, inlined }, index) =>
@@ -131,8 +131,12 @@ function contextsOf(
 
 /** What an object is that the system brings along, without whose source nobody asks for its lines. */
 function systemLibrary(module: SampleModule | undefined): string | undefined {
-  const place = module?.path ?? module?.name;
+  const place = pathOf(module);
   return place !== undefined && SYSTEM.test(place) ? module!.name : undefined;
+}
+
+function pathOf(module: SampleModule | undefined): string | undefined {
+  return module?.path ?? module?.name;
 }
 
 function timelineOf(

@@ -200,19 +200,26 @@ function largestSites(
 }
 
 function Sites({ sites, names, palette }: { sites: readonly number[]; names: FrameNames; palette: Palette }) {
-  const entry = (key: number, label: string, colour: string) =>
-    h("li", { key }, h("i", { style: { background: colour } }), h("span", { title: label }, label));
+  const entry = (key: number, label: string, place: string, colour: string) =>
+    h(
+      "li",
+      { key, title: `${label} ${place}` },
+      h("i", { style: { background: colour } }),
+      h("span", null, label),
+      place === "" ? null : h("span", { class: "place" }, place),
+    );
   return h(
     "ul",
     { class: "timeline-sites", "aria-label": "Sites" },
     sites.map((frame, index) =>
       entry(
         frame,
-        `${shown(withoutSignature(names.function(frame)))} ${shown(names.place(frame))}`,
+        shown(withoutSignature(names.function(frame))),
+        shown(names.place(frame)),
         toText(palette.series[index]),
       ),
     ),
-    entry(-1, "other", toText(mix(palette.panel, palette.dim, 0.45))),
+    entry(-1, "other", "", toText(mix(palette.panel, palette.dim, 0.45))),
   );
 }
 

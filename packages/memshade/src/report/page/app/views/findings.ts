@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { glossaryEntry } from "../../../glossary.ts";
 import type { PageFinding } from "../../data/page-data.ts";
 import { sum } from "../model/figures.ts";
+import { frameKeys } from "../model/grouping.ts";
 import type { PageModel } from "../model/page-model.ts";
 import { sumRows } from "../model/site-rows.ts";
 import { amount, amountInWords, amountOf, difference, formatPercent } from "../parts/amounts.ts";
@@ -93,7 +94,7 @@ function Largest({ model, state, change }: ViewProps) {
     "section",
     { class: "largest", "aria-labelledby": "largest" },
     model.data.findings.length === 0
-      ? h("p", { class: "nothing" }, "No finding: nothing here is worth a change.")
+      ? h("p", { class: "nothing" }, noFinding(model.data))
       : null,
     h(
       "h2",
@@ -131,6 +132,13 @@ function Largest({ model, state, change }: ViewProps) {
       ),
     ),
   );
+}
+
+/** What is not recorded cannot be found. */
+function noFinding({ head, weights }: PageModel["data"]): string {
+  const knowsUse = weights.some(({ id }) => ["accesses", "dead", "neverRead"].includes(id));
+  if (knowsUse) return "No finding: nothing here is worth a change.";
+  return `No finding. Accesses were not recorded: what is never read was not looked for${head.notTracked.length > 0 ? " (Help says more)" : ""}.`;
 }
 
 /** Kinds of findings as switches. */
@@ -327,10 +335,11 @@ function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { findin
 function Paths({ model, state, change, index }: ViewProps & { readonly index: number }) {
   const finding = model.data.findings[index];
   const weight = model.data.weights.find(({ id }) => id === finding.weight);
+  const keyOf = frameKeys(model.data, model.names, "site");
   const byPath = new Map<string, { context: number; path: number[]; amount: number }>();
   for (const context of finding.contexts) {
     const path = model.shownPath(context, state);
-    const key = path.join(" ");
+    const key = path.map(keyOf).join("\n");
     const found = byPath.get(key) ?? { context, path, amount: 0 };
     found.amount += weight?.values[context] ?? 0;
     byPath.set(key, found);
