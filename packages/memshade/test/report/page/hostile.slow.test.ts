@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)("a report of a program that names things to do har
       location.hash = "tab=help";
     });
     await page.getByText("‹U+202E›").first().waitFor();
-    await page.getByText("(1048576 characters)").first().waitFor();
+    await page.locator("#view").getByText("(1048576 characters)").first().waitFor();
     expect(browser.complaints).toEqual([]);
   });
 

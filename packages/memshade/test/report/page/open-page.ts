@@ -41,7 +41,11 @@ export class PageBrowser {
 
   /** Opens a report of such data at a place in it, `tab=sites`. */
   async open(data: PageData | string, hash = "", options: BrowserContextOptions = {}): Promise<Page> {
-    return this.openText(this.textOf(typeof data === "string" ? data : await encodePage(data)), hash, options);
+    return this.openText(
+      this.textOf(typeof data === "string" ? data : await encodePage(data)),
+      hash,
+      options,
+    );
   }
 
   /** The file of a report with such data, encoded. */

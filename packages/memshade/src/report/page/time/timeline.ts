@@ -200,12 +200,13 @@ function largestSites(
 }
 
 function Sites({ sites, names, palette }: { sites: readonly number[]; names: FrameNames; palette: Palette }) {
-  const entry = (key: number, label: string, place: string, colour: string) =>
+  // Where there is little room, a line says more than its function.
+  const entry = (key: number, label: string, place: string, colour: string, hasLine = false) =>
     h(
       "li",
       { key, title: `${label} ${place}` },
       h("i", { style: { background: colour } }),
-      h("span", null, label),
+      h("span", { class: hasLine ? "function" : undefined }, label),
       place === "" ? null : h("span", { class: "place" }, place),
     );
   return h(
@@ -217,6 +218,7 @@ function Sites({ sites, names, palette }: { sites: readonly number[]; names: Fra
         shown(withoutSignature(names.function(frame))),
         shown(names.place(frame)),
         toText(palette.series[index]),
+        names.line(frame) > 0,
       ),
     ),
     entry(-1, "other", "", toText(mix(palette.panel, palette.dim, 0.45))),

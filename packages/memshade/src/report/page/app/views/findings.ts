@@ -10,6 +10,7 @@ import { sumRows } from "../model/site-rows.ts";
 import { amount, amountInWords, amountOf, difference, formatPercent } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
 import { FrameName } from "../parts/frame-name.ts";
+import { Hints } from "../parts/hints.ts";
 import { Bar } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
 import { SourceExcerpt } from "../parts/source-excerpt.ts";
@@ -58,7 +59,7 @@ export function Findings({ model, state, change }: ViewProps) {
   return h(
     "div",
     { class: "findings" },
-    head.hints.map((hint) => h("p", { class: "hint" }, shown(hint))),
+    h(Hints, { hints: head.hints }),
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
     findings.length > 0 && listed.length === 0
       ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
@@ -89,13 +90,12 @@ function Largest({ model, state, change }: ViewProps) {
   const order = [...sums.keys()]
     .filter((row) => sums[row] !== 0)
     .sort((a, b) => Math.abs(sums[b]) - Math.abs(sums[a]) || a - b);
-  if (order.length === 0) return null;
+  if (order.length === 0)
+    return h("p", { class: "nothing" }, isDifference ? `No change: ${weight.label}.` : "");
   return h(
     "section",
     { class: "largest", "aria-labelledby": "largest" },
-    model.data.findings.length === 0
-      ? h("p", { class: "nothing" }, noFinding(model.data))
-      : null,
+    model.data.findings.length === 0 ? h("p", { class: "nothing" }, noFinding(model.data)) : null,
     h(
       "h2",
       { id: "largest" },
@@ -127,6 +127,9 @@ function Largest({ model, state, change }: ViewProps) {
               onClick: () => change(select({ frame: grouping.frames[row], frameOf: "site" })),
             },
             h(FrameName, { names: model.names, frame: grouping.frames[row] }),
+            state.folded && model.names.is(grouping.frames[row], "library")
+              ? h("span", { class: "change" }, shown(model.names.package(grouping.frames[row])))
+              : null,
           ),
         ),
       ),

@@ -46,7 +46,9 @@ export function Source({ model, state, change }: ViewProps) {
     );
   const frame = selectedFrame(model, state);
   const wanted = frame === undefined ? undefined : data.frames.file[frame];
-  const file = files.find(({ file }) => file === wanted) ?? files[0];
+  const isOwn = ({ lines }: FileSums) => lines.some((line) => !model.names.is(line.frame, "library"));
+  const file =
+    files.find(({ file }) => file === wanted) ?? (state.folded ? files.find(isOwn) : undefined) ?? files[0];
   return h(
     "div",
     { class: "source" },
