@@ -52,7 +52,7 @@ export function addViewCommand(program: Command): void {
     )
     .argument(
       "[run]",
-      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a core dump, a minidump or perf.data (default: the newest run in memshade.out)",
+      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof or heaptrack, a core dump, a minidump or perf.data (default: the newest run in memshade.out)",
     )
     .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
       parseChoice<ReportedTool>("--tool", ["heap", "waste", "workingset"], text),

@@ -121,6 +121,7 @@ function hasNoDifference<Metric extends TitledMetric>(
 }
 
 function sameCount(count: number, noun: string): string {
+  if (count === 0) return `no ${noun} in either`;
   return count === 1 ? `1 ${noun} is the same` : `${plural(count, noun)} are the same`;
 }
 
