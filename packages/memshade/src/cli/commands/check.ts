@@ -26,7 +26,7 @@ import { collect } from "../collect.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import type { PathMap } from "../load/source.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
-import { openOutput } from "../output.ts";
+import { writePieces } from "../output.ts";
 import {
   ALL_FRAMES_OPTION,
   BINARY_PATH_OPTION,
@@ -130,9 +130,7 @@ async function runCheck(named: string | undefined, options: CheckOptions): Promi
     pathMaps: options.pathMap,
   });
   const text = formatted(report, options);
-  const output = openOutput(options.output);
-  output.write(text);
-  output.finish();
+  await writePieces(options.output, [text]);
   if (options.format === "github") writeSummary(report);
   const failed = failedLimits(report);
   if (options.output !== undefined) {
