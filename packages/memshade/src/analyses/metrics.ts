@@ -1,6 +1,6 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type ContextGroups, groupContexts, sumByGroup } from "./groups.ts";
-import { type HeapColumnKey, heapColumn } from "./heap-columns.ts";
+import { type HeapColumnKey, heapColumn } from "./heap/heap-columns.ts";
 
 export type MetricKey =
   | "bytes"

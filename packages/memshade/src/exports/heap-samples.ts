@@ -1,4 +1,4 @@
-import { type HeapColumnKey, heapColumn } from "../analyses/heap-columns.ts";
+import { type HeapColumnKey, heapColumn } from "../analyses/heap/heap-columns.ts";
 import type { HeapProfile, ProfileModule } from "../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../model/indices.ts";
 import { knowsField, siteColumn } from "../model/known-fields.ts";

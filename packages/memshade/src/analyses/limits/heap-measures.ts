@@ -1,6 +1,6 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { RecordedTools } from "../findings/run-findings.ts";
-import { type HeapColumn, type HeapColumnKey, heapColumn } from "../heap-columns.ts";
+import { type HeapColumn, type HeapColumnKey, heapColumn } from "../heap/heap-columns.ts";
 import { added, type Measure, type Measured } from "./measure.ts";
 import { heapPlaces, type MeasuredPlace } from "./measured-place.ts";
 

@@ -24,6 +24,7 @@ import {
 } from "../report/html-options.ts";
 import { pagePath, writePage } from "../report/page-file.ts";
 import { joined, plainText, reportParts, type Shown } from "../report/report-parts.ts";
+import { reportedTools } from "../report/report-working-set.ts";
 import { pageOf } from "../report/run-page.ts";
 import {
   ALL_FRAMES_OPTION,
@@ -44,7 +45,6 @@ import {
   type Terminal,
   WIDE_OPTION,
 } from "./report-options.ts";
-import { reportedTools } from "./report-working-set.ts";
 
 export interface ReportOptions extends HotColdFlags, FrameFlags, HtmlFlags {
   readonly rows?: number | undefined;

@@ -1,5 +1,5 @@
 import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
-import { type HeapColumnKey, heapColumn } from "../../../analyses/heap-columns.ts";
+import { type HeapColumnKey, heapColumn } from "../../../analyses/heap/heap-columns.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { type IndexIntoFrameTable, NONE } from "../../../model/indices.ts";

@@ -1,11 +1,11 @@
-import type { HeapProfile } from "../model/heap-profile.ts";
-import { knowsField, siteColumn } from "../model/known-fields.ts";
-import type { BlockMeasure } from "./block-measure.ts";
-import { draggedBlocks } from "./dragged-blocks.ts";
-import { copiedBytes, spareBytes } from "./growth.ts";
-import { liveBlocksOf } from "./live-blocks.ts";
-import { temporaryBlocks } from "./temporary.ts";
-import { neverAccessed, writtenNeverRead } from "./unused-blocks.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { knowsField, siteColumn } from "../../model/known-fields.ts";
+import type { BlockMeasure } from "../block-measure.ts";
+import { draggedBlocks } from "../dragged-blocks.ts";
+import { copiedBytes, spareBytes } from "../growth.ts";
+import { liveBlocksOf } from "../live-blocks.ts";
+import { temporaryBlocks } from "../temporary.ts";
+import { neverAccessed, writtenNeverRead } from "../unused-blocks.ts";
 
 /** What adds up over the contexts of a heap profile. */
 export interface HeapColumn {
