@@ -1,9 +1,6 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
-import { knowsField, siteColumn } from "../model/known-fields.ts";
 import { type ContextGroups, groupContexts, sumByGroup } from "./groups.ts";
-import { copiedBytes, spareBytes } from "./growth.ts";
-import { reachOf } from "./live-blocks.ts";
-import { temporaryBlocks } from "./temporary.ts";
+import { type HeapColumnKey, heapColumn } from "./heap/heap-columns.ts";
 
 export type MetricKey =
   | "bytes"
@@ -45,43 +42,31 @@ export const METRICS: readonly Metric[] = [
   { key: "spare", title: "bytes behind the last one used", unit: "bytes", isAdditive: true },
 ];
 
+const COLUMN_OF = {
+  bytes: "bytes",
+  peak: "peakBytes",
+  live: "liveBytes",
+  lost: "lostBytes",
+  count: "blocks",
+  accesses: "accesses",
+  temporary: "temporaryBlocks",
+  copied: "copiedBytes",
+  spare: "spareBytes",
+} as const satisfies Record<Exclude<MetricKey, "density" | "lifetime">, HeapColumnKey>;
+
 /** One value per group; undefined where the profile does not know (peak and live without a run, fields it lacks). */
 export function measureGroups(
   profile: HeapProfile,
   groups: ContextGroups,
   key: MetricKey,
 ): Float64Array | undefined {
-  const { mibs, site } = profile.contexts;
-  const known = (field: "allocCount" | "totalSize" | "totalLifetime" | "totalAccessCount") =>
-    knowsField(profile, field) ? sum(mibs[field]) : undefined;
-  const sum = (column: ArrayLike<number> | ArrayLike<bigint>) => sumByGroup(groups, column);
-  const sumOrNone = (column: Float64Array | undefined) => column && sum(column);
-  switch (key) {
-    case "bytes":
-      return known("totalSize");
-    case "peak":
-      return sumOrNone(siteColumn(profile, "peakBytes"));
-    case "live":
-      return sumOrNone(siteColumn(profile, "liveBytes"));
-    case "lost":
-      return site && reachOf(profile) && sum(site.lostBytes.map((b, i) => b + site.indirectlyLostBytes[i]!));
-    case "count":
-      return known("allocCount");
-    case "accesses":
-      return known("totalAccessCount");
-    case "density":
-      return divide(known("totalAccessCount"), known("totalSize"));
-    case "lifetime":
-      return divide(known("totalLifetime"), known("allocCount"));
-    case "temporary":
-      return sumOrNone(temporaryBlocks(profile)?.blocks);
-    case "copied":
-      return sumOrNone(copiedBytes(profile));
-    case "spare":
-      return sumOrNone(spareBytes(profile));
-    default:
-      throw new RangeError(`no such metric: ${key satisfies never}`);
-  }
+  const of = (column: HeapColumnKey): Float64Array | undefined => {
+    const amounts = heapColumn(profile, column)?.amounts;
+    return amounts && sumByGroup(groups, amounts);
+  };
+  if (key === "density") return divide(of("accesses"), of("bytes"));
+  if (key === "lifetime") return divide(of("lifetimes"), of("blocks"));
+  return of(COLUMN_OF[key]);
 }
 
 /** The metrics that a profile knows. */

@@ -13,12 +13,29 @@ export interface Output {
 }
 
 /**
- * Output to a file, which appears under its name only when it is whole, or to standard output.
+ * Writes to standard output, or a file, which appears under its name only when it is whole.
  *
  * @throws UserError if the file cannot be written
  */
-export function openOutput(file: string | undefined): Output {
-  return new BatchedOutput(file === undefined ? standardOutput : new WholeFile(file));
+export async function writeOutput(
+  file: string | undefined,
+  action: (output: Output) => void | Promise<void>,
+): Promise<void> {
+  const output = new BatchedOutput(file === undefined ? standardOutput : new WholeFile(file));
+  try {
+    await action(output);
+  } catch (error) {
+    output.abandon();
+    throw error;
+  }
+  output.finish();
+}
+
+/** The same for what comes in pieces. */
+export function writePieces(file: string | undefined, pieces: Iterable<string | Uint8Array>): Promise<void> {
+  return writeOutput(file, (output) => {
+    for (const piece of pieces) output.write(piece);
+  });
 }
 
 const standardOutput: Output = {

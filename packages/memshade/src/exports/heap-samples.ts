@@ -1,7 +1,4 @@
-import { copiedBytes, spareBytes } from "../analyses/growth.ts";
-import { liveBlocksOf } from "../analyses/live-blocks.ts";
-import { temporaryBlocks } from "../analyses/temporary.ts";
-import { neverAccessed, writtenNeverRead } from "../analyses/unused-blocks.ts";
+import { type HeapColumnKey, heapColumn } from "../analyses/heap/heap-columns.ts";
 import type { HeapProfile, ProfileModule } from "../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../model/indices.ts";
 import { knowsField, siteColumn } from "../model/known-fields.ts";
@@ -94,40 +91,30 @@ export function heapSamples(profile: HeapProfile): ExportedSamples {
 }
 
 function columnsOf(profile: HeapProfile): WeightColumn[] {
-  const { mibs, site } = profile.contexts;
-  const { totals } = profile.description;
   // Without accesses, none would be told as if none had been.
   const knowsUses =
-    site?.readBytes !== undefined ||
+    profile.contexts.site?.readBytes !== undefined ||
     (knowsField(profile, "totalAccessCount") && siteColumn(profile, "neverAccessedBytes") !== undefined);
-  const lost = liveBlocksOf(profile, "definite");
-  const indirect = liveBlocksOf(profile, "indirect");
-  const sum = (one: Float64Array | undefined, other: Float64Array | undefined) =>
-    one && other && one.map((value, row) => value + other[row]!);
-  const known = (field: "allocCount" | "totalSize" | "totalAccessCount") =>
-    knowsField(profile, field) ? mibs[field] : undefined;
-  const of = (
-    key: keyof typeof HEAP_WEIGHTS,
-    values: WeightColumn["values"],
-    total?: number | undefined,
-  ): WeightColumn => ({ weight: HEAP_WEIGHTS[key], values, total });
+  const of = (key: keyof typeof HEAP_WEIGHTS, column: HeapColumnKey): WeightColumn => {
+    const { amounts: values, whole: total } = heapColumn(profile, column) ?? {};
+    return { weight: HEAP_WEIGHTS[key], values, total };
+  };
   return [
-    of("count", known("allocCount"), totals?.allocations),
-    of("bytes", known("totalSize"), totals?.allocatedBytes),
-    of("accesses", known("totalAccessCount"), totals?.heapAccesses),
-    of("temporary", temporaryBlocks(profile)?.blocks),
-    of("unused", knowsUses ? neverAccessed(profile).bytes : undefined),
-    of("unread", knowsUses ? writtenNeverRead(profile)?.bytes : undefined),
-    of("readBytes", site?.readBytes),
-    of("writtenBytes", site?.writtenBytes),
-    of("copied", copiedBytes(profile)),
-    of("spare", spareBytes(profile)),
-    of("lostBlocks", sum(lost?.blocks, indirect?.blocks)),
-    of("lost", sum(lost?.bytes, indirect?.bytes)),
-    of("peakBlocks", siteColumn(profile, "peakBlocks"), totals?.peakBlocks),
-    of("peak", siteColumn(profile, "peakBytes"), totals?.peakBytes),
-    of("liveBlocks", siteColumn(profile, "liveBlocks"), totals?.liveBlocks),
-    of("live", siteColumn(profile, "liveBytes"), totals?.liveBytes),
+    of("count", "blocks"),
+    of("bytes", "bytes"),
+    of("accesses", "accesses"),
+    of("temporary", "temporaryBlocks"),
+    ...(knowsUses ? [of("unused", "neverAccessedBytes"), of("unread", "neverReadBytes")] : []),
+    of("readBytes", "readBytes"),
+    of("writtenBytes", "writtenBytes"),
+    of("copied", "copiedBytes"),
+    of("spare", "spareBytes"),
+    of("lostBlocks", "lostBlocks"),
+    of("lost", "lostBytes"),
+    of("peakBlocks", "peakBlocks"),
+    of("peak", "peakBytes"),
+    of("liveBlocks", "liveBlocks"),
+    of("live", "liveBytes"),
   ];
 }
 

@@ -5,7 +5,7 @@ import { HeapProfileBuilder } from "./heap-profile-builder.ts";
 import type { Mib } from "./mib.ts";
 import { MIB_FIELDS, zeroMib } from "./mib-fields.ts";
 import { REACH_FIELDS } from "./reach-fields.ts";
-import type { Clock, RunEnd, RunSite } from "./run.ts";
+import { type Clock, emptySite, type RunEnd, type RunSite } from "./run.ts";
 
 /** Blocks and their bytes. */
 export interface ImportedBlocks {
@@ -153,18 +153,11 @@ const NOTHING = Object.fromEntries(REACH_FIELDS.map((field) => [field, 0]));
 function siteOf({ live, peak, temporary }: ImportedContext): RunSite {
   return {
     ...NOTHING,
-    stackId: "0",
+    ...emptySite("0"),
     liveBytes: live?.bytes ?? 0,
     liveBlocks: live?.blocks ?? 0,
     peakBytes: peak?.bytes ?? 0,
     peakBlocks: peak?.blocks ?? 0,
-    neverAccessed: 0,
-    neverAccessedBytes: 0,
-    writtenNeverRead: 0,
-    writtenNeverReadBytes: 0,
-    granulesTouched: 0,
-    granules: 0,
-    reallocations: 0,
     temporary,
   };
 }

@@ -323,3 +323,21 @@ export interface RunSite extends RunReach {
   /** Absent where no block is known to have been kept after its last access. */
   drag?: BlockDrag | undefined;
 }
+
+/** Of a context that nothing is known of. */
+export function emptySite(stackId: string): RunSite {
+  return {
+    stackId,
+    liveBytes: 0,
+    liveBlocks: 0,
+    peakBytes: 0,
+    peakBlocks: 0,
+    neverAccessed: 0,
+    neverAccessedBytes: 0,
+    writtenNeverRead: 0,
+    writtenNeverReadBytes: 0,
+    granulesTouched: 0,
+    granules: 0,
+    reallocations: 0,
+  };
+}

@@ -1,6 +1,7 @@
 import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type IndexIntoFrameTable, NONE } from "../model/indices.ts";
+import { MODULE_SPAN } from "../model/waste/waste.ts";
 
 /** A frame as reports show it. */
 export interface FrameDescription {
@@ -63,6 +64,11 @@ export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable):
   const library = frames.library?.[frame];
   if (library !== undefined) description.library = library;
   return description;
+}
+
+/** `+0x1a2b`: where an address of a recording, which says the module too, is in the code of its module. */
+export function codeOffset(address: number): string {
+  return `+0x${(address % MODULE_SPAN).toString(16)}`;
 }
 
 /** `parse.c:88`, without the folders; undefined where no file is known. */

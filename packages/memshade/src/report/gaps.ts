@@ -1,5 +1,5 @@
-import { dominantBlocks } from "../analyses/dominant-blocks.ts";
 import { areAccessesCut } from "../analyses/granule-accesses.ts";
+import { dominantBlocks } from "../analyses/heap/dominant-blocks.ts";
 import { heapTotals } from "../analyses/totals.ts";
 import { agreeing, counted, groupDigits } from "../model/counted.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";

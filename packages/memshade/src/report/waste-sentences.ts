@@ -2,16 +2,17 @@ import { bareName as bareFunctionName, mainName } from "../analyses/frames/funct
 import { ownPlace } from "../analyses/frames/own-place.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
 import type { WasteFinding } from "../analyses/waste/waste-finding.ts";
-import type {
-  TypeRule,
-  WasteBlocks,
-  WasteFrame,
-  WasteIp,
-  WasteObjects,
-  WasteType,
+import {
+  MODULE_SPAN,
+  type TypeRule,
+  type WasteBlocks,
+  type WasteFrame,
+  type WasteIp,
+  type WasteObjects,
+  type WasteType,
 } from "../model/waste/waste.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent, plural } from "./format.ts";
-import { shortPlace } from "./frames.ts";
+import { codeOffset, shortPlace } from "./frames.ts";
 import { compactName } from "./terminal/common/names.ts";
 import { printable } from "./terminal/common/text.ts";
 
@@ -84,9 +85,7 @@ function frameText(
   const name = frame?.module === undefined ? own : `${own} of ${frame.module}`;
   const place = frame && shortPlace(frame);
   if (place !== undefined) return `${name} (${place})`;
-  return address === undefined || address % 2 ** 32 === 0
-    ? name
-    : `${name} (+0x${(address % 2 ** 32).toString(16)})`;
+  return address === undefined || address % MODULE_SPAN === 0 ? name : `${name} (${codeOffset(address)})`;
 }
 
 /** What a finding says, and what to try, as sentences. What the place wastes in another way too comes behind. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { leaks, liveAtPeak } from "../../src/analyses/leaks.ts";
+import { leaks, liveAtPeak } from "../../src/analyses/heap/leaks.ts";
 import { temporaryBlocks } from "../../src/analyses/temporary.ts";
 import { neverAccessed, writtenNeverRead } from "../../src/analyses/unused-blocks.ts";
 import { heapProfileFromRaw } from "../../src/formats/memprof-raw/index.ts";

@@ -3,7 +3,7 @@ import type { IndexIntoContextTable } from "../../model/indices.ts";
 import { blockMeasure } from "../block-measure.ts";
 import { isCollected } from "../collected.ts";
 import { libraryOf, START_UP } from "../frames/libraries.ts";
-import { leaks } from "../leaks.ts";
+import { leaks } from "../heap/leaks.ts";
 import { reachOf } from "../live-blocks.ts";
 import { heapTotals } from "../totals.ts";
 import type { LeakFinding } from "./finding.ts";

@@ -1,26 +1,13 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
-import { knowsField } from "../../model/known-fields.ts";
-import { draggedBlocks } from "../dragged-blocks.ts";
 import type { RecordedTools } from "../findings/run-findings.ts";
-import { copiedBytes, spareBytes } from "../growth.ts";
-import { leaks, liveAtPeak } from "../leaks.ts";
-import { reachOf } from "../live-blocks.ts";
-import { temporaryBlocks } from "../temporary.ts";
-import { heapTotals } from "../totals.ts";
-import { neverAccessed, writtenNeverRead } from "../unused-blocks.ts";
+import { type HeapColumn, type HeapColumnKey, heapColumn } from "../heap/heap-columns.ts";
 import { added, type Measure, type Measured } from "./measure.ts";
 import { heapPlaces, type MeasuredPlace } from "./measured-place.ts";
 
 const HEAP = "a run with --tool heap (the default)";
 const HEAP_OR_ALLOC = "a run with --tool heap (the default) or alloc";
 
-/** What a column of the context table adds up to; `whole` where the run counts more than its contexts do. */
-interface Column {
-  readonly amounts: ArrayLike<number> | ArrayLike<bigint>;
-  readonly whole?: number | undefined;
-}
-
-type Read = (profile: HeapProfile) => Column | undefined;
+type Read = (profile: HeapProfile) => HeapColumn | undefined;
 
 function ofColumn(read: Read): Measure["measure"] {
   return ({ heap }, chosen) => {
@@ -60,55 +47,31 @@ function placesOf(profile: HeapProfile): MeasuredPlace[] {
   return places;
 }
 
-const bytes: Read = (profile) => ofMib(profile, "totalSize", heapTotals(profile).allocatedBytes);
-const blocks: Read = (profile) => ofMib(profile, "allocCount", heapTotals(profile).allocations);
-const accesses: Read = (profile) => ofMib(profile, "totalAccessCount");
-const lifetimes: Read = (profile) => ofMib(profile, "totalLifetime");
+const columnOf =
+  (key: HeapColumnKey): Read =>
+  (profile) =>
+    heapColumn(profile, key);
 
-function ofMib(
-  profile: HeapProfile,
-  field: "totalSize" | "allocCount" | "totalAccessCount" | "totalLifetime",
-  whole?: number,
-): Column | undefined {
-  return knowsField(profile, field) ? { amounts: profile.contexts.mibs[field], whole } : undefined;
-}
+/** What a profile tells all of, and not only that there is at least so much. */
+const allOf =
+  (key: HeapColumnKey): Read =>
+  (profile) => {
+    const column = heapColumn(profile, key);
+    return column?.isLowerBound ? undefined : column;
+  };
 
 /** What is live at the end, without what suppressions took out. */
-function left(profile: HeapProfile, what: "bytes" | "blocks"): Column | undefined {
-  const live = leaks(profile)?.[what];
-  const { site } = profile.contexts;
-  const suppressed = what === "bytes" ? site?.suppressedBytes : site?.suppressedBlocks;
-  const all = profile.description.totals?.[what === "bytes" ? "liveBytes" : "liveBlocks"];
-  if (live === undefined) return undefined;
-  if (suppressed === undefined) return { amounts: live, whole: all };
-  const taken = suppressed.reduce((sum, amount) => sum + amount, 0);
-  return {
-    amounts: live.map((amount, row) => amount - suppressed[row]!),
-    whole: all === undefined ? undefined : all - taken,
+function left(what: "Bytes" | "Blocks"): Read {
+  return (profile) => {
+    const live = heapColumn(profile, `live${what}`);
+    const suppressed = profile.contexts.site?.[`suppressed${what}`];
+    if (live === undefined || suppressed === undefined) return live;
+    const taken = suppressed.reduce((sum, amount) => sum + amount, 0);
+    return {
+      amounts: suppressed.map((amount, row) => Number(live.amounts[row]) - amount),
+      whole: live.whole === undefined ? undefined : live.whole - taken,
+    };
   };
-}
-
-function lost(profile: HeapProfile, what: "Bytes" | "Blocks"): Column | undefined {
-  const { site } = profile.contexts;
-  if (site === undefined || reachOf(profile) === undefined) return undefined;
-  return { amounts: site[`lost${what}`].map((amount, row) => amount + site[`indirectlyLost${what}`][row]!) };
-}
-
-function peak(profile: HeapProfile, what: "bytes" | "blocks"): Column | undefined {
-  const live = liveAtPeak(profile)?.[what];
-  const { totals } = profile.description;
-  return live && { amounts: live, whole: what === "bytes" ? totals?.peakBytes : totals?.peakBlocks };
-}
-
-function amounts(column: Float64Array | undefined): Column | undefined {
-  return column && { amounts: column };
-}
-
-/** Blocks of which a profile tells all, and not only that there are at least so many. */
-function allOf(
-  measure: { readonly bytes: Float64Array; readonly isLowerBound: boolean } | undefined,
-): Column | undefined {
-  return measure === undefined || measure.isLowerBound ? undefined : { amounts: measure.bytes };
 }
 
 function clocksDiffer(older: RecordedTools, newer: RecordedTools): string | undefined {
@@ -124,7 +87,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "bytes of the blocks that were live when the heap was largest",
     partOf: "peak",
     needs: HEAP_OR_ALLOC,
-    measure: ofColumn((profile) => peak(profile, "bytes")),
+    measure: ofColumn(columnOf("peakBytes")),
   },
   {
     word: "peak-blocks",
@@ -133,7 +96,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "blocks that were live when the heap was largest",
     partOf: "peak-blocks",
     needs: HEAP_OR_ALLOC,
-    measure: ofColumn((profile) => peak(profile, "blocks")),
+    measure: ofColumn(columnOf("peakBlocks")),
   },
   {
     word: "left",
@@ -143,7 +106,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "bytes of the blocks that were live at the end, without suppressed ones",
     partOf: "bytes",
     needs: HEAP_OR_ALLOC,
-    measure: ofColumn((profile) => left(profile, "bytes")),
+    measure: ofColumn(left("Bytes")),
   },
   {
     word: "left-blocks",
@@ -152,7 +115,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "blocks that were live at the end, without suppressed ones",
     partOf: "blocks",
     needs: HEAP_OR_ALLOC,
-    measure: ofColumn((profile) => left(profile, "blocks")),
+    measure: ofColumn(left("Blocks")),
   },
   {
     word: "lost",
@@ -161,7 +124,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "bytes of live blocks to which no pointer is left, indirectly lost ones included",
     partOf: "bytes",
     needs: HEAP_OR_ALLOC,
-    measure: ofColumn((profile) => lost(profile, "Bytes")),
+    measure: ofColumn(columnOf("lostBytes")),
   },
   {
     word: "lost-blocks",
@@ -170,7 +133,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "live blocks to which no pointer is left, indirectly lost ones included",
     partOf: "blocks",
     needs: HEAP_OR_ALLOC,
-    measure: ofColumn((profile) => lost(profile, "Blocks")),
+    measure: ofColumn(columnOf("lostBlocks")),
   },
   {
     word: "bytes",
@@ -179,7 +142,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "bytes that were allocated, all blocks together",
     partOf: "bytes",
     needs: HEAP_OR_ALLOC,
-    measure: ofColumn(bytes),
+    measure: ofColumn(columnOf("bytes")),
   },
   {
     word: "blocks",
@@ -189,7 +152,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "blocks that were allocated",
     partOf: "blocks",
     needs: HEAP_OR_ALLOC,
-    measure: ofColumn(blocks),
+    measure: ofColumn(columnOf("blocks")),
   },
   {
     word: "temporary",
@@ -199,10 +162,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     partOf: "blocks",
     needs: HEAP_OR_ALLOC,
     differs: clocksDiffer,
-    measure: ofColumn((profile) => {
-      const found = temporaryBlocks(profile);
-      return found === undefined || found.isLowerBound ? undefined : { amounts: found.blocks };
-    }),
+    measure: ofColumn(allOf("temporaryBlocks")),
   },
   {
     word: "accesses",
@@ -211,7 +171,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "loads and stores of heap blocks",
     partOf: "accesses",
     needs: HEAP,
-    measure: ofColumn(accesses),
+    measure: ofColumn(columnOf("accesses")),
   },
   {
     word: "density",
@@ -219,7 +179,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     unit: "accessesPerByte",
     what: "accesses divided by bytes allocated",
     needs: HEAP,
-    measure: ofQuotient(accesses, bytes),
+    measure: ofQuotient(columnOf("accesses"), columnOf("bytes")),
   },
   {
     word: "lifetime",
@@ -228,7 +188,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "mean lifetime of a block, in units of the heap's clock",
     needs: HEAP_OR_ALLOC,
     differs: clocksDiffer,
-    measure: ofQuotient(lifetimes, blocks),
+    measure: ofQuotient(columnOf("lifetimes"), columnOf("blocks")),
   },
   {
     word: "unaccessed",
@@ -237,7 +197,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "bytes of blocks that nobody read or wrote",
     partOf: "bytes",
     needs: HEAP,
-    measure: ofColumn((profile) => allOf(neverAccessed(profile))),
+    measure: ofColumn(allOf("neverAccessedBytes")),
   },
   {
     word: "unread",
@@ -246,7 +206,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "bytes of blocks that were written and that nobody read",
     partOf: "bytes",
     needs: HEAP,
-    measure: ofColumn((profile) => allOf(writtenNeverRead(profile))),
+    measure: ofColumn(allOf("neverReadBytes")),
   },
   {
     word: "dragged",
@@ -255,7 +215,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "bytes of blocks that spent most of their lives after their last access",
     partOf: "bytes",
     needs: HEAP,
-    measure: ofColumn((profile) => allOf(draggedBlocks(profile))),
+    measure: ofColumn(allOf("draggedBytes")),
   },
   {
     word: "copied",
@@ -264,7 +224,7 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "bytes that were copied as blocks grew",
     partOf: "bytes",
     needs: HEAP_OR_ALLOC,
-    measure: ofColumn((profile) => amounts(copiedBytes(profile))),
+    measure: ofColumn(columnOf("copiedBytes")),
   },
   {
     word: "spare",
@@ -273,6 +233,6 @@ export const HEAP_MEASURES: readonly Measure[] = [
     what: "bytes of large blocks behind the last one that was used",
     partOf: "bytes",
     needs: HEAP,
-    measure: ofColumn((profile) => amounts(spareBytes(profile))),
+    measure: ofColumn(columnOf("spareBytes")),
   },
 ];

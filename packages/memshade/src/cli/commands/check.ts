@@ -24,17 +24,19 @@ import { checkRun } from "../check/check-run.ts";
 import { type GivenLimit, type GivenLimits, loadBudget } from "../check/limits.ts";
 import { collect } from "../collect.ts";
 import { chosenRun } from "../load/chosen-run.ts";
-import { type PathMap, parsePathMap } from "../load/source.ts";
+import type { PathMap } from "../load/source.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
-import { openOutput } from "../output.ts";
+import { writePieces } from "../output.ts";
 import {
   ALL_FRAMES_OPTION,
+  BINARY_PATH_OPTION,
+  COLOR_OPTION,
   type FrameFlags,
   frameRules,
   LIBRARY_OPTION,
   OWN_OPTION,
+  PATH_MAP_OPTION,
   parseChoice,
-  parseColor,
   SUPPRESSIONS_OPTION,
   standardOutput,
   type Terminal,
@@ -110,17 +112,9 @@ export function addCheckCommand(program: Command): void {
     .addOption(ALL_FRAMES_OPTION)
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
-    .option(
-      "--path-map <from=to>",
-      "where a folder of recorded source paths lies here; can be repeated",
-      (text: string, previous: PathMap[] = []) => [...previous, parsePathMap(text)],
-    )
-    .option(
-      "--binary-path <dir>",
-      "folder or file of original modules or native programs, looked at first; can be repeated",
-      collect,
-    )
-    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addOption(PATH_MAP_OPTION)
+    .addOption(BINARY_PATH_OPTION)
+    .addOption(COLOR_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: CheckOptions) => {
       if (options.list === true) process.stdout.write(listMeasures(paintFor(options, standardOutput())));
@@ -136,9 +130,7 @@ async function runCheck(named: string | undefined, options: CheckOptions): Promi
     pathMaps: options.pathMap,
   });
   const text = formatted(report, options);
-  const output = openOutput(options.output);
-  output.write(text);
-  output.finish();
+  await writePieces(options.output, [text]);
   if (options.format === "github") writeSummary(report);
   const failed = failedLimits(report);
   if (options.output !== undefined) {

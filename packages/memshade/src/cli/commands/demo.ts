@@ -11,7 +11,7 @@ import { type ColorChoice, createPaint, wantsColors } from "../../report/termina
 import { cutMiddle } from "../../report/terminal/common/text.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import { endProcess } from "../end-process.ts";
-import { parseColor } from "./report-options.ts";
+import { COLOR_OPTION } from "./report-options.ts";
 
 /** All that there is to see: the program is small. */
 const TOOLS: ToolOptions = {
@@ -40,7 +40,7 @@ export function addDemoCommand(program: Command): void {
     .description(
       "Profiles a small program that comes along, with the tools heap, waste and workingset, and shows what is found with its lines of source.",
     )
-    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addOption(COLOR_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(async ({ color }: { color: ColorChoice }) => {
       const folder = demoFolder();

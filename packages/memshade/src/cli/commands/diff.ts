@@ -24,7 +24,6 @@ import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { placeDiffTable } from "../../report/terminal/common/place-diff-table.ts";
 import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
 import { diffTable } from "../../report/terminal/heap/diff-table.ts";
-import { collect } from "../collect.ts";
 import { chosenSides } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
@@ -39,15 +38,17 @@ import {
 import { pagePath, writePage } from "../report/page-file.ts";
 import {
   ALL_FRAMES_OPTION,
+  BINARY_PATH_OPTION,
+  COLOR_OPTION,
   type FrameFlags,
   frameRules,
   isOtherWord,
+  JSON_OPTION,
   LIBRARY_OPTION,
   LINES_OPTION,
   OTHER_WORDS,
   OWN_OPTION,
   parseChoice,
-  parseColor,
   parseRows,
   SUPPRESSIONS_OPTION,
   screenOptions,
@@ -134,16 +135,12 @@ export function addDiffCommand(program: Command): void {
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
     .addOption(SUPPRESSIONS_OPTION)
-    .option("--json", "write JSON (docs/report-json.md) instead of text")
+    .addOption(JSON_OPTION)
     .addOption(HTML_OPTION)
     .addOption(OPEN_OPTION)
     .addOption(HTML_SOURCES_OPTION)
-    .option(
-      "--binary-path <dir>",
-      "folder or file of original modules or native programs, looked at first; can be repeated",
-      collect,
-    )
-    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addOption(BINARY_PATH_OPTION)
+    .addOption(COLOR_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(async (old: string | undefined, compared: string | undefined, options: DiffOptions) => {
       const html = askedPage(options);

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { FORMAT_NAMES, TOOL_WEIGHTS } from "../../exports/export-formats.ts";
-import { collect } from "../collect.ts";
 import { type ExportOptions, runExport } from "../export/run-export.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import type { ReportedTool } from "../load/recorded-tools.ts";
 import { type PathMap, parsePathMap } from "../load/source.ts";
-import { parseChoice, SUPPRESSIONS_OPTION } from "./report-options.ts";
+import { BINARY_PATH_OPTION, parseChoice, SUPPRESSIONS_OPTION } from "./report-options.ts";
 
 const EXAMPLES = `
 Formats:
@@ -66,11 +65,7 @@ export function addExportCommand(program: Command): void {
       (text: string, previous: PathMap[] = []) => [...previous, parsePathMap(text)],
     )
     .addOption(SUPPRESSIONS_OPTION)
-    .option(
-      "--binary-path <dir>",
-      "folder or file of original modules or native programs, looked at first; can be repeated",
-      collect,
-    )
+    .addOption(BINARY_PATH_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: Partial<ExportOptions>) => {
       const { format } = options;

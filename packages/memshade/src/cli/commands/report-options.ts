@@ -4,6 +4,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
 import { type ScreenOptions, USUAL_CALLER_LINES } from "../../report/terminal/common/screen.ts";
 import { collect } from "../collect.ts";
+import { type PathMap, parsePathMap } from "../load/source.ts";
 
 const COLUMNS = 80;
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
@@ -56,6 +57,21 @@ export const SUPPRESSIONS_OPTION = new Option(
   "leaks that are not to be told of, as memcheck or LeakSanitizer have them; can be repeated",
 ).argParser(collect);
 
+export const BINARY_PATH_OPTION = new Option(
+  "--binary-path <dir>",
+  "folder or file of original modules or native programs, looked at first; can be repeated",
+).argParser(collect);
+
+export const PATH_MAP_OPTION = new Option(
+  "--path-map <from=to>",
+  "where a folder of recorded source paths lies here; can be repeated",
+).argParser((text, previous: PathMap[] = []) => [...previous, parsePathMap(text)]);
+
+export const JSON_OPTION = new Option("--json", "write JSON (docs/report-json.md) instead of text");
+export const COLOR_OPTION = new Option("--color <when>", "auto, always or never")
+  .argParser(parseColor)
+  .default("auto");
+
 /** @throws UserError for rules that are given and not to be used */
 export function frameRules({ allFrames = false, own, library }: FrameFlags): FrameRules | undefined {
   if (!allFrames) return new FrameRules({ own, library });
@@ -88,7 +104,7 @@ export function parsePositive(option: string, what: string, text: string): numbe
   return number;
 }
 
-export function parseColor(text: string): ColorChoice {
+function parseColor(text: string): ColorChoice {
   return parseChoice("--color", COLOR_CHOICES, text);
 }
 

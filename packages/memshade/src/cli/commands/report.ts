@@ -9,12 +9,11 @@ import { findingsJson } from "../../report/json/findings.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { sourceReport } from "../../report/terminal/common/source-report.ts";
-import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags } from "../hot-cold-options.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
 import { modulePathsOf } from "../load/run-of-folder.ts";
-import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
+import { createSourceReader, type PathMap } from "../load/source.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
 import {
   askedPage,
@@ -26,16 +25,20 @@ import {
 } from "../report/html-options.ts";
 import { pagePath, writePage } from "../report/page-file.ts";
 import { joined, plainText, reportParts, type Shown } from "../report/report-parts.ts";
+import { reportedTools } from "../report/report-working-set.ts";
 import { pageOf } from "../report/run-page.ts";
 import {
   ALL_FRAMES_OPTION,
+  BINARY_PATH_OPTION,
+  COLOR_OPTION,
   type FrameFlags,
   frameRules,
+  JSON_OPTION,
   LIBRARY_OPTION,
   LINES_OPTION,
   OWN_OPTION,
+  PATH_MAP_OPTION,
   parseChoice,
-  parseColor,
   parseRows,
   SUPPRESSIONS_OPTION,
   screenOptions,
@@ -43,7 +46,6 @@ import {
   type Terminal,
   WIDE_OPTION,
 } from "./report-options.ts";
-import { reportedTools } from "./report-working-set.ts";
 
 export interface ReportOptions extends HotColdFlags, FrameFlags, HtmlFlags {
   readonly rows?: number | undefined;
@@ -100,22 +102,14 @@ export function addReportCommand(program: Command): void {
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
     .addOption(SUPPRESSIONS_OPTION)
-    .option("--json", "write JSON (docs/report-json.md) instead of text")
+    .addOption(JSON_OPTION)
     .option(
       "--source",
       "show the source lines that matter most to each tool, with their numbers beside the text",
     )
-    .option(
-      "--path-map <from=to>",
-      "where a folder of recorded source paths lies here; can be repeated",
-      (text: string, previous: PathMap[] = []) => [...previous, parsePathMap(text)],
-    )
-    .option(
-      "--binary-path <dir>",
-      "folder or file of original modules or native programs, looked at first; can be repeated",
-      collect,
-    )
-    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addOption(PATH_MAP_OPTION)
+    .addOption(BINARY_PATH_OPTION)
+    .addOption(COLOR_OPTION)
     .optionsGroup("Options of the page:")
     .addOption(HTML_OPTION)
     .addOption(OPEN_OPTION)

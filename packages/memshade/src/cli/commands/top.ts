@@ -19,7 +19,6 @@ import { topTable } from "../../report/terminal/heap/top-table.ts";
 import { wastePairs } from "../../report/terminal/waste/waste-pairs.ts";
 import { wasteTable } from "../../report/terminal/waste/waste-table.ts";
 import { workingSetTable } from "../../report/terminal/working-set/working-set-table.ts";
-import { collect } from "../collect.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { hasHeap, loadHeap } from "../load/heap.ts";
 import { loadStatics } from "../load/statics.ts";
@@ -28,16 +27,18 @@ import { loadWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
 import {
   ALL_FRAMES_OPTION,
+  BINARY_PATH_OPTION,
+  COLOR_OPTION,
   type FrameFlags,
   frameRules,
   isOtherWord,
+  JSON_OPTION,
   LIBRARY_OPTION,
   LINES_OPTION,
   OTHER_WORDS,
   type OtherWord,
   OWN_OPTION,
   parseChoice,
-  parseColor,
   parseRows,
   SUPPRESSIONS_OPTION,
   screenOptions,
@@ -130,13 +131,9 @@ export function addTopCommand(program: Command): void {
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
     .addOption(SUPPRESSIONS_OPTION)
-    .option("--json", "write JSON (docs/report-json.md) instead of text")
-    .option(
-      "--binary-path <dir>",
-      "folder or file of original modules or native programs, looked at first; can be repeated",
-      collect,
-    )
-    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addOption(JSON_OPTION)
+    .addOption(BINARY_PATH_OPTION)
+    .addOption(COLOR_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: TopOptions) => {
       const input = await chosenRun(named);

@@ -5,7 +5,6 @@ import { UserError } from "../../bytes/errors.ts";
 import { callTreeJson } from "../../report/json/call-tree.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { callTreeReport } from "../../report/terminal/tree/call-tree-report.ts";
-import { collect } from "../collect.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { hasNativeStacks } from "../load/kind-of-program.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
@@ -13,14 +12,16 @@ import { STACK_KEYS, stacksOfDump, stacksOfTools } from "../load/stacks.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
 import {
   ALL_FRAMES_OPTION,
+  BINARY_PATH_OPTION,
+  COLOR_OPTION,
   type FrameFlags,
   frameRules,
   isOtherWord,
+  JSON_OPTION,
   LIBRARY_OPTION,
   OTHER_WORDS,
   OWN_OPTION,
   parseChoice,
-  parseColor,
   parsePositive,
   SUPPRESSIONS_OPTION,
   screenOptions,
@@ -108,13 +109,9 @@ export function addTreeCommand(program: Command): void {
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
     .addOption(SUPPRESSIONS_OPTION)
-    .option("--json", "write JSON (docs/report-json.md) instead of text")
-    .option(
-      "--binary-path <dir>",
-      "folder or file of original modules or native programs, looked at first; can be repeated",
-      collect,
-    )
-    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addOption(JSON_OPTION)
+    .addOption(BINARY_PATH_OPTION)
+    .addOption(COLOR_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: TreeOptions) => {
       const input = await chosenRun(named);

@@ -3,21 +3,22 @@ import { type RecordedTools, runFindings } from "../../analyses/findings/run-fin
 import { UserError } from "../../bytes/errors.ts";
 import { quoteForShell } from "../../host/run/terminal-line.ts";
 import type { ViewContents } from "../../report/terminal/view/view-model.ts";
-import { collect } from "../collect.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { hasNativeStacks } from "../load/kind-of-program.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { modulePathsOf } from "../load/run-of-folder.ts";
-import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
+import { createSourceReader, type PathMap } from "../load/source.ts";
 import { stacksOfDump, stacksOfTools } from "../load/stacks.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
 import { runView } from "../view/run-view.ts";
 import {
   ALL_FRAMES_OPTION,
+  BINARY_PATH_OPTION,
   type FrameFlags,
   frameRules,
   LIBRARY_OPTION,
   OWN_OPTION,
+  PATH_MAP_OPTION,
   parseChoice,
   SUPPRESSIONS_OPTION,
 } from "./report-options.ts";
@@ -57,20 +58,12 @@ export function addViewCommand(program: Command): void {
     .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
       parseChoice<ReportedTool>("--tool", ["heap", "waste", "workingset"], text),
     )
-    .option(
-      "--path-map <from=to>",
-      "where a folder of recorded source paths lies here; can be repeated",
-      (text: string, previous: PathMap[] = []) => [...previous, parsePathMap(text)],
-    )
+    .addOption(PATH_MAP_OPTION)
     .addOption(ALL_FRAMES_OPTION)
     .addOption(OWN_OPTION)
     .addOption(LIBRARY_OPTION)
     .addOption(SUPPRESSIONS_OPTION)
-    .option(
-      "--binary-path <dir>",
-      "folder or file of original modules or native programs, looked at first; can be repeated",
-      collect,
-    )
+    .addOption(BINARY_PATH_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: ViewOptions) => {
       checkTerminal(named);

@@ -16,7 +16,7 @@ import type { SampleProfile } from "../../model/sample-profile.ts";
 import { isOtherWord, OTHER_WORDS } from "../commands/report-options.ts";
 import { type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { mapPath, type PathMap } from "../load/source.ts";
-import { type Output, openOutput } from "../output.ts";
+import { writePieces } from "../output.ts";
 import { loadTool } from "./load-tool.ts";
 
 export interface ExportOptions {
@@ -45,22 +45,11 @@ export async function runExport(input: string, options: ExportOptions): Promise<
   const { pieces, part } = isOverTime ? await overTime(input, options) : await stacks(input, options);
   const usual = [basename(resolve(input)), part, extension].filter((word) => word !== "").join(".");
   const file = out === "-" || (out === undefined && !isTerminal) ? undefined : (out ?? usual);
-  const output = openOutput(file);
-  writeWhole(output, pieces);
+  await writePieces(file, pieces);
   if (file !== undefined) {
     const shown = quoteForShell(file);
     say(`written to ${shown}; to see it: ${opened.replaceAll("FILE", shown)}`);
   }
-}
-
-function writeWhole(output: Output, pieces: Iterable<string | Uint8Array>): void {
-  try {
-    for (const piece of pieces) output.write(piece);
-  } catch (error) {
-    output.abandon();
-    throw error;
-  }
-  output.finish();
 }
 
 async function stacks(input: string, options: ExportOptions): Promise<Exported> {

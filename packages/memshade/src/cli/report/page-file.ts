@@ -7,7 +7,7 @@ import { RUN_PAGES } from "../../model/run.ts";
 import { formatBytes } from "../../report/format.ts";
 import { pageFile } from "../../report/page/data/file.ts";
 import type { PageData } from "../../report/page/data/page-data.ts";
-import { openOutput } from "../output.ts";
+import { writePieces } from "../output.ts";
 import { openInBrowser } from "./open-in-browser.ts";
 
 const TEMPLATE = "report-page.html";
@@ -50,14 +50,7 @@ export async function writePage(
 /** @returns the size of the file, bytes */
 export async function writePageFile(page: PageData, text: string, file: string): Promise<number> {
   const pieces = await pageFile(template(), page, text);
-  const output = openOutput(file);
-  try {
-    for (const piece of pieces) output.write(piece);
-  } catch (error) {
-    output.abandon();
-    throw error;
-  }
-  output.finish();
+  await writePieces(file, pieces);
   return statSync(file).size;
 }
 

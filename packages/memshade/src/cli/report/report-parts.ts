@@ -8,11 +8,11 @@ import { wasteReportJson } from "../../report/json/waste.ts";
 import { heapReport } from "../../report/terminal/heap/heap-report.ts";
 import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { screenOptions, type Terminal } from "../commands/report-options.ts";
-import { runWorkingSetReport, type WorkingSetFlags } from "../commands/report-working-set.ts";
 import { type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { heapOverTime } from "../load/heap.ts";
 import type { ReportedTool } from "../load/recorded-tools.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
+import { runWorkingSetReport, type WorkingSetFlags } from "./report-working-set.ts";
 
 /** Options of a report as they were given. */
 type PartOptions = WorkingSetFlags & HotColdFlags;

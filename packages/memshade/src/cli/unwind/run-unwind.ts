@@ -6,7 +6,7 @@ import { type Dump, openDump } from "../../stacks/load-dump.ts";
 import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
 import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import { cfiStatistics } from "../../unwind/index.ts";
-import { type Output, openOutput } from "../output.ts";
+import { type Output, writeOutput } from "../output.ts";
 import { pagePath, writePage } from "../report/page-file.ts";
 import { unwindSamples, unwindThreads } from "./named-stacks.ts";
 import type { UnwindOptions } from "./options.ts";
@@ -20,7 +20,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
     throw new UserError("pprof files are binary: write them to a file with -o FILE");
   }
   if (options.stats) {
-    await write(options.out, (output) => output.write(statisticsOf(input, options)));
+    await writeOutput(options.out, (output) => output.write(statisticsOf(input, options)));
     return;
   }
   const dump = await openDump(input);
@@ -34,7 +34,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
       await writePage(page, text, { file: pagePath(options.html ?? true, input), open: options.open });
       return;
     }
-    await write(options.out, (output) =>
+    await writeOutput(options.out, (output) =>
       options.addresses && dump.kind === "perf"
         ? printAddresses(dump, options, output)
         : printNamed(dump, options, output),
@@ -42,21 +42,6 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
   } finally {
     dump.close();
   }
-}
-
-/** Writes a file whole, or standard output. */
-async function write(
-  file: string | undefined,
-  action: (output: Output) => void | Promise<void>,
-): Promise<void> {
-  const output = openOutput(file);
-  try {
-    await action(output);
-  } catch (error) {
-    output.abandon();
-    throw error;
-  }
-  output.finish();
 }
 
 function checkOptions(options: UnwindOptions): void {

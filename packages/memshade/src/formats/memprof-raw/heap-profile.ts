@@ -11,6 +11,7 @@ import { namedHostFrame } from "../../model/host-frame.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import type { RawProfile, RawSegment } from "../../model/raw-profile.ts";
 import {
+  emptySite,
   type Run,
   type RunHeap,
   type RunHost,
@@ -46,7 +47,7 @@ export function heapProfileFromRaw(
   const sites = new Map(run?.heap?.sites.map((site) => [BigInt(site.stackId), site]));
   const builder = new HeapProfileBuilder(describe(raw, run, sites), modules);
   for (const { stackId, mib, pcs } of raw.contexts) {
-    const site = run?.heap === undefined ? undefined : (sites.get(stackId) ?? emptySite(stackId));
+    const site = run?.heap === undefined ? undefined : (sites.get(stackId) ?? emptySite(`${stackId}`));
     builder.addContext(
       stackId,
       pcs.flatMap((pc, depth) => (depth === 0 ? symbolizeLeaf : symbolize)(pc)),
@@ -203,21 +204,4 @@ function gapsOfHeap(raw: RawProfile, run: Run, sites: ReadonlyMap<bigint, RunSit
     );
   }
   return gaps;
-}
-
-function emptySite(stackId: bigint): RunSite {
-  return {
-    stackId: `${stackId}`,
-    liveBytes: 0,
-    liveBlocks: 0,
-    peakBytes: 0,
-    peakBlocks: 0,
-    neverAccessed: 0,
-    neverAccessedBytes: 0,
-    writtenNeverRead: 0,
-    writtenNeverReadBytes: 0,
-    granulesTouched: 0,
-    granules: 0,
-    reallocations: 0,
-  };
 }

@@ -1,7 +1,7 @@
 import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
 import type { Finding, FindingPlace, PlaceFrame } from "../../analyses/findings/finding.ts";
 import { formatBytes, formatCount } from "../format.ts";
-import { shortPlace } from "../frames.ts";
+import { codeOffset, shortPlace } from "../frames.ts";
 import { shortenName } from "../terminal/common/names.ts";
 import type { Screen } from "../terminal/common/screen.ts";
 import { cutEnd, cutMiddle, displayWidth, padLeft, padRight, printable } from "../terminal/common/text.ts";
@@ -143,5 +143,5 @@ function nameOf({ function: name, module }: PlaceFrame): string {
 }
 
 function offsetOf({ address }: PlaceFrame): string {
-  return address === undefined ? "" : ` (+0x${(address % 2 ** 32).toString(16)})`;
+  return address === undefined ? "" : ` (${codeOffset(address)})`;
 }

@@ -4,7 +4,7 @@ import { draggedBlocks } from "../../analyses/dragged-blocks.ts";
 import type { Finding } from "../../analyses/findings/finding.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
-import { leaks } from "../../analyses/leaks.ts";
+import { leaks } from "../../analyses/heap/leaks.ts";
 import { liveByKind, reachOf } from "../../analyses/live-blocks.ts";
 import { measureGroups, rank } from "../../analyses/metrics.ts";
 import type { StaticsReport } from "../../analyses/statics/static-objects.ts";

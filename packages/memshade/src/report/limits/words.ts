@@ -6,6 +6,7 @@ import { agreeing, groupDigits } from "../../model/counted.ts";
 import type { Clock } from "../../model/run.ts";
 import { findingInWords } from "../findings/finding-lines.ts";
 import { formatBytes, formatLifetime, formatMean } from "../format.ts";
+import { codeOffset } from "../frames.ts";
 import { bareName } from "../waste-sentences.ts";
 import type { CheckedRunReport, ReportedLimit } from "./checked.ts";
 
@@ -123,7 +124,7 @@ export function frameInWords(frame: MeasuredFrame, locate: (file: string) => str
 
 function functionInWords({ function: name, module, address }: MeasuredFrame): string {
   if (name !== undefined) return bareName(name);
-  const offset = address === undefined ? "" : `+0x${(address % 2 ** 32).toString(16)}`;
+  const offset = address === undefined ? "" : codeOffset(address);
   return module === undefined
     ? `a function without a name${offset === "" ? "" : ` at ${offset}`}`
     : module + offset;

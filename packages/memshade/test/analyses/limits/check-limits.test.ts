@@ -45,6 +45,14 @@ describe("limits of a run", () => {
     expect(peak!.most!.place.path[0]!.function).toBe("cache");
   });
 
+  it("count what the run had and no context has", () => {
+    const heap = heapOf(OLD);
+    const totals = { ...heap.description.totals!, heapAccesses: 5000, allocations: 40 };
+    const run = { ...heap, description: { ...heap.description, totals } };
+    const limits = ["accesses=5000", "blocks=40", "blocks[under=main]=30"].map(parseLimit);
+    expect(passed(checkLimits({ name: "run", tools: { heap: run } }, limits))).toEqual([true, true, true]);
+  });
+
   it("count what is chosen alone", () => {
     const [one, other, both, nothing] = check(OLD, [
       "left[function=parse]=100",

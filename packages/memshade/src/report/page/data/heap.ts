@@ -1,13 +1,9 @@
-import { draggedBlocks } from "../../../analyses/dragged-blocks.ts";
 import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
-import { copiedBytes, spareBytes } from "../../../analyses/growth.ts";
-import { reachOf } from "../../../analyses/live-blocks.ts";
-import { temporaryBlocks } from "../../../analyses/temporary.ts";
+import { type HeapColumnKey, heapColumn } from "../../../analyses/heap/heap-columns.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
-import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
-import type { HeapProfile, SiteField } from "../../../model/heap-profile.ts";
+import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { type IndexIntoFrameTable, NONE } from "../../../model/indices.ts";
-import { knowsField, siteColumn } from "../../../model/known-fields.ts";
+import { knowsField } from "../../../model/known-fields.ts";
 import { describeFrame } from "../../frames.ts";
 import type { PageBuilder, WeightKind } from "./page-builder.ts";
 import { FRAME_FLAGS, type PageRatio, type PageUnit } from "./page-data.ts";
@@ -76,56 +72,40 @@ function addWeights(
   contextOf: Int32Array,
   noPath: () => number,
 ): void {
-  const { description, contexts } = profile;
-  const { mibs, site } = contexts;
+  const { description } = profile;
   const { unit: clock } = description.clock;
   const add = (
-    id: string,
-    label: string,
-    word: string,
-    unit: PageUnit,
-    values: ArrayLike<number> | BigUint64Array | undefined,
+    [id, label, word, unit]: readonly [id: string, label: string, word: string, unit: PageUnit],
+    key: HeapColumnKey,
     more: Partial<WeightKind> = {},
   ): void => {
-    if (values === undefined) return;
-    const numbers = values instanceof BigUint64Array ? Float64Array.from(values, Number) : values;
-    builder.addWeight({ id, label, word, unit, tool: "heap", ...more }, contextOf, numbers);
+    const column = heapColumn(profile, key);
+    if (column === undefined) return;
+    const { amounts, isLowerBound } = column;
+    const caution = isLowerBound ? { caution: "There may be more of them." } : {};
+    const values = Float64Array.from(amounts as ArrayLike<number | bigint>, Number);
+    builder.addWeight({ id, label, word, unit, tool: "heap", ...caution, ...more }, contextOf, values);
   };
-  const atLeast = (isLowerBound: boolean) => (isLowerBound ? { caution: "There may be more of them." } : {});
-  const known = (field: SiteField) => siteColumn(profile, field);
-  add("peak", "bytes at the peak", "peak", "bytes", known("peakBytes"));
-  if (knowsField(profile, "totalSize")) add("bytes", "bytes allocated", "block", "bytes", mibs.totalSize);
-  if (knowsField(profile, "allocCount"))
-    add("blocks", "blocks allocated", "block", "blocks", mibs.allocCount);
-  add("left", "bytes live at the end", "live", "bytes", known("liveBytes"));
-  add("leftBlocks", "blocks live at the end", "live", "blocks", known("liveBlocks"));
-  if (site !== undefined && reachOf(profile) !== undefined)
-    add("lost", "bytes lost at the end", "lost", "bytes", plus(site.lostBytes, site.indirectlyLostBytes));
-  const temporary = temporaryBlocks(profile);
-  if (temporary !== undefined)
-    add(
-      "temporary",
-      "temporary blocks",
-      "churn",
-      "blocks",
-      temporary.blocks,
-      atLeast(temporary.isLowerBound),
-    );
+  add(["peak", "bytes at the peak", "peak", "bytes"], "peakBytes");
+  add(["bytes", "bytes allocated", "block", "bytes"], "bytes");
+  add(["blocks", "blocks allocated", "block", "blocks"], "blocks");
+  add(["left", "bytes live at the end", "live", "bytes"], "liveBytes");
+  add(["leftBlocks", "blocks live at the end", "live", "blocks"], "liveBlocks");
+  add(["lost", "bytes lost at the end", "lost", "bytes"], "lostBytes");
+  add(["temporary", "temporary blocks", "churn", "blocks"], "temporaryBlocks");
   const areCounted = description.counters !== "none";
   if (areCounted && knowsField(profile, "totalAccessCount")) {
     const caution = areAccessesCut(profile)
       ? { caution: "Counters may have been full: so many or more." }
       : {};
-    add("accesses", "accesses", "accesses", "accesses", mibs.totalAccessCount, caution);
-    const unused = neverAccessed(profile);
-    add("unused", "bytes never accessed", "unused", "bytes", unused.bytes, atLeast(unused.isLowerBound));
-    add("neverRead", "bytes written, never read", "never-read", "bytes", writtenNeverRead(profile)?.bytes);
+    add(["accesses", "accesses", "accesses", "accesses"], "accesses", caution);
+    add(["unused", "bytes never accessed", "unused", "bytes"], "neverAccessedBytes");
+    add(["neverRead", "bytes written, never read", "never-read", "bytes"], "neverReadBytes");
   }
-  add("kept", "bytes kept after their last use", "drag", "bytes", draggedBlocks(profile)?.bytes);
-  add("copied", "bytes copied as blocks grew", "growth", "bytes", copiedBytes(profile));
-  add("spare", "bytes behind the last one used", "over-capacity", "bytes", spareBytes(profile));
-  if (knowsField(profile, "totalLifetime"))
-    add("lifetime", "lifetimes, all blocks together", "lifetime", "clock", mibs.totalLifetime, { clock });
+  add(["kept", "bytes kept after their last use", "drag", "bytes"], "draggedBytes");
+  add(["copied", "bytes copied as blocks grew", "growth", "bytes"], "copiedBytes");
+  add(["spare", "bytes behind the last one used", "over-capacity", "bytes"], "spareBytes");
+  add(["lifetime", "lifetimes, all blocks together", "lifetime", "clock"], "lifetimes", { clock });
   // What the run counted and no context has.
   const { allocations, allocatedBytes, heapAccesses, inContexts } = heapTotals(profile);
   const missing: [id: string, amount: number][] = [
@@ -134,10 +114,6 @@ function addWeights(
     ...(areCounted ? [["accesses", heapAccesses - inContexts.accesses] as [string, number]] : []),
   ];
   for (const [id, amount] of missing) if (amount > 0) builder.addTo(id, [noPath()], [amount]);
-}
-
-function plus(a: Float64Array, b: Float64Array): Float64Array {
-  return a.map((value, index) => value + b[index]!);
 }
 
 /** Means of what a heap profile may have. */

@@ -1,5 +1,5 @@
 import type { StackFrame } from "../../../analyses/call-tree/weighted-stacks.ts";
-import { shortPlace } from "../../frames.ts";
+import { codeOffset, shortPlace } from "../../frames.ts";
 import { bareName } from "../../waste-sentences.ts";
 import { shortenName } from "../common/names.ts";
 import { cutEnd, displayWidth, printable } from "../common/text.ts";
@@ -33,5 +33,5 @@ export function frameName({ function: name, module, isWord }: StackFrame): strin
 function placeText(frame: StackFrame): string {
   const place = shortPlace(frame);
   if (place !== undefined) return ` (${printable(place)})`;
-  return frame.address === undefined || frame.isWord ? "" : ` (+0x${(frame.address % 2 ** 32).toString(16)})`;
+  return frame.address === undefined || frame.isWord ? "" : ` (${codeOffset(frame.address)})`;
 }

@@ -1,6 +1,6 @@
-import type { HeapProfile } from "../model/heap-profile.ts";
-import { siteColumn } from "../model/known-fields.ts";
-import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { siteColumn } from "../../model/known-fields.ts";
+import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
 
 /**
  * Blocks that were live at the end of the run. Undefined where the profile does not know: a MIB does not

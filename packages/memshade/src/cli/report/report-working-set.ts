@@ -7,9 +7,9 @@ import { workingSetReportJson } from "../../report/json/working-set-report.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { esanReport } from "../../report/terminal/working-set/esan.ts";
 import { workingSetReport } from "../../report/terminal/working-set/working-set-report.ts";
+import { type FrameFlags, screenOptions, type Terminal } from "../commands/report-options.ts";
 import { type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
-import { type FrameFlags, screenOptions, type Terminal } from "./report-options.ts";
 
 export interface WorkingSetFlags extends FrameFlags {
   readonly rows?: number | undefined;

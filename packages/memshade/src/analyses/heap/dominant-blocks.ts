@@ -1,5 +1,5 @@
-import type { HeapProfile } from "../model/heap-profile.ts";
-import { siteColumn } from "../model/known-fields.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { siteColumn } from "../../model/known-fields.ts";
 
 /** The fewest blocks that were more than half of the heap when it was largest. */
 export interface DominantBlocks {
