@@ -8,6 +8,7 @@ import { reachOf } from "../live-blocks.ts";
 import { temporaryBlocks } from "../temporary.ts";
 import { heapTotals } from "../totals.ts";
 import { neverAccessed, writtenNeverRead } from "../unused-blocks.ts";
+import { whyHeapUnknown } from "./followed-heap.ts";
 import { added, type Measure, type Measured } from "./measure.ts";
 import { heapPlaces, type MeasuredPlace } from "./measured-place.ts";
 
@@ -116,7 +117,7 @@ function clocksDiffer(older: RecordedTools, newer: RecordedTools): string | unde
   return old === now ? undefined : `the two runs have different clocks, ${old} and ${now}`;
 }
 
-export const HEAP_MEASURES: readonly Measure[] = [
+const MEASURES: readonly Measure[] = [
   {
     word: "peak",
     tool: "heap",
@@ -276,3 +277,8 @@ export const HEAP_MEASURES: readonly Measure[] = [
     measure: ofColumn((profile) => amounts(spareBytes(profile))),
   },
 ];
+
+export const HEAP_MEASURES: readonly Measure[] = MEASURES.map((measure) => ({
+  ...measure,
+  unknown: whyHeapUnknown,
+}));

@@ -130,13 +130,15 @@ export function addCheckCommand(program: Command): void {
 
 async function runCheck(named: string | undefined, options: CheckOptions): Promise<void> {
   const given = await givenLimits(options);
-  const report = await checkRun(await chosenRun(named), given, {
+  const run = await chosenRun(named);
+  const report = await checkRun(run, given, {
     rules: frameRules(options),
     binaryPaths: options.binaryPath,
     pathMaps: options.pathMap,
   });
   const text = formatted(report, options);
-  const output = openOutput(options.output);
+  const { baseline, output: file, budget = [] } = options;
+  const output = openOutput(file, [run, ...budget, ...(baseline === undefined ? [] : [baseline])]);
   output.write(text);
   output.finish();
   if (options.format === "github") writeSummary(report);

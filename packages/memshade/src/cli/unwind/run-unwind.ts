@@ -20,7 +20,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
     throw new UserError("pprof files are binary: write them to a file with -o FILE");
   }
   if (options.stats) {
-    await write(options.out, (output) => output.write(statisticsOf(input, options)));
+    await write(options.out, [input], (output) => output.write(statisticsOf(input, options)));
     return;
   }
   const dump = await openDump(input);
@@ -34,7 +34,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
       await writePage(page, text, { file: pagePath(options.html ?? true, input), open: options.open });
       return;
     }
-    await write(options.out, (output) =>
+    await write(options.out, [input], (output) =>
       options.addresses && dump.kind === "perf"
         ? printAddresses(dump, options, output)
         : printNamed(dump, options, output),
@@ -47,9 +47,10 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
 /** Writes a file whole, or standard output. */
 async function write(
   file: string | undefined,
+  inputs: readonly string[],
   action: (output: Output) => void | Promise<void>,
 ): Promise<void> {
-  const output = openOutput(file);
+  const output = openOutput(file, inputs);
   try {
     await action(output);
   } catch (error) {
