@@ -70,9 +70,7 @@ export function exportProfile(
   if (tool === "waste") throw new UserError(`${format} files hold what is over time: waste has no time`);
   const tools = tool === undefined ? toolsOverTime(profile) : [tool];
   const recorded = tools.map((one) => recordedBy(profile, one, module) as OverTimeProfile);
-  return contentOf(
-    format === "csv" ? writeCsv(recorded.at(-1)!) : writeTrace(profile.run.program, recorded),
-  );
+  return contentOf(format === "csv" ? writeCsv(recorded.at(-1)!) : writeTrace(profile.run.program, recorded));
 }
 
 type OverTimeProfile = Exclude<ToolProfile, { tool: "waste" }>;

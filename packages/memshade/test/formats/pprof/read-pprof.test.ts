@@ -54,7 +54,9 @@ describe("a heap profile of pprof", () => {
 
   it("of what is live alone says that nothing else is known", () => {
     const { description, contexts } = readPprof(
-      profileOf(["objects/count", "space/bytes", "resident_space/bytes"], [[3, 300, 4096]], { period: 524_288 }),
+      profileOf(["objects/count", "space/bytes", "resident_space/bytes"], [[3, 300, 4096]], {
+        period: 524_288,
+      }),
     );
     expect(description.totals).toMatchObject({
       liveBytes: 300,
