@@ -26,6 +26,8 @@ interface Page {
 }
 
 const START = "docs/index.md";
+/** What a picture that is written as HTML shows. */
+const PICTURE = /\b(src|srcset)="([^"\s]+)"/g;
 
 /**
  * The pages that docs/index.md leads to, directly or not, and the pictures on them.
@@ -67,6 +69,8 @@ function readPage(root: string, source: string): Page {
     walkTokens: (token) => {
       if (token.type === "link") page.links.push((token as Tokens.Link).href);
       if (token.type === "image") page.pictures.push((token as Tokens.Image).href);
+      if (token.type === "html")
+        for (const [, , href] of (token as Tokens.HTML).text.matchAll(PICTURE)) page.pictures.push(href!);
       if (token.type !== "heading") return;
       const { depth, text } = token as Tokens.Heading;
       if (depth === 1) page.title = text;
@@ -115,6 +119,13 @@ function render(page: Page, pages: ReadonlyMap<string, Page>): string {
         const link = token as Tokens.Link;
         link.href = relativeTo(page, link.href, pages);
       }
+      if (token.type === "html") {
+        const html = token as Tokens.HTML;
+        html.text = html.text.replace(
+          PICTURE,
+          (_, name: string, href: string) => `${name}="${relativeTo(page, href, pages)}"`,
+        );
+      }
     },
     renderer: {
       heading({ tokens, depth, text }) {
@@ -136,7 +147,7 @@ function render(page: Page, pages: ReadonlyMap<string, Page>): string {
 <body>
 <nav aria-label="Site">${contents(page, pages)}</nav>
 <main>
-${body}</main>
+${page.source === START ? "" : `<p class="up"><a href="${here(page, sitePath(START))}">All pages</a></p>\n`}${body}</main>
 </body>
 </html>
 `;

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { deflateSync } from "node:zlib";
 import { rolldown } from "rolldown";
 
 const page = fileURLToPath(new URL("../src/report/page/", import.meta.url));
@@ -12,14 +13,16 @@ const STYLE_FOLDERS = ["app", "graph", "time"];
 
 /**
  * The page as text. `{{title}}` and `{{text}}` are to be replaced with escaped text, `{{data}}` with what `encodePage` makes; each
- * stands in it once. Hashes of what the browser may run are part of it: the data is none of that.
+ * stands in it once. Hashes of what the browser may run are part of it: the data is none of that. The app is deflated, and a small
+ * script adds it. Data comes last, so that a file that was cut off can say so.
  */
 export async function reportPage(): Promise<string> {
-  const script = escapeScript(await bundleApp());
+  const start = escapeScript(await bundle("start/start.ts"));
+  const script = await bundle("app/main.ts");
   const style = shortenStyles(styleSheets());
   const policy = [
     "default-src 'none'",
-    `script-src ${hashSource(script)}`,
+    `script-src ${hashSource(start)} ${hashSource(script)}`,
     `style-src ${hashSource(style)}`,
     "img-src data:",
     "base-uri 'none'",
@@ -31,15 +34,17 @@ export async function reportPage(): Promise<string> {
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
 <title>{{title}}</title>
-<style>${style}</style>
+<script>${start}</script>
 </head>
 <body>
-<noscript><pre>{{text}}</pre></noscript>
 <div id="app"></div>
+<noscript><pre>{{text}}</pre></noscript>
+<script type="application/vnd.memshade" id="app-style">${deflated(style)}</script>
+<script type="application/vnd.memshade" id="app-script">${deflated(script)}</script>
 <script type="application/vnd.memshade" id="data">{{data}}</script>
-<script>${script}</script>
 </body>
 </html>
 `;
@@ -51,15 +56,15 @@ export async function writeReportPage(): Promise<void> {
   writeFileSync(`${dist}report-page.html`, await reportPage());
 }
 
-async function bundleApp(): Promise<string> {
+async function bundle(entry: string): Promise<string> {
   const app = await rolldown({
-    input: `${page}app/main.ts`,
+    input: `${page}${entry}`,
     platform: "browser",
     checks: { unresolvedImport: true },
   });
   const { output } = await app.generate({ format: "iife", minify: true, comments: false });
   await app.close();
-  if (output.length !== 1) throw new Error("the report page is to be one script");
+  if (output.length !== 1) throw new Error(`${entry} is to be one script`);
   return output[0].code.trim();
 }
 
@@ -81,6 +86,11 @@ function shortenStyles(text: string): string {
     .replaceAll(": ", ":")
     .replaceAll(";}", "}")
     .trim();
+}
+
+/** As the page inflates it. */
+function deflated(text: string): string {
+  return deflateSync(text, { level: 9 }).toString("base64");
 }
 
 /** What would end the element, written otherwise; both stand in strings alone. */

@@ -1,4 +1,8 @@
-// `memshade` in Node: what works in a web page too, and what reads and writes files.
+/**
+ * The library in Node: what works in a web page too, and what reads and writes files.
+ *
+ * @module memshade
+ */
 import "./host/node/node-scripts.ts";
 
 export * from "./browser.ts";

@@ -1,4 +1,8 @@
-// `memshade/unwind`: the unwinder without the rest of the library, for programs that want nothing else.
+/**
+ * The unwinder without the rest of the library, for programs that want nothing else.
+ *
+ * @module memshade/unwind
+ */
 export { FormatError, type FormatErrorKind } from "./bytes/errors.ts";
 export { openObject } from "./objects/open-object.ts";
 export type { Architecture, ObjectFile, ObjectSection, ObjectSegment } from "./objects/types.ts";

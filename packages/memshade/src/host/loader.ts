@@ -1,6 +1,8 @@
 /**
  * For hosts other than `memshade run` and `memshade node`: gets the profile out of a module made by
  * `memshade instrument`. Runs wherever WebAssembly and ES modules do; uses nothing of Node.
+ *
+ * @module memshade/loader
  */
 
 import type { RunEnd } from "../model/run.ts";

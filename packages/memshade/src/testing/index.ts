@@ -1,4 +1,8 @@
-// `memshade/testing`: limits of a program's memory behaviour in the tests of vitest, node:test and others.
+/**
+ * Limits of a program's memory behaviour in the tests of vitest, node:test and others.
+ *
+ * @module memshade/testing
+ */
 export {
   type ExpectMemoryOptions,
   expectMemory,

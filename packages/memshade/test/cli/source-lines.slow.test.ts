@@ -56,6 +56,17 @@ describe("a run of a module with debug information", () => {
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
+  it("finds the source beside the module, from wherever it is asked", async () => {
+    const elsewhere = newFolder();
+    const folder = join(elsewhere, "app");
+    mkdirSync(folder);
+    copyFileSync(join(SOURCES, "debug/lines.wasm"), join(folder, "lines.wasm"));
+    copyFileSync(join(SOURCES, "debug/lines.c"), join(folder, "lines.c"));
+    await memshade(["run", "--out", "run", "app/lines.wasm"], { cwd: elsewhere });
+    const { stdout } = await memshade(["report", "run", "--source"], { cwd: elsewhere });
+    expect(stdout).toMatch(/18 │ {3}return calloc\(size, 1\);/);
+  });
+
   it("puts source text into JSON only when asked", async () => {
     expect(JSON.stringify(await json(["report", "run", "--json"]))).not.toContain("calloc(size, 1)");
     const { lines } = await json(["report", "run", "--json", "--source", "--path-map", `.=${SOURCES}`]);

@@ -34,6 +34,19 @@ function helpOf(verb: string): string {
   return help;
 }
 
+/** The words of a command line that are memshade's own. */
+function ownWords(line: string): { verb: string; own: readonly string[] } {
+  const [verb, ...words] = line.replace(/^(?:npx )?memshade /, "").split(/\s+/);
+  // What follows the program is the program's own.
+  const program = ["run", "node"].includes(verb!)
+    ? words.findIndex((word) => /\.(wasm|[cm]?[jt]s)$/.test(word))
+    : -1;
+  return { verb: verb!, own: program < 0 ? words : words.slice(0, program) };
+}
+
+/** Options that take one of several words, or some with commas, all of which the help has. */
+const CHOICES = new Set(["--by", "--tool", "--group", "--format", "--host-stacks"]);
+
 describe("commands in the documentation", () => {
   it("are found", () => {
     expect(commands.length).toBeGreaterThan(40);
@@ -41,18 +54,25 @@ describe("commands in the documentation", () => {
 
   it("exist, with every option that they are shown with", () => {
     const unknown = commands.flatMap(({ page, line }) => {
-      const [verb, ...words] = line.replace(/^(?:npx )?memshade /, "").split(/\s+/);
-      const help = helpOf(verb!);
+      const { verb, own } = ownWords(line);
+      const help = helpOf(verb);
       if (help === "") return [`${page}: ${line}: no such command`];
-      // What follows the program is the program's own.
-      const program = ["run", "node"].includes(verb!)
-        ? words.findIndex((word) => /\.(wasm|[cm]?[jt]s)$/.test(word))
-        : -1;
-      const own = program < 0 ? words : words.slice(0, program);
       return own
         .map((word) => /^--[a-z0-9-]+/.exec(word)?.[0])
         .filter((option) => option !== undefined && !new RegExp(`${option}(?![a-z0-9-])`).test(help))
         .map((option) => `${page}: ${line}: ${option}`);
+    });
+    expect(unknown).toEqual([]);
+  });
+
+  it("are shown with choices that there are", () => {
+    const unknown = commands.flatMap(({ page, line }) => {
+      const { verb, own } = ownWords(line);
+      const known = new Set(helpOf(verb).split(/[\s,;:()"]+/));
+      return own
+        .flatMap((word, at) => (CHOICES.has(word) ? (own[at + 1] ?? "nothing").split(/[,|]/) : []))
+        .filter((choice) => /^[a-z]/.test(choice) && !known.has(choice))
+        .map((choice) => `${page}: ${line}: ${choice}`);
     });
     expect(unknown).toEqual([]);
   });

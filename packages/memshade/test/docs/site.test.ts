@@ -37,7 +37,7 @@ describe("the documentation as a site", () => {
     const there = new Set(files.map(({ path }) => path));
     for (const { path, contents } of pages)
       for (const [, address] of String(contents).matchAll(
-        /(?:<img[^>]*src|<a[^>]*href)="([^"#:]+)(?:#[^"]*)?"/g,
+        /(?:<img[^>]*src|<source[^>]*srcset|<a[^>]*href)="([^"#:]+)(?:#[^"]*)?"/g,
       )) {
         const target = new URL(address!, `file:///${path}`).pathname.slice(1);
         if (!target.startsWith("api/")) expect(there, `${path}: ${address}`).toContain(target);

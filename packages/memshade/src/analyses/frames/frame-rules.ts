@@ -23,9 +23,9 @@ export class FrameRules {
   }
 
   /** The library that a frame's function is of, in words; undefined for the program's own. */
-  libraryOf({ function: name, file, host }: NamedFrame): string | undefined {
-    const key = `${host ?? ""}\n${file ?? ""}\n${name ?? ""}`;
-    if (!this.#known.has(key)) this.#known.set(key, this.#decide({ function: name, file, host }));
+  libraryOf({ function: name, file, module, host }: NamedFrame): string | undefined {
+    const key = `${host ?? ""}\n${module ?? ""}\n${file ?? ""}\n${name ?? ""}`;
+    if (!this.#known.has(key)) this.#known.set(key, this.#decide({ function: name, file, module, host }));
     return this.#known.get(key);
   }
 

@@ -7,6 +7,8 @@ export interface NamedFrame {
   /** As demanglers write it, with whatever parameters. */
   readonly function?: string | undefined;
   readonly file?: string | undefined;
+  /** Path or name of the file that has the code, of native programs. */
+  readonly module?: string | undefined;
   /** What code of the host it is, if it is some. */
   readonly host?: HostCode | undefined;
 }
@@ -43,6 +45,15 @@ const FILES: readonly (readonly [string, RegExp])[] = [
   [ASSEMBLYSCRIPT, /(^|\/)~lib\//],
 ];
 
+/** Names of the shared libraries that native programs run with: whoever built them, their source is no program's. */
+const MODULES: readonly (readonly [string, RegExp])[] = [
+  [
+    C,
+    /(^|\/)(lib(c|m|mvec|pthread|dl|rt|resolv|util|anl|nsl)|ld-linux[-\w]*|ld-musl[-\w]*|ld)(-\d[\d.]*)?\.so[.\d]*$|(^|\/)(libSystem\.B|libsystem_\w+)\.dylib$/,
+  ],
+  [CPP, /(^|\/)lib(stdc\+\+|c\+\+|c\+\+abi|gcc_s|unwind)(\.so[.\d]*|[.\d]*\.dylib)$/],
+];
+
 const RUST_STD_MODULES =
   "alloc|backtrace|collections|env|error|ffi|fs|hash|io|net|os|panic|panicking|path|process|rt|string|sync|sys|sys_common|thread|time";
 const RUST_CRATES = "core|alloc|std|hashbrown|compiler_builtins|dlmalloc|wasm_bindgen";
@@ -76,12 +87,15 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
 ];
 
 /**
- * The library or runtime that a function is of, undefined for the program's own. Where its file is known, that decides:
+ * The library or runtime that a function is of, undefined for the program's own. What such libraries are built as decides first,
+ * then the file of source, where it is known:
  * a program's `pad` in its own file is no part of the C library, and no program's function is of the library whose
  * types it takes.
  */
-export function libraryOf({ function: name, file, host }: NamedFrame): string | undefined {
+export function libraryOf({ function: name, file, module, host }: NamedFrame): string | undefined {
   if (host !== undefined) return libraryOfHost(host, file);
+  const shared = module === undefined ? undefined : find(MODULES, module);
+  if (shared !== undefined) return shared;
   if (file !== undefined) return find(FILES, file.replaceAll("\\", "/"));
   return name === undefined ? undefined : find(NAMES, bareName(name));
 }

@@ -71,6 +71,7 @@ function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
     const frame = {
       function: textOf(functions.name[at]!),
       file: textOf(frames.file[row]!),
+      module: module === NONE ? undefined : (modules[module]!.path ?? modules[module]!.name),
       host: frames.host?.[row],
     };
     const isLayer = layers[module]?.has(functions.wasmIndex[at]!) === true;

@@ -346,7 +346,10 @@ function comparePlaces(
   const shared = { inputs, rows, findings };
   const text = json
     ? placeDiffJson(diff, change, { ...shared, tool, notTracked: { old: gapsIn(old), new: gapsIn(now) } })
-    : placeDiffTable(diff, change, { ...shared, ...screen, gaps: gapsOfBoth(gapsIn(old), gapsIn(now)) });
+    : placeDiffTable(diff, change, {
+        ...{ ...shared, ...screen, whole: NAMES[tool] },
+        gaps: gapsOfBoth(gapsIn(old), gapsIn(now)),
+      });
   const format = ({ unit }: PlaceMetric) => (unit === "bytes" ? formatBytes : formatCount);
   return { text, changes: diff.changes.map((each) => ({ ...each, format: format(each.metric) })) };
 }

@@ -101,7 +101,13 @@ export function parseChoice<T extends string>(option: string, choices: readonly 
 }
 
 /** What people call some of the keys of `--by`. */
-export const OTHER_WORDS = { leak: "live", left: "live", size: "bytes", unused: "density" } as const;
+export const OTHER_WORDS = {
+  leak: "live",
+  left: "live",
+  size: "bytes",
+  blocks: "count",
+  unused: "density",
+} as const;
 export type OtherWord = keyof typeof OTHER_WORDS;
 
 export function isOtherWord(text: string): text is OtherWord {

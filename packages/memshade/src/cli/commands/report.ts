@@ -13,6 +13,7 @@ import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags } from "../hot-cold-options.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
+import { modulePathsOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
 import {
@@ -202,7 +203,7 @@ function* runSourceReport(
     ...(waste === undefined ? [] : [wasteLines(waste)]),
     ...(workingset === undefined ? [] : [workingSetLines(workingset)]),
   ];
-  const read = createSourceReader(options.pathMap ?? []);
+  const read = createSourceReader(options.pathMap ?? [], modulePathsOf(input));
   const { rows } = options;
   if (options.json !== true) {
     const screen = screenOptions(options, terminal);

@@ -118,7 +118,7 @@ export function addTopCommand(program: Command): void {
     .description("Ranks the allocation sites of a recorded run.")
     .argument(
       "[run]",
-      "directory of a run, or a MemProf file (raw, indexed, memshade) (default: the newest run in memshade.out)",
+      "directory of a run, a MemProf file (raw, indexed, memshade), or a heap profile of DHAT, pprof or heaptrack (default: the newest run in memshade.out)",
     )
     .option("--by <key>", KEYS_BY_TOOL, parseKey, "bytes")
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")

@@ -35,7 +35,7 @@ const TOOLS = ["heap", "waste", "workingset"] as const;
 const USUAL_LEAST = 0.5;
 
 const KEYS_BY_TOOL = [
-  `heap: ${STACK_KEYS.heap.join(", ")}, or left, leak, size (default bytes)`,
+  `heap: ${STACK_KEYS.heap.join(", ")}, or left, leak, size, blocks (default bytes)`,
   `waste: ${STACK_KEYS.waste.join(", ")}`,
   `working set: ${STACK_KEYS.workingset.join(", ")}`,
   "samples: samples, or an event of the recording",
@@ -82,7 +82,7 @@ export function addTreeCommand(program: Command): void {
     )
     .argument(
       "[run]",
-      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a core dump, a minidump or perf.data (default: the newest run in memshade.out)",
+      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof or heaptrack, a core dump, a minidump or perf.data (default: the newest run in memshade.out)",
     )
     .option("--by <key>", KEYS_BY_TOOL)
     .option(

@@ -7,6 +7,7 @@ import { collect } from "../collect.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { hasNativeStacks } from "../load/kind-of-program.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
+import { modulePathsOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { stacksOfDump, stacksOfTools } from "../load/stacks.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
@@ -51,7 +52,7 @@ export function addViewCommand(program: Command): void {
     )
     .argument(
       "[run]",
-      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a core dump, a minidump or perf.data (default: the newest run in memshade.out)",
+      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof or heaptrack, a core dump, a minidump or perf.data (default: the newest run in memshade.out)",
     )
     .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
       parseChoice<ReportedTool>("--tool", ["heap", "waste", "workingset"], text),
@@ -89,17 +90,17 @@ function checkTerminal(named: string | undefined): void {
 
 async function loadContents(input: string, options: ViewOptions): Promise<ViewContents> {
   const { tool, binaryPath: binaryPaths, pathMap = [] } = options;
-  const readSource = createSourceReader(pathMap);
   if (hasNativeStacks(input)) {
     if (tool !== undefined) throw new UserError(`${input} has stacks of a native program: leave out --tool`);
-    return { input, findings: [], stacks: [await stacksOfDump(input, { binaryPaths })], readSource };
+    const stacks = [await stacksOfDump(input, { binaryPaths })];
+    return { input, findings: [], stacks, readSource: createSourceReader(pathMap) };
   }
   const tools: RecordedTools = await loadTools(input, tool === undefined ? recordedTools(input) : [tool], {
     ...{ binaryPaths, rules: frameRules(options) },
     suppressions: loadSuppressions(options.suppressions),
   });
   return {
-    ...{ input, readSource },
+    ...{ input, readSource: createSourceReader(pathMap, modulePathsOf(input)) },
     findings: runFindings(tools, Number.POSITIVE_INFINITY),
     stacks: stacksOfTools(tools),
   };

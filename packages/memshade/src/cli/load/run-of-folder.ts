@@ -46,6 +46,15 @@ function processOf(folder: string, name: string | undefined): ProcessCost | unde
 
 /** What the profiler took in the run that a folder, or a file in it, is of; undefined where that is not known. */
 export function presenceOf(input: string): Presence | undefined {
+  return runAround(input)?.presence;
+}
+
+/** Where the modules lay that ran in the run that a folder, or a file in it, is of. */
+export function modulePathsOf(input: string): readonly string[] {
+  return runAround(input)?.modules.flatMap((module) => module.path ?? []) ?? [];
+}
+
+function runAround(input: string): Run | undefined {
   const isFolder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
-  return runOf(isFolder ? input : path.dirname(input))?.presence;
+  return runOf(isFolder ? input : path.dirname(input));
 }

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { readRegular } from "../../load/file.ts";
 import type { SourceReader } from "../../report/terminal/common/source-report.ts";
@@ -31,14 +32,39 @@ export function mapPath(file: string, maps: readonly PathMap[]): string {
   return best === undefined ? file : best.to + file.slice(best.from.length);
 }
 
-/** Reads source files of this machine. */
-export function createSourceReader(maps: readonly PathMap[]): SourceReader {
+/**
+ * Where a recorded source file may lie here, the likeliest place first.
+ *
+ * @param folders those of the modules that may be built from it
+ */
+export function sourceCandidates(
+  file: string,
+  maps: readonly PathMap[],
+  folders: readonly string[],
+): readonly string[] {
+  const place = mapPath(file, maps);
+  return [
+    ...(isAbsolute(place) ? [place] : [resolve(place), ...folders.map((from) => resolve(from, place))]),
+    ...folders.map((from) => join(from, basename(place))),
+  ];
+}
+
+/** Reads source files of this machine: where they were recorded or are mapped to, or else beside one of the modules. */
+export function createSourceReader(maps: readonly PathMap[], modules: readonly string[] = []): SourceReader {
+  const folders = [...new Set(modules.map((path) => dirname(path)))];
   const known = new Map<string, readonly string[] | undefined>();
   return (file) => {
-    const place = mapPath(file, maps);
-    if (!known.has(place)) known.set(place, readLines(place));
-    return known.get(place);
+    if (!known.has(file)) known.set(file, firstLines(sourceCandidates(file, maps, folders)));
+    return known.get(file);
   };
+}
+
+function firstLines(candidates: readonly string[]): string[] | undefined {
+  for (const candidate of candidates) {
+    const lines = readLines(candidate);
+    if (lines !== undefined) return lines;
+  }
+  return undefined;
 }
 
 function readLines(file: string): string[] | undefined {

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
-import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { dirname, extname, isAbsolute, relative, resolve, sep } from "node:path";
 import type { ReadSource } from "../../report/page/data/sources.ts";
-import { createSourceReader, mapPath, type PathMap } from "../load/source.ts";
+import { createSourceReader, type PathMap, sourceCandidates } from "../load/source.ts";
 
 /** Files that people write programs in. Names of files come from modules: a page that is sent on carries no others. */
 const SOURCE_EXTENSIONS = new Set(
@@ -23,12 +23,7 @@ export function sourceFiles(maps: readonly PathMap[], recordedAt: number | undef
   return (file, module) => {
     const folder = module === undefined ? [] : [dirname(module)];
     const roots = [process.cwd(), ...folder, ...mapped].flatMap((root) => realPath(resolve(root)) ?? []);
-    const place = mapPath(file, maps);
-    const candidates = isAbsolute(place)
-      ? [place]
-      : [resolve(place), ...folder.map((from) => resolve(from, place))];
-    const beside = folder.map((from) => join(from, basename(place)));
-    for (const candidate of [...candidates, ...beside]) {
+    for (const candidate of sourceCandidates(file, maps, folder)) {
       const real = realPath(candidate);
       if (real === undefined || !isSource(real) || !roots.some((root) => isVisibleBelow(root, real)))
         continue;

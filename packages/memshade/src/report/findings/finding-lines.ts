@@ -78,13 +78,17 @@ function widthOf(before: string, after: string): number {
   return displayWidth(before) + displayWidth(after) + 2;
 }
 
-/** A finding's sentence with all that is known of its place. */
-export function findingInWords(finding: Finding): string {
+/** A finding's sentence with all that is known of its place; `isShort`: the file without its folders. */
+export function findingInWords(
+  finding: Finding,
+  { isShort = false }: { readonly isShort?: boolean } = {},
+): string {
   const { before, after } = sentenceOf(finding);
   const { path, via } = finding.place;
   const { file, line } = path[0]!;
-  const where =
-    file === undefined ? offsetOf(path[0]!) : ` (${line === undefined ? file : `${file}:${line}`})`;
+  const full = file === undefined || line === undefined ? file : `${file}:${line}`;
+  const at = isShort ? shortPlace(path[0]!) : full;
+  const where = at === undefined ? offsetOf(path[0]!) : ` (${at})`;
   const called = via === undefined ? "" : ` via ${nameOf(via)}`;
   return `${before} ${nameOf(path[0]!)}${where}${called} ${after}`;
 }

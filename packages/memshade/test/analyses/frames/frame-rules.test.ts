@@ -71,6 +71,31 @@ describe("a function whose file is known", () => {
   });
 });
 
+describe("a function of a shared library that programs run with", () => {
+  it.each([
+    ["/usr/lib/x86_64-linux-gnu/libc.so.6", "the C library"],
+    ["libc-2.31.so", "the C library"],
+    ["/lib64/ld-linux-x86-64.so.2", "the C library"],
+    ["/lib/ld-musl-aarch64.so.1", "the C library"],
+    ["/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.33", "the C++ library"],
+    ["/usr/lib/libc++.1.dylib", "the C++ library"],
+  ])("is that library's with lines or without: %s", (module, library) => {
+    const file = "./libio/filedoalloc.c";
+    expect(libraryOf({ function: "__GI__IO_file_doallocate", file, module })).toBe(library);
+    expect(libraryOf({ module })).toBe(library);
+  });
+
+  it("is the program's own in its own module, and where the user says so", () => {
+    const file = "./libio/filedoalloc.c";
+    for (const module of ["/opt/app/libcache.so.6", "/opt/app/libc.so.d/app", "libmine.so"])
+      expect(libraryOf({ function: "load", file, module })).toBeUndefined();
+    const rules = new FrameRules({ own: ["libio/"] });
+    expect(rules.libraryOf({ function: "load", file, module: "libc.so.6" })).toBeUndefined();
+    expect(new FrameRules().libraryOf({ function: "load", file, module: "libc.so.6" })).toBe("the C library");
+    expect(new FrameRules().libraryOf({ function: "load", file, module: "app" })).toBeUndefined();
+  });
+});
+
 describe("what the user says", () => {
   it("makes a folder a library, or a family of functions", () => {
     const rules = new FrameRules({ library: ["vendor/", "sqlite3*"] });

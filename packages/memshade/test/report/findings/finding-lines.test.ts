@@ -129,6 +129,9 @@ Summary
     expect(findingInWords(leak(PARSE, 3, 10))).toBe(
       "3 of 10 blocks of parse (/src/parse.c:88) via std::string::assign are never released",
     );
+    expect(findingInWords(leak(PARSE, 3, 10), { isShort: true })).toBe(
+      "3 of 10 blocks of parse (parse.c:88) via std::string::assign are never released",
+    );
     expect(findingInWords(leak({ path: [{ address: 2 ** 32 + 0x1f }] }, 1))).toBe(
       "1 block of a function without a name (+0x1f) is never released",
     );

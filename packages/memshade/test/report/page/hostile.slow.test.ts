@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TABS } from "../../../src/report/page/app/state/state.ts";
+import { encodePage } from "../../../src/report/page/data/encode.ts";
 import type { PageData } from "../../../src/report/page/data/page-data.ts";
 import { madeUpPage } from "./made-up-page.ts";
 import { hasChromium, PageBrowser } from "./open-page.ts";
@@ -64,14 +65,14 @@ describe.skipIf(!hasChromium)("a report of a program that names things to do har
         location.hash = hash;
       }, `tab=${tab}&finding=0`);
       await page.waitForTimeout(100);
-      expect(await page.locator("script").count(), tab).toBe(2);
+      expect(await page.locator("script").count(), tab).toBe(5);
       expect(await page.locator("img, iframe, a[href], [onload], [onerror]").count(), tab).toBe(0);
     }
     await page.evaluate(() => {
       location.hash = "tab=help";
     });
     await page.getByText("‹U+202E›").first().waitFor();
-    await page.getByText("(1048576 characters)").first().waitFor();
+    await page.locator("#view").getByText("(1048576 characters)").first().waitFor();
     expect(browser.complaints).toEqual([]);
   });
 
@@ -99,6 +100,27 @@ describe.skipIf(!hasChromium)("a report of a program that names things to do har
       expect(await page.locator("#view").count(), hash).toBe(1);
       await browser.closePages();
     }
+    expect(browser.complaints).toEqual([]);
+  });
+
+  it("says that it is cut off, wherever it is", async () => {
+    const whole = browser.textOf(await encodePage(madeUpPage()));
+    const begin = whole.indexOf("<noscript>");
+    for (const part of [0, 0.1, 0.5, 0.8, 0.95, 0.999]) {
+      const page = await browser.openText(whole.slice(0, begin + part * (whole.length - begin)));
+      expect(await page.locator("body").innerText(), `${part}`).toContain("damaged or cut off");
+      await browser.closePages();
+    }
+    expect(browser.complaints).toEqual([]);
+  });
+
+  it("says that its script was changed", async () => {
+    const whole = browser.textOf(await encodePage(madeUpPage()));
+    const at = whole.indexOf('id="app-script">') + 20_000;
+    const page = await browser.openText(
+      `${whole.slice(0, at)}${whole[at] === "A" ? "B" : "A"}${whole.slice(at + 1)}`,
+    );
+    expect(await page.locator("body").innerText()).toContain("damaged or cut off");
     expect(browser.complaints).toEqual([]);
   });
 

@@ -41,13 +41,22 @@ export class PageBrowser {
 
   /** Opens a report of such data at a place in it, `tab=sites`. */
   async open(data: PageData | string, hash = "", options: BrowserContextOptions = {}): Promise<Page> {
-    const text = typeof data === "string" ? data : await encodePage(data);
-    const file = join(this.#folder, `${this.#files++}.html`);
-    const fields: Readonly<Record<string, string>> = { title: "A report", text: "", data: text };
-    writeFileSync(
-      file,
-      this.#template.replace(/\{\{(\w+)\}\}/g, (_, name) => fields[name]),
+    return this.openText(
+      this.textOf(typeof data === "string" ? data : await encodePage(data)),
+      hash,
+      options,
     );
+  }
+
+  /** The file of a report with such data, encoded. */
+  textOf(data: string): string {
+    const fields: Readonly<Record<string, string>> = { title: "A report", text: "", data };
+    return this.#template.replace(/\{\{(\w+)\}\}/g, (_, name) => fields[name]);
+  }
+
+  async openText(html: string, hash = "", options: BrowserContextOptions = {}): Promise<Page> {
+    const file = join(this.#folder, `${this.#files++}.html`);
+    writeFileSync(file, html);
     return this.openFile(file, hash, options);
   }
 

@@ -84,6 +84,28 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     expect(await first.locator(".details").count()).toBe(1);
   });
 
+  it("begins Source with a file of the program, also where a library has more that nobody called", async () => {
+    const { contexts, frames } = data;
+    const library = [...frames.flags.keys()].find((frame) => frames.flags[frame] !== 0)!;
+    // All of a weight is in frames of the library that no own code has called, but for one byte.
+    const frame = contexts.frame.map((one, row) => (row === 0 ? one : library));
+    const site = contexts.site.map((_, row) => (row === 0 ? 0 : -1));
+    frame[0] = 0;
+    const parent = contexts.parent.map(() => -1);
+    const values = Float64Array.from({ length: contexts.length }, (_, row) => (row === 0 ? 1 : 1000));
+    const total = values.reduce((sum, value) => sum + value);
+    const page = await browser.open(
+      {
+        ...data,
+        contexts: { length: contexts.length, parent, frame, site },
+        weights: [{ ...data.weights[0], values, total }],
+        ...{ ratios: [], findings: [], objects: [], timelines: [] },
+      },
+      "tab=source",
+    );
+    expect(await page.locator(".lines h2").textContent()).toContain(data.strings[frames.file[0]]);
+  });
+
   it("shows a finding in the graph with the weight that it is about", async () => {
     const page = await browser.open(data);
     await page.locator(".finding").first().getByRole("button", { name: "Show in graph" }).click();
@@ -180,6 +202,71 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     expect(hash(page)).toBe("#tab=sites");
   });
 
+  it("lists a call path once, however often its code is there", async () => {
+    const [{ path, contexts: finds }] = data.findings;
+    const [context] = finds;
+    const { contexts, frames } = data;
+    // A second copy of the call, at another address.
+    const copy = <Column extends Int32Array | Float64Array | Uint8Array>(
+      column: Column,
+      row: number,
+    ): Column => {
+      const longer = new (column.constructor as new (length: number) => Column)(column.length + 1);
+      longer.set(column);
+      longer[column.length] = column[row];
+      return longer;
+    };
+    const copied = {
+      ...frames,
+      length: frames.length + 1,
+      function: copy(frames.function, path[0]),
+      module: copy(frames.module, path[0]),
+      file: copy(frames.file, path[0]),
+      line: copy(frames.line, path[0]),
+      column: copy(frames.column, path[0]),
+      address: copy(frames.address, path[0]).map((address, frame) =>
+        frame === frames.length ? 9e6 : address,
+      ),
+      flags: copy(frames.flags, path[0]),
+      library: copy(frames.library, path[0]),
+    };
+    const frame = copy(contexts.frame, context);
+    frame[contexts.length] = frames.length;
+    const site = copy(contexts.site, context);
+    if (contexts.site[context] === context) site[contexts.length] = contexts.length;
+    const page = await browser.open({
+      ...data,
+      frames: copied,
+      contexts: { length: contexts.length + 1, parent: copy(contexts.parent, context), frame, site },
+      weights: data.weights.map((weight) => ({ ...weight, values: copy(weight.values, context) })),
+      findings: data.findings.map((finding, index) =>
+        index === 0 ? { ...finding, contexts: Int32Array.of(context, contexts.length) } : finding,
+      ),
+    });
+    const paths = page.locator(".finding").first().locator(".paths");
+    expect(await paths.locator("h3").textContent()).toBe("Call path");
+    expect(await paths.locator("li").count()).toBe(1);
+  });
+
+  it("says that nothing changed, where nothing did", async () => {
+    const same = { ...diff, weights: diff.weights.map((weight) => ({ ...weight, before: weight.values })) };
+    const page = await browser.open({ ...same, findings: [] });
+    await page.getByText("No change: bytes allocated.").waitFor();
+  });
+
+  it("does not say that all is well where it was not looked", async () => {
+    const weights = data.weights.filter(({ id }) => ["bytes", "peak", "left"].includes(id));
+    const page = await browser.open({ ...data, findings: [], weights, ratios: [] });
+    await page.getByText(/Accesses were not recorded/).waitFor();
+  });
+
+  it("tells samples without names what brings these, on the first screen", async () => {
+    const hint = "gzip has no symbols";
+    const head = { ...data.head, hints: [hint] };
+    const page = await browser.open({ ...data, kind: "samples", head, findings: [], objects: [] });
+    await page.locator(".view-graph").getByText(hint).waitFor();
+  });
+
   it("shows both sides of a comparison, and the difference", async () => {
     const page = await browser.open(diff, "tab=diff");
     const { total, totalBefore } = diff.weights[0];
@@ -237,6 +324,25 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     expect(await page.getByText(/are printed/).isVisible()).toBe(true);
     await tab(page, "Findings").catch(() => page.goto(page.url().replace(/#.*/, "#")));
     expect(await page.locator(".details").first().isVisible()).toBe(true);
+  });
+
+  it("is light on paper, the pictures too", async () => {
+    const page = await browser.open(data, "", { colorScheme: "dark" });
+    const lightness = () =>
+      page.evaluate(() => {
+        const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
+        pixel.drawImage(document.querySelector<HTMLCanvasElement>(".timeline canvas")!, 0, 0);
+        const [red, green, blue] = pixel.getImageData(2, 2, 1, 1).data;
+        return (red + green + blue) / 3;
+      });
+    expect(await lightness()).toBeLessThan(80);
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    expect(await lightness()).toBeGreaterThan(200);
+    await page.emulateMedia({ media: "print" });
+    expect(await page.locator(".timeline canvas").first().isVisible()).toBe(true);
+    await page.emulateMedia({ media: "screen" });
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    expect(await lightness()).toBeLessThan(80);
   });
 
   it("tells politely that it cannot show data of another version, or none", async () => {

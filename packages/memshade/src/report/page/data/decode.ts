@@ -1,4 +1,5 @@
 import { COLUMN_TYPES, type ColumnReference, type TypedColumn } from "./columns.ts";
+import { inflated } from "./inflate.ts";
 import { PAGE_SCHEMA, PAGE_VERSION, type PageData } from "./page-data.ts";
 
 /** Why the data cannot be shown, as a sentence for whoever opened the page. */
@@ -12,7 +13,7 @@ export class PageDataError extends Error {}
 export async function decodePage(text: string): Promise<PageData> {
   let bytes: Uint8Array<ArrayBuffer>;
   try {
-    bytes = await inflated(bytesOfBase64(text.trim()));
+    bytes = await inflated(text, "deflate-raw");
   } catch {
     throw new PageDataError("The data of this report is damaged or cut off: write the report again.");
   }
@@ -86,16 +87,4 @@ function column(reference: ColumnReference, bytes: Uint8Array<ArrayBuffer>): Typ
     }
   }
   return values;
-}
-
-function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-  return bytes;
-}
-
-async function inflated(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
 }

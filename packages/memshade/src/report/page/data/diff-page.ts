@@ -188,7 +188,9 @@ function joinTrees(old: PageData, now: PageData, frames: JoinedFrames): JoinedTr
       const number = parent.push(row) - 1;
       const [first] = newRows;
       frame.push(
-        first === undefined ? frames.ofOld[old.contexts.frame[oldRows[0]!]!]! : now.contexts.frame[first]!,
+        first === undefined
+          ? (shared.inNew.get(call) ?? frames.ofOld[old.contexts.frame[oldRows[0]!]!]!)
+          : now.contexts.frame[first]!,
       );
       for (const at of oldRows) ofOld[at] = number;
       for (const at of newRows) ofNew[at] = number;
@@ -216,8 +218,14 @@ function rowsByFrame(
   return rows;
 }
 
-/** A number for each frame of both pages: the same for those that are the same place, whatever was built in between. */
-function sharedFrames(old: PageData, now: PageData): { ofOld: Int32Array; ofNew: Int32Array } {
+/**
+ * A number for each frame of both pages: the same for those that are the same place, whatever was built in between. `inNew`: the new
+ * page's frame of each number, so that a place has one name, on whatever path it was called.
+ */
+function sharedFrames(
+  old: PageData,
+  now: PageData,
+): { ofOld: Int32Array; ofNew: Int32Array; inNew: ReadonlyMap<number, number> } {
   const before = keyedFrames(old);
   const after = keyedFrames(now);
   const numbers = [new Int32Array(before.keys.length), new Int32Array(after.keys.length)] as const;
@@ -226,10 +234,10 @@ function sharedFrames(old: PageData, now: PageData): { ofOld: Int32Array; ofNew:
     if (one !== undefined) numbers[0][one] = number;
     if (other !== undefined) numbers[1][other] = number;
   }
-  return {
-    ofOld: before.keyOf.map((key) => numbers[0][key]!),
-    ofNew: after.keyOf.map((key) => numbers[1][key]!),
-  };
+  const ofNew = after.keyOf.map((key) => numbers[1][key]!);
+  const inNew = new Map<number, number>();
+  for (const [frame, number] of ofNew.entries()) if (!inNew.has(number)) inNew.set(number, frame);
+  return { ofOld: before.keyOf.map((key) => numbers[0][key]!), ofNew, inNew };
 }
 
 /** Frames at one place are one, however many copies of the code there are. */

@@ -52,7 +52,7 @@ export function builtFindings(
     const advice = glossaryEntry(kind)?.advice;
     return {
       ...{ kind, tool, amount, unit, part, path, details },
-      says: findingInWords(finding),
+      says: findingInWords(finding, { isShort: true }),
       ...(advice === undefined ? {} : { advice }),
       ...(place.via === undefined ? {} : { via: frameOf(builder, place.via) }),
       ...(weight === undefined ? {} : { weight }),

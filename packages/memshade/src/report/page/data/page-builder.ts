@@ -1,3 +1,4 @@
+import { mainName } from "../../../analyses/frames/function-names.ts";
 import { LAYER } from "../../../analyses/frames/libraries.ts";
 import { StackTree } from "../../../model/memprof/stack-tree.ts";
 import { boundContexts } from "./bound-contexts.ts";
@@ -224,7 +225,7 @@ export class PageBuilder {
     const text = (value: string | undefined) => (value === undefined ? -1 : this.strings.of(value));
     return {
       length: rows.length,
-      function: Int32Array.from(rows, (row) => text(row.function)),
+      function: Int32Array.from(rows, (row) => text(mainName(row.function))),
       module: Int32Array.from(rows, ({ module = -1 }) => module),
       file: Int32Array.from(rows, ({ file }) => text(file)),
       line: Int32Array.from(rows, ({ line = 0 }) => line),

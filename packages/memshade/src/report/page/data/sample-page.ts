@@ -7,7 +7,7 @@ import {
   type ValueType,
 } from "../../../model/sample-profile.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
-import { formatCount } from "../../format.ts";
+import { formatCount, formatPercent } from "../../format.ts";
 import { PageBuilder } from "./page-builder.ts";
 import {
   FRAME_FLAGS,
@@ -88,7 +88,7 @@ export function pageOfSamples(profile: SampleProfile, options: SamplePageOptions
         weight: id,
       })),
       notTracked: [...notes, ...(options.gaps ?? [])],
-      hints: [],
+      hints: hintsOf(profile),
       ...(mergedContexts === 0 ? {} : { merged: { contexts: mergedContexts, bound: MOST_CONTEXTS } }),
     },
     ...{ strings, modules: tables.modules, frames, contexts: tables.contexts, weights },
@@ -107,8 +107,11 @@ function contextsOf(
 ): Int32Array {
   const libraries = frames.map(
     ({ function: name, file, module }) =>
-      rules.libraryOf({ function: name, file }) ??
-      (module === undefined || file !== undefined ? undefined : systemLibrary(modules[module])),
+      rules.libraryOf({
+        function: name,
+        file,
+        module: pathOf(module === undefined ? undefined : modules[module]),
+      }) ?? (module === undefined || file !== undefined ? undefined : systemLibrary(modules[module])),
   );
   const numbers = frames.map(({ function: name, file, line, column, address, module, inlined }, index) =>
     builder.frame({
@@ -131,8 +134,26 @@ function contextsOf(
 
 /** What an object is that the system brings along, without whose source nobody asks for its lines. */
 function systemLibrary(module: SampleModule | undefined): string | undefined {
-  const place = module?.path ?? module?.name;
+  const place = pathOf(module);
   return place !== undefined && SYSTEM.test(place) ? module!.name : undefined;
+}
+
+function pathOf(module: SampleModule | undefined): string | undefined {
+  return module?.path ?? module?.name;
+}
+
+/** What brings names where most of the program's own code has none. */
+function hintsOf({ frames, modules }: SampleProfile): string[] {
+  const own = frames.filter(
+    ({ module }) => module !== undefined && systemLibrary(modules[module]) === undefined,
+  );
+  const nameless = own.filter(({ function: name, file }) => file === undefined && /^0x[\da-f]+/.test(name));
+  if (nameless.length <= own.length / 2) return [];
+  const [first] = nameless.map(({ module }) => modules[module!]!.name);
+  return [
+    `${formatPercent(nameless.length, own.length)} of the program's frames have no name: ${first} has no symbols. ` +
+      "--binary-path FOLDER gives the file as it was before they were stripped, or build it with -g.",
+  ];
 }
 
 function timelineOf(

@@ -200,19 +200,28 @@ function largestSites(
 }
 
 function Sites({ sites, names, palette }: { sites: readonly number[]; names: FrameNames; palette: Palette }) {
-  const entry = (key: number, label: string, colour: string) =>
-    h("li", { key }, h("i", { style: { background: colour } }), h("span", { title: label }, label));
+  // Where there is little room, a line says more than its function.
+  const entry = (key: number, label: string, place: string, colour: string, hasLine = false) =>
+    h(
+      "li",
+      { key, title: `${label} ${place}` },
+      h("i", { style: { background: colour } }),
+      h("span", { class: hasLine ? "function" : undefined }, label),
+      place === "" ? null : h("span", { class: "place" }, place),
+    );
   return h(
     "ul",
     { class: "timeline-sites", "aria-label": "Sites" },
     sites.map((frame, index) =>
       entry(
         frame,
-        `${shown(withoutSignature(names.function(frame)))} ${shown(names.place(frame))}`,
+        shown(withoutSignature(names.function(frame))),
+        shown(names.place(frame)),
         toText(palette.series[index]),
+        names.line(frame) > 0,
       ),
     ),
-    entry(-1, "other", toText(mix(palette.panel, palette.dim, 0.45))),
+    entry(-1, "other", "", toText(mix(palette.panel, palette.dim, 0.45))),
   );
 }
 

@@ -35,6 +35,8 @@ export interface DiffTable<Metric extends TitledMetric> {
   readonly by: Change<Metric>;
   /** What a row is. */
   readonly noun: string;
+  /** What all of the metrics are of: `the heap`. */
+  readonly whole: string;
   formatOf(metric: Metric): (value: number) => string;
   headOf(metric: Metric): string;
   /** Stands behind the noun, as the unit of all rows. */
@@ -52,7 +54,10 @@ const COLUMN_WIDTH = 10;
 const SPREAD_WIDTH = 7;
 const PERCENT_WIDTH = 9;
 
-/** Totals of two runs, then what changed most, a line each, and the findings that came or went. */
+/**
+ * Totals of two runs, then what changed most, a line each, and the findings that came or went. Where nothing at all differs, it says so
+ * and shows no figures.
+ */
 export function diffTableText<Metric extends TitledMetric>(
   table: DiffTable<Metric>,
   options: DiffTableOptions,
@@ -67,7 +72,9 @@ export function diffTableText<Metric extends TitledMetric>(
     ...(within === 0 ? [] : [`${within} within the spread`]),
     `${pairs.length - ranking.length} did not`,
   ];
-  screen.printEnds(`Change of ${by.metric.title}`, counts.join(", "), strong);
+  const isSame = hasNoDifference(table, options.findings);
+  if (isSame) screen.printEnds(`No difference in ${table.whole}`, sameCount(pairs.length, noun), strong);
+  else screen.printEnds(`Change of ${by.metric.title}`, counts.join(", "), strong);
   for (const [side, runs] of Object.entries(options.inputs)) {
     const several = runs.length > 1 ? `median of ${runs.length}: ` : "";
     const names = printable(runs.join(", "));
@@ -76,6 +83,7 @@ export function diffTableText<Metric extends TitledMetric>(
   }
   printGaps(screen, options.gaps);
   table.printHead?.(screen);
+  if (isSame) return screen.text();
   const isSpread = by.spread !== undefined;
   const heads = cellsText(["CHANGE", "OLD", "±", "NEW", "±", "%"], isSpread);
   screen.print("", faint(`${heads}  TOTAL`));
@@ -99,6 +107,22 @@ export function diffTableText<Metric extends TitledMetric>(
   if (options.findings !== undefined) printFindingDiff(screen, options.findings);
   screen.printShortened();
   return screen.text();
+}
+
+function hasNoDifference<Metric extends TitledMetric>(
+  { pairs, changes }: DiffTable<Metric>,
+  findings: FindingDiff | undefined,
+): boolean {
+  return (
+    pairs.every(({ old, new: now }) => old !== undefined && now !== undefined) &&
+    changes.every((change) => change.total.old === change.total.new && rankChanges(change).length === 0) &&
+    (findings === undefined || findings.new.length + findings.gone.length === 0)
+  );
+}
+
+function sameCount(count: number, noun: string): string {
+  if (count === 0) return `no ${noun} in either`;
+  return count === 1 ? `1 ${noun} is the same` : `${plural(count, noun)} are the same`;
 }
 
 interface Cells {

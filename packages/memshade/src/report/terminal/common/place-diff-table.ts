@@ -11,9 +11,14 @@ import { cutMiddle, displayWidth, printable } from "./text.ts";
 const NOUNS = { path: "call path", site: "site", function: "function" } as const;
 
 /** Totals of two runs, then the places that changed most, and the findings that came or went. */
-export function placeDiffTable(diff: PlaceDiff, change: PlaceChange, options: DiffTableOptions): string {
+export function placeDiffTable(
+  diff: PlaceDiff,
+  change: PlaceChange,
+  options: DiffTableOptions & { readonly whole: string },
+): string {
   return diffTableText(
     {
+      whole: options.whole,
       ...{ pairs: diff.pairs, changes: diff.changes, by: change, noun: NOUNS[diff.group] },
       formatOf: ({ unit }) => (unit === "bytes" ? formatBytes : formatCount),
       headOf: ({ head }) => head,

@@ -36,6 +36,7 @@ export function diffTable(diff: HeapDiff, options: HeapDiffTableOptions): string
       pairs: diff.pairs,
       changes: diff.metrics,
       by,
+      whole: "the heap",
       noun: GROUP_NOUNS[diff.by],
       unit: unitOf(by.metric, clock),
       formatOf: (metric) => formatterOf(metric, clock, "elsewhere"),

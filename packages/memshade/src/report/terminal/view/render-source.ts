@@ -1,9 +1,9 @@
 import { findingInWords } from "../../findings/finding-lines.ts";
 import type { Paint } from "../common/paint.ts";
-import { padLeft, printable } from "../common/text.ts";
+import { displayWidth, padLeft, printable } from "../common/text.ts";
 import { frameLabel } from "../tree/frame-label.ts";
 import { bodyRows, pathRows, topFor } from "./layout.ts";
-import { markedRow, type Rendered } from "./render.ts";
+import { indented, markedRow, type Rendered } from "./render.ts";
 import type { ViewModel } from "./view-model.ts";
 import type { Size, SourceScreen } from "./view-state.ts";
 
@@ -22,8 +22,8 @@ export function renderSource(model: ViewModel, screen: SourceScreen, size: Size,
     return markedRow(text, first + row === screen.cursor, size, paint);
   });
   const rest = bodyRows(size) - frames.length - 1;
-  const { lines, top, file } = sourceLines(model, screen, rest, paint);
-  const rule = paint.faint(`── ${file} ${"─".repeat(Math.max(0, size.columns - file.length - 4))}`);
+  const { lines, top, file } = sourceLines(model, screen, { ...size, rows: rest }, paint);
+  const rule = paint.faint(`── ${file} ${"─".repeat(Math.max(0, size.columns - displayWidth(file) - 4))}`);
   return {
     left: finding === undefined ? "Source" : printable(`${finding.kind}: ${findingInWords(finding)}`),
     right: "",
@@ -44,19 +44,21 @@ interface SourceLines {
   readonly file: string;
 }
 
-function sourceLines(model: ViewModel, screen: SourceScreen, height: number, paint: Paint): SourceLines {
+function sourceLines(model: ViewModel, screen: SourceScreen, size: Size, paint: Paint): SourceLines {
+  const height = size.rows;
   const { file, line } = screen.path[screen.cursor] ?? {};
   if (file === undefined)
-    return { lines: ["  no source file is known of this code"], top: 0, file: "no source" };
+    return { lines: indented("no source file is known of this code", size), top: 0, file: "no source" };
   const name = printable(file);
   const text = model.contents.readSource(file);
   if (text === undefined || line === undefined)
     return {
-      lines: [
+      lines: indented(
         text === undefined
-          ? "  the file was not found: --path-map FROM=TO tells where it is"
-          : "  no line is known of this code",
-      ],
+          ? "the file was not found: --path-map FROM=TO tells where it is"
+          : "no line is known of this code",
+        size,
+      ),
       top: 0,
       file: name,
     };

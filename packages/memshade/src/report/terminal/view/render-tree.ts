@@ -4,7 +4,8 @@ import { displayWidth, padLeft } from "../common/text.ts";
 import { frameLabel } from "../tree/frame-label.ts";
 import { stackFormat } from "../tree/stack-format.ts";
 import { bodyRows, topFor } from "./layout.ts";
-import { markedRow, type Rendered } from "./render.ts";
+import { indented, markedRow, type Rendered } from "./render.ts";
+import { gapLines } from "./render-gaps.ts";
 import { rowsOf } from "./tree-cursor.ts";
 import type { TreeRow } from "./tree-rows.ts";
 import type { ViewModel } from "./view-model.ts";
@@ -46,14 +47,13 @@ export function renderTree(model: ViewModel, screen: TreeScreen, size: Size, pai
   const body = rows
     .slice(top, top + height)
     .map((row, index) => markedRow(line(row), top + index === cursor, size, paint));
+  const nothing = `Nothing was counted: no call path has ${metric.title}. s weighs by another figure`;
+  const shown = rows.length > 0 ? body : indented(nothing, size);
   return {
     left: `${TOOLS[model.stacks(choice).tool]} ${direction} ${metric.title}`,
     right: `${format(tree.total)} in ${plural(tree.paths, "call path")}`,
     heads: `${" ".repeat(MARK)}${padLeft("TOTAL", NUMBER)}${padLeft("SHARE", SHARE)}${own("OWN")}  ${choice.isInverted ? "PLACE, THEN WHO CALLED IT" : "PLACE"}`,
-    body:
-      rows.length === 0
-        ? [`  Nothing was counted: no call path has ${metric.title}. s weighs by another figure`]
-        : body,
+    body: [...shown, ...gapLines(model.stacks(choice).gaps, height - shown.length, size, paint)],
     keys: "Enter open  s weight  t tool  i invert  a source  f findings  ? help  q quit",
     screen: { ...screen, cursor, top },
   };
@@ -62,7 +62,7 @@ export function renderTree(model: ViewModel, screen: TreeScreen, size: Size, pai
 /** Two columns a level, or the number of levels where these take too much. */
 function marginOf(depth: number, room: number): string {
   const margin = "  ".repeat(depth);
-  if (margin.length <= room) return margin;
+  if (depth === 0 || margin.length <= room) return margin;
   const mark = `…${depth} `;
   return " ".repeat(Math.max(0, room - mark.length)) + mark;
 }

@@ -1,5 +1,5 @@
 import type { Paint } from "../common/paint.ts";
-import { printable } from "../common/text.ts";
+import { printable, wrapWords } from "../common/text.ts";
 import { LEAST } from "./layout.ts";
 import { renderFindings } from "./render-findings.ts";
 import { renderHelp } from "./render-help.ts";
@@ -35,7 +35,12 @@ export function render(
   }
   const { left, right, heads, body, keys, screen } = renderScreen(model, shownScreen(state), size, paint);
   const padded = Array.from({ length: rows - 3 }, (_, row) => body[row] ?? "");
-  const lines = [title(left, right, size, paint), paint.faint(heads), ...padded, bottom(state, keys, paint)];
+  const lines = [
+    title(left, right, size, paint),
+    paint.faint(heads),
+    ...padded,
+    bottom(state, keys, size, paint),
+  ];
   return {
     lines: lines.map((line) => fitLine(line, columns)),
     state: { ...state, screens: [...state.screens.slice(0, -1), screen] },
@@ -63,9 +68,22 @@ function title(left: string, right: string, { columns }: Size, paint: Paint): st
 }
 
 /** What is typed, what happened, or else which keys there are. */
-function bottom({ typed, message }: ViewState, keys: string, paint: Paint): string {
+function bottom({ typed, message }: ViewState, keys: string, { columns }: Size, paint: Paint): string {
   if (typed !== undefined) return `/${printable(typed)}`;
-  return message === undefined ? paint.faint(keys) : paint.warning(printable(message));
+  return message === undefined ? paint.faint(fittingKeys(keys, columns)) : paint.warning(printable(message));
+}
+
+/** The keys that fit, whole ones: those behind, which lead to all others and out, are there as long as can be. */
+function fittingKeys(keys: string, columns: number): string {
+  const each = keys.split("  ");
+  const last = each.splice(-2);
+  while (each.length > 0 && lineWidth([...each, ...last].join("  ")) > columns) each.pop();
+  return [...each, ...last].join("  ");
+}
+
+/** A sentence in place of rows, in as many lines as it needs. */
+export function indented(sentence: string, { columns }: Size): string[] {
+  return wrapWords(sentence, columns - 2).map((line) => `  ${line}`);
 }
 
 /** A row with a mark in front where keys act on it, which also tells it without colours. */

@@ -49,6 +49,20 @@ describe("the page of a comparison", () => {
     expect(page.contexts.length).toBe(sideOf(DATABASE).page.contexts.length);
   });
 
+  it("has one name for a place, on whatever path either run called it", () => {
+    const now = sideOf("start > main > parse  10 x 8");
+    const [before, after] = [sideOf("main > parse  10 x 8"), now];
+    const module = { name: "app", buildId: "01" };
+    const rebuilt: PageData = { ...before.page, modules: before.page.modules.map(() => module) };
+    const page = diffPage({ ...before, page: rebuilt }, after, diffFindings([], []));
+    const { values, before: old } = weight(page, "bytes");
+    const frames = [...values.keys()]
+      .filter((row) => values[row] !== 0 || old![row] !== 0)
+      .map((row) => page.contexts.frame[row]);
+    expect(frames).toHaveLength(2);
+    expect(new Set(frames).size).toBe(1);
+  });
+
   it("has what came and what went beside what stayed, and the sums of both runs", () => {
     const page = diffOf(
       "main > parse  10 x 8  peak 10\nmain > old  2 x 8  peak 1",

@@ -2,6 +2,7 @@ import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { diffHeaps } from "../../../../src/analyses/diff/heap-diff.ts";
+import type { Finding } from "../../../../src/analyses/findings/finding.ts";
 import { GROUPINGS, type GroupBy } from "../../../../src/analyses/groups.ts";
 import { METRICS } from "../../../../src/analyses/metrics.ts";
 import { createPaint } from "../../../../src/report/terminal/common/paint.ts";
@@ -53,10 +54,28 @@ describe("the table of a comparison", () => {
     await expect(table("peak", "path", 2)).toMatchFileSnapshot(golden("diff-paths"));
   });
 
-  it("of a profile and itself has totals alone", () => {
+  it("of a profile and itself says that nothing differs, and has no figures", () => {
     const same = diffTable(diffHeaps(older, older, "site"), usual);
-    expect(same).toContain("0 sites changed");
-    expect(same).not.toContain("SITE");
+    expect(same).toMatch(/^No difference in the heap +\d+ sites are the same\n/);
+    expect(same).not.toContain("CHANGE");
+    const several = diffTable(diffHeaps([older, older], [older, older], "site"), usual);
+    expect(several).toMatch(/^No difference in the heap/);
+  });
+
+  it("of profiles that differ in other figures, or in findings alone, shows them", () => {
+    const [used, unused] = [9, 5].map((access) =>
+      profileOfPicture(`main > parse  10 x 100  access ${access}`),
+    );
+    const diff = diffHeaps(used!, unused!, "site");
+    expect(diffTable(diff, usual)).toMatch(/0 sites changed, 1 did not[\s\S]+ACCESSES/);
+    const gone: Finding = {
+      ...({ kind: "leak", tool: "heap", unit: "bytes", state: "lost", behind: 0 } as const),
+      ...{ amount: 64, part: 0.5, blocks: 4, allocated: 8, place: { path: [{ function: "parse" }] } },
+    };
+    const findings = { new: [], gone: [gone], kept: 0 };
+    const found = diffTable(diffHeaps(used!, used!, "site"), { ...usual, findings });
+    expect(found).toMatch(/^Change of/);
+    expect(found).toContain("Findings that are gone");
   });
 
   it("of several runs has how far they lie apart, and marks what that explains", () => {

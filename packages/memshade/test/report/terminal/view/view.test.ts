@@ -68,6 +68,27 @@ describe("the viewer", () => {
     expect(screenOf("", { findings: [] })[0]).toContain("Heap by bytes allocated");
   });
 
+  it("says what was not tracked, below the rows that leave room for it", () => {
+    const [heap, waste] = CONTENTS.stacks;
+    const stacks = [{ ...heap!, gaps: ["app: Allocations are not tracked."] }, waste!];
+    expect(screenOf("", { stacks })).toEqual(
+      expect.arrayContaining(["! Read this first", "  · app: Allocations are not tracked."]),
+    );
+    expect(screenOf("t", { stacks }).join("\n")).toContain("Allocations are not tracked.");
+    expect(screenOf("t t", { stacks }).join("\n")).not.toContain("Allocations are not tracked.");
+    const low = screenOf("", { stacks }, { columns: 40, rows: 7 });
+    expect(low.map((line) => line.trimEnd())).toContain("! Not all was tracked: memshade report");
+  });
+
+  it("leaves out keys that do not fit, and no sentence", () => {
+    const narrow = { columns: 40, rows: 10 };
+    expect(last(screenOf("t", {}, narrow))).toBe("Enter open  s weight  ? help  q quit");
+    const path = { path: [{ function: "grow", file: "gone.c", line: 7 }] };
+    const findings = [{ ...leak("grow", 7), place: path }];
+    const words = screenOf("enter", { findings }, narrow).map((line) => line.trim());
+    expect(words.join(" ")).toContain("the file was not found: --path-map FROM=TO tells where it is");
+  });
+
   it("goes from a finding to its source line and on to its call tree, and back", () => {
     const source = screenOf("enter");
     expect(source[0]).toContain("leak: 4 of 8 blocks of grow (src/app.c:7) are lost");

@@ -14,7 +14,8 @@ export class FrameNames {
 
   /** The whole path of the file, or nothing. */
   file(frame: number): string | undefined {
-    return this.#data.strings[this.#data.frames.file[frame]];
+    const path = this.#data.strings[this.#data.frames.file[frame]];
+    return path === undefined ? undefined : plainPath(path);
   }
 
   line(frame: number): number {
@@ -48,6 +49,11 @@ export class FrameNames {
   is(frame: number, flag: keyof typeof FRAME_FLAGS): boolean {
     return (this.#data.frames.flags[frame] & FRAME_FLAGS[flag]) !== 0;
   }
+}
+
+/** Without the `./` that compilers write in front. */
+export function plainPath(path: string): string {
+  return path.replace(/^(?:\.\/+)+(?=.)/, "");
 }
 
 export function lastPart(path: string): string {

@@ -1,5 +1,5 @@
-// Light or dark: as the system says, until somebody says otherwise.
-import { useEffect, useState } from "preact/hooks";
+// Light or dark: as the system says, until somebody says otherwise. Paper is light.
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { useMedia } from "./media.ts";
 
 const CHOICES = ["system", "light", "dark"] as const;
@@ -11,11 +11,24 @@ const KEY = "memshade-scheme";
 export function useScheme(): [Choice, () => void] {
   const [choice, setChoice] = useState<Choice>(keptChoice);
   const systemIsDark = useMedia("(prefers-color-scheme: dark)");
-  const scheme = choice === "system" ? (systemIsDark ? "dark" : "light") : choice;
+  const [isPrinting, setPrinting] = useState(false);
+  const onScreen = choice === "system" ? (systemIsDark ? "dark" : "light") : choice;
+  const scheme = isPrinting ? "light" : onScreen;
   if (document.documentElement.dataset.scheme !== scheme) document.documentElement.dataset.scheme = scheme;
-  useEffect(() => {
+  // Before anything is printed, canvases are to be light.
+  useLayoutEffect(() => {
     document.documentElement.dispatchEvent(new Event("memshade-scheme"));
   }, [scheme]);
+  useEffect(() => {
+    const begin = () => setPrinting(true);
+    const end = () => setPrinting(false);
+    addEventListener("beforeprint", begin);
+    addEventListener("afterprint", end);
+    return () => {
+      removeEventListener("beforeprint", begin);
+      removeEventListener("afterprint", end);
+    };
+  }, []);
   const next = () => {
     const chosen = CHOICES[(CHOICES.indexOf(choice) + 1) % CHOICES.length];
     keepChoice(chosen);

@@ -4,11 +4,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { glossaryEntry } from "../../../glossary.ts";
 import type { PageFinding } from "../../data/page-data.ts";
 import { sum } from "../model/figures.ts";
+import { frameKeys } from "../model/grouping.ts";
 import type { PageModel } from "../model/page-model.ts";
 import { sumRows } from "../model/site-rows.ts";
 import { amount, amountInWords, amountOf, difference, formatPercent } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
 import { FrameName } from "../parts/frame-name.ts";
+import { Hints } from "../parts/hints.ts";
 import { Bar } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
 import { SourceExcerpt } from "../parts/source-excerpt.ts";
@@ -57,7 +59,7 @@ export function Findings({ model, state, change }: ViewProps) {
   return h(
     "div",
     { class: "findings" },
-    head.hints.map((hint) => h("p", { class: "hint" }, shown(hint))),
+    h(Hints, { hints: head.hints }),
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
     findings.length > 0 && listed.length === 0
       ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
@@ -88,13 +90,12 @@ function Largest({ model, state, change }: ViewProps) {
   const order = [...sums.keys()]
     .filter((row) => sums[row] !== 0)
     .sort((a, b) => Math.abs(sums[b]) - Math.abs(sums[a]) || a - b);
-  if (order.length === 0) return null;
+  if (order.length === 0)
+    return h("p", { class: "nothing" }, isDifference ? `No change: ${weight.label}.` : "");
   return h(
     "section",
     { class: "largest", "aria-labelledby": "largest" },
-    model.data.findings.length === 0
-      ? h("p", { class: "nothing" }, "No finding: nothing here is worth a change.")
-      : null,
+    model.data.findings.length === 0 ? h("p", { class: "nothing" }, noFinding(model.data)) : null,
     h(
       "h2",
       { id: "largest" },
@@ -126,11 +127,21 @@ function Largest({ model, state, change }: ViewProps) {
               onClick: () => change(select({ frame: grouping.frames[row], frameOf: "site" })),
             },
             h(FrameName, { names: model.names, frame: grouping.frames[row] }),
+            state.folded && model.names.is(grouping.frames[row], "library")
+              ? h("span", { class: "change" }, shown(model.names.package(grouping.frames[row])))
+              : null,
           ),
         ),
       ),
     ),
   );
+}
+
+/** What is not recorded cannot be found. */
+function noFinding({ head, weights }: PageModel["data"]): string {
+  const knowsUse = weights.some(({ id }) => ["accesses", "dead", "neverRead"].includes(id));
+  if (knowsUse) return "No finding: nothing here is worth a change.";
+  return `No finding. Accesses were not recorded: what is never read was not looked for${head.notTracked.length > 0 ? " (Help says more)" : ""}.`;
 }
 
 /** Kinds of findings as switches. */
@@ -327,10 +338,11 @@ function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { findin
 function Paths({ model, state, change, index }: ViewProps & { readonly index: number }) {
   const finding = model.data.findings[index];
   const weight = model.data.weights.find(({ id }) => id === finding.weight);
+  const keyOf = frameKeys(model.data, model.names, "site");
   const byPath = new Map<string, { context: number; path: number[]; amount: number }>();
   for (const context of finding.contexts) {
     const path = model.shownPath(context, state);
-    const key = path.join(" ");
+    const key = path.map(keyOf).join("\n");
     const found = byPath.get(key) ?? { context, path, amount: 0 };
     found.amount += weight?.values[context] ?? 0;
     byPath.set(key, found);

@@ -2,7 +2,7 @@
 import { h } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Figure } from "../model/figures.ts";
-import { lastPart } from "../model/names.ts";
+import { lastPart, plainPath } from "../model/names.ts";
 import type { PageModel } from "../model/page-model.ts";
 import { type FileSums, type LineSums, sumLines } from "../model/source-lines.ts";
 import { amount, difference } from "../parts/amounts.ts";
@@ -46,7 +46,9 @@ export function Source({ model, state, change }: ViewProps) {
     );
   const frame = selectedFrame(model, state);
   const wanted = frame === undefined ? undefined : data.frames.file[frame];
-  const file = files.find(({ file }) => file === wanted) ?? files[0];
+  const isOwn = ({ lines }: FileSums) => lines.some((line) => !model.names.is(line.frame, "library"));
+  const file =
+    files.find(({ file }) => file === wanted) ?? (state.folded ? files.find(isOwn) : undefined) ?? files[0];
   return h(
     "div",
     { class: "source" },
@@ -70,7 +72,7 @@ interface TreeProps extends Pick<ViewProps, "model" | "change"> {
 
 /** Files below their folders. */
 function FileTree({ model, change, files, file: shownFile, chosen }: TreeProps) {
-  const pathOf = ({ file }: FileSums) => model.data.strings[file];
+  const pathOf = ({ file }: FileSums) => plainPath(model.data.strings[file]);
   const folders = new Map<string, FileSums[]>();
   for (const file of files) {
     const path = pathOf(file);
@@ -165,7 +167,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
     h(
       "h2",
       null,
-      shown(data.strings[file.file]),
+      shown(plainPath(data.strings[file.file])),
       columns.length < present.length
         ? h(
             "small",

@@ -1,0 +1,7 @@
+import { h } from "preact";
+import { shown } from "./shown-text.ts";
+
+/** What to do so that more is to be seen. */
+export function Hints({ hints }: { hints: readonly string[] }) {
+  return hints.map((hint) => h("p", { key: hint, class: "hint" }, shown(hint)));
+}
