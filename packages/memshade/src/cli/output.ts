@@ -1,4 +1,9 @@
+import fs from "node:fs";
+import path from "node:path";
+import { UserError } from "../bytes/errors.ts";
 import { WholeFile } from "../load/whole-file.ts";
+import { RUN_FILE } from "../model/run.ts";
+import { runOf } from "./load/run-of-folder.ts";
 
 /** Pieces of text are written together up to this many characters. */
 const BATCH = 2 ** 16;
@@ -15,12 +20,16 @@ export interface Output {
 /**
  * Writes to standard output, or a file, which appears under its name only when it is whole.
  *
- * @throws UserError if the file cannot be written
+ * @param inputs files and run folders that are read for it: a recording cannot be made again
+ * @throws UserError if the file cannot be written, or is one of the inputs
  */
 export async function writeOutput(
   file: string | undefined,
   action: (output: Output) => void | Promise<void>,
+  inputs: readonly string[] = [],
 ): Promise<void> {
+  if (file !== undefined && inputs.flatMap(filesOf).some((input) => isSame(input, file)))
+    throw new UserError(`${file} is what is read: write to another file`);
   const output = new BatchedOutput(file === undefined ? standardOutput : new WholeFile(file));
   try {
     await action(output);
@@ -32,10 +41,30 @@ export async function writeOutput(
 }
 
 /** The same for what comes in pieces. */
-export function writePieces(file: string | undefined, pieces: Iterable<string | Uint8Array>): Promise<void> {
-  return writeOutput(file, (output) => {
-    for (const piece of pieces) output.write(piece);
-  });
+export function writePieces(
+  file: string | undefined,
+  pieces: Iterable<string | Uint8Array>,
+  inputs: readonly string[] = [],
+): Promise<void> {
+  return writeOutput(
+    file,
+    (output) => {
+      for (const piece of pieces) output.write(piece);
+    },
+    inputs,
+  );
+}
+
+/** The file itself, or what a run has recorded in its folder. */
+function filesOf(input: string): string[] {
+  if (fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() !== true) return [input];
+  const recorded = Object.values(runOf(input)?.files ?? {}).filter((name) => typeof name === "string");
+  return [RUN_FILE, ...recorded].map((name) => path.join(input, name));
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((file) => fs.statSync(file, { throwIfNoEntry: false, bigint: true }));
+  return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev && a.isFile();
 }
 
 const standardOutput: Output = {

@@ -26,7 +26,10 @@ import {
 } from "./export-formats.ts";
 
 export interface ExportProfileOptions {
-  /** What of the profile is written: the heap if nothing is said. */
+  /**
+   * What of the profile is written. If nothing is said, the heap; of what is over time, all in a chrome-trace, and in a csv the working
+   * set where it was recorded.
+   */
   tool?: "heap" | "waste" | "workingset";
   /** The weight that is shown first, or that is the only one: `peak`, `dead`; docs/exporting.md lists them. */
   by?: string;
@@ -52,21 +55,29 @@ export interface ExportProfileOptions {
 export function exportProfile(
   profile: Profile,
   format: ExportFormat,
-  { tool = "heap", by, module }: ExportProfileOptions = {},
+  { tool, by, module }: ExportProfileOptions = {},
 ): Uint8Array {
   if (!FORMAT_NAMES.includes(format))
     throw new UserError(`the format is one of ${FORMAT_NAMES.join(", ")}, not "${format}"`);
-  const recorded = recordedBy(profile, tool, module);
   if (!EXPORT_FORMATS[format].isOverTime) {
+    const recorded = recordedBy(profile, tool ?? "heap", module);
     const exported = exportedTool(recorded);
     const input = `the profile of ${profile.run.program}`;
     const shown = chooseWeight(format, recorded, exported, { by, option: "by", input });
     return contentOf(writeStacks(format as StackFormat, recorded, exported, shown));
   }
   if (by !== undefined) throw new UserError(`${format} files have no stacks: leave out by`);
-  if (recorded.tool === "waste")
-    throw new UserError(`${format} files hold what is over time: waste has no time`);
-  return contentOf(format === "csv" ? writeCsv(recorded) : writeTrace(profile.run.program, [recorded]));
+  if (tool === "waste") throw new UserError(`${format} files hold what is over time: waste has no time`);
+  const tools = tool === undefined ? toolsOverTime(profile) : [tool];
+  const recorded = tools.map((one) => recordedBy(profile, one, module) as OverTimeProfile);
+  return contentOf(format === "csv" ? writeCsv(recorded.at(-1)!) : writeTrace(profile.run.program, recorded));
+}
+
+type OverTimeProfile = Exclude<ToolProfile, { tool: "waste" }>;
+
+function toolsOverTime({ run }: Profile): OverTimeProfile["tool"][] {
+  const tools = (["heap", "workingset"] as const).filter((tool) => run.files[tool] !== undefined);
+  return tools.length === 0 ? ["heap"] : tools;
 }
 
 type StackFormat = Parameters<typeof writeStacks>[0];

@@ -54,11 +54,18 @@ export const WASTE_WEIGHTS = {
     says: "bytes stored that were there already",
     with: { verb: "Stored as it was", type: "silent_stores", counted: "stores" },
   },
+  endedBytes: {
+    key: "dead-ended",
+    type: "dead_ended_store_bytes",
+    unit: "bytes",
+    says: "bytes stored that nobody had read when their block, their frame or the run ended",
+    with: { verb: "Stored for nobody", type: "stores", counted: "stores" },
+  },
   deadBytes: {
     key: "dead",
     type: "dead_store_bytes",
     unit: "bytes",
-    says: "bytes stored that nobody read",
+    says: "bytes stored that were overwritten before anything read them",
     with: { verb: "Stored in vain", type: "stores", counted: "stores" },
   },
 } as const satisfies Record<string, Weight>;
@@ -77,7 +84,7 @@ export function wasteSamples(file: WasteFile): ExportedSamples {
     total,
   });
   const redundant = loads.some((place) => place.bytes_redundant !== undefined);
-  const dead = totals.deadOverwritten + totals.deadDeallocated + totals.deadExit;
+  const ended = totals.deadDeallocated + totals.deadExit;
   return exportedSamples({
     name: `waste of ${file.command}`,
     modules: modulesOf(file),
@@ -91,9 +98,10 @@ export function wasteSamples(file: WasteFile): ExportedSamples {
       ...(redundant ? [of("redundantBytes", undefined, ({ bytes_redundant }) => bytes_redundant ?? 0)] : []),
       of("storeBytes", ({ bytes_written }) => bytes_written, undefined, totals.bytesWritten),
       of("silentBytes", ({ bytes_silent }) => bytes_silent, undefined),
-      of("deadBytes", ({ bytes_dead }) => bytes_dead, undefined, dead),
+      of("endedBytes", (place) => place.dead_deallocated + place.dead_exit, undefined, ended),
+      of("deadBytes", (place) => place.dead_overwritten, undefined, totals.deadOverwritten),
     ],
-    shown: ["dead", "silent", "store-bytes", "load-bytes"],
+    shown: ["dead", "dead-ended", "silent", "store-bytes", "load-bytes"],
     notes: [
       "The innermost frame is the instruction that stores or loads.",
       ...(file.options.contexts

@@ -1,3 +1,5 @@
+import { nearest } from "../analyses/nearest-words.ts";
+
 /** A word of the reports that needs explaining. docs/glossary.md is made of these. */
 export interface GlossaryEntry {
   readonly word: string;
@@ -282,12 +284,10 @@ export function glossaryEntry(text: string): GlossaryEntry | undefined {
 
 /** The words that are most like a text, at most three. */
 export function nearestWords(text: string): string[] {
-  const asked = plain(text);
-  const names = GLOSSARY.flatMap(({ word, also = [] }) => [word, ...also].map((name) => ({ word, name })));
-  const near = names
-    .map(({ word, name }) => ({ word, distance: distance(asked, plain(name)) }))
-    .sort((a, b) => a.distance - b.distance);
-  return [...new Set(near.map(({ word }) => word))].slice(0, 3);
+  const names = GLOSSARY.flatMap(({ word, also = [] }) =>
+    [word, ...also].map((name) => ({ word, name: plain(name) })),
+  );
+  return nearest(plain(text), names).slice(0, 3);
 }
 
 function plain(text: string): string {
@@ -295,17 +295,4 @@ function plain(text: string): string {
     .toLowerCase()
     .replace(/[-_\s]+/g, " ")
     .trim();
-}
-
-/** Letters to change, add and leave out; little where one is in the other. */
-function distance(a: string, b: string): number {
-  if (a.length > 2 && b.length > 2 && (a.includes(b) || b.includes(a))) return 1;
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++)
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    row = next;
-  }
-  return row[b.length]!;
 }

@@ -56,13 +56,23 @@ export interface MemoryExpectation {
 export function expectMemory(run: GivenRun, options: ExpectMemoryOptions = {}): MemoryExpectation {
   return {
     async toStayBelow(limits) {
-      const given = Object.entries(limits).map(([key, value]) => ({ limit: limitOfPair(key, value) }));
+      const given = pairsOf(limits).map(([key, value]) => ({ limit: limitOfPair(key, value) }));
       await expectLimits(run, { limits: given, leaks: [], places: [] }, options);
     },
     async toMeetBudget(file) {
       await expectLimits(run, await loadBudget(file), options);
     },
   };
+}
+
+/** Programs without types may give anything. */
+function pairsOf(limits: unknown): [string, string | number][] {
+  if (typeof limits !== "object" || limits === null || Array.isArray(limits))
+    throw new UserError('limits should be an object, such as { peak: "8 MiB", left: 0 }');
+  return Object.entries(limits).map(([key, value]) => {
+    if (typeof value === "string" || (typeof value === "number" && value >= 0)) return [key, value];
+    throw new UserError(`${key} should have an amount of 0 or more, such as "8 MiB", not ${String(value)}`);
+  });
 }
 
 /** @throws AssertionError that begins with `lead` */
@@ -75,6 +85,8 @@ export async function expectLimits(
   for (const { limit } of given.limits) measureOf(limit.measure);
   if (given.limits.length === 0)
     throw new UserError('no limits were given, such as { peak: "8 MiB", left: 0 }');
+  if (suppressions !== undefined && !Array.isArray(suppressions))
+    throw new UserError("suppressions should be a list of files");
   const compared = baseline ?? given.baseline;
   const runs = compared === undefined ? [run] : [run, compared];
   const report = await withFolders(runs, async (folder, baselineFolder) =>

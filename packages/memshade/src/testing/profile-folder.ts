@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { UserError } from "../bytes/errors.ts";
 import { writeRunFolder } from "../host/run/folder-claim.ts";
 import { profileFiles, type RecordedFiles } from "../host/run/recorder.ts";
 
@@ -12,6 +13,7 @@ export async function withFolders<T>(
   runs: readonly GivenRun[],
   use: (...folders: string[]) => Promise<T>,
 ): Promise<T> {
+  runs.forEach(assertRun);
   const parent = mkdtempSync(join(tmpdir(), "memshade-"));
   try {
     const folders = runs.map((run, index) => {
@@ -24,6 +26,13 @@ export async function withFolders<T>(
   } finally {
     rmSync(parent, { recursive: true, force: true });
   }
+}
+
+/** Programs without types may give anything. */
+function assertRun(run: GivenRun | undefined): void {
+  if (typeof run === "string" || (run as Partial<RecordedFiles> | undefined)?.run?.files !== undefined)
+    return;
+  throw new UserError("a run should be given by its folder or file, or by what profile() gave");
 }
 
 /** How a run is called in messages. */

@@ -113,6 +113,14 @@ describe("memshade export", () => {
     expect(sumsOf(readStacks("pprof", fs.readFileSync(file))).alloc_objects).toBe(130_216);
   });
 
+  it.each(["", "run.json", "waste.json"])("never writes over what it reads: %j", async (name) => {
+    const [input, file] = name === "" ? [path.join(waste, "waste.json"), ""] : [waste, name];
+    const before = fs.readFileSync(path.join(waste, "waste.json"));
+    const words = ["--tool", "waste", "--format", "folded", "-o", path.join(waste, file || "waste.json")];
+    await expect(memshade(input, ...words)).rejects.toThrow("is what is read: write to another file");
+    expect(fs.readFileSync(path.join(waste, "waste.json"))).toEqual(before);
+  });
+
   it("leaves no file behind where an amount does not fit", async () => {
     const huge = inScratch("huge.memprofraw");
     const { raw } = heapPicture("main > a  1 x 8  access 9007199254740993");

@@ -42,9 +42,17 @@ describe("exportProfile()", () => {
     const sums = sumsOf(readStacks("speedscope", read("speedscope", { tool: "waste" })));
     expect(sums.store_bytes).toBe(totals.bytesWritten);
     expect(`${read("csv", { tool: "workingset" })}`).toMatch(/^instance,module,factor,/);
-    expect(`${read("csv")}`).toMatch(/^instance,module,interval,/);
-    const { traceEvents } = JSON.parse(`${read("chrome-trace")}`);
+    expect(`${read("csv", { tool: "heap" })}`).toMatch(/^instance,module,interval,/);
+    const { traceEvents } = JSON.parse(`${read("chrome-trace", { tool: "heap" })}`);
     expect(traceEvents[0].args.name).toBe("heap of library.wasm, 1 µs = 1 allocation");
+  });
+
+  it("writes of what is over time the same as the command where no tool is said", () => {
+    expect(`${read("csv")}`).toBe(`${read("csv", { tool: "workingset" })}`);
+    const { traceEvents } = JSON.parse(`${read("chrome-trace")}`);
+    const names = (traceEvents as { args: { name?: string } }[]).map(({ args }) => args.name);
+    expect(names).toContain("heap of library.wasm, 1 µs = 1 allocation");
+    expect(names.some((name) => name?.startsWith("working set of library.wasm"))).toBe(true);
   });
 
   it("has the lines of the module that it is given", async () => {

@@ -50,6 +50,7 @@ describe("waste in files of other viewers", () => {
       load_bytes: totals.bytesLoaded,
       store_bytes: totals.bytesWritten,
       silent_store_bytes: 20,
+      dead_ended_store_bytes: totals.deadDeallocated + totals.deadExit,
       dead_store_bytes: totals.deadOverwritten,
     });
   });

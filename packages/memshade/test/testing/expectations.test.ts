@@ -71,6 +71,13 @@ describe("expectMemory", () => {
     await expect(expectMemory(run).toStayBelow({ peek: 5 })).rejects.toEqual(mistake);
     await expect(expectMemory(run).toStayBelow({ dead: "5%" })).rejects.toEqual(mistake);
     await expect(expectMemory(run).toStayBelow({})).rejects.toEqual(mistake);
+    await expect(
+      expectMemory(run, { suppressions: "a.supp" as never }).toStayBelow({ peak: 5 }),
+    ).rejects.toEqual(mistake);
+    for (const limits of [undefined, "peak<5", { peak: -5 }, { peak: Number.NaN }, { peak: undefined }])
+      await expect(expectMemory(run).toStayBelow(limits as never)).rejects.toEqual(mistake);
+    for (const none of [undefined, null, {}, 5])
+      await expect(expectMemory(none as never).toStayBelow({ peak: 5 })).rejects.toEqual(mistake);
     await expect(expectMemory(path.join(folder, "nowhere")).toStayBelow({ peak: 5 })).rejects.toEqual(
       mistake,
     );

@@ -5,6 +5,12 @@ import { StackCollector, type StackFrame, type StackMetric, type WeightedStacks 
 /** What paths of the waste tool are weighed by, and how a store or a load tells it. */
 export const WASTE_METRICS: readonly StackMetric[] = [
   { key: "dead", title: "dead bytes", head: "DEAD", unit: "bytes" },
+  {
+    key: "dead-ended",
+    title: "bytes unread when their block, frame or run ended",
+    head: "ENDED",
+    unit: "bytes",
+  },
   { key: "silent", title: "silent stores", head: "SILENT", unit: "count" },
   { key: "redundant", title: "redundant loads", head: "REDUNDANT", unit: "count" },
   { key: "written", title: "bytes written", head: "WRITTEN", unit: "bytes" },
@@ -20,8 +26,17 @@ export function* wastePlaces({
   stores,
   loads,
 }: WasteFile): Generator<{ path: StackFrame[]; values: WasteValues }> {
-  for (const { ips, bytes_dead: dead, nof_silent: silent, bytes_written: written, nof_stores } of stores)
-    yield { path: pathOf(ips), values: { dead, silent, written, stores: nof_stores } };
+  for (const store of stores)
+    yield {
+      path: pathOf(store.ips),
+      values: {
+        dead: store.dead_overwritten,
+        "dead-ended": store.dead_deallocated + store.dead_exit,
+        silent: store.nof_silent,
+        written: store.bytes_written,
+        stores: store.nof_stores,
+      },
+    };
   for (const { ips, nof_silent, nof_redundant: redundant = nof_silent, nof_loads } of loads)
     yield { path: pathOf(ips), values: { redundant, loads: nof_loads } };
 }

@@ -158,6 +158,9 @@ class LimitCheck {
   }
 
   #measured(measure: Measure, { tools, name }: CheckedRun, chosen: Chosen): Measured {
+    const unknown = measure.unknown?.(tools);
+    if (unknown !== undefined)
+      throw new UserError(`"${this.#limit.text}": ${name} does not have ${measure.word}: ${unknown}`);
     const measured = measure.measure(tools, chosen);
     if (measured !== undefined) return measured;
     const { needs, needsForPlaces, word } = measure;

@@ -1,5 +1,6 @@
 import type { Finding } from "../findings/finding.ts";
 import { findsAnything, type RecordedTools, runFindings } from "../findings/run-findings.ts";
+import { whyHeapUnknown } from "./followed-heap.ts";
 import { added, type Measure } from "./measure.ts";
 import { findingPlace } from "./measured-place.ts";
 
@@ -52,6 +53,13 @@ function ofKinds(kinds: readonly Finding["kind"][]): Measure["measure"] {
   };
 }
 
+/** Findings that another tool has too are known without the heap. */
+function unknownOf(kinds: readonly Finding["kind"][]): Measure["unknown"] {
+  const tools = new Set(kinds.flatMap((kind) => KINDS[kind].tools));
+  return (run) =>
+    tools.has("heap") && !(tools.has("waste") && run.waste !== undefined) ? whyHeapUnknown(run) : undefined;
+}
+
 const ALL = Object.keys(KINDS) as Finding["kind"][];
 
 /** `findings`, and each kind of them by its own word, unless others have that. */
@@ -63,6 +71,7 @@ export function findingMeasures(taken: ReadonlySet<string>): Measure[] {
       unit: "findings",
       what: "what a report's summary tells, all of it; [kind=WORD] for one kind",
       needs: "a run with --tool heap or waste",
+      unknown: unknownOf(ALL),
       measure: ofKinds(ALL),
     },
     ...ALL.filter((kind) => !taken.has(kind)).map(
@@ -72,6 +81,7 @@ export function findingMeasures(taken: ReadonlySet<string>): Measure[] {
         unit: "findings",
         what: `findings of the kind ${kind} (memshade explain ${kind})`,
         needs: KINDS[kind].needs,
+        unknown: unknownOf([kind]),
         measure: ofKinds([kind]),
       }),
     ),

@@ -1,6 +1,7 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { RecordedTools } from "../findings/run-findings.ts";
 import { type HeapColumn, type HeapColumnKey, heapColumn } from "../heap/heap-columns.ts";
+import { whyHeapUnknown } from "./followed-heap.ts";
 import { added, type Measure, type Measured } from "./measure.ts";
 import { heapPlaces, type MeasuredPlace } from "./measured-place.ts";
 
@@ -79,7 +80,7 @@ function clocksDiffer(older: RecordedTools, newer: RecordedTools): string | unde
   return old === now ? undefined : `the two runs have different clocks, ${old} and ${now}`;
 }
 
-export const HEAP_MEASURES: readonly Measure[] = [
+const MEASURES: readonly Measure[] = [
   {
     word: "peak",
     tool: "heap",
@@ -236,3 +237,8 @@ export const HEAP_MEASURES: readonly Measure[] = [
     measure: ofColumn(columnOf("spareBytes")),
   },
 ];
+
+export const HEAP_MEASURES: readonly Measure[] = MEASURES.map((measure) => ({
+  ...measure,
+  unknown: whyHeapUnknown,
+}));

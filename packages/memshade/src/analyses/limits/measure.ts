@@ -46,6 +46,8 @@ export interface Measure {
   readonly needs: string;
   /** What only limits of chosen places need beside that. */
   readonly needsForPlaces?: string | undefined;
+  /** Why a run that was recorded as it has to be does not have it all the same; undefined: it has. */
+  readonly unknown?: ((run: RecordedTools) => string | undefined) | undefined;
   /** Why two runs cannot be compared by it; undefined: they can. */
   readonly differs?: ((older: RecordedTools, newer: RecordedTools) => string | undefined) | undefined;
   /** Undefined where the run has not recorded it. */

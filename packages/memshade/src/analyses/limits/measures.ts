@@ -1,4 +1,5 @@
 import { UserError } from "../../bytes/errors.ts";
+import { nearest } from "../nearest-words.ts";
 import { findingMeasures } from "./finding-measures.ts";
 import { HEAP_MEASURES } from "./heap-measures.ts";
 import type { Measure } from "./measure.ts";
@@ -17,7 +18,13 @@ export const MEASURES: readonly Measure[] = [
 export function measureOf(word: string): Measure {
   const found = MEASURES.find((measure) => measure.word === word || measure.also === word);
   if (found !== undefined) return found;
+  const names = MEASURES.flatMap((measure) =>
+    [measure.word, ...(measure.also === undefined ? [] : [measure.also])].map((name) => ({
+      word: name,
+      name,
+    })),
+  );
   throw new UserError(
-    `"${word}" is no measure; there are ${MEASURES.map((measure) => measure.word).join(", ")} (memshade check --list says more)`,
+    `"${word}" is no measure; most like it are ${nearest(word, names).slice(0, 3).join(", ")}; memshade check --list has all of them`,
   );
 }

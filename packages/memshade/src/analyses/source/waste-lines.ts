@@ -3,7 +3,7 @@ import { fromOwn } from "../frames/own-place.ts";
 import { SourceSums, type SourceTable } from "./source-table.ts";
 
 /**
- * The source lines whose stores and loads are in vain: bytes that nobody reads, stores of what is there, loads of what was loaded.
+ * The source lines whose stores and loads are in vain: bytes overwritten unread, stores of what is there, loads of what was loaded.
  * What a library does counts at the program's line that called it, where calling contexts were recorded.
  */
 export function wasteLines({ stores, loads }: WasteFile): SourceTable {
@@ -15,9 +15,9 @@ export function wasteLines({ stores, loads }: WasteFile): SourceTable {
     { key: "stores", unit: "count" },
     { key: "loads", unit: "count" },
   ]);
-  for (const { ips, bytes_dead, nof_silent, bytes_written, nof_stores } of stores) {
-    const values = { deadBytes: bytes_dead, silentStores: nof_silent };
-    if (bytes_dead + nof_silent > 0)
+  for (const { ips, dead_overwritten: deadBytes, nof_silent, bytes_written, nof_stores } of stores) {
+    const values = { deadBytes, silentStores: nof_silent };
+    if (deadBytes + nof_silent > 0)
       sums.add(ownLine(ips), { ...values, bytesWritten: bytes_written, stores: nof_stores });
   }
   for (const { ips, nof_silent, nof_redundant = nof_silent, nof_loads } of loads)

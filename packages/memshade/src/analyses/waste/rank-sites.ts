@@ -6,7 +6,7 @@ export type WasteKey = (typeof WASTE_KEYS)[number];
 /** A site with its waste. */
 export interface RankedWaste {
   ips: readonly WasteIp[];
-  /** Dead bytes; silent stores; redundant (or, without `--pairs`, silent) loads. */
+  /** Bytes overwritten before anything read them; silent stores; redundant (or, without `--pairs`, silent) loads. */
   value: number;
   /** Bytes written; stores; loads. */
   whole: number;
@@ -32,7 +32,7 @@ export function rankWaste(file: WasteFile, by: WasteKey, order: "largest" | "sma
         }))
       : file.stores.map((store) => ({
           ips: store.ips,
-          value: by === "dead" ? store.bytes_dead : store.nof_silent,
+          value: by === "dead" ? store.dead_overwritten : store.nof_silent,
           whole: by === "dead" ? store.bytes_written : store.nof_stores,
           operations: store.nof_stores,
         }));

@@ -124,13 +124,15 @@ export function addCheckCommand(program: Command): void {
 
 async function runCheck(named: string | undefined, options: CheckOptions): Promise<void> {
   const given = await givenLimits(options);
-  const report = await checkRun(await chosenRun(named), given, {
+  const run = await chosenRun(named);
+  const report = await checkRun(run, given, {
     rules: frameRules(options),
     binaryPaths: options.binaryPath,
     pathMaps: options.pathMap,
   });
   const text = formatted(report, options);
-  await writePieces(options.output, [text]);
+  const { baseline, output: file, budget = [] } = options;
+  await writePieces(file, [text], [run, ...budget, ...(baseline === undefined ? [] : [baseline])]);
   if (options.format === "github") writeSummary(report);
   const failed = failedLimits(report);
   if (options.output !== undefined) {

@@ -45,7 +45,7 @@ export async function runExport(input: string, options: ExportOptions): Promise<
   const { pieces, part } = isOverTime ? await overTime(input, options) : await stacks(input, options);
   const usual = [basename(resolve(input)), part, extension].filter((word) => word !== "").join(".");
   const file = out === "-" || (out === undefined && !isTerminal) ? undefined : (out ?? usual);
-  await writePieces(file, pieces);
+  await writePieces(file, pieces, [input]);
   if (file !== undefined) {
     const shown = quoteForShell(file);
     say(`written to ${shown}; to see it: ${opened.replaceAll("FILE", shown)}`);

@@ -20,7 +20,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
     throw new UserError("pprof files are binary: write them to a file with -o FILE");
   }
   if (options.stats) {
-    await writeOutput(options.out, (output) => output.write(statisticsOf(input, options)));
+    await writeOutput(options.out, (output) => output.write(statisticsOf(input, options)), [input]);
     return;
   }
   const dump = await openDump(input);
@@ -34,10 +34,13 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
       await writePage(page, text, { file: pagePath(options.html ?? true, input), open: options.open });
       return;
     }
-    await writeOutput(options.out, (output) =>
-      options.addresses && dump.kind === "perf"
-        ? printAddresses(dump, options, output)
-        : printNamed(dump, options, output),
+    await writeOutput(
+      options.out,
+      (output) =>
+        options.addresses && dump.kind === "perf"
+          ? printAddresses(dump, options, output)
+          : printNamed(dump, options, output),
+      [input],
     );
   } finally {
     dump.close();

@@ -10,6 +10,9 @@ export interface DecodedPprof {
   readonly mappings: ReadonlyMap<bigint, DecodedMapping>;
   readonly period: number;
   readonly comments: readonly string[];
+  /** Regular expressions of names: viewers of pprof hide functions that the first fits and the second does not, with what they call. */
+  readonly dropFrames: string;
+  readonly keepFrames: string;
 }
 
 export interface DecodedSample {
@@ -57,6 +60,7 @@ export function decodePprof(bytes: Uint8Array): DecodedPprof {
   const strings: string[] = [];
   const comments: number[] = [];
   let period = 0;
+  let [dropFrames, keepFrames] = [0, 0];
   const utf8 = new TextDecoder();
   for (const { field, value, offset } of fieldsOf(new ByteReader(bytes))) {
     if (field === 1) {
@@ -67,6 +71,8 @@ export function decodePprof(bytes: Uint8Array): DecodedPprof {
     else if (field === 4) locations.push(messageOf(value, offset));
     else if (field === 5) functions.push(messageOf(value, offset));
     else if (field === 6) strings.push(utf8.decode(viewOf(bytesOf(value, offset))));
+    else if (field === 7) dropFrames = Number(numberOf(value, offset));
+    else if (field === 8) keepFrames = Number(numberOf(value, offset));
     else if (field === 12) period = Number(signed(numberOf(value, offset)));
     else if (field === 13) comments.push(...numbersOf([value]).map(Number));
   }
@@ -100,6 +106,8 @@ export function decodePprof(bytes: Uint8Array): DecodedPprof {
     })),
     period,
     comments: comments.map(text),
+    dropFrames: text(dropFrames),
+    keepFrames: text(keepFrames),
   };
 }
 

@@ -187,7 +187,10 @@ function withEqualKnowledge(contexts: readonly ImportedContext[]): ImportedConte
   return isSized ? [...contexts] : contexts.map(({ sizes: _, ...context }) => context);
 }
 
-function notTracked({ sampleTypes, period, locations }: DecodedPprof, columns: Columns): string[] {
+function notTracked(
+  { sampleTypes, period, locations, dropFrames, keepFrames }: DecodedPprof,
+  columns: Columns,
+): string[] {
   const shown = new Set(KINDS.flatMap((what) => Object.values(columns[what] ?? {})));
   const others = sampleTypes.filter((_, column) => !shown.has(column)).map(({ type }) => type);
   const nameless = [...locations.values()].filter(({ lines }) => lines.length === 0).length;
@@ -202,6 +205,11 @@ function notTracked({ sampleTypes, period, locations }: DecodedPprof, columns: C
       : []),
     `${columns.peak === undefined ? "The peak, lifetimes" : "Lifetimes"} and accesses are not known: pprof profiles do not have them.`,
     ...(others.length === 0 ? [] : [`Not shown here: the file's values ${others.join(", ")}.`]),
+    ...(dropFrames === ""
+      ? []
+      : [
+          `All frames are shown; go tool pprof hides those that the file asks it to (${dropFrames}${keepFrames === "" ? "" : ` but not ${keepFrames}`}) with all that they call.`,
+        ]),
     ...(nameless === 0
       ? []
       : [

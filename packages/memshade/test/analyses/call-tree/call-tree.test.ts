@@ -171,11 +171,15 @@ describe("the call paths of a heap", () => {
 describe("the call paths of other tools", () => {
   it("of waste lead to stores and loads, and say where callers are missing", () => {
     const file = wasteOf({
-      stores: [store("fill", 3, { bytes_dead: 10, nof_stores: 2 }), store("fill", 9, { bytes_dead: 4 })],
+      stores: [
+        store("fill", 3, { dead_overwritten: 10, nof_stores: 2 }),
+        store("fill", 9, { dead_overwritten: 4, dead_exit: 3 }),
+      ],
       loads: [load("fill", 3, { nof_loads: 5, nof_silent: 2 })],
     });
     const stacks = wasteStacks(file);
     expect(drawn(treeOf(stacks, { by: "dead" }).roots)).toEqual(["fill 14/14"]);
+    expect(drawn(treeOf(stacks, { by: "dead-ended" }).roots)).toEqual(["fill 3/3"]);
     expect(drawn(treeOf(stacks, { by: "redundant" }).roots)).toEqual(["fill 2/2"]);
     expect(stacks.gaps.join()).toContain("--contexts");
   });

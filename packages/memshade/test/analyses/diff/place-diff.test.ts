@@ -25,7 +25,7 @@ const totals = ({ changes }: PlaceDiff) =>
   Object.fromEntries(changes.map(({ metric, total }) => [metric.key, total]));
 
 const dead = (name: string, line: number, bytes: number) =>
-  store(name, line, { bytes_written: 100, bytes_dead: bytes, nof_stores: 10 });
+  store(name, line, { bytes_written: 100, dead_overwritten: bytes, nof_stores: 10 });
 
 describe("waste of two runs", () => {
   const before = wasteOf({

@@ -86,6 +86,25 @@ describe("limits of a run", () => {
     expect(() => check(OLD, ["peak[kind=leak]<5"])).toThrow(/only findings have a kind/);
   });
 
+  it("cannot be decided where no allocator was followed: 0 would not be true", () => {
+    const heap = heapOf("");
+    const module = { name: "app", buildId: "", start: 0n, end: 4096n };
+    const recorded = (how: "none" | "names", refused?: string): HeapProfile => ({
+      ...heap,
+      modules: [{ ...module, allocator: { how, functions: [], refused } }],
+      description: { ...heap.description, notTracked: ["app: it keeps pages of its own."] },
+    });
+    const results = (tools: Parameters<typeof checkLimits>[0]["tools"], limit: string) =>
+      checkLimits({ name: "run", tools }, [parseLimit(limit)]);
+    for (const limit of ["left=0", "peak<1%", "leak=0", "findings=0", "left[function=parse]=0"]) {
+      expect(() => results({ heap: recorded("none") }, limit)).toThrow(
+        /no allocator was followed, .* app: it keeps pages/,
+      );
+      expect(() => results({ heap: recorded("names", "It was none.") }, limit)).toThrow(/no allocator/);
+      expect(passed(results({ heap: recorded("names") }, limit))).toEqual([true]);
+    }
+  });
+
   it("are of findings too", () => {
     const leaky = "main > make  100 x 64  peak 100  live 100";
     expect(check(leaky, ["leak=0"])[0]).toMatchObject({ passed: false, value: 1 });
@@ -165,7 +184,14 @@ describe("limits of waste", () => {
   };
   const waste = {
     options: { engine: "brief", contexts: false, objects: false, compat: "" },
-    stores: [store, { ...store, ips: [{ ...frame, function: "other", file: "o.c" }], bytes_dead: 500 }],
+    stores: [
+      store,
+      {
+        ...store,
+        ips: [{ ...frame, function: "other", file: "o.c" }],
+        ...{ bytes_dead: 560, dead_overwritten: 500, dead_deallocated: 40, dead_exit: 20 },
+      },
+    ],
     loads: [],
     notTracked: [],
   } as unknown as WasteFile;
@@ -184,5 +210,10 @@ describe("limits of waste", () => {
       value: 550,
       whole: 2000,
     });
+  });
+
+  it("tell what was overwritten unread from what was unread as its block ended, as reports do", () => {
+    const [dead, ended] = checkLimits(run, ["dead=550", "dead-ended=60"].map(parseLimit));
+    expect([dead!.value, ended!.value]).toEqual([550, 60]);
   });
 });

@@ -73,5 +73,6 @@ describe("measures", () => {
     for (const { partOf } of MEASURES) if (partOf !== undefined) expect(words).toContain(partOf);
     expect(measureOf("live").word).toBe("left");
     expect(() => measureOf("toString")).toThrow(/^"toString" is no measure/);
+    expect(() => measureOf("peek")).toThrow(/^"peek" is no measure; most like it are peak, /);
   });
 });

@@ -21,9 +21,9 @@ describe("source lines of waste", () => {
     const table = wasteLines(
       wasteOf({
         stores: [
-          store("parse", 3, { bytes_written: 100, bytes_dead: 10, nof_stores: 9 }),
-          store("fill", 7, { bytes_written: 900, bytes_dead: 60, nof_stores: 9 }),
-          store("fill", 7, { bytes_written: 100, bytes_dead: 30, nof_stores: 9, nof_silent: 2 }),
+          store("parse", 3, { bytes_written: 100, dead_overwritten: 10, nof_stores: 9 }),
+          store("fill", 7, { bytes_written: 900, dead_overwritten: 60, nof_stores: 9 }),
+          store("fill", 7, { bytes_written: 100, dead_overwritten: 30, nof_stores: 9, nof_silent: 2 }),
           store("quiet", 9, { bytes_written: 5000, nof_stores: 9 }),
         ],
         loads: [load("parse", 3, { nof_loads: 40, nof_silent: 30 })],
@@ -36,7 +36,9 @@ describe("source lines of waste", () => {
   });
 
   it("are the program's own, where a library did it and calling contexts are known", () => {
-    const file = wasteOf({ stores: [store("f", 4, { bytes_dead: 8, bytes_written: 8, nof_stores: 1 })] });
+    const file = wasteOf({
+      stores: [store("f", 4, { dead_overwritten: 8, bytes_written: 8, nof_stores: 1 })],
+    });
     file.stores[0]!.ips.unshift({
       ...{ address: 1, function: "std::__2::vector<int>::push_back(int&&)" },
       ...{ file: "/usr/include/c++/v1/vector", line: 99 },

@@ -15,7 +15,7 @@ const HEAP = unpacked("small.pb.gz");
 function profileOf(
   types: readonly string[],
   samples: readonly (readonly (number | bigint)[])[],
-  period = 1,
+  { period = 1, dropFrames = "" }: { period?: number; dropFrames?: string } = {},
 ): Uint8Array {
   const table = new StringTable();
   const text = (value: string) => table.dedup(value);
@@ -29,6 +29,7 @@ function profileOf(
     location: samples.map((_, index) => new Location({ id: index + 1, address: 16 * index })),
     periodType: type("space/bytes"),
     period,
+    dropFrames: text(dropFrames),
     stringTable: table,
   }).encode();
 }
@@ -53,7 +54,9 @@ describe("a heap profile of pprof", () => {
 
   it("of what is live alone says that nothing else is known", () => {
     const { description, contexts } = readPprof(
-      profileOf(["objects/count", "space/bytes", "resident_space/bytes"], [[3, 300, 4096]], 524_288),
+      profileOf(["objects/count", "space/bytes", "resident_space/bytes"], [[3, 300, 4096]], {
+        period: 524_288,
+      }),
     );
     expect(description.totals).toMatchObject({
       liveBytes: 300,
@@ -66,6 +69,14 @@ describe("a heap profile of pprof", () => {
     expect(description.notTracked.join("\n")).toMatch(/one for 524,288 bytes/);
     expect(description.notTracked.join("\n")).toMatch(/resident_space/);
     expect(description.notTracked.join("\n")).toMatch(/1 place has no name/);
+  });
+
+  it("shows frames that it asks viewers to hide, and says so", () => {
+    const types = ["inuse_objects/count", "inuse_space/bytes"];
+    const gaps = (dropFrames: string) =>
+      readPprof(profileOf(types, [[1, 8]], { dropFrames })).description.notTracked.join("\n");
+    expect(gaps("malloc|operator new.*")).toMatch(/All frames are shown; .*\(malloc\|operator new\.\*\)/);
+    expect(gaps("")).not.toMatch(/All frames/);
   });
 
   it("loses no block where there are more than a field holds", () => {

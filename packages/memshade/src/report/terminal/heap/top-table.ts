@@ -34,7 +34,9 @@ const OTHER_COLUMNS: { readonly [Key in MetricKey]: readonly MetricKey[] } = {
   spare: ["bytes", "count", "peak"],
 };
 
+/** At least; wider where a value would touch the column before. */
 const COLUMN_WIDTH = 10;
+const LEAST_GAP = 1;
 /** Of lifetimes with the unit of the virtual clock. */
 const LIFETIME_WIDTH = 15;
 const PERCENT_WIDTH = 8;
@@ -68,7 +70,10 @@ export function topTable(profile: HeapProfile, options: TopTableOptions): string
     screen.print(`Nothing to rank: no ${noun} has ${metric.title}.`);
     return screen.text();
   }
-  const columns = columnsOf(profile, groups, metric, values, total);
+  const columns = columnsOf(profile, groups, metric, values, total).map(({ head, width, cell }) => {
+    const widest = Math.max(...shown.map((group) => cell(group).length));
+    return { head, cell, width: Math.max(width, widest + LEAST_GAP) };
+  });
   screen.print(
     screen.paint.faint(
       `${columns.map(({ head, width }) => padLeft(head, width)).join("")}  ${noun.toUpperCase()}`,

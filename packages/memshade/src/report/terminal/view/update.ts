@@ -153,7 +153,7 @@ function entered(model: ViewModel, state: ViewState): ViewState {
 const WEIGHED_BY: { readonly [Kind in Finding["kind"]]: readonly string[] } = {
   leak: ["live", "lost", "bytes"],
   unused: ["bytes"],
-  "never-read": ["bytes", "dead"],
+  "never-read": ["bytes", "dead-ended"],
   churn: ["temporary", "count"],
   drag: ["peak", "bytes"],
   growth: ["copied", "bytes"],
@@ -162,9 +162,9 @@ const WEIGHED_BY: { readonly [Kind in Finding["kind"]]: readonly string[] } = {
   clear: ["dead"],
   silent: ["silent"],
   redundant: ["redundant"],
-  moved: ["dead"],
-  "write-only": ["bytes", "dead"],
-  cold: ["bytes", "dead"],
+  moved: ["written"],
+  "write-only": ["bytes", "written"],
+  cold: ["bytes", "written"],
   "unread-data": [],
 };
 

@@ -31,6 +31,12 @@ describe("the ranking", () => {
     await expect(top({})).toMatchFileSnapshot(golden("top-bytes"));
   });
 
+  it("keeps its columns apart, whatever the unit of its clock is", () => {
+    const description = { ...profile.description, clock: { kind: "virtual", unit: "instructions" } as const };
+    const table = topTable({ ...profile, description }, usual)!;
+    expect(table).toMatch(/^ {2}64.0 KiB +0.3 % +1 350,000 instructions +0 {2}newConfig$/m);
+  });
+
   it("by any key: the other columns change with it", async () => {
     const tables = KNOWN.map(({ key }) => top({ by: key, rows: 2 }));
     await expect(tables.join("\n")).toMatchFileSnapshot(golden("top-by-all"));

@@ -36,7 +36,7 @@ const CONTENTS: ViewContents = {
   findings: [leak("grow", 7), leak("missing", 12)],
   stacks: [
     heapStacks(HEAP),
-    wasteStacks(wasteOf({ stores: [store("fill", 3, { bytes_dead: 8, nof_stores: 2 })] })),
+    wasteStacks(wasteOf({ stores: [store("fill", 3, { dead_overwritten: 8, nof_stores: 2 })] })),
   ],
   readSource: (file) =>
     file === "src/app.c" ? Array.from({ length: 60 }, (_, index) => `int line_${index + 1};`) : undefined,

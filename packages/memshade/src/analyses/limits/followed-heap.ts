@@ -1,0 +1,20 @@
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { TRAMPOLINE_BYTES } from "../../model/run.ts";
+import type { RecordedTools } from "../findings/run-findings.ts";
+
+/** Whether blocks were seen at all: of a run whose modules have code and no allocator that was found, nothing is known, also not 0. */
+function isHeapFollowed({ modules }: HeapProfile): boolean {
+  const known = modules.filter(({ start, end, allocator }) => allocator && end - start > TRAMPOLINE_BYTES);
+  return known.length === 0 || known.some(({ allocator }) => !isGivenUp(allocator!));
+}
+
+function isGivenUp({ how, refused }: { how: string; refused?: string | undefined }): boolean {
+  return how === "none" || refused !== undefined;
+}
+
+/** Why a run that was recorded with a tool for the heap has no figures of it; undefined: it has them. */
+export function whyHeapUnknown({ heap }: RecordedTools): string | undefined {
+  if (heap === undefined || isHeapFollowed(heap)) return undefined;
+  const { notTracked } = heap.description;
+  return `no allocator was followed, so that nothing is known of the heap. ${notTracked.join(" ")}`.trim();
+}
