@@ -1,3 +1,4 @@
+import { areCollected } from "../../../model/collected-objects.ts";
 import { addressesOf } from "../../../allocator/find/state-addresses.ts";
 import { partitionPoint } from "../../../bytes/partition-point.ts";
 import { dataRange } from "../../../rewrite/facts/data-layout.ts";
@@ -22,7 +23,7 @@ export interface ExportedRoots {
 /** Where a module may keep pointers to its blocks, or why that says nothing of them. */
 export function findPointerRoots(around: ToolSurroundings): ExportedRoots {
   const { module, allocator, stackPointer, memory64 } = around;
-  if (allocator.collector !== undefined || allocator.functions.some(({ role }) => role.startsWith("as_")))
+  if (allocator.collector !== undefined || areCollected(allocator.functions))
     return { roots: COLLECTED, globals: [] };
   const globals = addressGlobals(module, memory64 ? I64 : I32).map((index) => ({
     name: `root.${index}`,
