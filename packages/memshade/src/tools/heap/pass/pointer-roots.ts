@@ -1,6 +1,6 @@
-import { areCollected } from "../../../model/collected-objects.ts";
 import { addressesOf } from "../../../allocator/find/state-addresses.ts";
 import { partitionPoint } from "../../../bytes/partition-point.ts";
+import { areCollected } from "../../../model/collected-objects.ts";
 import { dataRange } from "../../../rewrite/facts/data-layout.ts";
 import type { ModuleScan } from "../../../rewrite/facts/module-scan.ts";
 import { globalType, I32, I64, initialValue, type WasmModule } from "../../../wasm/index.ts";

@@ -74,7 +74,16 @@ export function blocksOfObjects(
     unread_blocks: isUnread ? objects : 0,
     unread_bytes: isUnread ? bytes : 0,
     never_read: neverRead,
-    ...unreadParts({ path, size, smallest, bytes: each.slice(0, OFFSETS).fill(GranuleFate.read, 0, header), tail: size > OFFSETS }, typesOnce),
+    ...unreadParts(
+      {
+        path,
+        size,
+        smallest,
+        bytes: each.slice(0, OFFSETS).fill(GranuleFate.read, 0, header),
+        tail: size > OFFSETS,
+      },
+      typesOnce,
+    ),
   };
 }
 

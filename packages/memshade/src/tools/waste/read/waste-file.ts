@@ -1,3 +1,4 @@
+import { headerBytes } from "../../../model/collected-objects.ts";
 import { agreeing, counted } from "../../../model/counted.ts";
 import {
   MODULE_SPAN,
@@ -23,7 +24,6 @@ import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { blocksOf, blocksOfObjects } from "./blocks-of-paths.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
 import { blockParts, mergeObjects, objectsOf } from "./object-fields.ts";
-import { headerBytes } from "../../../model/collected-objects.ts";
 import type { PairFigures } from "./read-pairs.ts";
 import { mergePathBlocks } from "./read-path-blocks.ts";
 import type { WasteContents } from "./read-waste.ts";
