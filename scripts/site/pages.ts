@@ -170,7 +170,9 @@ function contents(page: Page, pages: ReadonlyMap<string, Page>): string {
     });
     return [`<ul>${items.join("")}</ul>`];
   });
-  return [...list, `<ul><li><a href="${here(page, "api/index.html")}">API reference</a></li></ul>`].join("\n");
+  return [...list, `<ul><li><a href="${here(page, "api/index.html")}">API reference</a></li></ul>`].join(
+    "\n",
+  );
 }
 
 /** A link of a page as it is on the site: what is no page there is left as it is in the project. */

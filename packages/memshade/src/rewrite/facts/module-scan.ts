@@ -60,6 +60,9 @@ export interface ModuleScan {
   prologues: Map<number, number>;
   /** Functions of which instructions make references. */
   references: Set<number>;
+  /** Functions that are called directly inside of loops, and whether others are called there. */
+  calledInLoops: Set<number>;
+  hasIndirectCallInLoop: boolean;
   /** Whether there are direct tail calls. */
   hasTailCalls: boolean;
 }
@@ -145,6 +148,8 @@ class Scanner {
   readonly #control: ControlFlowBuilder;
   readonly #prologues = new Map<number, number>();
   readonly #references = new Set<number>();
+  readonly #calledInLoops = new Set<number>();
+  #hasIndirectCallInLoop = false;
   #hasTailCalls = false;
   #callees = new Int32Array(4096);
   #calleeCount = 0;
@@ -181,6 +186,8 @@ class Scanner {
       assignedEnd: this.#assignedEnd,
       prologues: this.#prologues,
       references: this.#references,
+      calledInLoops: this.#calledInLoops,
+      hasIndirectCallInLoop: this.#hasIndirectCallInLoop,
       hasTailCalls: this.#hasTailCalls,
     };
   }
@@ -255,6 +262,8 @@ class Scanner {
           const id = opcodeIdAt(bytes, start);
           pos = skipOpcode(bytes, start);
           bits |= FACT_OF[id];
+          if (this.#openLoops > 0 && (FACT_OF[id] & FunctionFact.HasIndirectCall) !== 0)
+            this.#hasIndirectCallInLoop = true;
           if (id === Op.REF_FUNC) this.#references.add(readU32Leb(bytes, pos));
           else if (id === Op.TRY_TABLE) this.#openBlock(id, start);
           else if (id === Op.DELEGATE) this.#closeBlock(start);
@@ -289,6 +298,7 @@ class Scanner {
     if (this.#calleeCount === this.#callees.length)
       this.#callees = grown(this.#callees, this.#calleeCount * 2);
     this.#callees[this.#calleeCount++] = callee;
+    if (this.#openLoops > 0) this.#calledInLoops.add(callee);
   }
 
   #openBlock(op: number, start: number): void {

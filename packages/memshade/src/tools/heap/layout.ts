@@ -115,10 +115,9 @@ export const Control = {
   /** u64: allocations until the last look, and `accesses` behind the first look that had as many. */
   lookedAllocations: 2968,
   accessesThen: 2976,
-  /** u64: `trips` at the last look, the work of one between the last two, and the work when the next one is due. */
-  lookedTrips: 2984,
-  workOfTrip: 2992,
-  nextLook: 3000,
+  /** u64: trips, and work, at which the next look is due. */
+  nextTrips: 2984,
+  nextLook: 2992,
 } as const;
 export const CONTROL_BYTES = 4096;
 

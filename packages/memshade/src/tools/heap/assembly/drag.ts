@@ -46,12 +46,9 @@ const FIRST_SHIFT: u64 = 5;
 const FREE_WORK: u64 = 1 << 24;
 /** What a look at one block costs beside its granules. */
 const LOOK_WORK: u64 = 64;
-/** Trips of loops between polls, and so many without a look at most: a trip may be more work than those before. */
+/** Trips of loops between polls. */
 const POLLED_TRIPS: u32 = 32;
-const MOST_TRIPS: u64 = 1024;
-/** What a trip with calls or other loops inside is at least. */
-const LEAST_OF_TRIP: u64 = 16;
-/** A look is due when the program's work has become so much more: 1/64. */
+/** A look is due when the program's work, or the trips of its loops, have become so many more: 1/64. */
 const LOOK_SHIFT: u64 = 6;
 /** Accesses that free a block: one for 16 bytes, and so many at most. */
 const FREEING_SHIFT: u32 = 4;
@@ -204,10 +201,9 @@ export function poll(): u32 {
 
 /** Looks at all that is followed, if it is due and costs little beside what the program does. */
 export function look(): void {
-  const trips = load<u64>(CONTROL, Control.trips) - load<u64>(CONTROL, Control.lookedTrips);
-  const before = workSeen();
-  const known = before + trips * max(LEAST_OF_TRIP, load<u64>(CONTROL, Control.workOfTrip));
-  if (trips < MOST_TRIPS && known < load<u64>(CONTROL, Control.nextLook)) return;
+  const trips = load<u64>(CONTROL, Control.trips);
+  const known = workSeen();
+  if (trips < load<u64>(CONTROL, Control.nextTrips) && known < load<u64>(CONTROL, Control.nextLook)) return;
   const most = min(known << FIRST_SHIFT, FREE_WORK) + (known >> WORK_SHIFT);
   if (load<u64>(CONTROL, Control.lookWork) + load<u64>(CONTROL, Control.lookCost) > most) return;
   const number = load<u64>(CONTROL, Control.allocations);
@@ -228,8 +224,7 @@ export function look(): void {
   // What this look has found at any block was done before.
   for (let entry = entryAt(1); entry <= end; entry += FOLLOWED_BYTES)
     if (load<u64>(entry, Followed.seenWork) === LATER) store<u64>(entry, work, Followed.seenWork);
-  if (trips !== 0) store<u64>(CONTROL, (work - before) / trips, Control.workOfTrip);
-  store<u64>(CONTROL, load<u64>(CONTROL, Control.trips), Control.lookedTrips);
+  store<u64>(CONTROL, trips + (trips >> LOOK_SHIFT) + 1, Control.nextTrips);
   store<u64>(CONTROL, work + (work >> LOOK_SHIFT), Control.nextLook);
   store<u64>(CONTROL, cost, Control.lookCost);
   bump64(CONTROL, Control.lookWork, cost);

@@ -38,7 +38,7 @@ export class HeapPass implements ToolPass {
     this.#outlines = state.hasLoops && !this.#memory64;
     this.#counters.begin(state, this.#outlines);
     this.#loops.begin(state);
-    this.#polls?.begin();
+    this.#polls?.begin(state);
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {

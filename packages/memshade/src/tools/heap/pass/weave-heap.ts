@@ -6,6 +6,7 @@ import { StackPlan } from "../../../contexts/stack-plan.ts";
 import { canCountBeside } from "../../../rewrite/facts/dynamic-library.ts";
 import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
 import { type StaticData, staticData } from "../../../rewrite/facts/static-data.ts";
+import { functionsUnderLoops } from "../../../rewrite/facts/under-loops.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import { encodeConstantExpression, I32 } from "../../../wasm/index.ts";
 import type { HostStacks } from "../../heap-options.ts";
@@ -67,6 +68,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
       },
       polls
         ? {
+            underLoops: functionsUnderLoops(module, scan),
             countdown: firstGlobal + 1 + threadGlobals.length + runtime.globals.length,
             poll: () => runtime.functions.get("poll") as number,
           }
