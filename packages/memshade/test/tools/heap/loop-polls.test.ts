@@ -13,11 +13,12 @@ const [OUTER, INNER] = [2, 3];
 const POLL = 9;
 
 /** Before which of the three instructions loops ask, after a walk through a function. */
-function asked(walk: (polls: LoopPolls, state: WalkState) => void): boolean[] {
+function asked(walk: (polls: LoopPolls, state: WalkState) => void, underLoops = 0): boolean[] {
   const insertions = new Insertions();
-  const polls = new LoopPolls({ countdown: 3, poll: () => POLL });
-  polls.begin();
-  walk(polls, { insertions } as WalkState);
+  const polls = new LoopPolls({ countdown: 3, poll: () => POLL, underLoops: Uint8Array.of(underLoops) });
+  const state = { insertions, function: 0 } as WalkState;
+  polls.begin(state);
+  walk(polls, state);
   const writer = new FunctionWriter(SOURCE, insertions, { memory64: false, capacity: 1 });
   expect(writer.writeRewritten(BODY, 0, noTemporaries())).toBe(true);
   const parts: boolean[] = [];
@@ -62,5 +63,15 @@ describe("loops that ask whether it is time to look at blocks", () => {
       polls.call();
     });
     expect(outside).toEqual([false, false, false]);
+  });
+
+  it("are none in functions that another loop calls", () => {
+    const calling = (polls: LoopPolls, state: WalkState) => {
+      polls.enterLoop(state, OUTER);
+      polls.call();
+      polls.leaveLoop();
+    };
+    expect(asked(calling, 0)).toEqual([true, false, false]);
+    expect(asked(calling, 1)).toEqual([false, false, false]);
   });
 });
