@@ -125,7 +125,7 @@ export const PROBLEMS: readonly PlantedProblem[] = [
     // A ring has a header of 16 bytes before its year and width.
     among("leak", inWasm("assemblyscript/tree-rings.as", LEAK, bytes(60 * 60 * 32), blocks(60 * 60))),
     // Two points for each pair of 60 trees, in 60 years.
-    among("churn", inWasm("assemblyscript/tree-rings.as", ["churn"], blocks(60 * 60 * 59))),
+    among("churn", inWasm("assemblyscript/tree-rings.as", ["churn"], blocks(2 * 60 * 60 * 59))),
   ],
   inWasm("assemblyscript/summed-twice.as", ["silent"], bytes(99 * 1_024 * 4), accesses(99 * 1_024)),
 
