@@ -8,10 +8,10 @@ import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
  */
 export function draggedBlocks({ contexts, description }: HeapProfile): BlockMeasure | undefined {
   const { site, mibs, length } = contexts;
-  if (site?.drag === undefined || description.totals?.drag === undefined) return undefined;
+  if (site?.keptAfterUse === undefined || description.totals?.keptAfterUse === undefined) return undefined;
   const blocks = new Float64Array(length);
   const bytes = new Float64Array(length);
-  site.drag.forEach((drag, context) => {
+  site.keptAfterUse.forEach((drag, context) => {
     if (drag === undefined || drag.blocks === 0) return;
     // Of all blocks the part that is late among those that were followed, which is exact where all were.
     blocks[context] = Math.round((mibs.allocCount[context]! * drag.lateBlocks) / drag.blocks);
@@ -22,7 +22,7 @@ export function draggedBlocks({ contexts, description }: HeapProfile): BlockMeas
 
 /** Of some contexts together. */
 export function dragOfContexts({ contexts }: HeapProfile, rows: readonly number[]): BlockDrag {
-  return rows.reduce((sum, row) => addDrag(sum, contexts.site?.drag?.[row] ?? NO_DRAG), NO_DRAG);
+  return rows.reduce((sum, row) => addDrag(sum, contexts.site?.keptAfterUse?.[row] ?? NO_DRAG), NO_DRAG);
 }
 
 /** Part of the work during their lives, 0…1, at which late blocks were accessed last: large blocks and long lives count for more. */

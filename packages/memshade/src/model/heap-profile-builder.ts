@@ -223,7 +223,7 @@ function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undef
     stage,
     growth: sites.map(({ growth }) => growth),
     capacity: sites.map(({ capacity }) => capacity),
-    drag: sites.map(({ drag }) => drag),
+    keptAfterUse: sites.map(({ keptAfterUse }) => keptAfterUse),
   } as SiteColumns;
 }
 

@@ -154,7 +154,7 @@ export interface ContextTable {
 
 export type SiteField = Exclude<
   keyof RunSite,
-  "stackId" | "temporary" | "stage" | "growth" | "capacity" | "drag"
+  "stackId" | "temporary" | "stage" | "growth" | "capacity" | "keptAfterUse"
 >;
 
 /** The fields of {@link RunSite}, one column each. */
@@ -168,7 +168,7 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   /** Undefined for contexts without large blocks that were used. */
   readonly capacity: readonly (BlockCapacity | undefined)[];
   /** Undefined for contexts of which no block is known to have been kept after its last access. */
-  readonly drag: readonly (BlockDrag | undefined)[];
+  readonly keptAfterUse: readonly (BlockDrag | undefined)[];
   /** Live blocks that suppressions took out of the fields of lost blocks, and their bytes; absent without suppressions. */
   readonly suppressedBlocks?: Float64Array | undefined;
   readonly suppressedBytes?: Float64Array | undefined;

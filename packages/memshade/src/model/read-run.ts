@@ -179,7 +179,7 @@ const site = record<RunSite>({
   ...reachOfSite,
   growth: optional(growth),
   capacity: optional(capacity),
-  drag: optional(drag),
+  keptAfterUse: optional(drag),
 });
 
 const hostFrame = record<RunHostFrame>({
@@ -224,7 +224,7 @@ const heap = record<RunHeap>({
   reach: optional(reach),
   growth: optional(growth),
   capacity: optional(capacity),
-  drag: optional(drag),
+  keptAfterUse: optional(drag),
   notTracked: optional(list(text)),
   sites: list(site),
 });

@@ -220,7 +220,7 @@ export interface RunHeap {
   /** Of all sites; absent where the run did not count it. */
   capacity?: BlockCapacity | undefined;
   /** Of all sites; absent where no accesses were counted. */
-  drag?: BlockDrag | undefined;
+  keptAfterUse?: BlockDrag | undefined;
   /** Sentences about what the heap's figures do not cover. */
   notTracked?: string[] | undefined;
   sites: RunSite[];
@@ -321,7 +321,7 @@ export interface RunSite extends RunReach {
   /** Absent without large blocks that were used. */
   capacity?: BlockCapacity | undefined;
   /** Absent where no block is known to have been kept after its last access. */
-  drag?: BlockDrag | undefined;
+  keptAfterUse?: BlockDrag | undefined;
 }
 
 /** Of a context that nothing is known of. */

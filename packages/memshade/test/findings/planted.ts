@@ -121,6 +121,12 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("assemblyscript/vector-per-step.as", ["churn"], blocks(15_000)),
   inWasm("assemblyscript/growing-names.as", LEAK, bytes(1_000 * (16 + 200)), blocks(1_000)),
   inWasm("assemblyscript/joined-text.as", ["churn"], blocks(8 * 200), blocks(8 * 199)),
+  ...[
+    // A ring has a header of 16 bytes before its year and width.
+    among("leak", inWasm("assemblyscript/tree-rings.as", LEAK, bytes(60 * 60 * 32), blocks(60 * 60))),
+    // Two points for each pair of 60 trees, in 60 years.
+    among("churn", inWasm("assemblyscript/tree-rings.as", ["churn"], blocks(2 * 60 * 60 * 59))),
+  ],
   inWasm("assemblyscript/summed-twice.as", ["silent"], bytes(99 * 1_024 * 4), accesses(99 * 1_024)),
 
   // A node is two blocks: its own, and the wrapper that the bindings keep.

@@ -16,6 +16,25 @@ describe("reading run.json", () => {
     expect(readRun(JSON.stringify(richer))).toEqual(richer);
   });
 
+  it("reads a run of a version that knew drag by the clock alone, without it", () => {
+    const drag = {
+      followed: 3,
+      blocks: 3,
+      bytes: 48,
+      byteTime: 48,
+      draggedByteTime: 16,
+      lateBlocks: 1,
+      lateBytes: 16,
+    };
+    const { keptAfterUse: _, ...heap } = run.heap!;
+    const earlier = { ...run, heap: { ...heap, drag, sites: heap.sites.map((site) => ({ ...site, drag })) } };
+    const read = readRun(JSON.stringify(earlier));
+    expect([read.heap, ...read.heap!.sites].map((part) => part!.keptAfterUse)).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
   it("takes a run without the heap tool", () => {
     const { heap: _, ...withoutHeap } = { ...run, tools: {}, files: {} };
     expect(readRun(JSON.stringify(withoutHeap)).heap).toBeUndefined();

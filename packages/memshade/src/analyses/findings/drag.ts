@@ -10,7 +10,7 @@ import { blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
  */
 export function dragFindings(profile: HeapProfile): DragFinding[] {
   const found = draggedBlocks(profile);
-  const all = profile.description.totals?.drag?.byteWork ?? 0;
+  const all = profile.description.totals?.keptAfterUse?.byteWork ?? 0;
   if (found === undefined || all === 0) return [];
   const sites = blocksBySite(profile, found).filter(
     ({ place, bytes, blocks, allocated }) =>

@@ -53,11 +53,11 @@ function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): 
   const keep = (values: Float64Array) => values.map((value, context) => (isTold(value, context) ? value : 0));
   const collected = isCollected(profile);
   return blocksBySite(profile, blockMeasure(keep(live.blocks), keep(live.bytes)))
-    .filter(({ blocks, bytes, allocated }) =>
+    .filter((found) =>
       // What a collector has not come to yet is no leak; what lives after it came by for most is.
       collected
-        ? blocks >= MANY_BLOCKS && blocks >= allocated * MOST
-        : blocks >= MANY_BLOCKS || (blocks > 1 && bytes >= LEAST_BYTES),
+        ? found.blocks >= MANY_BLOCKS && found.blocks >= found.allocated * MOST && isGoingOn(profile, found)
+        : found.blocks >= MANY_BLOCKS || (found.blocks > 1 && found.bytes >= LEAST_BYTES),
     )
     .map(({ place, blocks, bytes, allocated }) => ({
       place,
@@ -67,6 +67,17 @@ function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): 
       state: "live",
       behind: 0,
     }));
+}
+
+/**
+ * Whether a place may be one that goes on allocating to the end. If a part of its blocks is allocated in the second half of a run, they live
+ * for half of it at most and the others for all of it.
+ */
+function isGoingOn(profile: HeapProfile, { contexts, allocated }: SiteBlocks): boolean {
+  if (profile.description.clock.kind !== "virtual") return true;
+  const { totalLifetime } = profile.contexts.mibs;
+  const lived = contexts.reduce((sum, context) => sum + Number(totalLifetime[context]!), 0);
+  return lived <= allocated * heapTotals(profile).allocations * (1 - LEAST_LATE / 2);
 }
 
 function lostFindings(

@@ -57,7 +57,14 @@ interface Judgement {
 function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
   const { frames, functions, strings, modules } = profile;
   const textOf = (string: number): string | undefined => (string === NONE ? undefined : strings[string]);
-  const layers = modules.map(({ allocator }) => new Set(allocator?.layers));
+  // A script that calls the allocator itself is the one who asks.
+  const layers = modules.map(
+    ({ allocator }) =>
+      new Set([
+        ...(allocator?.layers ?? []),
+        ...(frames.host === undefined ? [] : (allocator?.functions ?? []).map(({ index }) => index)),
+      ]),
+  );
   // Without callers in the host, the module's code is all that there is.
   const packages = modules.map(({ path, script }) => {
     const file = path ?? script;

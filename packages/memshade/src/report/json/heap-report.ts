@@ -114,7 +114,7 @@ function totalsOf(profile: HeapProfile): object {
     otherAccesses: totals?.otherAccesses ?? null,
     staticAccesses: totals?.staticAccesses ?? null,
     profilerBytes: totals?.profilerBytes ?? null,
-    drag: totals?.drag ?? null,
+    drag: totals?.keptAfterUse ?? null,
     overflow: totals?.overflow ?? null,
     reach: reachJson(profile),
     growth: totals?.growth ?? null,

@@ -77,7 +77,7 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
       temporaryBlocks: temporary?.[group] ?? null,
       ...notRecorded,
       ...Object.fromEntries(accesses.map(([field, column]) => [field, column[group]!])),
-      ...(rows.some((row) => contexts.site?.drag[row] !== undefined)
+      ...(rows.some((row) => contexts.site?.keptAfterUse[row] !== undefined)
         ? { drag: dragOfContexts(profile, rows) }
         : {}),
       growth: growthOf(profile, rows) ?? null,

@@ -82,6 +82,18 @@ describe("findings of the heap", () => {
       });
     });
 
+    it("are why nothing else is told of blocks most of which hang on lost ones", () => {
+      const kindsOf = (hanging: number) => {
+        const picture = `
+          main > node  10 x 640  life 20  access 9  peak 10  live 10  lost 10
+          main > name  10 x 640  life 20  access 9  peak 10  unread 10  live ${hanging}  indirect ${hanging}
+        `;
+        return inShort(findingsOf(picture, { reach: reachOfPicture(picture) }, true));
+      };
+      expect(kindsOf(5)).toEqual(["leak 6400 node"]);
+      expect(kindsOf(4)).toEqual(["never-read 6400 name", "leak 6400 node"]);
+    });
+
     it("are not the one block that the main function has until it returns", () => {
       expect(leaksOf("_start > main  1 x 64  access 9  peak 1  live 1  lost 1")).toEqual([]);
       expect(leaksOf("_start > main > load  1 x 64  access 9  peak 1  live 1  lost 1")).toHaveLength(1);

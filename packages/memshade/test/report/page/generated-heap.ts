@@ -76,7 +76,7 @@ export function generatedHeap(contexts: number, intervals: number, seed = 1): He
   const site = {
     ...Object.fromEntries(SITE_FIELDS.map((field) => [field, new Float64Array(contexts)])),
     temporary: sums((row) => (next() < 0.2 ? below(blocks[row]! + 1) : 0)),
-    ...{ growth: [], capacity: [], drag: [] },
+    ...{ growth: [], capacity: [], keptAfterUse: [] },
   } as unknown as { -readonly [Field in keyof SiteColumns]: SiteColumns[Field] };
   site.peakBlocks = sums((row) => (next() < 0.4 ? below(blocks[row]! + 1) : 0));
   site.peakBytes = site.peakBlocks.map((count, row) => count * sizes[row]!);

@@ -21,7 +21,7 @@ function figuresOf({ run, contexts }: ProfiledRun) {
     notTracked: _said,
     staticAccesses: _static,
     capacity: _capacity,
-    drag: _drag,
+    keptAfterUse: _kept,
     // How much of a block was used only accesses tell.
     growth: _growth,
     ...heap

@@ -5,7 +5,7 @@ import { HeapTrace } from "./support/heap-trace.ts";
 import { ScriptedHeap, type Site } from "./support/scripted-heap.ts";
 
 const dragOf = (program: ScriptedHeap, name: string) =>
-  program.profiled.contexts().find(({ stack }) => stack[0] === name)?.site.drag ?? NO_DRAG;
+  program.profiled.contexts().find(({ stack }) => stack[0] === name)?.site.keptAfterUse ?? NO_DRAG;
 
 /** Allocates and releases blocks of another site, so that time passes. */
 function passTime(program: ScriptedHeap, allocations: number, size = 16): void {
@@ -68,7 +68,7 @@ describe("drag", () => {
     last(program);
     if (end === "free") program.free(4096);
     else program.realloc(4096, 8192, 128, "b");
-    expect(program.profiled.heap.drag?.draggedByteTime).toBe(0);
+    expect(program.profiled.heap.keptAfterUse?.draggedByteTime).toBe(0);
   });
 
   it("goes on where what frees the block reads a little of it, as destructors do", () => {
@@ -87,7 +87,7 @@ describe("drag", () => {
     program.malloc(4096, 64, "a");
     passTime(program, 20);
     program.free(4096);
-    expect(program.profiled.heap.drag).toMatchObject({ draggedByteTime: 0, byteTime: 64 * 20 });
+    expect(program.profiled.heap.keptAfterUse).toMatchObject({ draggedByteTime: 0, byteTime: 64 * 20 });
   });
 
   describe("that counts as kept too long", () => {
@@ -158,7 +158,7 @@ describe("drag", () => {
     const program = new ScriptedHeap({ tools: ["alloc"] });
     program.malloc(4096, 64, "a");
     passTime(program, 10);
-    expect(program.profiled.heap.drag).toEqual(NO_DRAG);
+    expect(program.profiled.heap.keptAfterUse).toEqual(NO_DRAG);
   });
 
   it.each([

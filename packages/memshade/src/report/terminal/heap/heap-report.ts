@@ -196,7 +196,7 @@ class HeapSections {
       this.quiet.push("no block is known to live long after its last access");
       return;
     }
-    const all = this.profile.description.totals?.drag ?? NO_DRAG;
+    const all = this.profile.description.totals?.keptAfterUse ?? NO_DRAG;
     const about = all.lateFollowed < all.lateBlocks ? "about " : "";
     const size = `${about}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
     this.printSection("Kept after the last use", size, finding.bytes, formatBytes, 5, (contexts, values) => {

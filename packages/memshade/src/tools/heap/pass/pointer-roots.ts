@@ -1,5 +1,6 @@
 import { addressesOf } from "../../../allocator/find/state-addresses.ts";
 import { partitionPoint } from "../../../bytes/partition-point.ts";
+import { areCollected } from "../../../model/collected-objects.ts";
 import { dataRange } from "../../../rewrite/facts/data-layout.ts";
 import type { ModuleScan } from "../../../rewrite/facts/module-scan.ts";
 import { globalType, I32, I64, initialValue, type WasmModule } from "../../../wasm/index.ts";
@@ -22,7 +23,7 @@ export interface ExportedRoots {
 /** Where a module may keep pointers to its blocks, or why that says nothing of them. */
 export function findPointerRoots(around: ToolSurroundings): ExportedRoots {
   const { module, allocator, stackPointer, memory64 } = around;
-  if (allocator.collector !== undefined || allocator.functions.some(({ role }) => role.startsWith("as_")))
+  if (allocator.collector !== undefined || areCollected(allocator.functions))
     return { roots: COLLECTED, globals: [] };
   const globals = addressGlobals(module, memory64 ? I64 : I32).map((index) => ({
     name: `root.${index}`,

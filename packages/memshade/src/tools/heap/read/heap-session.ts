@@ -498,7 +498,7 @@ function heapOf(
       : { reach: counters === "none" ? { ...reach, accessesAfter: undefined } : reach }),
     ...(counters === "none"
       ? {}
-      : { drag: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
+      : { keptAfterUse: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
     growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
     ...(counters === "none"
       ? {}
@@ -521,7 +521,7 @@ function heapOf(
         ...(stage === undefined ? {} : { stage }),
         ...(growth.chains > 0 || stepsOf(growth) > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
-        ...(drag.draggedByteTime + drag.lateBlocks > 0 ? { drag } : {}),
+        ...(drag.draggedByteTime + drag.lateBlocks > 0 ? { keptAfterUse: drag } : {}),
       };
     }),
   };

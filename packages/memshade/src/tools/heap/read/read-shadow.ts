@@ -44,7 +44,10 @@ const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
 export interface ContextExtras
-  extends Omit<RunSite, "stackId" | "temporary" | "stage" | "growth" | "capacity" | "drag" | keyof RunReach>,
+  extends Omit<
+      RunSite,
+      "stackId" | "temporary" | "stage" | "growth" | "capacity" | "keptAfterUse" | keyof RunReach
+    >,
     ReachSums {
   temporary: number;
   growth: BlockGrowth;

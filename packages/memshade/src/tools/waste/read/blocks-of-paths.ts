@@ -18,8 +18,13 @@ interface Fates {
 
 type TypesOnce = () => TypeAt | undefined;
 
-/** Blocks of a path as the file has them. */
-export function blocksOf(figures: PathBlocksFigures, ips: WasteIp[], typesOnce: TypesOnce): WasteBlocks {
+/** Blocks of a path as the file has them. `header`: bytes at their beginnings that a language's runtime keeps for itself. */
+export function blocksOf(
+  figures: PathBlocksFigures,
+  ips: WasteIp[],
+  typesOnce: TypesOnce,
+  header: number,
+): WasteBlocks {
   const { path, blocks, bytes, size, smallest, unread, unreadBytes, neverRead, fates, tail } = figures;
   const each = new Uint8Array(Math.min(size, fates.length * GRANULE_BYTES));
   fates.forEach((fate, i) => {
@@ -34,12 +39,17 @@ export function blocksOf(figures: PathBlocksFigures, ips: WasteIp[], typesOnce: 
     unread_blocks: unread,
     unread_bytes: unreadBytes,
     never_read: neverRead,
-    ...unreadParts({ path, size, smallest, bytes: each, tail }, typesOnce),
+    ...unreadParts({ path, size, smallest, bytes: each.fill(GranuleFate.read, 0, header), tail }, typesOnce),
   };
 }
 
 /** The same of what precise mode counts: it does not tell whole blocks apart. */
-export function blocksOfObjects(figures: ObjectFigures, ips: WasteIp[], typesOnce: TypesOnce): WasteBlocks {
+export function blocksOfObjects(
+  figures: ObjectFigures,
+  ips: WasteIp[],
+  typesOnce: TypesOnce,
+  header: number,
+): WasteBlocks {
   const { path, objects, bytes, size, smallest, counts } = figures;
   const length = counts.length / COLUMNS;
   const each = Uint8Array.from(
@@ -64,7 +74,16 @@ export function blocksOfObjects(figures: ObjectFigures, ips: WasteIp[], typesOnc
     unread_blocks: isUnread ? objects : 0,
     unread_bytes: isUnread ? bytes : 0,
     never_read: neverRead,
-    ...unreadParts({ path, size, smallest, bytes: each.slice(0, OFFSETS), tail: size > OFFSETS }, typesOnce),
+    ...unreadParts(
+      {
+        path,
+        size,
+        smallest,
+        bytes: each.slice(0, OFFSETS).fill(GranuleFate.read, 0, header),
+        tail: size > OFFSETS,
+      },
+      typesOnce,
+    ),
   };
 }
 

@@ -1,3 +1,4 @@
+import { headerBytes } from "../../../model/collected-objects.ts";
 import { agreeing, counted } from "../../../model/counted.ts";
 import {
   MODULE_SPAN,
@@ -81,12 +82,13 @@ export function wasteFile(
     for (const { path, ...figures } of merge(contents.map((of) => of.reallocations)))
       reallocations.push({ ips: ipsOf(path), ...figures });
     const typeAt = once(() => typesOf?.(original));
+    const header = headerBytes(info.allocator.functions);
     for (const figures of mergePathBlocks(contents.map((of) => of.blocks)))
-      blocks.push(blocksOf(figures, ipsOf(figures.path), typeAt));
+      blocks.push(blocksOf(figures, ipsOf(figures.path), typeAt, header));
     const sites = mergeObjects(contents.map((of) => of.objects));
     const parts = blockParts(sites);
     for (const figures of sites) {
-      blocks.push(blocksOfObjects(figures, ipsOf(figures.path), typeAt));
+      blocks.push(blocksOfObjects(figures, ipsOf(figures.path), typeAt, header));
       objects.push({
         ...objectsOf(figures, ipsOf(figures.path), typeAt(), parts.get(figures.path[0])!),
         deadBy: writersOf(figures.deadBy, storeAt),

@@ -177,7 +177,7 @@ export class Replay {
     const measured = new Map(
       this.program.profiled
         .contexts()
-        .map(({ stack, mib, site: { stackId, drag, ...extras } }) => [stack.join(), { mib, extras }]),
+        .map(({ stack, mib, site: { stackId, keptAfterUse, ...extras } }) => [stack.join(), { mib, extras }]),
     );
     expect(measured).toEqual(this.reference.contexts);
     expect(this.program.profiled.heap.heapAccesses).toBe(this.reference.heapAccesses);
