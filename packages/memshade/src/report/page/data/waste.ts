@@ -46,7 +46,10 @@ export function addWaste(builder: PageBuilder, file: WasteFile): WasteContexts {
   ofStores(["silent", "stores of what is there", "silent", "stores"], (store) => store.nof_silent);
   ofStores(["stores", "stores", "silent", "stores"], (store) => store.nof_stores);
   ofStores(["stored", "bytes stored", "dead", "bytes"], (store) => store.bytes_written);
-  ofLoads(["redundant", "loads of what was loaded before", "redundant", "loads"], (load) => load.nof_silent);
+  ofLoads(
+    ["redundant", "loads of what was loaded before", "redundant", "loads"],
+    ({ nof_silent, nof_redundant = nof_silent }) => nof_redundant,
+  );
   ofLoads(["loads", "loads", "redundant", "loads"], (load) => load.nof_loads);
   ofLoads(["loaded", "bytes loaded", "redundant", "bytes"], (load) => load.bytes_loaded);
   if (blocks.length > 0)
