@@ -12,6 +12,16 @@ export const hasChromium = existsSync(CHROMIUM);
 if (!hasChromium)
   console.warn("SKIPPED: Chromium is not installed, no report page is opened (Debian: chromium)");
 
+/** The file of a report with such data. */
+export async function pageOf(data: PageData): Promise<string> {
+  return filled(await reportPage(), await encodePage(data));
+}
+
+function filled(template: string, data: string): string {
+  const fields: Readonly<Record<string, string>> = { title: "A report", text: "", data };
+  return template.replace(/\{\{(\w+)\}\}/g, (_, name) => fields[name]);
+}
+
 /** A browser that opens report pages from the disk, and keeps what should not have happened in them. */
 export class PageBrowser {
   /** What the console, scripts and the network were told: none is meant to be. */
@@ -50,8 +60,7 @@ export class PageBrowser {
 
   /** The file of a report with such data, encoded. */
   textOf(data: string): string {
-    const fields: Readonly<Record<string, string>> = { title: "A report", text: "", data };
-    return this.#template.replace(/\{\{(\w+)\}\}/g, (_, name) => fields[name]);
+    return filled(this.#template, data);
   }
 
   async openText(html: string, hash = "", options: BrowserContextOptions = {}): Promise<Page> {
