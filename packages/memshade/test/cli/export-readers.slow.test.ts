@@ -96,7 +96,7 @@ describe.skipIf(!hasGo)("go tool pprof", () => {
 
   it("shows what was stored for nothing", async () => {
     const file = await exported("waste.pb.gz", "--format", "pprof", "--tool", "waste");
-    const dead = waste.deadOverwritten! + waste.deadDeallocated! + waste.deadExit!;
+    const dead = waste.deadOverwritten!;
     expect(pprof("-top", "-unit=B", file)).toContain(`of ${dead}B total`);
     expect(pprof("-top", "-sample_index=loads", file)).toContain(`of ${waste.loads} total`);
     expect(pprof("-lines", "-top", file)).toMatch(/print_bill .*shop\.c:64/);
@@ -151,7 +151,7 @@ describe("the Firefox Profiler's own reader", () => {
 
   it("reads waste and working sets too", async () => {
     await opened(await exported("waste.firefox.json", "--format", "firefox", "--tool", "waste"));
-    expect(shown("thread", "samples")).toContain("print_bill - self: 1.03MB (88.6%)");
+    expect(shown("thread", "samples")).toContain("print_bill - self: 1.03MB (99.6%)");
     shown("stop", "--all");
     await opened(await exported("lines.firefox.json", "--format", "firefox", "--tool", "workingset"));
     expect(shown("profile", "info")).toMatch(/\(first_touch_space\)/);
@@ -220,7 +220,7 @@ describe.skipIf(!hasChromium)("viewers that are pages", () => {
         "0x219: write_journal (./shop.c:78:25)",
       ],
     ],
-    ["waste", ["Total:     1,024,000 bytes (88", "Stored in vain at {", "print_bill (./shop.c:64"]],
+    ["waste", ["Total:     1,024,000 bytes (99", "Stored in vain at {", "print_bill (./shop.c:64"]],
     ["workingset", ["in 912 lines (100%", "Lines touched first at {"]],
   ] as const)("DHAT's viewer opens the %s", async (tool, lines) => {
     const file = await exported(`${tool}.dhat.json`, "--format", "dhat", "--tool", tool);
