@@ -2,6 +2,8 @@
 export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
   "c/kept-input.c":
     "it allocates nothing while it computes, and looks come by trips of loops, of which an earlier loop has made far more, and shorter ones",
+  "javascript/unfreed-statements.mjs":
+    "line numbers that SQLite hands to a function look like addresses between the allocator's own, so that its lists of free blocks count as pointers of the program",
   "javascript/layouts-to-the-end.mjs":
     "destructors read most of the nodes, and what frees a block is told from its uses by little being read",
   "rust/growing-vec.rs": "it doubles, and realloc finds room behind the block each time: nothing is copied",
