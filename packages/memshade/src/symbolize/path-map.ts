@@ -1,22 +1,26 @@
-/** A replacement for the start of paths, as of `--path-map FROM=TO`. */
+import { UserError } from "../bytes/errors.ts";
+
+/** A folder of recorded paths and what stands for it, as of `--path-map FROM=TO`. */
 export interface PathMap {
   readonly from: string;
   readonly to: string;
 }
 
-/** The path with the start replaced that the first fitting entry names. A start ends where a part of the path ends. */
-export function mapPath(path: string, map: readonly PathMap[] = []): string {
-  for (const { from, to } of map) {
-    if (!path.startsWith(from)) continue;
-    if (from.endsWith("/") || path.length === from.length || path[from.length] === "/") {
-      return to + path.slice(from.length);
-    }
-  }
-  return path;
+/** The path with the longest mapped folder at its start replaced. A folder ends where a part of the path ends. */
+export function mapPath(path: string, maps: readonly PathMap[] = []): string {
+  const fitting = maps.filter(
+    ({ from }) => path === from || path.startsWith(from.endsWith("/") ? from : `${from}/`),
+  );
+  const best = fitting.reduce<PathMap | undefined>(
+    (longest, map) => (longest !== undefined && longest.from.length >= map.from.length ? longest : map),
+    undefined,
+  );
+  return best === undefined ? path : best.to + path.slice(best.from.length);
 }
 
-/** Reads `FROM=TO`; undefined if it has no such form. */
-export function parsePathMap(text: string): PathMap | undefined {
+/** @throws UserError if the text is not FROM=TO */
+export function parsePathMap(text: string): PathMap {
   const equals = text.indexOf("=");
-  return equals <= 0 ? undefined : { from: text.slice(0, equals), to: text.slice(equals + 1) };
+  if (equals <= 0) throw new UserError(`--path-map takes FROM=TO, not "${text}"`);
+  return { from: text.slice(0, equals), to: text.slice(equals + 1) };
 }

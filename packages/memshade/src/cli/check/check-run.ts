@@ -8,9 +8,9 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import { gapsOf } from "../../report/gaps.ts";
 import type { CheckedRunReport, ReportedLimit } from "../../report/limits/checked.ts";
 import { endInWords } from "../../report/terminal/common/header.ts";
+import type { PathMap } from "../../symbolize/path-map.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { runOf } from "../load/run-of-folder.ts";
-import type { PathMap } from "../load/source.ts";
 import type { GivenLimits } from "./limits.ts";
 import { repositoryPaths } from "./locate.ts";
 

@@ -20,11 +20,11 @@ import {
   wantsColors,
 } from "../../report/terminal/common/paint.ts";
 import { wrapWords } from "../../report/terminal/common/text.ts";
+import type { PathMap } from "../../symbolize/path-map.ts";
 import { checkRun } from "../check/check-run.ts";
 import { type GivenLimit, type GivenLimits, loadBudget } from "../check/limits.ts";
 import { collect } from "../collect.ts";
 import { chosenRun } from "../load/chosen-run.ts";
-import type { PathMap } from "../load/source.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
 import { writePieces } from "../output.ts";
 import {

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { FORMAT_NAMES, TOOL_WEIGHTS } from "../../exports/export-formats.ts";
+import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
 import { type ExportOptions, runExport } from "../export/run-export.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import type { ReportedTool } from "../load/recorded-tools.ts";
-import { type PathMap, parsePathMap } from "../load/source.ts";
 import { BINARY_PATH_OPTION, parseChoice, SUPPRESSIONS_OPTION } from "./report-options.ts";
 
 const EXAMPLES = `

@@ -3,8 +3,8 @@ import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
 import { type ScreenOptions, USUAL_CALLER_LINES } from "../../report/terminal/common/screen.ts";
+import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
 import { collect } from "../collect.ts";
-import { type PathMap, parsePathMap } from "../load/source.ts";
 
 const COLUMNS = 80;
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];

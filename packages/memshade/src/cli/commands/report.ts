@@ -9,11 +9,12 @@ import { findingsJson } from "../../report/json/findings.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { sourceReport } from "../../report/terminal/common/source-report.ts";
+import type { PathMap } from "../../symbolize/path-map.ts";
 import { addHotColdOptions, type HotColdFlags } from "../hot-cold-options.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
 import { modulePathsOf } from "../load/run-of-folder.ts";
-import { createSourceReader, type PathMap } from "../load/source.ts";
+import { createSourceReader } from "../load/source.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
 import {
   askedPage,

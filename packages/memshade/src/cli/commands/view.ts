@@ -3,11 +3,12 @@ import { type RecordedTools, runFindings } from "../../analyses/findings/run-fin
 import { UserError } from "../../bytes/errors.ts";
 import { quoteForShell } from "../../host/run/terminal-line.ts";
 import type { ViewContents } from "../../report/terminal/view/view-model.ts";
+import type { PathMap } from "../../symbolize/path-map.ts";
 import { chosenRun } from "../load/chosen-run.ts";
 import { hasNativeStacks } from "../load/kind-of-program.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
 import { modulePathsOf } from "../load/run-of-folder.ts";
-import { createSourceReader, type PathMap } from "../load/source.ts";
+import { createSourceReader } from "../load/source.ts";
 import { stacksOfDump, stacksOfTools } from "../load/stacks.ts";
 import { loadSuppressions } from "../load/suppressions.ts";
 import { runView } from "../view/run-view.ts";

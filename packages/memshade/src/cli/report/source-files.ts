@@ -1,7 +1,8 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname, extname, isAbsolute, relative, resolve, sep } from "node:path";
 import type { ReadSource } from "../../report/page/data/sources.ts";
-import { createSourceReader, type PathMap, sourceCandidates } from "../load/source.ts";
+import type { PathMap } from "../../symbolize/path-map.ts";
+import { createSourceReader, sourceCandidates } from "../load/source.ts";
 
 /** Files that people write programs in. Names of files come from modules: a page that is sent on carries no others. */
 const SOURCE_EXTENSIONS = new Set(

@@ -142,7 +142,5 @@ function parseOffset(text: string): number {
 }
 
 function addPathMap(text: string, previous: readonly PathMap[]): PathMap[] {
-  const map = parsePathMap(text);
-  if (map === undefined) throw new UserError(`--path-map is FROM=TO, not ${text}`);
-  return [...previous, map];
+  return [...previous, parsePathMap(text)];
 }

@@ -74,7 +74,7 @@ export function decodePprof(bytes: Uint8Array): DecodedPprof {
     else if (field === 7) dropFrames = Number(numberOf(value, offset));
     else if (field === 8) keepFrames = Number(numberOf(value, offset));
     else if (field === 12) period = Number(signed(numberOf(value, offset)));
-    else if (field === 13) comments.push(...numbersOf([value]).map(Number));
+    else if (field === 13) for (const comment of numbersOf([value])) comments.push(Number(comment));
   }
   if (strings[0] !== "" || sampleTypes.length === 0)
     throw new FormatError("malformed", 0, CONSTRUCT, "it has no table of strings, or no types of values");

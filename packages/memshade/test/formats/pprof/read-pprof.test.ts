@@ -4,6 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { Location, Profile, Sample, StringTable, ValueType } from "pprof-format";
 import { describe, expect, it } from "vitest";
 import { FormatError } from "../../../src/bytes/errors.ts";
+import { decodePprof } from "../../../src/formats/pprof/decode.ts";
 import { isPprof, readPprof } from "../../../src/formats/pprof/read-pprof.ts";
 import { framesOfContext } from "../../../src/model/stacks.ts";
 
@@ -94,6 +95,15 @@ describe("a heap profile of pprof", () => {
     expect(read).toThrow(/no profile of a heap: its values are samples\/count, cpu\/nanoseconds/);
     const diff = profileOf(["inuse_objects/count", "inuse_space/bytes"], [[-3, -300]]);
     expect(() => readPprof(diff)).toThrow(/negative value/);
+  });
+
+  it("may have more comments than calls take arguments", () => {
+    const packed = new Uint8Array(500_000);
+    const field = new Uint8Array([0x6a, 0xa0, 0xc2, 0x1e]);
+    const { comments } = decodePprof(
+      Buffer.concat([profileOf(["inuse_objects/count", "inuse_space/bytes"], [[1, 8]]), field, packed]),
+    );
+    expect(comments).toHaveLength(packed.length);
   });
 
   it("that is cut off or damaged ends in one error, or is read", () => {

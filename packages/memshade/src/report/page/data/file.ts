@@ -28,12 +28,9 @@ export async function pageFile(template: string, page: PageData, text: string): 
 
 /** Text as it may stand in an element: characters that HTML has no place for are written as the replacement character. */
 function escaped(text: string): string {
-  return (
-    text
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is meant
-      .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g, "\ufffd")
-      .replaceAll("&", "&amp;")
-      .replaceAll("<", "&lt;")
-      .replaceAll(">", "&gt;")
-  );
+  return text
+    .replace(/[^\P{Cc}\t\n\r]/gu, "\ufffd")
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;");
 }

@@ -1,5 +1,6 @@
 import { h, type TargetedEvent } from "preact";
 import { useState } from "preact/hooks";
+import { tableHead } from "../app/parts/table-head.ts";
 import type { CallTree } from "./layout/tree.ts";
 import type { BoxDescription } from "./picture.ts";
 
@@ -53,15 +54,7 @@ function Rows({ tree, zoomed, hasOwn, describe, format, share, onPick }: BoxesTa
   return h(
     "table",
     null,
-    h(
-      "thead",
-      null,
-      h(
-        "tr",
-        null,
-        heads.map((head) => h("th", { key: head, scope: "col" }, head)),
-      ),
-    ),
+    tableHead(heads),
     h("tbody", null, boxes.map(row)),
     left > 0 &&
       h("caption", null, `${left} smaller boxes are not listed; their amounts are in those above them.`),

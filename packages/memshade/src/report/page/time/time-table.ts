@@ -2,6 +2,7 @@ import { h, type TargetedEvent } from "preact";
 import { useState } from "preact/hooks";
 import { amount, formatCount } from "../app/parts/amounts.ts";
 import { shown } from "../app/parts/shown-text.ts";
+import { tableHead } from "../app/parts/table-head.ts";
 import type { PageTimeline } from "../data/page-data.ts";
 import { beginOf, chunks, sumLane } from "./intervals.ts";
 
@@ -29,17 +30,7 @@ function Rows({ timeline }: { timeline: PageTimeline }) {
   return h(
     "table",
     null,
-    h(
-      "thead",
-      null,
-      h(
-        "tr",
-        null,
-        [`to ${unit}`, ...(phases.length > 0 ? ["phase"] : []), ...lanes.map(({ label }) => label)].map(
-          (head) => h("th", { key: head, scope: "col" }, head),
-        ),
-      ),
-    ),
+    tableHead([`to ${unit}`, ...(phases.length > 0 ? ["phase"] : []), ...lanes.map(({ label }) => label)]),
     h(
       "tbody",
       null,
