@@ -159,6 +159,8 @@ export interface RunAllocator {
   functions: { role: string; index: number; name?: string | undefined }[];
   /** Why it was given up, as a sentence. */
   refused?: string | undefined;
+  /** It was given up although there are functions that look like one. */
+  doubtful?: boolean | undefined;
   /** Functions that look like allocators on top of it, each pair as the text of an `--allocator` option. */
   further?: string[] | undefined;
   /** Indices of functions whose result is always the block that a callee allocated, for a size that their caller decides. */
@@ -287,7 +289,10 @@ export interface RunReach {
 
 /** The same of the whole heap. What is live and in none of them was not looked for. */
 export interface HeapReach
-  extends Record<Exclude<keyof RunReach, `behind${string}` | `late${string}` | `idle${string}` | `done${string}`>, number> {
+  extends Record<
+    Exclude<keyof RunReach, `behind${string}` | `late${string}` | `idle${string}` | `done${string}`>,
+    number
+  > {
   /** Accesses to live blocks and static data that came soon before the last allocation or after it. Absent: nobody looked. */
   accessesAfter?: number | undefined;
   /** Whether lost blocks may be ones that the host has the addresses of. */

@@ -3,8 +3,13 @@ import type { Finding } from "./finding.ts";
 /** What adds up where a line asks in several places; other numbers are means, and shares of the place's own. */
 const SUMS = ["amount", "blocks", "allocated", "behind", "chains", "copies", "steps", "moves"] as const;
 
-/** Whether two findings of one line say the same of different blocks or accesses, so that both go if the line is mended. */
+/**
+ * Whether two findings of one line say the same of different blocks or accesses, so that both go if the line is mended. What it asks
+ * for itself is one thing, and what libraries ask for in its name is another.
+ */
 export function addUp(a: Finding, b: Finding): boolean {
+  const isOwn = a.place.via === undefined;
+  if (isOwn !== (b.place.via === undefined)) return false;
   return a.kind === b.kind && a.tool === b.tool && a.unit === b.unit && stateOf(a) === stateOf(b);
 }
 

@@ -9,6 +9,8 @@ export interface PlaceFrame {
   readonly file?: string | undefined;
   /** From 1. */
   readonly line?: number | undefined;
+  /** The line is that of the nearest earlier place in the function: this one has none. */
+  readonly approximate?: boolean | undefined;
   /** Module × 2^32 + offset in its code section. */
   readonly address?: number | undefined;
 }

@@ -54,10 +54,16 @@ function withoutLibrary({ library: _, ...frame }: JudgedPlaceFrame): PlaceFrame 
   return frame;
 }
 
-function frameOfWaste({ function: name, file, line, library }: WasteFrame): JudgedPlaceFrame {
+function frameOfWaste({ function: name, file, line, library, approximate }: WasteFrame): JudgedPlaceFrame {
   // The engine's word for a function without a name.
   const isNamed = name !== undefined && !/^func\[\d+\]$/.test(name);
-  return { function: isNamed ? name : undefined, file, line, library };
+  return {
+    function: isNamed ? name : undefined,
+    file,
+    line,
+    ...(approximate ? { approximate } : {}),
+    library,
+  };
 }
 
 /** A frame of a heap profile, with its library. */
@@ -71,6 +77,7 @@ export function heapFrame(profile: HeapProfile, frame: IndexIntoFrameTable): Jud
     function: name,
     module: isTelling || module === NONE ? undefined : modules[module]!.name,
     ...placeInSource(profile, frames, frame),
+    ...(frames.approximate?.[frame] === 1 ? { approximate: true } : {}),
     address: module === NONE ? undefined : module * MODULE_SPAN + frames.offset[frame]!,
     library: frames.library?.[frame],
   };

@@ -24,6 +24,11 @@ export function isLibraryCaller(library: string | undefined): boolean {
   return library !== undefined && library !== LAYER;
 }
 
+/** What copies a value for whoever asks: the compiler writes it as a rule, with the lines of the value's fields. */
+const COPIES: readonly (readonly [string, RegExp])[] = [
+  ["Rust's copies of values", /^<.+ as core::clone::Clone>::clone(_from)?$/],
+];
+
 const CPP = "the C++ library";
 const RUST = "Rust's standard library";
 const C = "the C library";
@@ -96,8 +101,9 @@ export function libraryOf({ function: name, file, module, host }: NamedFrame): s
   if (host !== undefined) return libraryOfHost(host, file);
   const shared = module === undefined ? undefined : find(MODULES, module);
   if (shared !== undefined) return shared;
-  if (file !== undefined) return find(FILES, file.replaceAll("\\", "/"));
-  return name === undefined ? undefined : find(NAMES, bareName(name));
+  const bare = name === undefined ? "" : bareName(name);
+  const known = file === undefined ? find(NAMES, bare) : find(FILES, file.replaceAll("\\", "/"));
+  return known ?? find(COPIES, bare);
 }
 
 function find(table: readonly (readonly [string, RegExp])[], text: string): string | undefined {

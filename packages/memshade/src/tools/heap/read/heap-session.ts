@@ -578,6 +578,7 @@ function describeModule(
       confirmed: confirmation.confirmed,
       functions: info.allocator.functions,
       ...(refused === undefined || negligible ? {} : { refused }),
+      ...(confirmation.refused === undefined && info.allocator.doubtful !== true ? {} : { doubtful: true }),
       ...(info.allocator.further === undefined ? {} : { further: info.allocator.further }),
       ...(info.allocator.layers === undefined ? {} : { layers: info.allocator.layers }),
     },
