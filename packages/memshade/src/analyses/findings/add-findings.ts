@@ -8,9 +8,13 @@ const SUMS = ["amount", "blocks", "allocated", "behind", "chains", "copies", "st
  * for itself is one thing, and what libraries ask for in its name is another.
  */
 export function addUp(a: Finding, b: Finding): boolean {
-  const isOwn = a.place.via === undefined;
-  if (isOwn !== (b.place.via === undefined)) return false;
+  if (isOfLibrary(a) !== isOfLibrary(b)) return false;
   return a.kind === b.kind && a.tool === b.tool && a.unit === b.unit && stateOf(a) === stateOf(b);
+}
+
+/** A function of a library is on the way; what has no source may as well be a constructor of the program that the compiler wrote. */
+function isOfLibrary({ place }: Finding): boolean {
+  return place.via?.file !== undefined;
 }
 
 /** Two findings that add up, as one: what is no sum is that of the greater one, and so is the path. */

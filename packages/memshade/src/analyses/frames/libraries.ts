@@ -35,6 +35,11 @@ const C = "the C library";
 const GO = "Go's runtime";
 const ASSEMBLYSCRIPT = "AssemblyScript's library";
 
+/** Libraries that are compiled with the program that uses them: a small function of theirs does what an operator of other languages does. */
+export function isCompiledIn(library: string | undefined): boolean {
+  return library === CPP || library === RUST || library === ASSEMBLYSCRIPT;
+}
+
 const GO_PACKAGES =
   "runtime|internal|reflect|syscall|sync|os|io|fmt|strings|bytes|strconv|sort|slices|maps|bufio|encoding|errors|math|regexp|time|unicode|context|container|compress|crypto|hash|net|path|text|unique|weak";
 
