@@ -323,6 +323,8 @@ export function madeUpPage({
           dead: Float64Array.of(0, 960, 0, 100),
         },
         deadBy: ranked.slice(1, 3).map((context, index) => ({ context, bytes: 500 - 100 * index })),
+        writtenBy: ranked.slice(1, 3).map((context, index) => ({ context, bytes: 900 - 100 * index })),
+        readBy: ranked.slice(3, 5).map((context, index) => ({ context, bytes: 90 - 10 * index })),
       },
     ],
     histograms: [

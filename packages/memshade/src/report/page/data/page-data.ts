@@ -289,7 +289,16 @@ export interface PageObject {
   /** The last cell stands for all bytes behind it too. */
   readonly tail?: boolean | undefined;
   /** Contexts whose stores are the dead bytes, most first. */
-  readonly deadBy: readonly { readonly context: number; readonly bytes: number }[];
+  readonly deadBy: readonly PageAccess[];
+  /** Contexts that store to the blocks, and that load from them, most bytes first; absent where nobody knows. */
+  readonly writtenBy?: readonly PageAccess[] | undefined;
+  readonly readBy?: readonly PageAccess[] | undefined;
+}
+
+/** What a context stored to blocks, or loaded from them. */
+export interface PageAccess {
+  readonly context: number;
+  readonly bytes: number;
 }
 
 /** Parts of a block, or of an element. Columns that were not recorded are absent; all others have `length` rows. */

@@ -14,6 +14,7 @@ import { type BuiltTables, PageBuilder } from "./page-builder.ts";
 import {
   PAGE_SCHEMA,
   PAGE_VERSION,
+  type PageAccess,
   type PageCache,
   type PageData,
   type PageFinding,
@@ -124,11 +125,25 @@ function rowsOf(contexts: readonly number[], { rowOf, isMerged, ownMerged }: Bui
   return Int32Array.from(rows).sort();
 }
 
-function pageObject({ contexts, deadBy, ...object }: BuiltObject, { rowOf }: BuiltTables): PageObject {
+function pageObject({ contexts, ...object }: BuiltObject, { rowOf }: BuiltTables): PageObject {
+  return {
+    ...withContexts(object, rowOf),
+    contexts: Int32Array.from(new Set(contexts.map((context) => rowOf[context]!))).sort(),
+  };
+}
+
+/** An object whose contexts have other numbers. */
+export function withContexts<Accessed extends Pick<PageObject, "deadBy" | "writtenBy" | "readBy">>(
+  object: Accessed,
+  rowOf: Int32Array,
+): Accessed {
+  const moved = (accesses: readonly PageAccess[]) =>
+    accesses.map(({ context, bytes }) => ({ context: rowOf[context]!, bytes }));
   return {
     ...object,
-    contexts: Int32Array.from(new Set(contexts.map((context) => rowOf[context]!))).sort(),
-    deadBy: deadBy.map(({ context, bytes }) => ({ context: rowOf[context]!, bytes })),
+    deadBy: moved(object.deadBy),
+    ...(object.writtenBy === undefined ? {} : { writtenBy: moved(object.writtenBy) }),
+    ...(object.readBy === undefined ? {} : { readBy: moved(object.readBy) }),
   };
 }
 
