@@ -103,7 +103,8 @@ function addAccesses<Access extends "store" | "load">(
   access: Access,
 ): Accesses<Access>[number][] {
   const bytesOf = new Map<number, number>();
-  for (const { [access]: index, bytes } of [...a, ...b]) bytesOf.set(index, (bytesOf.get(index) ?? 0) + bytes);
+  for (const { [access]: index, bytes } of [...a, ...b])
+    bytesOf.set(index, (bytesOf.get(index) ?? 0) + bytes);
   return [...bytesOf]
     .sort(([one, bytes], [other, others]) => others - bytes || one - other)
     .map(([index, bytes]) => ({ [access]: index, bytes }) as Accesses<Access>[number]);

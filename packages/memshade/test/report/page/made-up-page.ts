@@ -371,6 +371,13 @@ export function madeUpPage({
         },
       ],
     })),
+    code: files.map((file) => ({
+      file,
+      line: frames.line[frames.file.indexOf(file)],
+      address: Int32Array.of(0x1a, 0x1c),
+      text: ["local.get 0", "call make"],
+      more: 3,
+    })),
     sourcesKept: "all",
   };
 }

@@ -9,6 +9,7 @@ import { localityJson } from "../../json/locality.ts";
 import { type BuiltFinding, builtFindings } from "./findings.ts";
 import { headOfRun } from "./head.ts";
 import { addHeap, heapRatios } from "./heap.ts";
+import { pageInstructions, type ReadInstructions } from "./instructions.ts";
 import { type BuiltObject, builtObjects } from "./objects.ts";
 import { type BuiltTables, PageBuilder } from "./page-builder.ts";
 import {
@@ -38,6 +39,7 @@ export interface RunPageOptions {
   readonly sources: SourcesKept;
   /** Reads a file of the program. */
   readonly read: ReadSource;
+  readonly instructions?: ReadInstructions | undefined;
   readonly mostContexts?: number | undefined;
 }
 
@@ -81,7 +83,8 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
     sources: [],
     sourcesKept: options.sources,
   };
-  return { ...page, ...pageSources(page, builder.strings, options) };
+  const code = options.sources === "none" ? [] : pageInstructions(page, options.instructions ?? (() => []));
+  return { ...page, ...pageSources(page, builder.strings, options), ...(code.length === 0 ? {} : { code }) };
 }
 
 function pageFinding(

@@ -81,11 +81,14 @@ export function readObjects(
   for (let i = 1; i < description.siteCapacity; i++) {
     const at = description.sites + i * OBJECT_SITE_BYTES;
     if (view.getUint32(at, true) === 0) continue;
-    sites.set(i, readSite(sources, at, {
+    sites.set(
+      i,
+      readSite(sources, at, {
         dead: pairs.dead.get(i),
         written: pairs.written.get(i),
         read: pairs.read.get(i),
-      }));
+      }),
+    );
   }
   const blocks = controlWord(tables, Control.blockNext);
   for (let block = 1; block <= blocks; block++) {

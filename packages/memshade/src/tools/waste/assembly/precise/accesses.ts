@@ -4,7 +4,15 @@ import { loadKey, storeKey } from "./contexts";
 import { markDirty } from "../dirty";
 import { CONTROL, SEEN, programLoad32, programLoad64, programLoad8 } from "../imports";
 import { BlockFlag, Control, Load, Pair, Store } from "../layout.generated";
-import { blockAccessed, blockAccessedBy, fieldOverwritten, fieldRead, fieldSilent, fieldWritten, tick } from "./objects";
+import {
+  blockAccessed,
+  blockAccessedBy,
+  fieldOverwritten,
+  fieldRead,
+  fieldSilent,
+  fieldWritten,
+  tick,
+} from "./objects";
 import { addPair, beginOperation } from "./pairs";
 import { loadedAlike, storedOver } from "./same-bytes";
 import {

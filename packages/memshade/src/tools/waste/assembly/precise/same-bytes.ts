@@ -15,7 +15,15 @@ import {
   writersStore128,
 } from "../imports";
 import { BlockFlag, Control, Load, Pair, Store } from "../layout.generated";
-import { blockAccessed, blockAccessedBy, fieldsOverwritten, fieldsRead, fieldsSilent, fieldsWritten, tick } from "./objects";
+import {
+  blockAccessed,
+  blockAccessedBy,
+  fieldsOverwritten,
+  fieldsRead,
+  fieldsSilent,
+  fieldsWritten,
+  tick,
+} from "./objects";
 import { addPair, addPairOf, beginOperation } from "./pairs";
 import {
   INIT_KEY,
