@@ -287,7 +287,10 @@ export interface RunReach {
 
 /** The same of the whole heap. What is live and in none of them was not looked for. */
 export interface HeapReach
-  extends Record<Exclude<keyof RunReach, `behind${string}` | `late${string}` | `idle${string}` | `done${string}`>, number> {
+  extends Record<
+    Exclude<keyof RunReach, `behind${string}` | `late${string}` | `idle${string}` | `done${string}`>,
+    number
+  > {
   /** Accesses to live blocks and static data that came soon before the last allocation or after it. Absent: nobody looked. */
   accessesAfter?: number | undefined;
   /** Whether lost blocks may be ones that the host has the addresses of. */

@@ -418,7 +418,11 @@ export class Symbolizer {
     const frames = [{ ...UNKNOWN_FRAME, ...place }];
     if (outer === undefined || symbol?.name.startsWith("~lib/")) return frames;
     // The map does not say which function is inlined, but which file it is in.
-    const inlined = { ...frames[0]!, linkageName: /~lib\/.*?(?=\.\w+$)/.exec(place.file)?.[0], inlined: true };
+    const inlined = {
+      ...frames[0]!,
+      linkageName: /~lib\/.*?(?=\.\w+$)/.exec(place.file)?.[0],
+      inlined: true,
+    };
     return [inlined, { ...UNKNOWN_FRAME, ...outer }];
   }
 }

@@ -26,10 +26,10 @@ import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
 import { diffTable } from "../../report/terminal/heap/diff-table.ts";
 import { pagePath } from "../../runs/page/page-file.ts";
 import { loadTools, REPORTED_TOOLS, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
-import { writePage } from "../report/write-page.ts";
 import { chosenSides } from "../chosen-run.ts";
 import { pageOfDiff } from "../report/diff-page.ts";
 import { askedPage, type HtmlFlags } from "../report/html-options.ts";
+import { writePage } from "../report/write-page.ts";
 import {
   addShared,
   isOtherWord,

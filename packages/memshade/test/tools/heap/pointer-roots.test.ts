@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { instrument, type PointerRoots } from "../../../src/tools/index.ts";
+import { instrument } from "../../../src/tools/index.ts";
+import type { PointerRoots } from "../../../src/tools/options.ts";
 import { assemble } from "../../cli/support/programs.ts";
 
 /** What of the static data only the allocator knows, which has words at 2048, 2056, and at 2080 on; `others` are functions of the program. */
@@ -27,7 +28,9 @@ describe("what of the static data is the allocator's", () => {
   });
 
   it("does not stop at texts, which have no pointers and begin anywhere", () => {
-    expect(stateBeside('(func (export "set") (call $list (i32.const 2073) (i32.const 1)))')).toEqual([2048, 2088]);
+    expect(stateBeside('(func (export "set") (call $list (i32.const 2073) (i32.const 1)))')).toEqual([
+      2048, 2088,
+    ]);
   });
 
   it("does not stop at numbers of lines, which a function gets that gets odd ones elsewhere", () => {

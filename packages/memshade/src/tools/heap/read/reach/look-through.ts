@@ -4,11 +4,17 @@ import { SHADOW_MEMORY } from "../../../host-interface.ts";
 import type { InstrumentedInfo } from "../../../options.ts";
 import type { LiveBlock } from "../live-blocks.ts";
 import { ShadowReader } from "../read-shadow.ts";
+import { AllocationPauses } from "./allocation-pauses.ts";
 import { BlockList } from "./block-list.ts";
 import { classifyBlocks, Reach } from "./classify-blocks.ts";
-import { AllocationPauses } from "./allocation-pauses.ts";
 import { initialData } from "./initial-data.ts";
-import { PLACE_OF_BEHIND, PLACE_OF_DONE, PLACE_OF_IDLE, PLACE_OF_LATE, PLACE_OF_REACH } from "./reach-sums.ts";
+import {
+  PLACE_OF_BEHIND,
+  PLACE_OF_DONE,
+  PLACE_OF_IDLE,
+  PLACE_OF_LATE,
+  PLACE_OF_REACH,
+} from "./reach-sums.ts";
 import { rootRanges } from "./root-ranges.ts";
 
 /** Which of an instance's live blocks can still be reached, by context; threads can send it to each other. */
