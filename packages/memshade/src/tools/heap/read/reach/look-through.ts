@@ -7,6 +7,7 @@ import { ShadowReader } from "../read-shadow.ts";
 import { AllocationPauses } from "./allocation-pauses.ts";
 import { BlockList } from "./block-list.ts";
 import { classifyBlocks, Reach } from "./classify-blocks.ts";
+import { initialData } from "./initial-data.ts";
 import {
   PLACE_OF_BEHIND,
   PLACE_OF_DONE,
@@ -36,6 +37,8 @@ export interface ProgramState {
   inside: boolean | undefined;
   /** The host calls functions of it, and may have addresses of blocks. */
   hostMayHold: boolean;
+  /** The module as it was before it was rewritten, if that is at hand. */
+  original: Uint8Array | undefined;
 }
 
 /** Why it is not known, as the end of a sentence. */
@@ -86,6 +89,7 @@ export function lookThrough(
       memoryBytes: program.buffer.byteLength,
     }),
     values,
+    initial: live.length === 0 ? undefined : initialData(state.original, info.statics),
   });
   return { ...sumUp(live, found, reader, inside), hostMayHold: state.hostMayHold };
 }
