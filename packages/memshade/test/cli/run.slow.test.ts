@@ -39,7 +39,9 @@ describe("memshade run", () => {
     expect(stderr).toMatch(
       /^memshade: bump\.wasm: malloc is malloc \(func\[0\]\), but no function could be recognised as its free\./m,
     );
-    expect(stderr).toMatch(/^memshade: no findings, but no allocator was found: nothing is known of the heap$/m);
+    expect(stderr).toMatch(
+      /^memshade: no findings, but no allocator was found: nothing is known of the heap$/m,
+    );
   });
 
   it("passes input through and leaves the output to the program", async () => {

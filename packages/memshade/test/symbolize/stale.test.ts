@@ -13,8 +13,9 @@ function mixed(code: Uint8Array, debug: Uint8Array): Symbolizer {
 
 /** Addresses in the module's code for which it says that debug information is of other code. */
 function staleAddresses(symbolizer: Symbolizer, bytes: number): number {
-  return Array.from({ length: bytes }, (_, address) => address).filter((address) => symbolizer.isStaleAt(address))
-    .length;
+  return Array.from({ length: bytes }, (_, address) => address).filter((address) =>
+    symbolizer.isStaleAt(address),
+  ).length;
 }
 
 describe("debug information", () => {
