@@ -169,7 +169,7 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly growth: readonly (BlockGrowth | undefined)[];
   /** Undefined for contexts without large blocks that were used. */
   readonly capacity: readonly (BlockCapacity | undefined)[];
-  /** Undefined for contexts of which no block is known to have been kept after its last access. */
+  /** Undefined for contexts of which no block was followed to its last access. */
   readonly keptAfterUse: readonly (BlockDrag | undefined)[];
   /** Live blocks that suppressions took out of the fields of lost blocks, and their bytes; absent without suppressions. */
   readonly suppressedBlocks?: Float64Array | undefined;

@@ -327,7 +327,7 @@ export interface RunSite extends RunReach {
   growth?: BlockGrowth | undefined;
   /** Absent without large blocks that were used. */
   capacity?: BlockCapacity | undefined;
-  /** Absent where no block is known to have been kept after its last access. */
+  /** Absent where no block was followed to its last access. */
   keptAfterUse?: BlockDrag | undefined;
 }
 

@@ -76,6 +76,24 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("c/handed-out-blocks.c", LEAK, bytes(200 * (92 + 100 + 108)), blocks(600)),
   inWasm("c/inlined-layer.c", LEAK, bytes(500 * 256), blocks(500)),
 
+  // Each of 12 values of 250 hosts is set twice, and the first, of 18 bytes, is lost.
+  inWasm("c/ini-reader.c", LEAK, bytes(250 * 12 * 18), blocks(250 * 12)),
+  inWasm("c/token-stream.c", LEAK, bytes(2_000 * 4 * 16), blocks(2_000 * 4)),
+  inWasm("c/matrix-chain.c", LEAK, bytes(20 * 48 * 48 * 4), blocks(20)),
+  inWasm("c/heat-grid.c", ["peak"], bytes(96 * 8 * 96 * 2 * 8)),
+  inWasm("c/config-cache.c", ["silent"], bytes(399 * 300 * 4), accesses(399 * 300)),
+  // What is read shares its cell of memory with its neighbours.
+  inWasm("c/word-index.c", ["unread-data"], bytes(8_191 * 2, 0.05)),
+  ...[
+    among("never-read", inWasm("c/frame-server.c", ["never-read"], bytes(3_000 * 32), blocks(3_000))),
+    among("dead", inWasm("c/frame-server.c", ["dead"], bytes(3_000 * 1_024))),
+  ],
+  ...[
+    among("growth", inWasm("c/lines-of-file.c", GROWTH, bytes((2_500 * 2_499 * 4) / 2, SMALL), times(2_499))),
+    // A line has some ten characters.
+    among("over-capacity", inWasm("c/lines-of-file.c", ["over-capacity"], bytes(2_500 * (256 - 10), 0.01))),
+  ],
+
   inWasm("cpp/unreserved-vector.cc", GROWTH, bytes(40 * 4_095 * 16, SMALL), times(40 * 12), times(40 * 13)),
   inWasm("cpp/over-capacity.cc", ["over-capacity"], bytes(200 * (2_048 - 64))),
   inWasm("cpp/cold-fields.cc", ["never-read", "write-only", "cold"], bytes(2_000 * 64)),
@@ -100,6 +118,21 @@ export const PROBLEMS: readonly PlantedProblem[] = [
     among("leak", inWasm("cpp/warehouse.cc", LEAK, bytes(2_500 * 20), blocks(2_500))),
     among("churn", inWasm("cpp/warehouse.cc", ["churn"], blocks(2_500))),
     among("growth", inWasm("cpp/warehouse.cc", GROWTH, bytes(12 * 8_191 * 8, SMALL), times(12 * 13))),
+  ],
+  // A name and a trail of 72 bytes.
+  inWasm("cpp/particle-field.cc", ["never-read", "write-only", "cold"], bytes(800 * 72)),
+  inWasm("cpp/order-book.cc", ["churn", "never-read"], blocks(300 * 60)),
+  // Each third shape has a list of its points.
+  inWasm("cpp/shape-factory.cc", LEAK, blocks(350), blocks(350 + 120)),
+  // A number, the weight, and a list with three items.
+  inWasm("cpp/json-tree.cc", LEAK, blocks(400 * 6, 0.01)),
+  ...[
+    among(
+      "over-capacity",
+      inWasm("cpp/session-store.cc", ["over-capacity"], bytes(128 * (4_096 - 16), 0.01)),
+    ),
+    // Of 2,400 answers, those to users with odd numbers.
+    among("leak", inWasm("cpp/session-store.cc", LEAK, blocks(1_170, 0.01), bytes(1_170 * 8, 0.01))),
   ],
 
   // A node has 32 bytes, and a root four pointers to its children.
@@ -185,6 +218,12 @@ export const SOUND: readonly string[] = [
   "sound/tree.wasm",
   "sound/samples.wasm",
   "sound/arena.wasm",
+  "sound/ini.wasm",
+  "sound/sieve-blocks.wasm",
+  "sound/ring-server.wasm",
+  "sound/lru.wasm",
+  "sound/tokens.wasm",
+  "sound/matrix.wasm",
   "sound/word-count.wasm",
   "sound/cache.wasm",
   "sound/timetable.wasm",

@@ -114,6 +114,14 @@ export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
   readonly used: number;
 }
 
+/** A place that makes more than half of the peak, for a short part of the run. The amount is that by which the peak would be lower. */
+export interface PeakFinding extends Found<"peak", "heap"> {
+  /** Bytes of the peak, all places together. */
+  readonly peak: number;
+  /** Part of the program's work, 0…1, during which the place has what it has at the peak. */
+  readonly held: number;
+}
+
 /** Stores that are overwritten before anything reads them. */
 export interface DeadFinding extends Found<"dead", "waste"> {
   /** Of all bytes that the place stores, 0…1. */
@@ -168,6 +176,7 @@ export type Finding =
   | DragFinding
   | GrowthFinding
   | OverCapacityFinding
+  | PeakFinding
   | DeadFinding
   | ClearFinding
   | SilentFinding

@@ -2,6 +2,7 @@ import type { FrameTable, HeapProfile } from "../../model/heap-profile.ts";
 import {
   type IndexIntoContextTable,
   type IndexIntoFrameTable,
+  type IndexIntoStackTable,
   type IndexIntoStringTable,
   NONE,
   type None,
@@ -27,6 +28,17 @@ export function heapPlace(profile: HeapProfile, context: IndexIntoContextTable):
     framesOfStack(profile, stack).map((frame) => heapFrame(profile, frame)),
     inside === undefined ? undefined : heapFrame(profile, inside),
   );
+}
+
+/** The place of a caller of a context's site, which is what it called. */
+export function callerPlace(
+  profile: HeapProfile,
+  context: IndexIntoContextTable,
+  caller: IndexIntoStackTable,
+): FindingPlace | undefined {
+  const site = siteStackOfContext(profile, context);
+  const frames = framesOfStack(profile, caller).map((frame) => heapFrame(profile, frame));
+  return placeOf(frames, site === NONE ? undefined : heapFrame(profile, profile.stacks.frame[site]!));
 }
 
 /** The same of a place of the waste tool. */

@@ -10,6 +10,7 @@ import type { Finding } from "./finding.ts";
 import { growthFindings, overCapacityFindings, stepFindings } from "./growth.ts";
 import { lostPlaces } from "./heap-blocks.ts";
 import { leakFindings } from "./leak.ts";
+import { peakFindings } from "./peak.ts";
 import { isOfBlocks, placeKey, rankFindings } from "./rank.ts";
 import { unreadDataFindings } from "./unread-data.ts";
 import { unusedFindings } from "./unused.ts";
@@ -33,6 +34,7 @@ const OF_HEAP: readonly ((heap: HeapProfile) => Finding[])[] = [
   growthFindings,
   stepFindings,
   overCapacityFindings,
+  peakFindings,
 ];
 
 /**

@@ -521,7 +521,7 @@ function heapOf(
         ...(stage === undefined ? {} : { stage }),
         ...(growth.chains > 0 || stepsOf(growth) > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
-        ...(drag.draggedByteTime + drag.lateBlocks > 0 ? { keptAfterUse: drag } : {}),
+        ...(drag.followed > 0 ? { keptAfterUse: drag } : {}),
       };
     }),
   };
