@@ -15,12 +15,17 @@ export class FileMap {
     this.#renamed = renamedFiles(this.#old, this.#new);
   }
 
+  /** What a file is called in the newer build, if that has it. */
+  fileOf(side: "old" | "new", file: string): string {
+    return side === "old" ? (this.#renamed.get(file) ?? file) : file;
+  }
+
   /** What the function of a frame is called in both builds. */
   functionOf(side: "old" | "new", { name, file }: KeyFrame): string {
     const key = functionName(name);
     const isOne = (files: FilesOf) => (files.get(key)?.size ?? 0) < 2;
     if (file === undefined || (isOne(this.#old) && isOne(this.#new))) return key;
-    return `${key}\n${side === "old" ? (this.#renamed.get(file) ?? file) : file}`;
+    return `${key}\n${this.fileOf(side, file)}`;
   }
 }
 

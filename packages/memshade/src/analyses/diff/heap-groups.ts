@@ -4,7 +4,7 @@ import { siteFrameOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
 import { ambiguousFunctions } from "../ambiguous-functions.ts";
 import { type ContextGroups, type GroupBy, groupContexts } from "../groups.ts";
-import { exactKey, type KeyFrame, type PathKey } from "./path-keys.ts";
+import { exactKey, type KeyFrame, type PathKey, withSigns } from "./path-keys.ts";
 
 /** The groups of a profile, those with the same names and places in one, with what they are called in other profiles. */
 export function keyedGroups(
@@ -31,7 +31,14 @@ export function keyedGroups(
       contexts[group]!.push(context);
     }
   }
-  return { groups: { by, length: keys.length, groupOf, contexts }, keys };
+  const { allocCount, totalSize } = profile.contexts.mibs;
+  const sum = (column: ArrayLike<number | bigint>, members: readonly IndexIntoContextTable[]) =>
+    members.reduce((total, context) => total + Number(column[context]), 0);
+  const signed = keys.map((key, group) => {
+    const members = contexts[group]!;
+    return withSigns(key, `${sum(allocCount, members)} ${sum(totalSize, members)}`);
+  });
+  return { groups: { by, length: keys.length, groupOf, contexts }, keys: signed };
 }
 
 function framesOf(profile: HeapProfile, context: IndexIntoContextTable, by: GroupBy): IndexIntoFrameTable[] {
@@ -40,7 +47,8 @@ function framesOf(profile: HeapProfile, context: IndexIntoContextTable, by: Grou
   return frame === undefined ? [] : [frame];
 }
 
-function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyFrame {
+/** A frame as it is found again in other profiles. */
+export function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyFrame {
   const { frames, strings } = profile;
   const file = frames.file[frame]!;
   return {

@@ -1,6 +1,7 @@
 import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
+import type { RenamedFunctions } from "../../analyses/diff/renamed-functions.ts";
 import type { Finding, FindingPlace, PlaceFrame } from "../../analyses/findings/finding.ts";
-import { formatBytes, formatCount } from "../format.ts";
+import { formatBytes, formatCount, plural } from "../format.ts";
 import { codeOffset, shortPlace } from "../frames.ts";
 import { shortenName } from "../terminal/common/names.ts";
 import type { Screen } from "../terminal/common/screen.ts";
@@ -26,8 +27,9 @@ export function printFindings(screen: Screen, findings: readonly Finding[]): voi
 }
 
 /** Prints the findings that came or went from one run to another. */
-export function printFindingDiff(screen: Screen, { new: fresh, gone }: FindingDiff): void {
+export function printFindingDiff(screen: Screen, { new: fresh, gone, renamed }: FindingDiff): void {
   const { heading, faint } = screen.paint;
+  printRenamed(screen, renamed);
   if (fresh.length + gone.length === 0) screen.print("", faint("No findings came or went"));
   for (const [title, findings] of [
     ["New findings", fresh],
@@ -37,6 +39,23 @@ export function printFindingDiff(screen: Screen, { new: fresh, gone }: FindingDi
     screen.print("", heading(title));
     screen.print(...findingLines(screen, findings, screen.width - MARGIN).map((line) => MARGIN_TEXT + line));
   }
+}
+
+/** Names that a screen has room for. */
+const MOST_RENAMED = 10;
+
+/** Functions that are the same ones by another name. */
+export function printRenamed(screen: Screen, renamed: RenamedFunctions): void {
+  if (renamed.size === 0) return;
+  const { heading, faint } = screen.paint;
+  screen.print("", heading(`Renamed: ${plural(renamed.size, "function")}`));
+  const shown = [...renamed].slice(0, screen.isWide ? undefined : MOST_RENAMED);
+  for (const [old, now] of shown) {
+    const text = `${printable(bareName(old))} is ${printable(bareName(now))} now`;
+    screen.print(MARGIN_TEXT + screen.shorten(text, cutMiddle(text, screen.width - MARGIN)));
+  }
+  const left = renamed.size - shown.length;
+  if (left > 0) screen.print(faint(`${MARGIN_TEXT}… and ${left} more: --wide shows them`));
 }
 
 /** A line of at most `width` columns for each finding: kind, number, sentence with its place. */

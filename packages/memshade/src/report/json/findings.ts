@@ -8,6 +8,9 @@ export function findingsJson(findings: readonly Finding[]): object[] {
 }
 
 /** The findings that came or went from one run to another. */
-export function findingDiffJson({ new: fresh, gone, kept }: FindingDiff): object {
-  return { new: findingsJson(fresh), gone: findingsJson(gone), kept };
+export function findingDiffJson({ new: fresh, gone, kept, renamed }: FindingDiff): object {
+  return {
+    ...{ new: findingsJson(fresh), gone: findingsJson(gone), kept },
+    ...(renamed.size === 0 ? {} : { renamed: Array.from(renamed, ([old, now]) => ({ old, new: now })) }),
+  };
 }
