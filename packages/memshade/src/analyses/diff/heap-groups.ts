@@ -61,15 +61,17 @@ export function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyF
   };
 }
 
-/** A function's name, with its module where others have that too; without one its number in its module. */
+/** A function's name, with its module where others have that too; without one its number there, or as exports call it. */
 function nameOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
   const { frames, functions, modules, strings } = profile;
   const row = frames.function[frame]!;
-  const [name, module] = [functions.name[row]!, functions.module[row]!];
+  const [name, module, index] = [functions.name[row]!, functions.module[row]!, functions.wasmIndex[row]!];
+  const of = module === NONE ? undefined : modules[module]!.name;
   if (name === NONE)
-    return `${module === NONE ? "" : modules[module]!.name} func[${functions.wasmIndex[row]}]`;
+    return index === NONE
+      ? `[${of ?? "unknown code"}]+0x${frames.offset[frame]!.toString(16)}`
+      : `${of ?? ""} func[${index}]`;
   const text = strings[name]!;
   // A file that was renamed is no other program.
-  const isTelling = module === NONE || !ambiguousFunctions(profile).has(text);
-  return isTelling ? text : `${text} of ${modules[module]!.name}`;
+  return of === undefined || !ambiguousFunctions(profile).has(text) ? text : `${text} of ${of}`;
 }

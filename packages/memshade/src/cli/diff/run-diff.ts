@@ -4,6 +4,11 @@ import { codePaths } from "../../analyses/diff/code-paths.ts";
 import { commonFindings, diffFindings, type FindingDiff } from "../../analyses/diff/finding-diff.ts";
 import { exceededTotals, type GrowthLimit } from "../../analyses/diff/growth-limit.ts";
 import { diffHeaps } from "../../analyses/diff/heap-diff.ts";
+import {
+  type ComparableFindings,
+  comparableFindings,
+  comparableOf,
+} from "../../analyses/diff/known-of-blocks.ts";
 import { diffPlaces, type PlaceMetric } from "../../analyses/diff/place-diff.ts";
 import { type RenamedFunctions, renamedFunctions } from "../../analyses/diff/renamed-functions.ts";
 import { WASTE_DIFF_KEYS, wasteTables } from "../../analyses/diff/waste-places.ts";
@@ -97,12 +102,15 @@ export async function runDiff(
     : loaded.map((side) => side.map((run) => withoutCallersInHost(run, places.rules)));
   const findingsOf = (side: readonly RecordedTools[]) =>
     commonFindings(side.map((run) => runFindings(run, Number.POSITIVE_INFINITY)));
+  const comparable = comparableFindings([...old!, ...now!]);
   const found = { old: findingsOf(old!), new: findingsOf(now!) };
+  const [before, after] = [found.old, found.new].map((all) => comparableOf(all, comparable));
+  const gaps = [...(areAlike ? [] : [WITHOUT_HOST]), ...(NOT_COMPARED[comparable] ?? [])];
   const pathsOf = (side: readonly RecordedTools[]) => side.flatMap(codePaths);
   const renamed = renamedFunctions(pathsOf(old!), pathsOf(now!));
   const compared: Compared = {
-    ...{ inputs, old: old!, new: now!, gaps: areAlike ? [] : [WITHOUT_HOST] },
-    ...{ found, findings: diffFindings(found.old, found.new, renamed), renamed },
+    ...{ inputs, old: old!, new: now!, gaps },
+    ...{ found, findings: diffFindings(before!, after!, renamed), renamed },
   };
   const told = { ...options, screen: screenOptions(options, { ...terminal, said: new Set() }) };
   const compare = (which: ReportedTool, by: string, isWhole: boolean) =>
@@ -199,6 +207,13 @@ function compareHeaps(
     changes: diff.metrics.map((change) => ({ ...change, format: formatterOf(change.metric, clock) })),
   };
 }
+
+const NOT_COMPARED: { readonly [Comparable in ComparableFindings]?: readonly string[] } = {
+  leaks: [
+    "Not all of the profiles know the same of blocks: of findings in the heap, leaks alone are compared.",
+  ],
+  none: ["Not all of the profiles know the same of blocks: findings in the heap are not compared."],
+};
 
 const WITHOUT_HOST =
   "Not all of the runs know the callers in JavaScript: they are left out of the comparison.";
