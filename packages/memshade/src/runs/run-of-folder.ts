@@ -54,7 +54,8 @@ export function modulePathsOf(input: string): readonly string[] {
   return runAround(input)?.modules.flatMap((module) => module.path ?? []) ?? [];
 }
 
-function runAround(input: string): Run | undefined {
+/** The run that a folder, or a file in it, is of; undefined where there is none. */
+export function runAround(input: string): Run | undefined {
   const isFolder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
   return runOf(isFolder ? input : path.dirname(input));
 }

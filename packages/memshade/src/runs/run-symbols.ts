@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import path from "node:path";
+
 import { UserError } from "../bytes/errors.ts";
 import { nativeSha256Hex } from "../host/module/native-sha256.ts";
 import { loadDemangler } from "../load/demangler.ts";
@@ -9,7 +10,7 @@ import { type FileSymbolizer, loadSymbolizer } from "../load/symbolizer.ts";
 import type { ProfileModule } from "../model/heap-profile.ts";
 import type { RunModule, RunPlace } from "../model/run.ts";
 import type { StaticVariable } from "../model/statics/named-statics.ts";
-import type { ObjectFile } from "../objects/index.ts";
+import { type CodeInstruction, instructionReader, type ObjectFile } from "../objects/index.ts";
 import { recordedPlaces } from "../symbolize/recorded-places.ts";
 import type { ModuleSymbols } from "../symbolize/run-lines.ts";
 
@@ -17,6 +18,12 @@ import type { ModuleSymbols } from "../symbolize/run-lines.ts";
 export interface OriginalPlaces {
   /** Folders and files that the user named, first to be looked at. */
   readonly binaryPaths?: readonly string[] | undefined;
+}
+
+/** The code of a module, by offsets in its code section. */
+export interface ModuleCode extends ModuleSymbols {
+  /** The instructions of the function around an offset. */
+  around(offset: number): readonly CodeInstruction[];
 }
 
 /** As many bytes of a hash as stand for a module without a build id of its own. */
@@ -66,6 +73,15 @@ export class RunSymbols {
     if (original === undefined) return [];
     const symbolizer = symbolizerOf(original);
     return symbolizer.symbolizer.hasDebugInfo ? symbolizer.dataVariables() : [];
+  }
+
+  /** Instructions of a module, with the lines that they are of; undefined where it is not there as it was, or has no lines. */
+  codeOf(module: ProfileModule | RunModule): ModuleCode | undefined {
+    const original = this.#find(module, false);
+    if (original === undefined) return undefined;
+    const { symbolizer, frames } = symbolizerOf(original);
+    if (!symbolizer.hasDebugInfo) return undefined;
+    return { frames, around: instructionReader(readRegular(original.file), loadDemangler()) };
   }
 
   #find(

@@ -129,6 +129,7 @@ async function* runReport(
     const page = pageOf(loaded, input, all, {
       sources: options.htmlSources,
       pathMaps: options.pathMap,
+      binaryPaths: options.binaryPath,
     });
     const file = pagePath(html, input);
     const text = plainText(loaded, input, { ...told, allFrames: options.allFrames }, findings);

@@ -13,6 +13,9 @@ import { loadTools, recordedTools } from "../recorded-tools.ts";
 import { plainText } from "../report/report-parts.ts";
 import { presenceOf } from "../run-of-folder.ts";
 import { pagePath, writePageFile } from "./page-file.ts";
+
+import { runInstructions } from "./run-instructions.ts";
+
 import { sourceFiles } from "./source-files.ts";
 
 /** What was recorded as a page, with all findings. */
@@ -23,7 +26,8 @@ export function pageOf(
   {
     sources = "lines",
     pathMaps = [],
-  }: { sources?: SourcesKept | undefined; pathMaps?: readonly PathMap[] | undefined },
+    binaryPaths,
+  }: Pick<ReportPageOptions, "sources" | "binaryPaths"> & { pathMaps?: readonly PathMap[] | undefined },
 ): PageData {
   // A folder changes with every file that is written into it, this one too.
   const isFolder = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -34,6 +38,7 @@ export function pageOf(
     presence: presenceOf(input),
     sources,
     read: sourceFiles(pathMaps, recordedAt),
+    instructions: runInstructions(input, { binaryPaths }),
   });
 }
 
@@ -61,7 +66,7 @@ export async function writeReportPage(
   const findings = runFindings(tools, Number.POSITIVE_INFINITY);
   const told = findsAnything(tools) ? findings.slice(0, MOST_FINDINGS) : undefined;
   const text = plainText(tools, input, {}, told);
-  const page = pageOf(tools, input, findings, { sources });
+  const page = pageOf(tools, input, findings, { sources, binaryPaths });
   const path = pagePath(file ?? true, input);
   await writePageFile(page, text, { file: path, inputs: [input] });
   return path;
