@@ -13,7 +13,7 @@ const LEAST_FACTS = 2;
 /**
  * Functions that one build has under a name that the other has not, and that are the same one by all that is known of both: their
  * file, who calls them, what they call, where in them something goes on, and the last part of their names, which stays where a
- * parameter or a namespace is added. A function is named only if no other one fits as well.
+ * parameter, a type or a namespace is another one. A function is named only if no other one fits as well.
  *
  * @param old call paths, innermost first
  */
@@ -89,6 +89,9 @@ function functionsOf(paths: readonly (readonly KeyFrame[])[]): Map<string, Place
 /** What is compared of a function; undefined where it is not known, or where names in it are not known in both builds. */
 interface Facts {
   readonly file: string | undefined;
+  /** Without parameters, and without the types that it is made for. */
+  readonly bareName: string;
+  /** The last part of it. */
   readonly ownName: string;
   readonly isLeaf: boolean;
   readonly callers: string | undefined;
@@ -110,7 +113,8 @@ function factsOf(
     textOf([...names].filter((one) => one !== name && isKnown(one)).map(nameOf));
   return {
     file: textOf([...of].map((file) => files.fileOf(side, file))),
-    ownName: bareName(name).split("::").at(-1)!,
+    bareName: bareName(name),
+    ownName: bareName(name).split(/::|\//).at(-1)!,
     isLeaf: callees.size === 0,
     callers: neighbours(callers),
     callees: neighbours(callees),
@@ -118,7 +122,7 @@ function factsOf(
   };
 }
 
-const FACTS = ["file", "ownName", "callers", "callees", "places"] as const;
+const FACTS = ["file", "bareName", "ownName", "callers", "callees", "places"] as const;
 
 /** How many facts of two functions are the same, less those calls that are not. */
 function agreeing(one: Facts, other: Facts): number {

@@ -51,7 +51,9 @@ export function printRenamed(screen: Screen, renamed: RenamedFunctions): void {
   screen.print("", heading(`Renamed: ${plural(renamed.size, "function")}`));
   const shown = [...renamed].slice(0, screen.isWide ? undefined : MOST_RENAMED);
   for (const [old, now] of shown) {
-    const text = `${printable(bareName(old))} is ${printable(bareName(now))} now`;
+    // Parameters are told where they are what has changed.
+    const told = bareName(old) === bareName(now) ? [old, now] : [bareName(old), bareName(now)];
+    const text = told.map(printable).join(" is ").concat(" now");
     screen.print(MARGIN_TEXT + screen.shorten(text, cutMiddle(text, screen.width - MARGIN)));
   }
   const left = renamed.size - shown.length;
