@@ -32,7 +32,8 @@ export interface Position {
 }
 
 /** Numbers and hashes that compilers add to names, new ones with every build. */
-const BUILD_MARKS = /(?:\.(?:llvm|constprop|isra|part|cold|lto_priv)(?:\.\d+)?)+$|::h[0-9a-f]{16}$/;
+const BUILD_MARKS =
+  /(?:\.(?:llvm|constprop|isra|part|cold|lto_priv)(?:\.\d+)?)+$|::h[0-9a-f]{16}$| \(\.llvm\.\d+\)$/;
 
 export function functionName(name: string): string {
   return name.replace(BUILD_MARKS, "");

@@ -102,11 +102,15 @@ function widthOf(before: string, after: string): number {
 /** A finding's sentence with all that is known of its place; `isShort`: the file without its folders. */
 export function findingInWords(
   finding: Finding,
-  { isShort = false }: { readonly isShort?: boolean } = {},
+  {
+    isShort = false,
+    locate = (file) => file,
+  }: { readonly isShort?: boolean; readonly locate?: (file: string) => string } = {},
 ): string {
   const { before, after } = sentenceOf(finding);
   const { path, via } = finding.place;
-  const { file, line } = path[0]!;
+  const { file: recorded, line } = path[0]!;
+  const file = recorded === undefined ? undefined : locate(recorded);
   const full = file === undefined || line === undefined ? file : `${file}:${line}`;
   const at = isShort ? shortPlace(path[0]!) : full;
   const where = at === undefined ? offsetOf(path[0]!) : ` (${at})`;
