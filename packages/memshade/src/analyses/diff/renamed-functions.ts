@@ -55,6 +55,13 @@ export function inNewNames(renamed: RenamedFunctions, frame: KeyFrame): KeyFrame
   return name === undefined ? frame : { ...frame, name };
 }
 
+/** The same for people: copies of a function that are inlined into others are that function. */
+export function toldNames(renamed: RenamedFunctions): RenamedFunctions {
+  const inlined = (name: string) => name.replace(/ in .*$/, "");
+  const all = Array.from(renamed, ([old, now]) => [inlined(old), inlined(now)] as const);
+  return new Map(all.filter(([old, now]) => old !== now));
+}
+
 /** What calls and places tell of a function. */
 interface PlacedFunction {
   readonly name: string;

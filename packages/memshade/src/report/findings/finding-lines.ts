@@ -1,5 +1,5 @@
 import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
-import type { RenamedFunctions } from "../../analyses/diff/renamed-functions.ts";
+import { type RenamedFunctions, toldNames } from "../../analyses/diff/renamed-functions.ts";
 import type { Finding, FindingPlace, PlaceFrame } from "../../analyses/findings/finding.ts";
 import { formatBytes, formatCount, plural } from "../format.ts";
 import { codeOffset, shortPlace } from "../frames.ts";
@@ -45,7 +45,8 @@ export function printFindingDiff(screen: Screen, { new: fresh, gone, renamed }: 
 const MOST_RENAMED = 10;
 
 /** Functions that are the same ones by another name. */
-export function printRenamed(screen: Screen, renamed: RenamedFunctions): void {
+export function printRenamed(screen: Screen, all: RenamedFunctions): void {
+  const renamed = toldNames(all);
   if (renamed.size === 0) return;
   const { heading, faint } = screen.paint;
   screen.print("", heading(`Renamed: ${plural(renamed.size, "function")}`));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { KeyFrame } from "../../../src/analyses/diff/path-keys.ts";
-import { renamedFunctions } from "../../../src/analyses/diff/renamed-functions.ts";
+import { renamedFunctions, toldNames } from "../../../src/analyses/diff/renamed-functions.ts";
 
 /** A path, innermost first: `read a.c:12@10 < main a.c:40@30` is line 12 of a function that begins in line 10. */
 function path(text: string): KeyFrame[] {
@@ -55,5 +55,14 @@ describe("functions with another name in the newer build", () => {
   it("are none where both builds have all names, and none where nothing is known but names", () => {
     expect(renamed(["take a.c:12@10"], ["take b.c:12@10"])).toEqual([]);
     expect(renamed(["take < main"], ["accept < run"])).toEqual([]);
+  });
+
+  it("are told once, however often they are inlined", () => {
+    const all = new Map([
+      ["push", "prepend"],
+      ["push in main", "prepend in main"],
+      ["copy in push", "copy in prepend"],
+    ]);
+    expect([...toldNames(all)]).toEqual([["push", "prepend"]]);
   });
 });

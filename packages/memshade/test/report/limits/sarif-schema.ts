@@ -17,7 +17,7 @@ const message: Schema = { type: "object", required: ["text"], properties: { text
 const uri: Schema = { type: "string", pattern: /^(?:[^\s\\<>^`{|}"]|%[0-9A-Fa-f]{2})+$/ };
 const number = (least: number): Schema => ({ type: "integer", least });
 const list = (items: Schema): Schema => ({ type: "array", items });
-const object = (required: readonly string[], properties: Schema["properties"]): Schema => ({
+const object = (required: readonly string[], properties: NonNullable<Schema["properties"]>): Schema => ({
   ...{ type: "object", required, properties },
 });
 
