@@ -2,7 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { WholeFile } from "../load/whole-file.ts";
-import { RUN_FILE } from "../model/run.ts";
+import { RUN_FILE, type Run } from "../model/run.ts";
 import { runOf } from "./run-of-folder.ts";
 
 /** Pieces of text are written together up to this many characters. */
@@ -55,11 +55,24 @@ export function writePieces(
   );
 }
 
-/** The file itself, or what a run has recorded in its folder. */
+/** The file itself, all that the run around it has recorded, and the programs that ran. */
 function filesOf(input: string): string[] {
-  if (fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() !== true) return [input];
-  const recorded = Object.values(runOf(input)?.files ?? {}).filter((name) => typeof name === "string");
-  return [RUN_FILE, ...recorded].map((name) => path.join(input, name));
+  const isFolder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
+  const folder = isFolder ? input : path.dirname(input);
+  const run = isFolder || fs.existsSync(path.join(folder, RUN_FILE)) ? readableRun(folder) : undefined;
+  if (run === undefined) return [input];
+  const recorded = Object.values(run.files).filter((name) => typeof name === "string");
+  const programs = run.modules.flatMap((module) => module.path ?? []);
+  return [input, ...[RUN_FILE, ...recorded].map((name) => path.join(folder, name)), ...programs];
+}
+
+/** Undefined also for what lies beside a file that is of no run. */
+function readableRun(folder: string): Run | undefined {
+  try {
+    return runOf(folder);
+  } catch {
+    return undefined;
+  }
 }
 
 function isSame(one: string, other: string): boolean {

@@ -15,14 +15,19 @@ export async function withFolders<T>(
 ): Promise<T> {
   runs.forEach(assertRun);
   const parent = mkdtempSync(join(tmpdir(), "memshade-"));
+  const folders = runs.map((run, index) => (typeof run === "string" ? run : join(parent, `${index}`)));
   try {
-    const folders = runs.map((run, index) => {
-      if (typeof run === "string") return run;
-      const folder = join(parent, `${index}`);
-      writeRunFolder(folder, profileFiles(run));
-      return folder;
-    });
+    for (const [index, run] of runs.entries())
+      if (typeof run !== "string") writeRunFolder(folders[index]!, profileFiles(run));
     return await use(...folders);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    // Nobody has named these folders, and they are gone when somebody reads of them.
+    const told = runs.reduce<string>(
+      (text, run, index) => text.replaceAll(folders[index]!, nameOfRun(run)),
+      error.message,
+    );
+    throw new UserError(told);
   } finally {
     rmSync(parent, { recursive: true, force: true });
   }

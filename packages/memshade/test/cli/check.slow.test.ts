@@ -22,6 +22,15 @@ describe("memshade check", () => {
     expect(bad.stdout).toMatch(/^1 of 3 limits failed$/m);
   });
 
+  it("lists what can be limited, as JSON too", async () => {
+    const { code, stdout } = await check("--list", "--format", "json");
+    expect(code).toBe(0);
+    const { schema, measures } = JSON.parse(stdout);
+    expect(schema).toBe("memshade-measures");
+    expect(measures).toContainEqual(expect.objectContaining({ word: "peak", tool: "heap", unit: "bytes" }));
+    expect(await check("--list", "--format", "sarif")).toMatchObject({ code: 2, stdout: "" });
+  });
+
   it("compares with a baseline", async () => {
     const { code, stdout } = await check(
       "new",

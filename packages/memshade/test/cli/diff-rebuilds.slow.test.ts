@@ -55,6 +55,10 @@ const MOVED =
   COPY +
   PUSH.replace("  struct node *n =", "  if (!name)\n    abort();\n  struct node *n =") +
   MAIN;
+/** Two functions have other names, one of them has a line more. */
+const OTHER_NAMES = BEFORE.replaceAll("push(", "prepend(")
+  .replaceAll("work(", "labour(")
+  .replace("  memset(buf", "  if (!buf)\n    abort();\n  memset(buf");
 const CHANGED = MOVED.replace("malloc(100 * k)", "malloc(200 * k)");
 
 let folder: string;
@@ -84,7 +88,8 @@ async function record(source: string, name: string, file = "app.c"): Promise<str
 async function diff(...args: readonly string[]): Promise<{
   rows: { kind: string; change: number; old: unknown; new: unknown }[];
   notTracked: { old: string[] };
-  findings: { new: unknown[]; gone: unknown[] };
+  findings: { new: unknown[]; gone: unknown[]; renamed?: { old: string; new: string }[] };
+  tools: Record<string, { rows: unknown[] }>;
 }> {
   const { code, stdout, stderr } = await memshade(["diff", ...args, "--json"], { cwd: folder });
   expect(code, stderr).toBe(0);
@@ -92,7 +97,7 @@ async function diff(...args: readonly string[]): Promise<{
 }
 
 describe.skipIf(!canBuild)("memshade diff of a program that was built anew in the same place", () => {
-  let runs: { before: string; moved: string; changed: string; renamed: string };
+  let runs: { before: string; moved: string; changed: string; renamed: string; otherNames: string };
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "memshade-"));
     runs = {
@@ -100,6 +105,7 @@ describe.skipIf(!canBuild)("memshade diff of a program that was built anew in th
       moved: await record(MOVED, "moved"),
       renamed: await record(MOVED, "renamed", "other.c"),
       changed: await record(CHANGED, "changed"),
+      otherNames: await record(OTHER_NAMES, "other-names"),
     };
   });
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -108,7 +114,7 @@ describe.skipIf(!canBuild)("memshade diff of a program that was built anew in th
     "finds no difference in code that only moved, by %s",
     async (group) => {
       for (const other of [runs.moved, runs.renamed]) {
-        const heap = await diff(runs.before, other, "--group", group);
+        const heap = await diff(runs.before, other, "--group", group, "--tool", "heap");
         expect(heap.rows).toEqual([]);
         expect(heap.findings).toMatchObject({ new: [], gone: [] });
       }
@@ -125,7 +131,7 @@ describe.skipIf(!canBuild)("memshade diff of a program that was built anew in th
   });
 
   it("finds the one place that changed, with its lines of both builds", async () => {
-    const { rows, notTracked } = await diff(runs.before, runs.changed);
+    const { rows, notTracked } = await diff(runs.before, runs.changed, "--by", "bytes");
     const line = (source: string, text: string) =>
       source.split("\n").findIndex((each) => each.includes(text)) + 1;
     expect(rows).toMatchObject([
@@ -136,6 +142,19 @@ describe.skipIf(!canBuild)("memshade diff of a program that was built anew in th
       },
     ]);
     expect(notTracked.old).toEqual([]);
+  });
+
+  it("names functions that have other names, and shows all tools that both have", async () => {
+    const { tools, findings } = await diff(runs.before, runs.otherNames);
+    expect(Object.keys(tools)).toEqual(["heap", "waste", "workingset"]);
+    expect(tools.heap!.rows).toEqual([]);
+    expect(tools.waste!.rows).toEqual([]);
+    expect(findings).toMatchObject({ new: [], gone: [] });
+    const renamed = findings.renamed!.map(({ old, new: now }) => `${old} → ${now}`);
+    expect(renamed.sort()).toEqual(["push → prepend", "work → labour"]);
+    const { stdout } = await memshade(["diff", runs.before, runs.otherNames], { cwd: folder });
+    expect(stdout).toMatch(/^No difference in the heap [\s\S]*^No difference in waste /m);
+    expect(stdout).toMatch(/^Renamed: 2 functions\n(?: {2}\w+ is \w+ now\n){2}/m);
   });
 
   it("of a run against itself is empty, for every tool", async () => {

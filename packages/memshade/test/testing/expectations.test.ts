@@ -65,6 +65,14 @@ describe("expectMemory", () => {
     expect(temporary().filter((name) => !before.includes(name))).toEqual([]);
   });
 
+  it("names a profile by its program where it has not what a limit takes", async () => {
+    const recorded = await profile(BYTES, async (instantiate) =>
+      ((await instantiate(IMPORTS)).exports.fill as Fill)(3),
+    );
+    const compared = expectMemory(recorded, { baseline: recorded }).toStayBelow({ dead: "5%" });
+    await expect(compared).rejects.toThrow(/^"dead<=5%": the profile of \S+ does not have dead: /);
+  });
+
   it("tells a mistake from a failure", async () => {
     const run = runOf("mistaken", "main > parse  1 x 1");
     const mistake = expect.any(UserError);

@@ -7,6 +7,10 @@ import type { Position } from "./path-keys.ts";
 const MATCH = 1000;
 const MOVE = 1;
 const OTHER_COLUMN = 2;
+/** As much code in between as before says that nothing came in there, less surely than lines do: constants take more bytes or fewer. */
+const OTHER_CODE = 0.25;
+/** Where another function is called, or other amounts were counted: where nothing else tells which of two places came in. */
+const OTHER_SIGNS = 0.1;
 /** Of two ways with as many moves the one with shorter ones, of fewer places; all together less than a move. */
 const PER_LINE = 1e-9;
 const FAR = 100_000;
@@ -28,29 +32,25 @@ interface Chain {
  * @returns for each of `old` an index into `now`; undefined for places that are gone
  */
 export function alignPositions(old: readonly Position[], now: readonly Position[]): (number | undefined)[] {
-  const same = commonStart(old, now);
-  const rest = alignRest(old.slice(same), now.slice(same));
-  return old.map((_, index) => (index < same ? index : moved(rest[index - same], same)));
-}
-
-/** How many places at the start did not move. */
-function commonStart(old: readonly Position[], now: readonly Position[]): number {
-  const differs = old.findIndex(
-    ({ line, column }, index) => line !== now[index]?.line || column !== now[index]?.column,
-  );
-  return differs < 0 ? old.length : differs;
-}
-
-function moved(match: number | undefined, by: number): number | undefined {
-  return match === undefined ? undefined : match + by;
-}
-
-function alignRest(old: readonly Position[], now: readonly Position[]): (number | undefined)[] {
   // Nobody wrote functions with so many places; those of generated code are told by what did not move.
   if (old.length * now.length > MOST_STEPS) {
     const places = new Map(now.map(({ line, column }, index) => [`${line}:${column}`, index]));
     return old.map(({ line, column }) => places.get(`${line}:${column}`));
   }
+  return old.length === now.length && old.every((position, index) => isAsBefore(position, now[index]!))
+    ? old.map((_, index) => index)
+    : longestChain(old, now);
+}
+
+function isAsBefore(old: Position, now: Position): boolean {
+  return old.line === now.line && old.column === now.column;
+}
+
+function longestChain(old: readonly Position[], now: readonly Position[]): (number | undefined)[] {
+  const codeCost = (before: Chain, i: number, j: number): number => {
+    const [was, is] = [codeBetween(old[before.old]!, old[i]!), codeBetween(now[before.new]!, now[j]!)];
+    return was === is || was === undefined || is === undefined ? 0 : OTHER_CODE;
+  };
   // The best chain that ends before a place of `now`, over all rows of `old` up to the one before.
   let best: (Chain | undefined)[] = Array.from({ length: now.length + 1 });
   const bestOfShift = new Map<number, Chain>();
@@ -60,14 +60,21 @@ function alignRest(old: readonly Position[], now: readonly Position[]): (number 
     for (const [j, to] of now.entries()) {
       const shift = to.line - from.line;
       const own =
-        MATCH - (from.column === to.column ? 0 : OTHER_COLUMN) - Math.min(Math.abs(shift), FAR) * PER_LINE;
+        MATCH -
+        (from.column === to.column ? 0 : OTHER_COLUMN) -
+        (haveCommonSign(from, to) ? 0 : OTHER_SIGNS) -
+        Math.min(Math.abs(shift), FAR) * PER_LINE;
       const before = best[j];
       const movedBy = before === undefined ? shift : shift - (now[before.new]!.line - old[before.old]!.line);
-      const cost = movedBy === 0 ? 0 : MOVE + Math.min(Math.abs(movedBy), FAR) * PER_LINE;
+      const cost =
+        (movedBy === 0 ? 0 : MOVE + Math.min(Math.abs(movedBy), FAR) * PER_LINE) +
+        (before !== undefined ? codeCost(before, i, j) : shift === 0 ? 0 : OTHER_CODE);
       let chain: Chain = { score: (before?.score ?? 0) + own - cost, old: i, new: j, before };
       const along = bestOfShift.get(shift);
-      if (along !== undefined && along.new < j && along.score + own > chain.score)
-        chain = { score: along.score + own, old: i, new: j, before: along };
+      if (along !== undefined && along.new < j) {
+        const score = along.score + own - codeCost(along, i, j);
+        if (score > chain.score) chain = { score, old: i, new: j, before: along };
+      }
       inRow.push([shift, chain]);
       for (let end = j + 1; end <= now.length; end++) {
         const known = next[end];
@@ -84,4 +91,14 @@ function alignRest(old: readonly Position[], now: readonly Position[]): (number 
   const matches: (number | undefined)[] = old.map(() => undefined);
   for (let chain = best.at(-1); chain !== undefined; chain = chain.before) matches[chain.old] = chain.new;
   return matches;
+}
+
+/** Bytes; undefined where nobody knows. */
+function codeBetween({ code: from }: Position, { code: to }: Position): number | undefined {
+  return from === undefined || to === undefined ? undefined : to - from;
+}
+
+/** Also where nobody knows of any. */
+function haveCommonSign({ signs: old }: Position, { signs: now }: Position): boolean {
+  return old === undefined || now === undefined || [...old].some((sign) => now.has(sign));
 }

@@ -15,12 +15,27 @@ export class FileMap {
     this.#renamed = renamedFiles(this.#old, this.#new);
   }
 
+  /** Where the one file of a function is now that it was in alone: that of other functions may be another. */
+  #movedFile(name: string, file: string): string | undefined {
+    const [olds, news] = [this.#old.get(name), this.#new.get(name)];
+    if (olds === undefined || news === undefined || news.has(this.fileOf("old", file))) return undefined;
+    const kept = new Set(Array.from(olds, (one) => this.fileOf("old", one)));
+    const gone = [...olds].filter((one) => !news.has(this.fileOf("old", one)));
+    const fresh = [...news].filter((one) => !kept.has(one));
+    return gone.length === 1 && fresh.length === 1 ? fresh[0] : undefined;
+  }
+
+  /** What a file is called in the newer build, if that has it. */
+  fileOf(side: "old" | "new", file: string): string {
+    return side === "old" ? (this.#renamed.get(file) ?? file) : file;
+  }
+
   /** What the function of a frame is called in both builds. */
   functionOf(side: "old" | "new", { name, file }: KeyFrame): string {
     const key = functionName(name);
     const isOne = (files: FilesOf) => (files.get(key)?.size ?? 0) < 2;
     if (file === undefined || (isOne(this.#old) && isOne(this.#new))) return key;
-    return `${key}\n${side === "old" ? (this.#renamed.get(file) ?? file) : file}`;
+    return `${key}\n${(side === "old" && this.#movedFile(key, file)) || this.fileOf(side, file)}`;
   }
 }
 

@@ -1,11 +1,15 @@
 import type { Finding } from "../findings/finding.ts";
 import { bareName } from "../frames/function-names.ts";
+import { functionName } from "./path-keys.ts";
+import type { RenamedFunctions } from "./renamed-functions.ts";
 
 /** Findings that only one of two runs has, and how many both have. */
 export interface FindingDiff {
   readonly new: readonly Finding[];
   readonly gone: readonly Finding[];
   readonly kept: number;
+  /** Functions that have another name now; findings in them are no new ones. */
+  readonly renamed: RenamedFunctions;
 }
 
 /** What most of some runs found: as often as they did, from the first run that did. */
@@ -25,10 +29,14 @@ export function commonFindings(runs: readonly (readonly Finding[])[]): readonly 
 }
 
 /** Compares what a person can act on: findings are the same if kind and function are, as often as there are such. */
-export function diffFindings(older: readonly Finding[], newer: readonly Finding[]): FindingDiff {
+export function diffFindings(
+  older: readonly Finding[],
+  newer: readonly Finding[],
+  renamed: RenamedFunctions = new Map(),
+): FindingDiff {
   const left = new Map<string, Finding[]>();
   for (const finding of older) {
-    const key = keyOf(finding);
+    const key = keyOf(finding, renamed);
     left.set(key, [...(left.get(key) ?? []), finding]);
   }
   const fresh = newer.filter((finding) => left.get(keyOf(finding))?.shift() === undefined);
@@ -37,10 +45,12 @@ export function diffFindings(older: readonly Finding[], newer: readonly Finding[
     new: fresh,
     gone: older.filter((finding) => gone.has(finding)),
     kept: newer.length - fresh.length,
+    renamed,
   };
 }
 
-function keyOf({ kind, place }: Finding): string {
-  const { function: name, module = "", address = 0 } = place.path[0]!;
+function keyOf({ kind, place }: Finding, renamed?: RenamedFunctions): string {
+  const { function: written, module = "", address = 0 } = place.path[0]!;
+  const name = written && (renamed?.get(functionName(written)) ?? written);
   return `${kind}\n${name === undefined ? address : bareName(name)}\n${module}`;
 }

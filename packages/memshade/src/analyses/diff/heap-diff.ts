@@ -5,6 +5,7 @@ import { METRICS, type Metric, type MetricKey, measureGroups } from "../metrics.
 import { type Change, changeOf, type RunValues } from "./changes.ts";
 import { keyedGroups } from "./heap-groups.ts";
 import { pairRows } from "./pair-rows.ts";
+import type { RenamedFunctions } from "./renamed-functions.ts";
 
 /** A metric in both profiles. Totals are of the whole profile: a sum, or a mean over all blocks. */
 export type MetricChange = Change<Metric>;
@@ -38,11 +39,13 @@ export function diffHeaps(
   older: HeapProfile | readonly HeapProfile[],
   newer: HeapProfile | readonly HeapProfile[],
   by: GroupBy,
+  renamed?: RenamedFunctions,
 ): HeapDiff {
   const [old, now] = [keyedRuns(listOf(older), by), keyedRuns(listOf(newer), by)];
   const rows = pairRows(
     old.map(({ keys }) => keys),
     now.map(({ keys }) => keys),
+    renamed,
   );
   const all = [...old, ...now];
   const areTimesAlike = new Set(all.map(({ profile }) => profile.description.clock.unit)).size === 1;

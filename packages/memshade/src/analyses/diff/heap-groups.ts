@@ -4,7 +4,7 @@ import { siteFrameOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
 import { ambiguousFunctions } from "../ambiguous-functions.ts";
 import { type ContextGroups, type GroupBy, groupContexts } from "../groups.ts";
-import { exactKey, type KeyFrame, type PathKey } from "./path-keys.ts";
+import { exactKey, type KeyFrame, type PathKey, withSigns } from "./path-keys.ts";
 
 /** The groups of a profile, those with the same names and places in one, with what they are called in other profiles. */
 export function keyedGroups(
@@ -31,7 +31,14 @@ export function keyedGroups(
       contexts[group]!.push(context);
     }
   }
-  return { groups: { by, length: keys.length, groupOf, contexts }, keys };
+  const { allocCount, totalSize } = profile.contexts.mibs;
+  const sum = (column: ArrayLike<number | bigint>, members: readonly IndexIntoContextTable[]) =>
+    members.reduce((total, context) => total + Number(column[context]), 0);
+  const signed = keys.map((key, group) => {
+    const members = contexts[group]!;
+    return withSigns(key, `${sum(allocCount, members)} ${sum(totalSize, members)}`);
+  });
+  return { groups: { by, length: keys.length, groupOf, contexts }, keys: signed };
 }
 
 function framesOf(profile: HeapProfile, context: IndexIntoContextTable, by: GroupBy): IndexIntoFrameTable[] {
@@ -40,7 +47,8 @@ function framesOf(profile: HeapProfile, context: IndexIntoContextTable, by: Grou
   return frame === undefined ? [] : [frame];
 }
 
-function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyFrame {
+/** A frame as it is found again in other profiles. */
+export function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyFrame {
   const { frames, strings } = profile;
   const file = frames.file[frame]!;
   return {
@@ -53,15 +61,17 @@ function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyFrame {
   };
 }
 
-/** A function's name, with its module where others have that too; without one its number in its module. */
+/** A function's name, with its module where others have that too; without one its number there, or as exports call it. */
 function nameOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
   const { frames, functions, modules, strings } = profile;
   const row = frames.function[frame]!;
-  const [name, module] = [functions.name[row]!, functions.module[row]!];
+  const [name, module, index] = [functions.name[row]!, functions.module[row]!, functions.wasmIndex[row]!];
+  const of = module === NONE ? undefined : modules[module]!.name;
   if (name === NONE)
-    return `${module === NONE ? "" : modules[module]!.name} func[${functions.wasmIndex[row]}]`;
+    return index === NONE
+      ? `[${of ?? "unknown code"}]+0x${frames.offset[frame]!.toString(16)}`
+      : `${of ?? ""} func[${index}]`;
   const text = strings[name]!;
   // A file that was renamed is no other program.
-  const isTelling = module === NONE || !ambiguousFunctions(profile).has(text);
-  return isTelling ? text : `${text} of ${modules[module]!.name}`;
+  return of === undefined || !ambiguousFunctions(profile).has(text) ? text : `${text} of ${of}`;
 }

@@ -1,6 +1,7 @@
 import { alignPositions } from "./align-positions.ts";
 import { FileMap } from "./file-map.ts";
 import { type KeyFrame, type PathKey, type Position, positionOf } from "./path-keys.ts";
+import { inNewNames, type RenamedFunctions } from "./renamed-functions.ts";
 
 /** A row of the older side and the same one of the newer: for each of a side's runs its row, undefined where the run has none. */
 export interface RowPair {
@@ -13,12 +14,14 @@ export interface RowPair {
  * by file. Places are the same by their line in the function: functions that moved, and lines that came in between, make no
  * difference.
  *
- * @param old for each run of the side a key per row; all keys of a run are different ones
+ * @param older for each run of the side a key per row; all keys of a run are different ones
  */
 export function pairRows(
-  old: readonly (readonly PathKey[])[],
+  older: readonly (readonly PathKey[])[],
   now: readonly (readonly PathKey[])[],
+  renamed: RenamedFunctions = new Map(),
 ): RowPair[] {
+  const old = renamed.size === 0 ? older : older.map((keys) => keys.map((key) => inNewNamesOf(renamed, key)));
   const names = new SharedNames(framesOf(old), framesOf(now));
   const pairs = new Map<string, { old: (number | undefined)[]; new: (number | undefined)[] }>();
   for (const [side, runs] of [
@@ -36,6 +39,10 @@ export function pairRows(
         pair[side][run] = row;
       }
   return [...pairs.values()];
+}
+
+function inNewNamesOf(renamed: RenamedFunctions, { frames, withPlaces }: PathKey): PathKey {
+  return { frames: frames.map((frame) => inNewNames(renamed, frame)), withPlaces };
 }
 
 function framesOf(runs: readonly (readonly PathKey[])[]): Placed[] {
@@ -115,7 +122,8 @@ class SharedNames {
         ofFunction = new Map();
         positions.set(key, ofFunction);
       }
-      ofFunction.set(placeText(position), position);
+      const text = placeText(position);
+      ofFunction.set(text, together(ofFunction.get(text), position, frame.sign));
     }
     return positions;
   }
@@ -136,6 +144,18 @@ class SharedNames {
     }
     return places;
   }
+}
+
+/** A place with one more of its rows. */
+function together(known: Position | undefined, position: Position, sign: string | undefined): Position {
+  const first = Math.min(known?.code ?? Number.POSITIVE_INFINITY, position.code ?? Number.POSITIVE_INFINITY);
+  const signs = new Set(known?.signs);
+  if (sign !== undefined) signs.add(sign);
+  return {
+    ...position,
+    code: first === Number.POSITIVE_INFINITY ? undefined : first,
+    signs: signs.size === 0 ? undefined : signs,
+  };
 }
 
 function inOrder(positions: ReadonlyMap<string, Position>): Position[] {

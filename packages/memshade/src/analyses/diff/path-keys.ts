@@ -10,6 +10,8 @@ export interface KeyFrame {
   readonly startLine?: number | undefined;
   /** In the code, which counts where no line is known: it moves with every build. */
   readonly offset?: number | undefined;
+  /** What goes on there: the function that is called, or what was counted. */
+  readonly sign?: string | undefined;
 }
 
 /** Innermost first; without places, functions alone are compared. */
@@ -23,10 +25,15 @@ export interface Position {
   readonly kind: "line" | "offset";
   readonly line: number;
   readonly column: number;
+  /** Offset in the code of its first instruction, bytes; undefined where it is not known. */
+  readonly code?: number | undefined;
+  /** What goes on there, of all of its rows; undefined where that is not known. */
+  readonly signs?: ReadonlySet<string> | undefined;
 }
 
 /** Numbers and hashes that compilers add to names, new ones with every build. */
-const BUILD_MARKS = /(?:\.(?:llvm|constprop|isra|part|cold|lto_priv)(?:\.\d+)?)+$|::h[0-9a-f]{16}$/;
+const BUILD_MARKS =
+  /(?:\.(?:llvm|constprop|isra|part|cold|lto_priv)(?:\.\d+)?)+$|::h[0-9a-f]{16}$| \(\.llvm\.\d+\)$/;
 
 export function functionName(name: string): string {
   return name.replace(BUILD_MARKS, "");
@@ -50,5 +57,15 @@ export function positionOf(
   fromStart: boolean,
 ): Position {
   if (line === 0) return { kind: "offset", line: offset, column: 0 };
-  return { kind: "line", line: fromStart ? line - startLine : line, column };
+  const code = offset === 0 ? undefined : offset;
+  return { kind: "line", line: fromStart ? line - startLine : line, column, code };
+}
+
+/** What goes on in each frame of a path: who is called, and where the path ends what was counted. */
+export function withSigns({ frames, withPlaces }: PathKey, counted: string): PathKey {
+  const signed = frames.map((frame, index) => ({
+    ...frame,
+    sign: index === 0 ? counted : functionName(frames[index - 1]!.name),
+  }));
+  return { frames: signed, withPlaces };
 }

@@ -3,7 +3,8 @@ import type { GroupBy } from "../groups.ts";
 import { type Change, changeOf, type RunValues } from "./changes.ts";
 import type { GroupPair } from "./heap-diff.ts";
 import { pairRows } from "./pair-rows.ts";
-import { exactKey, type PathKey } from "./path-keys.ts";
+import { exactKey, type KeyFrame, type PathKey, withSigns } from "./path-keys.ts";
+import type { RenamedFunctions } from "./renamed-functions.ts";
 
 /** What places of a tool are compared by. */
 export interface PlaceMetric {
@@ -80,10 +81,15 @@ export class PlaceSums {
 }
 
 /** Compares runs, place by place. Each side has at least one. */
-export function diffPlaces(older: readonly PlaceTable[], newer: readonly PlaceTable[]): PlaceDiff {
+export function diffPlaces(
+  older: readonly PlaceTable[],
+  newer: readonly PlaceTable[],
+  renamed?: RenamedFunctions,
+): PlaceDiff {
   const { group, metrics } = newer[0]!;
-  const keys = ({ places }: PlaceTable) => places.map(({ path }) => keyOf(path, group));
-  const rows = pairRows(older.map(keys), newer.map(keys));
+  const keys = ({ places }: PlaceTable) =>
+    places.map(({ path, values }) => withSigns(keyOf(path, group), values.join(" ")));
+  const rows = pairRows(older.map(keys), newer.map(keys), renamed);
   const changes = metrics.flatMap((metric): PlaceChange[] => {
     const [old, now] = [
       valuesOf(
@@ -137,10 +143,21 @@ function valuesOf(
 
 /** What a place is called in any run of the program. */
 function keyOf(path: readonly StackFrame[], group: GroupBy): PathKey {
-  const frames = path.map(({ function: name = "", inlined, module, file, line, startLine, address }) => ({
+  return { frames: path.map(keyFrame), withPlaces: group !== "function" };
+}
+
+/** A frame as it is found again in other runs. */
+export function keyFrame({
+  function: name = "",
+  inlined,
+  module,
+  address: offset,
+  ...place
+}: StackFrame): KeyFrame {
+  const { file, line, startLine } = place;
+  return {
     // Where functions are inlined into others, the line says which one it is of.
     name: `${inlined === undefined ? "" : `${inlined} in `}${name}${module === undefined ? "" : ` of ${module}`}`,
-    ...{ file, line, startLine, offset: address },
-  }));
-  return { frames, withPlaces: group !== "function" };
+    ...{ file, line, startLine, offset },
+  };
 }

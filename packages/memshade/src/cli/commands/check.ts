@@ -8,7 +8,7 @@ import { describeSystemError } from "../../bytes/system-errors.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import { type CheckedRunReport, failedLimits } from "../../report/limits/checked.ts";
 import { checkGithub, checkSummary } from "../../report/limits/github.ts";
-import { checkJson } from "../../report/limits/json.ts";
+import { checkJson, measuresJson } from "../../report/limits/json.ts";
 import { checkJunit } from "../../report/limits/junit.ts";
 import { checkSarif } from "../../report/limits/sarif.ts";
 import { checkText } from "../../report/limits/text.ts";
@@ -103,7 +103,7 @@ export function addCheckCommand(program: Command): void {
   addShared(command, "suppressions", "allFrames", "own", "library", "pathMap", "binaryPath", "color")
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: CheckOptions) => {
-      if (options.list === true) process.stdout.write(listMeasures(paintFor(options, standardOutput())));
+      if (options.list === true) await writePieces(options.output, [measureList(options)]);
       else await runCheck(named, options);
     });
 }
@@ -196,6 +196,14 @@ const OF_TOOL: { readonly [Tool in MeasureTool]: string } = {
   workingset: "The working set",
   findings: "Findings",
 };
+
+/** @throws UserError for formats of results */
+function measureList(options: CheckOptions): string {
+  if (options.format === "json") return measuresJson(MEASURES);
+  if (options.format !== "text")
+    throw new UserError(`--list is text or json: ${options.format} is a form of results`);
+  return listMeasures(paintFor(options, standardOutput()));
+}
 
 /** The table of measures, those of a tool together. */
 function listMeasures(paint: Paint): string {

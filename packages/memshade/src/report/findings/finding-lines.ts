@@ -1,6 +1,7 @@
 import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
+import { type RenamedFunctions, toldNames } from "../../analyses/diff/renamed-functions.ts";
 import type { Finding, FindingPlace, PlaceFrame } from "../../analyses/findings/finding.ts";
-import { formatBytes, formatCount } from "../format.ts";
+import { formatBytes, formatCount, plural } from "../format.ts";
 import { codeOffset, shortPlace } from "../frames.ts";
 import { shortenName } from "../terminal/common/names.ts";
 import type { Screen } from "../terminal/common/screen.ts";
@@ -26,8 +27,9 @@ export function printFindings(screen: Screen, findings: readonly Finding[]): voi
 }
 
 /** Prints the findings that came or went from one run to another. */
-export function printFindingDiff(screen: Screen, { new: fresh, gone }: FindingDiff): void {
+export function printFindingDiff(screen: Screen, { new: fresh, gone, renamed }: FindingDiff): void {
   const { heading, faint } = screen.paint;
+  printRenamed(screen, renamed);
   if (fresh.length + gone.length === 0) screen.print("", faint("No findings came or went"));
   for (const [title, findings] of [
     ["New findings", fresh],
@@ -37,6 +39,26 @@ export function printFindingDiff(screen: Screen, { new: fresh, gone }: FindingDi
     screen.print("", heading(title));
     screen.print(...findingLines(screen, findings, screen.width - MARGIN).map((line) => MARGIN_TEXT + line));
   }
+}
+
+/** Names that a screen has room for. */
+const MOST_RENAMED = 10;
+
+/** Functions that are the same ones by another name. */
+export function printRenamed(screen: Screen, all: RenamedFunctions): void {
+  const renamed = toldNames(all);
+  if (renamed.size === 0) return;
+  const { heading, faint } = screen.paint;
+  screen.print("", heading(`Renamed: ${plural(renamed.size, "function")}`));
+  const shown = [...renamed].slice(0, screen.isWide ? undefined : MOST_RENAMED);
+  for (const [old, now] of shown) {
+    // Parameters are told where they are what has changed.
+    const told = bareName(old) === bareName(now) ? [old, now] : [bareName(old), bareName(now)];
+    const text = told.map(printable).join(" is ").concat(" now");
+    screen.print(MARGIN_TEXT + screen.shorten(text, cutMiddle(text, screen.width - MARGIN)));
+  }
+  const left = renamed.size - shown.length;
+  if (left > 0) screen.print(faint(`${MARGIN_TEXT}… and ${left} more: --wide shows them`));
 }
 
 /** A line of at most `width` columns for each finding: kind, number, sentence with its place. */
@@ -81,11 +103,15 @@ function widthOf(before: string, after: string): number {
 /** A finding's sentence with all that is known of its place; `isShort`: the file without its folders. */
 export function findingInWords(
   finding: Finding,
-  { isShort = false }: { readonly isShort?: boolean } = {},
+  {
+    isShort = false,
+    locate = (file) => file,
+  }: { readonly isShort?: boolean; readonly locate?: (file: string) => string } = {},
 ): string {
   const { before, after } = sentenceOf(finding);
   const { path, via } = finding.place;
-  const { file, line } = path[0]!;
+  const { file: recorded, line } = path[0]!;
+  const file = recorded === undefined ? undefined : locate(recorded);
   const full = file === undefined || line === undefined ? file : `${file}:${line}`;
   const at = isShort ? shortPlace(path[0]!) : full;
   const where = at === undefined ? offsetOf(path[0]!) : ` (${at})`;

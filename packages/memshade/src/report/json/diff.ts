@@ -76,3 +76,18 @@ export function diffJson(
     findings: findings && findingDiffJson(findings),
   });
 }
+
+/** What several tools recorded of two runs, as one document: docs/report-json.md. */
+export function runDiffJson(
+  inputs: DiffInputs,
+  findings: FindingDiff,
+  tools: Readonly<Record<string, unknown>>,
+): string {
+  return jsonText({
+    schema: "memshade-run-diff",
+    version: 1,
+    ...inputsJson(inputs),
+    findings: findingDiffJson(findings),
+    tools,
+  });
+}

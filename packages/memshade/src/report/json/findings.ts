@@ -1,4 +1,5 @@
 import type { FindingDiff } from "../../analyses/diff/finding-diff.ts";
+import { toldNames } from "../../analyses/diff/renamed-functions.ts";
 import type { Finding } from "../../analyses/findings/finding.ts";
 import { findingInWords } from "../findings/finding-lines.ts";
 
@@ -8,6 +9,10 @@ export function findingsJson(findings: readonly Finding[]): object[] {
 }
 
 /** The findings that came or went from one run to another. */
-export function findingDiffJson({ new: fresh, gone, kept }: FindingDiff): object {
-  return { new: findingsJson(fresh), gone: findingsJson(gone), kept };
+export function findingDiffJson({ new: fresh, gone, kept, renamed }: FindingDiff): object {
+  const names = Array.from(toldNames(renamed), ([old, now]) => ({ old, new: now }));
+  return {
+    ...{ new: findingsJson(fresh), gone: findingsJson(gone), kept },
+    ...(names.length === 0 ? {} : { renamed: names }),
+  };
 }

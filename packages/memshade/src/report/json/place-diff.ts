@@ -10,7 +10,7 @@ export interface PlaceDiffJsonOptions {
   readonly inputs: DiffInputs;
   readonly notTracked: { readonly old: readonly string[]; readonly new: readonly string[] };
   readonly rows: number;
-  readonly findings: FindingDiff;
+  readonly findings?: FindingDiff | undefined;
 }
 
 /** A comparison of places as JSON (docs/report-json.md). */
@@ -35,6 +35,6 @@ export function placeDiffJson(
       most: rows,
       describe: (side, place) => ({ path: diff[side][place]!.path }),
     }),
-    findings: findingDiffJson(findings),
+    findings: findings && findingDiffJson(findings),
   });
 }

@@ -1,3 +1,4 @@
+import type { Measure } from "../../analyses/limits/measure.ts";
 import { jsonText } from "../json/text.ts";
 import type { CheckedRunReport, ReportedLimit } from "./checked.ts";
 import { limitSentence, lineOf } from "./words.ts";
@@ -53,4 +54,16 @@ function limitJson(checked: ReportedLimit, report: CheckedRunReport): object {
     written: checked.written ?? null,
     says: limitSentence(checked, report),
   };
+}
+
+/** What can be limited, as JSON (docs/report-json.md). */
+export function measuresJson(measures: readonly Measure[]): string {
+  return jsonText({
+    schema: "memshade-measures",
+    version: 1,
+    measures: measures.map(({ word, also, tool, unit, what, partOf, needs, needsForPlaces }) => ({
+      ...{ word, also: also ?? null, tool, unit, what },
+      ...{ percentOf: partOf ?? null, needs, needsForPlaces: needsForPlaces ?? null },
+    })),
+  });
 }

@@ -99,7 +99,7 @@ export function contributorInWords(
   const { most, measure } = checked;
   if (most === undefined) return undefined;
   const { finding } = most.place;
-  if (finding !== undefined) return `first: ${finding.kind}: ${findingInWords(finding)}`;
+  if (finding !== undefined) return `first: ${finding.kind}: ${findingInWords(finding, { locate })}`;
   const amount = amountInWords(most.amount, measure.unit, clock);
   const where = placeInWords(most, locate);
   if (most.before === undefined) return `most at ${where}: ${amount}`;

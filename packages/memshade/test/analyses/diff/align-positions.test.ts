@@ -3,14 +3,18 @@ import { describe, expect, it } from "vitest";
 import { alignPositions } from "../../../src/analyses/diff/align-positions.ts";
 import type { Position } from "../../../src/analyses/diff/path-keys.ts";
 
-/** Places by their lines: `3 7:9` are line 3 and line 7, column 9. */
+/** Places by their lines: `3 7:9 8+40 9=put` are line 3, line 7 in column 9, line 8 at offset 40 of the code, and line 9, which calls put. */
 const places = (text: string): Position[] =>
   text
     .split(" ")
     .filter((word) => word !== "")
     .map((word) => {
-      const [line, column = 0] = word.split(":").map(Number);
-      return { kind: "line", line: line!, column };
+      const [, line, column = 0, code, sign] = /^(\d+)(?::(\d+))?(?:\+(\d+))?(?:=(\w+))?$/.exec(word)!;
+      return {
+        ...{ kind: "line", line: Number(line), column: Number(column) },
+        code: code === undefined ? undefined : Number(code),
+        signs: sign === undefined ? undefined : new Set([sign]),
+      };
     });
 
 /** `3→5`, and `7→` for what is gone. */
@@ -41,6 +45,16 @@ describe("places in a function of two builds", () => {
   it("are told by their columns where the distance does not say", () => {
     expect(aligned("5:20", "5:9 7:20")).toBe("5:20→7:20");
     expect(aligned("5:9 5:20", "5:9 5:14 5:20")).toBe("5:9→5:9 5:20→5:20");
+  });
+
+  it("are told by how much code is between them where lines do not say", () => {
+    expect(aligned("6 7 8", "6 7 8 9")).toBe("6→6 7→7 8→8");
+    expect(aligned("6+55 7+66 8+85 11+110", "6+55 7+69 8+80 9+99 12+124")).toBe("6→6 7→8 8→9 11→12");
+  });
+
+  it("are told by what goes on there where nothing else says", () => {
+    expect(aligned("3=put", "3=get 4=put")).toBe("3→3");
+    expect(aligned("3 7=put 9=end", "3 7=get 8=put 10=end")).toBe("3→3 7→8 9→10");
   });
 
   it("are the same in another column, as after indenting", () => {

@@ -37,6 +37,15 @@ describe("places of two builds", () => {
     ]);
   });
 
+  it("are the same in a function that went to another file with what is inlined into it", () => {
+    expect(
+      pairs(
+        ["table a.c:12@10", "table array.h:3", "load a.c:3@1", "save a.c:53@51"],
+        ["table b.c:2", "table array.h:3", "load a.c:3@1", "save a.c:43@41"],
+      ),
+    ).toEqual(["0 0", "1 1", "2 2", "3 3"]);
+  });
+
   it("are told apart by where the function begins, where a new place came in", () => {
     expect(pairs(["parse a.c:12@10"], ["parse a.c:111@110", "parse a.c:112@110"])).toEqual(["0 1", "– 0"]);
   });

@@ -95,7 +95,12 @@ describe("findings of two runs", () => {
       [unused("parse", 3), unused("load", 4)],
       [unused("parse", 5), unused("parse", 9)],
     );
-    expect(diff).toEqual({ new: [unused("parse", 9)], gone: [unused("load", 4)], kept: 1 });
+    expect(diff).toEqual({
+      new: [unused("parse", 9)],
+      gone: [unused("load", 4)],
+      kept: 1,
+      renamed: new Map(),
+    });
   });
 
   it("of several runs are those of most of them", () => {

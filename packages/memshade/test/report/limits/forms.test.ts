@@ -11,6 +11,7 @@ import { checkSarif } from "../../../src/report/limits/sarif.ts";
 import { checkText } from "../../../src/report/limits/text.ts";
 import { createPaint } from "../../../src/report/terminal/common/paint.ts";
 import { heapPicture } from "../../heap-picture.ts";
+import { SARIF, violations } from "./sarif-schema.ts";
 
 const STRANGE = 'a<b>::f("x", 100%)\u0007,\nrest';
 
@@ -97,6 +98,23 @@ describe("the result of a check", () => {
       expect(result.message.text).not.toBe("");
     }
     expect(checkSarif(reportOf(FAILING))).toBe(checkSarif(reportOf(FAILING)));
+  });
+
+  it("as SARIF keeps to the schema, with strange names and without lines too", () => {
+    const placeless = reportOf(FAILING).limits.map((limit) => ({ ...limit, most: undefined }));
+    for (const report of [
+      reportOf(FAILING),
+      reportOf(FAILING, {}, STRANGE),
+      reportOf([]),
+      reportOf(FAILING, { locate: (file) => `/build tree/${file} <1>|^` }),
+      reportOf([], { limits: placeless, program: "my app" }),
+    ])
+      expect(violations(JSON.parse(checkSarif(report)), SARIF)).toEqual([]);
+    const broken = JSON.parse(checkSarif(reportOf(FAILING)));
+    broken.runs[0].results[0].level = "fatal";
+    delete broken.runs[0].tool.driver.name;
+    broken.runs[0].results[1].locations[0].physicalLocation.region.startLine = 0;
+    expect(violations(broken, SARIF)).toHaveLength(3);
   });
 
   it("as SARIF has a place also where no line is known", () => {

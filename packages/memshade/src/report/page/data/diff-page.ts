@@ -17,7 +17,7 @@ export interface PageSide {
  */
 export function diffPage(old: PageSide, now: PageSide, changes: FindingDiff): PageData {
   const frames = joinFrames(old.page, now.page);
-  const tree = joinTrees(old.page, now.page, frames);
+  const tree = joinTrees(old.page, now.page, frames, changes.renamed);
   const place = (values: Float64Array | undefined, rows: Int32Array): Float64Array => {
     const placed = new Float64Array(tree.parent.length);
     values?.forEach((value, row) => {
@@ -169,12 +169,17 @@ interface JoinedTree {
 }
 
 /** Rows of both trees that are one: for each row of either tree its row in the tree of both. */
-function joinTrees(old: PageData, now: PageData, frames: JoinedFrames): JoinedTree {
+function joinTrees(
+  old: PageData,
+  now: PageData,
+  frames: JoinedFrames,
+  renamed: FindingDiff["renamed"],
+): JoinedTree {
   const parent: number[] = [];
   const frame: number[] = [];
   const ofOld = new Int32Array(old.contexts.length);
   const ofNew = new Int32Array(now.contexts.length);
-  const shared = sharedFrames(old, now);
+  const shared = sharedFrames(old, now, renamed);
   const children = [childrenOf(old), childrenOf(now)] as const;
   // A row that is added takes its turn behind all before it: parents stand before their children.
   const waiting: { row: number; old: readonly number[]; now: readonly number[] }[] = [
@@ -225,11 +230,12 @@ function rowsByFrame(
 function sharedFrames(
   old: PageData,
   now: PageData,
+  renamed: FindingDiff["renamed"],
 ): { ofOld: Int32Array; ofNew: Int32Array; inNew: ReadonlyMap<number, number> } {
   const before = keyedFrames(old);
   const after = keyedFrames(now);
   const numbers = [new Int32Array(before.keys.length), new Int32Array(after.keys.length)] as const;
-  for (const [number, pair] of pairRows([before.keys], [after.keys]).entries()) {
+  for (const [number, pair] of pairRows([before.keys], [after.keys], renamed).entries()) {
     const [[one], [other]] = [pair.old, pair.new];
     if (one !== undefined) numbers[0][one] = number;
     if (other !== undefined) numbers[1][other] = number;

@@ -7,7 +7,7 @@ import {
   type Spread,
 } from "../../../analyses/diff/changes.ts";
 import type { FindingDiff } from "../../../analyses/diff/finding-diff.ts";
-import { printFindingDiff } from "../../findings/finding-lines.ts";
+import { printFindingDiff, printRenamed } from "../../findings/finding-lines.ts";
 import { formatMean, plural } from "../../format.ts";
 import { printGaps } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
@@ -83,7 +83,10 @@ export function diffTableText<Metric extends TitledMetric>(
   }
   printGaps(screen, options.gaps);
   table.printHead?.(screen);
-  if (isSame) return screen.text();
+  if (isSame) {
+    if (options.findings !== undefined) printRenamed(screen, options.findings.renamed);
+    return screen.text();
+  }
   const isSpread = by.spread !== undefined;
   const heads = cellsText(["CHANGE", "OLD", "±", "NEW", "±", "%"], isSpread);
   screen.print("", faint(`${heads}  TOTAL`));

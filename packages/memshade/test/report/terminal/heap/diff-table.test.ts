@@ -72,7 +72,7 @@ describe("the table of a comparison", () => {
       ...({ kind: "leak", tool: "heap", unit: "bytes", state: "lost", behind: 0 } as const),
       ...{ amount: 64, part: 0.5, blocks: 4, allocated: 8, place: { path: [{ function: "parse" }] } },
     };
-    const findings = { new: [], gone: [gone], kept: 0 };
+    const findings = { new: [], gone: [gone], kept: 0, renamed: new Map() };
     const found = diffTable(diffHeaps(used!, used!, "site"), { ...usual, findings });
     expect(found).toMatch(/^Change of/);
     expect(found).toContain("Findings that are gone");

@@ -1,0 +1,280 @@
+import { existsSync } from "node:fs";
+import type { OldAndNew, Spread } from "../../analyses/diff/changes.ts";
+import { codePaths } from "../../analyses/diff/code-paths.ts";
+import { commonFindings, diffFindings, type FindingDiff } from "../../analyses/diff/finding-diff.ts";
+import { exceededTotals, type GrowthLimit } from "../../analyses/diff/growth-limit.ts";
+import { diffHeaps } from "../../analyses/diff/heap-diff.ts";
+import {
+  type ComparableFindings,
+  comparableFindings,
+  comparableOf,
+} from "../../analyses/diff/known-of-blocks.ts";
+import { diffPlaces, type PlaceMetric } from "../../analyses/diff/place-diff.ts";
+import { type RenamedFunctions, renamedFunctions } from "../../analyses/diff/renamed-functions.ts";
+import { WASTE_DIFF_KEYS, wasteTables } from "../../analyses/diff/waste-places.ts";
+import { hasHostFrames, withoutHostFrames } from "../../analyses/diff/without-host-frames.ts";
+import { WORKING_SET_DIFF_KEYS, workingSetTables } from "../../analyses/diff/working-set-places.ts";
+import type { Finding } from "../../analyses/findings/finding.ts";
+import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
+import type { FrameRules } from "../../analyses/frames/frame-rules.ts";
+import { withOwnSites } from "../../analyses/frames/mark-frames.ts";
+import type { GroupBy } from "../../analyses/groups.ts";
+import { knownMetrics, METRICS, type MetricKey } from "../../analyses/metrics.ts";
+import { UserError } from "../../bytes/errors.ts";
+import { formatBytes, formatCount } from "../../report/format.ts";
+import { gapsOfBoth } from "../../report/gaps.ts";
+import { type DiffInputs, diffJson, runDiffJson } from "../../report/json/diff.ts";
+import { placeDiffJson } from "../../report/json/place-diff.ts";
+import { formatterOf } from "../../report/terminal/common/metric-format.ts";
+import type { ColorChoice } from "../../report/terminal/common/paint.ts";
+import { placeDiffTable } from "../../report/terminal/common/place-diff-table.ts";
+import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
+import { diffTable } from "../../report/terminal/heap/diff-table.ts";
+import { loadTools, REPORTED_TOOLS, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { type ReadFlags, readOptions, screenOptions, type Terminal } from "../commands/report-options.ts";
+import type { HtmlFlags } from "../report/html-options.ts";
+
+export const DIFF_KEYS: { readonly [Tool in ReportedTool]: readonly string[] } = {
+  heap: METRICS.map(({ key }) => key),
+  waste: WASTE_DIFF_KEYS,
+  workingset: WORKING_SET_DIFF_KEYS,
+};
+
+export interface DiffOptions extends ReadFlags, HtmlFlags {
+  /** Without it, the first key of the tool. */
+  readonly by?: string | undefined;
+  readonly tool?: ReportedTool | undefined;
+  readonly group: GroupBy;
+  readonly rows: number;
+  readonly wide?: boolean | undefined;
+  readonly lines?: number | undefined;
+  readonly json?: boolean | undefined;
+  readonly color: ColorChoice;
+  readonly failOn?: readonly GrowthLimit[] | undefined;
+}
+
+/** What was compared: the text that is printed, and what limits are about. */
+interface Comparison {
+  readonly text: string;
+  readonly changes: readonly {
+    readonly metric: { readonly key: string };
+    readonly total: OldAndNew;
+    readonly spread?: Spread | undefined;
+    readonly format: (value: number) => string;
+  }[];
+}
+
+export interface Compared {
+  readonly inputs: DiffInputs;
+  readonly old: readonly RecordedTools[];
+  readonly new: readonly RecordedTools[];
+  /** Sentences: what cannot be compared. */
+  readonly gaps: readonly string[];
+  /** All of each run, and what came or went of those that all runs of a side have. */
+  readonly found: { readonly old: readonly Finding[]; readonly new: readonly Finding[] };
+  readonly findings: FindingDiff;
+  readonly renamed: RenamedFunctions;
+}
+
+/** The text that `memshade diff` prints, and a sentence for each limit that is exceeded. */
+export async function runDiff(
+  inputs: DiffInputs,
+  options: DiffOptions,
+  terminal: Terminal,
+): Promise<{ readonly text: string; readonly exceeded: readonly string[]; readonly compared: Compared }> {
+  const limits = options.failOn ?? [];
+  const all = [...inputs.old, ...inputs.new];
+  for (const input of all)
+    if (!existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
+  const common = REPORTED_TOOLS.filter((tool) => all.every((input) => recordedTools(input).includes(tool)));
+  const tools = comparedTools(all, common, options);
+  const places = readOptions(options);
+  const load = async (side: readonly string[]): Promise<RecordedTools[]> => {
+    const loaded: RecordedTools[] = [];
+    for (const input of side) loaded.push(await loadTools(input, common, places));
+    return loaded;
+  };
+  const loaded = [await load(inputs.old), await load(inputs.new)];
+  const areAlike =
+    new Set(loaded.flat().map(({ heap }) => heap !== undefined && hasHostFrames(heap))).size === 1;
+  const [old, now] = areAlike
+    ? loaded
+    : loaded.map((side) => side.map((run) => withoutCallersInHost(run, places.rules)));
+  const findingsOf = (side: readonly RecordedTools[]) =>
+    commonFindings(side.map((run) => runFindings(run, Number.POSITIVE_INFINITY)));
+  const comparable = comparableFindings([...old!, ...now!]);
+  const found = { old: findingsOf(old!), new: findingsOf(now!) };
+  const [before, after] = [found.old, found.new].map((all) => comparableOf(all, comparable));
+  const gaps = [...(areAlike ? [] : [WITHOUT_HOST]), ...(NOT_COMPARED[comparable] ?? [])];
+  const pathsOf = (side: readonly RecordedTools[]) => side.flatMap(codePaths);
+  const renamed = renamedFunctions(pathsOf(old!), pathsOf(now!));
+  const compared: Compared = {
+    ...{ inputs, old: old!, new: now!, gaps },
+    ...{ found, findings: diffFindings(before!, after!, renamed), renamed },
+  };
+  const told = { ...options, screen: screenOptions(options, { ...terminal, said: new Set() }) };
+  const compare = (which: ReportedTool, by: string, isWhole: boolean) =>
+    which === "heap"
+      ? compareHeaps(compared, by as MetricKey, told, isWhole)
+      : comparePlaces(compared, which, by, told, isWhole);
+  const runs = [...old!, ...now!];
+  const shown = new Map(
+    tools.map((tool, index) => {
+      const isWhole = options.json ? tools.length === 1 : index === tools.length - 1;
+      return [tool, compare(tool, options.by ?? usualKey(tool, runs), isWhole)];
+    }),
+  );
+  const exceeded = limits.flatMap((limit) => {
+    const of = toolOf(limit.key);
+    const comparison =
+      shown.get(of) ?? (common.includes(of) ? compare(of, limit.key, false) : shown.get(tools[0]!)!);
+    return sentenceOf(comparison, limit);
+  });
+  const texts = [...shown].map(([tool, { text }]) => [tool, text] as const);
+  const text =
+    options.json && tools.length > 1
+      ? runDiffJson(
+          inputs,
+          compared.findings,
+          Object.fromEntries(texts.map(([tool, one]) => [tool, JSON.parse(one)])),
+        )
+      : texts.map(([, one]) => one).join("\n");
+  return { text, exceeded, compared };
+}
+
+/** @throws UserError where one of the runs has not what is to be compared */
+function comparedTools(
+  all: readonly string[],
+  common: readonly ReportedTool[],
+  { tool, by }: DiffOptions,
+): readonly ReportedTool[] {
+  if (tool !== undefined && by !== undefined && toolOf(by) !== tool)
+    throw new UserError(`--by ${by} is of --tool ${toolOf(by)}, not of ${tool}`);
+  const wanted = tool ?? (by === undefined ? undefined : toolOf(by));
+  if (wanted === undefined && common.length > 0) return common;
+  if (wanted !== undefined && common.includes(wanted)) return [wanted];
+  const has = (input: string) =>
+    `${input} has ${recordedTools(input)
+      .map((name) => NAMES[name])
+      .join(", ")}`;
+  const count = all.length === 2 ? ["the two", "both"] : ["the runs", "all"];
+  const what =
+    wanted === undefined ? `${count[0]} have no tool in common` : `${count[1]} need ${NAMES[wanted]}`;
+  throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
+}
+
+/** The first key of a tool that all runs know. */
+function usualKey(tool: ReportedTool, runs: readonly RecordedTools[]): string {
+  if (tool !== "heap") return DIFF_KEYS[tool][0]!;
+  const known = runs.map(({ heap }) => knownMetrics(heap!) as readonly string[]);
+  return DIFF_KEYS.heap.find((key) => known.every((keys) => keys.includes(key))) ?? DIFF_KEYS.heap[0]!;
+}
+
+const NAMES: { readonly [Tool in ReportedTool]: string } = {
+  heap: "the heap",
+  waste: "waste",
+  workingset: "the working set",
+};
+
+function toolOf(key: string): ReportedTool {
+  return REPORTED_TOOLS.find((tool) => DIFF_KEYS[tool].includes(key))!;
+}
+
+type Told = DiffOptions & { readonly screen: ScreenOptions };
+
+/** @param isWhole whether the findings of all tools stand there too */
+function compareHeaps(
+  { inputs, old, new: now, gaps, findings: all, renamed }: Compared,
+  by: MetricKey,
+  { group, rows, json, screen }: Told,
+  isWhole: boolean,
+): Comparison {
+  const findings = isWhole ? all : undefined;
+  const heapsOf = (side: readonly RecordedTools[]) => side.map(({ heap }) => heap!);
+  const diff = diffHeaps(heapsOf(old), heapsOf(now), group, renamed);
+  const shared = { inputs, by, rows, findings, gaps };
+  const text = json ? diffJson(diff, shared) : diffTable(diff, { ...screen, ...shared });
+  if (text === undefined) {
+    throw new UserError(
+      by === "lifetime" || by === "temporary"
+        ? `--by ${by} cannot be compared: the two profiles have different clocks`
+        : unknownKey(by),
+    );
+  }
+  const { clock } = now[0]!.heap!.description;
+  return {
+    text,
+    changes: diff.metrics.map((change) => ({ ...change, format: formatterOf(change.metric, clock) })),
+  };
+}
+
+const NOT_COMPARED: { readonly [Comparable in ComparableFindings]?: readonly string[] } = {
+  leaks: [
+    "Not all of the profiles know the same of blocks: of findings in the heap, leaks alone are compared.",
+  ],
+  none: ["Not all of the profiles know the same of blocks: findings in the heap are not compared."],
+};
+
+const WITHOUT_HOST =
+  "Not all of the runs know the callers in JavaScript: they are left out of the comparison.";
+
+function withoutCallersInHost(run: RecordedTools, rules: FrameRules | undefined): RecordedTools {
+  const { heap } = run;
+  if (heap === undefined || !hasHostFrames(heap)) return run;
+  const plain = withoutHostFrames(heap);
+  return { ...run, heap: rules === undefined ? plain : withOwnSites(plain, rules) };
+}
+
+function comparePlaces(
+  { inputs, old, new: now, findings: all, renamed }: Compared,
+  tool: "waste" | "workingset",
+  by: string,
+  { group, rows, json, screen }: Told,
+  isWhole: boolean,
+): Comparison {
+  const findings = isWhole ? all : undefined;
+  const runs = [...old, ...now];
+  const tables =
+    tool === "waste"
+      ? wasteTables(
+          runs.map(({ waste }) => waste!),
+          group,
+        )
+      : workingSetTables(
+          runs.map(({ workingset }) => workingset!),
+          group,
+        );
+  const gapsIn = (side: readonly RecordedTools[]) => [
+    ...new Set(side.flatMap((run) => run[tool]!.notTracked)),
+  ];
+  const diff = diffPlaces(tables.slice(0, old.length), tables.slice(old.length), renamed);
+  const change = diff.changes.find(({ metric }) => metric.key === by);
+  if (change === undefined) throw new UserError(unknownKey(by));
+  const shared = { inputs, rows, findings };
+  const text = json
+    ? placeDiffJson(diff, change, { ...shared, tool, notTracked: { old: gapsIn(old), new: gapsIn(now) } })
+    : placeDiffTable(diff, change, {
+        ...{ ...shared, ...screen, whole: NAMES[tool] },
+        gaps: gapsOfBoth(gapsIn(old), gapsIn(now)),
+      });
+  const format = ({ unit }: PlaceMetric) => (unit === "bytes" ? formatBytes : formatCount);
+  return { text, changes: diff.changes.map((each) => ({ ...each, format: format(each.metric) })) };
+}
+
+/** A key that the two runs do not both know, or not in the same meaning. */
+function unknownKey(key: string): string {
+  return DIFF_KEYS.heap.includes(key)
+    ? `--by ${key} is not known in both profiles`
+    : `--by ${key} cannot be compared: the two runs were recorded with other options, or one without it`;
+}
+
+function sentenceOf({ changes }: Comparison, limit: GrowthLimit): string[] {
+  const totals = exceededTotals(changes, limit);
+  if (totals === undefined) return [];
+  const { format } = changes.find(({ metric }) => metric.key === limit.key)!;
+  const percent =
+    totals.old === 0 ? "" : ` (+${((100 * (totals.new - totals.old)) / totals.old).toFixed(1)} %)`;
+  return [
+    `${limit.key} grew from ${format(totals.old)} to ${format(totals.new)}${percent}, more than ${limit.text} allows`,
+  ];
+}
