@@ -2,8 +2,9 @@
 //
 //     npm run site [-- FOLDER]        (default: site)
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { withWayBack } from "./site/api-page.ts";
 import { sitePages } from "./site/pages.ts";
 import { packageFile, ROOT } from "./tools.ts";
 
@@ -30,4 +31,8 @@ const { status } = spawnSync(
   { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] },
 );
 if (status !== 0) process.exit(1);
+for (const name of readdirSync(join(folder, "api"), { recursive: true, encoding: "utf8" })) {
+  const file = join(folder, "api", name);
+  if (name.endsWith(".html")) writeFileSync(file, withWayBack(readFileSync(file, "utf8"), name));
+}
 console.log(`${files.length} files and the API reference: ${join(folder, "index.html")}`);

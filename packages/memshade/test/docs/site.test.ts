@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { withWayBack } from "../../../../scripts/site/api-page.ts";
 import { sitePages } from "../../../../scripts/site/pages.ts";
 
 const { files, brokenLinks } = sitePages(fileURLToPath(new URL("../../../../", import.meta.url)));
@@ -8,6 +9,13 @@ const pages = files.filter(({ path }) => path.endsWith(".html"));
 describe("the documentation as a site", () => {
   it("has no link that leads nowhere", () => {
     expect(brokenLinks).toEqual([]);
+  });
+
+  it("leads back from the API reference, however deep a page lies in it", () => {
+    const row = '<div id="tsd-toolbar-links"></div>';
+    expect(withWayBack(row, "index.html")).toContain('href="../index.html"');
+    expect(withWayBack(row, "classes/unwinding.UnwindTable.html")).toContain('href="../../index.html"');
+    expect(() => withWayBack("<p>", "index.html")).toThrow("no place");
   });
 
   it("answers by task, and has what is looked up", () => {

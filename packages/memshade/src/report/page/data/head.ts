@@ -1,6 +1,7 @@
 import { heapTotals } from "../../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
+import { NONE } from "../../../model/indices.ts";
 import { knowsField } from "../../../model/known-fields.ts";
 import type { Presence } from "../../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
@@ -159,7 +160,13 @@ function hintsOf({ heap, waste, workingset }: HeadOf): string[] {
     hints.push(
       `Not recorded: ${missing.map((tool) => NAMES[tool]).join(" and ")}. --tool heap,waste,workingset records all of it in one run.`,
     );
-  const nameless = heap === undefined ? 0 : namelessPart(heap);
+  const hashed = heap === undefined ? 0 : partOfFrames(heap, (name) => HASH_FOR_NAME.test(name));
+  if (hashed > 0)
+    hints.push(
+      `${formatPercent(hashed, 1)} of the frames are known by a hash of their function's name alone. --binary-path PROGRAM names them ` +
+        "and their lines: the program that was recorded, with its debug information (-g).",
+    );
+  const nameless = heap === undefined ? 0 : partOfFrames(heap, (name) => name === "");
   if (nameless > 0.5)
     hints.push(
       `${formatPercent(nameless, 1)} of the frames have neither a name nor a line. Give the module as it was before its names were ` +
@@ -174,14 +181,21 @@ const NAMES: Readonly<Record<string, string>> = {
   workingset: "the working set",
 };
 
-/** Part of a profile's frames, scripts apart, of which neither name nor line is known. */
-function namelessPart({ frames, functions }: HeapProfile): number {
+/** As an indexed MemProf profile knows functions. */
+const HASH_FOR_NAME = /^GUID 0x[0-9a-f]+$/;
+
+/** Part of a profile's frames, scripts apart, of which no line is known and the name, empty where there is none, is such. */
+function partOfFrames(
+  { frames, functions, strings }: HeapProfile,
+  isSuch: (name: string) => boolean,
+): number {
   let all = 0;
-  let nameless = 0;
+  let found = 0;
   for (let frame = 0; frame < frames.length; frame++) {
     if (frames.host?.[frame] !== undefined) continue;
     all++;
-    if (functions.name[frames.function[frame]!] === -1 && frames.line[frame] === 0) nameless++;
+    const name = functions.name[frames.function[frame]!]!;
+    if (frames.line[frame] === 0 && isSuch(name === NONE ? "" : strings[name]!)) found++;
   }
-  return all === 0 ? 0 : nameless / all;
+  return all === 0 ? 0 : found / all;
 }

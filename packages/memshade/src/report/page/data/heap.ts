@@ -53,7 +53,8 @@ function framesOf(builder: PageBuilder, profile: HeapProfile): Int32Array {
       library,
       language,
     } = describeFrame(profile, frame as IndexIntoFrameTable);
-    const module = functions.module[frames.function[frame]!]!;
+    const index = functions.module[frames.function[frame]!]!;
+    const module = index === NONE ? undefined : index;
     const flags =
       (inlined ? FRAME_FLAGS.inlined : 0) |
       (calledByHost ? FRAME_FLAGS.fromHost : 0) |

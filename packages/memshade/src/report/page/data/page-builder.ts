@@ -15,7 +15,7 @@ export interface FrameRow {
   readonly function: string;
   /** Number that `PageBuilder.module` gave; absent: none. */
   readonly module?: number | undefined;
-  /** Offset in the module's code, or the address. */
+  /** Offset in the module's code, or the address; without a module, what tells frames of one function apart. */
   readonly address?: number | undefined;
   readonly file?: string | undefined;
   readonly line?: number | undefined;
@@ -88,8 +88,8 @@ export class PageBuilder {
     // Code that was not inlined is one function's at each address, which tools may know by different names.
     const isPlain = (flags & FRAME_FLAGS.inlined) === 0;
     const key =
-      address < 0
-        ? `${module} ${flags} ${line}:${column} ${file}\n${name}`
+      address < 0 || module < 0
+        ? `${module} ${address} ${flags} ${line}:${column} ${file}\n${name}`
         : `${module}:${address}${isPlain ? "" : ` ${line} ${name}`}`;
     const known = this.#frameNumbers.get(key);
     if (known !== undefined) return known;
@@ -230,7 +230,7 @@ export class PageBuilder {
       file: Int32Array.from(rows, ({ file }) => text(file)),
       line: Int32Array.from(rows, ({ line = 0 }) => line),
       column: Int32Array.from(rows, ({ column = 0 }) => column),
-      address: Float64Array.from(rows, ({ address = -1 }) => address),
+      address: Float64Array.from(rows, ({ address = -1, module = -1 }) => (module < 0 ? -1 : address)),
       flags: Uint8Array.from(rows, flagsOf),
       library: Int32Array.from(rows, ({ library }) => text(library)),
     };

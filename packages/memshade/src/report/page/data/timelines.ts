@@ -166,40 +166,65 @@ function pagePhases(
 /** What contexts did interval by interval; what is added twice for an interval and a row is one row with the sums. */
 export class Deltas {
   readonly #weights: readonly string[];
-  readonly #intervals: Map<number, number[]>[];
+  readonly #intervals: number;
+  readonly #interval: number[] = [];
+  readonly #row: number[] = [];
+  /** Those of each weight, in the order in which they were added. */
+  readonly #values: readonly number[][];
 
   constructor(weights: readonly string[], intervals: number) {
     this.#weights = weights;
-    this.#intervals = Array.from({ length: intervals }, () => new Map());
+    this.#intervals = intervals;
+    this.#values = weights.map(() => []);
   }
 
   /** `values`: one for each weight. */
-  add(interval: number, row: number, values: number[]): void {
-    const rows = this.#intervals[interval];
-    if (rows === undefined || row < 0) return;
-    const known = rows.get(row);
-    if (known === undefined) rows.set(row, values);
-    else
-      values.forEach((value, index) => {
-        known[index]! += value;
-      });
+  add(interval: number, row: number, values: readonly number[]): void {
+    if (interval >= this.#intervals || row < 0) return;
+    this.#interval.push(interval);
+    this.#row.push(row);
+    for (let index = 0; index < values.length; index++) this.#values[index]!.push(values[index]!);
   }
 
   build(): PageDeltas {
-    const sorted = this.#intervals.map((rows) => [...rows].sort(([a], [b]) => a - b));
-    const offset = new Int32Array(sorted.length + 1);
-    sorted.forEach((rows, interval) => {
-      offset[interval + 1] = offset[interval]! + rows.length;
-    });
-    const all = sorted.flat();
-    const columns = this.#weights.map((weight, index) => ({
-      weight,
-      values: Float64Array.from(all, ([, values]) => values[index]!),
+    const order = this.#sorted();
+    const [interval, row] = [this.#interval, this.#row];
+    const offset = new Int32Array(this.#intervals + 1);
+    const context = new Int32Array(order.length);
+    const sums = this.#weights.map(() => new Float64Array(order.length));
+    let rows = 0;
+    for (let at = 0; at < order.length; at++) {
+      const added = order[at]!;
+      const before = order[at - 1];
+      const isNew =
+        before === undefined || interval[before] !== interval[added] || row[before] !== row[added];
+      if (isNew) {
+        context[rows++] = row[added]!;
+        offset[interval[added]! + 1]!++;
+      }
+      for (let index = 0; index < sums.length; index++)
+        sums[index]![rows - 1]! += this.#values[index]![added]!;
+    }
+    for (let at = 0; at < this.#intervals; at++) offset[at + 1]! += offset[at]!;
+    const columns = sums.map((values, index) => ({
+      weight: this.#weights[index]!,
+      values: values.slice(0, rows),
     }));
     return {
       offset,
-      context: Int32Array.from(all, ([row]) => row),
+      context: context.slice(0, rows),
       columns: columns.filter(({ values }) => values.some((value) => value !== 0)),
     };
+  }
+
+  /** What was added, by interval and row. Sorting numbers that hold all three is much faster than comparing. */
+  #sorted(): Int32Array {
+    const count = this.#row.length;
+    const span = this.#row.reduce((most, row) => Math.max(most, row), 0) + 1;
+    const keys = Float64Array.from(
+      this.#row,
+      (row, added) => (this.#interval[added]! * span + row) * count + added,
+    ).sort();
+    return Int32Array.from(keys, (key) => key % count);
   }
 }

@@ -17,8 +17,13 @@ export function useColouring(
   const colourCount = palette?.series.length ?? 1;
   // Of the whole run and its first weight: a range or another weight leaves the colours as they are.
   const categories = useMemo(() => {
-    const categoryOf = (frame: number) =>
-      shown(isByFile ? (names.file(frame) ?? names.module(frame) ?? "unknown") : names.package(frame));
+    const known: string[] = [];
+    const categoryOf = (frame: number): string => {
+      known[frame] ??= shown(
+        isByFile ? (names.file(frame) ?? names.module(frame) ?? "unknown") : names.package(frame),
+      );
+      return known[frame];
+    };
     const values = data.weights[0]?.values ?? new Float64Array(data.contexts.length);
     return {
       named: largestCategories(data.contexts, values, categoryOf, colourCount),

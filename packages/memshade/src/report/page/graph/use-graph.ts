@@ -8,7 +8,7 @@ import { type MeasuredTree, type MeasureName, named } from "./layout/measured-tr
 import { type BaseTree, baseTree, contextOf, widthsIn, widthsOf, withMeasures } from "./layout/measures.ts";
 import { callersTree, sandwichTrees } from "./layout/trees.ts";
 import { BoxNames } from "./paint/box-names.ts";
-import { type ColourChoice, colourChoices } from "./paint/colour-choices.ts";
+import { type ColourChoice, colourChoices, hasPackages } from "./paint/colour-choices.ts";
 import { checkedView } from "./view.ts";
 
 /** What is drawn: kept until something that it is made of changes. */
@@ -45,9 +45,10 @@ export function useGraph(props: GraphProps): GraphModel {
   } = checkedView(state.graph, data.frames.length);
   const isComparison = weight.before !== undefined && weight.after !== undefined;
 
+  const ownPackages = useMemo(() => hasPackages(data, names), [data, names]);
   const colours = useMemo(
-    () => colourChoices(data, names, weights, isComparison),
-    [data, names, weights, isComparison],
+    () => colourChoices(data, weights, { isComparison, hasPackages: ownPackages }),
+    [data, weights, isComparison, ownPackages],
   );
   const colour = colours.find(({ id }) => id === wantedColour) ?? colours[0];
   const groupOf = useMemo(() => groupFrames(data.frames, names, group), [data, names, group]);

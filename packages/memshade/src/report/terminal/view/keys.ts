@@ -1,3 +1,7 @@
+import { padRight, wrapWords } from "../common/text.ts";
+import { MARK_COLUMNS } from "./layout.ts";
+import type { Size } from "./view-state.ts";
+
 /** A key as it is named here: a character, or a word for the others. */
 export type Key = string;
 
@@ -23,3 +27,20 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ["i", "turn it around: from places to their callers"],
   ["a", "the source line of the row, as annotate in perf"],
 ];
+
+const KEYS_WIDTH = 21;
+/** Words beside the keys need so much room; with less they stand below them. */
+const LEAST_WIDTH = 30;
+const INDENT = 2;
+
+/** The keys as lines of the help. */
+export function keyLines(size: Size): string[] {
+  const columns = size.columns - MARK_COLUMNS;
+  const isBeside = columns >= KEYS_WIDTH + LEAST_WIDTH;
+  const indent = isBeside ? KEYS_WIDTH : INDENT;
+  return KEYS.flatMap(([keys, does]) => {
+    const words = wrapWords(does, columns - indent).map((line) => " ".repeat(indent) + line);
+    if (!isBeside || words.length === 0) return [keys, ...words];
+    return [padRight(keys, indent) + words[0]!.slice(indent), ...words.slice(1)];
+  });
+}

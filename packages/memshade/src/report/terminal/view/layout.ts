@@ -5,6 +5,9 @@ const AROUND = 3;
 /** With less, nothing can be shown. */
 export const LEAST: Size = { columns: 20, rows: 5 };
 
+/** What stands in front of a row: the mark of the chosen one, and a space. */
+export const MARK_COLUMNS = 2;
+
 export function bodyRows({ rows }: Size): number {
   return Math.max(1, rows - AROUND);
 }

@@ -1,16 +1,13 @@
 import type { Paint } from "../common/paint.ts";
-import { padRight } from "../common/text.ts";
-import { KEYS } from "./keys.ts";
+import { keyLines } from "./keys.ts";
 import { bodyRows, topFor } from "./layout.ts";
 import { markedRow, type Rendered } from "./render.ts";
 import type { HelpScreen, Size } from "./view-state.ts";
 
-const KEYS_WIDTH = 21;
-
 export function renderHelp(screen: HelpScreen, size: Size, paint: Paint): Rendered {
   const height = bodyRows(size);
-  const top = topFor(screen.top, screen.cursor, height, KEYS.length);
-  const lines = KEYS.map(([keys, does]) => padRight(keys, KEYS_WIDTH) + does);
+  const lines = keyLines(size);
+  const top = topFor(screen.top, screen.cursor, height, lines.length);
   return {
     left: "Keys",
     right: "",

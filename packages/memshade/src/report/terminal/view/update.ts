@@ -1,6 +1,6 @@
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import type { Key } from "./keys.ts";
-import { KEYS } from "./keys.ts";
+import { keyLines } from "./keys.ts";
 import { bodyRows } from "./layout.ts";
 import { searched } from "./search.ts";
 import { atPath, inwards, openedBelow, outwards, rowAtCursor, rowsOf, toggled } from "./tree-cursor.ts";
@@ -76,7 +76,7 @@ function movedCursor(model: ViewModel, screen: ViewScreen, key: Key, size: Size)
   if (screen.kind === "source" && key in PAGES)
     return { ...screen, top: screen.top + PAGES[key]! * (page >> 1) };
   if (step === undefined) return undefined;
-  const last = Math.max(0, rowCount(model, screen) - 1);
+  const last = Math.max(0, rowCount(model, screen, size) - 1);
   const cursor = Math.max(0, Math.min(screen.cursor + step, last));
   // The text of another frame begins at its line again.
   const top = screen.kind === "source" && cursor !== screen.cursor ? 0 : screen.top;
@@ -90,7 +90,7 @@ const STEPS: Readonly<Record<Key, number>> = {
 };
 const PAGES: Readonly<Record<Key, number>> = { pageup: -1, b: -1, pagedown: 1, " ": 1 };
 
-export function rowCount(model: ViewModel, screen: ViewScreen): number {
+function rowCount(model: ViewModel, screen: ViewScreen, size: Size): number {
   switch (screen.kind) {
     case "findings":
       return model.contents.findings.length;
@@ -99,7 +99,7 @@ export function rowCount(model: ViewModel, screen: ViewScreen): number {
     case "tree":
       return rowsOf(model, screen).length;
     case "help":
-      return KEYS.length;
+      return keyLines(size).length;
     default:
       throw new RangeError(`no such screen: ${screen satisfies never}`);
   }

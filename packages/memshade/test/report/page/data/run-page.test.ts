@@ -26,6 +26,22 @@ const weight = (page: PageData, id: string) => page.weights.find((one) => one.id
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
 const nameOf = (page: PageData, frame: number) => page.strings[page.frames.function[frame]!]!;
 
+const BLOCK = blockMib({
+  accessCount: 1n,
+  size: 8,
+  allocTimestamp: 0,
+  deallocTimestamp: 1,
+  allocCpuId: 0,
+  deallocCpuId: 0,
+});
+
+/** An empty profile of a native program. */
+const nativeHeap = () =>
+  new HeapProfileBuilder(
+    { clock: { kind: "wall", unit: "ms" }, granuleBytes: 8, rawVersion: 5, notTracked: [] },
+    [],
+  );
+
 describe("the page of a run", () => {
   it("has the sums that --json prints, for every context and in all", () => {
     const heap = heapOf(DATABASE);
@@ -124,24 +140,25 @@ describe("the page of a run", () => {
   });
 
   it("tells functions apart of which nothing but their names is known", () => {
-    const builder = new HeapProfileBuilder(
-      { clock: { kind: "wall", unit: "ms" }, granuleBytes: 8, rawVersion: 5, notTracked: [] },
-      [],
-    );
+    const builder = nativeHeap();
     const named = (name: string) => ({ name, offset: 0 });
-    const block = blockMib({
-      accessCount: 1n,
-      size: 8,
-      allocTimestamp: 0,
-      deallocTimestamp: 1,
-      allocCpuId: 0,
-      deallocCpuId: 0,
-    });
-    builder.addContext(1n, [named("parse"), named("main")], block);
-    builder.addContext(2n, [named("draw"), named("main")], block);
+    builder.addContext(1n, [named("parse"), named("main")], BLOCK);
+    builder.addContext(2n, [named("draw"), named("main")], BLOCK);
     const page = pageOfHeap(builder.build());
     const names = [...page.contexts.frame].map((frame) => nameOf(page, frame));
     expect(names.toSorted()).toEqual(["draw", "main", "parse"]);
+  });
+
+  it("tells functions apart that are known by hashes and lines of their own alone, and says what names them", () => {
+    const builder = nativeHeap();
+    const hashed = (digit: string) => ({ name: `GUID 0x${digit}`, offset: 1 });
+    builder.addContext(1n, [hashed("a"), hashed("c")], BLOCK);
+    builder.addContext(2n, [hashed("b"), hashed("c")], BLOCK);
+    const page = pageOfHeap(builder.build());
+    const names = [...page.contexts.frame].map((frame) => nameOf(page, frame));
+    expect(names.toSorted()).toEqual(["GUID 0xa", "GUID 0xb", "GUID 0xc"]);
+    expect([...page.frames.address]).toEqual([-1, -1, -1]);
+    expect(page.head.hints.join()).toContain("--binary-path PROGRAM names them");
   });
 
   it("keeps names as they are, whatever they look like", () => {

@@ -184,6 +184,15 @@ describe("the viewer", () => {
     expect(screenOf("? q")[0]).toContain("Findings of");
   });
 
+  it("has all words of its help in a narrow window too, and can be moved to the last of them", () => {
+    for (const columns of [24, 40, 60]) {
+      const words = (lines: readonly string[]) => lines.join(" ").replaceAll(/[>\s]+/g, " ");
+      const help = words(screenOf("?", {}, { columns, rows: 60 }));
+      for (const [keys, does] of KEYS) for (const text of [keys, does]) expect(help).toContain(text);
+      expect(words(screenOf("? G", {}, { columns, rows: 10 }))).toContain("perf");
+    }
+  });
+
   it("ends with q alone", () => {
     const model = new ViewModel(CONTENTS);
     const size = { columns: 80, rows: 24 };

@@ -184,6 +184,7 @@ interface FindingProps extends ViewProps {
 function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps) {
   const finding = model.data.findings[index];
   const isSelected = model.selectedFinding(state) === finding;
+  const place = finding.path.length > 0 ? model.names.place(finding.path[0]) : "";
   return h(
     "li",
     { class: isSelected ? "finding selected" : "finding" },
@@ -201,7 +202,12 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
           { class: "where" },
           finding.path.length > 0
             ? [
-                h(FrameName, { names: model.names, frame: finding.path[0] }),
+                h(
+                  "span",
+                  // Where there is little room, the sentence that names the place is enough.
+                  { class: !isOpen && finding.says.includes(place) ? "told" : undefined },
+                  h(FrameName, { names: model.names, frame: finding.path[0] }),
+                ),
                 isOpen ? null : h("span", { class: "short" }, shown(finding.says)),
               ]
             : shown(finding.says),

@@ -42,7 +42,7 @@ export interface Zoom {
  * @param width of the picture, CSS pixels
  */
 export function drawnBoxes(tree: CallTree, { zoomed, from, top = 0 }: Zoom, width: number): DrawnBoxes {
-  const drawn = new Growing();
+  const drawn = new Growing(Math.min(tree.count, FIRST_CAPACITY));
   const above: number[] = [];
   for (let box = tree.parent[zoomed]; box >= 0 && tree.depth[box] >= top; box = tree.parent[box])
     above.unshift(box);
@@ -117,17 +117,30 @@ export function rowOf({ rowStart }: DrawnBoxes, index: number): number {
 
 const INDEX_COLUMNS = ["box", "rest", "parent", "childStart", "childEnd"] as const;
 
+/** Entries that columns begin with at most: more boxes than these are seldom wide enough. */
+const FIRST_CAPACITY = 1 << 16;
+
 /** Columns that grow while boxes are added row by row. */
 class Growing {
   count = 0;
-  box = new Int32Array(1024);
-  rest = new Int32Array(1024);
-  private parent = new Int32Array(1024);
-  private childStart = new Int32Array(1024);
-  private childEnd = new Int32Array(1024);
-  private x = new Float32Array(1024);
-  private width = new Float32Array(1024);
-  private value = new Float64Array(1024);
+  box: Int32Array;
+  rest: Int32Array;
+  private parent: Int32Array;
+  private childStart: Int32Array;
+  private childEnd: Int32Array;
+  private x: Float32Array;
+  private width: Float32Array;
+  private value: Float64Array;
+
+  constructor(capacity: number) {
+    [this.box, this.rest, this.parent, this.childStart, this.childEnd] = Array.from(
+      INDEX_COLUMNS,
+      () => new Int32Array(capacity),
+    );
+    this.x = new Float32Array(capacity);
+    this.width = new Float32Array(capacity);
+    this.value = new Float64Array(capacity);
+  }
 
   add(box: number, rest: number, parent: number, x: number, width: number, value: number): void {
     if (this.count === this.box.length) this.grow();

@@ -14,7 +14,12 @@ export interface BaseTree {
 export function baseTree(folded: FoldedContexts, widths: Float64Array): BaseTree {
   const { own, removed } = sumsOf(folded, widths);
   const { tree, placeOf } = arrange({ ...folded, own: [own] });
-  return { tree, boxOf: folded.boxOf.map((box) => (box < 0 ? box : placeOf[box])), removed };
+  const boxOf = new Int32Array(folded.boxOf.length);
+  for (let context = 0; context < boxOf.length; context++) {
+    const box = folded.boxOf[context];
+    boxOf[context] = box < 0 ? box : placeOf[box];
+  }
+  return { tree, boxOf, removed };
 }
 
 /** The tree with more measures behind its first one, in the order in which they are given; one value a context. */
@@ -53,7 +58,10 @@ export function widthsOf(values: Float64Array, before: Float64Array | undefined)
 
 /** The part of each width that a set of contexts has: 1 in `chosen` is in it. */
 export function widthsIn(widths: Float64Array, chosen: Uint8Array): Float64Array {
-  return widths.map((width, context) => (chosen[context] === 1 ? width : 0));
+  const part = new Float64Array(widths.length);
+  for (let context = 0; context < part.length; context++)
+    if (chosen[context] === 1) part[context] = widths[context];
+  return part;
 }
 
 /**

@@ -13,9 +13,8 @@ export interface ColourChoice extends Choice {
 /** What boxes can be coloured by, with these weights; the first one is the one to begin with. */
 export function colourChoices(
   data: PageData,
-  names: FrameNames,
   weights: readonly GraphWeight[],
-  isComparison: boolean,
+  { isComparison, hasPackages }: { readonly isComparison: boolean; readonly hasPackages: boolean },
 ): ColourChoice[] {
   const weight = (id: string) => weights.find((candidate) => candidate.id === id);
   const ratios = data.ratios.flatMap((words): ColourChoice[] => {
@@ -28,13 +27,13 @@ export function colourChoices(
   ];
   return [
     ...(isComparison ? [{ id: "difference", label: "difference" }] : []),
-    ...(hasPackages(data, names) ? places : places.reverse()),
+    ...(hasPackages ? places : places.reverse()),
     ...ratios,
   ];
 }
 
 /** Whether the program's own code is in several packages: if not, they tell nothing. */
-function hasPackages(data: PageData, names: FrameNames): boolean {
+export function hasPackages(data: PageData, names: FrameNames): boolean {
   let first: string | undefined;
   for (let frame = 0; frame < data.frames.length; frame++) {
     if (names.is(frame, "library") || names.is(frame, "allocator")) continue;
