@@ -30,7 +30,18 @@ export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteB
     const place = blocks === 0 ? undefined : heapPlace(profile, heaviest(contexts, measure));
     if (place === undefined) return [];
     const allocated = sumOf(profile.contexts.mibs.allocCount);
-    return [{ contexts, place, blocks, bytes: Math.round(sumOf(measure.bytes)), allocated }];
+    const isSampled = contexts.some(
+      (row) => measure.blocks[row]! > 0 && profile.contexts.isEstimated?.[row] === 1,
+    );
+    return [
+      {
+        contexts,
+        place: isSampled ? { ...place, isSampled } : place,
+        blocks,
+        bytes: Math.round(sumOf(measure.bytes)),
+        allocated,
+      },
+    ];
   });
 }
 

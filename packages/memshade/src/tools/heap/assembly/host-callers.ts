@@ -87,7 +87,7 @@ function enoughFor(kind: usize, caller: u32, stage: u32): u32 {
   store<u64>(kind, callers, HostKind.callers);
   if (stage < FIRST_SPARSE_STAGE && load<u32>(HOST_ENTRIES, HostEntries.asked) >= FREELY_ASKED)
     return FEWEST_PER_STAGE;
-  return max(FEWEST_PER_STAGE, ((<u32>popcnt<u64>(callers)) - 1) * ASKED_PER_CALLER);
+  return max(FEWEST_PER_STAGE, (<u32>popcnt<u64>(callers) - 1) * ASKED_PER_CALLER);
 }
 
 /** The site of an entry whose caller is asked for in a stage. */
