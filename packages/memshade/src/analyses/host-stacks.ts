@@ -218,9 +218,18 @@ function variancesOf(row: Row, callers: readonly Caller[]): Record<keyof Estimat
       return met.reduce((sum, count) => sum + count, 0);
     });
     const size = sizes.reduce((sum, count) => sum + count, 0) + 2;
+    // Whose blocks are larger than those of others is off by more: the share of bytes is a ratio of two sums.
+    const bytes = callers.map(({ rows }) => rows.reduce((sum, one) => sum + figureOf(one, field), 0));
+    const all = bytes.reduce((sum, one) => sum + one, 0);
+    const squares = bytes.map((one, i) => (sizes[i] === 0 ? 0 : one ** 2 / sizes[i]!));
+    const allSquares = squares.reduce((sum, one) => sum + one, 0);
     sizes.forEach((met, i) => {
       const share = (met + 1) / size;
-      found[i]![field] = (amount * amount * share * (1 - share)) / size;
+      const ofBlocks = (share * (1 - share)) / size;
+      const part = all === 0 ? 0 : bytes[i]! / all;
+      const others = allSquares - squares[i]!;
+      const ofBytes = all === 0 ? 0 : (squares[i]! * (1 - part) ** 2 + others * part ** 2) / all ** 2;
+      found[i]![field] = amount ** 2 * Math.max(ofBlocks, ofBytes);
     });
   }
   return found;

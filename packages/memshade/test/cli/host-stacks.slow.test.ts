@@ -202,8 +202,12 @@ describe("callers in JavaScript", () => {
       "node_modules/parts/library.wasm",
     );
     expect(report).toMatch(/ 1000 B .* finalize \(callbacks\.mjs:5\) via malloc/);
-    expect(report).toMatch(/ leaf \(callbacks\.mjs:9\) via malloc\n(.*\n)*?.*← async both \(callbacks\.mjs:10\)/);
-    expect(report).toMatch(/ parts \(callbacks\.mjs:12\) via malloc\n(.*\n)*?.*← async each \(callbacks\.mjs:13\)/);
+    expect(report).toMatch(
+      / leaf \(callbacks\.mjs:9\) via malloc\n(.*\n)*?.*← async both \(callbacks\.mjs:10\)/,
+    );
+    expect(report).toMatch(
+      / parts \(callbacks\.mjs:12\) via malloc\n(.*\n)*?.*← async each \(callbacks\.mjs:13\)/,
+    );
     expect(report).toMatch(/ later \(callbacks\.mjs:15\) via malloc/);
   });
 
@@ -224,7 +228,9 @@ describe("callers in JavaScript", () => {
       },
       ["two.cjs"],
     );
-    expect(report).toMatch(/ 500 B .* between \(two\.cjs:9\) via malloc\n(.*\n)*?.*← program \(two\.cjs:10\)/);
+    expect(report).toMatch(
+      / 500 B .* between \(two\.cjs:9\) via malloc\n(.*\n)*?.*← program \(two\.cjs:10\)/,
+    );
     expect(report).toMatch(/ 40 B .* spin\n(.*\n)*?.*← program \(two\.cjs:10\)/);
   });
 

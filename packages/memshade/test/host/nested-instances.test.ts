@@ -35,9 +35,7 @@ async function pathsOf(hostStacks: HostStacks, run: (make: Make) => Promise<() =
   const start = BigInt(recorded.host!.start!);
   const found: Record<number, string> = {};
   for (const { pcs, mib } of readRaw(raw).contexts) {
-    const names = pcs.map((pc) =>
-      pc < start ? "wasm" : recorded.host!.frames[Number(pc - start) - 1].name,
-    );
+    const names = pcs.map((pc) => (pc < start ? "wasm" : recorded.host!.frames[Number(pc - start) - 1].name));
     found[mib.minSize] = names.slice(0, names.indexOf("program") + 1).join(" < ");
   }
   return found;

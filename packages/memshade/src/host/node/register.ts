@@ -11,8 +11,8 @@ import { hookWorkers } from "./hook-workers.ts";
 import { hookThreadEnd, ProcessEndHook } from "./process-end.ts";
 import { publishRecording } from "./recording/recording-api.ts";
 import { MainThreadLink, WorkerThreadLink } from "./recording/recording-link.ts";
-import { type HookSettings, SETTINGS_KEY, SETTINGS_VARIABLE, type ThreadSettings } from "./settings.ts";
 import { openSharedState } from "./recording/shared-state.ts";
+import { type HookSettings, SETTINGS_KEY, SETTINGS_VARIABLE, type ThreadSettings } from "./settings.ts";
 import { ThreadRecorder } from "./thread-recorder.ts";
 
 const HOOK_PATH = fileURLToPath(import.meta.url);

@@ -1,8 +1,8 @@
 import { dragOfContexts } from "../../analyses/dragged-blocks.ts";
-import { marginOf } from "../../analyses/host-stacks.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
 import { capacityOf, growthOf } from "../../analyses/growth.ts";
+import { marginOf } from "../../analyses/host-stacks.ts";
 import { reachOf } from "../../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import type { BlockCapacity, BlockGrowth } from "../../model/growth.ts";

@@ -29,9 +29,9 @@ import { say, sayWritten } from "../../run/terminal-line.ts";
 import { watchCounters } from "../../run/watch-counters.ts";
 import { ControlClient } from "../control-client.ts";
 import { removeControlFolder } from "../control-folder.ts";
-import type { ControlRequest, Ping, RecordingMessage, SignalRequest } from "./messages.ts";
 import { OptionFit } from "../option-fit.ts";
 import type { ThreadSettings } from "../settings.ts";
+import type { ControlRequest, Ping, RecordingMessage, SignalRequest } from "./messages.ts";
 import {
   isWatchedSignal,
   lastDelivery,
