@@ -151,7 +151,7 @@ describe.each([...SHAPES, { ways: 6, count: 12, order: "random" } as const])(
     it("tells by how much the callers may be off, which is not much", () => {
       const sum = margins.reduce((all, { margin }) => all + margin, 0);
       expect(sum).toBeGreaterThan(0);
-      expect(sum).toBeLessThan(0.3 * sumOf(exact.allocated));
+      expect(sum).toBeLessThan(0.4 * sumOf(exact.allocated));
     });
   },
 );
