@@ -19,7 +19,7 @@ export const NODE_ENTRIES: Entries = {
   unwinding: "unwinding",
   testing: "testing/index",
   register: "host/node/register",
-  "recording-start": "host/node/recording-start",
+  "recording-start": "host/node/recording/recording-start",
   "program-thread": "host/wasi/program-thread",
   "merge-thread": "memprof/merge-thread",
   "decompress-xz": "load/decompress-xz",
@@ -41,7 +41,7 @@ const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
   streams: ["cli/standard-streams"],
   command: ["cli/command-line", "cli/commands/node"],
   program: ["host/node/register"],
-  recording: ["host/node/recording-thread"],
+  recording: ["host/node/recording/recording-thread"],
 };
 
 /**

@@ -238,7 +238,7 @@ describe("the rooms of src/", () => {
         .map((specifier) => join(dirname(path), specifier).replaceAll("\\", "/"));
     const readers = sources.filter(({ path }) => /^tools\/.*\bread\//.test(path)).map(({ path }) => path);
     expect(readers.length).toBeGreaterThan(1);
-    const begins = [...readers, "host/node/run-node.ts", "host/node/recording-thread.ts"];
+    const begins = [...readers, "host/node/run-node.ts", "host/node/recording/recording-thread.ts"];
     const cameFrom = new Map(begins.map((path) => [path, path]));
     for (const [path] of cameFrom)
       for (const target of runsBehind(path)) if (!cameFrom.has(target)) cameFrom.set(target, path);

@@ -1,4 +1,4 @@
-import type { HeapProfile, SiteColumns } from "../model/heap-profile.ts";
+import type { EstimateVariances, HeapProfile, SiteColumns } from "../model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../model/indices.ts";
 import type { Mib } from "../model/mib.ts";
 import { GrowingMibColumns, mibAt } from "../model/mib-columns.ts";
@@ -41,7 +41,13 @@ interface Row {
   /** Columns of the site by name. */
   site: Record<string, number | Figures | undefined>;
   isEstimated: boolean;
+  /** Of estimated figures. */
+  variances?: Record<keyof EstimateVariances, number>;
 }
+
+/** What a field's amounts are of: of so many blocks, each of which is worth as much. */
+const BLOCKS_OF = { totalSize: "allocCount", liveBytes: "liveBlocks", peakBytes: "peakBlocks" } as const;
+const ESTIMATED_FIELDS = Object.keys(BLOCKS_OF) as (keyof EstimateVariances)[];
 
 /** Figures that columns have together. */
 type Figures = Readonly<Record<string, number>>;
@@ -71,6 +77,22 @@ export function withEstimatedCallers(profile: HeapProfile): HeapProfile {
       return callers === undefined ? [row] : spread(row, callers);
     }),
   );
+}
+
+/**
+ * How far the sum of a column in some contexts may be off, as those who made the calls were sampled: 19 times of 20 by no more. Undefined
+ * where it was counted, and for columns of which nothing is known.
+ */
+export function marginOf(
+  { contexts }: HeapProfile,
+  column: ArrayLike<number> | ArrayLike<bigint>,
+  rows: readonly number[],
+): number | undefined {
+  const { variances, mibs, site } = contexts;
+  const field = ESTIMATED_FIELDS.find((one) => column === (one === "totalSize" ? mibs[one] : site?.[one]));
+  if (variances === undefined || field === undefined) return undefined;
+  const variance = rows.reduce((sum, row) => sum + variances[field][row]!, 0);
+  return variance === 0 ? undefined : 2 * Math.sqrt(variance);
 }
 
 function rowAt({ frames, stacks, contexts }: HeapProfile, context: number, columns: SiteColumns): Row {
@@ -171,12 +193,50 @@ function spread(row: Row, callers: readonly Caller[]): Row[] {
         );
     }
   }
+  for (const [i, variances] of variancesOf(row, callers).entries()) parts[i]!.variances = variances;
   const { histogram } = row.mib;
   if (histogram !== undefined) {
     const counts = histogram.map((count) => divided(count, blocks, blocks));
     for (const [i, { mib }] of parts.entries()) mib.histogram = counts.map((of) => of[i]!);
   }
   return parts.filter(hasFigures).sort((a, b) => Number(a.mib.totalSize - b.mib.totalSize));
+}
+
+/**
+ * How far the parts of a row's amounts may be off. The callers of a cell are a sample of as many as there were entries, but no more than
+ * blocks that have the amount: those of one entry come together. One of each kind more, as if it had been met, stands for what a
+ * small sample does not show (Agresti and Coull).
+ */
+function variancesOf(row: Row, callers: readonly Caller[]): Record<keyof EstimateVariances, number>[] {
+  const found = callers.map(() => ({ totalSize: 0, liveBytes: 0, peakBytes: 0 }));
+  for (const field of ESTIMATED_FIELDS) {
+    const amount = figureOf(row, field);
+    const sizes = callers.map(({ rows }) => {
+      const met = rows.map((one) =>
+        Math.min(figureOf(one, BLOCKS_OF[field]), figureOf(one, "entries") || Infinity),
+      );
+      return met.reduce((sum, count) => sum + count, 0);
+    });
+    const size = sizes.reduce((sum, count) => sum + count, 0) + 2;
+    // Whose blocks are larger than those of others is off by more: the share of bytes is a ratio of two sums.
+    const bytes = callers.map(({ rows }) => rows.reduce((sum, one) => sum + figureOf(one, field), 0));
+    const all = bytes.reduce((sum, one) => sum + one, 0);
+    const squares = bytes.map((one, i) => (sizes[i] === 0 ? 0 : one ** 2 / sizes[i]!));
+    const allSquares = squares.reduce((sum, one) => sum + one, 0);
+    sizes.forEach((met, i) => {
+      const share = (met + 1) / size;
+      const ofBlocks = (share * (1 - share)) / size;
+      const part = all === 0 ? 0 : bytes[i]! / all;
+      const others = allSquares - squares[i]!;
+      const ofBytes = all === 0 ? 0 : (squares[i]! * (1 - part) ** 2 + others * part ** 2) / all ** 2;
+      found[i]![field] = amount ** 2 * Math.max(ofBlocks, ofBytes);
+    });
+  }
+  return found;
+}
+
+function figureOf({ mib, site }: Row, field: string): number {
+  return Number(field in mib ? mib[field as keyof Mib] : (site[field] ?? 0));
 }
 
 function hasFigures({ mib, site }: Row): boolean {
@@ -222,7 +282,7 @@ function rebuilt(profile: HeapProfile, rows: readonly Row[]): HeapProfile {
     return stacks.rowOf([...path.inner, ...path.host, ...path.outer]);
   });
   const site = Object.entries(contexts.site!).flatMap(([name, column]) => {
-    if (column === undefined || name === "stage") return [];
+    if (column === undefined || name === "stage" || name === "entries") return [];
     const values = rows.map((row) => row.site[name]);
     return [[name, column instanceof Float64Array ? Float64Array.from(values as number[]) : values] as const];
   });
@@ -236,6 +296,12 @@ function rebuilt(profile: HeapProfile, rows: readonly Row[]): HeapProfile {
       mibs: mibs.build(),
       site: Object.fromEntries(site) as unknown as SiteColumns,
       isEstimated: Uint8Array.from(rows, ({ isEstimated }) => (isEstimated ? 1 : 0)),
+      variances: Object.fromEntries(
+        ESTIMATED_FIELDS.map((field) => [
+          field,
+          Float64Array.from(rows, ({ variances }) => variances?.[field] ?? 0),
+        ]),
+      ) as unknown as EstimateVariances,
     },
   };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { RUN_FILE, type Run } from "../model/run.ts";
-import { findRecording } from "./node/recording-api.ts";
+import { findRecording } from "./node/recording/recording-api.ts";
 import { activeRecording } from "./profile.ts";
 import type { Profile } from "./run/recorder.ts";
 

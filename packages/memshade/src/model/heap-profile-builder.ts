@@ -222,10 +222,14 @@ function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undef
   const stage = sites.some((site) => site.stage !== undefined)
     ? Uint8Array.from(sites, (site) => site.stage ?? 0)
     : undefined;
+  const entries = sites.some((site) => site.entries !== undefined)
+    ? Float64Array.from(sites, (site) => site.entries ?? 0)
+    : undefined;
   return {
     ...Object.fromEntries(columns),
     temporary,
     stage,
+    entries,
     growth: sites.map(({ growth }) => growth),
     capacity: sites.map(({ capacity }) => capacity),
     keptAfterUse: sites.map(({ keptAfterUse }) => keptAfterUse),

@@ -149,14 +149,23 @@ export interface ContextTable {
   readonly siteStack?: Column<IndexIntoStackTable | None> | undefined;
   /** 1 where part of the figures was spread by estimate over callers; absent: all of them were counted. */
   readonly isEstimated?: Uint8Array | undefined;
+  /** How far estimates may be off; absent: no figures are, or the profile does not tell. */
+  readonly variances?: EstimateVariances | undefined;
   readonly mibs: MibColumns;
   /** What the run counted beside the MIB; absent for a raw file without its run. */
   readonly site?: SiteColumns | undefined;
 }
 
+/** Variances of figures that were spread by estimate, square bytes per context; 0 where they were counted. */
+export interface EstimateVariances {
+  readonly totalSize: Float64Array;
+  readonly liveBytes: Float64Array;
+  readonly peakBytes: Float64Array;
+}
+
 export type SiteField = Exclude<
   keyof RunSite,
-  "stackId" | "temporary" | "stage" | "growth" | "capacity" | "keptAfterUse"
+  "stackId" | "temporary" | "stage" | "entries" | "growth" | "capacity" | "keptAfterUse"
 >;
 
 /** The fields of {@link RunSite}, one column each. */
@@ -165,6 +174,8 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly temporary?: Float64Array | undefined;
   /** `RunSite.stage`, 0 where all were asked; absent if no context has one. */
   readonly stage?: Uint8Array | undefined;
+  /** `RunSite.entries`, 0 where all were asked; absent if no context has one. */
+  readonly entries?: Float64Array | undefined;
   /** Undefined for contexts of which no block grew. */
   readonly growth: readonly (BlockGrowth | undefined)[];
   /** Undefined for contexts without large blocks that were used. */

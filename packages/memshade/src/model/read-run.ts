@@ -177,6 +177,7 @@ const site = record<RunSite>({
   reallocations: count,
   temporary: optional(count),
   stage: optional(count),
+  entries: optional(count),
   ...reachOfSite,
   growth: optional(growth),
   capacity: optional(capacity),

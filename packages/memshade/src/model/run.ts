@@ -323,6 +323,8 @@ export interface RunSite extends RunReach {
   temporary?: number | undefined;
   /** When the entry of the host came that the context is of, one of 4 to the power of this was asked; absent: all were. */
   stage?: number | undefined;
+  /** How many entries of that stage had the context's innermost stack of the host; absent where `stage` is. */
+  entries?: number | undefined;
   /** Absent where no block grew. */
   growth?: BlockGrowth | undefined;
   /** Absent without large blocks that were used. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { divided, withEstimatedCallers } from "../../src/analyses/host-stacks.ts";
+import { divided, marginOf, withEstimatedCallers } from "../../src/analyses/host-stacks.ts";
 import type { HeapProfile, ResolvedFrame } from "../../src/model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../src/model/heap-profile-builder.ts";
 import { blockMib, combineMibs, type Mib } from "../../src/model/mib.ts";
@@ -27,6 +27,7 @@ interface Given {
   size: number;
   live?: number;
   stage?: number;
+  entries?: number;
 }
 
 function mibOf(blocks: number, size: number): Mib {
@@ -47,7 +48,7 @@ function profileOf(...given: Given[]): HeapProfile {
     { clock: { kind: "virtual", unit: "allocations" }, granuleBytes: 8, rawVersion: 4, notTracked: [] },
     modules,
   );
-  given.forEach(({ path, blocks, size, live = 0, stage }, index) => {
+  given.forEach(({ path, blocks, size, live = 0, stage, entries }, index) => {
     const stackId = BigInt(index + 1);
     const site: RunSite = {
       stackId: `${stackId}`,
@@ -64,6 +65,7 @@ function profileOf(...given: Given[]): HeapProfile {
       reallocations: 0,
       temporary: 0,
       ...(stage === undefined ? {} : { stage }),
+      ...(entries === undefined ? {} : { entries }),
     };
     builder.addContext(stackId, path, mibOf(blocks, size), site);
   });
@@ -147,6 +149,27 @@ describe("calls that nobody asked for their callers", () => {
       site!.granules.reduce((a, b) => a + b),
     ];
     expect(sums(after)).toEqual(sums(before));
+  });
+
+  it("may be off by as much as a sample of so many calls is", () => {
+    const path = [wasm("push")];
+    const marginsOf = (entries: number | undefined) => {
+      const profile = withEstimatedCallers(
+        profileOf(
+          { path: [...path, script("often")], blocks: 6, size: 8, stage: 1, ...(entries && { entries }) },
+          { path: [...path, script("seldom")], blocks: 2, size: 8, stage: 1 },
+          { path: [...path, LEFT_OUT], blocks: 40, size: 8, stage: 1 },
+        ),
+      );
+      const { totalSize } = profile.contexts.mibs;
+      expect(marginOf(profile, totalSize, [0, 1])).toBeUndefined();
+      return [2, 3].map((row) => marginOf(profile, totalSize, [row])!);
+    };
+    // 6 of 8 blocks, so 3/4 of 320 bytes are those of one; the variance of such a part in a sample of 8 is 3/4 · 1/4 / 8.
+    const margin = 2 * 320 * Math.sqrt((0.75 * 0.25) / 8);
+    expect(marginsOf(undefined)).toEqual([expect.closeTo(margin), expect.closeTo(margin)]);
+    // Blocks of one call come together: so there were fewer calls than blocks.
+    expect(marginsOf(2)[0]).toBeGreaterThan(1.2 * margin);
   });
 
   it("are parts of a whole that no rounding changes", () => {

@@ -178,6 +178,62 @@ describe("callers in JavaScript", () => {
     expect(report).toContain("← async outer (later.mjs:5)");
   });
 
+  it("are told of callbacks: of collected objects, timers, promises and asynchronous loops", async () => {
+    const { report } = await record(
+      {
+        "node_modules/parts/index.js": PACKAGE,
+        "callbacks.mjs": `
+          import { createRequire } from "node:module";
+          import { setTimeout as sleep } from "node:timers/promises";
+          const { Part } = createRequire(import.meta.url)("parts");
+          const registry = new FinalizationRegistry(function finalize() { new Part(1000); });
+          function forget() { registry.register({}, 1); }
+          forget();
+          for (let i = 0; i < 5; i++) { globalThis.gc(); await sleep(1); }
+          async function leaf() { await null; return new Part(2000); }
+          async function both() { return await Promise.all([leaf(), leaf()]); }
+          await both();
+          async function* parts() { await null; yield new Part(3000); }
+          async function each() { for await (const part of parts()) part.delete(); }
+          await each();
+          await new Promise((done) => setTimeout(function later() { done(new Part(4000)); }, 1));`,
+      },
+      ["--node-arg=--expose-gc", "callbacks.mjs"],
+      "node_modules/parts/library.wasm",
+    );
+    expect(report).toMatch(/ 1000 B .* finalize \(callbacks\.mjs:5\) via malloc/);
+    expect(report).toMatch(
+      / leaf \(callbacks\.mjs:9\) via malloc\n(.*\n)*?.*← async both \(callbacks\.mjs:10\)/,
+    );
+    expect(report).toMatch(
+      / parts \(callbacks\.mjs:12\) via malloc\n(.*\n)*?.*← async each \(callbacks\.mjs:13\)/,
+    );
+    expect(report).toMatch(/ later \(callbacks\.mjs:15\) via malloc/);
+  });
+
+  it("are those of each module where two are on one stack", async () => {
+    const { report } = await record(
+      {
+        "two.cjs": `
+          const { readFileSync } = require("node:fs");
+          const bytes = readFileSync("library.wasm");
+          // Of another build id, and so another module.
+          const other = Buffer.concat([bytes, Buffer.from([0, 2, 1, 65])]);
+          const make = (from, notify) =>
+            new WebAssembly.Instance(new WebAssembly.Module(from), { host: { notify } }).exports;
+          const inner = make(other, () => {});
+          const outer = make(bytes, function between() { inner.malloc(500); throw new Error("enough"); });
+          function program() { try { outer.spin(); } catch {} }
+          program();`,
+      },
+      ["two.cjs"],
+    );
+    expect(report).toMatch(
+      / 500 B .* between \(two\.cjs:9\) via malloc\n(.*\n)*?.*← program \(two\.cjs:10\)/,
+    );
+    expect(report).toMatch(/ 40 B .* spin\n(.*\n)*?.*← program \(two\.cjs:10\)/);
+  });
+
   it.each([
     // Then there is no more than the ten frames that the engine gives.
     ["Error is frozen", "Object.freeze(Error);", "new Part"],

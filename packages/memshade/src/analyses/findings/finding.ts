@@ -20,6 +20,8 @@ export interface FindingPlace {
   readonly path: readonly PlaceFrame[];
   /** The function of a library that the own frame called there. */
   readonly via?: PlaceFrame | undefined;
+  /** Of who came there a sample was asked, so that figures of it are estimates. */
+  readonly isSampled?: true | undefined;
 }
 
 /** What findings of all kinds have. */

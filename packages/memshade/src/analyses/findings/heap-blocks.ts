@@ -62,7 +62,11 @@ export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteB
   return groups.contexts.flatMap((contexts) => {
     const sums = sumsOf(profile, contexts, measure);
     const place = sums.blocks === 0 ? undefined : heapPlace(profile, heaviest(contexts, measure));
-    return place === undefined ? [] : [{ contexts, place, ...sums }];
+    if (place === undefined) return [];
+    const isSampled = contexts.some(
+      (row) => measure.blocks[row]! > 0 && profile.contexts.isEstimated?.[row] === 1,
+    );
+    return [{ contexts, place: isSampled ? { ...place, isSampled } : place, ...sums }];
   });
 }
 

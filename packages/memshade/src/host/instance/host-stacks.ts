@@ -46,7 +46,7 @@ export class HostStacks {
   }
 
   /**
-   * The number of the stack that has entered the module whose code runs, `UNKNOWN_STACK` or `STACK_BEYOND`. `above`: so many entries are younger.
+   * The number of the stack that has entered the instance whose code runs, `UNKNOWN_STACK` or `STACK_BEYOND`. `above`: so many entries are younger.
    * `below`: the function that the module has called.
    */
   numberOf(above: number, below: unknown): number {
@@ -142,20 +142,20 @@ export class HostStacks {
 }
 
 /**
- * The host's frames between two calls of the module, or between its outermost one and the end of the stack. Undefined where the
+ * The host's frames between two calls of the instance, or between its outermost one and the end of the stack. Undefined where the
  * trace does not reach so far.
  */
 function stretch(trace: Trace | undefined, above: number): Trace | undefined {
   if (trace === undefined) return undefined;
   const { frames } = trace;
-  // The module's own code is what has asked.
-  const module = frames.find(({ script }) => isWasm(script))?.script;
-  if (module === undefined) return undefined;
-  let at = frames.findIndex(({ script }) => script === module);
+  // The instance's own code is what has asked.
+  let at = frames.findIndex(({ script }) => isWasm(script));
+  if (at < 0) return undefined;
+  const { instance } = frames[at];
   for (let left = above; at < frames.length; left--) {
-    while (at < frames.length && frames[at].script === module) at++;
+    while (at < frames.length && frames[at].instance === instance) at++;
     const start = at;
-    while (at < frames.length && frames[at].script !== module) at++;
+    while (at < frames.length && frames[at].instance !== instance) at++;
     if (left > 0) continue;
     const isCut = trace.isCut && at === frames.length;
     if (isCut && start === at) return undefined;

@@ -5,6 +5,8 @@ export interface TraceFrame {
   /** Where in its script the call is, so that equal ones are known without line and column. */
   readonly position: number;
   readonly isAsync: boolean;
+  /** Of a module's code: the instance, or what else the engine tells it from others by. */
+  readonly instance: unknown;
   describe(): DescribedFrame;
 }
 
@@ -28,6 +30,8 @@ export interface DescribedFrame {
 interface CallSite {
   getScriptNameOrSourceURL(): string | null;
   getPosition(): number;
+  /** For code of modules the instance. */
+  getThis?(): unknown;
   getLineNumber(): number | null;
   getColumnNumber(): number | null;
   getEnclosingLineNumber?(): number | null;
@@ -116,6 +120,11 @@ class SiteFrame implements TraceFrame {
     return this.#site.getPosition();
   }
 
+  get instance(): unknown {
+    if (!isWasm(this.script)) return undefined;
+    return this.#site.getThis?.() ?? this.script;
+  }
+
   get isAsync(): boolean {
     return this.#site.isAsync();
   }
@@ -151,6 +160,7 @@ export function parseTrace(text: string | undefined): TraceFrame[] | undefined {
         script: address === "native" || address === "<anonymous>" ? undefined : address,
         position: Number(row ?? 0) * 2 ** 20 + Number(column ?? 0),
         isAsync: isAsync !== undefined,
+        instance: isWasm(address) ? address : undefined,
         describe: () => ({
           name: name || undefined,
           line: Number(row ?? 0),

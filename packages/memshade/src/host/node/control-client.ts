@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import type { ControlMessage, ControlRequest, ControlWord } from "./messages.ts";
+import type { ControlMessage, ControlRequest, ControlWord } from "./recording/messages.ts";
 
 const SEND_WITHIN_MS = 1000;
 

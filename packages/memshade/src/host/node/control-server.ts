@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { readLines } from "./control-client.ts";
 import { newControlAddress, removeControlFolder } from "./control-folder.ts";
-import type { ControlMessage, ControlWord } from "./messages.ts";
+import type { ControlMessage, ControlWord } from "./recording/messages.ts";
 
 /** A hooked process, as the supervising process knows it. */
 export interface Peer {

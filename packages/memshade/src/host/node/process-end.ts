@@ -7,7 +7,7 @@ import {
   noteDelivery,
   WATCHED_SIGNALS,
   type WatchedSignal,
-} from "./shared-state.ts";
+} from "./recording/shared-state.ts";
 
 /** Signals that end a process that does not listen to them. */
 const DEADLY_SIGNALS: ReadonlySet<string> = new Set([

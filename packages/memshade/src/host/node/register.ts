@@ -9,10 +9,10 @@ import { hookChildProcesses, hookFirstChild } from "./hook-children.ts";
 import { hookAllContexts } from "./hook-contexts.ts";
 import { hookWorkers } from "./hook-workers.ts";
 import { hookThreadEnd, ProcessEndHook } from "./process-end.ts";
-import { publishRecording } from "./recording-api.ts";
-import { MainThreadLink, WorkerThreadLink } from "./recording-link.ts";
+import { publishRecording } from "./recording/recording-api.ts";
+import { MainThreadLink, WorkerThreadLink } from "./recording/recording-link.ts";
+import { openSharedState } from "./recording/shared-state.ts";
 import { type HookSettings, SETTINGS_KEY, SETTINGS_VARIABLE, type ThreadSettings } from "./settings.ts";
-import { openSharedState } from "./shared-state.ts";
 import { ThreadRecorder } from "./thread-recorder.ts";
 
 const HOOK_PATH = fileURLToPath(import.meta.url);

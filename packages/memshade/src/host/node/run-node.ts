@@ -16,8 +16,8 @@ import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
 import { removeLeftControlFolders } from "./control-folder.ts";
 import { ControlServer, type Peer } from "./control-server.ts";
-import type { ControlMessage, ControlRequest } from "./messages.ts";
 import { OptionFit } from "./option-fit.ts";
+import type { ControlMessage, ControlRequest } from "./recording/messages.ts";
 import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
 
 export interface NodeRun {

@@ -33,7 +33,7 @@ import { say } from "../run/terminal-line.ts";
 import { threadMs } from "../run/thread-time.ts";
 import { isNodeItself, readGlue, scriptsOnStack } from "./call-site.ts";
 import { findModuleFile } from "./find-module-file.ts";
-import type { RecordingMessage } from "./messages.ts";
+import type { RecordingMessage } from "./recording/messages.ts";
 
 /** The way from one thread of the program to the thread that records. */
 export interface RecordingLink {

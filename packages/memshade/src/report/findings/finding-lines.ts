@@ -6,6 +6,7 @@ import { codeOffset, shortPlace } from "../frames.ts";
 import { shortenName } from "../terminal/common/names.ts";
 import type { Screen } from "../terminal/common/screen.ts";
 import { cutEnd, cutMiddle, displayWidth, padLeft, padRight, printable } from "../terminal/common/text.ts";
+import { ESTIMATED } from "../terminal/heap/site-rows.ts";
 import { bareName } from "../waste-sentences.ts";
 import { sentenceOf } from "./sentences.ts";
 
@@ -119,15 +120,16 @@ export function findingInWords(
   return `${before} ${nameOf(path[0]!)}${where}${called} ${after}`;
 }
 
-/** The number that a finding stands with: `1.2 MiB`, `300` blocks or accesses. */
-function amountOf({ amount, unit }: Finding): string {
+/** The number that a finding stands with: `1.2 MiB`, `300` blocks or accesses, `≈1.2 MiB` where it is an estimate. */
+function amountOf({ amount, unit, place }: Finding): string {
+  const estimated = place.isSampled === true ? ESTIMATED : "";
   switch (unit) {
     case "bytes":
-      return formatBytes(amount);
+      return estimated + formatBytes(amount);
     case "blocks":
     case "accesses":
     case "calls":
-      return formatCount(amount);
+      return estimated + formatCount(amount);
     default:
       throw new RangeError(`no such unit: ${unit satisfies never}`);
   }

@@ -2,6 +2,7 @@ import { dragOfContexts } from "../../analyses/dragged-blocks.ts";
 import { areAccessesCut } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
 import { capacityOf, growthOf } from "../../analyses/growth.ts";
+import { marginOf } from "../../analyses/host-stacks.ts";
 import { reachOf } from "../../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import type { BlockCapacity, BlockGrowth } from "../../model/growth.ts";
@@ -36,6 +37,8 @@ export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
   accessesAtLeast?: true;
   /** Part of the figures was spread over callers in JavaScript of which a sample was asked. */
   isEstimated?: true;
+  /** By how many bytes those figures may be off, 19 times of 20 by no more; absent where nothing was spread, or is known of it. */
+  margins?: { totalSize: number; liveBytes: number; peakBytes: number };
   stack: FrameDescription[];
   /** Which of `stack` names the site: the first of the program's own code. */
   siteFrame: number;
@@ -85,9 +88,23 @@ export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (
       ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
       ...(areAccessesCut(profile, rows) ? { accessesAtLeast: true as const } : {}),
       ...(rows.some((row) => contexts.isEstimated?.[row] === 1) ? { isEstimated: true as const } : {}),
+      ...marginsOf(profile, rows),
       ...stackOfGroup(profile, groups, group),
     };
   };
+}
+
+function marginsOf(profile: HeapProfile, rows: readonly number[]): Pick<JsonSite, "margins"> {
+  const { mibs, site, variances } = profile.contexts;
+  if (variances === undefined || site === undefined) return {};
+  const margin = (column: ArrayLike<number> | ArrayLike<bigint>) =>
+    Math.ceil(marginOf(profile, column, rows) ?? 0);
+  const margins = {
+    totalSize: margin(mibs.totalSize),
+    liveBytes: margin(site.liveBytes),
+    peakBytes: margin(site.peakBytes),
+  };
+  return Object.values(margins).every((bytes) => bytes === 0) ? {} : { margins };
 }
 
 /** The sums of some rows, which may be larger than the fields of files are. */

@@ -376,6 +376,8 @@ export const Node = {
   site: 4,
   /** Address. */
   mib: 8,
+  /** In its place, where a node stands for the host, which allocates nothing itself: how many entries it is of. */
+  entries: 8,
   mark: 12,
   /** The allocating call that was looked for last, and its context. */
   lastSite: 16,

@@ -1,10 +1,11 @@
 import { type ContextGroups, sumByGroup } from "../../../analyses/groups.ts";
+import { marginOf } from "../../../analyses/host-stacks.ts";
 import { rank } from "../../../analyses/metrics.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../model/indices.ts";
 import { formatPercent, plural } from "../../format.ts";
 import type { Screen } from "../common/screen.ts";
-import { bar, padLeft, padRight } from "../common/text.ts";
+import { bar, displayWidth, padLeft, padRight } from "../common/text.ts";
 import { SiteNames } from "./site-names.ts";
 
 /** Stands before such figures. */
@@ -51,11 +52,14 @@ export function printSiteRows(screen: Screen, profile: HeapProfile, rows: SiteRo
     const value = values[group]!;
     const contexts = groups.contexts[group]!;
     const amount = (isEstimated(profile, contexts) ? ESTIMATED : "") + format(value);
+    const margin = marginOf(profile, rows.values, contexts);
+    const around = margin === undefined ? "" : ` ±${format(Math.ceil(margin))}`;
     screen.print(
       paint.amount(padLeft(amount, AMOUNT_WIDTH)) +
         padLeft(formatPercent(value, total), PERCENT_WIDTH) +
         `  ${paint.bar(padRight(bar(value, largest, BAR_WIDTH), BAR_WIDTH))}  ` +
-        names.paint(screen, group, screen.width - NAME_COLUMN),
+        names.paint(screen, group, screen.width - NAME_COLUMN - displayWidth(around)) +
+        paint.faint(around),
       ...rows.details(contexts, perContext, value / total).map(paint.faint),
     );
   }

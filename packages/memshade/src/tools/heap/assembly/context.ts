@@ -196,15 +196,24 @@ function decode(frame: u32, self: u32): usize {
     if (HOST_STACKS === 1 && isNew(node, site) && askOutOfTurn(frame)) return decode(frame, self);
     node = childOf(node, site);
     if (node === 0) return 0;
+    if (HOST_STACKS === 1 && isHostSite(site)) countEntry(node);
     store<u32>(at, node, StackFrame.node);
   }
   const site = siteOf(frame, frame);
   if (HOST_STACKS !== 0 && isHostSite(site)) {
     node = childOf(node, site);
-    return node === 0 ? 0 : mibOfCall(node, self);
+    if (node === 0) return 0;
+    if (HOST_STACKS === 1) countEntry(node);
+    return mibOfCall(node, self);
   }
   if (HOST_STACKS === 1 && isNew(node, site) && askOutOfTurn(frame)) return decode(frame, self);
   return mibOfCall(node, site);
+}
+
+/** An entry has come to the node that it is of: its frame has a memo from now on, or is not looked at again. */
+@inline
+function countEntry(node: u32): void {
+  store<u32>(node, load<u32>(node, Node.entries) + 1, Node.entries);
 }
 
 /** Whether nothing has been allocated by way of this child so far. */

@@ -510,7 +510,7 @@ function heapOf(
         }),
     sites: contexts.map(({ extras, sites }, index): RunSite => {
       const stage = stageOfSites(sites);
-      const { temporary, growth, capacity, drag, ...rest } = extras;
+      const { temporary, entries, growth, capacity, drag, ...rest } = extras;
       for (const field of REACH_FIELDS) if (rest[field] === 0) delete (rest as Partial<ReachSums>)[field];
       // Only a clock that counts allocations can tell.
       return {
@@ -518,7 +518,7 @@ function heapOf(
         ...rest,
         ...(counters === "none" ? UNCOUNTED_SITE : {}),
         ...(clock === "virtual" ? { temporary } : {}),
-        ...(stage === undefined ? {} : { stage }),
+        ...(stage === undefined ? {} : { stage, entries }),
         ...(growth.chains > 0 || stepsOf(growth) > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
         ...(drag.followed > 0 ? { keptAfterUse: drag } : {}),

@@ -1,3 +1,4 @@
+import { HostSite } from "../../../contexts/layout.ts";
 import {
   addCapacity,
   addGrowth,
@@ -46,10 +47,12 @@ const NEARLY_FULL = 2 ** 30;
 export interface ContextExtras
   extends Omit<
       RunSite,
-      "stackId" | "temporary" | "stage" | "growth" | "capacity" | "keptAfterUse" | keyof RunReach
+      "stackId" | "temporary" | "stage" | "entries" | "growth" | "capacity" | "keptAfterUse" | keyof RunReach
     >,
     ReachSums {
   temporary: number;
+  /** Of the innermost site that stands for the host. */
+  entries: number;
   growth: BlockGrowth;
   capacity: BlockCapacity;
   drag: BlockDrag;
@@ -248,6 +251,7 @@ export class ShadowReader {
       const at = this.#layout.mibs + index * CONTEXT_BYTES;
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
       const extras = extrasOf(entry, this.#liveAtPeak(index, entry, peak.stamp), {
+        entries: index === 0 ? 0 : this.#entriesOf(entry.u32(Context.node)),
         ...readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
         drag: readDrag(this.#view, this.#layout.drags + index * DRAG_BYTES),
       });
@@ -271,6 +275,14 @@ export class ShadowReader {
       at = this.#u32(at + Node.parent);
     }
     return sites;
+  }
+
+  /** How many entries the innermost node that stands for the host is of. */
+  #entriesOf(leaf: number): number {
+    let at = leaf;
+    while (at !== this.#layout.nodes && this.#u32(at + Node.site) < HostSite.unsettled)
+      at = this.#u32(at + Node.parent);
+    return at === this.#layout.nodes ? 0 : this.#u32(at + Node.entries);
   }
 
   /** Accesses that looks found after the newest allocation, and those since the last look to the static data and a stack below it. */
@@ -470,7 +482,7 @@ export class ShadowReader {
 function extrasOf(
   entry: BlockEntry,
   peak: Live,
-  parts: Pick<ContextExtras, "growth" | "capacity" | "drag">,
+  parts: Pick<ContextExtras, "entries" | "growth" | "capacity" | "drag">,
 ): ContextExtras {
   const live = entry.live;
   const { neverAccessed, neverRead } = entry;

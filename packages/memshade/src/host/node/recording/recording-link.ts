@@ -5,18 +5,18 @@ import workerThreads, {
   threadId,
   type Worker,
 } from "node:worker_threads";
-import type { RunEnd } from "../../model/run.ts";
-import type { InstrumentedInfo } from "../../tools/index.ts";
-import type { SharedShadow } from "../instance/shared-shadows.ts";
-import { NOT_WRITTEN } from "../run/profile-failure.ts";
-import { say } from "../run/terminal-line.ts";
-import { siblingModule } from "../sibling-module.ts";
+import type { RunEnd } from "../../../model/run.ts";
+import type { InstrumentedInfo } from "../../../tools/index.ts";
+import type { SharedShadow } from "../../instance/shared-shadows.ts";
+import { NOT_WRITTEN } from "../../run/profile-failure.ts";
+import { say } from "../../run/terminal-line.ts";
+import { siblingModule } from "../../sibling-module.ts";
+import type { ThreadSettings } from "../settings.ts";
+import type { RecordingLink } from "../thread-recorder.ts";
 import type { Ping, RecordingMessage } from "./messages.ts";
 import type { RecordingThreadData } from "./recording-thread.ts";
-import type { ThreadSettings } from "./settings.ts";
 import { isRecordingAlive, noteRewriting, StateWord } from "./shared-state.ts";
 import { openReply, type Reply, waitForReply } from "./sync-reply.ts";
-import type { RecordingLink } from "./thread-recorder.ts";
 
 /** Kept from before the hook: the recording thread is not one of the program's. */
 const NativeWorker = workerThreads.Worker;

@@ -6,7 +6,7 @@ import {
   noteRewriting,
   openSharedState,
   rewritingMs,
-} from "../../../src/host/node/shared-state.ts";
+} from "../../../../src/host/node/recording/shared-state.ts";
 
 afterEach(() => void vi.useRealTimers());
 

@@ -10,28 +10,28 @@ import {
   receiveMessageOnPort,
   workerData,
 } from "node:worker_threads";
-import { describeSystemError } from "../../bytes/system-errors.ts";
-import type { RunEnd } from "../../model/run.ts";
-import { OUT_OF_REACH } from "../../tools/heap/read/reach/apply-reach.ts";
-import type { InstanceHandle } from "../../tools/session.ts";
-import { SharedShadows } from "../instance/shared-shadows.ts";
-import { LearnedRuns } from "../learned-runs.ts";
-import { moduleLines } from "../module/module-lines.ts";
-import { moduleTypes } from "../module/module-types.ts";
-import { ScriptFrames } from "../module/script-frames.ts";
-import { FolderClaim } from "../run/folder-claim.ts";
-import { takeRun } from "../run/measured.ts";
-import { sayNotWritten } from "../run/profile-failure.ts";
-import { Recorder, UNKNOWN_MODULE } from "../run/recorder.ts";
-import { describeThrown } from "../run/run-end.ts";
-import { RunFolders } from "../run/run-folder.ts";
-import { say, sayWritten } from "../run/terminal-line.ts";
-import { watchCounters } from "../run/watch-counters.ts";
-import { ControlClient } from "./control-client.ts";
-import { removeControlFolder } from "./control-folder.ts";
+import { describeSystemError } from "../../../bytes/system-errors.ts";
+import type { RunEnd } from "../../../model/run.ts";
+import { OUT_OF_REACH } from "../../../tools/heap/read/reach/apply-reach.ts";
+import type { InstanceHandle } from "../../../tools/session.ts";
+import { SharedShadows } from "../../instance/shared-shadows.ts";
+import { LearnedRuns } from "../../learned-runs.ts";
+import { moduleLines } from "../../module/module-lines.ts";
+import { moduleTypes } from "../../module/module-types.ts";
+import { ScriptFrames } from "../../module/script-frames.ts";
+import { FolderClaim } from "../../run/folder-claim.ts";
+import { takeRun } from "../../run/measured.ts";
+import { sayNotWritten } from "../../run/profile-failure.ts";
+import { Recorder, UNKNOWN_MODULE } from "../../run/recorder.ts";
+import { describeThrown } from "../../run/run-end.ts";
+import { RunFolders } from "../../run/run-folder.ts";
+import { say, sayWritten } from "../../run/terminal-line.ts";
+import { watchCounters } from "../../run/watch-counters.ts";
+import { ControlClient } from "../control-client.ts";
+import { removeControlFolder } from "../control-folder.ts";
+import { OptionFit } from "../option-fit.ts";
+import type { ThreadSettings } from "../settings.ts";
 import type { ControlRequest, Ping, RecordingMessage, SignalRequest } from "./messages.ts";
-import { OptionFit } from "./option-fit.ts";
-import type { ThreadSettings } from "./settings.ts";
 import {
   isWatchedSignal,
   lastDelivery,

@@ -1,9 +1,9 @@
-import type { RunEnd } from "../../model/run.ts";
-import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
-import type { InstrumentedInfo } from "../../tools/index.ts";
-import type { SharedPlace } from "../../tools/session.ts";
-import type { ShadowMemories } from "../instance/host-calls.ts";
-import type { HostStackNews } from "../instance/host-stacks.ts";
+import type { RunEnd } from "../../../model/run.ts";
+import type { KnownReach } from "../../../tools/heap/read/reach/apply-reach.ts";
+import type { InstrumentedInfo } from "../../../tools/index.ts";
+import type { SharedPlace } from "../../../tools/session.ts";
+import type { ShadowMemories } from "../../instance/host-calls.ts";
+import type { HostStackNews } from "../../instance/host-stacks.ts";
 
 /** What the threads of a program tell the thread that records. */
 export type RecordingMessage =

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
-import { answer, openReply, waitForReply } from "../../src/host/node/sync-reply.ts";
+import { answer, openReply, waitForReply } from "../../../../src/host/node/recording/sync-reply.ts";
 
 it("an answer reaches a thread that is blocked", async () => {
   const reply = openReply();

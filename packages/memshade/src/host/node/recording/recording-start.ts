@@ -1,6 +1,6 @@
 /** What the recording thread begins with, so that whoever waits for it learns of all that fails in it. */
 import { workerData } from "node:worker_threads";
-import { say } from "../run/terminal-line.ts";
+import { say } from "../../run/terminal-line.ts";
 import type { RecordingThreadData } from "./recording-thread.ts";
 import { StateWord, threadNumber } from "./shared-state.ts";
 
