@@ -1,11 +1,5 @@
 /** Programs of which a report does not say what it should yet, each with the reason. Their tests are skipped as long as that holds. */
 export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
-  "c/kept-input.c":
-    "it allocates nothing while it computes, and looks come by trips of loops, of which an earlier loop has made far more, and shorter ones",
-  "javascript/unfreed-statements.mjs":
-    "line numbers that SQLite hands to a function look like addresses between the allocator's own, so that its lists of free blocks count as pointers of the program",
-  "javascript/layouts-to-the-end.mjs":
-    "destructors read most of the nodes, and what frees a block is told from its uses by little being read",
   "rust/growing-vec.rs": "it doubles, and realloc finds room behind the block each time: nothing is copied",
   "c/mail-filter.c":
     "the leak is told at the function that copies texts, and not at the one that asks it for one",
@@ -14,7 +8,5 @@ export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
   "assemblyscript/joined-text.as": "the source map has no line for the call that joins two strings",
   "assemblyscript/summed-twice.as":
     "a store in a small function of a library is not told at the line that calls it",
-  "javascript/unfreed-images.mjs":
-    "JavaScript's collector frees them at the end, and whether the host still reads them is not known",
   "assemblyscript/tree-rings.as": "of two calls on one line, the number of one is told, and not the sum",
 };

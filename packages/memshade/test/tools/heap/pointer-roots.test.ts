@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { instrument, type PointerRoots } from "../../../src/tools/index.ts";
+import { instrument } from "../../../src/tools/index.ts";
+import type { PointerRoots } from "../../../src/tools/options.ts";
 import { assemble } from "../../cli/support/programs.ts";
 
 /** What of the static data only the allocator knows, which has words at 2048, 2056, and at 2080 on; `others` are functions of the program. */
