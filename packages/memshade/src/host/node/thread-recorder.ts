@@ -78,7 +78,10 @@ export class ThreadRecorder implements InstantiationObserver {
   readonly #gone: FinalizationRegistry<string>;
   readonly #stacks: HostStacks;
   #instances = 0;
-  readonly #kept: (Pick<TrackedModule, "info" | "original"> & { id: string; exports: WebAssembly.Exports })[] = [];
+  readonly #kept: (Pick<TrackedModule, "info" | "original"> & {
+    id: string;
+    exports: WebAssembly.Exports;
+  })[] = [];
   #hasLibraries = false;
   /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
   #beside: ShadowLayout | undefined;

@@ -28,7 +28,9 @@ describe("what of the static data is the allocator's", () => {
   });
 
   it("does not stop at texts, which have no pointers and begin anywhere", () => {
-    expect(stateBeside('(func (export "set") (call $list (i32.const 2073) (i32.const 1)))')).toEqual([2048, 2088]);
+    expect(stateBeside('(func (export "set") (call $list (i32.const 2073) (i32.const 1)))')).toEqual([
+      2048, 2088,
+    ]);
   });
 
   it("does not stop at numbers of lines, which a function gets that gets odd ones elsewhere", () => {

@@ -6,12 +6,7 @@ import {
   type StaticsFile,
   type StaticsOfModule,
 } from "../../../model/statics/statics.ts";
-import {
-  dataSymbols,
-  decodeModule,
-  readNames,
-  type WasmModule,
-} from "../../../wasm/index.ts";
+import { dataSymbols, decodeModule, readNames, type WasmModule } from "../../../wasm/index.ts";
 import type { StaticPlaces } from "../../options.ts";
 import { MERGED_BYTES } from "../layout.ts";
 import type { StaticCounts } from "./read-statics.ts";
