@@ -106,6 +106,8 @@ export const Control = {
   lookWork: 488,
   /** u64: the work at which the next look is due. */
   nextLook: 496,
+  /** u64: the work at the last look. */
+  lookedWork: 504,
   /** A `Fold` per granule of static data that needs one. */
   folds: 512,
   /** A `SizeClass` per power of two that blocks have. */

@@ -33,7 +33,7 @@ import { bump32, bump64 } from "./records";
 //
 // Looks come at the ends of intervals, as the clock of allocations goes on, and where loops begin trips that have calls or other loops
 // in them, as the program computes. One is due when the program has done a part of its work more, and more than looking costs. What a trip
-// does is known by the looks alone: a loop that has done too little at one looks again when it has made twice as many trips.
+// does is known by the looks alone: a loop whose look finds less than it cost looks again when it has made twice as many trips.
 //
 // Of each size some blocks are followed: all at first, fewer when there have been many or when too many of them live, and
 // then each stands for several. An allocation that is to be followed lies behind the limit of the common path, and the block has a
@@ -43,8 +43,8 @@ import { bump32, bump64 } from "./records";
 const FREE_BLOCKS: u32 = 2048;
 /** From then on one for so many blocks of the smallest class, half as many of the next: one for 16 KiB. */
 const SPARSE_SHIFT: u32 = 6;
-/** What looks may cost before that is compared with what they find, in granules: that takes less than a millisecond. */
-const FREE_WORK: u64 = 1 << 22;
+/** What looks may cost before that is compared with what they find, in granules: that takes a few milliseconds. */
+const FREE_WORK: u64 = 1 << 24;
 /** What a look at one block costs beside its granules: its record and its counters are in no cache. */
 const LOOK_WORK: u64 = 64;
 /** Trips of loops between polls: a poll is a call, and that for each trip would be more than what some do. */
@@ -213,7 +213,7 @@ export function look(): void {
   if (workSeen() >= load<u64>(CONTROL, Control.nextLook)) lookAtAll();
 }
 
-/** Whether so much work was done since the last look that this one was due. */
+/** Whether more work was done since the last look than this one has cost. */
 function lookAtAll(): bool {
   const number = load<u64>(CONTROL, Control.allocations);
   const time = WALL_CLOCK === 0 ? <u32>number : load<u32>(CONTROL, Control.wallMs);
@@ -233,15 +233,17 @@ function lookAtAll(): bool {
   // What this look has found at any block was done before.
   for (let entry = entryAt(1); entry <= end; entry += FOLLOWED_BYTES)
     if (load<u64>(entry, Followed.seenWork) === LATER) store<u64>(entry, work, Followed.seenWork);
-  const wasDue = work >= load<u64>(CONTROL, Control.nextLook);
+  const done = work - load<u64>(CONTROL, Control.lookedWork);
   const spent = load<u64>(CONTROL, Control.lookWork) + cost;
   store<u64>(CONTROL, spent, Control.lookWork);
-  store<u64>(CONTROL, work + max(work >> LOOK_SHIFT, spent < FREE_WORK ? 0 : cost), Control.nextLook);
+  if (spent < FREE_WORK) cost = 0;
+  store<u64>(CONTROL, work, Control.lookedWork);
+  store<u64>(CONTROL, work + max(work >> LOOK_SHIFT, cost), Control.nextLook);
   if (number !== load<u64>(CONTROL, Control.lookedAllocations)) {
     store<u64>(CONTROL, number, Control.lookedAllocations);
     store<u64>(CONTROL, load<u64>(CONTROL, Control.accesses), Control.accessesThen);
   }
-  return wasDue;
+  return done >= cost;
 }
 
 /** The counters of static data, and of what lies below. */
