@@ -148,7 +148,12 @@ export const PROBLEMS: readonly PlantedProblem[] = [
     among("scratch", inScript("javascript/library-catalogue.mjs", LEAK, blocks(15), bytes(15 * 60_000, 0.1))),
   ],
   // Freed when JavaScript collects its garbage, if it does. An image is its pixels, and a block of 24 bytes.
-  inScript("javascript/unfreed-images.mjs", [...LEAK, ...KEPT], bytes(30 * (64 * 64 * 4 + 24)), blocks(2 * 30)),
+  inScript(
+    "javascript/unfreed-images.mjs",
+    [...LEAK, ...KEPT],
+    bytes(30 * (64 * 64 * 4 + 24)),
+    blocks(2 * 30),
+  ),
 ];
 
 /** Programs that do the same tasks right. */
