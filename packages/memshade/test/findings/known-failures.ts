@@ -1,11 +1,5 @@
 /** Programs of which a report does not say what it should yet, each with the reason. Their tests are skipped as long as that holds. */
 export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
-  "c/kept-input.c":
-    "it allocates nothing while it computes, and looks come by trips of loops, of which an earlier loop has made far more, and shorter ones",
-  "javascript/unfreed-statements.mjs":
-    "line numbers that SQLite hands to a function look like addresses between the allocator's own, so that its lists of free blocks count as pointers of the program",
-  "javascript/layouts-to-the-end.mjs":
-    "destructors read most of the nodes, and what frees a block is told from its uses by little being read",
   "c/ini-reader.c":
     "half of the blocks of the line that leaks are freed, and the function between that trims them asks for a size of its own",
   "cpp/json-tree.cc":
@@ -18,6 +12,4 @@ export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
     "a store in a small function of a library is told at the line that calls it with --contexts alone",
   "javascript/forgotten-worlds.mjs":
     "JavaScript's collector may free them before the end, as it does with what wasm-bindgen made, and then none is left",
-  "javascript/unfreed-images.mjs":
-    "JavaScript's collector frees them at the end, and whether the host still reads them is not known",
 };

@@ -181,7 +181,8 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   // A node is two blocks: its own, and the wrapper that the bindings keep.
   // Yoga's style has 9 edges for each of margin, position, padding and border, 4 bytes each.
   inScript("javascript/forgotten-trees.mjs", LEAK, blocks(2 * 450), least(450 * 4 * 9 * 4)),
-  inScript("javascript/layouts-to-the-end.mjs", KEPT, blocks(2 * 300)),
+  // A node has 520 bytes; what frees its wrapper goes over all of that, which may be a use.
+  inScript("javascript/layouts-to-the-end.mjs", KEPT, blocks(300), bytes(300 * 520)),
   // A statement has its text, of 36 letters, and a program of 10 operations at least, of 20 bytes each.
   inScript("javascript/unfreed-statements.mjs", LEAK, blocks(200), least(200 * (36 + 10 * 20))),
   // The free plan has every other one of 300 requests.
@@ -202,8 +203,13 @@ export const PROBLEMS: readonly PlantedProblem[] = [
     // As in unclosed-databases.
     among("scratch", inScript("javascript/library-catalogue.mjs", LEAK, blocks(15), least(15 * 48_000))),
   ],
-  // Freed when JavaScript collects its garbage, which is late.
-  inScript("javascript/unfreed-images.mjs", [...LEAK, ...KEPT], bytes(30 * 64 * 64 * 4), blocks(30)),
+  // Freed when JavaScript collects its garbage, if it does. An image is its pixels, and a block of 24 bytes.
+  inScript(
+    "javascript/unfreed-images.mjs",
+    [...LEAK, ...KEPT],
+    bytes(30 * (64 * 64 * 4 + 24)),
+    blocks(2 * 30),
+  ),
 ];
 
 /** Programs that do the same tasks right. */

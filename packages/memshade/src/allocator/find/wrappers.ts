@@ -58,6 +58,8 @@ export function forwardTargets(module: WasmModule, graph: CallGraph, entry: Entr
     if (callee < graph.imported || seen.has(callee)) continue;
     const target = targetOf(module, summary, tracked, operands, call);
     if (target === undefined || (operands.kind === "release" && onlyLooks(module, callee))) continue;
+    // What is given a block as well as its size, and returns it, fills it: memset.
+    if (operands.kind === "allocate" && call.operands.some(isOfCall)) return undefined;
     seen.add(callee);
     targets.push(target);
   }
@@ -146,7 +148,12 @@ function returnsOnly(summary: BodySummary, tracked: readonly number[], targets: 
 
 /** Stores into a block just allocated: then the function initialises it, which is the program's business. */
 function writesBlocks(summary: BodySummary): boolean {
-  return summary.stores.some(({ address }) => (address & (ALL_CALL_RESULTS | COMPUTED_FROM_CALLS)) !== 0);
+  return summary.stores.some(({ address }) => isOfCall(address));
+}
+
+/** What a callee returned, as it is or computed from. */
+function isOfCall(origin: Origin): boolean {
+  return (origin & (ALL_CALL_RESULTS | COMPUTED_FROM_CALLS)) !== 0;
 }
 
 /**

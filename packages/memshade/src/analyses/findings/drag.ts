@@ -3,25 +3,29 @@ import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
 import { isCollected } from "../collected.ts";
 import { draggedBlocks, dragOfContexts, lastUse, lastUseTime } from "../dragged-blocks.ts";
 import { heapPhases } from "../over-time/heap-phases.ts";
+import { writtenNeverRead } from "../unused-blocks.ts";
 import { soonCollected } from "./churn.ts";
 import type { DragFinding } from "./finding.ts";
-import { blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
+import { blocksBySite, LEAST_BYTES, type SiteBlocks } from "./heap-blocks.ts";
 
 /**
- * Places most of whose blocks live for long after they were used last. Their part is that of all bytes × work of the program's blocks which
- * would go if these ended with their last access. Where it is not known what the host does, blocks that it asks for may be for itself.
+ * Places most of whose bytes live for long after they were used last. Their part is that of all bytes × work of the program's blocks which
+ * would go if these ended with their last access.
  */
 export function dragFindings(profile: HeapProfile): DragFinding[] {
   const dragged = draggedBlocks(profile);
   const all = profile.description.totals?.keptAfterUse?.byteWork ?? 0;
   if (dragged === undefined || all === 0) return [];
   const found = isCollected(profile) ? withoutGarbage(profile, dragged) : dragged;
+  const allocated = Array.from(profile.contexts.mibs.totalSize, Number);
   const sites = blocksBySite(profile, found).filter(
-    ({ place, bytes, blocks, allocated }) =>
-      bytes >= LEAST_BYTES &&
+    (found) =>
+      found.bytes >= LEAST_BYTES &&
       // Some entries of a table that nobody asks for any more are how tables work.
-      2 * blocks >= allocated &&
-      (profile.description.knownHost === true || place.path[0]!.address !== undefined),
+      2 * found.bytes >= sumOf(found, allocated) &&
+      (profile.description.knownHost === true ||
+        found.place.path[0]!.address !== undefined ||
+        isForModule(profile, found)),
   );
   return sites.map(({ place, contexts, blocks, bytes, allocated }) => {
     const drag = dragOfContexts(profile, contexts);
@@ -46,6 +50,21 @@ function withoutGarbage(profile: HeapProfile, { blocks, bytes }: BlockMeasure): 
   const garbage = soonCollected(profile).blocks;
   const keep = (count: number, context: number): number => (garbage[context]! > 0 ? 0 : count);
   return blockMeasure(blocks.map(keep), bytes.map(keep));
+}
+
+/**
+ * Whether blocks that a host asks for, of which it is not known what it does with them, are for the module: it frees them in the end,
+ * and reads what is in them itself.
+ */
+function isForModule(profile: HeapProfile, found: SiteBlocks): boolean {
+  const live = profile.contexts.site?.liveBlocks;
+  const unread = writtenNeverRead(profile)?.blocks;
+  if (live === undefined || unread === undefined) return false;
+  return 2 * sumOf(found, live) < found.blocks && 2 * sumOf(found, unread) < found.blocks;
+}
+
+function sumOf({ contexts }: SiteBlocks, column: ArrayLike<number>): number {
+  return contexts.reduce((sum: number, context) => sum + column[context]!, 0);
 }
 
 /** The function of the phase in which a clock is; undefined where there is one phase only, or several instances. */

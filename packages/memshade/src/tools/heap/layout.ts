@@ -102,10 +102,12 @@ export const Control = {
   random: 476,
   /** Entries of the table of followed blocks; 0 is none. */
   followed: 480,
-  /** u64: what looking at blocks has cost, granules; what the last look did; and trips of loops that polled. */
+  /** u64: what looking at blocks has cost, granules. */
   lookWork: 488,
-  lookCost: 496,
-  trips: 504,
+  /** u64: the work at which the next look is due. */
+  nextLook: 496,
+  /** u64: the work at the last look. */
+  lookedWork: 504,
   /** A `Fold` per granule of static data that needs one. */
   folds: 512,
   /** A `SizeClass` per power of two that blocks have. */
@@ -115,9 +117,8 @@ export const Control = {
   /** u64: allocations until the last look, and `accesses` behind the first look that had as many. */
   lookedAllocations: 2968,
   accessesThen: 2976,
-  /** u64: trips, and work, at which the next look is due. */
-  nextTrips: 2984,
-  nextLook: 2992,
+  /** A `Loop` for each group of loops that poll. */
+  loops: 2992,
 } as const;
 export const CONTROL_BYTES = 4096;
 
@@ -179,6 +180,15 @@ export const SMALLEST_CLASS_BITS = 8;
 export const SIZE_CLASSES = 24;
 /** Followed blocks of a class that live; when there are more, half of them are let go. */
 export const MOST_OF_CLASS = 256;
+
+/** Loops that poll, by their number modulo `LOOPS`. */
+export const Loop = {
+  /** Begun so far, and those at which they look next. */
+  trips: 0,
+  next: 4,
+} as const;
+export const LOOP_BYTES = 8;
+export const LOOPS = 64;
 
 /** A live block that is followed to its last access. The first entry stands for the static data: it has `weight` and `sum` alone. */
 export const Followed = {

@@ -8,6 +8,8 @@ import {
   FOLLOWED_BYTES,
   Followed,
   LARGEST_UNMARKED,
+  LOOP_BYTES,
+  Loop,
   MOST_OF_CLASS,
   Record,
   SIZE_CLASS_BYTES,
@@ -26,33 +28,32 @@ import { bump32, bump64 } from "./records";
 // There is one clock of the program's work: allocations, and accesses to static data and to followed blocks, which looks find. A block is
 // late if the larger part of the work during its life came after its last access.
 //
-// What frees a block follows pointers in it: destructors do. So a few accesses since the last look, fewer than would read all of the
-// block, are no use of it.
+// What frees a block follows pointers in it: destructors do. So no more accesses since the last look than it would take to read the
+// block 16 bytes at a time are no use of it.
 //
 // Looks come at the ends of intervals, as the clock of allocations goes on, and where loops begin trips that have calls or other loops
-// in them, as the program computes: as often as they cost little beside what the program does.
+// in them, as the program computes. One is due when the program has done a part of its work more, and more than looking costs. What a trip
+// does is known by the looks alone: a loop whose look finds less than it cost looks again when it has made twice as many trips.
 //
 // Of each size some blocks are followed: all at first, fewer when there have been many or when too many of them live, and
 // then each stands for several. An allocation that is to be followed lies behind the limit of the common path, and the block has a
 // record, so that its end is no matter of the common path either.
 
-/** Blocks of a class that are followed before fewer are. */
+/** Blocks of a class that are followed before fewer are: of programs with no more of them nothing is an estimate. */
 const FREE_BLOCKS: u32 = 2048;
-/** From then on: one of 64 small blocks, of 32 of a KiB, and so on. */
+/** From then on one for so many blocks of the smallest class, half as many of the next: one for 16 KiB. */
 const SPARSE_SHIFT: u32 = 6;
-/** What looking may cost, in granules: one for so much work of the program, 2 to the power of this; and at first so many for each, up to a bound. */
-const WORK_SHIFT: u64 = 5;
-const FIRST_SHIFT: u64 = 5;
+/** What looks may cost before that is compared with what they find, in granules: that takes a few milliseconds. */
 const FREE_WORK: u64 = 1 << 24;
-/** What a look at one block costs beside its granules. */
+/** What a look at one block costs beside its granules: its record and its counters are in no cache. */
 const LOOK_WORK: u64 = 64;
-/** Trips of loops between polls. */
+/** Trips of loops between polls: a poll is a call, and that for each trip would be more than what some do. */
 const POLLED_TRIPS: u32 = 32;
-/** A look is due when the program's work, or the trips of its loops, have become so many more: 1/64. */
+/** Part of the program's work, or of a loop's trips, between looks: how exactly the last use of a block is known. */
 const LOOK_SHIFT: u64 = 6;
-/** Accesses that free a block: one for 16 bytes, and so many at most. */
-const FREEING_SHIFT: u32 = 4;
-const MOST_FREEING: u32 = 16;
+/** An access moves at most so many bytes: nobody reads a block with fewer accesses than it has of these, but for SIMD's with as many. */
+const WIDEST: u64 = 16;
+
 @inline
 export function dragOf(mib: usize): usize {
   return DRAGS + ((mib - MIBS) / CONTEXT_BYTES) * DRAG_BYTES;
@@ -123,7 +124,10 @@ function workSeen(): u64 {
 /** The counters of what an entry stands for have another sum than at the last look. */
 @inline
 function seeAccesses(entry: usize, sum: u64): void {
-  const accesses = (sum - load<u64>(entry, Followed.sum)) >>> 1;
+  const before = load<u64>(entry, Followed.sum);
+  // Counters of static data that had no room for more have begun anew; those of a block may be another one's, which ends inside of it.
+  if (sum < before) return;
+  const accesses = (sum - before) >>> 1;
   bump64(CONTROL, Control.accesses, accesses * load<u32>(entry, Followed.weight));
 }
 
@@ -192,20 +196,25 @@ function sumOfCounters(from: u32, end: u32): u64 {
   return sum;
 }
 
-/** A loop has begun as many trips as it was to; returns after how many it polls again. */
-export function poll(): u32 {
-  bump64(CONTROL, Control.trips, POLLED_TRIPS);
-  look();
+/** Loops have begun as many trips as they were to, the last one `loop`; returns after how many they poll again. */
+export function poll(loop: u32): u32 {
+  const place = CONTROL + Control.loops + loop * LOOP_BYTES;
+  const trips = load<u32>(place, Loop.trips) + POLLED_TRIPS;
+  store<u32>(place, trips, Loop.trips);
+  if (trips >= load<u32>(place, Loop.next)) {
+    const more = lookAtAll() ? trips >>> <u32>LOOK_SHIFT : trips;
+    store<u32>(place, trips + more < trips ? -1 : trips + more, Loop.next);
+  }
   return POLLED_TRIPS;
 }
 
-/** Looks at all that is followed, if it is due and costs little beside what the program does. */
+/** Looks at all that is followed, if it is due by what is known of the program's work. */
 export function look(): void {
-  const trips = load<u64>(CONTROL, Control.trips);
-  const known = workSeen();
-  if (trips < load<u64>(CONTROL, Control.nextTrips) && known < load<u64>(CONTROL, Control.nextLook)) return;
-  const most = min(known << FIRST_SHIFT, FREE_WORK) + (known >> WORK_SHIFT);
-  if (load<u64>(CONTROL, Control.lookWork) + load<u64>(CONTROL, Control.lookCost) > most) return;
+  if (workSeen() >= load<u64>(CONTROL, Control.nextLook)) lookAtAll();
+}
+
+/** Whether more work was done since the last look than this one has cost. */
+function lookAtAll(): bool {
   const number = load<u64>(CONTROL, Control.allocations);
   const time = WALL_CLOCK === 0 ? <u32>number : load<u32>(CONTROL, Control.wallMs);
   let cost = lookAtStatics();
@@ -224,13 +233,17 @@ export function look(): void {
   // What this look has found at any block was done before.
   for (let entry = entryAt(1); entry <= end; entry += FOLLOWED_BYTES)
     if (load<u64>(entry, Followed.seenWork) === LATER) store<u64>(entry, work, Followed.seenWork);
-  store<u64>(CONTROL, trips + (trips >> LOOK_SHIFT) + 1, Control.nextTrips);
-  store<u64>(CONTROL, work + (work >> LOOK_SHIFT), Control.nextLook);
-  store<u64>(CONTROL, cost, Control.lookCost);
-  bump64(CONTROL, Control.lookWork, cost);
-  if (number === load<u64>(CONTROL, Control.lookedAllocations)) return;
-  store<u64>(CONTROL, number, Control.lookedAllocations);
-  store<u64>(CONTROL, load<u64>(CONTROL, Control.accesses), Control.accessesThen);
+  const done = work - load<u64>(CONTROL, Control.lookedWork);
+  const spent = load<u64>(CONTROL, Control.lookWork) + cost;
+  store<u64>(CONTROL, spent, Control.lookWork);
+  if (spent < FREE_WORK) cost = 0;
+  store<u64>(CONTROL, work, Control.lookedWork);
+  store<u64>(CONTROL, work + max(work >> LOOK_SHIFT, cost), Control.nextLook);
+  if (number !== load<u64>(CONTROL, Control.lookedAllocations)) {
+    store<u64>(CONTROL, number, Control.lookedAllocations);
+    store<u64>(CONTROL, load<u64>(CONTROL, Control.accesses), Control.accessesThen);
+  }
+  return done >= cost;
 }
 
 /** The counters of static data, and of what lies below. */
@@ -239,8 +252,7 @@ function lookAtStatics(): u64 {
   const entry = entryAt(0);
   const sum = sumOfCounters(0, end);
   store<u32>(entry, 1, Followed.weight);
-  // Counters that had no room for more have begun anew.
-  if (sum > load<u64>(entry, Followed.sum)) seeAccesses(entry, sum);
+  seeAccesses(entry, sum);
   store<u64>(entry, sum, Followed.sum);
   return LOOK_WORK + (end >>> 2);
 }
@@ -259,8 +271,8 @@ export function endFollowed(record: usize, time: u32, copied: bool): void {
   const before = load<u64>(entry, Followed.sum);
   const sum = sumOf(record);
   seeAccesses(entry, sum);
-  const freeing = min(size >>> FREEING_SHIFT, MOST_FREEING);
-  const isIdle = !copied && before !== 0 && (sum - before) >>> 1 <= freeing;
+  const since = sum < before ? 0 : (sum - before) >>> 1;
+  const isIdle = !copied && before !== 0 && since * WIDEST <= max(<u64>size, WIDEST);
   const work = workSeen();
   const all = work - load<u64>(entry, Followed.startWork);
   const after: u64 = isIdle ? work - load<u64>(entry, Followed.seenWork) : 0;

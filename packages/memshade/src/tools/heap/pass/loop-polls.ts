@@ -2,6 +2,7 @@ import type { WalkState } from "../../../rewrite/tool.ts";
 import { OptionalInsertion } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import { LOOPS } from "../layout.ts";
 
 /** Indices, in the rewritten module, of what polls need. */
 export interface PollTargets {
@@ -9,7 +10,7 @@ export interface PollTargets {
   underLoops: Uint8Array;
   /** Global with the trips that are left until the next poll. */
   countdown: number;
-  /** () → i32: looks at them, and gives the next countdown. */
+  /** (i32) → i32: looks at them if that is due in the loop with this number, and gives the next countdown. */
   poll(): number;
 }
 
@@ -19,6 +20,12 @@ export const FIRST_COUNTDOWN = 32;
 /** Block type without results. */
 const NO_RESULT = 0x40;
 
+/** What a loop may ask, and its number in the runtime. */
+interface Poll {
+  loop: number;
+  readonly code: OptionalInsertion;
+}
+
 /**
  * Has loops ask whether it is time to look at blocks: those with calls or other loops inside, of functions that no other loop calls.
  * Trips of these are few and long; to ask in all functions would take six to eleven per cent of a program's time.
@@ -26,8 +33,9 @@ const NO_RESULT = 0x40;
 export class LoopPolls {
   readonly #targets: PollTargets;
   #isAsked = false;
+  #loops = 0;
   /** Of each open loop, outermost first. */
-  readonly #open: OptionalInsertion[] = [];
+  readonly #open: Poll[] = [];
 
   constructor(targets: PollTargets) {
     this.#targets = targets;
@@ -41,23 +49,25 @@ export class LoopPolls {
   enterLoop({ insertions }: WalkState, body: number): void {
     if (!this.#isAsked) return;
     this.call();
-    const poll = new OptionalInsertion((sink) => this.#write(sink));
-    poll.isLeftOut = true;
-    insertions.add(body, poll);
+    const poll: Poll = { loop: 0, code: new OptionalInsertion((sink) => this.#write(sink, poll.loop)) };
+    poll.code.isLeftOut = true;
+    insertions.add(body, poll.code);
     this.#open.push(poll);
   }
 
   /** The innermost loop has a call, or another loop, inside. */
   call(): void {
     const innermost = this.#open.at(-1);
-    if (innermost !== undefined) innermost.isLeftOut = false;
+    if (innermost?.code.isLeftOut !== true) return;
+    innermost.code.isLeftOut = false;
+    innermost.loop = this.#loops++ % LOOPS;
   }
 
   leaveLoop(): void {
     this.#open.pop();
   }
 
-  #write(sink: SnippetSink): void {
+  #write(sink: SnippetSink, loop: number): void {
     const { countdown, poll } = this.#targets;
     sink.indexed(Op.GLOBAL_GET, countdown);
     sink.i32(1);
@@ -67,6 +77,7 @@ export class LoopPolls {
     sink.plain(Op.I32_EQZ);
     sink.rarely();
     sink.open(Op.IF, NO_RESULT);
+    sink.i32(loop);
     sink.indexed(Op.CALL, poll());
     sink.indexed(Op.GLOBAL_SET, countdown);
     sink.end();
