@@ -48,8 +48,10 @@ export const Header = {
   start: 88,
   /** u64: high half of the address of `Control.youngest`. */
   youngestHigh: 96,
-  /** Memory protection, address space or files have failed: what did not work, as an errno. */
+  /** Why the memory has no file: an errno. */
   failure: 100,
+  /** Modules that code may be found in: those that are not gone. */
+  present: 104,
 } as const;
 export const HEADER_MAGIC = 0x4853_4d4e;
 export const HEADER_VERSION = 1;

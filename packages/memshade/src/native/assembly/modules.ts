@@ -34,7 +34,7 @@ function inOrder(place: u32): usize {
 /** Modules by address that begin at or before one. Others may insert meanwhile: whoever finds nothing looks again under the lock. */
 function placeBehind(address: u64): u32 {
   let low: u32 = 0;
-  let high = load<u32>(Header.modules);
+  let high = load<u32>(Header.present);
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (load<u64>(inOrder(middle), Module.start) <= address) low = middle + 1;
@@ -48,7 +48,8 @@ export function knownModule(address: u64): usize {
   const behind = placeBehind(address);
   if (behind === 0) return 0;
   const module = inOrder(behind - 1);
-  return address < load<u64>(module, Module.end) ? module : 0;
+  if (address >= load<u64>(module, Module.end) || load<u32>(module, Module.kind) === ModuleKind.gone) return 0;
+  return module;
 }
 
 /** The same, made where it is not known; 0: there is no room. To be called under the lock. */
@@ -82,7 +83,7 @@ export function makeModule(address: u64): usize {
 function pieceEnd(start: u64): u64 {
   const end = start + (1 << PIECE_BITS);
   const behind = placeBehind(start);
-  if (behind === load<u32>(Header.modules)) return end;
+  if (behind === load<u32>(Header.present)) return end;
   return min(end, load<u64>(inOrder(behind), Module.start));
 }
 
@@ -100,30 +101,40 @@ function insert(module: usize, count: u32): usize {
   if (load<u32>(module, Module.kind) === ModuleKind.object) mapTables(module);
   const place = placeBehind(load<u64>(module, Module.start));
   const at: usize = Place.moduleOrder + (place << 2);
-  memory.copy(at + 4, at, (count - place) << 2);
+  const present = load<u32>(Header.present);
+  memory.copy(at + 4, at, (present - place) << 2);
   store<u32>(at, count);
+  store<u32>(Header.present, present + 1);
   store<u32>(Header.modules, count + 1);
   return module;
 }
 
-/** Objects that are not where they were, or others in their place, are gone; so are lookups of their rules. Under the lock. */
+/** Whether an object is still where it was. */
+function isThere(module: usize): bool {
+  if (load<u32>(module, Module.kind) !== ModuleKind.object) return true;
+  const found = scratch();
+  return (
+    dlFindObject(load<u64>(module, Module.start), found) === 0 &&
+    load64(found + MAP_START) === load<u64>(module, Module.start) &&
+    load64(found + MAP_END) === load<u64>(module, Module.end) &&
+    load64(load64(found + LINK_MAP)) === load<u64>(module, Module.bias)
+  );
+}
+
+/** Objects that are not where they were are gone: they keep their sites, and lookups of their rules are forgotten. Under the lock. */
 export function forgetUnloaded(): void {
-  const count = load<u32>(Header.modules);
-  let isChanged = false;
-  for (let index: u32 = 0; index < count; index++) {
-    const module = moduleAt(index);
-    if (load<u32>(module, Module.kind) !== ModuleKind.object) continue;
-    const found = scratch();
-    const isThere =
-      dlFindObject(load<u64>(module, Module.start), found) === 0 &&
-      load64(found + MAP_START) === load<u64>(module, Module.start) &&
-      load64(found + MAP_END) === load<u64>(module, Module.end);
-    if (isThere) continue;
-    store<u32>(module, ModuleKind.gone, Module.kind);
-    store<u64>(module, 0, Module.table);
-    isChanged = true;
+  const present = load<u32>(Header.present);
+  let kept: u32 = 0;
+  for (let place: u32 = 0; place < present; place++) {
+    const module = inOrder(place);
+    if (!isThere(module)) {
+      store<u32>(module, ModuleKind.gone, Module.kind);
+      continue;
+    }
+    store<u32>(Place.moduleOrder + (kept++ << 2), load<u32>(Place.moduleOrder + (place << 2)));
   }
-  if (isChanged) forgetRules();
+  store<u32>(Header.present, kept);
+  if (kept !== present) forgetRules();
 }
 
 /** Rules of addresses have changed. */
