@@ -6,7 +6,7 @@ import { FakeProcess } from "./support/fake-process.ts";
 import { Machine } from "./support/machine.ts";
 
 const HEAP = 0x7f00_1000_0000;
-const INFO = { clock: "virtual", counters: "merged", tools: ["alloc"], statics: undefined } as const;
+const INFO = { clock: "virtual", counters: "merged", tools: ["alloc"] } as const;
 
 describe("hooks of the allocator", () => {
   let process: FakeProcess;
@@ -186,7 +186,10 @@ describe("hooks of the allocator", () => {
     process.view.setUint32(Header.tablesWait, 100, true);
     process.kernel.onSleep = () => {
       expect(process.header(Header.wanted)).toBeGreaterThan(0);
-      process.kernel.files.set(`/tables/${"02".repeat(20)}`, process.kernel.files.get(`/tables/${"01".repeat(20)}`)!);
+      process.kernel.files.set(
+        `/tables/${"02".repeat(20)}`,
+        process.kernel.files.get(`/tables/${"01".repeat(20)}`)!,
+      );
       process.view.setUint32(Header.tablesTurn, 1, true);
     };
     process.hooks.malloc(8n);

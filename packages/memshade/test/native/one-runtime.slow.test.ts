@@ -84,7 +84,10 @@ class Both {
   /** Each kind and site has a call of its own in the outermost function. */
   #callFrom(kind: (typeof KINDS)[number], site: (typeof SITES)[number]): void {
     const call = this.#machine.site;
-    this.native.site = { ...call, address: call.address + KINDS.indexOf(kind) * SITES.length + SITES.indexOf(site) };
+    this.native.site = {
+      ...call,
+      address: call.address + KINDS.indexOf(kind) * SITES.length + SITES.indexOf(site),
+    };
   }
 }
 

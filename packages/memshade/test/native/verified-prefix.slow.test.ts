@@ -30,8 +30,11 @@ function twoProcesses() {
 }
 
 function contextsOf(process: FakeProcess) {
-  const info = { clock: "virtual", counters: "merged", tools: ["alloc"], statics: undefined } as const;
-  const { contexts, totals } = new ShadowReader(process.linear, NATIVE_LAYOUT, { ...info, tools: ["alloc"] }).read();
+  const info = { clock: "virtual", counters: "merged", tools: ["alloc"] } as const;
+  const { contexts, totals } = new ShadowReader(process.linear, NATIVE_LAYOUT, {
+    ...info,
+    tools: ["alloc"],
+  }).read();
   return { totals, contexts };
 }
 
@@ -56,7 +59,7 @@ describe("what is left of a thread's last stack", () => {
         }
         expect(contextsOf(process)).toEqual(contextsOf(forgetful));
       }),
-      { numRuns: Number(process.env.MEMSHADE_RUNS ?? 60), seed: Number(process.env.MEMSHADE_SEED ?? 3) },
+      { numRuns: Number(process.env.MEMSHADE_RUNS ?? 25), seed: Number(process.env.MEMSHADE_SEED ?? 3) },
     );
   });
 

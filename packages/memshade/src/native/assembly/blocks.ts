@@ -1,7 +1,7 @@
 // What the hooks tell the tables of the heap, under the lock.
 import { reallocated, releasedAnyhow } from "../../tools/heap/assembly/blocks";
 import { released } from "../../tools/heap/assembly/heap";
-import { allocatedAsUsual, beginCommonPath, CONTROL, isRare, RECORDS } from "../../tools/heap/assembly/imports";
+import { allocatedAsUsual, CONTROL, RECORDS } from "../../tools/heap/assembly/imports";
 import { Control, RECORD_BYTES, Record, Slot, Tag } from "../../tools/heap/assembly/layout.generated";
 import {
   bump32,
@@ -14,6 +14,7 @@ import {
   removeRecord,
   slotIn,
 } from "../../tools/heap/assembly/records";
+import { beginCommonPath, isRare } from "./front-end/imports";
 import { Header, Thread, WalkEnd } from "./layout.generated";
 import { countBlock } from "./threads";
 

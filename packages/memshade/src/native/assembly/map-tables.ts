@@ -1,6 +1,6 @@
 // Tables of an object, a file by its build id: looked for when the object is met, and again when the parent has made more.
 import { Header, Module, Text } from "./layout.generated";
-import { load32, load8, scratch, store8, syscall1, syscall2, syscall3, syscall4, syscall6, text } from "./machine";
+import { load8, scratch, store8, syscall1, syscall3, syscall4, syscall6, text } from "./machine";
 import {
   AT_FDCWD,
   CLOSE,

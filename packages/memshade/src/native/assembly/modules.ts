@@ -48,7 +48,8 @@ export function knownModule(address: u64): usize {
   const behind = placeBehind(address);
   if (behind === 0) return 0;
   const module = inOrder(behind - 1);
-  if (address >= load<u64>(module, Module.end) || load<u32>(module, Module.kind) === ModuleKind.gone) return 0;
+  if (address >= load<u64>(module, Module.end) || load<u32>(module, Module.kind) === ModuleKind.gone)
+    return 0;
   return module;
 }
 

@@ -71,7 +71,15 @@ function mapFile(at: u64, process: u64): i64 {
   if (isError(file)) return file;
   let result = syscall2(FTRUNCATE, file, GLOBAL_BYTES + MEMORY_BYTES);
   if (!isError(result))
-    result = syscall6(MMAP, at, GLOBAL_BYTES + MEMORY_BYTES, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+    result = syscall6(
+      MMAP,
+      at,
+      GLOBAL_BYTES + MEMORY_BYTES,
+      PROT_READ_WRITE,
+      MAP_SHARED | MAP_FIXED,
+      file,
+      0,
+    );
   syscall1(CLOSE, file);
   return result;
 }
@@ -100,7 +108,8 @@ export function memory_open(): u64 {
   if (isError(failure)) {
     // Where no file can be made, the program runs on with what nobody reads. The parent misses the file.
     const size = GLOBAL_BYTES + MEMORY_BYTES;
-    if (isError(syscall6(MMAP, reserved, size, PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0))) return giveUp();
+    if (isError(syscall6(MMAP, reserved, size, PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0)))
+      return giveUp();
   } else failure = 0;
   syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, scratch());
   store64(base + Header.start, load64(scratch()) * 1_000_000_000 + load64(scratch() + 8));

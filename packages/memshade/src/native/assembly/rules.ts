@@ -31,7 +31,8 @@ export function kindOf(rule: u64): u32 {
 @inline
 export function ruleOf(address: u64, room: usize): u64 {
   const at: usize =
-    Place.ruleCache + <usize>((address * 0x9e37_79b9_7f4a_7c15) >>> (64 - RULE_CACHE_BITS)) * CACHED_RULE_BYTES;
+    Place.ruleCache +
+    <usize>((address * 0x9e37_79b9_7f4a_7c15) >>> (64 - RULE_CACHE_BITS)) * CACHED_RULE_BYTES;
   const rule = load<u64>(at, 8);
   return (load<u64>(at) ^ rule) === address ? rule : lookUp(address, at, room);
 }
@@ -96,7 +97,8 @@ function ruleIn(module: usize, address: u64): u32 {
   // The rules of a trampoline need not begin before its first instruction, and those of Go's are like any function's.
   const own = ruleAt(table, next - bias);
   if (kindOf(own) === RuleKind.signal) return own;
-  if ((kindOf(rule) === RuleKind.none || (next & 15) === 0) && isTrampoline(module, next)) return RuleKind.signal;
+  if ((kindOf(rule) === RuleKind.none || (next & 15) === 0) && isTrampoline(module, next))
+    return RuleKind.signal;
   // There was no call in front of the first instruction of a function: `makecontext` has put its address on the stack.
   return kindOf(rule) === RuleKind.none && kindOf(own) !== RuleKind.none ? RuleKind.end : rule;
 }

@@ -4,7 +4,7 @@ import { load64 } from "./machine";
 import { isMapped } from "./probe";
 import { kindOf, ruleOf } from "./rules";
 
-export const enum Step {
+export enum Step {
   made,
   /** There is no caller. */
   whole,

@@ -37,10 +37,10 @@ export function ruleAt(table: u64, address: u64): u32 {
   let low = first + 1;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((load32(entries + 4 * (<u64>middle)) & ((1 << TABLE_BLOCK_BITS) - 1)) <= limit) low = middle + 1;
+    if ((load32(entries + 4 * <u64>middle) & ((1 << TABLE_BLOCK_BITS) - 1)) <= limit) low = middle + 1;
     else high = middle;
   }
-  const index: u64 = load32(entries + 4 * (<u64>(low - 1))) >>> TABLE_BLOCK_BITS;
-  const rules = entries + 4 * (<u64>load32(table + TablesHead.entries));
+  const index: u64 = load32(entries + 4 * <u64>(low - 1)) >>> TABLE_BLOCK_BITS;
+  const rules = entries + 4 * <u64>load32(table + TablesHead.entries);
   return load32(rules + 4 * index);
 }

@@ -5,7 +5,16 @@
 // walk has the state of a frame of the last one, and all those words of the frames further out are what they were, these frames
 // are what they were, and keep their nodes. The words are looked at outwards, frame by frame, so that only memory is read that
 // is part of the stack of now.
-import { Header, MOST_FRAMES, STACK_FRAME_BYTES, StackFrame, Thread, WALKED, WalkEnd, Link } from "./layout.generated";
+import {
+  Header,
+  MOST_FRAMES,
+  STACK_FRAME_BYTES,
+  StackFrame,
+  Thread,
+  WALKED,
+  WalkEnd,
+  Link,
+} from "./layout.generated";
 import { load64 } from "./machine";
 import { step, Step } from "./step";
 
@@ -63,7 +72,7 @@ function isStillLost(thread: u32): bool {
 
 /** Makes the stack that of a hook: `place` is where its return address lies, `address` what that is. */
 export function walk(thread: u32, place: u64, address: u64, framePointer: u64): void {
-  let frame = walkedAt(thread, 0);
+  const frame = walkedAt(thread, 0);
   store<u64>(frame, place, StackFrame.place);
   store<u64>(frame, address, StackFrame.address);
   store<u64>(frame, framePointer, StackFrame.framePointer);

@@ -1,5 +1,5 @@
-import type { UnwindTable } from "../../unwind/index.ts";
 import { CFA_RULE, ROW_FLAG, RULE } from "../../unwind/cfi/rule-sets.ts";
+import type { UnwindTable } from "../../unwind/index.ts";
 import { Rule, RuleKind } from "../layout.ts";
 
 const RSP = 7;
@@ -54,7 +54,8 @@ function savedBelow(table: UnwindTable, set: number): number {
 function savedAtRbp(table: UnwindTable, set: number): number {
   const found = ruleOf(table, set, RBP);
   if (found === undefined || found.rule === RULE.same) return 0;
-  const offset = found.rule === RULE.expression ? offsetFromRbp(table.expressions[found.operand], false) : undefined;
+  const offset =
+    found.rule === RULE.expression ? offsetFromRbp(table.expressions[found.operand], false) : undefined;
   return offset === undefined || offset < 0 ? Number.NaN : offset / WORD + 1;
 }
 

@@ -61,7 +61,8 @@ export class FakeKernel {
   mmap([at, length, , , file]: number[]): number {
     const start = at === 0 ? this.#top : at;
     if (at === 0) this.#top += Math.ceil(length / 4096) * 4096 + 4096;
-    if (file >= FIRST_FILE && this.#open[file - FIRST_FILE].length > 0) this.#memory.map(start, this.#open[file - FIRST_FILE]);
+    if (file >= FIRST_FILE && this.#open[file - FIRST_FILE].length > 0)
+      this.#memory.map(start, this.#open[file - FIRST_FILE]);
     return start;
   }
 

@@ -46,7 +46,10 @@ export class FakeObjects {
   }
 
   unload(name: string): void {
-    this.#loaded.splice(this.#loaded.findIndex((object) => object.name === name), 1);
+    this.#loaded.splice(
+      this.#loaded.findIndex((object) => object.name === name),
+      1,
+    );
   }
 
   /** With one segment, of notes. */

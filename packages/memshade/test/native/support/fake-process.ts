@@ -1,5 +1,14 @@
 import { bytesOfBase64 } from "../../../src/bytes/base64.ts";
-import { Header, Module, Place, StackFrame, STACK_FRAME_BYTES, Text, THREAD_BYTES, Thread } from "../../../src/native/layout.ts";
+import {
+  Header,
+  Module,
+  Place,
+  STACK_FRAME_BYTES,
+  StackFrame,
+  Text,
+  THREAD_BYTES,
+  Thread,
+} from "../../../src/native/layout.ts";
 import { NATIVE_RUNTIME_BASE64 } from "../../../src/native/runtime.generated.ts";
 import { FakeKernel } from "./fake-kernel.ts";
 import { FakeMemory } from "./fake-memory.ts";
@@ -75,7 +84,10 @@ export class FakeProcess {
     this.memory.write(TEXT + Text.memory, new TextEncoder().encode("/run/heap."));
     this.memory.write(TEXT + Text.tables, new TextEncoder().encode("/tables/"));
     this.kernel.threadOf = () => this.thread;
-    const instance = new WebAssembly.Instance(RUNTIME, { env: { memory: this.linear }, native: this.#imports() });
+    const instance = new WebAssembly.Instance(RUNTIME, {
+      env: { memory: this.linear },
+      native: this.#imports(),
+    });
     this.hooks = instance.exports as unknown as RuntimeExports;
     this.open();
   }
@@ -106,7 +118,12 @@ export class FakeProcess {
     const thread = this.threadAt(index);
     const count = this.view.getUint32(thread + Thread.frames, true);
     const frames = Array.from({ length: count }, (_, i) =>
-      Number(this.view.getBigUint64(thread + Thread.stack + (count - 1 - i) * STACK_FRAME_BYTES + StackFrame.address, true)),
+      Number(
+        this.view.getBigUint64(
+          thread + Thread.stack + (count - 1 - i) * STACK_FRAME_BYTES + StackFrame.address,
+          true,
+        ),
+      ),
     );
     return { frames, end: this.view.getUint32(thread + Thread.end, true) };
   }
@@ -141,7 +158,8 @@ export class FakeProcess {
         },
       ]),
     );
-    const syscall = (number: bigint, ...operands: bigint[]) => BigInt(kernel.call(Number(number), operands.map(Number)));
+    const syscall = (number: bigint, ...operands: bigint[]) =>
+      BigInt(kernel.call(Number(number), operands.map(Number)));
     return {
       ...library,
       load8: (at: bigint) => memory.load8(Number(at)),

@@ -1,11 +1,25 @@
-import { Rule, RuleKind, TABLES_HEAD_BYTES, TABLES_MAGIC, TABLES_VERSION } from "../../../src/native/layout.ts";
+import {
+  Rule,
+  RuleKind,
+  TABLES_HEAD_BYTES,
+  TABLES_MAGIC,
+  TABLES_VERSION,
+} from "../../../src/native/layout.ts";
 import type { CallSite, FakeProcess } from "./fake-process.ts";
 
 /** How a function keeps its frame. */
 export type Shape = "fixed" | "saves" | "pointer" | "realigned";
 
 /** Functions of the machine: 64 bytes of code each, one rule for all of it. The first one is the outermost of all. */
-export const SHAPES: readonly Shape[] = ["fixed", "fixed", "saves", "pointer", "pointer", "realigned", "fixed"];
+export const SHAPES: readonly Shape[] = [
+  "fixed",
+  "fixed",
+  "saves",
+  "pointer",
+  "pointer",
+  "realigned",
+  "fixed",
+];
 const FUNCTION_BYTES = 64;
 const CODE = 0x40_0000;
 const STACK = 0x7fff_0000_0000;
@@ -34,7 +48,7 @@ function ruleOf(index: number): number {
 function tables(): Uint8Array {
   const rules = SHAPES.map((_, index) => ruleOf(index));
   const entries = SHAPES.map((_, index) => (index << 12) | (index * FUNCTION_BYTES));
-  const end = SHAPES.length << 12 | (SHAPES.length * FUNCTION_BYTES);
+  const end = (SHAPES.length << 12) | (SHAPES.length * FUNCTION_BYTES);
   const words = [0, entries.length + 1, ...entries, end, ...rules, RuleKind.none];
   const bytes = new Uint8Array(TABLES_HEAD_BYTES + 4 * words.length);
   const head = new Uint32Array(bytes.buffer, 0, 8);

@@ -36,8 +36,10 @@ describe.skipIf(PROGRAMS.length === 0)("tables that processes map", () => {
       const table = UnwindTable.fromObject(object);
       const file = tablesFile(table);
       let known = 0;
-      for (const { address, memorySize } of object.segments.filter(({ type, flags }) => type === 1 && (flags & 1) !== 0))
-        for (let at = address; at < address + memorySize; at += 7) {
+      for (const { address, memorySize } of object.segments.filter(
+        ({ type, flags }) => type === 1 && (flags & 1) !== 0,
+      ))
+        for (let at = address; at < address + memorySize; at += 97) {
           const rule = ruleIn(file, at);
           const small = smallRuleAt(table, at, false);
           const kind = rule & Rule.kindMask;

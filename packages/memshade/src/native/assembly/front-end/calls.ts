@@ -45,7 +45,7 @@ function settle(thread: u32): u32 {
 }
 
 /** Address of the block table entry for the stack; that of the overflow when the tables are full. */
-export function contextOf(thread: u32, self: u32): usize {
+export function contextOf(thread: u32, _self: u32): usize {
   let mib = knownContext(thread);
   if (mib !== 0) return mib;
   const node = settle(thread);

@@ -19,14 +19,14 @@ export function directoryEntry(address: Address): usize {
 
 /** So that whoever reads the tables need not look through the whole directory. */
 @inline
-export function beginRegion(region: usize, address: Address, smallest: u32): void {
+export function beginRegion(region: usize, address: Address, _smallest: u32): void {
   const number = (<u32>region - Place.slots) / NATIVE_REGION_SLOTS;
   store<u32>(Place.regions + (number << 2), <u32>(address >>> NATIVE_REGION_BITS));
 }
 
 /** Only counters have an end that is to be known. */
 @inline
-export function raiseHighWater(end: Address): void {}
+export function raiseHighWater(_end: Address): void {}
 
 /** Records hang on the slot of their 16 bytes, so the high halves of their addresses are equal. */
 @inline

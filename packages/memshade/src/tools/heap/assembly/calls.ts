@@ -5,7 +5,17 @@ import { childEntry } from "./children";
 import { dragOf } from "./drag";
 import { growthOf } from "./growth";
 import { askOutOfTurn, isHostSite, siteOf } from "./host-callers";
-import { CHILD_CAPACITY, CONTROL, HOST_STACKS, MIB_CAPACITY, MIBS, NODES, SHARED, STACK, flush } from "./imports";
+import {
+  CHILD_CAPACITY,
+  CONTROL,
+  HOST_STACKS,
+  MIB_CAPACITY,
+  MIBS,
+  NODES,
+  SHARED,
+  STACK,
+  flush,
+} from "./imports";
 import { clearChanges } from "./intervals";
 import {
   CHILD_BYTES,

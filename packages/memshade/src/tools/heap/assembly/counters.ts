@@ -78,8 +78,8 @@ function countLarge(
   copied: bool,
 ): void {
   if (HISTOGRAMS !== 0) addHistogram(mib, <u32>address, size);
-  let at: u32 = <u32>(address >>> 3) << 2;
-  const end: u32 = (<u32>((address + size - 1) >>> 3) << 2) + 4;
+  let at: u32 = (<u32>(address >>> 3)) << 2;
+  const end: u32 = ((<u32>((address + size - 1) >>> 3)) << 2) + 4;
   const granules = (end - at) >>> 2;
   if (COUNTED === 0) {
     addBlock(mib, size, granules, 0, 0, !copied, start, time);

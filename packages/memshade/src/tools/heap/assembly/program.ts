@@ -43,13 +43,13 @@ export function raiseHighWater(end: Address): void {
 
 /** The address that a record keeps the low half of, near another one. */
 @inline
-export function nearby(low: u32, other: Address): Address {
+export function nearby(low: u32, _other: Address): Address {
   return low;
 }
 
 /** Of the youngest large block a record's half of the address is not enough. */
 @inline
-export function keepYoungest(address: Address): void {}
+export function keepYoungest(_address: Address): void {}
 @inline
 export function youngestAddress(low: u32): Address {
   return low;

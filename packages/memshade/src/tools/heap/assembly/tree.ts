@@ -12,7 +12,16 @@ import {
   NODES,
   SHARED,
 } from "./imports";
-import { CHILD_BYTES, CONTEXT_BYTES, Child, Context, Control, NODE_BYTES, Node, Past } from "./layout.generated";
+import {
+  CHILD_BYTES,
+  CONTEXT_BYTES,
+  Child,
+  Context,
+  Control,
+  NODE_BYTES,
+  Node,
+  Past,
+} from "./layout.generated";
 import { pastOf } from "./live";
 
 @inline
