@@ -51,6 +51,8 @@ function biomeSettings(): object {
     // Integers of 64 bits are precise.
     correctness: { noPrecisionLoss: "off" },
     // `isNaN` is one of its instructions.
+    // It has no imports of types alone.
+    style: { ...linter.rules.style, useImportType: "off" },
     suspicious: { noDoubleEquals: { level: "error", fix: "safe" }, noGlobalIsNan: "off" },
   };
   // Functions are compiled in the order of imports, and which come first changes the code.

@@ -27,6 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   allocator: ["bytes", "wasm", "rewrite"],
   contexts: ["bytes", "wasm", "rewrite", "allocator"],
   tools: ["bytes", "wasm", "rewrite", "allocator", "contexts", "model"],
+  native: ["bytes", "objects", "unwind", "tools"],
   load: ["bytes", "objects", "symbolize"],
   host: ["bytes", "wasm", "tools", "model", "formats", "objects", "symbolize", "load"],
   analyses: ["bytes", "model"],
