@@ -50,7 +50,7 @@ export class Assembler {
   readonly #literalByContent = new Map<string, Label>();
   readonly #literalOffsets = new Map<Label, number>();
   readonly #tables: { at: number; targets: readonly Label[] }[] = [];
-  readonly #stretches: (Stretch & { condition?: Condition; target?: Label })[] = [];
+  readonly #stretches: (Stretch & { condition?: Condition | undefined; target?: Label })[] = [];
   readonly #distances: Distance[] = [];
 
   label(): Label {

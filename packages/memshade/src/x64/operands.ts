@@ -7,8 +7,8 @@ export type Label = number & { readonly brand: "label" };
 /** base + index · scale + displacement, as the instruction set computes it. */
 export interface Place {
   readonly kind: "place";
-  readonly base?: Register;
-  readonly index?: Register;
+  readonly base?: Register | undefined;
+  readonly index?: Register | undefined;
   readonly scale: 1 | 2 | 4 | 8;
   /** signed, 32 bits */
   readonly displacement: number;

@@ -4,7 +4,7 @@ export type Stretch = { raw: number } & (
   | { kind: "alignment"; bytes: number }
 );
 
-type Placed = Stretch & { to?: { raw: number; stretches: number } };
+type Placed = Stretch & { to?: { raw: number; stretches: number } | undefined };
 
 /**
  * How many bytes all stretches before the one of an index take; one entry more than there are stretches. Jumps are short first, and
