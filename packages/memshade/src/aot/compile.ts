@@ -1,6 +1,7 @@
 import { FormatError } from "../bytes/errors.ts";
 import { segmentAddress } from "../wasm/constant-values.ts";
 import { decodeModule } from "../wasm/decode/module.ts";
+import { memoryCount, memoryType } from "../wasm/lookups.ts";
 import type { WasmModule } from "../wasm/types.ts";
 import { Assembler, type Label } from "../x64/index.ts";
 import { assignRegisters } from "./allocate/assign.ts";
@@ -63,7 +64,8 @@ function refuse(wasm: WasmModule): void {
     throw new FormatError("unsupported", 0, what, "machine code is made of modules without it");
   };
   if (wasm.start !== undefined) fail("start function");
-  if (wasm.importedMemoryCount + wasm.memories.length > 1) fail("second memory");
+  if (memoryCount(wasm) > 1) fail("second memory");
+  if (memoryCount(wasm) > 0 && memoryType(wasm, 0).index64) fail("64-bit memory");
   for (const segment of wasm.data) if (segmentAddress(wasm, segment) === undefined) fail("passive or placed segment");
 }
 

@@ -1,6 +1,8 @@
 import { readS32Leb, readS64Leb, readU32Leb } from "../bytes/leb128.ts";
 import { importsOf } from "../wasm/lookups.ts";
 import * as Op from "../wasm/op.generated.ts";
+import { IMMEDIATE_KIND } from "../wasm/opcodes.ts";
+import { opcodeIdAt, skipImmediates, skipOpcode } from "../wasm/skip.ts";
 import { type ByteRange, I32, type Import, type ValType, type WasmModule } from "../wasm/types.ts";
 import { type Address, NONE } from "./code.ts";
 import type { CompileOptions } from "./compile.ts";
@@ -60,8 +62,10 @@ export class ModuleContext {
   }
 
   /** What a constant expression of one instruction gives. */
-  #valueOf({ start }: ByteRange): bigint | Uint8Array | undefined {
+  #valueOf({ start, end }: ByteRange): bigint | Uint8Array | undefined {
     const { bytes } = this.wasm;
+    const after = skipImmediates(bytes, skipOpcode(bytes, start), IMMEDIATE_KIND[opcodeIdAt(bytes, start)]);
+    if (after !== end - 1) return undefined;
     if (bytes[start] === Op.I32_CONST) return BigInt(readS32Leb(bytes, start + 1));
     if (bytes[start] === Op.I64_CONST) return readS64Leb(bytes, start + 1);
     if (bytes[start] === VECTOR_PREFIX) return bytes.slice(start + 2, start + 2 + SLOT_BYTES);
