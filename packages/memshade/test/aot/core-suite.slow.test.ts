@@ -22,9 +22,9 @@ const scripts = SUITE === undefined || !RUNS_NATIVE ? [] : readScripts(SUITE);
 describe.skipIf(scripts.length === 0)("machine code passes the core test suite's assertions of integers and vectors", () => {
   it.each([
     { registers: 12, what: "with all registers", least: 13_000 },
-    { registers: 0, what: "without registers", least: 4_000 },
-    { registers: 3, what: "with 3 registers", least: 4_000 },
-    { registers: 6, what: "with 6 registers", least: 4_000 },
+    { registers: 0, what: "without registers", least: 2_000 },
+    { registers: 3, what: "with 3 registers", least: 900 },
+    { registers: 6, what: "with 6 registers", least: 9_000 },
   ])("$what", ({ registers, least }) => {
     // Of those with few registers, each runs another third of the scripts.
     const part = scripts.filter((_, i) => registers === 12 || i % 3 === registers / 3);

@@ -34,8 +34,9 @@ export const INTEGER_WRITERS: Readonly<Record<string, (emitter: Emitter, instruc
       else target = RAX;
     }
     const operand = emitter.operand(right, wide);
-    if (name === "imul" && typeof operand === "number" && !isConstant(left)) {
-      asm.put("imul", size, target, emitter.operand(left, wide, RAX), operand);
+    if (name === "imul" && typeof operand === "number") {
+      const factor = isConstant(left) ? emitter.register(left, RAX) : emitter.operand(left, wide, RAX);
+      asm.put("imul", size, target, factor, operand);
     } else {
       moveRegister(asm, target, emitter.register(left, target));
       asm.put(name, size, target, operand);
