@@ -35,6 +35,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   stacks: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "load"],
   memprof: ["bytes", "model", "formats", "objects", "load"],
   report: ["model", "formats", "analyses"],
+  runs: [
+    "bytes",
+    "model",
+    "objects",
+    "formats",
+    "symbolize",
+    "load",
+    "host",
+    "analyses",
+    "memprof",
+    "report",
+  ],
   exports: ["bytes", "model", "objects", "formats", "symbolize", "load", "host", "analyses", "report"],
   cli: [
     "bytes",
@@ -50,9 +62,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "stacks",
     "memprof",
     "report",
+    "runs",
     "exports",
   ],
-  testing: ["bytes", "model", "host", "analyses", "report", "cli"],
+  testing: ["bytes", "model", "host", "analyses", "report", "runs"],
 };
 
 /** npm packages that a room may use; all others use none. */
