@@ -49,7 +49,8 @@ export function compile(bytes: Uint8Array, options: CompileOptions = {}): Native
   const opener = opening === undefined ? undefined : asm.label();
   const written = new Map<number, WrittenFunction>();
   for (const index of context.wanted) {
-    if (index < wasm.importedFunctionCount) throw new FormatError("unsupported", 0, "export", "it is an imported function");
+    if (index < wasm.importedFunctionCount)
+      throw new FormatError("unsupported", 0, "export", "it is an imported function");
     const code = new BodyLowering(context, index).run();
     const assignment = assignRegisters(code, options.registers);
     const entry = { loadsBase: code.exported && index !== opening, opener };
@@ -66,10 +67,13 @@ function refuse(wasm: WasmModule): void {
   if (wasm.start !== undefined) fail("start function");
   if (memoryCount(wasm) > 1) fail("second memory");
   if (memoryCount(wasm) > 0 && memoryType(wasm, 0).index64) fail("64-bit memory");
-  for (const segment of wasm.data) if (segmentAddress(wasm, segment) === undefined) fail("passive or placed segment");
+  for (const segment of wasm.data)
+    if (segmentAddress(wasm, segment) === undefined) fail("passive or placed segment");
 }
 
 function exportedFunctions(wasm: WasmModule, wanted: readonly string[] | undefined): Map<string, number> {
-  const functions = wasm.exports.filter(({ kind, name }) => kind === "function" && (wanted?.includes(name) ?? true));
+  const functions = wasm.exports.filter(
+    ({ kind, name }) => kind === "function" && (wanted?.includes(name) ?? true),
+  );
   return new Map(functions.map(({ name, index }) => [name, index]));
 }

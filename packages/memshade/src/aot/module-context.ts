@@ -48,17 +48,25 @@ export class ModuleContext {
     if (index < wasm.importedGlobalCount) {
       const { module, field, global } = importsOf(wasm, "global")[index];
       const value = options.constants?.get(`${module}.${field}`);
-      return value === undefined || global.mutable ? undefined : { kind: "constant", value: canonical(value, global.type) };
+      return value === undefined || global.mutable
+        ? undefined
+        : { kind: "constant", value: canonical(value, global.type) };
     }
     const own = wasm.globals[index - wasm.importedGlobalCount];
     const value = own && this.#valueOf(own.initial);
     if (value === undefined) return undefined;
-    if (!own.mutable && typeof value === "bigint") return { kind: "constant", value: canonical(value, own.type) };
+    if (!own.mutable && typeof value === "bigint")
+      return { kind: "constant", value: canonical(value, own.type) };
     const place: Address = {
       ...{ kind: "address", base: NONE, index: NONE, scale: 1, linear: true },
       displacement: -SLOT_BYTES * (index - wasm.importedGlobalCount + 1),
     };
-    return { kind: "variable", type: own.type, place, initial: typeof value === "bigint" ? bytesOf(value) : value };
+    return {
+      kind: "variable",
+      type: own.type,
+      place,
+      initial: typeof value === "bigint" ? bytesOf(value) : value,
+    };
   }
 
   /** What a constant expression of one instruction gives. */
@@ -86,4 +94,3 @@ function bytesOf(value: bigint): Uint8Array {
   new DataView(bytes.buffer).setBigInt64(0, value, true);
   return bytes;
 }
-

@@ -58,11 +58,16 @@ interface Parts {
   opener: WrittenFunction | undefined;
 }
 
-export function nativeCode(assembled: AssembledCode, { context, entries, written, opener }: Parts): NativeCode {
+export function nativeCode(
+  assembled: AssembledCode,
+  { context, entries, written, opener }: Parts,
+): NativeCode {
   const { wasm } = context;
   const { bytes: code, literals, offsetOf } = assembled;
   const names = readNames(wasm);
-  const functions = [...written].map(([index, one]) => framesOf(functionName(wasm, names, index) ?? `function ${index}`, one, offsetOf));
+  const functions = [...written].map(([index, one]) =>
+    framesOf(functionName(wasm, names, index) ?? `function ${index}`, one, offsetOf),
+  );
   if (opener !== undefined) functions.push(openerFrames(opener, offsetOf));
   const start = (index: number) => offsetOf((written.get(index) as WrittenFunction).start);
   return {
@@ -84,7 +89,11 @@ export function nativeCode(assembled: AssembledCode, { context, entries, written
   };
 }
 
-function framesOf(name: string, { start, end, rows }: WrittenFunction, offsetOf: AssembledCode["offsetOf"]): CodeFunction {
+function framesOf(
+  name: string,
+  { start, end, rows }: WrittenFunction,
+  offsetOf: AssembledCode["offsetOf"],
+): CodeFunction {
   const all: FrameRow[] = rows.map(({ at, cfa }) => ({ offset: offsetOf(at), cfa }));
   const saved = rows.flatMap(({ at, cfa, pushed }) =>
     pushed === undefined ? [] : [{ register: pushed, offset: offsetOf(at), at: cfa }],

@@ -111,7 +111,12 @@ export class Assembler {
   finish(): AssembledCode {
     const raw = this.#code.view();
     const labelAt = (label: Label) => this.#labels[label] as Position;
-    const sizeBefore = settle(this.#stretches.map((one) => ({ ...one, to: one.target && labelAt(one.target) })));
+    const sizeBefore = settle(
+      this.#stretches.map((one) => ({
+        ...one,
+        to: one.target === undefined ? undefined : labelAt(one.target),
+      })),
+    );
     const final = ({ raw, stretches }: Position) => raw + sizeBefore[stretches];
     const codeEnd = final(this.#position());
     const literals = Math.ceil(codeEnd / LITERAL_ALIGNMENT) * LITERAL_ALIGNMENT;

@@ -33,7 +33,10 @@ const ANY_SIZE = 0;
 const formsByMnemonic = new Map<string, Form[]>();
 for (const [mnemonic, operands, text, sizes, memory] of FORMS) {
   const [, digit] = text.split(" /");
-  const bytes = text.split(" /")[0].split(" ").map((byte) => Number.parseInt(byte, 16));
+  const bytes = text
+    .split(" /")[0]
+    .split(" ")
+    .map((byte) => Number.parseInt(byte, 16));
   // A prefix alone is an opcode of its own.
   const prefix = bytes.length > 1 && PREFIXES.includes(bytes[0]) ? bytes.shift() : undefined;
   const form: Form = {
@@ -57,7 +60,8 @@ const FITS: Readonly<Record<string, (operand: Operand, size: number) => boolean>
   1: (operand) => operand === 1,
   b: (operand) => isNumber(operand) && operand >= -0x80 && operand < 0x80,
   u: (operand) => isNumber(operand) && operand >= 0 && operand < 0x100,
-  i: (operand, size) => isNumber(operand) && operand >= -(2 ** 31) && operand < (size === 8 ? 2 ** 31 : 2 ** 32),
+  i: (operand, size) =>
+    isNumber(operand) && operand >= -(2 ** 31) && operand < (size === 8 ? 2 ** 31 : 2 ** 32),
   q: (operand) => typeof operand === "bigint",
 };
 

@@ -9,7 +9,10 @@ export const CALLS_OF_EACH = 6;
 const PAGE_BYTES = 0x1_0000;
 
 /** What differs in the module of a seed, and how many calls were compared. */
-export function compareSeed(seed: number, options: CompileOptions = {}): { calls: number; differences: string[] } {
+export function compareSeed(
+  seed: number,
+  options: CompileOptions = {},
+): { calls: number; differences: string[] } {
   const { bytes, exports } = randomCode(seed);
   if (exports.length === 0) return { calls: 0, differences: [] };
   const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
@@ -44,14 +47,24 @@ export function compareSeed(seed: number, options: CompileOptions = {}): { calls
   const memory = replies[expected.length];
   const wanted = new Uint8Array((instance.exports.memory as WebAssembly.Memory).buffer);
   const same = memory.kind === "bytes" && Buffer.compare(memory.bytes, wanted) === 0;
-  return { calls: expected.length, differences: same ? differences : [...differences, `seed ${seed}: memory differs`] };
+  return {
+    calls: expected.length,
+    differences: same ? differences : [...differences, `seed ${seed}: memory differs`],
+  };
 }
 
 type Call = (...args: (number | bigint)[]) => number | bigint | undefined;
 
-function callInEngine(call: Call, params: readonly number[], args: readonly bigint[], result: number | undefined): string {
+function callInEngine(
+  call: Call,
+  params: readonly number[],
+  args: readonly bigint[],
+  result: number | undefined,
+): string {
   try {
-    const value = call(...args.map((arg, i) => (params[i] === I32 ? Number(BigInt.asIntN(32, arg)) : BigInt.asIntN(64, arg))));
+    const value = call(
+      ...args.map((arg, i) => (params[i] === I32 ? Number(BigInt.asIntN(32, arg)) : BigInt.asIntN(64, arg))),
+    );
     return result === undefined ? "" : String(value);
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) return "trap";

@@ -10,22 +10,22 @@ import {
   Assembler,
   type Label,
   place,
+  R8,
+  R9,
+  R10,
   R12,
   R13,
   R14,
   R15,
-  R8,
-  R9,
-  R10,
   RAX,
   RBP,
   RBX,
   RCX,
   RDI,
   RDX,
+  type Register,
   RSI,
   RSP,
-  type Register,
   relative,
   VECTOR,
 } from "../../src/x64/index.ts";
@@ -39,7 +39,16 @@ const HOST_AT = 0x40_0000;
 const CODE_AT = 0x60_0000;
 const DATA_AT = 0x1000_0000;
 /** Words of the data segment. */
-const WORDS = { memory: 0, savedStack: 8, thread: 16, c: 24, fsBase: 0x400, scratch: 0x800, text: 0xc00, command: 0x1000 };
+const WORDS = {
+  memory: 0,
+  savedStack: 8,
+  thread: 16,
+  c: 24,
+  fsBase: 0x400,
+  scratch: 0x800,
+  text: 0xc00,
+  command: 0x1000,
+};
 const REPLY = 0x1100;
 const SIGNAL_STACK = 0x2000;
 const SIGNAL_STACK_BYTES = 0x4000;
@@ -51,9 +60,23 @@ const RESERVED_BYTES = 0x2_0002_0000;
 const COMMAND_BYTES = 256;
 const REPLY_BYTES = 32;
 const [CALL, READ, WRITE] = [0, 1, 2];
-const SYSTEM = { read: 0, write: 1, mmap: 9, mprotect: 10, sigaction: 13, exit: 60, sigaltstack: 131, arch_prctl: 158 };
+const SYSTEM = {
+  read: 0,
+  write: 1,
+  mmap: 9,
+  mprotect: 10,
+  sigaction: 13,
+  exit: 60,
+  sigaltstack: 131,
+  arch_prctl: 158,
+};
 const SIGNALS = [4, 7, 8, 11];
-const TRAP_NAMES: Readonly<Record<number, string>> = { 4: "unreachable", 7: "out of bounds", 8: "division", 11: "out of bounds" };
+const TRAP_NAMES: Readonly<Record<number, string>> = {
+  4: "unreachable",
+  7: "out of bounds",
+  8: "division",
+  11: "out of bounds",
+};
 
 export type Argument = bigint | Uint8Array;
 
@@ -118,14 +141,18 @@ function decodeReplies(commands: readonly Command[], stdout: Buffer): Reply[] {
   return commands.flatMap((command): Reply[] => {
     if (command.kind === "write") return [];
     if (command.kind === "read") {
-      const bytes = new Uint8Array(stdout.subarray(at, (at += command.length)));
+      const bytes = new Uint8Array(stdout.subarray(at, at + command.length));
+      at += command.length;
       return [{ kind: "bytes", bytes }];
     }
-    const reply = stdout.subarray(at, (at += REPLY_BYTES));
+    const reply = stdout.subarray(at, at + REPLY_BYTES);
+    at += REPLY_BYTES;
     if (reply.length < REPLY_BYTES) throw new Error("the native host has not answered everything");
     const signal = Number(reply.readBigUInt64LE(0));
     if (signal !== 0) return [{ kind: "trap", why: TRAP_NAMES[signal] ?? `signal ${signal}` }];
-    return [{ kind: "result", general: reply.readBigUInt64LE(8), vector: new Uint8Array(reply.subarray(16)) }];
+    return [
+      { kind: "result", general: reply.readBigUInt64LE(8), vector: new Uint8Array(reply.subarray(16)) },
+    ];
   });
 }
 
@@ -184,14 +211,15 @@ class Host {
     // Values that a function must keep: whoever changes one is told from a trap.
     const kept: readonly Register[] = [RBX, RBP, R12, R13, R14, R15];
     asm.put("mov", 8, place(undefined, DATA_AT + WORDS.savedStack), RSP);
-    kept.forEach((register, i) => asm.put("mov", 4, register, 0x1234567 + i));
+    for (const [i, register] of kept.entries()) asm.put("mov", 4, register, 0x1234567 + i);
     asm.put("sub", 8, RSP, 64);
     for (let i = 0; i < 8; i++) {
       asm.put("mov", 8, RAX, command(192 + 8 * i));
       asm.put("mov", 8, place(RSP, 8 * i), RAX);
       asm.put("movups", 8, VECTOR[i], command(64 + 16 * i));
     }
-    [RDI, RSI, RDX, RCX, R8, R9].forEach((register, i) => asm.put("mov", 8, register, command(16 + 8 * i)));
+    for (const [i, register] of [RDI, RSI, RDX, RCX, R8, R9].entries())
+      asm.put("mov", 8, register, command(16 + 8 * i));
     asm.put("call", 8, command(8));
     asm.put("add", 8, RSP, 64);
     const spoiled = asm.label();
@@ -283,7 +311,10 @@ class Host {
     store(8, 0);
     store(16, SIGNAL_STACK_BYTES);
     this.#system(SYSTEM.sigaltstack, scratch, 0);
-    for (const [offset, label] of [[0, caught], [16, restorer]] as const) {
+    for (const [offset, label] of [
+      [0, caught],
+      [16, restorer],
+    ] as const) {
       asm.put("lea", 8, RAX, relative(label));
       asm.put("mov", 8, place(undefined, scratch + offset), RAX);
     }

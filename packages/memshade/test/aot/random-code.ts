@@ -12,8 +12,33 @@ const FUNCTIONS = 8;
 /** Only they are exported: JavaScript has no vectors. */
 const isOutside = (type: ValType) => type !== V128;
 const EMPTY = 0x40;
-const NUMBERS = [0n, 1n, 2n, 3n, 7n, 8n, 31n, 32n, 63n, 64n, 255n, 256n, 0x7fffn, 0x8000n, 0xffffn, 0x7fffffffn, 0x80000000n];
-const LARGE = [0xffffffffn, 0x100000000n, 0x7fffffffffffffffn, 0x8000000000000000n, 0xffffffffffffffffn, 0x123456789abcdefn];
+const NUMBERS = [
+  0n,
+  1n,
+  2n,
+  3n,
+  7n,
+  8n,
+  31n,
+  32n,
+  63n,
+  64n,
+  255n,
+  256n,
+  0x7fffn,
+  0x8000n,
+  0xffffn,
+  0x7fffffffn,
+  0x80000000n,
+];
+const LARGE = [
+  0xffffffffn,
+  0x100000000n,
+  0x7fffffffffffffffn,
+  0x8000000000000000n,
+  0xffffffffffffffffn,
+  0x123456789abcdefn,
+];
 
 interface Simple {
   id: number;
@@ -56,11 +81,15 @@ export function randomCode(seed: number): RandomModule {
   const choices = new Choices(seed);
   const signatures = Array.from({ length: FUNCTIONS }, (): Signature => {
     const many = choices.chance(15) ? 9 : 4;
-    const params = Array.from({ length: choices.below(many + 1) }, () => choices.of([I32, I32, I64, I64, V128]));
+    const params = Array.from({ length: choices.below(many + 1) }, () =>
+      choices.of([I32, I32, I64, I64, V128]),
+    );
     return { params, results: choices.chance(85) ? [choices.of([I32, I64, I32, I64, V128])] : [] };
   });
   const bodies = signatures.map((_, i) => new BodyWriter(choices, signatures, i).write());
-  const exported = [...signatures.entries()].filter(([, { params, results }]) => [...params, ...results].every(isOutside));
+  const exported = [...signatures.entries()].filter(([, { params, results }]) =>
+    [...params, ...results].every(isOutside),
+  );
   const bytes = new ByteWriter().bytes([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
   const section = (id: number, content: (writer: ByteWriter) => void) => bytes.u8(id).sized(content);
   section(1, (writer) => {
@@ -77,7 +106,10 @@ export function randomCode(seed: number): RandomModule {
     writer.bytes([V128, 1, 0xfd, 12, ...Array.from({ length: 16 }, (_, i) => i * 15), Op.END]);
   });
   section(7, (writer) => {
-    writer.u32Leb(exported.length + 1).name("memory").bytes([2, 0]);
+    writer
+      .u32Leb(exported.length + 1)
+      .name("memory")
+      .bytes([2, 0]);
     for (const [i] of exported) writer.name(`f${i}`).u8(0).u32Leb(i);
   });
   section(10, (writer) => {
@@ -140,11 +172,18 @@ class BodyWriter {
     const number = randomNumber(this.#choices);
     if (type === I32) this.#out.u8(Op.I32_CONST).s32Leb(Number(BigInt.asIntN(32, number)));
     else if (type === I64) this.#out.u8(Op.I64_CONST).s64Leb(BigInt.asIntN(64, number));
-    else this.#out.bytes([0xfd, 12, ...Array.from({ length: 16 }, () => this.#choices.of([0, 1, 255, 128, 127, 77]))]);
+    else
+      this.#out.bytes([
+        0xfd,
+        12,
+        ...Array.from({ length: 16 }, () => this.#choices.of([0, 1, 255, 128, 127, 77])),
+      ]);
   }
 
   #local(type: ValType): number | undefined {
-    const fitting = [...this.#locals.keys()].filter((i) => this.#locals[i] === type && !this.#counters.includes(i));
+    const fitting = [...this.#locals.keys()].filter(
+      (i) => this.#locals[i] === type && !this.#counters.includes(i),
+    );
     return fitting.length === 0 ? undefined : this.#choices.of(fitting);
   }
 
@@ -153,7 +192,10 @@ class BodyWriter {
     const leaf = depth <= 0 || this.#budget-- <= 0;
     const kind = leaf ? choices.below(2) : choices.below(16);
     const local = this.#local(type);
-    if (kind === 0 || (kind === 1 && local === undefined)) return this.#constant(type);
+    if (kind === 0 || (kind === 1 && local === undefined)) {
+      this.#constant(type);
+      return;
+    }
     if (kind <= 3 && local !== undefined) {
       this.#out.u8(Op.LOCAL_GET).u32Leb(local);
       return;
@@ -183,14 +225,22 @@ class BodyWriter {
       if (!access || i > 0) return;
       // Most accesses stay inside; atomic ones are aligned, since others trap in wasm only.
       if (atomic) this.#out.u8(Op.I32_CONST).s32Leb(0x7ff8).u8(Op.I32_AND);
-      else if (choices.chance(95)) this.#out.u8(Op.I32_CONST).s32Leb(choices.of([0xfff, 0x7fff, 63])).u8(Op.I32_AND);
+      else if (choices.chance(95))
+        this.#out
+          .u8(Op.I32_CONST)
+          .s32Leb(choices.of([0xfff, 0x7fff, 63]))
+          .u8(Op.I32_AND);
     });
     this.#op(id);
     const lanes = /^[if](\d+)/.exec(name)?.[1];
     const lane = name.startsWith("v128") ? 16 / bytes : 128 / Number(lanes);
     if (access) {
       this.#out.u32Leb(atomic ? Math.log2(bytes) : 0);
-      this.#out.u32Leb(atomic ? 8 * choices.below(4) : choices.of([0, 0, 4, 8, 17, 1000, choices.chance(2) ? 0x80000000 : 64]));
+      this.#out.u32Leb(
+        atomic
+          ? 8 * choices.below(4)
+          : choices.of([0, 0, 4, 8, 17, 1000, choices.chance(2) ? 0x80000000 : 64]),
+      );
     }
     if (immediate === "Lane" || immediate === "MemargLane") this.#out.u8(choices.below(lane));
     if (immediate === "Shuffle") for (let i = 0; i < 16; i++) this.#out.u8(choices.below(32));
@@ -245,11 +295,14 @@ class BodyWriter {
     const type = choices.of(TYPES);
     switch (choices.below(12)) {
       case 0:
-        return this.#if([], depth);
+        this.#if([], depth);
+        return;
       case 1:
-        return this.#loop(depth);
+        this.#loop(depth);
+        return;
       case 2:
-        return this.#leave(depth);
+        this.#leave(depth);
+        return;
       case 3:
         this.#value(type, depth);
         this.#out.u8(Op.GLOBAL_SET).u32Leb(TYPES.indexOf(type));
@@ -258,12 +311,15 @@ class BodyWriter {
         if (!this.#call([], depth)) this.#out.u8(Op.NOP);
         return;
       case 5:
-        return this.#bulk(depth);
+        this.#bulk(depth);
+        return;
       case 6:
-        return this.#update();
+        this.#update();
+        return;
       case 7:
       case 8:
-        return this.#simple(choices.of(EFFECTS), depth);
+        this.#simple(choices.of(EFFECTS), depth);
+        return;
       case 9:
         this.#value(type, depth);
         this.#out.u8(Op.DROP);
@@ -287,7 +343,14 @@ class BodyWriter {
     // Branches to the loop itself would never end.
     this.#labels.push([], UNREACHED);
     this.#out.u8(Op.LOCAL_GET).u32Leb(counter).u8(Op.I32_EQZ).u8(Op.BR_IF).u32Leb(1);
-    this.#out.u8(Op.LOCAL_GET).u32Leb(counter).u8(Op.I32_CONST).s32Leb(1).u8(Op.I32_SUB).u8(Op.LOCAL_SET).u32Leb(counter);
+    this.#out
+      .u8(Op.LOCAL_GET)
+      .u32Leb(counter)
+      .u8(Op.I32_CONST)
+      .s32Leb(1)
+      .u8(Op.I32_SUB)
+      .u8(Op.LOCAL_SET)
+      .u32Leb(counter);
     const others = this.#counters.splice(reserved, 1);
     const hidden = this.#locals[counter];
     this.#locals[counter] = 0;
@@ -334,13 +397,28 @@ class BodyWriter {
     const other = this.#local(wide ? I64 : I32);
     if (pointer === undefined || other === undefined) return;
     const offset = choices.of([0, 8, 100]);
-    this.#out.u8(Op.LOCAL_GET).u32Leb(pointer).u8(Op.I32_CONST).s32Leb(0xff).u8(Op.I32_AND).u8(Op.LOCAL_SET).u32Leb(pointer);
+    this.#out
+      .u8(Op.LOCAL_GET)
+      .u32Leb(pointer)
+      .u8(Op.I32_CONST)
+      .s32Leb(0xff)
+      .u8(Op.I32_AND)
+      .u8(Op.LOCAL_SET)
+      .u32Leb(pointer);
     this.#out.u8(Op.LOCAL_GET).u32Leb(pointer).u8(Op.LOCAL_GET).u32Leb(pointer);
-    this.#out.u8(wide ? Op.I64_LOAD : Op.I32_LOAD).u8(0).u32Leb(offset);
+    this.#out
+      .u8(wide ? Op.I64_LOAD : Op.I32_LOAD)
+      .u8(0)
+      .u32Leb(offset);
     if (choices.chance(50)) this.#constant(wide ? I64 : I32);
     else this.#out.u8(Op.LOCAL_GET).u32Leb(other);
-    this.#out.u8(choices.of(wide ? [Op.I64_ADD, Op.I64_SUB, Op.I64_XOR] : [Op.I32_ADD, Op.I32_SUB, Op.I32_OR]));
-    this.#out.u8(wide ? Op.I64_STORE : Op.I32_STORE).u8(0).u32Leb(offset);
+    this.#out.u8(
+      choices.of(wide ? [Op.I64_ADD, Op.I64_SUB, Op.I64_XOR] : [Op.I32_ADD, Op.I32_SUB, Op.I32_OR]),
+    );
+    this.#out
+      .u8(wide ? Op.I64_STORE : Op.I32_STORE)
+      .u8(0)
+      .u32Leb(offset);
   }
 
   #bulk(depth: number): void {

@@ -1,8 +1,14 @@
 // The assertions of the core test suite that are about integers and vectors, run as machine code.
 import { type CompileOptions, compile, type NativeCode, UnsupportedCode } from "../../src/aot/index.ts";
 import { FormatError } from "../../src/bytes/errors.ts";
-import { decodeModule, functionType, memoryCount, memoryType, type WasmModule } from "../../src/wasm/index.ts";
-import type { Action, Command as ScriptCommand, Script, SuiteModule, Value } from "../core-suite/script.ts";
+import {
+  decodeModule,
+  functionType,
+  memoryCount,
+  memoryType,
+  type WasmModule,
+} from "../../src/wasm/index.ts";
+import type { Action, Script, Command as ScriptCommand, SuiteModule, Value } from "../core-suite/script.ts";
 import { type Argument, type Command, type Reply, runNative } from "./native-host.ts";
 
 /** What came of a script. */
@@ -19,7 +25,12 @@ interface Instance {
   pages: number;
   /** Whether something was left out that may have changed what others see. */
   isUnknown: boolean;
-  commands: { command: Command; line: number; expected: readonly Value[] | "trap" | undefined; type: string }[];
+  commands: {
+    command: Command;
+    line: number;
+    expected: readonly Value[] | "trap" | undefined;
+    type: string;
+  }[];
 }
 
 /** What the suite's host module has. */
@@ -80,12 +91,17 @@ function instanceOf(bytes: Uint8Array, options: CompileOptions): Instance | unde
   const able: string[] = [];
   try {
     wasm = decodeModule(bytes);
-    for (const { kind, name } of wasm.exports) if (kind === "function" && compiles(bytes, name, options)) able.push(name);
+    for (const { kind, name } of wasm.exports)
+      if (kind === "function" && compiles(bytes, name, options)) able.push(name);
     const native = compile(bytes, { ...options, exports: able });
     const memory = wasm.memories.length + wasm.importedMemoryCount > 0 ? memoryType(wasm, 0) : undefined;
     const pages = memory === undefined ? 0 : memory.minimum;
     // What another module leaves in its memory is not there.
-    if (wasm.importedMemoryCount > 0 || native.data.some((one) => one.address + one.bytes.length > pages * 0x1_0000)) return undefined;
+    if (
+      wasm.importedMemoryCount > 0 ||
+      native.data.some((one) => one.address + one.bytes.length > pages * 0x1_0000)
+    )
+      return undefined;
     return { native, wasm, pages, isUnknown: false, commands: [] };
   } catch (error) {
     if (error instanceof FormatError) return undefined;
@@ -121,23 +137,35 @@ function addAction(script: Script, instance: Instance, command: ScriptCommand, a
   const args = action.args ?? [];
   const args2 = args.map((arg) => argument(script, arg));
   const expected =
-    command.type === "assert_return" ? command.expected : command.type.startsWith("assert_") ? "trap" : undefined;
+    command.type === "assert_return"
+      ? command.expected
+      : command.type.startsWith("assert_")
+        ? "trap"
+        : undefined;
   const { wasm } = instance;
   const exported = wasm.exports.find(({ name }) => name === action.field);
   const { results } = functionType(wasm, exported?.index as number);
-  const type = { 0x7f: "i32", 0x7e: "i64", 0x7b: "v128" }[results[0]] ?? "";
-  instance.commands.push({ command: { kind: "call", entry, args: args2 }, line: command.line, expected, type });
+  const type = { 127: "i32", 126: "i64", 123: "v128" }[results[0]] ?? "";
+  instance.commands.push({
+    command: { kind: "call", entry, args: args2 },
+    line: command.line,
+    expected,
+    type,
+  });
 }
 
 function argument({ literals }: Script, value: Value): Argument {
   if (value.type === "v128") {
     const bytes = Buffer.alloc(16);
-    [...literals[value.literal]].forEach((half, i) => bytes.writeBigUInt64LE(BigInt(half), 8 * i));
+    for (const [i, half] of [...literals[value.literal]].entries())
+      bytes.writeBigUInt64LE(BigInt(half), 8 * i);
     return bytes;
   }
   if (value.type !== "i32" && value.type !== "i64") throw new Error(`an argument of type ${value.type}`);
   // The upper half of an i32 is what a caller leaves there.
-  return value.type === "i64" ? BigInt(value.value) : BigInt.asUintN(32, BigInt(value.value)) | (0xdeadbeefn << 32n);
+  return value.type === "i64"
+    ? BigInt(value.value)
+    : BigInt.asUintN(32, BigInt(value.value)) | (0xdeadbeefn << 32n);
 }
 
 function describe(reply: Reply, type: string): string {

@@ -30,7 +30,13 @@ const NAMES: Readonly<Record<number, readonly string[]>> = {
   2: "ax cx dx bx sp bp si di r8w r9w r10w r11w r12w r13w r14w r15w".split(" "),
   1: "al cl dl bl spl bpl sil dil r8b r9b r10b r11b r12b r13b r14b r15b".split(" "),
 };
-const POINTERS: Readonly<Record<number, string>> = { 1: "BYTE", 2: "WORD", 4: "DWORD", 8: "QWORD", 16: "XMMWORD" };
+const POINTERS: Readonly<Record<number, string>> = {
+  1: "BYTE",
+  2: "WORD",
+  4: "DWORD",
+  8: "QWORD",
+  16: "XMMWORD",
+};
 
 interface Case {
   operands: Operand[];
@@ -103,9 +109,22 @@ function constant(value: number, size: number): string {
 }
 
 function placeOf(choices: Choices, bytes: number): Pair {
-  const number = choices.of([0, 1, -1, 127, 128, -128, -129, 0x7fffffff, -0x80000000, choices.below(2 ** 31)]);
+  const number = choices.of([
+    0,
+    1,
+    -1,
+    127,
+    128,
+    -128,
+    -129,
+    0x7fffffff,
+    -0x80000000,
+    choices.below(2 ** 31),
+  ]);
   const base = choices.chance(90) ? choices.below(16) : undefined;
-  const index = choices.chance(50) ? choices.of([0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]) : undefined;
+  const index = choices.chance(50)
+    ? choices.of([0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15])
+    : undefined;
   const scale = choices.of([1, 2, 4, 8] as const);
   const thread = choices.chance(10);
   const at: Place = { ...place(pick(base), number, pick(index), scale), thread };
@@ -122,7 +141,10 @@ function placeOf(choices: Choices, bytes: number): Pair {
     const absolute = BigInt.asUintN(64, BigInt(number)).toString(16);
     return [at, `${pointer}${thread ? "fs:" : "ds:"}0x${absolute}`];
   }
-  return [at, `${pointer}${segment}[${inner}${number === 0 && base !== undefined && pick(base)!.number % 8 !== 5 ? "" : signed}]`];
+  return [
+    at,
+    `${pointer}${segment}[${inner}${number === 0 && base !== undefined && pick(base)!.number % 8 !== 5 ? "" : signed}]`,
+  ];
 }
 
 function pick(number: number | undefined): Register | undefined {

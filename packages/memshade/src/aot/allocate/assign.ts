@@ -36,7 +36,7 @@ export function assignRegisters(code: FunctionCode, limit = ALLOCATABLE_VECTORS)
     const taken = takenIn(busy, ranges[value]) >>> shift;
     const choices = vector[value] ? vectors : general;
     const hinted = hints[value].map((hint) => (hint < 0 ? ~hint : registers[hint]));
-    const found = [...hinted.filter((one) => choices.includes(one as never)), ...choices].find((register) => {
+    const found = [...hinted.filter((one) => choices.includes(one)), ...choices].find((register) => {
       if ((taken & (1 << register)) !== 0) return false;
       const fresh = shift === 0 && (SAVED_MASK & ~saved & (1 << register)) !== 0;
       return !fresh || weights[value] > COST_OF_SAVING;
@@ -61,7 +61,8 @@ function overwritten(instructions: readonly Instruction[], dead: Uint8Array): Ui
 
 function takenIn(busy: Uint32Array, ranges: readonly number[]): number {
   let taken = 0;
-  for (let i = 0; i < ranges.length; i += 2) for (let at = ranges[i]; at < ranges[i + 1]; at++) taken |= busy[at];
+  for (let i = 0; i < ranges.length; i += 2)
+    for (let at = ranges[i]; at < ranges[i + 1]; at++) taken |= busy[at];
   return taken;
 }
 

@@ -5,7 +5,6 @@ import { findLiveness } from "./liveness.ts";
  * Instruction k has three positions: at 3k it reads, at 3k + 1 it overwrites what it overwrites, at 3k + 2 it writes its result. So a
  * result may take the register of an operand that nobody reads later.
  */
-export const READS = 0;
 export const KILLS = 1;
 export const WRITES = 2;
 export const POSITIONS = 3;

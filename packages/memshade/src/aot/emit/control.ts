@@ -1,4 +1,4 @@
-import { GENERAL, place, RAX, RCX, type Register, relative, RSP, VECTOR } from "../../x64/index.ts";
+import { GENERAL, place, RAX, RCX, type Register, RSP, relative, VECTOR } from "../../x64/index.ts";
 import type { Instruction, Source } from "../code.ts";
 import { ARGUMENTS, SYSTEM_ARGUMENTS } from "../convention.ts";
 import type { Emitter } from "./emitter.ts";
@@ -129,4 +129,3 @@ function passArguments(emitter: Emitter, from: readonly Source[]): void {
 function takeResult(emitter: Emitter, to: number): void {
   if (to >= 0) emitter.settle(to, emitter.isVector(to) ? VECTOR[0] : RAX);
 }
-

@@ -1,6 +1,29 @@
-import { type Assembler, GENERAL, type Label, type Place, place, R15, RAX, RCX, type Register, RSP, VECTOR } from "../../x64/index.ts";
+import {
+  type Assembler,
+  GENERAL,
+  type Label,
+  type Place,
+  place,
+  R15,
+  RAX,
+  RCX,
+  type Register,
+  RSP,
+  VECTOR,
+} from "../../x64/index.ts";
 import type { Assignment } from "../allocate/assign.ts";
-import { type Address, fitsInt32, type FunctionCode, type Instruction, isAddress, isConstant, NONE, signedValue, type Source, type Value } from "../code.ts";
+import {
+  type Address,
+  type FunctionCode,
+  fitsInt32,
+  type Instruction,
+  isAddress,
+  isConstant,
+  NONE,
+  type Source,
+  signedValue,
+  type Value,
+} from "../code.ts";
 import { loadConstant } from "./constants.ts";
 import type { Frame } from "./frame.ts";
 import { moveRegister } from "./moves.ts";
@@ -126,7 +149,9 @@ export class Emitter {
       return;
     }
     const size = wide ? 8 : 4;
-    let a: Register | Place | number = isConstant(left) ? this.register(left, RAX) : this.operand(left, wide, RCX);
+    let a: Register | Place | number = isConstant(left)
+      ? this.register(left, RAX)
+      : this.operand(left, wide, RCX);
     // Where the left one is a place with a scratch register in it, the other one is free.
     let b = this.operand(right, wide, a !== RAX ? RAX : RCX);
     if (typeof a === "object" && a.kind === "place" && typeof b === "object" && b.kind === "place") {
@@ -134,7 +159,8 @@ export class Emitter {
       b = RAX;
     }
     if (comparison === "test" && typeof b === "object" && b.kind === "place") [a, b] = [b, a];
-    if (comparison === "cmp" && b === 0 && typeof a === "object" && a.kind !== "place") asm.put("test", size, a, a);
+    if (comparison === "cmp" && b === 0 && typeof a === "object" && a.kind !== "place")
+      asm.put("test", size, a, a);
     else asm.put(comparison, size, a, b);
   }
 }

@@ -22,7 +22,11 @@ export interface Frame {
 }
 
 /** `base`: the register of linear memory is saved too. */
-export function layOutFrame(code: FunctionCode, { registers, saved, dead }: Assignment, base: number | undefined): Frame {
+export function layOutFrame(
+  code: FunctionCode,
+  { registers, saved, dead }: Assignment,
+  base: number | undefined,
+): Frame {
   const pushed = base === undefined ? saved : [base, ...saved];
   let outgoing = 0;
   let calls = false;

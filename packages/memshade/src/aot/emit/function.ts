@@ -1,4 +1,14 @@
-import { type Assembler, GENERAL, type Label, place, R15, type Register, relative, RSP, VECTOR } from "../../x64/index.ts";
+import {
+  type Assembler,
+  GENERAL,
+  type Label,
+  place,
+  R15,
+  type Register,
+  RSP,
+  relative,
+  VECTOR,
+} from "../../x64/index.ts";
 import type { Assignment } from "../allocate/assign.ts";
 import type { FunctionCode } from "../code.ts";
 import { ARGUMENTS } from "../convention.ts";
@@ -51,7 +61,10 @@ export function emitFunction(
   asm.align(FUNCTION_ALIGNMENT);
   asm.bind(start);
   enter(asm, frame, entry, rows);
-  const emitter = new Emitter(asm, code, assignment, frame, { functions, leave: () => leave(asm, frame, rows) });
+  const emitter = new Emitter(asm, code, assignment, frame, {
+    functions,
+    leave: () => leave(asm, frame, rows),
+  });
   takeParameters(emitter, assignment);
   code.instructions.forEach((instruction, at) => {
     if (assignment.dead[at] !== 0) return;
@@ -136,4 +149,3 @@ function takeParameters(emitter: Emitter, { readParameters }: Assignment): void 
   moveAll(asm, moves);
   for (const take of fromStack) take();
 }
-

@@ -32,7 +32,9 @@ export const MEMORY_WRITERS: Readonly<Record<string, Writer>> = {
   update: (emitter, { from: [address, value], name, bytes }) => {
     const at = emitter.place(address as Address, RCX);
     const size = bytes as OperandSize;
-    const operand = isConstant(value) ? emitter.operand(value, bytes === 8, RAX) : emitter.register(value, RAX);
+    const operand = isConstant(value)
+      ? emitter.operand(value, bytes === 8, RAX)
+      : emitter.register(value, RAX);
     emitter.asm.put(name, size, at, operand);
   },
   exchange: (emitter, { to, from: [address, value], name, bytes }) => {

@@ -1,4 +1,4 @@
-import { type Assembler, GENERAL, type Label, place, R15, relative, RSP } from "../../x64/index.ts";
+import { type Assembler, GENERAL, type Label, place, R15, RSP, relative } from "../../x64/index.ts";
 import { ARGUMENTS } from "../convention.ts";
 import { MEMORY_SLOT, type StackRow, type WrittenFunction } from "./function.ts";
 
@@ -34,4 +34,3 @@ export function emitOpener(asm: Assembler, start: Label, opening: Label): Writte
 }
 
 const RBP_NUMBER = 5;
-

@@ -5,7 +5,10 @@ import type { BodyLowering } from "./body.ts";
 const EMPTY = -64;
 
 /** What the block whose type stands next takes and gives. */
-export function decodeBlockType(body: BodyLowering): { params: readonly ValType[]; results: readonly ValType[] } {
+export function decodeBlockType(body: BodyLowering): {
+  params: readonly ValType[];
+  results: readonly ValType[];
+} {
   const type = body.reader.s33Leb();
   if (type === EMPTY) return { params: [], results: [] };
   if (type >= 0) {
@@ -17,4 +20,3 @@ export function decodeBlockType(body: BodyLowering): { params: readonly ValType[
   body.checkType(result);
   return { params: [], results: [result] };
 }
-

@@ -93,7 +93,12 @@ export class BodyLowering {
   }
 
   unsupported(reason?: string): UnsupportedCode {
-    return new UnsupportedCode(this.builder.code.index, this.offset, this.instruction || "function type", reason);
+    return new UnsupportedCode(
+      this.builder.code.index,
+      this.offset,
+      this.instruction || "function type",
+      reason,
+    );
   }
 
   checkType(type: ValType): void {
@@ -116,4 +121,3 @@ function emptyFunction(index: number, exported: boolean, params: readonly ValTyp
     wideParameters: params.map((type) => type !== I32),
   };
 }
-

@@ -1,7 +1,23 @@
-import { type FunctionCode, type Instruction, NONE, type Operation, type Source, type Value } from "../code.ts";
+import {
+  type FunctionCode,
+  type Instruction,
+  NONE,
+  type Operation,
+  type Source,
+  type Value,
+} from "../code.ts";
 
 const PLAIN: Omit<Instruction, "op" | "to" | "from"> = {
-  ...{ wide: false, depth: 0, name: "", comparison: "cmp", condition: "e", bytes: 0, signed: false, label: 0 },
+  ...{
+    wide: false,
+    depth: 0,
+    name: "",
+    comparison: "cmp",
+    condition: "e",
+    bytes: 0,
+    signed: false,
+    label: 0,
+  },
   ...{ labels: [], number: 0, content: undefined, effect: false, kills: 0, killsVectors: false, late: false },
 };
 

@@ -13,7 +13,8 @@ export const CALL_RULES: Readonly<Record<string, Rule>> = {
     for (const one of [...type.params, ...type.results]) body.checkType(one);
     if (callee < module.wasm.importedFunctionCount) {
       const entry = module.importedFunctions[callee];
-      if (entry.module !== NATIVE_MODULE) throw body.unsupported(`${entry.module}.${entry.field} is imported`);
+      if (entry.module !== NATIVE_MODULE)
+        throw body.unsupported(`${entry.module}.${entry.field} is imported`);
       body.instruction = `call of native.${entry.field}`;
       nativeCall(body, entry.field, type);
       return;
@@ -21,7 +22,9 @@ export const CALL_RULES: Readonly<Record<string, Rule>> = {
     if (type.results.length > 1) throw body.unsupported("several results");
     const from = popArguments(body, type.params.length);
     module.wanted.add(callee);
-    const [vectors, general] = [true, false].map((is) => type.params.filter((one) => (one === V128) === is).length);
+    const [vectors, general] = [true, false].map(
+      (is) => type.params.filter((one) => (one === V128) === is).length,
+    );
     if (vectors > VECTOR_ARGUMENTS) throw body.unsupported("it has too many vectors");
     const how = {
       ...{ label: callee, kills: CALLER_SAVED, killsVectors: true, effect: true },

@@ -1,6 +1,6 @@
-import { decodeBlockType } from "./block-type.ts";
 import { V128, type ValType } from "../../wasm/types.ts";
 import { NONE, type Source, type Value } from "../code.ts";
+import { decodeBlockType } from "./block-type.ts";
 import type { BodyLowering, Rule } from "./body.ts";
 import { inverted } from "./integers.ts";
 import type { Entry } from "./stack.ts";
@@ -67,11 +67,13 @@ export const CONTROL_RULES: Readonly<Record<string, Rule>> = {
     const index = stack.popValue();
     const frames = depths.map((depth) => frameAt(body, depth));
     const arity = arityOf(frames[0]);
-    for (let i = stack.height - arity; i < stack.height; i++) stack.entries[i] = stack.plain(stack.entries[i]);
+    for (let i = stack.height - arity; i < stack.height; i++)
+      stack.entries[i] = stack.plain(stack.entries[i]);
     const values = stack.entries.slice(stack.height - arity);
     const stops = new Map<ControlFrame, number>();
     const labels = frames.map((frame) => {
-      if (!stops.has(frame)) stops.set(frame, arity === 0 && frame.kind !== "body" ? frame.label : builder.newLabel());
+      if (!stops.has(frame))
+        stops.set(frame, arity === 0 && frame.kind !== "body" ? frame.label : builder.newLabel());
       frame.used = true;
       return stops.get(frame) as number;
     });
@@ -166,10 +168,12 @@ function arityOf(frame: ControlFrame): number {
 
 /** Takes what a block wants from the stack and leaves for it. */
 function branch(body: BodyLowering, frame: ControlFrame): void {
-  if (frame.kind === "body") return returnFrom(body);
-  moveInto(body, frame.values);
-  frame.used = true;
-  body.builder.add("jump", NONE, [], { label: frame.label });
+  if (frame.kind === "body") returnFrom(body);
+  else {
+    moveInto(body, frame.values);
+    frame.used = true;
+    body.builder.add("jump", NONE, [], { label: frame.label });
+  }
 }
 
 function branchIf({ stack, builder }: BodyLowering, condition: Entry, label: number): void {
@@ -181,7 +185,14 @@ function branchIf({ stack, builder }: BodyLowering, condition: Entry, label: num
 function opposite({ stack }: BodyLowering, entry: Entry): Entry {
   if (typeof entry === "object" && entry.kind === "comparison") return inverted(entry);
   const left: Source = stack.plain(entry);
-  return { kind: "comparison", comparison: "cmp", condition: "e", wide: false, left, right: { kind: "constant", value: 0n } };
+  return {
+    kind: "comparison",
+    comparison: "cmp",
+    condition: "e",
+    wide: false,
+    left,
+    right: { kind: "constant", value: 0n },
+  };
 }
 
 /** Pops one entry for each of the values, and gives it to them; none of the entries may mean one that was set before. */

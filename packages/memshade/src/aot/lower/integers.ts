@@ -1,6 +1,6 @@
+import { CONDITIONS, type Condition } from "../../x64/index.ts";
 import { type Address, constant, fitsInt32, NONE, signedValue, type Value } from "../code.ts";
 import type { Lowering } from "../subset.ts";
-import { CONDITIONS, type Condition } from "../../x64/index.ts";
 import type { BodyLowering } from "./body.ts";
 import { type Comparison, type Entry, type Sum, ZERO } from "./stack.ts";
 
@@ -21,7 +21,8 @@ export const INTEGER_RULES: Readonly<Record<string, (body: BodyLowering, how: Lo
   sub: (body, how) => {
     const { stack } = body;
     const right = stack.entries.at(-1);
-    const minus = typeof right === "object" && right.kind === "constant" ? -signedValue(right, how.wide) : undefined;
+    const minus =
+      typeof right === "object" && right.kind === "constant" ? -signedValue(right, how.wide) : undefined;
     if (minus === undefined || !fitsInt32(minus)) return arithmetic(body, how);
     stack.pop();
     stack.push(sum(stack.pop(), constant(minus), how.wide, stack.value.bind(stack)));
@@ -31,7 +32,8 @@ export const INTEGER_RULES: Readonly<Record<string, (body: BodyLowering, how: Lo
   "shift left": (body, how) => {
     const { stack } = body;
     const count = stack.entries.at(-1);
-    const by = typeof count === "object" && count.kind === "constant" ? count.value & shiftMask(how.wide) : 0n;
+    const by =
+      typeof count === "object" && count.kind === "constant" ? count.value & shiftMask(how.wide) : 0n;
     if (by === 0n || by > MOST_SCALED) return shift(body, how);
     stack.pop();
     const index = stack.popValue();
@@ -52,7 +54,8 @@ export const INTEGER_RULES: Readonly<Record<string, (body: BodyLowering, how: Lo
     const left = stack.popPlain();
     const condition = name as Condition;
     const common = { kind: "comparison", comparison: "cmp", wide } as const;
-    if (typeof left === "number" || typeof right !== "number") stack.push({ ...common, condition, left, right });
+    if (typeof left === "number" || typeof right !== "number")
+      stack.push({ ...common, condition, left, right });
     else stack.push({ ...common, condition: SWAPPED[condition] ?? condition, left: right, right: left });
   },
   "compare with zero": ({ stack }, { wide }) => {

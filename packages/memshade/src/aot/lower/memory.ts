@@ -1,5 +1,13 @@
 import { MEMARG_HAS_MEMORY } from "../../wasm/memarg.ts";
-import { type Address, constant, isAddress, type Instruction, isConstant, NONE, type Source } from "../code.ts";
+import {
+  type Address,
+  constant,
+  type Instruction,
+  isAddress,
+  isConstant,
+  NONE,
+  type Source,
+} from "../code.ts";
 import type { BodyLowering, Rule } from "./body.ts";
 import type { CodeBuilder } from "./builder.ts";
 
@@ -35,7 +43,9 @@ export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
     const replacement = stack.popPlain();
     const expected = stack.popPlain();
     const from = [popPlace(body, offset), expected, replacement];
-    stack.push(builder.make("compare exchange", from, { bytes, wide, kills: THIRD, late: true, effect: true }));
+    stack.push(
+      builder.make("compare exchange", from, { bytes, wide, kills: THIRD, late: true, effect: true }),
+    );
   },
   "atomic.fence": ({ builder, reader }) => {
     reader.u8();
@@ -48,7 +58,8 @@ export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
 /** Reads the memory indices that follow, which are all 0. */
 function bulk(body: BodyLowering, op: "fill" | "copy", memories: number): void {
   const { stack, builder, reader } = body;
-  for (let i = 0; i < memories; i++) if (reader.u32Leb() !== 0) throw body.unsupported("it has several memories");
+  for (let i = 0; i < memories; i++)
+    if (reader.u32Leb() !== 0) throw body.unsupported("it has several memories");
   const length = stack.popPlain();
   const source = stack.popPlain();
   const destination = stack.popPlain();
@@ -77,9 +88,16 @@ export function popPlace({ stack }: BodyLowering, offset: number): Address {
  * Appends a store. Where the value was computed right before from what the same place had, and the place can be computed with in one
  * instruction, that is what is appended.
  */
-export function store(builder: CodeBuilder, place: Address, value: Source, bytes: number, locals: number): void {
+export function store(
+  builder: CodeBuilder,
+  place: Address,
+  value: Source,
+  bytes: number,
+  locals: number,
+): void {
   const computed = builder.last;
-  const parts = computed !== undefined && isTemporary(computed, value, locals) ? partsOf(computed, bytes) : undefined;
+  const parts =
+    computed !== undefined && isTemporary(computed, value, locals) ? partsOf(computed, bytes) : undefined;
   for (const { name, left, right } of parts ?? []) {
     if (isAddress(left) && isSamePlace(left, place)) {
       builder.takeLast();
@@ -100,7 +118,12 @@ function partsOf(computed: Instruction, bytes: number): { name: string; left: So
   if ((wide ? 8 : 4) !== bytes) return [];
   if (op === "arithmetic" && UPDATES.includes(name)) {
     const [left, right] = from;
-    return name === "sub" ? [{ name, left, right }] : [{ name, left, right }, { name, left: right, right: left }];
+    return name === "sub"
+      ? [{ name, left, right }]
+      : [
+          { name, left, right },
+          { name, left: right, right: left },
+        ];
   }
   if (op !== "lea" || !isAddress(from[0])) return [];
   const { base, index, scale, displacement } = from[0];
@@ -124,7 +147,8 @@ function takeLoad(
   const { instructions } = builder.code;
   const loaded = instructions.at(-count);
   if (loaded === undefined || loaded.op !== "load" || !isTemporary(loaded, value, locals)) return false;
-  if (loaded.bytes !== bytes || !isAddress(loaded.from[0]) || !isSamePlace(loaded.from[0], place)) return false;
+  if (loaded.bytes !== bytes || !isAddress(loaded.from[0]) || !isSamePlace(loaded.from[0], place))
+    return false;
   instructions.length -= count;
   return true;
 }

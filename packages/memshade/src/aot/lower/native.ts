@@ -20,11 +20,11 @@ export function nativeCall(body: BodyLowering, name: string, type: FuncType): vo
   if (type.results.length > 1 || [...type.params, ...type.results].includes(V128))
     throw body.unsupported("such a type is not possible here");
   const access = /^(load|store)(8|16|32|64)$/.exec(name);
-  if (access !== null) return accessProcess(body, access[1], Number(access[2]) / 8, type);
-  if (/^syscall[0-6]$/.test(name)) return systemCall(body, type);
-  if (name === "tlsLoad" || name === "tlsStore") return accessThread(body, name, type);
   const { stack, builder } = body;
-  if (FRAME_WORDS.includes(name)) {
+  if (access !== null) accessProcess(body, access[1], Number(access[2]) / 8, type);
+  else if (/^syscall[0-6]$/.test(name)) systemCall(body, type);
+  else if (name === "tlsLoad" || name === "tlsStore") accessThread(body, name, type);
+  else if (FRAME_WORDS.includes(name)) {
     if (!builder.code.exported) throw body.unsupported("only exported functions have such a frame");
     stack.push(builder.make("frame", [], { name, wide: true }));
   } else if (IMAGE_ADDRESSES[name] !== undefined)
@@ -58,7 +58,8 @@ function processPlace({ stack }: BodyLowering, entry: Entry): Address {
 function systemCall(body: BodyLowering, type: FuncType): void {
   const [number, ...from] = popArguments(body, type.params.length);
   // The registers of the arguments are filled before it is given.
-  if (number === undefined || !isConstant(number)) throw body.unsupported("the number of a system call is a constant");
+  if (number === undefined || !isConstant(number))
+    throw body.unsupported("the number of a system call is a constant");
   const kills = SYSTEM_KILLS | maskOf(SYSTEM_ARGUMENTS.slice(0, from.length));
   result(body, "system call", from, type, { number: Number(number.value), kills });
 }
@@ -92,4 +93,3 @@ function expectShape(body: BodyLowering, type: FuncType, params: number, results
   if (type.params.length === params && type.results.length === results) return;
   throw body.unsupported(`it takes ${params} and returns ${results}`);
 }
-

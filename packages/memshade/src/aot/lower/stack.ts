@@ -1,4 +1,14 @@
-import { type Address, type Constant, type Instruction, isAddress, isConstant, NONE, type Source, type Value, valuesOf } from "../code.ts";
+import {
+  type Address,
+  type Constant,
+  type Instruction,
+  isAddress,
+  isConstant,
+  NONE,
+  type Source,
+  type Value,
+  valuesOf,
+} from "../code.ts";
 import type { CodeBuilder } from "./builder.ts";
 
 /** A comparison that nobody has asked for as a number yet. */
@@ -87,7 +97,8 @@ export class OperandStack {
   fused(entry: Entry, bytes: number): Source {
     const source = this.plain(entry);
     const { last } = this.#builder;
-    const loads = last?.op === "load" && last.bytes === bytes && isAddress(last.from[0]) && this.#isResult(source);
+    const loads =
+      last?.op === "load" && last.bytes === bytes && isAddress(last.from[0]) && this.#isResult(source);
     return loads && last.wide === (bytes === 8) ? this.#builder.takeLast().from[0] : source;
   }
 
@@ -98,7 +109,8 @@ export class OperandStack {
     const { comparison, condition, wide, left, right } = entry;
     if (comparison !== "cmp") return { from: [left, right], comparison, condition, wide };
     const { last } = this.#builder;
-    const ofBits = last?.op === "arithmetic" && last.name === "and" && last.wide === wide && this.#isResult(left);
+    const ofBits =
+      last?.op === "arithmetic" && last.name === "and" && last.wide === wide && this.#isResult(left);
     if (ofBits && isConstant(right) && right.value === 0n && (condition === "e" || condition === "ne"))
       return { from: [...this.#builder.takeLast().from], comparison: "test", condition, wide };
     const bytes = wide ? 8 : 4;
@@ -134,7 +146,13 @@ export class OperandStack {
       if (!valuesOfEntry(entry).some(concerned)) return;
       found = true;
       if (typeof entry !== "number") this.entries[i] = this.value(entry);
-      else this.entries[i] = this.#builder.make("move", [entry], { wide: true }, this.#builder.code.vector[entry]);
+      else
+        this.entries[i] = this.#builder.make(
+          "move",
+          [entry],
+          { wide: true },
+          this.#builder.code.vector[entry],
+        );
     });
     return found;
   }

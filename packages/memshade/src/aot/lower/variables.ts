@@ -1,6 +1,6 @@
-import { constant, NONE } from "../code.ts";
 import { readS64Leb, skipLeb64 } from "../../bytes/leb128.ts";
 import { V128 } from "../../wasm/types.ts";
+import { constant, NONE } from "../code.ts";
 import type { BodyLowering, Rule } from "./body.ts";
 
 export const VARIABLE_RULES: Readonly<Record<string, Rule>> = {
@@ -16,7 +16,8 @@ export const VARIABLE_RULES: Readonly<Record<string, Rule>> = {
     const global = module.global(body.reader.u32Leb());
     if (global === undefined) throw body.unsupported("the global has no value");
     if (global.kind === "constant") stack.push(constant(global.value));
-    else if (global.type === V128) stack.push(builder.make("vector load", [global.place], { bytes: 16 }, true));
+    else if (global.type === V128)
+      stack.push(builder.make("vector load", [global.place], { bytes: 16 }, true));
     else {
       const bytes = module.globalBytes(global);
       stack.push(builder.make("load", [global.place], { bytes, wide: bytes === 8 }));

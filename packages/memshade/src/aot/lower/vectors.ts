@@ -41,7 +41,9 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
   "bit select": (body) => {
     const { stack } = body;
     const [mask, otherwise, chosen] = [stack.popValue(), stack.popValue(), stack.popValue()];
-    stack.push(binary(body, "por", binary(body, "pand", chosen, mask), binary(body, "pandn", mask, otherwise)));
+    stack.push(
+      binary(body, "por", binary(body, "pand", chosen, mask), binary(body, "pandn", mask, otherwise)),
+    );
   },
   "any true": ({ stack }) => pushTest(stack.popValue(), "ne", stack),
   "all true": (body, { name }) => {
@@ -49,7 +51,8 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
     const zeros = binary(body, name, constantOf(body, ZEROS), body.stack.popValue());
     pushTest(zeros, "e", body.stack);
   },
-  "bit mask": ({ stack, builder }, { name }) => stack.push(builder.make("signs", [stack.popValue()], { name })),
+  "bit mask": ({ stack, builder }, { name }) =>
+    stack.push(builder.make("signs", [stack.popValue()], { name })),
   negate: (body, { name }) => {
     const value = body.stack.popValue();
     body.stack.push(binary(body, name, constantOf(body, ZEROS), value));
@@ -72,7 +75,12 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
     const [bits, shift, add] = name.split(" ");
     const { builder, stack } = body;
     const value = stack.popValue();
-    const high = builder.make("vector with number", [value], { name: shift, number: Number(bits), bytes: 1 }, true);
+    const high = builder.make(
+      "vector with number",
+      [value],
+      { name: shift, number: Number(bits), bytes: 1 },
+      true,
+    );
     const half = Number(bits) / 8;
     const lows = Uint8Array.from({ length: LANES }, (_, i) => (i % (2 * half) < half ? 0xff : 0));
     stack.push(binary(body, add, high, binary(body, "pand", value, constantOf(body, lows))));
@@ -92,7 +100,9 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
   "load splat": (body, { name }) => {
     const bytes = Number(name);
     const place = popPlace(body, readMemarg(body));
-    body.stack.push(body.builder.make("load", [place], { bytes, wide: bytes === 8, effect: keepsTraps(body) }));
+    body.stack.push(
+      body.builder.make("load", [place], { bytes, wide: bytes === 8, effect: keepsTraps(body) }),
+    );
     splat(body, bytes);
   },
   "load zero": (body, { name }) => load(body, Number(name)),
@@ -109,20 +119,30 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
     const offset = readMemarg(body);
     const number = reader.u8();
     const vector = stack.popValue();
-    const part = builder.make("load", [popPlace(body, offset)], { bytes, wide: bytes === 8, effect: keepsTraps(body) });
+    const part = builder.make("load", [popPlace(body, offset)], {
+      bytes,
+      wide: bytes === 8,
+      effect: keepsTraps(body),
+    });
     stack.push(builder.make("insert", [vector, part], { bytes, number }, true));
   },
   "store lane": (body, { name }) => {
     const { builder, stack, reader } = body;
     const bytes = Number(name);
     const offset = readMemarg(body);
-    const part = builder.make("extract", [stack.popValue()], { bytes, number: reader.u8(), wide: bytes === 8 });
+    const part = builder.make("extract", [stack.popValue()], {
+      bytes,
+      number: reader.u8(),
+      wide: bytes === 8,
+    });
     builder.add("store", NONE, [popPlace(body, offset), part], { bytes });
   },
   extract: (body, { name }) => {
     const { builder, stack, reader } = body;
     const bytes = Number(name);
-    stack.push(builder.make("extract", [stack.popValue()], { bytes, number: reader.u8(), wide: bytes === 8 }));
+    stack.push(
+      builder.make("extract", [stack.popValue()], { bytes, number: reader.u8(), wide: bytes === 8 }),
+    );
   },
   "extract signed": (body, how) => {
     VECTOR_RULES.extract(body, how);
