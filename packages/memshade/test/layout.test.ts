@@ -152,7 +152,7 @@ function targetOf({ path }: SourceFile, specifier: string): string {
 function documentedTable(): Record<string, string[]> {
   const text = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
   const codes = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]);
-  const rows = [...text.matchAll(/^\| `([a-z/]+)\/` \|([^|]*)\|/gm)];
+  const rows = [...text.matchAll(/^\| `([a-z0-9/]+)\/` \|([^|]*)\|/gm)];
   return Object.fromEntries(rows.map(([, room, cell]) => [room, codes(cell)]));
 }
 

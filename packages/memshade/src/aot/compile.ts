@@ -72,6 +72,11 @@ function refuse(wasm: WasmModule): void {
 }
 
 function exportedFunctions(wasm: WasmModule, wanted: readonly string[] | undefined): Map<string, number> {
+  const missing = wanted?.find(
+    (one) => !wasm.exports.some(({ kind, name }) => kind === "function" && name === one),
+  );
+  if (missing !== undefined)
+    throw new FormatError("malformed", 0, "export", `no function is exported as ${missing}`);
   const functions = wasm.exports.filter(
     ({ kind, name }) => kind === "function" && (wanted?.includes(name) ?? true),
   );

@@ -1,4 +1,19 @@
-import { R8, R9, R10, R11, R12, R13, R14, RBP, RBX, RCX, RDI, RDX, RSI, type Register } from "../x64/index.ts";
+import {
+  R8,
+  R9,
+  R10,
+  R11,
+  R12,
+  R13,
+  R14,
+  RBP,
+  RBX,
+  RCX,
+  RDI,
+  RDX,
+  type Register,
+  RSI,
+} from "../x64/index.ts";
 
 /* Which register, by its number, has what part in calls: those of the System V ABI of x86-64. */
 

@@ -24,6 +24,7 @@ describe("what no machine code is made of", () => {
     expect(error).toMatchObject({ kind: "unsupported", functionIndex: 1, instruction: "f64.convert_i32_s" });
     expect(module[error.offset]).toBe(0xb7);
     expect([...compile(module, { exports: ["a"] }).entries.keys()]).toEqual(["a"]);
+    expect(() => compile(module, { exports: ["c"] })).toThrow(/no function is exported as c/);
   });
 
   it.each([

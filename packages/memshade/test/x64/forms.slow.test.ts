@@ -7,7 +7,6 @@ import { FORMS, type FormRow } from "../../src/x64/forms.ts";
 import {
   Assembler,
   GENERAL,
-  type Operand,
   type OperandSize,
   type Place,
   place,
@@ -15,6 +14,7 @@ import {
   type Register,
   VECTOR,
 } from "../../src/x64/index.ts";
+import type { Operand } from "../../src/x64/operands.ts";
 import { Choices } from "../support/random-module.ts";
 
 const installed = spawnSync("objdump", ["--version"]).status === 0;

@@ -1,4 +1,4 @@
-import { GENERAL, place, RAX, RCX, type Register, RSP, relative, VECTOR } from "../../x64/index.ts";
+import { GENERAL, place, RAX, RBP, RCX, type Register, RSP, relative, VECTOR } from "../../x64/index.ts";
 import type { Instruction, Source } from "../code.ts";
 import { ARGUMENTS, SYSTEM_ARGUMENTS } from "../convention.ts";
 import type { Emitter } from "./emitter.ts";
@@ -87,8 +87,8 @@ export const CONTROL_WRITERS: Readonly<Record<string, Writer>> = {
     if (name === "stackPointer") asm.put("lea", 8, target, place(RSP, frame.cfa));
     else if (name === "returnAddress") asm.put("mov", 8, target, place(RSP, frame.cfa - 8));
     else {
-      const pushed = frame.pushed.indexOf(RBP_NUMBER);
-      if (pushed < 0) moveRegister(asm, target, GENERAL[RBP_NUMBER]);
+      const pushed = frame.pushed.indexOf(RBP.number);
+      if (pushed < 0) moveRegister(asm, target, RBP);
       else asm.put("mov", 8, target, place(RSP, frame.cfa - 16 - 8 * pushed));
     }
     emitter.settle(to, target);
@@ -99,8 +99,6 @@ export const CONTROL_WRITERS: Readonly<Record<string, Writer>> = {
     emitter.settle(to, target);
   },
 };
-
-const RBP_NUMBER = 5;
 
 function threadPlace(emitter: Emitter, at: Source) {
   const { asm } = emitter;

@@ -1,4 +1,4 @@
-import { type Assembler, GENERAL, type Label, place, R15, RSP, relative } from "../../x64/index.ts";
+import { type Assembler, GENERAL, type Label, place, R15, RBP, RSP, relative } from "../../x64/index.ts";
 import { ARGUMENTS } from "../convention.ts";
 import { MEMORY_SLOT, type StackRow, type WrittenFunction } from "./function.ts";
 
@@ -11,9 +11,9 @@ const SAVED_BYTES = 8 * ARGUMENTS.length + 16;
 export function emitOpener(asm: Assembler, start: Label, opening: Label): WrittenFunction {
   asm.bind(start);
   const rows: StackRow[] = [{ at: asm.here(), cfa: 8 }];
-  asm.put("push", 8, GENERAL[RBP_NUMBER]);
-  rows.push({ at: asm.here(), cfa: 16, pushed: RBP_NUMBER });
-  asm.put("mov", 8, GENERAL[RBP_NUMBER], RSP);
+  asm.put("push", 8, RBP);
+  rows.push({ at: asm.here(), cfa: 16, pushed: RBP.number });
+  asm.put("mov", 8, RBP, RSP);
   rows.push({ at: asm.here(), cfa: 16 });
   asm.put("sub", 8, RSP, SAVED_BYTES);
   // The function that calls this may have no frame that is aligned.
@@ -26,11 +26,9 @@ export function emitOpener(asm: Assembler, start: Label, opening: Label): Writte
     asm.put("mov", 8, GENERAL[register], place(RSP, 8 * i));
   });
   asm.put("mov", 8, R15, relative(MEMORY_SLOT));
-  asm.put("mov", 8, RSP, GENERAL[RBP_NUMBER]);
-  asm.put("pop", 8, GENERAL[RBP_NUMBER]);
+  asm.put("mov", 8, RSP, RBP);
+  asm.put("pop", 8, RBP);
   rows.push({ at: asm.here(), cfa: 8 });
   asm.put("ret", 8);
   return { start, end: asm.here(), rows };
 }
-
-const RBP_NUMBER = 5;

@@ -1,4 +1,4 @@
-import { CONDITIONS, type Condition } from "../../x64/index.ts";
+import { CONDITIONS, type Condition, RDX } from "../../x64/index.ts";
 import { type Address, constant, fitsInt32, NONE, signedValue, type Value } from "../code.ts";
 import type { Lowering } from "../subset.ts";
 import type { BodyLowering } from "./body.ts";
@@ -42,7 +42,7 @@ export const INTEGER_RULES: Readonly<Record<string, (body: BodyLowering, how: Lo
   divide: ({ stack, builder, options }, { name, wide }) => {
     const right = stack.popPlain();
     const left = stack.popPlain();
-    const kills = 1 << RDX_NUMBER;
+    const kills = 1 << RDX.number;
     const effect = options.keepTraps === true;
     stack.push(builder.make("divide", [left, right], { name, wide, kills, late: true, effect }));
   },
@@ -82,7 +82,6 @@ export const INTEGER_RULES: Readonly<Record<string, (body: BodyLowering, how: Lo
   },
 };
 
-const RDX_NUMBER = 2;
 const EMPTY: Address = { kind: "address", base: NONE, index: NONE, scale: 1, displacement: 0, linear: false };
 
 export function inverted(entry: Comparison): Comparison {

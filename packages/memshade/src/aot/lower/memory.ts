@@ -1,4 +1,5 @@
 import { MEMARG_HAS_MEMORY } from "../../wasm/memarg.ts";
+import { RDI, RDX, RSI } from "../../x64/index.ts";
 import {
   type Address,
   constant,
@@ -8,12 +9,12 @@ import {
   NONE,
   type Source,
 } from "../code.ts";
+import { maskOf } from "../convention.ts";
 import type { BodyLowering, Rule } from "./body.ts";
 import type { CodeBuilder } from "./builder.ts";
 
-/** rdi and rsi, rdx. */
-const MOVED = (1 << 7) | (1 << 6);
-const THIRD = 1 << 2;
+const MOVED = maskOf([RDI.number, RSI.number]);
+const THIRD = 1 << RDX.number;
 /** What x86-64 does to a place in one instruction. */
 const UPDATES = ["add", "sub", "and", "or", "xor"];
 
@@ -28,14 +29,16 @@ export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
     const value = body.stack.popPlain();
     store(body.builder, popPlace(body, offset), value, bytes, body.stack.locals);
   },
+  "atomic store": (body, how) => {
+    MEMORY_RULES.exchange(body, { ...how, name: "xchg" });
+    body.stack.pop();
+  },
   exchange: (body, { bytes, wide, name }) => {
     const offset = readMemarg(body);
     const { stack, builder } = body;
     const value = stack.popPlain();
     const from = [popPlace(body, offset), value];
-    const stores = name === "xchg store";
-    const to = builder.make("exchange", from, { name: stores ? "xchg" : name, bytes, wide, effect: true });
-    if (!stores) stack.push(to);
+    stack.push(builder.make("exchange", from, { name, bytes, wide, effect: true }));
   },
   "compare exchange": (body, { bytes, wide }) => {
     const offset = readMemarg(body);

@@ -98,7 +98,7 @@ export class OperandStack {
     const source = this.plain(entry);
     const { last } = this.#builder;
     const loads =
-      last?.op === "load" && last.bytes === bytes && isAddress(last.from[0]) && this.#isResult(source);
+      last?.op === "load" && last.bytes === bytes && isAddress(last.from[0]) && this.isResult(source);
     return loads && last.wide === (bytes === 8) ? this.#builder.takeLast().from[0] : source;
   }
 
@@ -110,7 +110,7 @@ export class OperandStack {
     if (comparison !== "cmp") return { from: [left, right], comparison, condition, wide };
     const { last } = this.#builder;
     const ofBits =
-      last?.op === "arithmetic" && last.name === "and" && last.wide === wide && this.#isResult(left);
+      last?.op === "arithmetic" && last.name === "and" && last.wide === wide && this.isResult(left);
     if (ofBits && isConstant(right) && right.value === 0n && (condition === "e" || condition === "ne"))
       return { from: [...this.#builder.takeLast().from], comparison: "test", condition, wide };
     const bytes = wide ? 8 : 4;
@@ -121,18 +121,18 @@ export class OperandStack {
 
   /** As `into`; the last instruction computes it there at once where `entry` is its result. */
   give(to: Value, entry: Entry): void {
-    if (this.#isResult(entry)) (this.#builder.last as Instruction).to = to;
+    if (this.isResult(entry)) (this.#builder.last as Instruction).to = to;
     else this.into(to, entry);
   }
 
   /** Whether an entry is what the last instruction computed, for nobody else. */
-  #isResult(entry: Entry | Source): boolean {
+  isResult(entry: Entry | Source): boolean {
     return typeof entry === "number" && entry >= this.locals && this.#builder.last?.to === entry;
   }
 
   /** Gives entries that mean the present content of `local` registers of their own: it is about to change. */
-  keep(local: Value): boolean {
-    return this.#copy((value) => value === local);
+  keep(local: Value): void {
+    this.#copy((value) => value === local);
   }
 
   /** The same for every entry that means a local. */
@@ -140,11 +140,9 @@ export class OperandStack {
     this.#copy((value) => value < this.locals);
   }
 
-  #copy(concerned: (value: Value) => boolean): boolean {
-    let found = false;
+  #copy(concerned: (value: Value) => boolean): void {
     this.entries.forEach((entry, i) => {
       if (!valuesOfEntry(entry).some(concerned)) return;
-      found = true;
       if (typeof entry !== "number") this.entries[i] = this.value(entry);
       else
         this.entries[i] = this.#builder.make(
@@ -154,7 +152,6 @@ export class OperandStack {
           this.#builder.code.vector[entry],
         );
     });
-    return found;
   }
 }
 

@@ -61,9 +61,10 @@ export const VARIABLE_RULES: Readonly<Record<string, Rule>> = {
   },
 };
 
-function setLocal({ stack }: BodyLowering, local: number): void {
+function setLocal({ stack, builder }: BodyLowering, local: number): void {
   const entry = stack.pop();
-  // An entry with the old content has a copy, which would stand behind what computes the new one.
-  if (stack.keep(local)) stack.into(local, entry);
-  else stack.give(local, entry);
+  const computed = stack.isResult(entry) ? builder.takeLast() : undefined;
+  stack.keep(local);
+  if (computed === undefined) stack.into(local, entry);
+  else builder.code.instructions.push({ ...computed, to: local });
 }
