@@ -67,6 +67,11 @@ export class Emitter {
     return (this.isVector(value) ? VECTOR : GENERAL)[register];
   }
 
+  /** Whether nothing has to be done: a move of a value to where it is. */
+  isIdle({ op, to, from: [source] }: Instruction): boolean {
+    return op === "move" && this.#registers[to] !== NONE && this.uses(source, this.home(to) as Register);
+  }
+
   /** What a move from an operand moves. */
   origin(source: Source): Register | Place | bigint {
     if (isConstant(source)) return source.value;
@@ -114,6 +119,8 @@ export class Emitter {
     if (!isSpilled(baseAt) && !isSpilled(indexAt))
       return place(baseAt as Register | undefined, displacement, indexAt as Register | undefined, scale);
     if (indexAt === undefined) return place(this.register(base, scratch), displacement);
+    if (isSpilled(baseAt) && indexAt.kind !== "place")
+      return place(this.register(base, scratch), displacement, indexAt, scale);
     const register = this.register(index, scratch);
     if (!isSpilled(baseAt)) return place(baseAt as Register | undefined, displacement, register, scale);
     asm.put("lea", 8, scratch, place(undefined, displacement, register, scale));

@@ -18,6 +18,7 @@ import { arrivals, type Frame, layOutFrame } from "./frame.ts";
 import { INTEGER_WRITERS } from "./integers.ts";
 import { MEMORY_WRITERS } from "./memory.ts";
 import { type Move, moveAll } from "./moves.ts";
+import { straighten } from "./straighten.ts";
 import { VECTOR_WRITERS } from "./vectors.ts";
 
 /** From `at` on, the stack pointer before the call is `cfa` bytes above the stack pointer. */
@@ -66,24 +67,13 @@ export function emitFunction(
     leave: () => leave(asm, frame, rows),
   });
   takeParameters(emitter, assignment);
-  code.instructions.forEach((instruction, at) => {
-    if (assignment.dead[at] !== 0) return;
-    const { op, label } = instruction;
-    if (op === "jump" && isNext(code, assignment, at, label)) return;
-    WRITERS[op](emitter, instruction);
-    if (op === "return" || op === "tail call") rows.push({ at: asm.here(), cfa: frame.cfa });
-  });
-  return { start, end: asm.here(), rows };
-}
-
-/** Whether nothing stands between a jump and its target. */
-function isNext({ instructions }: FunctionCode, { dead }: Assignment, at: number, label: number): boolean {
-  for (let next = at + 1; next < instructions.length; next++) {
-    if (instructions[next].op === "label") {
-      if (instructions[next].label === label) return true;
-    } else if (dead[next] === 0) return false;
+  const written = code.instructions.filter((one, at) => assignment.dead[at] === 0 && !emitter.isIdle(one));
+  for (const instruction of straighten(written)) {
+    WRITERS[instruction.op](emitter, instruction);
+    if (instruction.op === "return" || instruction.op === "tail call")
+      rows.push({ at: asm.here(), cfa: frame.cfa });
   }
-  return false;
+  return { start, end: asm.here(), rows };
 }
 
 function enter(asm: Assembler, frame: Frame, { loadsBase, opener }: Entry, rows: StackRow[]): void {
