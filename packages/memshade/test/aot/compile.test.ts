@@ -84,6 +84,8 @@ describe.skipIf(!RUNS_NATIVE)("machine code", () => {
     const text = `(module (memory 1) (func (export "f") (drop (i32.load (i32.const 70000)))))`;
     expect(call(text, "f", [])).not.toBe("out of bounds");
     expect(call(text, "f", [], { keepTraps: true })).toBe("out of bounds");
+    const fused = text.replace("(i32.load", "(i32.xor (i32.const 1) (i32.load").replace("70000)))", "70000))))");
+    expect(call(fused, "f", [], { keepTraps: true })).toBe("out of bounds");
   });
 
   it("wraps addresses at 4 GiB before the offset is added, not after", () => {

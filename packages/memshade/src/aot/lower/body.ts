@@ -53,7 +53,10 @@ export class BodyLowering {
     this.module = module;
     this.reader = new ByteReader(wasm.bytes, body.codeStart, body.end);
     this.results = results;
-    this.builder = new CodeBuilder(emptyFunction(index, module.exported.has(index), params));
+    this.builder = new CodeBuilder(
+      emptyFunction(index, module.exported.has(index), params),
+      module.options.keepTraps === true,
+    );
     this.stack = new OperandStack(this.builder);
     this.offset = body.start;
     for (const type of [...params, ...results]) this.checkType(type);

@@ -1,6 +1,7 @@
 import {
   type FunctionCode,
   type Instruction,
+  isAddress,
   NONE,
   type Operation,
   type Source,
@@ -27,8 +28,12 @@ export class CodeBuilder {
   /** How many loops are around what is appended. */
   depth = 0;
 
-  constructor(code: FunctionCode) {
+  readonly #keepTraps: boolean;
+
+  /** `keepTraps`: what may trap is not left out. */
+  constructor(code: FunctionCode, keepTraps: boolean) {
     this.code = code;
+    this.#keepTraps = keepTraps;
   }
 
   newValue(vector = false): Value {
@@ -50,7 +55,19 @@ export class CodeBuilder {
 
   add(op: Operation, to: Value, from: readonly Source[], more: Partial<Instruction> = {}): void {
     const { depth } = this;
-    this.code.instructions.push({ ...PLAIN, op, to, from, depth, effect: to === NONE, ...more });
+    this.code.instructions.push({
+      ...PLAIN,
+      op,
+      to,
+      from,
+      depth,
+      effect: to === NONE || this.#mayTrap(op, from),
+      ...more,
+    });
+  }
+
+  #mayTrap(op: Operation, from: readonly Source[]): boolean {
+    return this.#keepTraps && (op === "divide" || (op !== "lea" && from.some(isAddress)));
   }
 
   /** As `add`, into a new value, which it returns. */
