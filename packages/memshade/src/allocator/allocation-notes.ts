@@ -18,6 +18,8 @@ export interface AllocatorDescription {
   functions: HookedFunction[];
   /** Why nothing is hooked. */
   refused?: string;
+  /** It was refused although functions look like one: who runs the program should know. */
+  doubtful?: true;
   /** Functions that look like further allocators, each pair as the text of an `--allocator` option. */
   further?: string[];
   /** Functions whose result is always the block that a callee allocated, for a size that their caller decides. */
@@ -57,6 +59,7 @@ export function allocationNotes(
       needsConfirmation: plan.needsConfirmation,
       functions: plan.functions.map(({ role, index, name }) => ({ role, index, name })),
       ...(refused === undefined ? {} : { refused }),
+      ...(refused !== undefined && plan.notes.length > 1 ? { doubtful: true as const } : {}),
       ...(plan.further.length === 0 ? {} : { further: plan.further }),
       ...(plan.layers.length === 0 ? {} : { layers: plan.layers }),
     },

@@ -61,10 +61,13 @@ function groupKey(profile: HeapProfile, context: IndexIntoContextTable, by: Grou
   if (frame === undefined) {
     return NONE;
   }
-  const { function: functions, file, line, column } = profile.frames;
+  const { function: functions, file, line, column, approximate } = profile.frames;
   if (by === "function") {
     return functions[frame]!;
   }
   const isPlaceKnown = file[frame] !== NONE && line[frame] !== 0;
-  return isPlaceKnown ? `${functions[frame]} ${file[frame]} ${line[frame]} ${column[frame]}` : frame;
+  if (!isPlaceKnown) return frame;
+  const place = `${functions[frame]} ${file[frame]} ${line[frame]} ${column[frame]}`;
+  // A place without a line of its own is another one than that whose line it has.
+  return approximate?.[frame] === 1 ? `near ${place}` : place;
 }

@@ -22,9 +22,18 @@ const MOST_BYTES = 24 * 2 ** 20;
 export async function summaryLines(folder: string): Promise<string[]> {
   if (bytesToRead(folder) > MOST_BYTES) return [];
   const tools = await toolsOf(folder);
-  if (!findsAnything(tools)) return [];
+  if (!findsAnything(tools)) return isHeapUnseen(tools) ? [NOTHING_KNOWN] : [];
   const summary = linesOf(tools, COLUMNS, createPaint(false));
-  return summary.length === 0 ? ["no findings"] : summary.map(({ line }) => line);
+  if (summary.length > 0) return summary.map(({ line }) => line);
+  return [isHeapUnseen(tools) ? NOTHING_KNOWN : "no findings"];
+}
+
+const NOTHING_KNOWN = "no findings, but no allocator was found: nothing is known of the heap";
+
+/** Whether a heap was to be followed, and none was: no findings say nothing of it then. */
+function isHeapUnseen({ heap }: RecordedTools): boolean {
+  const modules = heap?.modules ?? [];
+  return modules.length > 0 && modules.every(({ allocator }) => allocator?.how === "none");
 }
 
 /** The findings of a run, as lines of so many columns at most, with the program's own frame of each. */

@@ -131,6 +131,7 @@ export class HeapProfileBuilder {
       startLine: frame.startLine ?? 0,
       inlined: frame.inlined ? 1 : 0,
       handsOutMemory: frame.handsOutMemory ? 1 : 0,
+      approximate: frame.approximate ? 1 : 0,
       fromHost: frame.fromHost ? 1 : 0,
       host: frame.host,
     });
@@ -162,6 +163,9 @@ export class HeapProfileBuilder {
       fromHost: Uint8Array.from(rows, ({ fromHost }) => fromHost),
       ...(rows.some((row) => row.handsOutMemory === 1)
         ? { handsOutMemory: Uint8Array.from(rows, (row) => row.handsOutMemory) }
+        : {}),
+      ...(rows.some((row) => row.approximate === 1)
+        ? { approximate: Uint8Array.from(rows, (row) => row.approximate) }
         : {}),
       ...(rows.some(({ host }) => host !== undefined) ? { host: rows.map(({ host }) => host) } : {}),
     };
@@ -201,6 +205,7 @@ interface FrameRow {
   startLine: number;
   inlined: number;
   handsOutMemory: number;
+  approximate: number;
   fromHost: number;
   host: HostCode | undefined;
 }

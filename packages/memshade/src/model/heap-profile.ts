@@ -119,6 +119,8 @@ export interface FrameTable {
   readonly inlined: Uint8Array;
   /** 1 if its function is declared to give memory of no type in particular to whoever says how much. Absent: there are none. */
   readonly handsOutMemory?: Uint8Array | undefined;
+  /** 1 if the line is that of the nearest earlier place in the function: this one has none. Absent: there are none. */
+  readonly approximate?: Uint8Array | undefined;
   /** 1 if the host called this function directly: the frame stands for the call, not for a place in it. */
   readonly fromHost: Uint8Array;
   /** What code of the host a frame is of; undefined for those of modules. Absent: it has none. */
@@ -167,7 +169,7 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly growth: readonly (BlockGrowth | undefined)[];
   /** Undefined for contexts without large blocks that were used. */
   readonly capacity: readonly (BlockCapacity | undefined)[];
-  /** Undefined for contexts of which no block is known to have been kept after its last access. */
+  /** Undefined for contexts of which no block was followed to its last access. */
   readonly keptAfterUse: readonly (BlockDrag | undefined)[];
   /** Live blocks that suppressions took out of the fields of lost blocks, and their bytes; absent without suppressions. */
   readonly suppressedBlocks?: Float64Array | undefined;
@@ -226,6 +228,8 @@ export interface ResolvedFrame {
   readonly inlined?: boolean | undefined;
   /** Its function is declared to give memory of no type in particular to whoever says how much. */
   readonly handsOutMemory?: boolean | undefined;
+  /** The line is that of the nearest earlier place in the function: this one has none. */
+  readonly approximate?: boolean | undefined;
   readonly fromHost?: boolean | undefined;
   readonly host?: HostCode | undefined;
 }

@@ -64,6 +64,7 @@ const allocator = record<RunAllocator>({
   confirmed: optional(nullable(flag)),
   functions: list(record({ role: text, index: count, name: optional(text) })),
   refused: optional(text),
+  doubtful: optional(flag),
   further: optional(list(text)),
   layers: optional(list(count)),
 });

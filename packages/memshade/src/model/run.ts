@@ -159,6 +159,8 @@ export interface RunAllocator {
   functions: { role: string; index: number; name?: string | undefined }[];
   /** Why it was given up, as a sentence. */
   refused?: string | undefined;
+  /** It was given up although there are functions that look like one. */
+  doubtful?: boolean | undefined;
   /** Functions that look like allocators on top of it, each pair as the text of an `--allocator` option. */
   further?: string[] | undefined;
   /** Indices of functions whose result is always the block that a callee allocated, for a size that their caller decides. */
@@ -325,7 +327,7 @@ export interface RunSite extends RunReach {
   growth?: BlockGrowth | undefined;
   /** Absent without large blocks that were used. */
   capacity?: BlockCapacity | undefined;
-  /** Absent where no block is known to have been kept after its last access. */
+  /** Absent where no block was followed to its last access. */
   keptAfterUse?: BlockDrag | undefined;
 }
 

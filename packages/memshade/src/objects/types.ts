@@ -97,6 +97,8 @@ export interface ObjectFile {
    * section by their offset from its start, named by the name section, exports and imports.
    */
   symbols(): SymbolTable;
+  /** wasm: the entry of the code section around an address: its first byte, at which its size stands, and its length. */
+  functionAt?(address: number): { readonly address: number; readonly size: number } | undefined;
   /**
    * `symbols().find(address)`; for the first few addresses without making the table.
    *

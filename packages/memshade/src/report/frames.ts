@@ -15,6 +15,8 @@ export interface FrameDescription {
   file?: string;
   line?: number;
   column?: number;
+  /** The line is that of the nearest earlier place in the function: this one has none. */
+  approximate?: true;
   /** The function was inlined into that of the next outer frame. */
   inlined?: true;
   /** The host called this allocation function itself: the offset is that of the function. */
@@ -54,6 +56,9 @@ export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable):
   if (frames.column[frame] !== 0) {
     description.column = frames.column[frame]!;
   }
+  if (frames.approximate?.[frame] === 1) {
+    description.approximate = true;
+  }
   if (frames.inlined[frame] === 1) {
     description.inlined = true;
   }
@@ -71,17 +76,19 @@ export function codeOffset(address: number): string {
   return `+0x${(address % MODULE_SPAN).toString(16)}`;
 }
 
-/** `parse.c:88`, without the folders; undefined where no file is known. */
+/** `parse.c:88`, without the folders, or `near parse.c:88`; undefined where no file is known. */
 export function shortPlace({
   file,
   line,
+  approximate,
 }: {
   file?: string | undefined;
   line?: number | undefined;
+  approximate?: boolean | undefined;
 }): string | undefined {
   if (file === undefined) return undefined;
   const base = file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1);
-  return line === undefined || line === 0 ? base : `${base}:${line}`;
+  return line === undefined || line === 0 ? base : `${approximate ? "near " : ""}${base}:${line}`;
 }
 
 /** ` of draw.wasm` where a function's name alone would not tell it from those of other modules. */

@@ -64,6 +64,14 @@ const FINDINGS: readonly GlossaryEntry[] = [
     advice: "Ask for less, or give back what is left over.",
   },
   {
+    word: "peak",
+    text:
+      "The moment when most bytes of blocks were live, and how many that were. As a finding: one place makes more than half of it, and is " +
+      "done soon, so that the program needs less than half of the memory for the rest of its work.",
+    advice: "Work in parts, or in place, so that less is there at once.",
+    more: "concepts.md#how-much",
+  },
+  {
     word: "drag",
     also: ["kept too long"],
     text: "The time from the last access to a block until it is freed: the block is dead, and still there.",
@@ -161,11 +169,6 @@ const WORDS: readonly GlossaryEntry[] = [
     also: ["clock", "allocations"],
     text: "From a block's allocation to its release, on a clock that ticks once per allocation: 2,000 allocs means that 2,000 others were made meanwhile. With --clock wall, milliseconds.",
     more: "concepts.md#time",
-  },
-  {
-    word: "peak",
-    text: "The moment when most bytes of blocks were live, and how many that were.",
-    more: "concepts.md#how-much",
   },
   {
     word: "live",

@@ -53,9 +53,17 @@ export class RunSymbols {
     const isDescribed = symbolizer.symbolizer.hasDebugInfo || original.object.externalDebugInfo !== undefined;
     // What is missing is known once a place was asked for.
     let isTold = false;
+    let isStale = false;
     return {
       frames: (offset) => {
         const frames = isDescribed ? symbolizer.frames(offset) : [];
+        if (!isStale && symbolizer.symbolizer.isStaleAt(offset)) {
+          isStale = true;
+          this.missing.push(
+            `${module.name}: Its debug information was made for other code: functions begin where it has none. Names and lines may be ` +
+              "wrong. Tools that change a module afterwards, as wasm-opt, have to keep it up to date (-g).",
+          );
+        }
         if (!isTold) {
           isTold = true;
           this.missing.push(

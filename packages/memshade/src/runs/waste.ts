@@ -73,12 +73,14 @@ function addLines(waste: WasteFile, modules: readonly RunModule[], places: Origi
     ip.line = innermost.line;
     if (innermost.function !== undefined) ip.function = innermost.function;
     if (innermost.handsOutMemory) ip.handsOutMemory = true;
+    if (innermost.approximate) ip.approximate = true;
     if (outer.length > 0)
-      ip.inlined = outer.map(({ function: name, file, line, handsOutMemory }) => ({
+      ip.inlined = outer.map(({ function: name, file, line, handsOutMemory, approximate }) => ({
         function: name,
         file,
         line,
         ...(handsOutMemory ? { handsOutMemory } : {}),
+        ...(approximate ? { approximate } : {}),
       }));
   }
   waste.notTracked.push(...symbols.missing);

@@ -30,8 +30,8 @@ const DEEPEST = 16;
  *
  * - `constructor`: what runs behind the call, inlined or called, is a constructor of a type of that size;
  * - `container`: the call is in `std::allocator<T>::allocate`, inlined;
- * - `variable`: a pointer to the type is declared on the line of the call;
- * - `result`: the function around the call returns a pointer to the type;
+ * - `variable`: a pointer to the type, such as a `std::unique_ptr`, is declared on the line of the call;
+ * - `result`: the function around the call returns such a pointer;
  * - `pointer`: of the types that variables and parameters of the function point to, one alone has the blocks' size;
  * - `size`: of the structs in the call's compilation unit, one alone has the blocks' size.
  *
@@ -220,11 +220,22 @@ function plainType(type: Die | undefined): Die | undefined {
   return undefined;
 }
 
-/** What a pointer points to: a type, "none" for void; undefined for what is no pointer. */
+/** What a pointer points to, one that owns it too: a type, "none" for void; undefined for what is no pointer. */
 function pointee(type: Die | undefined): Verdict {
   const pointer = plainType(type);
-  if (pointer?.tag !== dw.DW_TAG_pointer_type) return undefined;
-  return plainType(pointer.reference(dw.DW_AT_type)) ?? "none";
+  if (pointer?.tag === dw.DW_TAG_pointer_type) return plainType(pointer.reference(dw.DW_AT_type)) ?? "none";
+  const isOwner = pointer !== undefined && /^(unique|shared)_ptr</.test(pointer.text(dw.DW_AT_name) ?? "");
+  return isOwner ? ownedType(pointer) : undefined;
+}
+
+/** `T` of `unique_ptr<T>` and `unique_ptr<T[]>`. */
+function ownedType(owner: Die): Verdict {
+  for (const child of owner.children())
+    if (child.tag === dw.DW_TAG_template_type_parameter) {
+      const owned = plainType(child.reference(dw.DW_AT_type));
+      return owned?.tag === dw.DW_TAG_array_type ? plainType(owned.reference(dw.DW_AT_type)) : owned;
+    }
+  return undefined;
 }
 
 function isStruct(type: Verdict): type is Die {

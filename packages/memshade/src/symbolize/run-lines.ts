@@ -36,7 +36,7 @@ export function withLines(
 
 function placed(
   frame: ResolvedFrame,
-  { file, line, column, startLine, function: name, handsOutMemory }: Frame,
+  { file, line, column, startLine, function: name, handsOutMemory, approximate }: Frame,
   isInlined: boolean,
 ): ResolvedFrame {
   const place = {
@@ -44,6 +44,7 @@ function placed(
       ? {}
       : { file, line, ...(column === 0 ? {} : { column }), ...(startLine === 0 ? {} : { startLine }) }),
     ...(handsOutMemory ? { handsOutMemory } : {}),
+    ...(approximate ? { approximate } : {}),
   };
   if (isInlined)
     return { module: frame.module, offset: frame.offset, ...place, name: name ?? "(inlined)", inlined: true };

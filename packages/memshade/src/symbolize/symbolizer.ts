@@ -55,6 +55,9 @@ export interface SourcePlace {
   readonly outer?: SourcePlace | undefined;
 }
 
+/** Bytes of the size in front of a function's code. */
+const LONGEST_SIZE = 5;
+
 const UNKNOWN_FRAME: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
 
 /**
@@ -220,6 +223,21 @@ export class Symbolizer {
     const last = frames.at(-1);
     if (last !== undefined) last.inlined = false;
     return frames;
+  }
+
+  /**
+   * Whether debug information has another function around an address of a wasm module than the module has: it was made for other code.
+   * False where it has none there.
+   */
+  isStaleAt(address: number): boolean {
+    const start = this.#unitFrames(address).at(-1)?.startAddress;
+    const entry = this.object.functionAt?.(address);
+    // The function begins at the size in front of its code, or behind that.
+    return (
+      start !== undefined &&
+      entry !== undefined &&
+      (start < entry.address || start > entry.address + LONGEST_SIZE)
+    );
   }
 
   /** Variables of the function at an address, and of what is inlined there: none without debug information. */

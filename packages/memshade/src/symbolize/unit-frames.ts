@@ -201,7 +201,9 @@ export class UnitFrames {
 
   #handsOutMemory(index: SubroutineIndex, subroutine: number, isInlined: boolean): boolean {
     const { unit } = index;
-    const key = isInlined ? index.originOf(subroutine) : index.offsetOf(subroutine);
+    const origin = isInlined ? index.originOf(subroutine) : 0;
+    // An origin in another file is not known by an offset.
+    const key = origin === 0 ? index.offsetOf(subroutine) : unit.header.offset + origin;
     let known = this.#allocators.get(key);
     if (known === undefined) {
       known = false;

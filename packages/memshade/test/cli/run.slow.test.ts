@@ -26,6 +26,24 @@ const WRITTEN = /^memshade: profile written to \S+; see it with: memshade report
 const LINE = /^memshade: profile written to \S+; see it with: memshade report \S+\n(memshade: .*\n)+$/;
 
 describe("memshade run", () => {
+  it("says at once that it follows no heap, and what looks like its allocator", async () => {
+    const cwd = newFolder();
+    writeProgram(
+      cwd,
+      "bump.wasm",
+      `(module (memory (export "memory") 1)
+        (func $malloc (export "malloc") (param i32) (result i32) (i32.const 1024))
+        (func (export "_start") (i32.store (call $malloc (i32.const 16)) (i32.const 7))))`,
+    );
+    const { stderr } = await memshade(["run", "bump.wasm"], { cwd });
+    expect(stderr).toMatch(
+      /^memshade: bump\.wasm: malloc is malloc \(func\[0\]\), but no function could be recognised as its free\./m,
+    );
+    expect(stderr).toMatch(
+      /^memshade: no findings, but no allocator was found: nothing is known of the heap$/m,
+    );
+  });
+
   it("passes input through and leaves the output to the program", async () => {
     const cwd = newFolder();
     writeProgram(cwd, "copy.wasm", COPY_INPUT);

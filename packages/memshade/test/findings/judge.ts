@@ -35,7 +35,7 @@ export function answers(finding: string, { kinds, amounts }: Answer, place: stri
 const UNITS: Readonly<Record<string, number>> = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, K: 1e3, M: 1e6 };
 
 /** Whether a text has a number, as far as its digits go. */
-export function says(text: string, { value, tolerance = 0, unit }: Amount): boolean {
+export function says(text: string, { value, tolerance = 0, unit, isLeast = false }: Amount): boolean {
   return [...text.matchAll(/(?<![\w.,])(\d[\d,]*(?:\.(\d+))?)(?: (B|KiB|MiB|K|M)(?!\w))?/g)].some(
     ([, digits, decimals = "", suffix = ""]) => {
       if (unit === "bytes" && suffix.length === 0) return false;
@@ -44,6 +44,7 @@ export function says(text: string, { value, tolerance = 0, unit }: Amount): bool
       const told = Number((digits as string).replaceAll(",", "")) * scale;
       // Three digits are told of what is written with a suffix.
       const rounding = suffix === "" || suffix === "B" ? 0 : (scale * 10 ** -decimals.length) / 2;
+      if (isLeast) return told + rounding >= value;
       return Math.abs(told - value) <= value * tolerance + rounding;
     },
   );

@@ -19,6 +19,17 @@ it("a function that is inlined and returns void pointers, or stores one where a 
   expect(layersOf("c/handed-out-blocks.wasm")).toEqual(["need", "obtain"]);
 });
 
+it("a function that copies a text, or as much of one as it is told, hands out memory where it is inlined", () => {
+  expect(layersOf("c/mail-filter.wasm")).toEqual(["copy_of", "lower", "xmalloc"]);
+});
+
+it("who copies an object is the statement that asks for it, whoever wrote the constructor", () => {
+  expect(layersOf("cpp/order-book.wasm").filter((name) => name.startsWith("_ZN5Order"))).toEqual([
+    "_ZN5OrderC2EOS_",
+    "_ZN5OrderC2ERKS_",
+  ]);
+});
+
 it("a function that makes something of its own does not, inlined or not", () => {
   expect(layersOf("c/growing-sessions.wasm")).toEqual([]);
 });

@@ -30,8 +30,8 @@ function placesOfModule(): { ours: string[]; offsets: number[]; missing: readonl
   return {
     offsets: addresses.map((address) => codeOffset! + address),
     ours: addresses.map((address) => {
-      const [{ file, line, column }] = frames(address) as [ReturnType<typeof frames>[0]];
-      return file === undefined ? "nowhere" : `${file}:${line}:${column}`;
+      const [{ file, line, column, approximate }] = frames(address) as [ReturnType<typeof frames>[0]];
+      return file === undefined || approximate ? "nowhere" : `${file}:${line}:${column}`;
     }),
     missing,
   };

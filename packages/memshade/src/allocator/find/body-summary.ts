@@ -46,6 +46,8 @@ export interface Distance {
 
 /** How values are followed through memory, where that is wanted. */
 export interface FollowedMemory {
+  /** Functions that measure what they are given, like `strlen`: their results are computed from it. */
+  lengths?: ReadonlySet<number> | undefined;
   /** Global with the stack pointer: what unoptimised code keeps in its frame is followed. −1: there is none. */
   stackPointer: number;
 }
@@ -381,8 +383,9 @@ class Interpreter {
       this.summary.calls.push({ callee, operands, distances: values.map((value) => this.distanceOf(value)) });
     }
     const slot = this.tracked.indexOf(callee);
+    const measured = this.memory?.lengths?.has(callee) ? computed((values[0] ?? OTHER) & ORIGINS) : OTHER;
     type.results.forEach((_, i) => {
-      this.stack.push(slot >= 0 && i === 0 ? fromCall(slot) : OTHER);
+      this.stack.push(slot >= 0 && i === 0 ? fromCall(slot) : measured);
     });
   }
 

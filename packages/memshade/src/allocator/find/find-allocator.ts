@@ -31,6 +31,9 @@ export interface FindAllocatorOptions {
   glue?: string | undefined;
 }
 
+/** Functions that say how long a text is. */
+const LENGTHS = /^(str|wcs)n?len$/;
+
 /** Above this share of named functions the absence of a name means the absence of the function. */
 const COMPLETE_NAMES = 0.9;
 
@@ -417,7 +420,10 @@ class Search {
       needsConfirmation: this.needsConfirmation,
       structural: this.needsConfirmation ? [] : [...this.structural].sort((a, b) => a - b),
       further: this.how === "option" ? [] : findFurtherAllocators(module, graph, this.names, parts),
-      layers: findLayers(module, graph, parts, findStackPointer(module, readNames(module), this.scan)),
+      layers: findLayers(module, graph, parts, {
+        stackPointer: findStackPointer(module, readNames(module), this.scan),
+        lengths: new Set([...this.names].filter(([, name]) => LENGTHS.test(name)).map(([index]) => index)),
+      }),
       collector: this.collector,
       notes: this.notes,
     };

@@ -1,12 +1,12 @@
 import { functionType, I32, type WasmModule } from "../../wasm/index.ts";
-import { summarizeBody } from "./body-summary.ts";
+import { type BodySummary, type FollowedMemory, summarizeBody } from "./body-summary.ts";
 import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
 import { ANY_PARAM, CONSTANT, dependsOnParam, type Origin, TRACKED } from "./origin.ts";
 import type { AllocatorPlan } from "./plan.ts";
 
 /*
  * Layers between a program and its allocator: functions whose result is always the block that a callee allocated, with
- * whatever they add to it (a header, statistics, a pool), of a size that their caller decides. Who asked for such a block
+ * whatever they add to it (a header, statistics, a pool, a copy of a text), of a size that their caller decides. Who asked for such a block
  * is further out. A function that asks for a size of its own is who asked.
  */
 
@@ -20,7 +20,7 @@ export function findLayers(
   module: WasmModule,
   graph: CallGraph,
   plan: Pick<AllocatorPlan, "functions" | "internals" | "wrappers">,
-  stackPointer: number,
+  memory: FollowedMemory,
 ): number[] {
   /** Parameters that decide a block's size, by function. */
   const sizes = new Map<number, readonly number[]>();
@@ -41,7 +41,7 @@ export function findLayers(
   const layers: number[] = [];
   for (const index of waiting) {
     waiting.delete(index);
-    const params = layerParams(module, graph, index, sizes, stackPointer);
+    const params = layerParams(module, graph, index, sizes, memory);
     if (params === undefined) continue;
     sizes.set(index, params);
     layers.push(index);
@@ -56,21 +56,38 @@ function layerParams(
   graph: CallGraph,
   index: number,
   sizes: ReadonlyMap<number, readonly number[]>,
-  stackPointer: number,
+  memory: FollowedMemory,
 ): readonly number[] | undefined {
   const known = [...calleesOf(graph, index)].filter((callee) => sizes.has(callee));
   if (known.length >= TRACKED) return undefined;
-  const summary = summarizeBody(module, index, [...known, INDIRECT], { stackPointer });
+  const { stackPointer } = memory;
+  const tracked = [...known, INDIRECT];
+  const summary = summarizeBody(module, index, tracked, { stackPointer });
   if (summary === undefined || !isBlock(summary.result)) return undefined;
-  let decides: Origin = 0;
-  for (const { callee, operands } of summary.calls) {
-    const positions = callee === INDIRECT ? operands.keys() : (sizes.get(callee) ?? []);
-    for (const position of positions) decides |= (operands[position] ?? 0) & ANY_PARAM;
-  }
+  const asked = sizesAsked(summary, sizes).reduce((all, size) => all | (size & ANY_PARAM), 0);
+  // A copy of a text is as long as that is, and nothing else decides it.
+  const decides = asked || lengthsAsked(summarizeBody(module, index, tracked, memory), sizes);
   const params = [...functionType(module, index).params.keys()].filter((param) =>
     dependsOnParam(decides, param),
   );
   return params.length === 0 ? undefined : params;
+}
+
+/** The operands that decide the sizes of the blocks which a function asks for. */
+function sizesAsked({ calls }: BodySummary, sizes: ReadonlyMap<number, readonly number[]>): Origin[] {
+  return calls.flatMap(({ callee, operands }) => {
+    const positions = callee === INDIRECT ? [...operands.keys()] : (sizes.get(callee) ?? []);
+    return positions.map((position) => operands[position] ?? 0);
+  });
+}
+
+function lengthsAsked(
+  summary: BodySummary | undefined,
+  sizes: ReadonlyMap<number, readonly number[]>,
+): Origin {
+  const asked = summary === undefined ? [] : sizesAsked(summary, sizes);
+  const isOfParams = asked.every((size) => (size & ~(ANY_PARAM | CONSTANT)) === 0);
+  return isOfParams ? asked.reduce((all, size) => all | (size & ANY_PARAM), 0) : 0;
 }
 
 /** A callee's result, moved or not; null, what a pool has, and what the caller brought may stand in for it. */

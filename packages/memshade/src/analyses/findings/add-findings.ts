@@ -3,9 +3,18 @@ import type { Finding } from "./finding.ts";
 /** What adds up where a line asks in several places; other numbers are means, and shares of the place's own. */
 const SUMS = ["amount", "blocks", "allocated", "behind", "chains", "copies", "steps", "moves"] as const;
 
-/** Whether two findings of one line say the same of different blocks or accesses, so that both go if the line is mended. */
+/**
+ * Whether two findings of one line say the same of different blocks or accesses, so that both go if the line is mended. What it asks
+ * for itself is one thing, and what libraries ask for in its name is another.
+ */
 export function addUp(a: Finding, b: Finding): boolean {
+  if (isOfLibrary(a) !== isOfLibrary(b)) return false;
   return a.kind === b.kind && a.tool === b.tool && a.unit === b.unit && stateOf(a) === stateOf(b);
+}
+
+/** A function of a library is on the way; what has no source may as well be a constructor of the program that the compiler wrote. */
+function isOfLibrary({ place }: Finding): boolean {
+  return place.via?.file !== undefined;
 }
 
 /** Two findings that add up, as one: what is no sum is that of the greater one, and so is the path. */

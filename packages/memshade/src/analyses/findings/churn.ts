@@ -44,7 +44,7 @@ export function churnFindings(profile: HeapProfile): ChurnFinding[] {
  * Objects that are soon garbage: of a collector it is not known when exactly that is, so what lives for less than a part of the run does on
  * average.
  */
-function soonCollected(profile: HeapProfile): BlockMeasure {
+export function soonCollected(profile: HeapProfile): BlockMeasure {
   const { mibs, site, length } = profile.contexts;
   const { allocations } = heapTotals(profile);
   const blocks = Float64Array.from({ length }, (_, context) => {

@@ -1,6 +1,9 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
+import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
+import { isCollected } from "../collected.ts";
 import { draggedBlocks, dragOfContexts, lastUse, lastUseTime } from "../dragged-blocks.ts";
 import { heapPhases } from "../over-time/heap-phases.ts";
+import { soonCollected } from "./churn.ts";
 import type { DragFinding } from "./finding.ts";
 import { blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
 
@@ -9,9 +12,10 @@ import { blocksBySite, LEAST_BYTES } from "./heap-blocks.ts";
  * would go if these ended with their last access. Where it is not known what the host does, blocks that it asks for may be for itself.
  */
 export function dragFindings(profile: HeapProfile): DragFinding[] {
-  const found = draggedBlocks(profile);
+  const dragged = draggedBlocks(profile);
   const all = profile.description.totals?.keptAfterUse?.byteWork ?? 0;
-  if (found === undefined || all === 0) return [];
+  if (dragged === undefined || all === 0) return [];
+  const found = isCollected(profile) ? withoutGarbage(profile, dragged) : dragged;
   const sites = blocksBySite(profile, found).filter(
     ({ place, bytes, blocks, allocated }) =>
       bytes >= LEAST_BYTES &&
@@ -35,6 +39,13 @@ export function dragFindings(profile: HeapProfile): DragFinding[] {
       during: phaseAt(profile, lastUseTime(drag)),
     };
   });
+}
+
+/** What a collector soon frees is garbage, which nobody keeps: it is idle until the collector comes. */
+function withoutGarbage(profile: HeapProfile, { blocks, bytes }: BlockMeasure): BlockMeasure {
+  const garbage = soonCollected(profile).blocks;
+  const keep = (count: number, context: number): number => (garbage[context]! > 0 ? 0 : count);
+  return blockMeasure(blocks.map(keep), bytes.map(keep));
 }
 
 /** The function of the phase in which a clock is; undefined where there is one phase only, or several instances. */

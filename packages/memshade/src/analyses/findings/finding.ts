@@ -9,6 +9,8 @@ export interface PlaceFrame {
   readonly file?: string | undefined;
   /** From 1. */
   readonly line?: number | undefined;
+  /** The line is that of the nearest earlier place in the function: this one has none. */
+  readonly approximate?: boolean | undefined;
   /** Module × 2^32 + offset in its code section. */
   readonly address?: number | undefined;
 }
@@ -112,6 +114,14 @@ export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
   readonly used: number;
 }
 
+/** A place that makes more than half of the peak, for a short part of the run. The amount is that by which the peak would be lower. */
+export interface PeakFinding extends Found<"peak", "heap"> {
+  /** Bytes of the peak, all places together. */
+  readonly peak: number;
+  /** Part of the program's work, 0…1, during which the place has what it has at the peak. */
+  readonly held: number;
+}
+
 /** Stores that are overwritten before anything reads them. */
 export interface DeadFinding extends Found<"dead", "waste"> {
   /** Of all bytes that the place stores, 0…1. */
@@ -166,6 +176,7 @@ export type Finding =
   | DragFinding
   | GrowthFinding
   | OverCapacityFinding
+  | PeakFinding
   | DeadFinding
   | ClearFinding
   | SilentFinding

@@ -4,6 +4,7 @@ import { ACCESSES_PER_BLOCK } from "../../model/over-time/drag.ts";
 import { groupContexts } from "../groups.ts";
 import { capacityOf, copiedBytes, growthOf, spareBytes, stepsInPlace } from "../growth.ts";
 import type { FindingPlace, GrowthFinding, OverCapacityFinding } from "./finding.ts";
+import { LEAST_BYTES } from "./heap-blocks.ts";
 import { heapPlace } from "./place.ts";
 import { accessesOf } from "./work.ts";
 
@@ -86,7 +87,7 @@ export function overCapacityFindings(profile: HeapProfile): OverCapacityFinding[
     const spare = unusedBytes / bytes;
     const amount = Math.round(spare * contexts.reduce((sum, context) => sum + site.peakBytes[context]!, 0));
     const part = amount / peakBytes;
-    if (spare < MOST || (blocks === 1 && part < MOST)) return [];
+    if (amount < LEAST_BYTES || spare < MOST || (blocks === 1 && part < MOST)) return [];
     const used = Math.round((bytes - unusedBytes) / blocks);
     const size = Math.round(bytes / blocks);
     return [{ kind: "over-capacity", tool: "heap", place, amount, unit: "bytes", part, blocks, size, used }];

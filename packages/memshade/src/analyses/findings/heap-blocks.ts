@@ -1,9 +1,11 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
-import type { IndexIntoContextTable } from "../../model/indices.ts";
+import { type IndexIntoContextTable, NONE } from "../../model/indices.ts";
 import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
 import { groupContexts } from "../groups.ts";
+import { MOST_SHARE } from "../waste/waste-finding.ts";
+import { byCaller } from "./by-caller.ts";
 import type { FindingPlace } from "./finding.ts";
-import { heapPlace } from "./place.ts";
+import { callerPlace, heapPlace } from "./place.ts";
 
 /**
  * What is won where fewer bytes go is of no use to anybody, however small the program. Lost blocks are told of all the same: these are a
@@ -21,16 +23,46 @@ export interface SiteBlocks {
   readonly allocated: number;
 }
 
+/**
+ * What an analysis picked out, by who owns it. Where a function makes blocks for several callers, and the analysis picked out nearly
+ * all that some of them have and none of the others', it is these callers, each for itself. Else it is the site.
+ */
+export function blocksByOwner(profile: HeapProfile, measure: BlockMeasure): SiteBlocks[] {
+  return blocksBySite(profile, measure).flatMap((site) => ofCallers(profile, site, measure) ?? [site]);
+}
+
+function ofCallers(profile: HeapProfile, site: SiteBlocks, measure: BlockMeasure): SiteBlocks[] | undefined {
+  const callers = byCaller(profile, site.contexts);
+  const found = callers.flatMap(({ contexts, stacks }): SiteBlocks[] => {
+    const { blocks, bytes, allocated } = sumsOf(profile, contexts, measure);
+    if (blocks < MOST_SHARE * allocated) return [];
+    const most = heaviest(contexts, measure);
+    const caller = stacks[contexts.indexOf(most)]!;
+    const place = caller === NONE ? undefined : callerPlace(profile, most, caller);
+    return place === undefined ? [] : [{ contexts, place, blocks, bytes, allocated }];
+  });
+  if (found.length === callers.length) return undefined;
+  const blocks = found.reduce((sum, one) => sum + one.blocks, 0);
+  return blocks === site.blocks ? found : undefined;
+}
+
+function sumsOf(
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  measure: BlockMeasure,
+): Pick<SiteBlocks, "blocks" | "bytes" | "allocated"> {
+  const sumOf = (column: ArrayLike<number>) => contexts.reduce((sum, row) => sum + column[row]!, 0);
+  const [blocks, bytes] = [sumOf(measure.blocks), Math.round(sumOf(measure.bytes))];
+  return { blocks, bytes, allocated: sumOf(profile.contexts.mibs.allocCount) };
+}
+
 /** What an analysis picked out, by sites of the program's own code. The path of a site is the one with most of it. */
 export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteBlocks[] {
   const groups = groupContexts(profile, "site");
   return groups.contexts.flatMap((contexts) => {
-    const sumOf = (column: ArrayLike<number>) => contexts.reduce((sum, row) => sum + column[row]!, 0);
-    const blocks = sumOf(measure.blocks);
-    const place = blocks === 0 ? undefined : heapPlace(profile, heaviest(contexts, measure));
-    if (place === undefined) return [];
-    const allocated = sumOf(profile.contexts.mibs.allocCount);
-    return [{ contexts, place, blocks, bytes: Math.round(sumOf(measure.bytes)), allocated }];
+    const sums = sumsOf(profile, contexts, measure);
+    const place = sums.blocks === 0 ? undefined : heapPlace(profile, heaviest(contexts, measure));
+    return place === undefined ? [] : [{ contexts, place, ...sums }];
   });
 }
 

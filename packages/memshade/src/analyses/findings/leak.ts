@@ -7,7 +7,7 @@ import { leaks } from "../heap/leaks.ts";
 import { reachOf } from "../live-blocks.ts";
 import { heapTotals } from "../totals.ts";
 import type { LeakFinding } from "./finding.ts";
-import { blocksBySite, LEAST_BYTES, type SiteBlocks } from "./heap-blocks.ts";
+import { blocksByOwner, blocksBySite, LEAST_BYTES, type SiteBlocks } from "./heap-blocks.ts";
 
 /**
  * A host keeps some addresses for good: of the tables that it makes at the start, of an object that it goes on using. A program keeps
@@ -85,7 +85,7 @@ function lostFindings(
   site: SiteColumns,
   { hostMayHold }: { readonly hostMayHold: boolean },
 ): LeakFacts[] {
-  return blocksBySite(profile, blockMeasure(site.liveBlocks, site.liveBytes)).flatMap(
+  return blocksByOwner(profile, blockMeasure(site.liveBlocks, site.liveBytes)).flatMap(
     (found): LeakFacts[] => {
       const sum = (field: SiteField): number =>
         found.contexts.reduce((total, context: IndexIntoContextTable) => total + site[field][context]!, 0);

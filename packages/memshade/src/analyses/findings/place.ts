@@ -2,6 +2,7 @@ import type { FrameTable, HeapProfile } from "../../model/heap-profile.ts";
 import {
   type IndexIntoContextTable,
   type IndexIntoFrameTable,
+  type IndexIntoStackTable,
   type IndexIntoStringTable,
   NONE,
   type None,
@@ -29,6 +30,17 @@ export function heapPlace(profile: HeapProfile, context: IndexIntoContextTable):
   );
 }
 
+/** The place of a caller of a context's site, which is what it called. */
+export function callerPlace(
+  profile: HeapProfile,
+  context: IndexIntoContextTable,
+  caller: IndexIntoStackTable,
+): FindingPlace | undefined {
+  const site = siteStackOfContext(profile, context);
+  const frames = framesOfStack(profile, caller).map((frame) => heapFrame(profile, frame));
+  return placeOf(frames, site === NONE ? undefined : heapFrame(profile, profile.stacks.frame[site]!));
+}
+
 /** The same of a place of the waste tool. */
 export function wastePlace(ips: readonly WasteIp[]): FindingPlace | undefined {
   const frames = ips.flatMap((ip) => [
@@ -54,10 +66,16 @@ function withoutLibrary({ library: _, ...frame }: JudgedPlaceFrame): PlaceFrame 
   return frame;
 }
 
-function frameOfWaste({ function: name, file, line, library }: WasteFrame): JudgedPlaceFrame {
+function frameOfWaste({ function: name, file, line, library, approximate }: WasteFrame): JudgedPlaceFrame {
   // The engine's word for a function without a name.
   const isNamed = name !== undefined && !/^func\[\d+\]$/.test(name);
-  return { function: isNamed ? name : undefined, file, line, library };
+  return {
+    function: isNamed ? name : undefined,
+    file,
+    line,
+    ...(approximate ? { approximate } : {}),
+    library,
+  };
 }
 
 /** A frame of a heap profile, with its library. */
@@ -71,6 +89,7 @@ export function heapFrame(profile: HeapProfile, frame: IndexIntoFrameTable): Jud
     function: name,
     module: isTelling || module === NONE ? undefined : modules[module]!.name,
     ...placeInSource(profile, frames, frame),
+    ...(frames.approximate?.[frame] === 1 ? { approximate: true } : {}),
     address: module === NONE ? undefined : module * MODULE_SPAN + frames.offset[frame]!,
     library: frames.library?.[frame],
   };

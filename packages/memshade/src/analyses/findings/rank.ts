@@ -28,12 +28,12 @@ export function rankFindings(all: readonly Finding[], most = MOST_FINDINGS): Fin
     .filter(({ part, kind }) => part >= (COMMON.has(kind) ? LEAST_COMMON_PART : LEAST_PART))
     .sort((a, b) => b.part - a.part || b.amount - a.amount || (keyOf(a) < keyOf(b) ? -1 : 1));
   const told = new Map<string, Finding>();
-  for (const finding of ranked) {
-    const key = keyOf(finding);
-    const known = told.get(key);
-    if (known === undefined || OF_BLOCKS.indexOf(finding.kind) < OF_BLOCKS.indexOf(known.kind))
-      told.set(key, finding);
-  }
+  for (const finding of ranked)
+    for (const key of keysOf(finding)) {
+      const known = told.get(key);
+      if (known === undefined || OF_BLOCKS.indexOf(finding.kind) < OF_BLOCKS.indexOf(known.kind))
+        told.set(key, finding);
+    }
   return ranked.filter((finding) => told.get(keyOf(finding)) === finding).slice(0, most);
 }
 
@@ -54,6 +54,15 @@ function ofLines(all: readonly Finding[]): Finding[] {
 /** What findings have in common that are one: sort and place. */
 function keyOf({ kind, place }: Finding): string {
   return `${isOfBlocks(kind) ? "blocks" : kind} ${placeKey(place)}`;
+}
+
+/** Of blocks, the function that makes them for the place is a place of theirs too. */
+function keysOf(finding: Finding): string[] {
+  const { kind, place } = finding;
+  const own = keyOf(finding);
+  return place.via?.line === undefined || !isOfBlocks(kind)
+    ? [own]
+    : [own, keyOf({ ...finding, place: { path: [place.via] } })];
 }
 
 /** Whether a kind says something of blocks as such, which a place has one of at most. */

@@ -1,6 +1,7 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import { isCollected } from "../collected.ts";
 import type { StaticsReport } from "../statics/static-objects.ts";
 import { heapTotals } from "../totals.ts";
 import { churnFindings } from "./churn.ts";
@@ -9,6 +10,7 @@ import type { Finding } from "./finding.ts";
 import { growthFindings, overCapacityFindings, stepFindings } from "./growth.ts";
 import { lostPlaces } from "./heap-blocks.ts";
 import { leakFindings } from "./leak.ts";
+import { peakFindings } from "./peak.ts";
 import { isOfBlocks, placeKey, rankFindings } from "./rank.ts";
 import { unreadDataFindings } from "./unread-data.ts";
 import { unusedFindings } from "./unused.ts";
@@ -32,6 +34,7 @@ const OF_HEAP: readonly ((heap: HeapProfile) => Finding[])[] = [
   growthFindings,
   stepFindings,
   overCapacityFindings,
+  peakFindings,
 ];
 
 /**
@@ -53,11 +56,15 @@ export function findsAnything({ heap, waste }: RecordedTools): boolean {
 export function runFindings({ heap, waste, statics }: RecordedTools, most?: number): Finding[] {
   // What the waste tool knows of blocks that move, the heap's knows of all that grow.
   const knowsGrowth = heap?.description.totals?.growth !== undefined && heap.description.counters !== "none";
+  // A collector's objects are cleared whatever the program asks for.
+  const clears = heap !== undefined && isCollected(heap);
   const inVain = waste === undefined ? [] : wasteToolFindings(waste);
   const all = [
     ...(heap === undefined ? [] : OF_HEAP.flatMap((find) => find(heap)).filter(isOfItsPlace)),
     ...(statics === undefined ? [] : unreadDataFindings(statics, heap)),
-    ...inVain.filter(({ kind }) => kind !== "moved" || !knowsGrowth),
+    ...inVain
+      .filter(({ kind }) => kind !== "moved" || !knowsGrowth)
+      .filter(({ kind }) => kind !== "clear" || !clears),
   ];
   // What is lost, and what hangs on it, is in the way because it is lost: of these blocks, nothing else is to be told.
   const lost = new Set(heap === undefined ? [] : lostPlaces(heap).map(placeKey));

@@ -24,11 +24,21 @@ export function isLibraryCaller(library: string | undefined): boolean {
   return library !== undefined && library !== LAYER;
 }
 
+/** What copies a value for whoever asks: the compiler writes it as a rule, with the lines of the value's fields. */
+const COPIES: readonly (readonly [string, RegExp])[] = [
+  ["Rust's copies of values", /^<.+ as core::clone::Clone>::clone(_from)?$/],
+];
+
 const CPP = "the C++ library";
 const RUST = "Rust's standard library";
 const C = "the C library";
 const GO = "Go's runtime";
 const ASSEMBLYSCRIPT = "AssemblyScript's library";
+
+/** Libraries that are compiled with the program that uses them: a small function of theirs does what an operator of other languages does. */
+export function isCompiledIn(library: string | undefined): boolean {
+  return library === CPP || library === RUST || library === ASSEMBLYSCRIPT;
+}
 
 const GO_PACKAGES =
   "runtime|internal|reflect|syscall|sync|os|io|fmt|strings|bytes|strconv|sort|slices|maps|bufio|encoding|errors|math|regexp|time|unicode|context|container|compress|crypto|hash|net|path|text|unique|weak";
@@ -96,8 +106,9 @@ export function libraryOf({ function: name, file, module, host }: NamedFrame): s
   if (host !== undefined) return libraryOfHost(host, file);
   const shared = module === undefined ? undefined : find(MODULES, module);
   if (shared !== undefined) return shared;
-  if (file !== undefined) return find(FILES, file.replaceAll("\\", "/"));
-  return name === undefined ? undefined : find(NAMES, bareName(name));
+  const bare = name === undefined ? "" : bareName(name);
+  const known = file === undefined ? find(NAMES, bare) : find(FILES, file.replaceAll("\\", "/"));
+  return known ?? find(COPIES, bare);
 }
 
 function find(table: readonly (readonly [string, RegExp])[], text: string): string | undefined {

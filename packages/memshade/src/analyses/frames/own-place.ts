@@ -1,4 +1,4 @@
-import { START_UP } from "./libraries.ts";
+import { isCompiledIn, START_UP } from "./libraries.ts";
 
 /** A frame whose library is known, if it is of one. */
 export interface JudgedFrame {
@@ -47,12 +47,16 @@ export function fromOwn<Frame extends JudgedFrame>(
   return { stack: stack.slice(depth), via: stack[depth - 1] };
 }
 
+/** Calls that a language's library makes of its own to store an element: `[]=` without optimisation checks, and then stores. */
+const OPERATOR_DEPTH = 2;
+
 /** Functions that do nothing but fill and move what their caller says. */
 const MOVERS = /^_*(w?mem(set|cpy|move|pcpy|ccpy)|bzero|bcopy|st[pr]n?(cpy|cat|dup))(_.*)?$/;
 
 /**
  * The library whose code a place is, with everything it is inlined into. Undefined also where the program is known to have
- * called it for just that: a `memset` that it asks for is its own business, what `printf` does inside is not.
+ * called it for just that: a `memset` that it asks for is its own business, as what an operator of its language does is, and what
+ * `printf` does inside is not.
  */
 export function libraryAt<Frame extends JudgedFrame>(
   places: readonly (JudgedPlace<Frame> & Frame & { readonly function?: string | undefined })[],
@@ -60,6 +64,8 @@ export function libraryAt<Frame extends JudgedFrame>(
   const [place] = places;
   if (place === undefined) return undefined;
   const depth = ownPlace(places)?.depth;
-  if (depth === 0 || (depth === 1 && MOVERS.test(place.function ?? ""))) return undefined;
+  if (depth === 0) return undefined;
+  if (depth === 1 && MOVERS.test(place.function ?? "")) return undefined;
+  if (depth !== undefined && depth <= OPERATOR_DEPTH && isCompiledIn(place.library)) return undefined;
   return place.library;
 }

@@ -21,6 +21,7 @@ const KINDS: {
   drag: { tools: ["heap"], needs: HEAP },
   growth: { tools: ["heap"], needs: HEAP },
   "over-capacity": { tools: ["heap"], needs: HEAP },
+  peak: { tools: ["heap"], needs: HEAP },
   "unread-data": { tools: ["heap"], needs: HEAP },
   dead: { tools: ["waste"], needs: WASTE },
   clear: { tools: ["waste"], needs: WASTE },

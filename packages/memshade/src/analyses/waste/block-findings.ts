@@ -1,4 +1,6 @@
-import type { WasteBlocks, WasteFile, WasteReallocations } from "../../model/waste/waste.ts";
+import type { WasteBlocks, WasteFile, WasteFrame, WasteReallocations } from "../../model/waste/waste.ts";
+import { isLibraryCaller } from "../frames/libraries.ts";
+import { ownPlace } from "../frames/own-place.ts";
 import { MOST_SHARE, PLAIN, type WasteFinding } from "./waste-finding.ts";
 
 /** Whoever makes blocks larger by a half at a time copies some two bytes for each that they grow by. */
@@ -36,7 +38,7 @@ export function unreadBlocks(site: WasteBlocks): WasteFinding[] {
     ];
   const { element = 0, fields = [] } = site;
   const written = fields.filter(({ written }) => written);
-  if (written.length === 0 || !areRecords(site)) return [];
+  if (written.length === 0 || !areRecords(site) || isOfLibrary(site)) return [];
   const size = written.reduce((sum, { size }) => sum + size, 0);
   return [
     {
@@ -58,6 +60,12 @@ function areRecords({ type, bytes, element = 0 }: WasteBlocks): boolean {
   return (
     element > 0 && bytes >= FEWEST_RECORDS * element && (type !== undefined || element <= LARGEST_RECORD)
   );
+}
+
+/** Whether a library made the records, of no type that is known: what it has in them is its own business. */
+function isOfLibrary({ type, ips }: WasteBlocks): boolean {
+  const via = ownPlace<WasteFrame>(ips)?.via;
+  return type === undefined && via !== undefined && isLibraryCaller(via.library);
 }
 
 /** Part of a record that nobody touches from which on its size matters. */

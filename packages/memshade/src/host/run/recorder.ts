@@ -1,6 +1,6 @@
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
-import type { Presence, Run, RunEnd } from "../../model/run.ts";
+import type { Presence, Run, RunEnd, RunModule } from "../../model/run.ts";
 import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { STATICS_FILE } from "../../model/statics/statics.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
@@ -235,9 +235,17 @@ export class Recorder {
       raw: rawBytes,
       toolFiles: files,
       siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
-      warnings: others.flatMap(({ warnings }) => warnings ?? []),
+      warnings: [
+        ...(heapPart ? modules.flatMap(unseenHeap) : []),
+        ...others.flatMap(({ warnings }) => warnings ?? []),
+      ],
     };
   }
+}
+
+/** What whoever ran a module should know at once: it has a heap as it seems, and nothing of that is in the profile. */
+function unseenHeap({ name, allocator: { doubtful, refused } }: RunModule): string[] {
+  return doubtful === true && refused !== undefined ? [`${name}: ${refused}`] : [];
 }
 
 /** The files that stand for a profile in a run folder; `run.json` comes last, so that it vouches for the others. */

@@ -36,14 +36,14 @@ import {
   type WasteValue,
 } from "./waste.ts";
 
-const frame = record<Omit<WasteFrame, "library">>({
+const frame = record<Omit<WasteFrame, "library" | "approximate">>({
   function: optional(text),
   file: optional(text),
   line: optional(integer),
   handsOutMemory: optional(flag),
   startLine: optional(integer),
 });
-const ip = record<Omit<WasteIp, "library">>({
+const ip = record<Omit<WasteIp, "library" | "approximate">>({
   address: count,
   function: optional(text),
   module: optional(text),

@@ -77,6 +77,8 @@ export interface WasteIp {
   library?: string | undefined;
   /** Its function is declared to give memory of no type in particular to whoever says how much. */
   handsOutMemory?: boolean | undefined;
+  /** The line is that of the nearest earlier place in the function: this one has none. Never in the file. */
+  approximate?: boolean | undefined;
   /** The functions that the place is inlined into, the innermost first, each with the place in it. */
   inlined?: WasteFrame[] | undefined;
 }
@@ -90,6 +92,7 @@ export interface WasteFrame {
   /** As in `WasteIp`. */
   library?: string | undefined;
   handsOutMemory?: boolean | undefined;
+  approximate?: boolean | undefined;
 }
 
 export type WasteClass = "plain" | "atomic" | "copy" | "fill" | "host" | "calloc";

@@ -107,6 +107,15 @@ export class WasmObject implements ObjectFile {
     return this.#symbols;
   }
 
+  functionAt(address: number): { address: number; size: number } | undefined {
+    try {
+      return this.#bodyAround(address);
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      return undefined;
+    }
+  }
+
   symbolAt(address: number, onlyGlobal = false): ObjectSymbol | undefined {
     if (this.#symbols === undefined && this.#lookups++ < FEW_LOOKUPS) {
       try {

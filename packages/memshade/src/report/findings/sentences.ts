@@ -5,7 +5,7 @@ import type {
   UnreadDataFinding,
 } from "../../analyses/findings/finding.ts";
 import { agreeing, counted } from "../../model/counted.ts";
-import { formatBlocks, formatBytes, formatCount, plural } from "../format.ts";
+import { formatBlocks, formatBytes, formatCount, formatPercent, plural } from "../format.ts";
 import { memberNames } from "../waste-sentences.ts";
 
 /**
@@ -48,6 +48,12 @@ export function sentenceOf(finding: Finding): FindingSentence {
       return {
         before: "of",
         after: `is spare: ${formatBytes(finding.used)} of ${formatBytes(finding.size)} used`,
+      };
+    case "peak":
+      return {
+        before: `of the peak's ${formatBytes(finding.peak)} by`,
+        after: `for ${formatPercent(finding.held, 1)} of the work`,
+        short: "of the peak by",
       };
     case "dead":
       return { before: "stored by", after: "are never read" };

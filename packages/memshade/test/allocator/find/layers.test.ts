@@ -63,6 +63,16 @@ describe("layers on the allocator", () => {
     ).toEqual(["unoptimised"]);
   });
 
+  it("copy a text that they are given, as long as it is", () => {
+    expect(
+      layersOf(`(func $strlen (param i32) (result i32) (i32.const 3))
+        (func $copied (param $text i32) (result i32)
+          (call $malloc (i32.add (call $strlen (local.get $text)) (i32.const 1))))
+        (func $field (param $text i32) (param $name i32) (result i32)
+          (call $malloc (i32.add (call $note (local.get $text)) (call $strlen (local.get $name)))))`),
+    ).toEqual(["copied"]);
+  });
+
   it("are none where a function decides the size itself: it is who asked", () => {
     expect(
       layersOf(`(func $new_node (param $value i32) (result i32) (local $node i32)

@@ -50,6 +50,24 @@ describe("findings of the heap", () => {
       expect(leak!.place.path[0]!.function).toBe("push");
     });
 
+    it("are told at the callers that forgot, of a function that makes blocks for others too", () => {
+      const made = (other: string) => `
+        main > next > make  80 x 16  access 9  peak 80  live 80  lost 80
+        main > read > make  90 x 16  access 9  peak 2  ${other}
+      `;
+      const [leak, ...others] = leaksOf(made("live 0"));
+      expect(others.filter(({ kind }) => kind === "leak")).toEqual([]);
+      expect(leak).toMatchObject({
+        ...{ kind: "leak", blocks: 80, allocated: 80 },
+        place: { path: [{ function: "next" }, { function: "main" }], via: { function: "make" } },
+      });
+      // Where some are lost of all of them, it is the function.
+      expect(leaksOf(made("live 9  lost 9"))[0]).toMatchObject({
+        blocks: 89,
+        place: { path: [{ function: "make" }, { function: "next" }, { function: "main" }] },
+      });
+    });
+
     it("are not what is still reachable, or may be", () => {
       expect(
         leaksOf("main > table  100 x 64  access 9  peak 100  live 100  reachable 99  possible 1"),

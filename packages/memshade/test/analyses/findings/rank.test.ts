@@ -80,6 +80,14 @@ describe("the findings of a run", () => {
     ]);
     const growing = { ...(leak(at(1), 0.1) as LeakFinding), state: "growing" } as Finding;
     expect(rankFindings([growing, leak(at(1), 0.4)])).toMatchObject([{ state: "live", part: 0.4 }]);
+    const pushed = leak(at(1), 0.1) as LeakFinding;
+    const ofLibrary = {
+      ...pushed,
+      place: { ...pushed.place, via: { function: "push", file: "~lib/array.ts" } },
+    };
+    expect(rankFindings([ofLibrary, leak(at(1), 0.4)])).toMatchObject([{ part: 0.4 }]);
+    const ofConstructor = { ...pushed, place: { ...pushed.place, via: { function: "Ring#constructor" } } };
+    expect(rankFindings([ofConstructor, leak(at(1), 0.4)])).toMatchObject([{ part: 0.5 }]);
   });
 
   it("leave out what another one of the place says already", () => {

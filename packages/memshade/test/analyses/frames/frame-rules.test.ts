@@ -46,6 +46,16 @@ describe("a function whose file is not known", () => {
   });
 });
 
+describe("a function that copies a value for whoever asks", () => {
+  it("has the line of a field, and is not where the program asked for the copy", () => {
+    const clone = { function: "<shop::Route as core::clone::Clone>::clone", file: "./src/shop.rs" };
+    expect(libraryOf(clone)).toBe("Rust's copies of values");
+    expect(libraryOf({ ...clone, file: undefined })).toBe("Rust's copies of values");
+    expect(libraryOf({ ...clone, function: "shop::Route::clone_towns" })).toBeUndefined();
+    expect(new FrameRules({ own: ["shop.rs"] }).libraryOf(clone)).toBeUndefined();
+  });
+});
+
 describe("a function whose file is known", () => {
   it.each([
     ["/build/wasi-libc-0.0/libc-top-half/musl/src/stdio/vfprintf.c", "the C library"],

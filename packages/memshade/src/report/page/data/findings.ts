@@ -26,6 +26,7 @@ const WEIGHTS: { readonly [Kind in Finding["kind"]]: string | undefined } = {
   drag: "kept",
   growth: "copied",
   "over-capacity": "spare",
+  peak: "peak",
   dead: "dead",
   clear: "dead",
   silent: "silent",

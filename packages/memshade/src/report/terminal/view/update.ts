@@ -158,6 +158,7 @@ const WEIGHED_BY: { readonly [Kind in Finding["kind"]]: readonly string[] } = {
   drag: ["peak", "bytes"],
   growth: ["copied", "bytes"],
   "over-capacity": ["spare", "bytes"],
+  peak: ["peak", "bytes"],
   dead: ["dead"],
   clear: ["dead"],
   silent: ["silent"],

@@ -521,7 +521,7 @@ function heapOf(
         ...(stage === undefined ? {} : { stage }),
         ...(growth.chains > 0 || stepsOf(growth) > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
-        ...(drag.draggedByteTime + drag.lateBlocks > 0 ? { keptAfterUse: drag } : {}),
+        ...(drag.followed > 0 ? { keptAfterUse: drag } : {}),
       };
     }),
   };
@@ -578,6 +578,7 @@ function describeModule(
       confirmed: confirmation.confirmed,
       functions: info.allocator.functions,
       ...(refused === undefined || negligible ? {} : { refused }),
+      ...(confirmation.refused === undefined && info.allocator.doubtful !== true ? {} : { doubtful: true }),
       ...(info.allocator.further === undefined ? {} : { further: info.allocator.further }),
       ...(info.allocator.layers === undefined ? {} : { layers: info.allocator.layers }),
     },

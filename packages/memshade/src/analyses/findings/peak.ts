@@ -1,0 +1,101 @@
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { type IndexIntoContextTable, NONE } from "../../model/indices.ts";
+import { liveBytesOf } from "../../model/over-time/heap-intervals.ts";
+import { dragOfContexts } from "../dragged-blocks.ts";
+import { groupContexts } from "../groups.ts";
+import { rowsOfContexts } from "../over-time/heap-phases.ts";
+import { byCaller } from "./by-caller.ts";
+import type { FindingPlace, PeakFinding } from "./finding.ts";
+import { callerPlace, heapPlace } from "./place.ts";
+import { accessesOf } from "./work.ts";
+
+/** Of the peak: with more than that, one place decides how high it is. */
+const MOST = 1 / 2;
+/** A short part of the run, by its work. */
+const SHORT = 1 / 4;
+/** WebAssembly has memory in such pages: with less, nothing is won. */
+const PAGE_BYTES = 65_536;
+
+/**
+ * Places that make more than half of the peak, for a short part of the run: the program does less than a quarter of its other work, which
+ * is all that does not access their blocks, while these are there, and for a quarter of the run at least they are not. Work is counted in
+ * memory accesses, since the clock of allocations stands still while a program computes.
+ *
+ *         ┌──┐ peak          100 accesses, 38 of them to the place's blocks, which are there for 40:
+ *         │▒▒│               of the other 62, 2 are made meanwhile
+ *     ────┴──┴──────────
+ *
+ * The amount is that by which the peak would be lower, and the part that of the peak, for the part of the run without it.
+ */
+export function peakFindings(profile: HeapProfile): PeakFinding[] {
+  return groupContexts(profile, "site").contexts.flatMap((contexts) => {
+    // A function that makes blocks for several callers makes the peak for one of them.
+    const callers = byCaller(profile, contexts);
+    const ofCallers =
+      callers.length < 2
+        ? []
+        : callers.flatMap(({ contexts, stacks }) => {
+            const most = highest(profile, contexts);
+            const caller = stacks[contexts.indexOf(most)]!;
+            return caller === NONE ? [] : peakOf(profile, contexts, callerPlace(profile, most, caller));
+          });
+    return ofCallers.length > 0
+      ? ofCallers
+      : peakOf(profile, contexts, heapPlace(profile, highest(profile, contexts)));
+  });
+}
+
+/** The context that has most at the peak. */
+function highest(
+  { contexts: { site } }: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+): IndexIntoContextTable {
+  return contexts.reduce((a, b) => ((site?.peakBytes[b] ?? 0) > (site?.peakBytes[a] ?? 0) ? b : a));
+}
+
+function peakOf(
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  place: FindingPlace | undefined,
+): PeakFinding[] {
+  const { totals } = profile.description;
+  const { site, mibs } = profile.contexts;
+  const work = accessesOf(profile);
+  const peak = totals?.peakBytes ?? 0;
+  if (place === undefined || site === undefined || work === undefined || totals?.keptAfterUse === undefined)
+    return [];
+  const sumOf = (column: ArrayLike<number | bigint>): number =>
+    contexts.reduce((sum, context) => sum + Number(column[context]), 0);
+  const atPeak = sumOf(site.peakBytes);
+  // What stays to the end is no matter of a moment.
+  if (atPeak < Math.max(PAGE_BYTES, MOST * peak) || 2 * sumOf(site.liveBytes) > atPeak) return [];
+  const amount = peak - Math.max(peak - atPeak, mostOfOthers(profile, contexts));
+  const { byteWork, bytes } = dragOfContexts(profile, contexts);
+  if (amount < Math.max(PAGE_BYTES, MOST * peak) || bytes === 0) return [];
+  // Blocks that nobody accessed are taken to live as long as the others.
+  const meanwhile = Math.min(work, (byteWork / bytes) * (sumOf(mibs.totalSize) / atPeak));
+  const without = work - meanwhile;
+  if (without < SHORT * work || without < (1 - SHORT) * (work - sumOf(mibs.totalAccessCount))) return [];
+  const part = (amount / peak) * (without / work);
+  return [{ kind: "peak", tool: "heap", place, amount, unit: "bytes", part, peak, held: meanwhile / work }];
+}
+
+/** The most that all other blocks take in any interval but that of the peak; 0 where the heap over time is not known. */
+function mostOfOthers(profile: HeapProfile, contexts: readonly IndexIntoContextTable[]): number {
+  const [instance, ...more] = profile.overTime?.instances ?? [];
+  if (instance === undefined || more.length > 0) return 0;
+  const { maxBytes } = instance.intervals;
+  const peak = maxBytes.reduce((most, bytes) => Math.max(most, bytes), 0);
+  const rows = rowsOfContexts(profile);
+  const chosen = new Set(contexts);
+  const own = instance.contexts
+    .filter(({ stackId }) => chosen.has(rows.get(stackId)!))
+    .map((context) => liveBytesOf(context, maxBytes.length));
+  const live = maxBytes.map((_, i) => own.reduce((sum, bytes) => sum + bytes[i]!, 0));
+  // What the contexts have at both ends of an interval, they have all the time, or have anew.
+  return maxBytes.reduce(
+    (most, bytes, i) =>
+      bytes === peak ? most : Math.max(most, bytes - Math.min(live[i - 1] ?? 0, live[i]!)),
+    0,
+  );
+}
