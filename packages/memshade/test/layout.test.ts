@@ -17,6 +17,8 @@ const PUBLIC_API = ["index.ts", "browser.ts", "unwinding.ts"];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   wasm: ["bytes"],
+  x64: ["bytes"],
+  aot: ["bytes", "wasm", "x64"],
   model: ["bytes"],
   objects: ["bytes", "wasm"],
   formats: ["bytes", "model", "objects"],
@@ -86,6 +88,8 @@ const WITHOUT_NODE = [
   ...[
     "bytes/",
     "wasm/",
+    "x64/",
+    "aot/",
     "rewrite/",
     "allocator/",
     "contexts/",
@@ -149,7 +153,7 @@ function targetOf({ path }: SourceFile, specifier: string): string {
 function documentedTable(): Record<string, string[]> {
   const text = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
   const codes = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]);
-  const rows = [...text.matchAll(/^\| `([a-z/]+)\/` \|([^|]*)\|/gm)];
+  const rows = [...text.matchAll(/^\| `([a-z0-9/]+)\/` \|([^|]*)\|/gm)];
   return Object.fromEntries(rows.map(([, room, cell]) => [room, codes(cell)]));
 }
 
