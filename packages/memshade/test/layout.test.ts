@@ -34,6 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   memprof: ["bytes", "model", "formats", "objects", "load"],
   report: ["model", "formats", "analyses"],
   exports: ["bytes", "model", "objects", "formats", "symbolize", "load", "host", "analyses", "report"],
+  native: ["bytes", "objects", "load", "host"],
   cli: [
     "bytes",
     "model",
