@@ -180,6 +180,7 @@ const REACH_FACTS = {
   late: ["lateLostBlocks"],
   grown: ["lateReachableBlocks"],
   idle: ["idleReachableBlocks"],
+  done: ["doneReachableBlocks"],
 } as const;
 
 function reachOf(size: number, facts: ReadonlyMap<string, number>): Partial<RunSite> {

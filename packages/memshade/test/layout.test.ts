@@ -33,6 +33,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   stacks: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "load"],
   memprof: ["bytes", "model", "formats", "objects", "load"],
   report: ["model", "formats", "analyses"],
+  runs: [
+    "bytes",
+    "model",
+    "objects",
+    "formats",
+    "symbolize",
+    "load",
+    "host",
+    "analyses",
+    "memprof",
+    "report",
+  ],
   exports: ["bytes", "model", "objects", "formats", "symbolize", "load", "host", "analyses", "report"],
   native: ["bytes", "objects", "load", "host"],
   cli: [
@@ -49,9 +61,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "stacks",
     "memprof",
     "report",
+    "runs",
     "exports",
   ],
-  testing: ["bytes", "model", "host", "analyses", "report", "cli"],
+  testing: ["bytes", "model", "host", "analyses", "report", "runs"],
 };
 
 /** npm packages that a room may use; all others use none. */

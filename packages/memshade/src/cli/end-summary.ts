@@ -8,7 +8,7 @@ import { say } from "../host/run/terminal-line.ts";
 export async function saySummary(folder: string): Promise<void> {
   try {
     // Nothing of it is needed while the program runs.
-    const { summaryLines } = await import("./load/summary.ts");
+    const { summaryLines } = await import("./summary.ts");
     for (const line of await summaryLines(folder)) say(line);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { UserError } from "../bytes/errors.ts";
 import { quoteForShell } from "../host/run/terminal-line.ts";
 import { MEMSHADE_VERSION } from "../model/version.ts";
-import { verbFor } from "./load/kind-of-program.ts";
+import { verbFor } from "./kind-of-program.ts";
 import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
 const EXAMPLES = `

@@ -104,7 +104,7 @@ export function watchInstance(
     throw new TypeError(`the instance does not export ${SHADOW_MEMORY}`);
   }
   handle = recorder.addInstance(memories, info, options.original ?? UNKNOWN_MODULE, null);
-  recorder.setLook(handle, () => lookThroughNow(instance.exports, info));
+  recorder.setLook(handle, () => lookThroughNow(instance.exports, info, options.original));
   return {
     readProfile: (end = { kind: "dump" }) => recorder.takeProfile(end),
     reset: () => recorder.reset(),

@@ -149,7 +149,7 @@ function record(
     stacks,
   });
   handle = recorder.addInstance(memories, info, original, null);
-  recorder.setLook(handle, () => lookThroughNow(exports, info));
+  recorder.setLook(handle, () => lookThroughNow(exports, info, original));
   const hidden = new Set(info.hiddenExports);
   const visible: WebAssembly.Exports = Object.create(null);
   for (const key of Object.keys(exports))

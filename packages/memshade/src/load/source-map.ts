@@ -1,8 +1,14 @@
 import { createRequire } from "node:module";
 import type { SectionedSourceMapInput, SourceMapInput, TraceMap } from "@jridgewell/trace-mapping";
-import type { SourceMapLookup } from "../symbolize/symbolizer.ts";
+import { partitionPoint } from "../bytes/partition-point.ts";
+import type { SourceMapLookup, SourcePlace } from "../symbolize/symbolizer.ts";
 
 type TraceMapping = typeof import("@jridgewell/trace-mapping");
+
+/** AssemblyScript's compiler calls its own library so. */
+function isCompilersLibrary({ file }: SourcePlace): boolean {
+  return /(^|\/)~lib\//.test(file);
+}
 
 /**
  * Reads a source map, version 3, indexed ones too; undefined if it is none. Columns are offsets in the module's file, and
@@ -10,21 +16,35 @@ type TraceMapping = typeof import("@jridgewell/trace-mapping");
  */
 export function readSourceMap(bytes: Uint8Array): SourceMapLookup | undefined {
   // Loaded when the first map is: few modules have one.
-  const { AnyMap, originalPositionFor } = createRequire(import.meta.url)(
+  const { AnyMap, decodedMappings } = createRequire(import.meta.url)(
     "@jridgewell/trace-mapping",
   ) as TraceMapping;
   let map: TraceMap;
+  let segments: ReturnType<typeof decodedMappings>[number];
   try {
     map = new AnyMap(JSON.parse(new TextDecoder().decode(bytes)) as SourceMapInput | SectionedSourceMapInput);
+    segments = decodedMappings(map)[0] ?? [];
   } catch {
     return undefined;
   }
-  return (fileOffset) => {
-    try {
-      const { source, line, column } = originalPositionFor(map, { line: 1, column: fileOffset });
-      return source === null ? undefined : { file: source, line, column: column + 1 };
-    } catch {
+  const placeOf = (at: number): SourcePlace | undefined => {
+    const [, source, line, column] = segments[at]!;
+    const file = source === undefined ? undefined : map.resolvedSources[source];
+    return file === undefined || file === null ? undefined : { file, line: line! + 1, column: column! + 1 };
+  };
+  return (fileOffset, from = fileOffset) => {
+    const last = partitionPoint(0, segments.length, (at) => segments[at]![0] <= fileOffset) - 1;
+    if (last < 0) return undefined;
+    const earlier = (isWanted: (place: SourcePlace) => boolean): SourcePlace | undefined => {
+      for (let at = last - 1; at >= 0 && segments[at]![0] >= from; at--) {
+        const place = placeOf(at);
+        if (place !== undefined && isWanted(place)) return { ...place, approximate: true };
+      }
       return undefined;
-    }
+    };
+    const place = placeOf(last) ?? earlier(() => true);
+    if (place === undefined || !isCompilersLibrary(place)) return place;
+    const outer = earlier((other) => !isCompilersLibrary(other));
+    return outer === undefined ? place : { ...place, outer };
   };
 }

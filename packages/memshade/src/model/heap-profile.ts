@@ -182,7 +182,13 @@ export const REACH_OF_KIND = {
   definite: ["lostBytes", "lostBlocks", "behindLostBytes", "behindLostBlocks", "lateLostBlocks"],
   indirect: ["indirectlyLostBytes", "indirectlyLostBlocks", "lateLostBlocks"],
   possible: ["possiblyLostBytes", "possiblyLostBlocks", "lateLostBlocks"],
-  reachable: ["stillReachableBytes", "stillReachableBlocks", "lateReachableBlocks", "idleReachableBlocks"],
+  reachable: [
+    "stillReachableBytes",
+    "stillReachableBlocks",
+    "lateReachableBlocks",
+    "idleReachableBlocks",
+    "doneReachableBlocks",
+  ],
 } as const satisfies { [Kind in LeakKind]: readonly [SiteField, SiteField, ...SiteField[]] };
 
 export const SITE_FIELDS: readonly SiteField[] = [

@@ -15,4 +15,5 @@ export const REACH_FIELDS = [
   "lateLostBlocks",
   "lateReachableBlocks",
   "idleReachableBlocks",
+  "doneReachableBlocks",
 ] as const satisfies readonly (keyof RunReach)[];

@@ -281,11 +281,16 @@ export interface RunReach {
   lateReachableBlocks?: number | undefined;
   /** Of the same, by estimate: those that nobody accessed after the last look at them, which is soon before the last allocation. */
   idleReachableBlocks?: number | undefined;
+  /** Of the same: those of a context that had stopped to allocate, as the program went on for many times its longest pause. */
+  doneReachableBlocks?: number | undefined;
 }
 
 /** The same of the whole heap. What is live and in none of them was not looked for. */
 export interface HeapReach
-  extends Record<Exclude<keyof RunReach, `behind${string}` | `late${string}` | `idle${string}`>, number> {
+  extends Record<
+    Exclude<keyof RunReach, `behind${string}` | `late${string}` | `idle${string}` | `done${string}`>,
+    number
+  > {
   /** Accesses to live blocks and static data that came soon before the last allocation or after it. Absent: nobody looked. */
   accessesAfter?: number | undefined;
   /** Whether lost blocks may be ones that the host has the addresses of. */

@@ -7,3 +7,4 @@ export { loadBias } from "./load-bias.ts";
 export { openObject } from "./open-object.ts";
 export { type ObjectSymbol, SymbolTable } from "./symbol-table.ts";
 export type * from "./types.ts";
+export { type CodeInstruction, instructionReader } from "./wasm/instructions.ts";

@@ -19,7 +19,7 @@ export interface Frame {
   readonly inlined: boolean;
   /** Its function is declared to give memory of no type in particular to whoever says how much. */
   readonly handsOutMemory?: boolean | undefined;
-  /** The line is that of an earlier place: this one has none (`skipLineZero`). */
+  /** The line is that of an earlier place: this one has none (`skipLineZero`, and in source maps). */
   readonly approximate?: boolean | undefined;
 }
 

@@ -38,14 +38,21 @@ export interface SymbolizerOptions {
   readonly decompressors?: Decompressors;
 }
 
-/** The place in a source that a source map knows for an offset in the module's file. */
-export type SourceMapLookup = (fileOffset: number) => SourcePlace | undefined;
+/**
+ * The place in a source that a source map knows for an offset in the module's file; where it knows none, the nearest earlier one from the
+ * offset `from` on, at which the function begins.
+ */
+export type SourceMapLookup = (fileOffset: number, from?: number) => SourcePlace | undefined;
 
 export interface SourcePlace {
   readonly file: string;
   /** From 1, as the column. */
   readonly line: number;
   readonly column: number;
+  /** The place is an earlier one: this one has none. */
+  readonly approximate?: boolean | undefined;
+  /** For a place of the compiler's library: the nearest earlier one in the function that is not, to which the code is inlined if at all. */
+  readonly outer?: SourcePlace | undefined;
 }
 
 const UNKNOWN_FRAME: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
@@ -402,7 +409,20 @@ export class Symbolizer {
 
   #fromSourceMap(address: number): GrowingFrame[] {
     const { codeOffset } = this.object;
-    const place = codeOffset === undefined ? undefined : this.#sourceMap?.(codeOffset + address);
-    return [{ ...UNKNOWN_FRAME, ...place }];
+    if (codeOffset === undefined || this.#sourceMap === undefined) return [{ ...UNKNOWN_FRAME }];
+    const symbol = this.symbolAt(address);
+    const from = symbol === undefined ? undefined : codeOffset + symbol.address;
+    const found = this.#sourceMap(codeOffset + address, from);
+    if (found === undefined) return [{ ...UNKNOWN_FRAME }];
+    const { outer, ...place } = found;
+    const frames = [{ ...UNKNOWN_FRAME, ...place }];
+    if (outer === undefined || symbol?.name.startsWith("~lib/")) return frames;
+    // The map does not say which function is inlined, but which file it is in.
+    const inlined = {
+      ...frames[0]!,
+      linkageName: /~lib\/.*?(?=\.\w+$)/.exec(place.file)?.[0],
+      inlined: true,
+    };
+    return [inlined, { ...UNKNOWN_FRAME, ...outer }];
   }
 }

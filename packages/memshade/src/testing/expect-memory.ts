@@ -3,11 +3,11 @@ import { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { limitOfPair } from "../analyses/limits/limit.ts";
 import { measureOf } from "../analyses/limits/measures.ts";
 import { UserError } from "../bytes/errors.ts";
-import { checkRun } from "../cli/check/check-run.ts";
-import { type GivenLimits, loadBudget } from "../cli/check/limits.ts";
-import { loadSuppressions } from "../cli/load/suppressions.ts";
 import { failedLimits } from "../report/limits/checked.ts";
 import { limitSentence, outcomeInWords } from "../report/limits/words.ts";
+import { checkRun } from "../runs/check/check-run.ts";
+import { type GivenLimits, loadBudget } from "../runs/check/limits.ts";
+import { loadSuppressions } from "../runs/suppressions.ts";
 import { type GivenRun, nameOfRun, withFolders } from "./profile-folder.ts";
 
 /**

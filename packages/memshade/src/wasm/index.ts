@@ -13,6 +13,7 @@ export * from "./immediates.ts";
 export * from "./lookups.ts";
 export { functionName, type ModuleNames, readNames } from "./names.ts";
 export * from "./opcodes.ts";
+export { printInstruction } from "./print.ts";
 export * from "./sections.ts";
 export { opcodeIdAt, skipImmediates, skipOpcode } from "./skip.ts";
 export * from "./types.ts";

@@ -3,8 +3,8 @@ import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseGrowthLimit } from "../../src/analyses/diff/growth-limit.ts";
+import { chosenSides } from "../../src/cli/chosen-run.ts";
 import { type DiffOptions, runDiff } from "../../src/cli/commands/diff.ts";
-import { chosenSides } from "../../src/cli/load/chosen-run.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 import { sharedPath } from "../shared-path.ts";
 

@@ -111,7 +111,10 @@ function lostFindings(
   );
 }
 
-/** What can be reached of a place that only allocates, to the end of the program's work, and of which most is not used then. */
+/**
+ * What can be reached of a place that only allocates, to the end of the program's work, and of which most is not used then. What was
+ * built before and asked a few times is none, whatever of it was not asked for.
+ */
 function growthOf(
   profile: HeapProfile,
   { allocated }: SiteBlocks,
@@ -124,6 +127,7 @@ function growthOf(
   const all = heapAccesses + (profile.description.totals?.otherAccesses ?? 0);
   if (after === undefined || after > all * MOST_AFTER) return undefined;
   if (sum("idleReachableBlocks") < blocks * LEAST_IDLE) return undefined;
+  if (2 * sum("doneReachableBlocks") >= blocks) return undefined;
   return { amount: sum("stillReachableBytes"), blocks };
 }
 

@@ -1,4 +1,5 @@
 import { bareName } from "../frames/function-names.ts";
+import { addFindings, addUp } from "./add-findings.ts";
 import type { Finding, FindingPlace } from "./finding.ts";
 
 /** A finding is told if what goes with it is at least this part of all that the program has or does of that sort. */
@@ -18,9 +19,12 @@ const OF_BLOCKS: readonly Finding["kind"][] = ["leak", "unused", "never-read", "
 /** A first screen has room for so many. */
 export const MOST_FINDINGS = 5;
 
-/** The findings of all tools that matter, the greatest part first; one of a sort and place, and as many as a first screen has room for. */
+/**
+ * The findings of all tools that matter, the greatest part first; one of a sort and place, and as many as a first screen has room for.
+ * What a line does in several places is its sum.
+ */
 export function rankFindings(all: readonly Finding[], most = MOST_FINDINGS): Finding[] {
-  const ranked = all
+  const ranked = ofLines(all)
     .filter(({ part, kind }) => part >= (COMMON.has(kind) ? LEAST_COMMON_PART : LEAST_PART))
     .sort((a, b) => b.part - a.part || b.amount - a.amount || (keyOf(a) < keyOf(b) ? -1 : 1));
   const told = new Map<string, Finding>();
@@ -31,6 +35,20 @@ export function rankFindings(all: readonly Finding[], most = MOST_FINDINGS): Fin
       told.set(key, finding);
   }
   return ranked.filter((finding) => told.get(keyOf(finding)) === finding).slice(0, most);
+}
+
+/** Those of one line that add up, as one each. */
+function ofLines(all: readonly Finding[]): Finding[] {
+  const known = new Map<string, Finding[]>();
+  for (const finding of all) {
+    const key = `${finding.kind} ${placeKey(finding.place)}`;
+    const ofLine = known.get(key) ?? [];
+    const same = ofLine.findIndex((other) => addUp(other, finding));
+    if (same < 0) ofLine.push(finding);
+    else ofLine[same] = addFindings(ofLine[same]!, finding);
+    known.set(key, ofLine);
+  }
+  return [...known.values()].flat();
 }
 
 /** What findings have in common that are one: sort and place. */

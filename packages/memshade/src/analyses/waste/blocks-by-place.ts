@@ -71,7 +71,9 @@ function addSites(a: WasteObjects, b: WasteObjects): WasteObjects {
     ratioWritten: mean("ratioWritten", "bytes"),
     // Members of a type stand for all of its elements.
     ...(a.type === undefined && b.type === undefined ? offsetFigures(fields, isTail) : {}),
-    deadBy: addWriters(a.deadBy ?? [], b.deadBy ?? []),
+    deadBy: addAccesses(a.deadBy ?? [], b.deadBy ?? [], "store"),
+    writtenBy: addAccesses(a.writtenBy ?? [], b.writtenBy ?? [], "store"),
+    readBy: addAccesses(a.readBy ?? [], b.readBy ?? [], "load"),
     fields,
     ...(isTail ? { tail: true } : {}),
   };
@@ -93,14 +95,19 @@ function offsetFigures(
 }
 
 type MeanFigure = "meanLifetime" | "usefulLifetime" | "usage" | "usageSpan" | "ratioRead" | "ratioWritten";
-type Writers = NonNullable<WasteObjects["deadBy"]>;
+type Accesses<Access extends "store" | "load"> = readonly (Record<Access, number> & { bytes: number })[];
 
-function addWriters(a: Writers, b: Writers): Writers {
+function addAccesses<Access extends "store" | "load">(
+  a: Accesses<Access>,
+  b: Accesses<Access>,
+  access: Access,
+): Accesses<Access>[number][] {
   const bytesOf = new Map<number, number>();
-  for (const { store, bytes } of [...a, ...b]) bytesOf.set(store, (bytesOf.get(store) ?? 0) + bytes);
+  for (const { [access]: index, bytes } of [...a, ...b])
+    bytesOf.set(index, (bytesOf.get(index) ?? 0) + bytes);
   return [...bytesOf]
-    .map(([store, bytes]) => ({ store, bytes }))
-    .sort((one, other) => other.bytes - one.bytes || one.store - other.store);
+    .sort(([one, bytes], [other, others]) => others - bytes || one - other)
+    .map(([index, bytes]) => ({ [access]: index, bytes }) as Accesses<Access>[number]);
 }
 
 const COUNTS = ["reads", "writes", "dead", "overwritten", "deallocated", "exit", "silent"] as const;

@@ -20,24 +20,18 @@ import {
   wantsColors,
 } from "../../report/terminal/common/paint.ts";
 import { wrapWords } from "../../report/terminal/common/text.ts";
+import { checkRun } from "../../runs/check/check-run.ts";
+import { type GivenLimit, type GivenLimits, loadBudget } from "../../runs/check/limits.ts";
+import { writePieces } from "../../runs/output.ts";
+import { loadSuppressions } from "../../runs/suppressions.ts";
 import type { PathMap } from "../../symbolize/path-map.ts";
-import { checkRun } from "../check/check-run.ts";
-import { type GivenLimit, type GivenLimits, loadBudget } from "../check/limits.ts";
+import { chosenRun } from "../chosen-run.ts";
 import { collect } from "../collect.ts";
-import { chosenRun } from "../load/chosen-run.ts";
-import { loadSuppressions } from "../load/suppressions.ts";
-import { writePieces } from "../output.ts";
 import {
-  ALL_FRAMES_OPTION,
-  BINARY_PATH_OPTION,
-  COLOR_OPTION,
-  type FrameFlags,
+  addShared,
   frameRules,
-  LIBRARY_OPTION,
-  OWN_OPTION,
-  PATH_MAP_OPTION,
   parseChoice,
-  SUPPRESSIONS_OPTION,
+  type ReadFlags,
   standardOutput,
   type Terminal,
 } from "./report-options.ts";
@@ -49,16 +43,14 @@ type Format = (typeof FORMATS)[number];
 const LIMIT_FAILED = 1;
 const COLUMNS = 80;
 
-interface CheckOptions extends FrameFlags {
+interface CheckOptions extends ReadFlags {
   readonly budget?: readonly string[] | undefined;
   readonly limit?: readonly GivenLimit[] | undefined;
   readonly baseline?: string | undefined;
   readonly format: Format;
   readonly output?: string | undefined;
   readonly list?: boolean | undefined;
-  readonly suppressions?: readonly string[] | undefined;
   readonly pathMap?: readonly PathMap[] | undefined;
-  readonly binaryPath?: readonly string[] | undefined;
   readonly color: ColorChoice;
 }
 
@@ -83,7 +75,7 @@ Exit code: 0 if all limits hold, 1 if one fails, 2 for a mistake.`;
 
 /** Adds `memshade check` to the program. Its action throws UserError for mistakes of the user. */
 export function addCheckCommand(program: Command): void {
-  program
+  const command = program
     .command("check")
     .summary("compare a run with limits, for CI")
     .description(
@@ -107,14 +99,8 @@ export function addCheckCommand(program: Command): void {
       "text",
     )
     .option("-o, --output <file>", "write there, and the limits that fail to the standard error")
-    .option("--list", "list the measures that limits can be set for")
-    .addOption(SUPPRESSIONS_OPTION)
-    .addOption(ALL_FRAMES_OPTION)
-    .addOption(OWN_OPTION)
-    .addOption(LIBRARY_OPTION)
-    .addOption(PATH_MAP_OPTION)
-    .addOption(BINARY_PATH_OPTION)
-    .addOption(COLOR_OPTION)
+    .option("--list", "list the measures that limits can be set for");
+  addShared(command, "suppressions", "allFrames", "own", "library", "pathMap", "binaryPath", "color")
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: CheckOptions) => {
       if (options.list === true) process.stdout.write(listMeasures(paintFor(options, standardOutput())));

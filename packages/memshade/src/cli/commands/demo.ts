@@ -11,7 +11,7 @@ import { type ColorChoice, createPaint, wantsColors } from "../../report/termina
 import { cutMiddle } from "../../report/terminal/common/text.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import { endProcess } from "../end-process.ts";
-import { COLOR_OPTION } from "./report-options.ts";
+import { addShared } from "./report-options.ts";
 
 /** All that there is to see: the program is small. */
 const TOOLS: ToolOptions = {
@@ -34,13 +34,13 @@ The run is in ${OUT}: memshade report shows all of it.`;
 
 /** Adds `memshade demo` to the program. */
 export function addDemoCommand(program: Command): void {
-  program
+  const command = program
     .command("demo")
     .summary("profile a small program that comes along, and show what is found")
     .description(
       "Profiles a small program that comes along, with the tools heap, waste and workingset, and shows what is found with its lines of source.",
-    )
-    .addOption(COLOR_OPTION)
+    );
+  addShared(command, "color")
     .addHelpText("after", EXAMPLES)
     .action(async ({ color }: { color: ColorChoice }) => {
       const folder = demoFolder();
@@ -68,8 +68,8 @@ function demoFolder(): string {
 }
 
 async function showFindings(run: string, folder: string, color: ColorChoice): Promise<void> {
-  const { summaryOf } = await import("../load/summary.ts");
-  const { writeReportPage } = await import("../report/run-page.ts");
+  const { summaryOf } = await import("../summary.ts");
+  const { writeReportPage } = await import("../../runs/page/run-page.ts");
   const paint = createPaint(wantsColors(color, isatty(1), process.env));
   const lines = ["", paint.heading(`Summary of ${fromHere(join(folder, "shop.c"), process.cwd())}`)];
   for (const { line, place } of await summaryOf(run, COLUMNS, paint)) {

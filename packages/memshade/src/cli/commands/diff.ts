@@ -24,37 +24,27 @@ import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { placeDiffTable } from "../../report/terminal/common/place-diff-table.ts";
 import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
 import { diffTable } from "../../report/terminal/heap/diff-table.ts";
-import { chosenSides } from "../load/chosen-run.ts";
-import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
-import { loadSuppressions } from "../load/suppressions.ts";
+import { pagePath } from "../../runs/page/page-file.ts";
+import { loadTools, REPORTED_TOOLS, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { chosenSides } from "../chosen-run.ts";
 import { pageOfDiff } from "../report/diff-page.ts";
+import { askedPage, type HtmlFlags } from "../report/html-options.ts";
+import { writePage } from "../report/write-page.ts";
 import {
-  askedPage,
-  HTML_OPTION,
-  HTML_SOURCES_OPTION,
-  type HtmlFlags,
-  OPEN_OPTION,
-} from "../report/html-options.ts";
-import { pagePath, writePage } from "../report/page-file.ts";
-import {
-  ALL_FRAMES_OPTION,
-  BINARY_PATH_OPTION,
-  COLOR_OPTION,
-  type FrameFlags,
-  frameRules,
+  addShared,
   isOtherWord,
-  JSON_OPTION,
-  LIBRARY_OPTION,
-  LINES_OPTION,
   OTHER_WORDS,
-  OWN_OPTION,
+  PAGE_OPTIONS,
   parseChoice,
   parseRows,
-  SUPPRESSIONS_OPTION,
+  READ_OPTIONS,
+  type ReadFlags,
+  RUN_ARGUMENT,
+  readOptions,
   screenOptions,
   standardOutput,
   type Terminal,
-  WIDE_OPTION,
+  toolOption,
 } from "./report-options.ts";
 
 const USUAL_ROWS = 20;
@@ -64,11 +54,10 @@ const KEYS: { readonly [Tool in ReportedTool]: readonly string[] } = {
   workingset: WORKING_SET_DIFF_KEYS,
 };
 const KEYS_BY_TOOL = `heap: ${KEYS.heap.join(", ")} (default bytes); waste: ${KEYS.waste.join(", ")}; working set: ${KEYS.workingset.join(", ")}`;
-const TOOLS = ["heap", "waste", "workingset"] as const;
 /** A limit was exceeded. */
 const LIMIT_EXCEEDED = 1;
 
-export interface DiffOptions extends FrameFlags, HtmlFlags {
+export interface DiffOptions extends ReadFlags, HtmlFlags {
   /** Without it, the first key of the tool. */
   readonly by?: string | undefined;
   readonly tool?: ReportedTool | undefined;
@@ -78,8 +67,6 @@ export interface DiffOptions extends FrameFlags, HtmlFlags {
   readonly lines?: number | undefined;
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
-  readonly binaryPath?: readonly string[] | undefined;
-  readonly suppressions?: readonly string[] | undefined;
   readonly failOn?: readonly GrowthLimit[] | undefined;
 }
 
@@ -105,7 +92,7 @@ exit code is 1 if a total grew by more.`;
 
 /** Adds `memshade diff` to the program. Its action throws UserError for mistakes of the user. */
 export function addDiffCommand(program: Command): void {
-  program
+  const command = program
     .command("diff")
     .summary("compare two runs or heap profiles, site by site")
     .description(
@@ -113,34 +100,19 @@ export function addDiffCommand(program: Command): void {
     )
     .argument(
       "[old]",
-      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), or a heap profile of DHAT, pprof or heaptrack; several with commas between them (default: the two newest runs of one program in memshade.out)",
+      `${RUN_ARGUMENT}; several with commas between them (default: the two newest runs of one program in memshade.out)`,
     )
     .argument("[new]", "what to compare with it: also of another kind, or several")
     .option("--by <key>", KEYS_BY_TOOL, parseKey)
-    .option(
-      "--tool <tool>",
-      "heap, waste or workingset (default: the first that both runs have)",
-      (text: string) => parseChoice("--tool", TOOLS, text),
-    )
+    .addOption(toolOption(" (default: all that both runs have)"))
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
     .option(
       "--fail-on <limit>",
       "end with exit code 1 if a total grew by more: bytes+10%, peak+1MiB, count+0; can be repeated",
       (text: string, previous: GrowthLimit[] = []) => [...previous, parseGrowthLimit(text)],
-    )
-    .addOption(WIDE_OPTION)
-    .addOption(LINES_OPTION)
-    .addOption(ALL_FRAMES_OPTION)
-    .addOption(OWN_OPTION)
-    .addOption(LIBRARY_OPTION)
-    .addOption(SUPPRESSIONS_OPTION)
-    .addOption(JSON_OPTION)
-    .addOption(HTML_OPTION)
-    .addOption(OPEN_OPTION)
-    .addOption(HTML_SOURCES_OPTION)
-    .addOption(BINARY_PATH_OPTION)
-    .addOption(COLOR_OPTION)
+    );
+  addShared(command, "wide", "lines", ...READ_OPTIONS, "json", ...PAGE_OPTIONS, "binaryPath", "color")
     .addHelpText("after", EXAMPLES)
     .action(async (old: string | undefined, compared: string | undefined, options: DiffOptions) => {
       const html = askedPage(options);
@@ -156,7 +128,7 @@ export function addDiffCommand(program: Command): void {
       else {
         const file = pagePath(html, inputs.new[0]!, "diff");
         await writePage(pageOfDiff(both, { sources: options.htmlSources }), text, {
-          file,
+          ...{ file, inputs: [...inputs.old, ...inputs.new] },
           open: options.open,
         });
       }
@@ -170,7 +142,7 @@ function parseKey(text: string): string {
     ? OTHER_WORDS[text]
     : parseChoice(
         "--by",
-        TOOLS.flatMap((tool) => KEYS[tool]),
+        REPORTED_TOOLS.flatMap((tool) => KEYS[tool]),
         text,
       );
 }
@@ -205,13 +177,9 @@ export async function runDiff(
 ): Promise<{ readonly text: string; readonly exceeded: readonly string[]; readonly compared: Compared }> {
   const limits = options.failOn ?? [];
   const all = [...inputs.old, ...inputs.new];
-  const common = TOOLS.filter((tool) => all.every((input) => recordedTools(input).includes(tool)));
+  const common = REPORTED_TOOLS.filter((tool) => all.every((input) => recordedTools(input).includes(tool)));
   const tool = comparedTool(all, common, options);
-  const places = {
-    binaryPaths: options.binaryPath,
-    rules: frameRules(options),
-    suppressions: loadSuppressions(options.suppressions),
-  };
+  const places = readOptions(options);
   const load = async (side: readonly string[]): Promise<RecordedTools[]> => {
     const loaded: RecordedTools[] = [];
     for (const input of side) loaded.push(await loadTools(input, common, places));
@@ -277,7 +245,7 @@ const NAMES: { readonly [Tool in ReportedTool]: string } = {
 };
 
 function toolOf(key: string): ReportedTool {
-  return TOOLS.find((tool) => KEYS[tool].includes(key))!;
+  return REPORTED_TOOLS.find((tool) => KEYS[tool].includes(key))!;
 }
 
 function compareHeaps(

@@ -1,11 +1,9 @@
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { FORMAT_NAMES, TOOL_WEIGHTS } from "../../exports/export-formats.ts";
-import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
+import { chosenRun } from "../chosen-run.ts";
 import { type ExportOptions, runExport } from "../export/run-export.ts";
-import { chosenRun } from "../load/chosen-run.ts";
-import type { ReportedTool } from "../load/recorded-tools.ts";
-import { BINARY_PATH_OPTION, parseChoice, SUPPRESSIONS_OPTION } from "./report-options.ts";
+import { addShared, collectPathMap, parseChoice, RUN_ARGUMENT, toolOption } from "./report-options.ts";
 
 const EXAMPLES = `
 Formats:
@@ -35,7 +33,7 @@ export function addExportCommand(program: Command): void {
   const keys = Object.entries(TOOL_WEIGHTS).map(
     ([tool, weights]) => `${tool}: ${weights.map(({ key }) => key).join(", ")}`,
   );
-  program
+  const command = program
     .command("export")
     .summary("write what was recorded for pprof, the Firefox Profiler, speedscope and other viewers")
     .description(
@@ -44,16 +42,12 @@ export function addExportCommand(program: Command): void {
     )
     .argument(
       "[run]",
-      "directory of a run, a MemProf file (raw, indexed, memshade), a heap profile of DHAT, pprof or heaptrack, a workingset.json or a waste.json (default: the newest run in memshade.out)",
+      `${RUN_ARGUMENT}, a workingset.json or a waste.json (default: the newest run in memshade.out)`,
     )
     .option("--format <format>", FORMAT_NAMES.join(", "), (text: string) =>
       parseChoice("--format", FORMAT_NAMES, text),
     )
-    .option(
-      "--tool <tool>",
-      "heap, waste or workingset (default: the heap; chrome-trace and csv: what has a time)",
-      (text: string) => parseChoice<ReportedTool>("--tool", ["heap", "waste", "workingset"], text),
-    )
+    .addOption(toolOption(" (default: the heap; chrome-trace and csv: what has a time)"))
     .option(
       "--by <key>",
       `what is shown first, or written where a format has room for one weight (${keys.join("; ")})`,
@@ -62,10 +56,9 @@ export function addExportCommand(program: Command): void {
     .option(
       "--path-map <from=to>",
       "write recorded source paths that begin with one folder as if in another; can be repeated",
-      (text: string, previous: PathMap[] = []) => [...previous, parsePathMap(text)],
-    )
-    .addOption(SUPPRESSIONS_OPTION)
-    .addOption(BINARY_PATH_OPTION)
+      collectPathMap,
+    );
+  addShared(command, "suppressions", "binaryPath")
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: Partial<ExportOptions>) => {
       const { format } = options;

@@ -5,7 +5,7 @@ import { quoteForShell } from "../../host/run/terminal-line.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
-import { verbFor } from "../load/kind-of-program.ts";
+import { verbFor } from "../kind-of-program.ts";
 import {
   addHostStacksOption,
   addLearnOption,

@@ -1,12 +1,18 @@
-import { Option } from "commander";
+import { type Command, Option } from "commander";
 import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { UserError } from "../../bytes/errors.ts";
+import type { SourcesKept } from "../../report/page/data/sources.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
 import { type ScreenOptions, USUAL_CALLER_LINES } from "../../report/terminal/common/screen.ts";
+import type { OwnCode } from "../../runs/own-code.ts";
+import { REPORTED_TOOLS, type ReportedTool } from "../../runs/recorded-tools.ts";
+import { REPORT_COLUMNS } from "../../runs/report/report-parts.ts";
+import type { OriginalPlaces } from "../../runs/run-symbols.ts";
+import { loadSuppressions } from "../../runs/suppressions.ts";
 import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
 import { collect } from "../collect.ts";
+import { addOptions, type OptionDescription } from "./add-options.ts";
 
-const COLUMNS = 80;
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
 
 /** Where a report goes to. */
@@ -26,12 +32,6 @@ interface ScreenFlags extends FrameFlags {
   readonly lines?: number | undefined;
 }
 
-export const WIDE_OPTION = new Option("--wide", "full names and call paths, lines as long as they get");
-export const LINES_OPTION = new Option(
-  "--lines <N>",
-  `with --wide, lines of callers below a row (default: ${USUAL_CALLER_LINES})`,
-).argParser((text) => parsePositive("--lines", "lines", text));
-
 /** Whose code is whose, as it was given. */
 export interface FrameFlags {
   readonly allFrames?: boolean | undefined;
@@ -39,38 +39,111 @@ export interface FrameFlags {
   readonly library?: readonly string[] | undefined;
 }
 
-export const ALL_FRAMES_OPTION = new Option(
-  "--all-frames",
-  "name places by their innermost frames, libraries too, and show every frame",
-);
-export const OWN_OPTION = new Option(
-  "--own <glob>",
-  "source files or functions that are the program's own ('src/*', 'app::*'); can be repeated",
-).argParser(collect);
-export const LIBRARY_OPTION = new Option(
-  "--library <glob>",
-  "source files or functions that are a library ('vendor/', 'sqlite3*'); can be repeated",
-).argParser(collect);
+/** What is read of runs, and how, as it was given. */
+export interface ReadFlags extends FrameFlags {
+  readonly binaryPath?: readonly string[] | undefined;
+  readonly suppressions?: readonly string[] | undefined;
+}
 
-export const SUPPRESSIONS_OPTION = new Option(
-  "--suppressions <file>",
-  "leaks that are not to be told of, as memcheck or LeakSanitizer have them; can be repeated",
-).argParser(collect);
+/** What of a run is named as one that a command takes. */
+export const RUN_ARGUMENT =
+  "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof or heaptrack";
 
-export const BINARY_PATH_OPTION = new Option(
-  "--binary-path <dir>",
-  "folder or file of original modules or native programs, looked at first; can be repeated",
-).argParser(collect);
+/** Options that several commands have, each the same everywhere. */
+const SHARED_OPTIONS = {
+  rows: {
+    flags: "-n, --rows <N>",
+    description: "rows per table (default: as many as matter)",
+    parse: parseRows,
+  },
+  wide: { flags: "--wide", description: "full names and call paths, lines as long as they get" },
+  lines: {
+    flags: "--lines <N>",
+    description: `with --wide, lines of callers below a row (default: ${USUAL_CALLER_LINES})`,
+    parse: (text) => parsePositive("--lines", "lines", text),
+  },
+  allFrames: {
+    flags: "--all-frames",
+    description: "name places by their innermost frames, libraries too, and show every frame",
+  },
+  own: {
+    flags: "--own <glob>",
+    description: "source files or functions that are the program's own ('src/*', 'app::*'); can be repeated",
+    parse: collect,
+  },
+  library: {
+    flags: "--library <glob>",
+    description: "source files or functions that are a library ('vendor/', 'sqlite3*'); can be repeated",
+    parse: collect,
+  },
+  suppressions: {
+    flags: "--suppressions <file>",
+    description: "leaks that are not to be told of, as memcheck or LeakSanitizer have them; can be repeated",
+    parse: collect,
+  },
+  json: { flags: "--json", description: "write JSON (docs/report-json.md) instead of text" },
+  pathMap: {
+    flags: "--path-map <from=to>",
+    description: "where a folder of recorded source paths lies here; can be repeated",
+    parse: collectPathMap,
+  },
+  binaryPath: {
+    flags: "--binary-path <dir>",
+    description: "folder or file of original modules or native programs, looked at first; can be repeated",
+    parse: collect,
+  },
+  color: {
+    flags: "--color <when>",
+    description: "auto, always or never",
+    parse: (text) => parseChoice<ColorChoice>("--color", COLOR_CHOICES, text),
+    initial: "auto",
+  },
+  html: {
+    flags: "--html [file]",
+    description:
+      "write one HTML file that shows all of it, offline (docs/report-page.md); default: in the run's folder",
+  },
+  open: { flags: "--open", description: "with --html, show it in the browser" },
+  htmlSources: {
+    flags: "--html-sources <what>",
+    description:
+      "with --html, source that goes into the file: all, lines (around those with numbers) or none (default: lines)",
+    parse: (text) => parseChoice<SourcesKept>("--html-sources", ["all", "lines", "none"], text),
+  },
+} satisfies Record<string, OptionDescription>;
 
-export const PATH_MAP_OPTION = new Option(
-  "--path-map <from=to>",
-  "where a folder of recorded source paths lies here; can be repeated",
-).argParser((text, previous: PathMap[] = []) => [...previous, parsePathMap(text)]);
+/** Options of all that reads runs. */
+export const READ_OPTIONS = ["allFrames", "own", "library", "suppressions"] as const;
+export const PAGE_OPTIONS = ["html", "open", "htmlSources"] as const;
 
-export const JSON_OPTION = new Option("--json", "write JSON (docs/report-json.md) instead of text");
-export const COLOR_OPTION = new Option("--color <when>", "auto, always or never")
-  .argParser(parseColor)
-  .default("auto");
+/** Adds options that several commands have, in the order in which they are named. */
+export function addShared(command: Command, ...names: readonly (keyof typeof SHARED_OPTIONS)[]): Command {
+  addOptions(
+    command,
+    names.map((name) => SHARED_OPTIONS[name]),
+  );
+  return command;
+}
+
+export function collectPathMap(text: string, previous: readonly PathMap[] = []): PathMap[] {
+  return [...previous, parsePathMap(text)];
+}
+
+/** `--tool`, of commands that show one tool or all of them. */
+export function toolOption(otherwise: string): Option {
+  return new Option("--tool <tool>", `heap, waste or workingset${otherwise}`).argParser((text) =>
+    parseChoice<ReportedTool>("--tool", REPORTED_TOOLS, text),
+  );
+}
+
+/** How runs are loaded with the options. */
+export function readOptions(flags: ReadFlags): OriginalPlaces & OwnCode {
+  return {
+    binaryPaths: flags.binaryPath,
+    rules: frameRules(flags),
+    suppressions: loadSuppressions(flags.suppressions),
+  };
+}
 
 /** @throws UserError for rules that are given and not to be used */
 export function frameRules({ allFrames = false, own, library }: FrameFlags): FrameRules | undefined {
@@ -88,7 +161,7 @@ export function screenOptions(
   if (lines !== undefined && !wide)
     throw new UserError("--lines says how much --wide shows: give both of them");
   const paint = createPaint(wantsColors(color, terminal.isTerminal, terminal.environment));
-  return { paint, width: COLUMNS, isWide: wide, allFrames, callerLines: lines, said: terminal.said };
+  return { paint, width: REPORT_COLUMNS, isWide: wide, allFrames, callerLines: lines, said: terminal.said };
 }
 
 /** The value of `-n`. */
@@ -102,10 +175,6 @@ export function parsePositive(option: string, what: string, text: string): numbe
     throw new UserError(`${option} takes a number of ${what} from 1, not "${text}"`);
   }
   return number;
-}
-
-function parseColor(text: string): ColorChoice {
-  return parseChoice("--color", COLOR_CHOICES, text);
 }
 
 export function parseChoice<T extends string>(option: string, choices: readonly T[], text: string): T {

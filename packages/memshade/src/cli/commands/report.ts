@@ -9,46 +9,33 @@ import { findingsJson } from "../../report/json/findings.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { sourceReport } from "../../report/terminal/common/source-report.ts";
+import { pagePath } from "../../runs/page/page-file.ts";
+import { pageOf } from "../../runs/page/run-page.ts";
+import { loadTools, type ReportedTool } from "../../runs/recorded-tools.ts";
+import { joined, plainText, reportParts, type Shown } from "../../runs/report/report-parts.ts";
+import { modulePathsOf } from "../../runs/run-of-folder.ts";
+import { createSourceReader } from "../../runs/source.ts";
 import type { PathMap } from "../../symbolize/path-map.ts";
-import { addHotColdOptions, type HotColdFlags } from "../hot-cold-options.ts";
-import { chosenRun } from "../load/chosen-run.ts";
-import { loadTools, type ReportedTool } from "../load/recorded-tools.ts";
-import { modulePathsOf } from "../load/run-of-folder.ts";
-import { createSourceReader } from "../load/source.ts";
-import { loadSuppressions } from "../load/suppressions.ts";
+import { chosenRun } from "../chosen-run.ts";
+import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { askedPage, type HtmlFlags, runBehindHtml } from "../report/html-options.ts";
+import { reportedTools } from "../report/reported-tools.ts";
+import { writePage } from "../report/write-page.ts";
 import {
-  askedPage,
-  HTML_OPTION,
-  HTML_SOURCES_OPTION,
-  type HtmlFlags,
-  OPEN_OPTION,
-  runBehindHtml,
-} from "../report/html-options.ts";
-import { pagePath, writePage } from "../report/page-file.ts";
-import { joined, plainText, reportParts, type Shown } from "../report/report-parts.ts";
-import { reportedTools } from "../report/report-working-set.ts";
-import { pageOf } from "../report/run-page.ts";
-import {
-  ALL_FRAMES_OPTION,
-  BINARY_PATH_OPTION,
-  COLOR_OPTION,
-  type FrameFlags,
-  frameRules,
-  JSON_OPTION,
-  LIBRARY_OPTION,
-  LINES_OPTION,
-  OWN_OPTION,
-  PATH_MAP_OPTION,
+  addShared,
+  PAGE_OPTIONS,
   parseChoice,
-  parseRows,
-  SUPPRESSIONS_OPTION,
+  READ_OPTIONS,
+  type ReadFlags,
+  RUN_ARGUMENT,
+  readOptions,
   screenOptions,
   standardOutput,
   type Terminal,
-  WIDE_OPTION,
+  toolOption,
 } from "./report-options.ts";
 
-export interface ReportOptions extends HotColdFlags, FrameFlags, HtmlFlags {
+export interface ReportOptions extends HotColdFlags, ReadFlags, HtmlFlags {
   readonly rows?: number | undefined;
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;
@@ -56,8 +43,6 @@ export interface ReportOptions extends HotColdFlags, FrameFlags, HtmlFlags {
   readonly color: ColorChoice;
   readonly source?: boolean | undefined;
   readonly pathMap?: readonly PathMap[] | undefined;
-  readonly binaryPath?: readonly string[] | undefined;
-  readonly suppressions?: readonly string[] | undefined;
   readonly tool?: ReportedTool | undefined;
   readonly csv?: boolean | undefined;
   readonly compat?: "esan" | undefined;
@@ -91,30 +76,15 @@ export function addReportCommand(program: Command): void {
     )
     .argument(
       "[run]",
-      "directory of a run, a MemProf file (raw, indexed, memshade), a heap profile of DHAT, pprof or heaptrack, a workingset.json or a waste.json (default: the newest run in memshade.out)",
-    )
-    .option("-n, --rows <N>", "rows per table (default: as many as matter)", parseRows)
-    .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
-      parseChoice<ReportedTool>("--tool", ["heap", "waste", "workingset"], text),
-    )
-    .addOption(WIDE_OPTION)
-    .addOption(LINES_OPTION)
-    .addOption(ALL_FRAMES_OPTION)
-    .addOption(OWN_OPTION)
-    .addOption(LIBRARY_OPTION)
-    .addOption(SUPPRESSIONS_OPTION)
-    .addOption(JSON_OPTION)
-    .option(
-      "--source",
-      "show the source lines that matter most to each tool, with their numbers beside the text",
-    )
-    .addOption(PATH_MAP_OPTION)
-    .addOption(BINARY_PATH_OPTION)
-    .addOption(COLOR_OPTION)
-    .optionsGroup("Options of the page:")
-    .addOption(HTML_OPTION)
-    .addOption(OPEN_OPTION)
-    .addOption(HTML_SOURCES_OPTION)
+      `${RUN_ARGUMENT}, a workingset.json or a waste.json (default: the newest run in memshade.out)`,
+    );
+  addShared(command, "rows").addOption(toolOption(" alone (default: what the run has)"));
+  addShared(command, "wide", "lines", ...READ_OPTIONS, "json").option(
+    "--source",
+    "show the source lines that matter most to each tool, with their numbers beside the text",
+  );
+  addShared(command, "pathMap", "binaryPath", "color").optionsGroup("Options of the page:");
+  addShared(command, ...PAGE_OPTIONS)
     .optionsGroup("Options of what is over time:")
     .option("--csv", "the intervals of the working set, or with --tool heap those of the heap, as CSV")
     .option("--compat <tool>", "as EfficiencySanitizer prints it (esan)", (text: string) =>
@@ -146,11 +116,7 @@ async function* runReport(
       "--html writes a page, and --json, --csv, --source and --compat print: give one of them",
     );
   const tools = reportedTools(input, options);
-  const loaded = await loadTools(input, tools, {
-    binaryPaths: options.binaryPath,
-    rules: frameRules(options),
-    suppressions: loadSuppressions(options.suppressions),
-  });
+  const loaded = await loadTools(input, tools, readOptions(options));
   if (options.source === true) {
     yield* runSourceReport(loaded, input, options, terminal);
     return;
@@ -158,18 +124,21 @@ async function* runReport(
   const isReport = options.csv !== true && options.compat === undefined;
   const all = isReport ? runFindings(loaded, Number.POSITIVE_INFINITY) : [];
   const findings = isReport && findsAnything(loaded) ? all.slice(0, MOST_FINDINGS) : undefined;
+  const told = { rows: options.rows, thresholds: thresholdsOf(options) };
   if (html !== undefined) {
     const page = pageOf(loaded, input, all, {
       sources: options.htmlSources,
       pathMaps: options.pathMap,
+      binaryPaths: options.binaryPath,
     });
     const file = pagePath(html, input);
-    const text = plainText(loaded, input, options, findings);
-    await writePage(page, text, { file, open: options.open });
+    const text = plainText(loaded, input, { ...told, allFrames: options.allFrames }, findings);
+    await writePage(page, text, { file, inputs: [input], open: options.open });
     return;
   }
   const isOneDocument = options.json === true && tools.length > 1;
-  const parts = reportParts(loaded, input, options, { ...terminal, said: new Set() });
+  const screen = screenOptions(options, { ...terminal, said: new Set() });
+  const parts = reportParts(loaded, input, { ...told, screen, json, csv, compat });
   if (isOneDocument) {
     const texts = parts.map(({ tool, print }) => [tool, JSON.parse([...print(undefined)].join(""))]);
     yield runReportJson(input, findings ?? [], Object.fromEntries(texts));

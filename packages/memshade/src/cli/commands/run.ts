@@ -7,7 +7,7 @@ import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
-import { verbFor } from "../load/kind-of-program.ts";
+import { verbFor } from "../kind-of-program.ts";
 import {
   addLearnOption,
   addOutOption,

@@ -19,32 +19,25 @@ import { topTable } from "../../report/terminal/heap/top-table.ts";
 import { wastePairs } from "../../report/terminal/waste/waste-pairs.ts";
 import { wasteTable } from "../../report/terminal/waste/waste-table.ts";
 import { workingSetTable } from "../../report/terminal/working-set/working-set-table.ts";
-import { chosenRun } from "../load/chosen-run.ts";
-import { hasHeap, loadHeap } from "../load/heap.ts";
-import { loadStatics } from "../load/statics.ts";
-import { loadSuppressions } from "../load/suppressions.ts";
-import { loadWaste } from "../load/waste.ts";
-import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
+import { hasHeap, loadHeap } from "../../runs/heap.ts";
+import { loadStatics } from "../../runs/statics.ts";
+import { loadWaste } from "../../runs/waste.ts";
+import { hasWorkingSet, loadWorkingSet } from "../../runs/working-set.ts";
+import { chosenRun } from "../chosen-run.ts";
 import {
-  ALL_FRAMES_OPTION,
-  BINARY_PATH_OPTION,
-  COLOR_OPTION,
-  type FrameFlags,
-  frameRules,
+  addShared,
   isOtherWord,
-  JSON_OPTION,
-  LIBRARY_OPTION,
-  LINES_OPTION,
   OTHER_WORDS,
   type OtherWord,
-  OWN_OPTION,
   parseChoice,
   parseRows,
-  SUPPRESSIONS_OPTION,
+  READ_OPTIONS,
+  type ReadFlags,
+  RUN_ARGUMENT,
+  readOptions,
   screenOptions,
   standardOutput,
   type Terminal,
-  WIDE_OPTION,
 } from "./report-options.ts";
 
 const USUAL_ROWS = 20;
@@ -73,7 +66,7 @@ const KEYS_BY_TOOL = [
   `working set: ${WORKING_SET_KEYS.join(", ")}`,
 ].join("; ");
 
-export interface TopOptions extends FrameFlags {
+export interface TopOptions extends ReadFlags {
   readonly by: TopKey | OtherWord;
   readonly group: GroupBy;
   readonly rows: number;
@@ -82,8 +75,6 @@ export interface TopOptions extends FrameFlags {
   readonly lines?: number | undefined;
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
-  readonly binaryPath?: readonly string[] | undefined;
-  readonly suppressions?: readonly string[] | undefined;
 }
 
 const EXAMPLES = `
@@ -113,27 +104,16 @@ Examples:
 
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
-  program
+  const command = program
     .command("top")
     .summary("rank the allocation sites, wasteful accesses or cache misses of a recorded run")
     .description("Ranks the allocation sites of a recorded run.")
-    .argument(
-      "[run]",
-      "directory of a run, a MemProf file (raw, indexed, memshade), or a heap profile of DHAT, pprof or heaptrack (default: the newest run in memshade.out)",
-    )
+    .argument("[run]", `${RUN_ARGUMENT} (default: the newest run in memshade.out)`)
     .option("--by <key>", KEYS_BY_TOOL, parseKey, "bytes")
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
-    .option("--reverse", "smallest first")
-    .addOption(WIDE_OPTION)
-    .addOption(LINES_OPTION)
-    .addOption(ALL_FRAMES_OPTION)
-    .addOption(OWN_OPTION)
-    .addOption(LIBRARY_OPTION)
-    .addOption(SUPPRESSIONS_OPTION)
-    .addOption(JSON_OPTION)
-    .addOption(BINARY_PATH_OPTION)
-    .addOption(COLOR_OPTION)
+    .option("--reverse", "smallest first");
+  addShared(command, "wide", "lines", ...READ_OPTIONS, "json", "binaryPath", "color")
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: TopOptions) => {
       const input = await chosenRun(named);
@@ -169,11 +149,7 @@ export async function runTop(input: string, given: TopOptions, terminal: Termina
     throw new UserError(
       `--by ${by} needs a run that was recorded with --tool heap: ${input} is none${otherKeys(input)}`,
     );
-  const { profile } = await loadHeap(input, {
-    binaryPaths: options.binaryPath,
-    rules: frameRules(options),
-    suppressions: loadSuppressions(options.suppressions),
-  });
+  const { profile } = await loadHeap(input, readOptions(options));
   const ranking = {
     by: by as MetricKey,
     group,
@@ -251,7 +227,7 @@ function topPairs(input: string, by: PairKey, options: TopOptions, terminal: Ter
 }
 
 function wasteFor(input: string, by: string, options: TopOptions): WasteFile {
-  const waste = loadWaste(input, { binaryPaths: options.binaryPath, rules: frameRules(options) });
+  const waste = loadWaste(input, readOptions(options));
   if (waste === undefined)
     throw new UserError(`--by ${by} needs a run that was recorded with --tool waste: ${input} is none`);
   return waste;
@@ -274,7 +250,7 @@ function topWorkingSet(input: string, by: WorkingSetKey, options: TopOptions, te
   const needed = NEEDED[by] === "" ? "--tool workingset" : `--tool workingset ${NEEDED[by]}`;
   const missing = `--by ${by} needs a run that was recorded with ${needed}: ${input} is none`;
   if (isRunWithout(hasWorkingSet, input)) throw new UserError(missing);
-  const profile = loadWorkingSet(input, { rules: frameRules(options) });
+  const profile = loadWorkingSet(input, readOptions(options));
   const order = options.reverse ? ("smallest" as const) : ("largest" as const);
   const ranking = { by, order, rows: options.rows, group: options.group };
   const text = options.json

@@ -5,33 +5,27 @@ import { UserError } from "../../bytes/errors.ts";
 import { callTreeJson } from "../../report/json/call-tree.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { callTreeReport } from "../../report/terminal/tree/call-tree-report.ts";
-import { chosenRun } from "../load/chosen-run.ts";
-import { hasNativeStacks } from "../load/kind-of-program.ts";
-import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
-import { STACK_KEYS, stacksOfDump, stacksOfTools } from "../load/stacks.ts";
-import { loadSuppressions } from "../load/suppressions.ts";
+import { loadTools, REPORTED_TOOLS, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { chosenRun } from "../chosen-run.ts";
+import { hasNativeStacks } from "../kind-of-program.ts";
+import { STACK_KEYS, stacksOfDump, stacksOfTools } from "../stacks.ts";
 import {
-  ALL_FRAMES_OPTION,
-  BINARY_PATH_OPTION,
-  COLOR_OPTION,
-  type FrameFlags,
-  frameRules,
+  addShared,
   isOtherWord,
-  JSON_OPTION,
-  LIBRARY_OPTION,
   OTHER_WORDS,
-  OWN_OPTION,
   parseChoice,
   parsePositive,
-  SUPPRESSIONS_OPTION,
+  READ_OPTIONS,
+  type ReadFlags,
+  RUN_ARGUMENT,
+  readOptions,
   screenOptions,
   standardOutput,
   type Terminal,
-  WIDE_OPTION,
+  toolOption,
 } from "./report-options.ts";
 
 const GROUPINGS: readonly StackGrouping[] = ["site", "function"];
-const TOOLS = ["heap", "waste", "workingset"] as const;
 /** In percent; JSON has everything unless something else is asked for. */
 const USUAL_LEAST = 0.5;
 
@@ -42,7 +36,7 @@ const KEYS_BY_TOOL = [
   "samples: samples, or an event of the recording",
 ].join("; ");
 
-export interface TreeOptions extends FrameFlags {
+export interface TreeOptions extends ReadFlags {
   readonly by?: string | undefined;
   readonly tool?: ReportedTool | undefined;
   readonly invert?: boolean | undefined;
@@ -52,8 +46,6 @@ export interface TreeOptions extends FrameFlags {
   readonly wide?: boolean | undefined;
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
-  readonly binaryPath?: readonly string[] | undefined;
-  readonly suppressions?: readonly string[] | undefined;
 }
 
 const EXAMPLES = `
@@ -75,7 +67,7 @@ libraries that it called. The totals of its branches and OWN add up to TOTAL.`;
 
 /** Adds `memshade tree` to the program. Its action throws UserError for mistakes of the user. */
 export function addTreeCommand(program: Command): void {
-  program
+  const command = program
     .command("tree")
     .summary("show the call tree of a recorded run, with totals and shares")
     .description(
@@ -83,14 +75,10 @@ export function addTreeCommand(program: Command): void {
     )
     .argument(
       "[run]",
-      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof or heaptrack, a core dump, a minidump or perf.data (default: the newest run in memshade.out)",
+      `${RUN_ARGUMENT}, a core dump, a minidump or perf.data (default: the newest run in memshade.out)`,
     )
     .option("--by <key>", KEYS_BY_TOOL)
-    .option(
-      "--tool <tool>",
-      "heap, waste or workingset (default: the first that the run has)",
-      (text: string) => parseChoice<ReportedTool>("--tool", TOOLS, text),
-    )
+    .addOption(toolOption(" (default: the first that the run has)"))
     .option("--invert", "begin with the places themselves, and show who called them")
     .option("--depth <N>", "levels to show", (text: string) => parsePositive("--depth", "levels", text))
     .option(
@@ -103,15 +91,8 @@ export function addTreeCommand(program: Command): void {
       "--min <percent>",
       `add up what has less of the total (default: ${USUAL_LEAST}; with --json 0)`,
       parsePercent,
-    )
-    .addOption(WIDE_OPTION)
-    .addOption(ALL_FRAMES_OPTION)
-    .addOption(OWN_OPTION)
-    .addOption(LIBRARY_OPTION)
-    .addOption(SUPPRESSIONS_OPTION)
-    .addOption(JSON_OPTION)
-    .addOption(BINARY_PATH_OPTION)
-    .addOption(COLOR_OPTION)
+    );
+  addShared(command, "wide", ...READ_OPTIONS, "json", "binaryPath", "color")
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: TreeOptions) => {
       const input = await chosenRun(named);
@@ -141,8 +122,8 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
   }
   const recorded = recordedTools(input);
   const key = by === undefined ? undefined : keyOf(by);
-  const ofKey = TOOLS.filter((one) => key === undefined || STACK_KEYS[one].includes(key));
-  if (ofKey.length === 0) throw new UserError(`--by takes one of ${allKeys(TOOLS)}, not "${by}"`);
+  const ofKey = REPORTED_TOOLS.filter((one) => key === undefined || STACK_KEYS[one].includes(key));
+  if (ofKey.length === 0) throw new UserError(`--by takes one of ${allKeys(REPORTED_TOOLS)}, not "${by}"`);
   if (tool !== undefined && !ofKey.includes(tool))
     throw new UserError(`--by ${by} is of --tool ${ofKey.join(" or ")}, not of ${tool}: ${allKeys([tool])}`);
   const chosen = tool ?? ofKey.find((one) => recorded.includes(one)) ?? ofKey[0]!;
@@ -150,10 +131,7 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
     throw new UserError(
       `${by === undefined ? `--tool ${chosen}` : `--by ${by}`} needs a run that was recorded with --tool ${chosen}: ${input} has ${recorded.join(", ")}`,
     );
-  const tools = await loadTools(input, [chosen], {
-    ...{ binaryPaths, rules: frameRules(options) },
-    suppressions: loadSuppressions(options.suppressions),
-  });
+  const tools = await loadTools(input, [chosen], readOptions(options));
   return stacksOfTools(tools)[0]!;
 }
 

@@ -3,32 +3,26 @@ import { type RecordedTools, runFindings } from "../../analyses/findings/run-fin
 import { UserError } from "../../bytes/errors.ts";
 import { quoteForShell } from "../../host/run/terminal-line.ts";
 import type { ViewContents } from "../../report/terminal/view/view-model.ts";
+import { loadTools, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { modulePathsOf } from "../../runs/run-of-folder.ts";
+import { createSourceReader } from "../../runs/source.ts";
 import type { PathMap } from "../../symbolize/path-map.ts";
-import { chosenRun } from "../load/chosen-run.ts";
-import { hasNativeStacks } from "../load/kind-of-program.ts";
-import { loadTools, type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
-import { modulePathsOf } from "../load/run-of-folder.ts";
-import { createSourceReader } from "../load/source.ts";
-import { stacksOfDump, stacksOfTools } from "../load/stacks.ts";
-import { loadSuppressions } from "../load/suppressions.ts";
+import { chosenRun } from "../chosen-run.ts";
+import { hasNativeStacks } from "../kind-of-program.ts";
+import { stacksOfDump, stacksOfTools } from "../stacks.ts";
 import { runView } from "../view/run-view.ts";
 import {
-  ALL_FRAMES_OPTION,
-  BINARY_PATH_OPTION,
-  type FrameFlags,
-  frameRules,
-  LIBRARY_OPTION,
-  OWN_OPTION,
-  PATH_MAP_OPTION,
-  parseChoice,
-  SUPPRESSIONS_OPTION,
+  addShared,
+  READ_OPTIONS,
+  type ReadFlags,
+  RUN_ARGUMENT,
+  readOptions,
+  toolOption,
 } from "./report-options.ts";
 
-interface ViewOptions extends FrameFlags {
+interface ViewOptions extends ReadFlags {
   readonly tool?: ReportedTool | undefined;
   readonly pathMap?: readonly PathMap[] | undefined;
-  readonly binaryPath?: readonly string[] | undefined;
-  readonly suppressions?: readonly string[] | undefined;
 }
 
 const EXAMPLES = `
@@ -46,7 +40,7 @@ the findings, ? says more, q quits.`;
 
 /** Adds `memshade view` to the program. Its action throws UserError for mistakes of the user. */
 export function addViewCommand(program: Command): void {
-  program
+  const command = program
     .command("view")
     .summary("look through a recorded run: findings, source lines and call trees")
     .description(
@@ -54,17 +48,10 @@ export function addViewCommand(program: Command): void {
     )
     .argument(
       "[run]",
-      "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof or heaptrack, a core dump, a minidump or perf.data (default: the newest run in memshade.out)",
+      `${RUN_ARGUMENT}, a core dump, a minidump or perf.data (default: the newest run in memshade.out)`,
     )
-    .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
-      parseChoice<ReportedTool>("--tool", ["heap", "waste", "workingset"], text),
-    )
-    .addOption(PATH_MAP_OPTION)
-    .addOption(ALL_FRAMES_OPTION)
-    .addOption(OWN_OPTION)
-    .addOption(LIBRARY_OPTION)
-    .addOption(SUPPRESSIONS_OPTION)
-    .addOption(BINARY_PATH_OPTION)
+    .addOption(toolOption(" alone (default: what the run has)"));
+  addShared(command, "pathMap", ...READ_OPTIONS, "binaryPath")
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: ViewOptions) => {
       checkTerminal(named);
@@ -89,10 +76,11 @@ async function loadContents(input: string, options: ViewOptions): Promise<ViewCo
     const stacks = [await stacksOfDump(input, { binaryPaths })];
     return { input, findings: [], stacks, readSource: createSourceReader(pathMap) };
   }
-  const tools: RecordedTools = await loadTools(input, tool === undefined ? recordedTools(input) : [tool], {
-    ...{ binaryPaths, rules: frameRules(options) },
-    suppressions: loadSuppressions(options.suppressions),
-  });
+  const tools: RecordedTools = await loadTools(
+    input,
+    tool === undefined ? recordedTools(input) : [tool],
+    readOptions(options),
+  );
   return {
     ...{ input, readSource: createSourceReader(pathMap, modulePathsOf(input)) },
     findings: runFindings(tools, Number.POSITIVE_INFINITY),

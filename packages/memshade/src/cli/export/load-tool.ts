@@ -1,11 +1,11 @@
 import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { UserError } from "../../bytes/errors.ts";
 import type { ToolProfile } from "../../exports/export-formats.ts";
-import { hasHeap, heapOverTime, loadHeap } from "../load/heap.ts";
-import { type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
-import { loadSuppressions } from "../load/suppressions.ts";
-import { loadWaste } from "../load/waste.ts";
-import { loadWorkingSet } from "../load/working-set.ts";
+import { hasHeap, heapOverTime, loadHeap } from "../../runs/heap.ts";
+import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { loadSuppressions } from "../../runs/suppressions.ts";
+import { loadWaste } from "../../runs/waste.ts";
+import { loadWorkingSet } from "../../runs/working-set.ts";
 
 export interface ToolPlaces {
   readonly tool?: ReportedTool | undefined;

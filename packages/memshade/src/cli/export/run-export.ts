@@ -13,10 +13,10 @@ import {
 } from "../../exports/export-formats.ts";
 import { quoteForShell, say } from "../../host/run/terminal-line.ts";
 import type { SampleProfile } from "../../model/sample-profile.ts";
+import { writePieces } from "../../runs/output.ts";
+import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
 import { mapPath, type PathMap } from "../../symbolize/path-map.ts";
 import { isOtherWord, OTHER_WORDS } from "../commands/report-options.ts";
-import { type ReportedTool, recordedTools } from "../load/recorded-tools.ts";
-import { writePieces } from "../output.ts";
 import { loadTool } from "./load-tool.ts";
 
 export interface ExportOptions {

@@ -3,7 +3,7 @@ import { type StaticsReport, staticsReport } from "../../analyses/statics/static
 import { say } from "../../host/run/terminal-line.ts";
 import type { MergeInput } from "../../memprof/inputs.ts";
 import type { DataAccessProfile } from "../../model/memprof/index.ts";
-import { loadNamedStatics } from "../load/statics.ts";
+import { loadNamedStatics } from "../../runs/statics.ts";
 import type { MergeFlags } from "./flags.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { diffPage } from "../../report/page/data/diff-page.ts";
 import type { PageData } from "../../report/page/data/page-data.ts";
 import type { SourcesKept } from "../../report/page/data/sources.ts";
+import { pageOf } from "../../runs/page/run-page.ts";
 import type { Compared } from "../commands/diff.ts";
-import { pageOf } from "./run-page.ts";
 
 /** A comparison of one run with another as a page. Sources are those of today, which the newer run is nearer to. */
 export function pageOfDiff(

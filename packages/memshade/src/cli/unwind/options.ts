@@ -1,9 +1,9 @@
 import { UserError } from "../../bytes/errors.ts";
 import { SAMPLE_FORMATS } from "../../exports/sample-formats.ts";
+import type { HtmlOption } from "../../runs/page/page-file.ts";
 import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { parseChoice, parseRows } from "../commands/report-options.ts";
-import type { HtmlOption } from "../report/page-file.ts";
 
 const FORMATS = ["text", "json", ...SAMPLE_FORMATS] as const;
 

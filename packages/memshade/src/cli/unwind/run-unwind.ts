@@ -2,12 +2,13 @@ import { existsSync } from "node:fs";
 import { UserError } from "../../bytes/errors.ts";
 import { loadObject } from "../../load/objects.ts";
 import { cfiStatisticsText } from "../../report/terminal/stacks/cfi-statistics.ts";
+import { type Output, writeOutput } from "../../runs/output.ts";
+import { pagePath } from "../../runs/page/page-file.ts";
 import { type Dump, openDump } from "../../stacks/load-dump.ts";
 import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
 import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import { cfiStatistics } from "../../unwind/index.ts";
-import { type Output, writeOutput } from "../output.ts";
-import { pagePath, writePage } from "../report/page-file.ts";
+import { writePage } from "../report/write-page.ts";
 import { unwindSamples, unwindThreads } from "./named-stacks.ts";
 import type { UnwindOptions } from "./options.ts";
 import { pageOfDump } from "./sample-pages.ts";
@@ -31,7 +32,11 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
       const isStream = input === "-" && (options.html ?? true) === true;
       if (isStream)
         throw new UserError("--html needs a name for what comes from standard input: --html FILE");
-      await writePage(page, text, { file: pagePath(options.html ?? true, input), open: options.open });
+      await writePage(page, text, {
+        file: pagePath(options.html ?? true, input),
+        inputs: [input],
+        open: options.open,
+      });
       return;
     }
     await writeOutput(

@@ -27,6 +27,10 @@ export function isAtStart(frames: readonly (string | undefined)[] | undefined): 
 }
 
 /** Which live blocks of an instance of this thread can still be reached. Its host is JavaScript, which may have their addresses. */
-export function lookThroughNow(exports: WebAssembly.Exports, info: InstrumentedInfo): KnownReach | undefined {
-  return lookThrough(exports, info, { inside: wasmFrames()?.length !== 0, hostMayHold: true });
+export function lookThroughNow(
+  exports: WebAssembly.Exports,
+  info: InstrumentedInfo,
+  original: Uint8Array | undefined,
+): KnownReach | undefined {
+  return lookThrough(exports, info, { inside: wasmFrames()?.length !== 0, hostMayHold: true, original });
 }

@@ -78,7 +78,10 @@ export class ThreadRecorder implements InstantiationObserver {
   readonly #gone: FinalizationRegistry<string>;
   readonly #stacks: HostStacks;
   #instances = 0;
-  readonly #kept: { id: string; exports: WebAssembly.Exports; info: InstrumentedInfo }[] = [];
+  readonly #kept: (Pick<TrackedModule, "info" | "original"> & {
+    id: string;
+    exports: WebAssembly.Exports;
+  })[] = [];
   #hasLibraries = false;
   /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
   #beside: ShadowLayout | undefined;
@@ -234,7 +237,7 @@ export class ThreadRecorder implements InstantiationObserver {
     });
     const place = group === undefined ? undefined : { group, local: localNumber(exports) };
     this.#postInstance(memories, info, path, place, id);
-    this.#keep(id, exports, info);
+    this.#keep(id, exports, module);
     // Where the recording thread keeps the time, it has to do so before the program goes on.
     if (isTimed(info)) this.#link.flush(id);
     // The instance object may go while its functions still run; the memory inside it goes with the last of them.
@@ -242,20 +245,20 @@ export class ThreadRecorder implements InstantiationObserver {
     if (memory !== undefined) this.#gone.register(memory, id);
   }
 
-  #keep(id: string, exports: WebAssembly.Exports, info: InstrumentedInfo): void {
+  #keep(id: string, exports: WebAssembly.Exports, { info, original }: TrackedModule): void {
     if (info.beside !== undefined) this.#hasLibraries = true;
     if (info.roots === undefined) return;
-    if (this.#kept.length < KEPT_INSTANCES) this.#kept.push({ id, exports, info });
+    if (this.#kept.length < KEPT_INSTANCES) this.#kept.push({ id, exports, info, original });
     else this.#link.post({ kind: "reach", id, reach: NOT_KEPT });
   }
 
   /** Finds out which live blocks of this thread's instances can still be reached, for the profile that is taken next. */
   lookThrough(): void {
-    for (const { id, exports, info } of this.#kept)
+    for (const { id, exports, info, original } of this.#kept)
       this.#link.post({
         kind: "reach",
         id,
-        reach: this.#hasLibraries ? HAS_LIBRARIES : lookThroughNow(exports, info),
+        reach: this.#hasLibraries ? HAS_LIBRARIES : lookThroughNow(exports, info, original),
       });
   }
 

@@ -7,6 +7,8 @@ import type { ShadowMemories } from "../instance/host-calls.ts";
 export interface WasiProgram {
   module: WebAssembly.Module;
   info: InstrumentedInfo;
+  /** The module before it was rewritten. */
+  original: Uint8Array;
   version: "preview1" | "unstable";
   /** Name of the program, then its arguments. */
   args: string[];

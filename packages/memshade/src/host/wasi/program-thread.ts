@@ -70,9 +70,9 @@ function noteExit(imports: WebAssembly.Imports): void {
 }
 
 function findReach(end: RunEnd): KnownReach | undefined {
-  const { info } = workerData as WasiProgram;
+  const { info, original } = workerData as WasiProgram;
   const inside = end.kind !== "exit" || endedInside;
-  return exports && lookThrough(exports, info, { inside, hostMayHold: false });
+  return exports && lookThrough(exports, info, { inside, hostMayHold: false, original });
 }
 
 let end: RunEnd;

@@ -245,10 +245,11 @@ function exitCodeOf(end: RunEnd): number {
 }
 
 function startProgram(run: WasiRun, name: string, program: WasiModule): Worker {
-  const { module, info, version, invokeParameters } = program;
+  const { module, info, original, version, invokeParameters } = program;
   const workerData: WasiProgram = {
     module,
     info,
+    original,
     version,
     args: [name, ...run.args],
     env: run.env,

@@ -134,6 +134,8 @@ const objects = record<WasteObjects>({
   holeBytes: optional(count),
   readUnwrittenBytes: optional(count),
   deadBy: optional(list(record<{ store: number; bytes: number }>({ store: count, bytes: count }))),
+  writtenBy: optional(list(record<{ store: number; bytes: number }>({ store: count, bytes: count }))),
+  readBy: optional(list(record<{ load: number; bytes: number }>({ load: count, bytes: count }))),
   tail: optional(flag),
   fields: list(
     record<WasteField>({
@@ -229,7 +231,11 @@ export function readWaste(json: string): WasteFile {
     if ((first ?? 0) >= limit || (second ?? 0) >= limit || (end ?? -1) >= (found.ends?.length ?? 0))
       throw new UserError("pairs name sites that are not there");
   }
-  for (const { store: index } of (found.objects ?? []).flatMap(({ deadBy }) => deadBy ?? []))
-    if (index >= found.stores.length) throw new UserError("blocks name sites that are not there");
+  for (const { deadBy = [], writtenBy = [], readBy = [] } of found.objects ?? [])
+    if (
+      [...deadBy, ...writtenBy].some(({ store }) => store >= found.stores.length) ||
+      readBy.some(({ load }) => load >= found.loads.length)
+    )
+      throw new UserError("blocks name sites that are not there");
   return found;
 }

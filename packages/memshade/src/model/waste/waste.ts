@@ -217,6 +217,9 @@ export interface WasteObjects {
   readUnwrittenBytes?: number | undefined;
   /** Whose stores the dead bytes are, most bytes first, at most a hundred: indices into `stores`. */
   deadBy?: { store: number; bytes: number }[] | undefined;
+  /** Whose stores to the blocks, and whose loads from them, have most bytes, at most a hundred of each. */
+  writtenBy?: { store: number; bytes: number }[] | undefined;
+  readBy?: { load: number; bytes: number }[] | undefined;
   /** Members of the type, folded over its elements; without one, runs of offsets with equal counts. */
   fields: WasteField[];
   /** Bytes of each block, from offset 4096 on, that `fields` does not tell apart: its last entry has them. */

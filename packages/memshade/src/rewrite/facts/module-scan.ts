@@ -50,6 +50,8 @@ export interface ModuleScan {
   /** What may be addresses of static data: constants and displacements of accesses, repeats included. */
   addresses: Int32Array;
   firstAddress: Int32Array;
+  /** Beside each of them: the argument that it is, a number for each of a function; 0: of no direct call, as far as that is seen. */
+  argumentOf: Int32Array;
   /** The blocks of all functions. */
   control: ControlFlow;
   /** Locals assigned inside of loops, in program order; loop `l` assigns those from `assignedFirst[l]` to `assignedEnd[l]`. */
@@ -66,6 +68,13 @@ export interface ModuleScan {
   /** Whether there are direct tail calls. */
   hasTailCalls: boolean;
 }
+
+/** Where an argument goes: the function that is called, and how many arguments come behind it. */
+function argument(callee: number, behind: number): number {
+  return callee * (MOST_BEHIND + 1) + behind + 1;
+}
+/** Calls rarely have more. */
+const MOST_BEHIND = 7;
 
 /** Below this there is no static data in any toolchain's layout, but plenty of small numbers. */
 export const LOWEST_ADDRESS = 1024;
@@ -154,6 +163,7 @@ class Scanner {
   #callees = new Int32Array(4096);
   #calleeCount = 0;
   #addresses = new Int32Array(4096);
+  #arguments = new Int32Array(4096);
   #addressCount = 0;
   #assigned = new Int32Array(4096);
   #assignedCount = 0;
@@ -180,6 +190,7 @@ class Scanner {
       firstCallee: this.#firstCallee,
       addresses: this.#addresses,
       firstAddress: this.#firstAddress,
+      argumentOf: this.#arguments.subarray(0, this.#addressCount),
       control: this.#control.finish(),
       assigned: this.#assigned,
       assignedFirst: this.#assignedFirst,
@@ -217,8 +228,8 @@ class Scanner {
           // Constants of one byte are below 64.
           if (bytes[pos] >= 0x80) {
             const value = readS32Leb(bytes, pos);
-            if (value >= LOWEST_ADDRESS) this.#address(value);
             while (bytes[pos++] >= 0x80);
+            if (value >= LOWEST_ADDRESS) this.#address(value, this.#argumentAt(pos));
           } else pos++;
           continue;
         case 4: // Memarg: alignment (bit 6: a memory index follows), offset
@@ -231,7 +242,7 @@ class Scanner {
           } else pos++;
           if (bytes[pos] >= 0x80) {
             const value = fitsU32(bytes, pos) ? readU32Leb(bytes, pos) : 0;
-            if (value >= LOWEST_ADDRESS) this.#address(value);
+            if (value >= LOWEST_ADDRESS) this.#address(value, 0);
             while (bytes[pos++] >= 0x80);
           } else pos++;
           continue;
@@ -288,10 +299,25 @@ class Scanner {
     this.#assigned[this.#assignedCount++] = local;
   }
 
-  #address(value: number): void {
-    if (this.#addressCount === this.#addresses.length)
+  #address(value: number, argument: number): void {
+    if (this.#addressCount === this.#addresses.length) {
       this.#addresses = grown(this.#addresses, this.#addressCount * 2);
+      this.#arguments = grown(this.#arguments, this.#addressCount * 2);
+    }
+    this.#arguments[this.#addressCount] = argument;
     this.#addresses[this.#addressCount++] = value;
+  }
+
+  /** Which argument was pushed before `pos`, where nothing but pushes follow until the call. */
+  #argumentAt(pos: number): number {
+    const bytes = this.#bytes;
+    for (let behind = 0; behind <= MOST_BEHIND; behind++) {
+      const op = bytes[pos];
+      if (op === Op.CALL) return argument(readU32Leb(bytes, pos + 1), behind);
+      if (op !== Op.I32_CONST && op !== Op.LOCAL_GET) return 0;
+      pos = skipLeb32(bytes, pos + 1);
+    }
+    return 0;
   }
 
   #call(callee: number): void {

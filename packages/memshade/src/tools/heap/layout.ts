@@ -143,10 +143,12 @@ export const HOST_ENTRIES_BYTES = 4096;
 export const HostKind = {
   /** So many are left out before the next one. */
   skip: 0,
-  /** Of 4 ** stage entries one is asked. */
+  /** u16: of 4 ** stage entries one is asked. */
   stage: 4,
-  /** Entries asked in this stage. */
-  asked: 8,
+  /** u16: entries asked in this stage. */
+  asked: 6,
+  /** u64: a bit for each caller met so far, by a hash of its number. */
+  callers: 8,
 } as const;
 export const HOST_KIND_BYTES = 16;
 export const HOST_KINDS = 128;

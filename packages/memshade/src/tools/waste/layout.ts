@@ -137,6 +137,9 @@ export const Pair = {
   into: 6,
   /** A place that reallocates, and `grew` or `moved`. */
   reallocated: 7,
+  /** A store, or a load, and the allocation site of the block that it goes to. */
+  writesInto: 8,
+  readsFrom: 9,
 } as const;
 export const PAIR_BYTES = 32;
 export const GREW = 1;

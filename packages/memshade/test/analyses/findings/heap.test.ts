@@ -74,6 +74,11 @@ describe("findings of the heap", () => {
         expect(growing("live 100  reachable 100  grown 50  idle 49")).toEqual([]);
       });
 
+      it("are none that were built before the program did something else with them", () => {
+        expect(growing("live 100  reachable 100  grown 50  idle 90  done 49")).toEqual(["growing"]);
+        expect(growing("live 100  reachable 100  grown 50  idle 90  done 50")).toEqual([]);
+      });
+
       it("are none where much of the program's work comes after the last allocation", () => {
         const facts = "live 100  reachable 100  grown 50  idle 90";
         // There are 900 accesses to blocks, and 1,000 elsewhere.

@@ -60,13 +60,26 @@ describe("the findings of a run", () => {
     expect(rankFindings([leak(at(1), LEAST_PART)])).toHaveLength(1);
   });
 
-  it("are one per kind and line, the greatest", () => {
-    const twice = [leak(at(1, "parse<int>"), 0.2), leak(at(1, "parse<char>"), 0.3), leak(at(2), 0.1)];
-    expect(rankFindings(twice).map(({ part }) => part)).toEqual([0.3, 0.1]);
+  it("are one per kind and line, with all that the line does", () => {
+    const twice = [leak(at(1, "parse<int>"), 0.2, 20), leak(at(1, "parse<char>"), 0.3, 30), leak(at(2), 0.1)];
+    expect(rankFindings(twice).map(({ part, amount }) => [part, amount])).toEqual([
+      [0.5, 50],
+      [0.1, 100],
+    ]);
+    expect(rankFindings(twice)[0]).toMatchObject({ blocks: 2, allocated: 2 });
     const churn: Finding = { ...leak(at(1), 0.2), kind: "churn" } as Finding;
     expect(rankFindings([...twice, churn])).toHaveLength(3);
     const another = { ...at(1), file: "src/lib/../parse.c" };
     expect(rankFindings([...twice, leak(another, 0.2)])).toHaveLength(2);
+  });
+
+  it("do not add up what two tools, or two states, say of a line", () => {
+    const unread = { ...(leak(at(1), 0.2) as LeakFinding), kind: "never-read" } as Finding;
+    expect(rankFindings([unread, { ...unread, tool: "waste", part: 0.3 } as Finding])).toMatchObject([
+      { tool: "waste", part: 0.3 },
+    ]);
+    const growing = { ...(leak(at(1), 0.1) as LeakFinding), state: "growing" } as Finding;
+    expect(rankFindings([growing, leak(at(1), 0.4)])).toMatchObject([{ state: "live", part: 0.4 }]);
   });
 
   it("leave out what another one of the place says already", () => {

@@ -104,6 +104,13 @@ describe("memshade report --html", () => {
       "products",
     ]);
     expect([...entry.cells.reads!]).toEqual([0, 0, 0]);
+    const lineOf = ({ context }: { context: number }) => page.frames.line[page.contexts.frame[context]!];
+    expect(new Set(entry.writtenBy!.map(lineOf))).toEqual(new Set([79, 80, 81]));
+    expect(entry.readBy).toEqual([]);
+    const cleared = page.code!.find(
+      ({ line, file }) => line === 64 && page.strings[file]!.endsWith("shop.c"),
+    );
+    expect(cleared!.text).toEqual(["memory.fill"]);
     expect(page.cache!.caches.length).toBeGreaterThan(5);
     const [heap, workingset] = page.timelines;
     expect([heap!.tool, workingset!.tool]).toEqual(["heap", "workingset"]);
@@ -123,7 +130,8 @@ describe("memshade report --html", () => {
 
   it("carries no source where none is wanted, and all of it where all is", async () => {
     memshade("report", "run", "--html", "none.html", "--html-sources", "none");
-    expect((await pageIn("none.html")).sources).toEqual([]);
+    const none = await pageIn("none.html");
+    expect([none.sources, none.code]).toEqual([[], undefined]);
     memshade("report", "run", "--html", "all.html", "--html-sources", "all");
     const [source] = (await pageIn("all.html")).sources;
     const text = readFileSync(join(folder, "shop/shop.c"), "utf8").split("\n");

@@ -15,9 +15,9 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../../src/bytes/errors.ts";
-import { settleRun } from "../../../src/cli/load/settle-run.ts";
 import { assertFolderWritable, FolderClaim, writeRunFolder } from "../../../src/host/run/folder-claim.ts";
 import { isRunning, ownIdentity } from "../../../src/host/run/process-identity.ts";
+import { settleRun } from "../../../src/runs/settle-run.ts";
 
 let home: string;
 let run: string;

@@ -47,6 +47,7 @@ function hostilePage(): PageData {
     })),
     objects: data.objects.map((object) => ({ ...object, type: { name: name(1), size: 8, by: name(2) } })),
     statics: HOSTILE.map((text) => ({ name: text, module: 0, file: text, line: 1, bytes: 8 })),
+    code: data.code?.map((code) => ({ ...code, text: HOSTILE.slice(0, 2) })),
     sources: data.sources.map((source) => ({ ...source, parts: [{ first: 1, lines: HOSTILE }] })),
   };
 }

@@ -323,6 +323,8 @@ export function madeUpPage({
           dead: Float64Array.of(0, 960, 0, 100),
         },
         deadBy: ranked.slice(1, 3).map((context, index) => ({ context, bytes: 500 - 100 * index })),
+        writtenBy: ranked.slice(1, 3).map((context, index) => ({ context, bytes: 900 - 100 * index })),
+        readBy: ranked.slice(3, 5).map((context, index) => ({ context, bytes: 90 - 10 * index })),
       },
     ],
     histograms: [
@@ -368,6 +370,13 @@ export function madeUpPage({
           lines: Array.from({ length: 60 }, (_, line) => `  auto v${line} = make(${line});`),
         },
       ],
+    })),
+    code: files.map((file) => ({
+      file,
+      line: frames.line[frames.file.indexOf(file)],
+      address: Int32Array.of(0x1a, 0x1c),
+      text: ["local.get 0", "call make"],
+      more: 3,
     })),
     sourcesKept: "all",
   };

@@ -106,6 +106,33 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     expect(await page.locator(".lines h2").textContent()).toContain(data.strings[frames.file[0]]);
   });
 
+  it("leads from blocks to the lines that store to them and load from them", async () => {
+    const page = await browser.open(data, "tab=blocks");
+    const { frames, contexts, objects } = data;
+    for (const [says, by] of [
+      ["Stored to by", objects[0].writtenBy],
+      ["Loaded from by", objects[0].readBy],
+    ] as const) {
+      await page.locator(".accesses").filter({ hasText: says }).first().getByRole("button").first().click();
+      expect(hash(page)).toContain(`site=${by![0].context}`);
+      const { site, frame } = contexts;
+      const named = site[by![0].context];
+      const line = frames.line[frame[named < 0 ? by![0].context : named]];
+      expect(await page.locator(".lines tr.marked .line-number").textContent()).toBe(`${line}`);
+      await page.goBack();
+    }
+  });
+
+  it("shows the instructions beside the source when asked", async () => {
+    const page = await browser.open(data, "tab=source&finding=0");
+    expect(await page.locator(".instructions").count()).toBe(0);
+    await page.getByRole("button", { name: "Instructions" }).click();
+    expect(hash(page)).toContain("instructions=1");
+    expect(await page.locator(".instructions").first().innerText()).toBe(
+      "00001a  local.get 0\n00001c  call make\n3 more",
+    );
+  });
+
   it("shows a finding in the graph with the weight that it is about", async () => {
     const page = await browser.open(data);
     await page.locator(".finding").first().getByRole("button", { name: "Show in graph" }).click();

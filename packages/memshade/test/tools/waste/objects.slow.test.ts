@@ -74,6 +74,20 @@ describe("objects and fields", () => {
     ]);
   });
 
+  it("name who stores to them and who loads from them", () => {
+    const [site] = byPlace(run);
+    const sum = (of: readonly { bytes: number }[] = []) => of.reduce((total, { bytes }) => total + bytes, 0);
+    const nameOf = ({ ips }: { ips: readonly { function?: string | undefined }[] }) => ips[0].function;
+    expect(site.writtenBy?.map(({ store }) => nameOf(run.file.stores[store])).sort()).toEqual([
+      "a",
+      "b",
+      "c",
+    ]);
+    expect(sum(site.writtenBy)).toBe(site.fields.reduce((total, { writes }) => total + writes, 0));
+    expect(site.readBy?.map(({ load }) => nameOf(run.file.loads[load])).sort()).toEqual(["ra", "rc"]);
+    expect(sum(site.readBy)).toBe(site.fields.reduce((total, { reads }) => total + reads, 0));
+  });
+
   it("name all places of an unrolled loop", () => {
     const unrolled = Array.from(
       { length: 16 },

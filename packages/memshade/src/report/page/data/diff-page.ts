@@ -3,6 +3,7 @@ import { pairRows } from "../../../analyses/diff/pair-rows.ts";
 import { exactKey, type PathKey } from "../../../analyses/diff/path-keys.ts";
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { FRAME_FLAGS, type PageData, type PageFinding, type PageKey, type PageWeight } from "./page-data.ts";
+import { withContexts } from "./run-page.ts";
 
 /** One side of a comparison. `findings`: what its page's findings were made of, in their order. */
 export interface PageSide {
@@ -77,10 +78,9 @@ export function diffPage(old: PageSide, now: PageSide, changes: FindingDiff): Pa
         : { deltas: { ...deltas, context: mappedInOrder(deltas.context, tree.ofNew) } }),
     })),
     findings: [...ofNew, ...ofOld],
-    objects: now.page.objects.map(({ contexts, deadBy, ...object }) => ({
-      ...object,
-      contexts: mapped(contexts, tree.ofNew),
-      deadBy: deadBy.map(({ context, bytes }) => ({ context: tree.ofNew[context]!, bytes })),
+    objects: now.page.objects.map((object) => ({
+      ...withContexts(object, tree.ofNew),
+      contexts: mapped(object.contexts, tree.ofNew),
     })),
   };
 }

@@ -12,9 +12,8 @@ const MOST_OBJECTS = 256;
 const MOST_CELLS = 1024;
 
 /** What happened inside blocks, before contexts are merged: these are numbers of the builder. */
-export interface BuiltObject extends Omit<PageObject, "contexts" | "deadBy"> {
+export interface BuiltObject extends Omit<PageObject, "contexts"> {
   readonly contexts: readonly number[];
-  readonly deadBy: readonly { readonly context: number; readonly bytes: number }[];
 }
 
 /** Blocks by site: as the waste tool saw them, else as the heap's did. */
@@ -47,6 +46,8 @@ function wasteObject(
   const shown = fields.slice(0, MOST_CELLS);
   const column = (of: (field: WasteField) => number) => Float64Array.from(shown, of);
   const text = (value: string | undefined) => (value === undefined ? -1 : builder.strings.of(value));
+  const storesOf = (accesses: NonNullable<WasteObjects["deadBy"]>) =>
+    accesses.map((by) => ({ context: contexts.stores[by.store]!, bytes: by.bytes }));
   return {
     tool: "waste",
     contexts: [contexts.objects[row]!],
@@ -65,10 +66,11 @@ function wasteObject(
       silent: column(({ silent }) => silent),
     },
     ...(tail === true || shown.length < fields.length ? { tail: true } : {}),
-    deadBy: (site.deadBy ?? []).map(({ store, bytes: dead }) => ({
-      context: contexts.stores[store]!,
-      bytes: dead,
-    })),
+    deadBy: storesOf(site.deadBy ?? []),
+    ...(site.writtenBy === undefined ? {} : { writtenBy: storesOf(site.writtenBy) }),
+    ...(site.readBy === undefined
+      ? {}
+      : { readBy: site.readBy.map((by) => ({ context: contexts.loads[by.load]!, bytes: by.bytes })) }),
   };
 }
 

@@ -34,6 +34,8 @@ export interface PageData {
   readonly cache?: PageCache | undefined;
   /** Sorted by path. */
   readonly sources: readonly PageSource[];
+  /** Instructions of WebAssembly modules, by the line that they are of; absent: there are none. */
+  readonly code?: readonly PageCode[] | undefined;
   /** How source lines came to be in the file: option `--html-sources`. */
   readonly sourcesKept: "all" | "lines" | "none";
 }
@@ -289,7 +291,16 @@ export interface PageObject {
   /** The last cell stands for all bytes behind it too. */
   readonly tail?: boolean | undefined;
   /** Contexts whose stores are the dead bytes, most first. */
-  readonly deadBy: readonly { readonly context: number; readonly bytes: number }[];
+  readonly deadBy: readonly PageAccess[];
+  /** Contexts that store to the blocks, and that load from them, most bytes first; absent where nobody knows. */
+  readonly writtenBy?: readonly PageAccess[] | undefined;
+  readonly readBy?: readonly PageAccess[] | undefined;
+}
+
+/** What a context stored to blocks, or loaded from them. */
+export interface PageAccess {
+  readonly context: number;
+  readonly bytes: number;
 }
 
 /** Parts of a block, or of an element. Columns that were not recorded are absent; all others have `length` rows. */
@@ -352,6 +363,19 @@ export interface PageCache {
   readonly caches: readonly { readonly name: string; readonly bytes: number; readonly missRatio: number }[];
   /** The cache of which the weight `misses` tells. */
   readonly missesAt: number;
+}
+
+/** The instructions of one line, in the functions where it was measured. */
+export interface PageCode {
+  /** As frames name it: an entry of `strings`. */
+  readonly file: number;
+  readonly line: number;
+  /** Offsets in the code section, rising; inlined copies of the line stand apart. */
+  readonly address: Int32Array;
+  /** In the text format: `i32.store offset=4`. */
+  readonly text: readonly string[];
+  /** Instructions that are left out. */
+  readonly more?: number | undefined;
 }
 
 /** Lines of one file, as far as they are kept. */

@@ -9,11 +9,13 @@ import { localityJson } from "../../json/locality.ts";
 import { type BuiltFinding, builtFindings } from "./findings.ts";
 import { headOfRun } from "./head.ts";
 import { addHeap, heapRatios } from "./heap.ts";
+import { pageInstructions, type ReadInstructions } from "./instructions.ts";
 import { type BuiltObject, builtObjects } from "./objects.ts";
 import { type BuiltTables, PageBuilder } from "./page-builder.ts";
 import {
   PAGE_SCHEMA,
   PAGE_VERSION,
+  type PageAccess,
   type PageCache,
   type PageData,
   type PageFinding,
@@ -37,6 +39,7 @@ export interface RunPageOptions {
   readonly sources: SourcesKept;
   /** Reads a file of the program. */
   readonly read: ReadSource;
+  readonly instructions?: ReadInstructions | undefined;
   readonly mostContexts?: number | undefined;
 }
 
@@ -80,7 +83,8 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
     sources: [],
     sourcesKept: options.sources,
   };
-  return { ...page, ...pageSources(page, builder.strings, options) };
+  const code = options.sources === "none" ? [] : pageInstructions(page, options.instructions ?? (() => []));
+  return { ...page, ...pageSources(page, builder.strings, options), ...(code.length === 0 ? {} : { code }) };
 }
 
 function pageFinding(
@@ -124,11 +128,25 @@ function rowsOf(contexts: readonly number[], { rowOf, isMerged, ownMerged }: Bui
   return Int32Array.from(rows).sort();
 }
 
-function pageObject({ contexts, deadBy, ...object }: BuiltObject, { rowOf }: BuiltTables): PageObject {
+function pageObject({ contexts, ...object }: BuiltObject, { rowOf }: BuiltTables): PageObject {
+  return {
+    ...withContexts(object, rowOf),
+    contexts: Int32Array.from(new Set(contexts.map((context) => rowOf[context]!))).sort(),
+  };
+}
+
+/** An object whose contexts have other numbers. */
+export function withContexts<Accessed extends Pick<PageObject, "deadBy" | "writtenBy" | "readBy">>(
+  object: Accessed,
+  rowOf: Int32Array,
+): Accessed {
+  const moved = (accesses: readonly PageAccess[]) =>
+    accesses.map(({ context, bytes }) => ({ context: rowOf[context]!, bytes }));
   return {
     ...object,
-    contexts: Int32Array.from(new Set(contexts.map((context) => rowOf[context]!))).sort(),
-    deadBy: deadBy.map(({ context, bytes }) => ({ context: rowOf[context]!, bytes })),
+    deadBy: moved(object.deadBy),
+    ...(object.writtenBy === undefined ? {} : { writtenBy: moved(object.writtenBy) }),
+    ...(object.readBy === undefined ? {} : { readBy: moved(object.readBy) }),
   };
 }
 

@@ -69,14 +69,14 @@ function runsOf(lines: ReadonlySet<number>, count: number): [first: number, last
   return runs;
 }
 
-interface MeasuredLine {
+export interface MeasuredLine {
   readonly file: string;
   readonly module: string | undefined;
   readonly line: number;
 }
 
 /** Lines of the program's own code, those of findings first, then by their largest part of any weight. */
-function measuredLines(page: PageData): MeasuredLine[] {
+export function measuredLines(page: PageData): MeasuredLine[] {
   const { frames, strings, modules, findings, statics } = page;
   const lineOf = (frame: number): MeasuredLine[] => {
     const [file, line] = [frames.file[frame]!, frames.line[frame]!];

@@ -1,7 +1,7 @@
 import { ownPlace } from "../../../analyses/frames/own-place.ts";
 import { objectsByPlace } from "../../../analyses/waste/blocks-by-place.ts";
 import { fieldOrder } from "../../../analyses/waste/field-order.ts";
-import type { WasteField, WasteFile, WasteIp, WasteObjects, WasteStore } from "../../../model/waste/waste.ts";
+import type { WasteField, WasteFile, WasteIp, WasteObjects } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatMean, formatPercent, plural } from "../../format.ts";
 import { blocksOf, fieldNames, placeOf } from "../../waste-sentences.ts";
 import { printWrapped } from "../common/header.ts";
@@ -9,33 +9,34 @@ import type { Screen } from "../common/screen.ts";
 import { printable } from "../common/text.ts";
 
 const LABEL_WIDTH = 15;
-/** Places whose stores are dead in a site's blocks that are named. */
-const DEAD_WRITERS = 3;
+/** Places that are named of those whose stores die in a site's blocks, that store to them, and that load from them. */
+const ACCESSING_PLACES = 3;
 /** EfficiencySanitizer reports structs from this ratio on. */
 const NOTABLE_DISPARITY = 1024;
 
 /** What happened to the blocks of the sites with most dead bytes, and to the members of their types. */
-export function printObjects(screen: Screen, { objects = [], stores }: WasteFile, rows: number): void {
-  const sites = objectsByPlace(objects);
+export function printObjects(screen: Screen, file: WasteFile, rows: number): void {
+  const sites = objectsByPlace(file.objects ?? []);
   screen.print("", screen.paint.heading("Blocks by allocation site"));
   if (sites.length === 0) screen.print("  No blocks were allocated.");
   const shown = sites.slice(0, rows);
   const names = siteNames(shown);
   shown.forEach((site, i) => {
-    printSite(screen, names[i], site, stores);
+    printSite(screen, names[i], site, file);
   });
   if (sites.length > rows)
     screen.print(screen.paint.faint(`  … and ${plural(sites.length - rows, "more site")}: -n shows them`));
 }
 
-/** The places whose stores died most in a site's blocks, with bytes: several instructions of one place are one. */
-function deadWriters({ deadBy = [] }: WasteObjects, stores: readonly WasteStore[]): [string, number][] {
-  const places = new Map<string, number>();
-  for (const { store, bytes } of deadBy) {
-    const place = placeOf(stores[store]?.ips ?? []);
-    places.set(place, (places.get(place) ?? 0) + bytes);
-  }
-  return [...places].sort(([, a], [, b]) => b - a).slice(0, DEAD_WRITERS);
+/** The places that reached most into a site's blocks, with bytes: several instructions of one place are one. */
+function places(accesses: readonly { readonly ips: readonly WasteIp[]; readonly bytes: number }[]): string {
+  const bytesOf = new Map<string, number>();
+  for (const { ips, bytes } of accesses) bytesOf.set(placeOf(ips), (bytesOf.get(placeOf(ips)) ?? 0) + bytes);
+  return [...bytesOf]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, ACCESSING_PLACES)
+    .map(([place, bytes]) => `${place} ${formatBytes(bytes)}`)
+    .join(", ");
 }
 
 /** Places that allocate; those of one name, copies of an inlined function, with what they are inlined into as far as it differs. */
@@ -59,7 +60,7 @@ function framesAround(ips: readonly WasteIp[]): string[] {
   return at < 0 ? [] : frames.slice(at + 1).map((frame) => placeOf([{ ...frame, address: 0 }]));
 }
 
-function printSite(screen: Screen, name: string, site: WasteObjects, stores: readonly WasteStore[]): void {
+function printSite(screen: Screen, name: string, site: WasteObjects, file: WasteFile): void {
   const row = (label: string, value: string): void =>
     printWrapped(
       screen,
@@ -80,9 +81,15 @@ function printSite(screen: Screen, name: string, site: WasteObjects, stores: rea
       "accessed",
       `${formatMean(site.ratioRead)} ${formatMean(site.ratioRead) === "1" ? "byte" : "bytes"} read and ${formatMean(site.ratioWritten)} written per byte allocated`,
     );
-  const writers = deadWriters(site, stores);
-  if (writers.length > 0)
-    row("dead from", writers.map(([place, bytes]) => `${place} ${formatBytes(bytes)}`).join(", "));
+  const { deadBy = [], writtenBy = [], readBy = [] } = site;
+  const storesOf = (by: typeof deadBy) =>
+    by.map(({ store, bytes }) => ({ ips: file.stores[store]?.ips ?? [], bytes }));
+  const byAccess = [
+    ["dead from", storesOf(deadBy)],
+    ["written by", storesOf(writtenBy)],
+    ["read by", readBy.map(({ load, bytes }) => ({ ips: file.loads[load]?.ips ?? [], bytes }))],
+  ] as const;
+  for (const [label, by] of byAccess) if (by.length > 0) row(label, places(by));
   // Where blocks differ and no type is known, an offset means nothing.
   if (site.varies && site.type === undefined) return;
   const named = site.type === undefined ? site.fields : site.fields.filter(({ name }) => name !== undefined);

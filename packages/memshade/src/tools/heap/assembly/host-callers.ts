@@ -4,8 +4,13 @@ import { HostSite, STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assem
 import { HOST_ENTRIES, HOST_STACKS, STACK, askHost } from "./imports";
 import { HOST_KIND_BYTES, HOST_KINDS, HOST_PATHS, HostEntries, HostKind } from "./layout.generated";
 
-/** Entries that are asked in each stage of a kind, before the next one asks a quarter as many. */
-const ASKED_PER_STAGE: u32 = 32;
+/** Entries that are asked in each stage of a kind, before the next one asks a quarter as many: at least so many, */
+const FEWEST_PER_STAGE: u32 = 32;
+/** and so many for each caller but one, for how far a sample is off grows with the square root of both's ratio. */
+const ASKED_PER_CALLER: u32 = 128;
+/** When so many were asked in all, kinds with several callers hurry on to the stage in which few are. */
+const FREELY_ASKED: u32 = 2048;
+const FIRST_SPARSE_STAGE: u32 = 2;
 const LAST_STAGE: u32 = 14;
 /** Paths that were never seen are asked so often whatever the stage. */
 const ASKED_OUT_OF_TURN: u32 = 4;
@@ -57,7 +62,7 @@ function settle(at: u32, frame: u32): u32 {
   const kind: usize =
     HOST_ENTRIES + HostEntries.kinds + (pathHash(at, frame) & (HOST_KINDS - 1)) * HOST_KIND_BYTES;
   const skip = load<u32>(kind, HostKind.skip);
-  let stage: u32 = load<u32>(kind, HostKind.stage);
+  let stage: u32 = load<u16>(kind, HostKind.stage);
   if (skip !== 0) {
     store<u32>(kind, skip - 1, HostKind.skip);
     count(HostEntries.leftOut, 1);
@@ -65,15 +70,24 @@ function settle(at: u32, frame: u32): u32 {
   }
   const site = ask(at, frame, stage);
   if ((site & HostSite.numberMask) === HostSite.unknown) return site;
-  let asked: u32 = load<u32>(kind, HostKind.asked) + 1;
-  if (asked === ASKED_PER_STAGE && stage < LAST_STAGE) {
+  let asked: u32 = <u32>load<u16>(kind, HostKind.asked) + 1;
+  if (asked >= enoughFor(kind, site & HostSite.numberMask, stage) && stage < LAST_STAGE) {
     asked = 0;
     stage++;
-    store<u32>(kind, stage, HostKind.stage);
+    store<u16>(kind, <u16>stage, HostKind.stage);
   }
-  store<u32>(kind, asked, HostKind.asked);
+  store<u16>(kind, <u16>min<u32>(asked, 0xffff), HostKind.asked);
   store<u32>(kind, stage === 0 ? 0 : random() % ((2 << (2 * stage)) - 1), HostKind.skip);
   return site;
+}
+
+/** How many entries of a kind are to be asked in this stage, now that the caller with this number was met. */
+function enoughFor(kind: usize, caller: u32, stage: u32): u32 {
+  const callers = load<u64>(kind, HostKind.callers) | ((<u64>1) << ((caller * 0x9e3779b1) >>> 26));
+  store<u64>(kind, callers, HostKind.callers);
+  if (stage < FIRST_SPARSE_STAGE && load<u32>(HOST_ENTRIES, HostEntries.asked) >= FREELY_ASKED)
+    return FEWEST_PER_STAGE;
+  return max(FEWEST_PER_STAGE, (<u32>popcnt<u64>(callers) - 1) * ASKED_PER_CALLER);
 }
 
 /** The site of an entry whose caller is asked for in a stage. */

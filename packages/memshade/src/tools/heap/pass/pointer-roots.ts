@@ -71,7 +71,8 @@ function addressGlobals(module: WasmModule, type: number): number[] {
 function allocatorState({ module, scan, allocator }: ToolSurroundings): number[] {
   const own = new Set([...allocator.internals, ...allocator.functions.map(({ index }) => index)]);
   const addresses = new Set<number>();
-  for (const index of own) for (const address of addressesOf(module, scan, index)) addresses.add(address);
+  for (const index of own)
+    for (const address of addressesOf(module, scan, index)) if (!isOdd(address)) addresses.add(address);
   const others = addressesOfOthers(module, scan, own);
   const ranges: number[] = [];
   let last = Number.NEGATIVE_INFINITY;
@@ -87,18 +88,27 @@ function allocatorState({ module, scan, allocator }: ToolSurroundings): number[]
   return ranges;
 }
 
-/** What may be static addresses in functions that are not among these, in order. */
+/**
+ * What may be addresses of variables with pointers in functions that are not among these, in order. Such variables begin at whole words. So
+ * whatever is given odd constants is given texts or numbers, such as that of the line that a failure is reported of.
+ */
 function addressesOfOthers(
   { importedFunctionCount }: WasmModule,
-  { addresses, firstAddress, facts }: ModuleScan,
+  { addresses, argumentOf, firstAddress, facts }: ModuleScan,
   own: ReadonlySet<number>,
 ): Uint32Array {
+  const numbers = new Set(argumentOf.filter((argument, at) => argument !== 0 && isOdd(addresses[at])));
   const others = new Uint32Array(addresses.length);
   let count = 0;
   for (let defined = 0; defined < facts.length; defined++) {
     if (own.has(defined + importedFunctionCount)) continue;
     for (let at = firstAddress[defined]; at < firstAddress[defined + 1]; at++)
-      others[count++] = addresses[at];
+      if (!isOdd(addresses[at]) && !numbers.has(argumentOf[at])) others[count++] = addresses[at];
   }
   return others.subarray(0, count).sort();
+}
+
+/** No pointer is where a variable at this address begins. */
+function isOdd(address: number): boolean {
+  return address % 4 !== 0;
 }

@@ -130,23 +130,24 @@ export class LiveBlocks {
   }
 
   /**
-   * Of what a live block is one of: accesses since the last look at it, and whether there were none while the program did a good part of its
-   * work; undefined: it is not followed.
+   * Of what a live block is one of: accesses since the last look at it, whether there were none while the program did a good part of its
+   * work, and the work that was known when it began; undefined: it is not followed.
    */
   followed({
     address,
     size,
     folded,
     followed,
-  }: LiveBlock): { accesses: number; stands: number; isIdle: boolean } | undefined {
+  }: LiveBlock): { accesses: number; stands: number; isIdle: boolean; startWork: number } | undefined {
     if (followed === 0) return undefined;
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;
     const sum = this.sumOfCounters(Math.floor(address / GRANULE_BYTES), end) + folded * 2;
     const accesses = Math.max(0, sum - this.#u64(entry + Followed.sum)) / 2;
     const { after } = this.#workOf(entry);
-    const isIdle = accesses === 0 && after >= this.#workSeen * LEAST_IDLE;
-    return { accesses, stands: this.#u32(entry + Followed.weight), isIdle };
+    const isIdle = accesses === 0 && after >= this.workSeen * LEAST_IDLE;
+    const startWork = this.#u64(entry + Followed.startWork);
+    return { accesses, stands: this.#u32(entry + Followed.weight), isIdle, startWork };
   }
 
   /** What `endFollowed` of the runtime does for a block that nothing frees yet. `counters`: their sum. */
@@ -163,14 +164,15 @@ export class LiveBlocks {
 
   /** Since the beginning of a followed block, and since the look that saw it used last. */
   #workOf(entry: number): WorkMeanwhile {
-    const work = this.#workSeen;
+    const work = this.workSeen;
     return {
       all: work - this.#u64(entry + Followed.startWork),
       after: work - this.#u64(entry + Followed.seenWork),
     };
   }
 
-  get #workSeen(): number {
+  /** The program's work up to the last look, and its allocations since. */
+  get workSeen(): number {
     return this.#control64(Control.allocations) * ACCESSES_PER_BLOCK + this.#control64(Control.accesses);
   }
 

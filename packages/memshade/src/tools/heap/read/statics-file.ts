@@ -6,16 +6,11 @@ import {
   type StaticsFile,
   type StaticsOfModule,
 } from "../../../model/statics/statics.ts";
-import {
-  dataSymbols,
-  decodeModule,
-  readNames,
-  segmentAddress,
-  type WasmModule,
-} from "../../../wasm/index.ts";
+import { dataSymbols, decodeModule, readNames, type WasmModule } from "../../../wasm/index.ts";
 import type { StaticPlaces } from "../../options.ts";
 import { MERGED_BYTES } from "../layout.ts";
 import type { StaticCounts } from "./read-statics.ts";
+import { segmentStart } from "./segment-start.ts";
 
 const GRANULE_BYTES = 8;
 /** The widest access. */
@@ -137,10 +132,10 @@ function runsOf(cells: Cells, cellBytes: number): StaticRun[] {
   return runs;
 }
 
-function segmentsOf(module: WasmModule, { written }: StaticPlaces): StaticSegment[] {
+function segmentsOf(module: WasmModule, statics: StaticPlaces): StaticSegment[] {
   const { data } = readNames(module);
   return module.data.flatMap((segment, index): StaticSegment[] => {
-    const start = segmentAddress(module, segment) ?? written.find((range) => range.segment === index)?.start;
+    const start = segmentStart(module, index, statics);
     const bytes = segment.end - segment.start;
     const name = data.get(index);
     if (start === undefined || bytes === 0) return [];

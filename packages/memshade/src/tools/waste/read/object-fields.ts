@@ -32,11 +32,16 @@ function addSites(a: ObjectFigures, b: ObjectFigures): ObjectFigures {
     lifetime: a.lifetime + b.lifetime,
     touched: a.touched + b.touched,
     span: a.span + b.span,
-    deadBy: [...b.deadBy].reduce(
-      (sums, [by, bytes]) => sums.set(by, (sums.get(by) ?? 0) + bytes),
-      new Map(a.deadBy),
-    ),
+    deadBy: addPaths(a.deadBy, b.deadBy),
+    writtenBy: addPaths(a.writtenBy, b.writtenBy),
+    readBy: addPaths(a.readBy, b.readBy),
   };
+}
+
+function addPaths(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): Map<string, number> {
+  const sums = new Map(a);
+  for (const [by, bytes] of b) sums.set(by, (sums.get(by) ?? 0) + bytes);
+  return sums;
 }
 
 function addCounts(a: Float64Array, b: Float64Array): Float64Array {

@@ -10,7 +10,7 @@ import {
   OFFSETS,
   OffsetCount,
 } from "../layout.ts";
-import { readDeadInto } from "./read-pairs.ts";
+import { readSitePairs } from "./read-pairs.ts";
 import { controlWord, readCount, type WasteTables } from "./tables.ts";
 import { INVALID, KEY_MASK, UNREAD, type WasteWords, wordsOf } from "./written-bytes.ts";
 
@@ -35,6 +35,9 @@ export interface ObjectFigures {
   span: number;
   /** Dead bytes by the path of the store. */
   deadBy: Map<string, number>;
+  /** Bytes stored to the blocks, and loaded from them, by path. */
+  writtenBy: ReadonlyMap<string, number>;
+  readBy: ReadonlyMap<string, number>;
 }
 
 /** Counts per offset. */
@@ -50,29 +53,42 @@ const WRITTEN = BlockFlag.written | BlockFlag.carriedIn;
 interface ObjectSources {
   tables: WasteTables;
   words: WasteWords;
-  /** Code offsets of places, and paths of stores, by key. */
+  /** Code offsets of places, and paths of stores and loads, by key. */
   places: ReadonlyMap<number, number[]>;
-  storePaths: ReadonlyMap<number, string>;
+  paths: AccessPaths;
   /** The host reads what is unread now. */
   exitVisible: boolean;
+}
+
+/** Paths of stores and loads by their keys. */
+interface AccessPaths {
+  readonly stores: ReadonlyMap<number, string>;
+  readonly loads: ReadonlyMap<number, string>;
 }
 
 /** The allocation sites of an instance. Blocks that are alive end now; `exitVisible`: the host reads them then. */
 export function readObjects(
   tables: WasteTables,
   places: ReadonlyMap<number, number[]>,
-  storePaths: ReadonlyMap<number, string>,
+  paths: AccessPaths,
   exitVisible: boolean,
 ): ObjectFigures[] {
   const { view, description } = tables;
   if (description.siteCapacity === 0) return [];
-  const sources = { tables, words: wordsOf(tables), places, storePaths, exitVisible };
-  const deadInto = readDeadInto(tables);
+  const sources = { tables, words: wordsOf(tables), places, paths, exitVisible };
+  const pairs = readSitePairs(tables);
   const sites = new Map<number, ObjectFigures>();
   for (let i = 1; i < description.siteCapacity; i++) {
     const at = description.sites + i * OBJECT_SITE_BYTES;
     if (view.getUint32(at, true) === 0) continue;
-    sites.set(i, readSite(sources, at, deadInto.get(i) ?? new Map()));
+    sites.set(
+      i,
+      readSite(sources, at, {
+        dead: pairs.dead.get(i),
+        written: pairs.written.get(i),
+        read: pairs.read.get(i),
+      }),
+    );
   }
   const blocks = controlWord(tables, Control.blockNext);
   for (let block = 1; block <= blocks; block++) {
@@ -84,11 +100,13 @@ export function readObjects(
   return [...sites.values()];
 }
 
-/** `dead`: bytes by the key of the store. */
+type KeyBytes = ReadonlyMap<number, number> | undefined;
+
+/** `by`: bytes by the keys of stores and loads. */
 function readSite(
-  { tables: { view }, places, storePaths }: ObjectSources,
+  { tables: { view }, places, paths }: ObjectSources,
   at: number,
-  dead: ReadonlyMap<number, number>,
+  by: { readonly dead: KeyBytes; readonly written: KeyBytes; readonly read: KeyBytes },
 ): ObjectFigures {
   const size = view.getUint32(at + ObjectSite.size, true);
   const count = (field: number): number => readCount(view, at + field);
@@ -106,8 +124,14 @@ function readSite(
     lifetime: count(ObjectSite.lifetime),
     touched: count(ObjectSite.touched),
     span: count(ObjectSite.span),
-    deadBy: new Map([...dead].map(([key, bytes]) => [storePaths.get(key) ?? "", bytes])),
+    deadBy: byPath(by.dead, paths.stores),
+    writtenBy: byPath(by.written, paths.stores),
+    readBy: byPath(by.read, paths.loads),
   };
+}
+
+function byPath(bytes: KeyBytes, paths: ReadonlyMap<number, string>): Map<string, number> {
+  return new Map([...(bytes ?? [])].map(([key, count]) => [paths.get(key) ?? "", count]));
 }
 
 function readOffsets(view: DataView, from: number, size: number): Float64Array {
@@ -122,7 +146,7 @@ function readOffsets(view: DataView, from: number, size: number): Float64Array {
 }
 
 function endBlock(
-  { tables, words: { writers, readers }, storePaths, exitVisible }: ObjectSources,
+  { tables, words: { writers, readers }, paths, exitVisible }: ObjectSources,
   at: number,
   site: ObjectFigures,
 ): void {
@@ -149,7 +173,7 @@ function endBlock(
     site.counts[column + (exitVisible ? Column.reads : Column.exit)]++;
     if (exitVisible) continue;
     site.dead++;
-    const by = storePaths.get(key) ?? "";
+    const by = paths.stores.get(key) ?? "";
     site.deadBy.set(by, (site.deadBy.get(by) ?? 0) + 1);
   }
   if ((flags & READ) === 0 || (flags & WRITTEN) === 0) return;

@@ -123,13 +123,22 @@ export function readReallocations(
   return [...found.values()];
 }
 
-/** Dead bytes by their writer's key, by the entry of the allocation site in whose blocks they were. */
-export function readDeadInto(tables: WasteTables): Map<number, Map<number, number>> {
-  const into = new Map<number, Map<number, number>>();
-  for (const { first: writer, second: site, kind, bytes } of entriesOf(tables)) {
-    if (kind !== Pair.into) continue;
+/** Bytes by the key of a load or store, by the entry of the allocation site whose blocks they were in. */
+type SiteBytes = ReadonlyMap<number, ReadonlyMap<number, number>>;
+
+/** What reached into the blocks of each allocation site: stores whose bytes died there, all stores, all loads. */
+export function readSitePairs(tables: WasteTables): Record<"dead" | "written" | "read", SiteBytes> {
+  const of = { dead: new Map(), written: new Map(), read: new Map() };
+  const kinds = new Map<number, Map<number, Map<number, number>>>([
+    [Pair.into, of.dead],
+    [Pair.writesInto, of.written],
+    [Pair.readsFrom, of.read],
+  ]);
+  for (const { first: key, second: site, kind, bytes } of entriesOf(tables)) {
+    const into = kinds.get(kind);
+    if (into === undefined) continue;
     const known = into.get(site) ?? new Map<number, number>();
-    into.set(site, known.set(writer, bytes));
+    into.set(site, known.set(key, bytes));
   }
-  return into;
+  return of;
 }

@@ -102,7 +102,7 @@ export class WasteReader {
       loads: figuresOf(paths.loads, (one) => loadFigures(sources, one)),
       pairs: readPairs(tables, storePaths, loadPaths, places),
       reallocations: readReallocations(tables, places),
-      objects: readObjects(tables, places, storePaths, exitVisible),
+      objects: readObjects(tables, places, { stores: storePaths, loads: loadPaths }, exitVisible),
       blocks: readPathBlocks(tables, exitVisible),
       openLoops: readOpenLoops(tables, sites),
       outside: controlWord(tables, Control.outside),

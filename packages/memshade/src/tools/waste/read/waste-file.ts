@@ -91,7 +91,9 @@ export function wasteFile(
       blocks.push(blocksOfObjects(figures, ipsOf(figures.path), typeAt, header));
       objects.push({
         ...objectsOf(figures, ipsOf(figures.path), typeAt(), parts.get(figures.path[0])!),
-        deadBy: writersOf(figures.deadBy, storeAt),
+        deadBy: reached(figures.deadBy, storeAt, "store"),
+        writtenBy: reached(figures.writtenBy, storeAt, "store"),
+        readBy: reached(figures.readBy, loadAt, "load"),
       });
     }
     const sentences = [...sentencesOfTool(info, "waste"), ...sentencesOf(contents), ...cut.sentences(ipsOf)];
@@ -223,20 +225,23 @@ function loadOf(figures: LoadFigures, ips: WasteIp[], isPrecise: boolean): Waste
   };
 }
 
-/** Writers of dead bytes that an allocation site is told with: reports add up those of one line, which may be an unrolled loop. */
-const MOST_WRITERS = 100;
+/** Stores or loads that an allocation site is told with: reports add up those of one line, which may be an unrolled loop. */
+const MOST_REACHED = 100;
 
-function writersOf(
-  deadBy: ReadonlyMap<string, number>,
-  storeAt: ReadonlyMap<string, number>,
-): NonNullable<WasteObjects["deadBy"]> {
-  return [...deadBy]
+/** Who reached into blocks, most bytes first, by index into `stores` or `loads`. */
+function reached<Access extends "store" | "load">(
+  bytesOf: ReadonlyMap<string, number>,
+  indexOf: ReadonlyMap<string, number>,
+  access: Access,
+): (Record<Access, number> & { bytes: number })[] {
+  return [...bytesOf]
     .flatMap(([path, bytes]) => {
-      const store = storeAt.get(path);
-      return store === undefined ? [] : [{ store, bytes }];
+      const index = indexOf.get(path);
+      return index === undefined ? [] : [{ index, bytes }];
     })
-    .sort((a, b) => b.bytes - a.bytes || a.store - b.store)
-    .slice(0, MOST_WRITERS);
+    .sort((a, b) => b.bytes - a.bytes || a.index - b.index)
+    .slice(0, MOST_REACHED)
+    .map(({ index, bytes }) => ({ [access]: index, bytes }) as Record<Access, number> & { bytes: number });
 }
 
 /** Adds up figures of equal paths, in the order of paths: numbers compared one by one, shorter before longer. */

@@ -33,11 +33,22 @@ const state: fc.Arbitrary<PageState> = fc.record(
     filter: fc.string({ unit: "grapheme" }),
     hidden: fc.uniqueArray(fc.constantFrom("leak", "never-read", "dead")),
     folded: fc.boolean(),
+    instructions: fc.boolean(),
     side: fc.constantFrom("difference", "before", "after"),
     graph: fc.record({ layout: fc.constant("flame"), zoom: fc.array(index) }),
   },
   {
-    requiredKeys: ["tab", "frameOf", "group", "ascending", "filter", "hidden", "folded", "side"],
+    requiredKeys: [
+      "tab",
+      "frameOf",
+      "group",
+      "ascending",
+      "filter",
+      "hidden",
+      "folded",
+      "instructions",
+      "side",
+    ],
   },
 );
 

@@ -44,6 +44,32 @@ describe("the page of a run", () => {
     expect(ofContexts.sort((a, b) => a - b)).toEqual(bytes.sort((a: number, b: number) => a - b));
   });
 
+  it("has the instructions of measured lines alone, each once", () => {
+    const file = wasteOf({
+      stores: [store("f", 4, { nof_stores: 1, bytes_written: 8, dead_overwritten: 8 })],
+    });
+    const asked: number[] = [];
+    const page = pageOfRun(
+      { waste: file },
+      {
+        ...NO_SOURCES,
+        sources: "lines",
+        findings: [],
+        instructions: (_, address) => {
+          asked.push(address);
+          return [
+            { address: 0x3e, text: "local.get 0", file: "src/f.c", line: 3 },
+            { address: 0x40, text: "i32.store", file: "src/f.c", line: 4 },
+            { address: 0x43, text: "end", file: undefined, line: 0 },
+          ];
+        },
+      },
+    );
+    expect(asked).toEqual([0x40]);
+    expect(page.code).toMatchObject([{ line: 4, text: ["i32.store"] }]);
+    expect(page.strings[page.code![0]!.file]).toBe("src/f.c");
+  });
+
   it("keeps the sums where contexts are merged, and says how many were", () => {
     const heap = heapOf(DATABASE);
     const [whole, bounded] = [pageOfHeap(heap), pageOfHeap(heap, 3)];

@@ -43,6 +43,8 @@ export interface PageState {
   readonly hidden: readonly string[];
   /** Whether frames of libraries are folded into the program's own code. */
   readonly folded: boolean;
+  /** Whether Source shows instructions beside lines. */
+  readonly instructions: boolean;
   /** What a diff shows. */
   readonly side: "difference" | "before" | "after";
   /** How the graph is looked at. */
@@ -57,6 +59,7 @@ export const FIRST_STATE: PageState = {
   filter: "",
   hidden: [],
   folded: true,
+  instructions: false,
   side: "difference",
 };
 
@@ -80,6 +83,7 @@ export function writeState(state: PageState): string {
   put("filter", state.filter);
   if (state.hidden.length > 0) put("hidden", state.hidden.join("."));
   put("folded", "0");
+  put("instructions", "1");
   put("side", state.side);
   put("graph", state.graph && JSON.stringify(state.graph));
   return fields.toString();
@@ -112,6 +116,7 @@ export function readState(hash: string): PageState {
     filter: fields.get("filter") ?? "",
     hidden: fields.get("hidden")?.split(".") ?? [],
     folded: fields.get("folded") !== "0",
+    instructions: fields.get("instructions") === "1",
     side: one("side", ["difference", "before", "after"], FIRST_STATE.side),
     graph: readGraph(fields.get("graph")),
   };

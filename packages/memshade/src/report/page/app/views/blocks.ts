@@ -23,6 +23,8 @@ const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
 
 /** Sites whose blocks are shown at once. */
 const SHOWN = 12;
+/** Places that are named of those that reach into the blocks of a site. */
+const ACCESSES = 5;
 
 export function Blocks({ model, state, change }: ViewProps) {
   const { objects, histograms, statics } = model.data;
@@ -113,6 +115,7 @@ export function Blocks({ model, state, change }: ViewProps) {
 
 function Block({
   model,
+  state,
   change,
   object,
   measure,
@@ -217,26 +220,53 @@ function Block({
         ),
       ),
     ),
-    object.deadBy.length === 0
-      ? null
-      : h(
-          "p",
-          null,
-          "Dead bytes are stored by ",
-          object.deadBy.slice(0, 5).map(({ context, bytes }, index) => [
-            index === 0 ? null : ", ",
-            h(
-              "button",
-              {
-                type: "button",
-                class: "link",
-                onClick: () => change({ ...select({ site: context }), tab: "source" }),
-              },
-              h(FrameName, { names, frame: data.contexts.frame[context] }),
-            ),
-            ` (${amount(bytes, "bytes")})`,
-          ]),
-        ),
+    h(Accesses, { model, state, change, says: "Stored to by ", by: object.writtenBy }),
+    h(Accesses, { model, state, change, says: "Loaded from by ", by: object.readBy }),
+    h(Accesses, { model, state, change, says: "Dead bytes are stored by ", by: object.deadBy }),
+  );
+}
+
+/** Places that reach into blocks, each a way to its line: several instructions of one place are one. */
+function Accesses({
+  model,
+  state,
+  change,
+  says,
+  by = [],
+}: ViewProps & { readonly says: string; readonly by: PageObject["writtenBy"] }) {
+  const naming = model.naming(state);
+  const places = new Map<string, { context: number; frame: number; bytes: number }>();
+  for (const { context, bytes } of by) {
+    const frame = naming[context];
+    const key = `${model.names.function(frame)} ${model.names.place(frame)}`;
+    const known = places.get(key);
+    if (known === undefined) places.set(key, { context, frame, bytes });
+    else known.bytes += bytes;
+  }
+  const ranked = [...places.values()].sort((a, b) => b.bytes - a.bytes);
+  if (ranked.length === 0) return null;
+  return h(
+    "p",
+    { class: "accesses" },
+    says,
+    ranked.slice(0, ACCESSES).map(({ context, frame, bytes }, index) => [
+      index === 0 ? null : ", ",
+      h(
+        "button",
+        {
+          type: "button",
+          class: "link",
+          onClick: () =>
+            change({
+              ...select({ site: context }),
+              tab: model.names.line(frame) > 0 ? "source" : "graph",
+            }),
+        },
+        h(FrameName, { names: model.names, frame }),
+      ),
+      ` (${amount(bytes, "bytes")})`,
+    ]),
+    ranked.length > ACCESSES ? `, ${formatCount(ranked.length - ACCESSES)} more` : null,
   );
 }
 

@@ -1,6 +1,7 @@
 // Files with their sums, and the lines of one with its numbers in the gutter.
 import { h } from "preact";
 import { useMemo } from "preact/hooks";
+import type { PageCode } from "../../data/page-data.ts";
 import type { Figure } from "../model/figures.ts";
 import { lastPart, plainPath } from "../model/names.ts";
 import type { PageModel } from "../model/page-model.ts";
@@ -150,7 +151,9 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
       most: Math.max(...file.lines.map(({ own }) => Math.abs(own[index]))),
     }))
     .filter(({ most }) => most > 0);
-  const isNarrow = useMedia("(max-width: 1500px)");
+  const ofFile = data.code?.filter((code) => code.file === file.file) ?? [];
+  const code = new Map(state.instructions ? ofFile.map((code) => [code.line, code]) : []);
+  const isNarrow = useMedia("(max-width: 1500px)") || code.size > 0;
   // Those of which most is in this file.
   const columns = isNarrow
     ? present
@@ -172,10 +175,23 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
         ? h(
             "small",
             { class: "dim" },
-            ` ${columns.length} of ${present.length} figures: a wider window has all`,
+            ` ${columns.length} of ${present.length} figures: a wider window${code.size > 0 ? " without instructions" : ""} has all`,
           )
         : null,
     ),
+    ofFile.length === 0
+      ? null
+      : h(
+          "button",
+          {
+            type: "button",
+            class: "chip",
+            "aria-pressed": state.instructions,
+            title: "Instructions of measured lines, by their offsets in the module's code",
+            onClick: () => change({ instructions: !state.instructions }),
+          },
+          "Instructions",
+        ),
     source === undefined
       ? h("p", { class: "dim" }, missingText(data))
       : source.isNewer
@@ -256,12 +272,37 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
                     )
                   : h("span", { class: "line-number" }, row.line),
               ),
-              h("td", { class: "text" }, h("code", null, row.text === undefined ? "" : shownLine(row.text))),
+              h(
+                "td",
+                { class: "text" },
+                h("code", null, row.text === undefined ? "" : shownLine(row.text)),
+                h(Instructions, { code: code.get(row.line) }),
+              ),
             );
           }),
         ),
       ),
     ),
+  );
+}
+
+/** What a line has become. */
+function Instructions({ code }: { readonly code: PageCode | undefined }) {
+  if (code === undefined) return null;
+  const offset = (index: number) => code.address[index].toString(16).padStart(6, "0");
+  return h(
+    "pre",
+    { class: "instructions" },
+    code.text.map((text, index) =>
+      h(
+        "div",
+        { key: index },
+        h("span", { class: "dim" }, `${offset(index)}  `),
+        // Calls name functions of the program.
+        shown(text),
+      ),
+    ),
+    code.more === undefined ? null : h("div", { class: "dim" }, `${code.more} more`),
   );
 }
 

@@ -13,6 +13,9 @@ import type { BlockList } from "./block-list.ts";
  *
  * An address right behind a length that fits the block counts as that of its first byte.
  *
+ * What a program's data was before it began, and is still, is no pointer to a block behind that data, whose address no linker knows. It
+ * is text, or a table of numbers.
+ *
  * A block that two lost ones lead to is behind the one with the lower address, and with that one behind whatever leads there.
  */
 export const Reach = { None: 0, Reachable: 1, Possible: 2, Lost: 3, Indirect: 4 } as const;
@@ -26,6 +29,14 @@ export interface PointerSpace {
   ranges: readonly number[];
   /** Values of roots elsewhere. */
   values: readonly number[];
+  /** What the module's data was at the start; absent: unknown. */
+  initial?: InitialData | undefined;
+}
+
+/** Bytes of the program's memory from an address on. */
+export interface InitialData {
+  from: number;
+  bytes: Uint8Array;
 }
 
 /** What is found of each block. */
@@ -67,7 +78,7 @@ class Search {
 
   run(): Classified {
     const { ranges, values } = this.#space;
-    for (const value of values) this.#meetReachable(value);
+    for (const value of values) this.#meetReachable(value, -1);
     for (let i = 0; i < ranges.length; i += 2) this.#look(ranges[i], ranges[i + 1], Reach.Reachable);
     this.#close(this.#open, Reach.Reachable);
     this.#close(this.#possible, Reach.Possible);
@@ -100,15 +111,16 @@ class Search {
       const value = words[at];
       // Nothing is followed beyond 4 GiB.
       if (value === 0 || (step === 2 && words[at + 1] !== 0)) continue;
-      if (by === Reach.Reachable) this.#meetReachable(value);
+      if (by === Reach.Reachable) this.#meetReachable(value, at * 4);
       else if (by === Reach.Possible) this.#meetPossible(value);
       else this.#meetLost(value);
     }
   }
 
-  #meetReachable(value: number): void {
+  /** `at`: where the value is in the memory; −1: elsewhere. */
+  #meetReachable(value: number, at: number): void {
     const block = this.#blocks.find(value);
-    if (block < 0) return;
+    if (block < 0 || this.#isInitial(value, at)) return;
     const { reach } = this.#found;
     if (this.#blocks.starts[block] === value || this.#isBehindLength(block, value)) {
       if (reach[block] !== Reach.Reachable) this.#open.push(block);
@@ -117,6 +129,18 @@ class Search {
       reach[block] = Reach.Possible;
       this.#possible.push(block);
     }
+  }
+
+  /** Whether the program began with this value there. */
+  #isInitial(value: number, at: number): boolean {
+    const { initial } = this.#space;
+    if (initial === undefined) return false;
+    const { bytes, from } = initial;
+    const first = at - from;
+    // Segments may end inside of a word, whose other bytes are zero.
+    if (value < from + bytes.length || first <= -4 || first >= bytes.length) return false;
+    const byte = (index: number): number => (bytes[first + index] ?? 0) << (8 * index);
+    return (byte(0) | byte(1) | byte(2) | byte(3)) >>> 0 === value;
   }
 
   /**

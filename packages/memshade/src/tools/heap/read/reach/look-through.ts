@@ -4,9 +4,17 @@ import { SHADOW_MEMORY } from "../../../host-interface.ts";
 import type { InstrumentedInfo } from "../../../options.ts";
 import type { LiveBlock } from "../live-blocks.ts";
 import { ShadowReader } from "../read-shadow.ts";
+import { AllocationPauses } from "./allocation-pauses.ts";
 import { BlockList } from "./block-list.ts";
 import { classifyBlocks, Reach } from "./classify-blocks.ts";
-import { PLACE_OF_BEHIND, PLACE_OF_IDLE, PLACE_OF_LATE, PLACE_OF_REACH } from "./reach-sums.ts";
+import { initialData } from "./initial-data.ts";
+import {
+  PLACE_OF_BEHIND,
+  PLACE_OF_DONE,
+  PLACE_OF_IDLE,
+  PLACE_OF_LATE,
+  PLACE_OF_REACH,
+} from "./reach-sums.ts";
 import { rootRanges } from "./root-ranges.ts";
 
 /** Which of an instance's live blocks can still be reached, by context; threads can send it to each other. */
@@ -29,6 +37,8 @@ export interface ProgramState {
   inside: boolean | undefined;
   /** The host calls functions of it, and may have addresses of blocks. */
   hostMayHold: boolean;
+  /** The module as it was before it was rewritten, if that is at hand. */
+  original: Uint8Array | undefined;
 }
 
 /** Why it is not known, as the end of a sentence. */
@@ -79,6 +89,7 @@ export function lookThrough(
       memoryBytes: program.buffer.byteLength,
     }),
     values,
+    initial: live.length === 0 ? undefined : initialData(state.original, info.statics),
   });
   return { ...sumUp(live, found, reader, inside), hostMayHold: state.hostMayHold };
 }
@@ -103,6 +114,8 @@ function sumUp(
   const places = new Map<number, number>();
   for (const { context } of blocks) if (!places.has(context)) places.set(context, places.size);
   const sums = new Float64Array(places.size * REACH_FIELDS.length);
+  const pauses = new AllocationPauses();
+  let accessesSince = 0;
   blocks.forEach((block, index) => {
     const { context, size, time } = block;
     const at = (places.get(context) ?? 0) * REACH_FIELDS.length;
@@ -112,12 +125,20 @@ function sumUp(
     sums[place + 1]++;
     if (time * 2 > now) sums[at + PLACE_OF_LATE + (found === Reach.Reachable ? 1 : 0)]++;
     const followed = reader.blocks.followed(block);
-    accessesAfter += (followed?.accesses ?? 0) * (followed?.stands ?? 0);
+    accessesSince += (followed?.accesses ?? 0) * (followed?.stands ?? 0);
+    if (followed !== undefined) pauses.add(context, { time, ...followed });
     if (found === Reach.Reachable && followed?.isIdle === true) sums[at + PLACE_OF_IDLE] += followed.stands;
     if (inside || found !== Reach.Lost) return;
     sums[at + PLACE_OF_BEHIND] += behindBytes[index];
     sums[at + PLACE_OF_BEHIND + 1] += behindBlocks[index];
   });
+  accessesAfter += accessesSince;
+  const work = reader.blocks.workSeen + accessesSince;
+  for (const [context, place] of places) {
+    const at = place * REACH_FIELDS.length;
+    if (pauses.isOver(context, work, accessesAfter))
+      sums[at + PLACE_OF_DONE] = sums[at + PLACE_OF_REACH[Reach.Reachable] + 1]!;
+  }
   return {
     contexts: Uint32Array.from(places.keys()),
     sums,

@@ -20,3 +20,4 @@ export const PLACE_OF_BEHIND = 8;
 /** Of lost blocks; of reachable ones behind. */
 export const PLACE_OF_LATE = 10;
 export const PLACE_OF_IDLE = 12;
+export const PLACE_OF_DONE = 13;

@@ -4,7 +4,15 @@ import { loadKey, storeKey } from "./contexts";
 import { markDirty } from "../dirty";
 import { CONTROL, SEEN, programLoad32, programLoad64, programLoad8 } from "../imports";
 import { BlockFlag, Control, Load, Pair, Store } from "../layout.generated";
-import { blockAccessed, fieldOverwritten, fieldRead, fieldSilent, fieldWritten, tick } from "./objects";
+import {
+  blockAccessed,
+  blockAccessedBy,
+  fieldOverwritten,
+  fieldRead,
+  fieldSilent,
+  fieldWritten,
+  tick,
+} from "./objects";
 import { addPair, beginOperation } from "./pairs";
 import { loadedAlike, storedOver } from "./same-bytes";
 import {
@@ -54,6 +62,7 @@ export function loadBytes(address: u32, size: u32, site: u32, float: u32): void 
   tick();
   blockAccessed(address, size, BlockFlag.read);
   beginOperation();
+  blockAccessedBy(address, size, key, Pair.readsFrom);
   bump(record + Load.loads, 1);
   bump(record + Load.bytes, size);
   let stale = size !== 0;
@@ -147,6 +156,7 @@ export function endStore(address: u32, size: u32, key: u32): bool {
     }
     endRun(Pair.silent, key);
   }
+  blockAccessedBy(address, size, key, Pair.writesInto);
   markDirty(address, size);
   for (let i: u32 = 0; i < size; i++) overwriteByte(address + i, key);
   endRun(Pair.overwritten, key);

@@ -188,6 +188,21 @@ function touchBlock(address: u32, size: u32, kind: u32): void {
   store<u32>(at, max(load<u32>(at, Block.high), min(offset + size, load<u32>(at, Block.size))), Block.high);
 }
 
+/** A load or store of `key`, whose operation has begun, goes to the block at `address`; `kind`: `Pair.readsFrom` or `Pair.writesInto`. */
+@inline
+export function blockAccessedBy(address: u32, size: u32, key: u32, kind: u32): void {
+  if (BLOCKS !== 0 && size !== 0) pairWithSite(address, size, key, kind);
+}
+
+function pairWithSite(address: u32, size: u32, key: u32, kind: u32): void {
+  const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
+  if (block === 0) return;
+  const at = blockAt(block);
+  const offset = address - load<u32>(at, Block.address);
+  const length = load<u32>(at, Block.size);
+  if (offset < length) addPair(kind, key, load<u32>(at, Block.site), min(size, length - offset));
+}
+
 /** Adds to a count of the offset at which `address` lies in its block. */
 @inline
 function count(address: u32, which: u32): void {

@@ -15,7 +15,15 @@ import {
   writersStore128,
 } from "../imports";
 import { BlockFlag, Control, Load, Pair, Store } from "../layout.generated";
-import { blockAccessed, fieldsOverwritten, fieldsRead, fieldsSilent, fieldsWritten, tick } from "./objects";
+import {
+  blockAccessed,
+  blockAccessedBy,
+  fieldsOverwritten,
+  fieldsRead,
+  fieldsSilent,
+  fieldsWritten,
+  tick,
+} from "./objects";
 import { addPair, addPairOf, beginOperation } from "./pairs";
 import {
   INIT_KEY,
@@ -140,6 +148,7 @@ export function loadedAlike(address: u32, size: u32, key: u32, float: u32): bool
   tick();
   blockAccessed(address, size, BlockFlag.read);
   beginOperation();
+  blockAccessedBy(address, size, key, Pair.readsFrom);
   const record = loadRecord(key);
   bump(record + Load.loads, 1);
   bump(record + Load.bytes, size);
@@ -169,6 +178,7 @@ export function storedOver(address: u32, size: u32, key: u32, float: u32): bool 
   tick();
   blockAccessed(address, size, BlockFlag.written);
   beginOperation();
+  blockAccessedBy(address, size, key, Pair.writesInto);
   const writer = word & KEY;
   const record = storeRecord(key);
   bump(record + Store.stores, 1);

@@ -89,6 +89,26 @@ describe("live blocks", () => {
     expect(kindOf({ 1000: 4 }, 1012)).toBe("possible");
   });
 
+  it.each([
+    ["is no pointer where it was there before the program began", [0xe8, 3, 0, 0], "lost"],
+    ["is none either where zeros behind a segment belong to it", [0xe8, 3], "lost"],
+    ["is one where the program has written it", [0xe9, 3, 0, 0], "reachable"],
+    [
+      "is one where the heap was there before the program began, too",
+      Array(1100).fill(0).with(0, 0xe8).with(1, 3),
+      "reachable",
+    ],
+  ])("have an address that %s", (_, bytes, kind) => {
+    const found = classifyBlocks(listOf([{ start: 1000, size: 16 }]), {
+      buffer: memoryOf({ 8: 1000 }),
+      wordBytes: 4,
+      ranges: [0, 16],
+      values: [],
+      initial: { from: 8, bytes: Uint8Array.from(bytes) },
+    });
+    expect(NAMES[found.reach[0]!]).toBe(kind);
+  });
+
   it("that two lost ones lead to stand behind one of them, and all that is lost behind somebody", () => {
     const found = classifyBlocks(listOf(blocks), {
       buffer: memoryOf({ [B]: D, [C]: D, [D]: E, [I]: B }),

@@ -1,0 +1,93 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { UserError } from "../bytes/errors.ts";
+import { quoteForShell, say } from "../host/run/terminal-line.ts";
+import { DEFAULT_RUNS_FOLDER } from "../model/run.ts";
+import { runOf } from "../runs/run-of-folder.ts";
+import { settleRun } from "../runs/settle-run.ts";
+import { verbFor } from "./kind-of-program.ts";
+
+/**
+ * The run that was named, or the newest one where runs go by default below the current folder: which one that is is said.
+ *
+ * @throws UserError in one line if there is none, or a program was named
+ */
+export async function chosenRun(named: string | undefined): Promise<string> {
+  if (named !== undefined) return namedRun(named);
+  const [newest] = runsByAge();
+  if (newest === undefined)
+    throw new UserError(
+      `no run was named and none is in ${DEFAULT_RUNS_FOLDER}: record one with memshade run program.wasm or memshade node script.js`,
+    );
+  say(`the newest run: ${newest}`);
+  return newest;
+}
+
+/**
+ * The runs of two sides that were named, several of a side with commas between them, or the two newest ones of one program, older first:
+ * which ones these are is said.
+ *
+ * @throws UserError as `chosenRun`, and if one side alone is named
+ */
+export async function chosenSides(
+  older: string | undefined,
+  newer: string | undefined,
+): Promise<{ old: string[]; new: string[] }> {
+  if (older !== undefined && newer !== undefined)
+    return { old: await namedRuns(older), new: await namedRuns(newer) };
+  if (older !== undefined)
+    throw new UserError(
+      `only one run was named: memshade diff ${quoteForShell(older)} NEW, or none for the two newest of one program`,
+    );
+  const newestOf = new Map<string, string>();
+  for (const folder of runsByAge()) {
+    const program = runOf(folder)!.program;
+    const newest = newestOf.get(program);
+    if (newest !== undefined) {
+      say(`the two newest runs of ${program}: ${folder} and ${newest}`);
+      return { old: [folder], new: [newest] };
+    }
+    newestOf.set(program, folder);
+  }
+  throw new UserError(
+    `no runs were named and no two of one program are in ${DEFAULT_RUNS_FOLDER}: memshade diff OLD NEW compares any two`,
+  );
+}
+
+/** A file may have a comma in its name. */
+async function namedRuns(inputs: string): Promise<string[]> {
+  const names = existsSync(inputs) ? [inputs] : inputs.split(",");
+  if (names.includes(""))
+    throw new UserError(`"${inputs}" names no run before or behind a comma: several are named as A1,A2,A3`);
+  const runs: string[] = [];
+  for (const name of names) runs.push(await namedRun(name));
+  return runs;
+}
+
+async function namedRun(input: string): Promise<string> {
+  await settleRun(input);
+  const verb = verbFor(input);
+  if (verb === undefined) return input;
+  throw new UserError(
+    `${input} is a program, not a recorded run: record one with: memshade ${verb} ${quoteForShell(input)}`,
+  );
+}
+
+/** The runs below the default place, newest first. */
+function runsByAge(): string[] {
+  let names: string[] = [];
+  try {
+    names = readdirSync(DEFAULT_RUNS_FOLDER);
+  } catch {
+    // Nothing was recorded here, or somebody else's file lies there.
+  }
+  return names
+    .map((name) => join(DEFAULT_RUNS_FOLDER, name))
+    .map((folder) => ({
+      folder,
+      time: statSync(join(folder, "run.json"), { throwIfNoEntry: false })?.mtimeMs,
+    }))
+    .filter((run): run is { folder: string; time: number } => run.time !== undefined)
+    .sort((one, other) => other.time - one.time || (one.folder < other.folder ? 1 : -1))
+    .map(({ folder }) => folder);
+}

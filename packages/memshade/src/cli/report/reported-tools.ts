@@ -1,0 +1,25 @@
+import { UserError } from "../../bytes/errors.ts";
+import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+
+/** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */
+export function reportedTools(
+  input: string,
+  {
+    tool,
+    csv,
+    compat,
+  }: { tool?: ReportedTool | undefined; csv?: boolean | undefined; compat?: "esan" | undefined },
+): ReportedTool[] {
+  if (compat !== undefined) {
+    if (tool !== undefined && tool !== "workingset")
+      throw new UserError("--compat prints a working set and nothing else");
+    return ["workingset"];
+  }
+  if (csv === true) {
+    if (tool === "waste") throw new UserError("--csv prints what is over time: a working set, or the heap");
+    const recorded = recordedTools(input);
+    return [tool ?? (recorded.includes("workingset") || !recorded.includes("heap") ? "workingset" : "heap")];
+  }
+  if (tool !== undefined) return [tool];
+  return recordedTools(input);
+}

@@ -1,0 +1,103 @@
+import fs from "node:fs";
+import path from "node:path";
+import type { RecordedTools } from "../../analyses/findings/run-findings.ts";
+import type { FrameRules } from "../../analyses/frames/frame-rules.ts";
+import { type CheckedLimit, type CheckedRun, checkLimits } from "../../analyses/limits/check-limits.ts";
+import { measureOf } from "../../analyses/limits/measures.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { gapsOf } from "../../report/gaps.ts";
+import type { CheckedRunReport, ReportedLimit } from "../../report/limits/checked.ts";
+import { endInWords } from "../../report/terminal/common/header.ts";
+import type { PathMap } from "../../symbolize/path-map.ts";
+import { loadTools, type ReportedTool, recordedTools } from "../recorded-tools.ts";
+import { runOf } from "../run-of-folder.ts";
+import type { GivenLimits } from "./limits.ts";
+import { repositoryPaths } from "./locate.ts";
+
+/** How runs are read. */
+export interface ReadRuns {
+  readonly rules?: FrameRules | undefined;
+  readonly binaryPaths?: readonly string[] | undefined;
+  /** Where folders of recorded source paths lie here. */
+  readonly pathMaps?: readonly PathMap[] | undefined;
+}
+
+/**
+ * Compares a run with limits.
+ *
+ * @throws UserError where a run cannot be read, or a limit cannot be decided
+ */
+export async function checkRun(
+  input: string,
+  given: GivenLimits,
+  { pathMaps, ...places }: ReadRuns,
+): Promise<CheckedRunReport> {
+  const limits = given.limits.map(({ limit }) => limit);
+  const read = { ...places, suppressions: given.leaks };
+  const tools = neededTools(given);
+  const load = async (name: string): Promise<CheckedRun> => ({
+    name,
+    tools: await loadTools(
+      name,
+      recordedTools(name).filter((tool) => tools.includes(tool)),
+      read,
+    ),
+  });
+  const isCompared = limits.some(({ from }) => from !== undefined);
+  const run = await load(input);
+  const baseline = isCompared && given.baseline !== undefined ? await load(given.baseline) : undefined;
+  const checked = checkLimits(run, limits, { baseline, suppressions: given.places });
+  return {
+    run: input,
+    baseline: baseline?.name,
+    program: programOf(run),
+    clock: run.tools.heap?.description.clock,
+    limits: checked.map((each, index): ReportedLimit => {
+      const { reason, written } = given.limits[index]!;
+      return { ...each, reason, written };
+    }),
+    notes: [...notesOf(run.tools), ...suppressionsOfNothing(given, checked)],
+    locate: repositoryPaths(process.cwd(), pathMaps, foldersOfModules(input)),
+  };
+}
+
+function foldersOfModules(input: string): string[] {
+  const folder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() ? input : path.dirname(input);
+  const paths = (runOf(folder)?.modules ?? []).flatMap((module) => module.path ?? []);
+  return [...new Set(paths.map((file) => path.dirname(file)))];
+}
+
+/** What was recorded by other tools need not be read. */
+function neededTools({ limits }: GivenLimits): ReportedTool[] {
+  const needed = limits.map(({ limit }) => measureOf(limit.measure).tool);
+  return (["heap", "waste", "workingset"] as const).filter(
+    (tool) => needed.includes(tool) || (tool !== "workingset" && needed.includes("findings")),
+  );
+}
+
+function programOf({ name, tools }: CheckedRun): string {
+  return tools.heap?.description.program ?? tools.workingset?.program ?? path.basename(name);
+}
+
+function notesOf({ heap, waste, workingset }: RecordedTools): string[] {
+  const all = [
+    ...(heap === undefined ? [] : [...endOf(heap), ...gapsOf(heap)]),
+    ...(waste?.notTracked ?? []),
+    ...(workingset?.notTracked ?? []),
+  ];
+  return [...new Set(all)];
+}
+
+/** What was stopped might have gone on, and given back what it had. */
+function endOf({ description: { end, importedFrom } }: HeapProfile): string[] {
+  if (end === undefined || end.kind === "exit" || importedFrom !== undefined) return [];
+  return [`The run was not at its end (${endInWords(end)}): what it would have done then is in no figure.`];
+}
+
+/** A suppression that has nothing to suppress any more should go. */
+function suppressionsOfNothing({ places }: GivenLimits, checked: readonly CheckedLimit[]): string[] {
+  const used = new Set(checked.flatMap(({ suppressed }) => suppressed.map(({ suppression }) => suppression)));
+  return places
+    .filter((suppression) => !used.has(suppression))
+    .map(({ place, reason }) => `The suppression at ${place} (${reason}) takes nothing out of these limits.`);
+}

@@ -1,0 +1,207 @@
+import fs from "node:fs";
+import path from "node:path";
+import { withOwnSites } from "../analyses/frames/mark-frames.ts";
+import { withEstimatedCallers } from "../analyses/host-stacks.ts";
+import { suppressLeaks } from "../analyses/suppress-leaks.ts";
+import { FormatError, UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../formats/memprof-raw/index.ts";
+import { loadDemangler } from "../load/demangler.ts";
+import { readRegular } from "../load/file.ts";
+import { memprofHeapProfile } from "../memprof/heap/load-heap.ts";
+import { faultOf } from "../memprof/input-reader.ts";
+import type { HeapProfile, ProfileModule } from "../model/heap-profile.ts";
+import type { HeapIntervals } from "../model/over-time/heap-intervals.ts";
+import { readHeapIntervals } from "../model/over-time/read-heap-intervals.ts";
+import { RUN_FILE, type Run } from "../model/run.ts";
+import { createRunSymbolizer } from "../symbolize/run-functions.ts";
+import { withLines } from "../symbolize/run-lines.ts";
+import { importedHeap } from "./imported-heap.ts";
+import type { OwnCode } from "./own-code.ts";
+import { loadRun } from "./run-of-folder.ts";
+import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+
+const DEFAULT_HEAP_FILE = "heap.memprofraw";
+
+/** A recorded run with its heap profile. */
+export interface LoadedHeap {
+  /** What the user named. */
+  readonly input: string;
+  readonly profile: HeapProfile;
+  /** Absent for a raw file without a run.json beside it. */
+  readonly run: Run | undefined;
+}
+
+/**
+ * Reads the heap profile of a run's directory, of its `run.json`, of a MemProf file (raw, indexed, YAML or memshade), or of DHAT, pprof
+ * or heaptrack.
+ * A raw file that the run.json beside it names is read with that run. Lines come from the original modules, if they are found again.
+ *
+ * @param places where to look for the original modules besides where they were
+ * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
+ */
+export async function loadHeap(
+  input: string,
+  { rules, suppressions = [], ...places }: OriginalPlaces & OwnCode = {},
+): Promise<LoadedHeap> {
+  const loaded = await loadPlain(input, places);
+  const profile = suppressLeaks(loaded.profile, suppressions);
+  return { ...loaded, profile: rules === undefined ? profile : withOwnSites(profile, rules) };
+}
+
+async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedHeap> {
+  const status = fs.statSync(input, { throwIfNoEntry: false });
+  if (status === undefined) {
+    throw new UserError(`${input}: there is no such file or directory`);
+  }
+  if (status.isDirectory()) {
+    return loadDirectory(input, input, places);
+  }
+  if (path.basename(input) === RUN_FILE) {
+    return loadDirectory(input, path.dirname(input), places);
+  }
+  return loadFile(input, places);
+}
+
+/** Whether a run's directory or `run.json` says that it has a heap profile; true for other files, which may be one. */
+export function hasHeap(input: string): boolean {
+  const runFile = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory()
+    ? path.join(input, RUN_FILE)
+    : input;
+  if (path.basename(runFile) !== RUN_FILE) return path.extname(runFile) !== ".json";
+  return !fs.existsSync(runFile) || loadRun(runFile).tools.heap !== undefined;
+}
+
+/**
+ * The heap over time.
+ *
+ * @param asking what was asked for, as the user wrote it
+ * @throws UserError where nobody recorded it
+ */
+export function heapOverTime({ overTime }: HeapProfile, input: string, asking: string): HeapIntervals {
+  if (overTime !== undefined) return overTime;
+  throw new UserError(`${input} has no heap over time: ${asking} needs a run of memshade with the heap tool`);
+}
+
+async function loadDirectory(input: string, directory: string, places: OriginalPlaces): Promise<LoadedHeap> {
+  const runFile = path.join(directory, RUN_FILE);
+  if (!fs.existsSync(runFile)) {
+    throw new UserError(`${input} is not a memshade run: no ${RUN_FILE} in it${suggestRuns(directory)}`);
+  }
+  const run = loadRun(runFile);
+  if (run.tools.heap === undefined) {
+    throw new UserError(`${input} has no heap profile: it was recorded without the heap tool`);
+  }
+  const heapFile = path.join(directory, run.files.heap ?? DEFAULT_HEAP_FILE);
+  if (!fs.existsSync(heapFile)) {
+    throw new UserError(`${input} is incomplete: ${path.basename(heapFile)} is missing`);
+  }
+  const profile = await profileOf(heapFile, run, places);
+  return { input, run, profile: { ...profile, overTime: overTimeOf(input, directory, run) } };
+}
+
+function overTimeOf(input: string, directory: string, run: Run): HeapIntervals | undefined {
+  const name = run.files.heapIntervals;
+  if (name === undefined) return undefined;
+  const file = path.join(directory, name);
+  if (!fs.existsSync(file)) throw new UserError(`${input} is incomplete: ${name} is missing`);
+  try {
+    return readHeapIntervals(readFile(file).toString("utf8"));
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
+  }
+}
+
+async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHeap> {
+  const runFile = path.join(path.dirname(file), RUN_FILE);
+  if (fs.existsSync(runFile)) {
+    const run = loadRun(runFile);
+    if ((run.files.heap ?? DEFAULT_HEAP_FILE) === path.basename(file)) {
+      const profile = await profileOf(file, run, places);
+      return {
+        input: file,
+        run,
+        profile: { ...profile, overTime: overTimeOf(file, path.dirname(file), run) },
+      };
+    }
+  }
+  return { input: file, run: undefined, profile: await profileOf(file, undefined, places) };
+}
+
+function hintOf(bytes: Uint8Array): string {
+  if (bytes.length === 0) return ": it is empty";
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 17));
+  if (start.startsWith("PERFILE2"))
+    return ": it is a recording of perf, which memshade unwind reads and exports";
+  // The type of an ELF file is its 17th byte.
+  if (start.startsWith("\x7fELF") && bytes[16] === 4)
+    return ": it is a core dump, which memshade unwind reads and exports";
+  const isJson = bytes[0] === "{".charCodeAt(0);
+  return isJson ? "; memshade waste-print prints a waste.json, also one of the tool deadstores" : "";
+}
+
+async function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): Promise<HeapProfile> {
+  const native = run === undefined ? await memprofHeapProfile(file, places.binaryPaths) : undefined;
+  if (native !== undefined) return native;
+  const bytes = readFile(file);
+  const imported = run === undefined ? importedHeap(file, bytes) : undefined;
+  if (imported !== undefined) return imported;
+  if (!isMemprofRaw(bytes)) {
+    const others = run === undefined ? ", and none of DHAT, pprof or heaptrack" : "";
+    throw new UserError(`${file} is not a MemProf profile${others}${hintOf(bytes)}`);
+  }
+  try {
+    const raw = readRaw(bytes);
+    const symbols = new RunSymbols(places);
+    const notedOf = ({ start }: ProfileModule) =>
+      run?.modules.find((module) => BigInt(module.start) === start)?.places;
+    const profile = withEstimatedCallers(
+      heapProfileFromRaw(raw, run, (modules) =>
+        withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
+          run === undefined ? undefined : symbols.of(modules[index]!, notedOf(modules[index]!)),
+        ),
+      ),
+    );
+    const { description } = profile;
+    return {
+      ...profile,
+      modules: profile.modules.map(withReadableAllocator),
+      description: { ...description, notTracked: [...description.notTracked, ...symbols.missing] },
+    };
+  } catch (error) {
+    throw error instanceof FormatError ? new UserError(`${file} ${faultOf(error)}`) : error;
+  }
+}
+
+/** `run.json` has the names of allocation functions as the module has them. */
+function withReadableAllocator(module: ProfileModule): ProfileModule {
+  const { allocator } = module;
+  if (allocator === undefined) return module;
+  const functions = allocator.functions.map((hooked) =>
+    hooked.name === undefined ? hooked : { ...hooked, name: loadDemangler()(hooked.name) },
+  );
+  return { ...module, allocator: { ...allocator, functions } };
+}
+
+function readFile(file: string): Buffer {
+  try {
+    return readRegular(file);
+  } catch (error) {
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
+  }
+}
+
+/** Runs lie one level below the output directory: someone who names that is helped on. */
+function suggestRuns(directory: string): string {
+  const runs = fs
+    .readdirSync(directory)
+    .filter((name) => fs.existsSync(path.join(directory, name, RUN_FILE)))
+    .sort();
+  if (runs.length === 0) {
+    return "";
+  }
+  const [first] = runs;
+  return runs.length === 1
+    ? ` (there is one in ${path.join(directory, first!)})`
+    : ` (there are ${runs.length} runs below it, such as ${path.join(directory, first!)})`;
+}

@@ -1,0 +1,107 @@
+import fs from "node:fs";
+import path from "node:path";
+import { UserError } from "../bytes/errors.ts";
+import { WholeFile } from "../load/whole-file.ts";
+import { RUN_FILE } from "../model/run.ts";
+import { runOf } from "./run-of-folder.ts";
+
+/** Pieces of text are written together up to this many characters. */
+const BATCH = 2 ** 16;
+
+/** Takes the output of a command piece by piece. */
+export interface Output {
+  write(piece: string | Uint8Array): void;
+  /** All is written: a file appears under its name now. */
+  finish(): void;
+  /** Something failed: what was written of a file is removed. */
+  abandon(): void;
+}
+
+/**
+ * Writes to standard output, or a file, which appears under its name only when it is whole.
+ *
+ * @param inputs files and run folders that are read for it: a recording cannot be made again
+ * @throws UserError if the file cannot be written, or is one of the inputs
+ */
+export async function writeOutput(
+  file: string | undefined,
+  action: (output: Output) => void | Promise<void>,
+  inputs: readonly string[] = [],
+): Promise<void> {
+  if (file !== undefined && inputs.flatMap(filesOf).some((input) => isSame(input, file)))
+    throw new UserError(`${file} is what is read: write to another file`);
+  const output = new BatchedOutput(file === undefined ? standardOutput : new WholeFile(file));
+  try {
+    await action(output);
+  } catch (error) {
+    output.abandon();
+    throw error;
+  }
+  output.finish();
+}
+
+/** The same for what comes in pieces. */
+export function writePieces(
+  file: string | undefined,
+  pieces: Iterable<string | Uint8Array>,
+  inputs: readonly string[] = [],
+): Promise<void> {
+  return writeOutput(
+    file,
+    (output) => {
+      for (const piece of pieces) output.write(piece);
+    },
+    inputs,
+  );
+}
+
+/** The file itself, or what a run has recorded in its folder. */
+function filesOf(input: string): string[] {
+  if (fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() !== true) return [input];
+  const recorded = Object.values(runOf(input)?.files ?? {}).filter((name) => typeof name === "string");
+  return [RUN_FILE, ...recorded].map((name) => path.join(input, name));
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((file) => fs.statSync(file, { throwIfNoEntry: false, bigint: true }));
+  return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev && a.isFile();
+}
+
+const standardOutput: Output = {
+  write: (piece) => void process.stdout.write(piece),
+  finish: () => {},
+  abandon: () => {},
+};
+
+class BatchedOutput implements Output {
+  readonly #target: Output;
+  #batch = "";
+
+  constructor(target: Output) {
+    this.#target = target;
+  }
+
+  write(piece: string | Uint8Array): void {
+    if (typeof piece === "string") {
+      this.#batch += piece;
+      if (this.#batch.length >= BATCH) this.#flush();
+    } else {
+      this.#flush();
+      this.#target.write(piece);
+    }
+  }
+
+  finish(): void {
+    this.#flush();
+    this.#target.finish();
+  }
+
+  abandon(): void {
+    this.#target.abandon();
+  }
+
+  #flush(): void {
+    if (this.#batch !== "") this.#target.write(this.#batch);
+    this.#batch = "";
+  }
+}

@@ -1,0 +1,56 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { UserError } from "../../bytes/errors.ts";
+import { RUN_PAGES } from "../../model/run.ts";
+import { pageFile } from "../../report/page/data/file.ts";
+import type { PageData } from "../../report/page/data/page-data.ts";
+import { writePieces } from "../output.ts";
+
+const TEMPLATE = "report-page.html";
+
+/** `--html [file]`: true without a file. */
+export type HtmlOption = string | true;
+
+/**
+ * Where a page goes: to the file that was named, else into the folder of the run, as `report.html`, or beside what is no folder.
+ *
+ * @throws UserError where that is a folder
+ */
+export function pagePath(html: HtmlOption, input: string, kind: keyof typeof RUN_PAGES = "report"): string {
+  const name = RUN_PAGES[kind];
+  if (html !== true) {
+    if (statSync(html, { throwIfNoEntry: false })?.isDirectory() === true)
+      throw new UserError(`--html ${html}: it is a folder; name a file in it, such as ${join(html, name)}`);
+    return html;
+  }
+  const isFolder = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder) return join(input, name);
+  return /(?:^|[/\\])(?:run|waste|workingset)\.json$|(?:^|[/\\])heap\.memprofraw$/.test(input)
+    ? join(dirname(input), name)
+    : `${input}${kind === "report" ? "" : `.${kind}`}.html`;
+}
+
+/**
+ * @param text what the page says as plain text
+ * @param inputs what the page is made of: none of it is written over
+ * @returns the size of the file, bytes
+ * @throws UserError if the file cannot be written, or is one of the inputs
+ */
+export async function writePageFile(
+  page: PageData,
+  text: string,
+  { file, inputs }: { readonly file: string; readonly inputs: readonly string[] },
+): Promise<number> {
+  await writePieces(file, await pageFile(template(), page, text), inputs);
+  return statSync(file).size;
+}
+
+/** The page without data. It lies beside what is built, and the sources find it there. */
+function template(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    for (const place of [join(folder, TEMPLATE), join(folder, "dist", TEMPLATE)])
+      if (existsSync(place)) return readFileSync(place, "utf8");
+    if (folder === dirname(folder)) throw new UserError(`${TEMPLATE} is not part of this installation`);
+  }
+}

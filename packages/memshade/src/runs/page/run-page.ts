@@ -1,0 +1,73 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import type { Finding } from "../../analyses/findings/finding.ts";
+import { MOST_FINDINGS } from "../../analyses/findings/rank.ts";
+import { findsAnything, type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
+import { FrameRules } from "../../analyses/frames/frame-rules.ts";
+import { RUN_FILE } from "../../model/run.ts";
+import type { PageData } from "../../report/page/data/page-data.ts";
+import { pageOfRun } from "../../report/page/data/run-page.ts";
+import type { SourcesKept } from "../../report/page/data/sources.ts";
+import type { PathMap } from "../../symbolize/path-map.ts";
+import { loadTools, recordedTools } from "../recorded-tools.ts";
+import { plainText } from "../report/report-parts.ts";
+import { presenceOf } from "../run-of-folder.ts";
+import { pagePath, writePageFile } from "./page-file.ts";
+
+import { runInstructions } from "./run-instructions.ts";
+
+import { sourceFiles } from "./source-files.ts";
+
+/** What was recorded as a page, with all findings. */
+export function pageOf(
+  tools: RecordedTools,
+  input: string,
+  findings: readonly Finding[],
+  {
+    sources = "lines",
+    pathMaps = [],
+    binaryPaths,
+  }: Pick<ReportPageOptions, "sources" | "binaryPaths"> & { pathMaps?: readonly PathMap[] | undefined },
+): PageData {
+  // A folder changes with every file that is written into it, this one too.
+  const isFolder = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
+  const recordedAt = statSync(isFolder ? join(input, RUN_FILE) : input, { throwIfNoEntry: false })?.mtimeMs;
+  return pageOfRun(tools, {
+    input,
+    findings,
+    presence: presenceOf(input),
+    sources,
+    read: sourceFiles(pathMaps, recordedAt),
+    instructions: runInstructions(input, { binaryPaths }),
+  });
+}
+
+export interface ReportPageOptions {
+  /** Where the page goes; by default `report.html` in the run's folder, or beside what is a file. */
+  readonly file?: string | undefined;
+  /** Source text in the page: whole files of the program, the lines around measured ones (the default), or none. */
+  readonly sources?: SourcesKept | undefined;
+  /** Folders or files of original modules or native programs, looked at first. */
+  readonly binaryPaths?: readonly string[] | undefined;
+}
+
+/**
+ * Writes the report page of a run, as `memshade report --html` does.
+ *
+ * @param input folder of a run, as `writeRunFolder` makes it, or a MemProf file
+ * @returns the path of the page
+ * @throws UserError in one line where there is no run, or the page cannot be written
+ */
+export async function writeReportPage(
+  input: string,
+  { file, sources, binaryPaths }: ReportPageOptions = {},
+): Promise<string> {
+  const tools = await loadTools(input, recordedTools(input), { binaryPaths, rules: new FrameRules() });
+  const findings = runFindings(tools, Number.POSITIVE_INFINITY);
+  const told = findsAnything(tools) ? findings.slice(0, MOST_FINDINGS) : undefined;
+  const text = plainText(tools, input, {}, told);
+  const page = pageOf(tools, input, findings, { sources, binaryPaths });
+  const path = pagePath(file ?? true, input);
+  await writePageFile(page, text, { file: path, inputs: [input] });
+  return path;
+}

@@ -1,0 +1,56 @@
+import { realpathSync, statSync } from "node:fs";
+import { dirname, extname, isAbsolute, relative, resolve, sep } from "node:path";
+import type { ReadSource } from "../../report/page/data/sources.ts";
+import type { PathMap } from "../../symbolize/path-map.ts";
+import { createSourceReader, sourceCandidates } from "../source.ts";
+
+/** Files that people write programs in. Names of files come from modules: a page that is sent on carries no others. */
+const SOURCE_EXTENSIONS = new Set(
+  (
+    "c cc cpp cxx c++ m mm h hh hpp hxx h++ ipp inl inc tcc tpp rs go zig swift d nim v odin kt kts java scala cs fs fsx dart " +
+    "ts mts cts tsx js mjs cjs jsx as wat s asm f f90 f95 pas pp ml hs lisp scm py rb lua cr jl adb ads"
+  ).split(" "),
+);
+
+/**
+ * Reads the source files of a program for a page: those below the working directory, beside the module or below its folder, and
+ * where `--path-map` says that they lie. Nothing else on this machine is put into a file that people send on.
+ *
+ * @param recordedAt milliseconds; later changes of a file are told
+ */
+export function sourceFiles(maps: readonly PathMap[], recordedAt: number | undefined): ReadSource {
+  const readLines = createSourceReader([]);
+  const mapped = maps.map(({ to }) => to);
+  return (file, module) => {
+    const folder = module === undefined ? [] : [dirname(module)];
+    const roots = [process.cwd(), ...folder, ...mapped].flatMap((root) => realPath(resolve(root)) ?? []);
+    for (const candidate of sourceCandidates(file, maps, folder)) {
+      const real = realPath(candidate);
+      if (real === undefined || !isSource(real) || !roots.some((root) => isVisibleBelow(root, real)))
+        continue;
+      const lines = readLines(real);
+      if (lines === undefined) continue;
+      const isNewer = recordedAt !== undefined && statSync(real).mtimeMs > recordedAt;
+      return { lines, ...(isNewer ? { isNewer } : {}) };
+    }
+    return undefined;
+  };
+}
+
+function isSource(file: string): boolean {
+  return SOURCE_EXTENSIONS.has(extname(file).slice(1).toLowerCase());
+}
+
+/** Whether a file lies below a folder, and no part of its path there is hidden. */
+function isVisibleBelow(root: string, file: string): boolean {
+  const path = relative(root, file);
+  return path !== "" && !isAbsolute(path) && !path.split(sep).some((part) => part.startsWith("."));
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+import type { RecordedTools } from "../analyses/findings/run-findings.ts";
+import { UserError } from "../bytes/errors.ts";
+import { hasHeap, loadHeap } from "./heap.ts";
+import type { OwnCode } from "./own-code.ts";
+import type { OriginalPlaces } from "./run-symbols.ts";
+import { loadStatics } from "./statics.ts";
+import { hasWaste, loadWaste } from "./waste.ts";
+import { hasWorkingSet, loadWorkingSet } from "./working-set.ts";
+
+/** A tool whose part of a run is shown. */
+export type ReportedTool = (typeof REPORTED_TOOLS)[number];
+
+/** In the order in which they are shown. */
+export const REPORTED_TOOLS = ["heap", "waste", "workingset"] as const;
+
+/** The tools that a run has profiles of; the heap for what is no run at all: a raw profile, or a mistake that its reader explains. */
+export function recordedTools(input: string): ReportedTool[] {
+  const parts: readonly (readonly [ReportedTool, boolean])[] = [
+    ["heap", hasHeap(input)],
+    ["waste", hasWaste(input)],
+    ["workingset", hasWorkingSet(input)],
+  ];
+  const found = parts.filter(([, isThere]) => isThere).map(([name]) => name);
+  return found.length === 0 ? ["heap"] : found;
+}
+
+/**
+ * What tools recorded in a run.
+ *
+ * @throws UserError in one line where one of them did not, or its file is damaged
+ */
+export async function loadTools(
+  input: string,
+  tools: readonly ReportedTool[],
+  places: OriginalPlaces & OwnCode = {},
+): Promise<RecordedTools> {
+  const waste = tools.includes("waste") ? loadWaste(input, places) : undefined;
+  if (tools.includes("waste") && waste === undefined)
+    throw new UserError(`--tool waste needs a run that was recorded with it: ${input} is none`);
+  return {
+    heap: tools.includes("heap") ? (await loadHeap(input, places)).profile : undefined,
+    waste,
+    workingset: tools.includes("workingset") ? loadWorkingSet(input, places) : undefined,
+    statics: tools.includes("heap") ? loadStatics(input, places) : undefined,
+  };
+}

@@ -1,0 +1,127 @@
+import { basename, resolve } from "node:path";
+import type { Finding } from "../../analyses/findings/finding.ts";
+import type { RecordedTools } from "../../analyses/findings/run-findings.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import type { HotColdThresholds } from "../../model/memprof/hot-cold.ts";
+import type { WasteFile } from "../../model/waste/waste.ts";
+import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import { heapCsvLines } from "../../report/json/heap-csv.ts";
+import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
+import { wasteReportJson } from "../../report/json/waste.ts";
+import { workingSetCsv } from "../../report/json/working-set-csv.ts";
+import { workingSetReportJson } from "../../report/json/working-set-report.ts";
+import { createPaint } from "../../report/terminal/common/paint.ts";
+import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
+import { heapReport } from "../../report/terminal/heap/heap-report.ts";
+import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
+import { esanReport } from "../../report/terminal/working-set/esan.ts";
+import { workingSetReport } from "../../report/terminal/working-set/working-set-report.ts";
+import { heapOverTime } from "../heap.ts";
+import type { ReportedTool } from "../recorded-tools.ts";
+import { presenceOf } from "../run-of-folder.ts";
+
+/** How what was recorded is told. */
+export interface PartOptions {
+  readonly screen: ScreenOptions;
+  readonly rows?: number | undefined;
+  readonly thresholds?: HotColdThresholds | undefined;
+  readonly json?: boolean | undefined;
+  readonly csv?: boolean | undefined;
+  readonly compat?: "esan" | undefined;
+}
+
+/** The report of one tool, with findings or without. */
+export interface ReportPart {
+  readonly tool: ReportedTool;
+  readonly print: (shown: Shown) => Iterable<string>;
+}
+
+/** The reports of the tools that were recorded, in their order. */
+export function reportParts(loaded: RecordedTools, input: string, options: PartOptions): ReportPart[] {
+  const { heap, waste, workingset } = loaded;
+  const parts: ReportPart[] = [];
+  if (heap !== undefined)
+    parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, shown) });
+  if (waste !== undefined)
+    parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, shown)] });
+  if (workingset !== undefined)
+    parts.push({ tool: "workingset", print: (shown) => [workingSetText(workingset, input, options, shown)] });
+  return parts;
+}
+
+/** The findings of all tools stand once, below the head of the first report. */
+export function* joined(parts: readonly ReportPart[], findings: Shown): Generator<string, void, undefined> {
+  for (const [index, { print }] of parts.entries()) {
+    if (index > 0) yield "\n";
+    yield* print(index === 0 ? findings : undefined);
+  }
+}
+
+/** Findings that stand in a tool's report, if they do. */
+export type Shown = readonly Finding[] | undefined;
+
+/** Columns of a report that goes to no terminal. */
+export const REPORT_COLUMNS = 80;
+
+/** The report as text alone, for whoever has no colours. */
+export function plainText(
+  loaded: RecordedTools,
+  input: string,
+  options: Omit<PartOptions, "screen" | "json" | "csv" | "compat"> & Pick<ScreenOptions, "allFrames">,
+  findings: Shown,
+): string {
+  const { rows, thresholds, allFrames } = options;
+  const screen = {
+    ...{ paint: createPaint(false), width: REPORT_COLUMNS, isWide: false },
+    ...{ allFrames, said: new Set<string>() },
+  };
+  return [...joined(reportParts(loaded, input, { screen, rows, thresholds }), findings)].join("");
+}
+
+function wasteText(
+  waste: WasteFile,
+  input: string,
+  { json, rows, screen }: PartOptions,
+  findings: Shown,
+): string {
+  const presence = presenceOf(input);
+  if (json) return wasteReportJson(waste, { input, rows, presence, summary: findings });
+  return wasteReport(waste, { ...screen, rows, input, presence, findings });
+}
+
+function heapText(
+  { heap: profile, statics }: RecordedTools,
+  input: string,
+  { csv, json, rows, screen, thresholds }: PartOptions,
+  findings: Shown,
+): Iterable<string> {
+  if (profile === undefined) return [];
+  const shared = { input, rows, thresholds, findings, statics };
+  if (csv === true) return heapCsv(profile, input);
+  if (json) return heapReportJsonPieces(profile, shared);
+  return [heapReport(profile, { ...screen, ...shared })];
+}
+
+function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
+  heapOverTime(profile, input, "--csv");
+  for (const line of heapCsvLines(profile)) yield `${line}\n`;
+}
+
+/** As text, JSON, CSV, or as EfficiencySanitizer prints it. */
+function workingSetText(
+  profile: WorkingSetProfile,
+  input: string,
+  { compat, csv, json, rows, screen }: PartOptions,
+  findings: Shown,
+): string {
+  if (compat === "esan") return esanReport(profile, processIdOf(input));
+  if (csv) return workingSetCsv(profile);
+  const presence = presenceOf(input);
+  if (json) return workingSetReportJson(profile, input, presence, findings);
+  return workingSetReport(profile, { ...screen, rows, input, presence, findings });
+}
+
+/** Runs are named after their process by default; profiles themselves do not know it. */
+function processIdOf(input: string): number {
+  return Number(/\.(\d+)$/.exec(basename(resolve(input)))?.[1] ?? 0);
+}

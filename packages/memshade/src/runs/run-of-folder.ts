@@ -1,0 +1,61 @@
+import fs from "node:fs";
+import path from "node:path";
+import { UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import { readRegular } from "../load/file.ts";
+
+import { readMeasured, readRun } from "../model/read-run.ts";
+import { type Presence, type ProcessCost, RUN_FILE, type Run } from "../model/run.ts";
+
+/**
+ * What the `run.json` of a folder says; undefined where there is none.
+ *
+ * @throws UserError in one line if it is damaged
+ */
+export function runOf(folder: string): Run | undefined {
+  const file = path.join(folder, RUN_FILE);
+  return fs.existsSync(file) ? loadRun(file) : undefined;
+}
+
+/**
+ * What a `run.json` says, with what was measured of its process.
+ *
+ * @throws UserError in one line if it cannot be read or is damaged
+ */
+export function loadRun(file: string): Run {
+  try {
+    const run = readRun(readRegular(file).toString());
+    const { presence, files } = run;
+    const process = processOf(path.dirname(file), files.measured);
+    return { ...run, presence: presence && { ...presence, process } };
+  } catch (error) {
+    if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
+  }
+}
+
+/** Undefined if that is missing or damaged: all other figures are as good without it. */
+function processOf(folder: string, name: string | undefined): ProcessCost | undefined {
+  if (name === undefined) return undefined;
+  try {
+    return readMeasured(readRegular(path.join(folder, path.basename(name))).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the profiler took in the run that a folder, or a file in it, is of; undefined where that is not known. */
+export function presenceOf(input: string): Presence | undefined {
+  return runAround(input)?.presence;
+}
+
+/** Where the modules lay that ran in the run that a folder, or a file in it, is of. */
+export function modulePathsOf(input: string): readonly string[] {
+  return runAround(input)?.modules.flatMap((module) => module.path ?? []) ?? [];
+}
+
+/** The run that a folder, or a file in it, is of; undefined where there is none. */
+export function runAround(input: string): Run | undefined {
+  const isFolder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
+  return runOf(isFolder ? input : path.dirname(input));
+}

@@ -1,0 +1,132 @@
+import { statSync } from "node:fs";
+import path from "node:path";
+
+import { UserError } from "../bytes/errors.ts";
+import { nativeSha256Hex } from "../host/module/native-sha256.ts";
+import { loadDemangler } from "../load/demangler.ts";
+import { readRegular } from "../load/file.ts";
+import { loadObject } from "../load/objects.ts";
+import { type FileSymbolizer, loadSymbolizer } from "../load/symbolizer.ts";
+import type { ProfileModule } from "../model/heap-profile.ts";
+import type { RunModule, RunPlace } from "../model/run.ts";
+import type { StaticVariable } from "../model/statics/named-statics.ts";
+import { type CodeInstruction, instructionReader, type ObjectFile } from "../objects/index.ts";
+import { recordedPlaces } from "../symbolize/recorded-places.ts";
+import type { ModuleSymbols } from "../symbolize/run-lines.ts";
+
+/** Where the original modules of a run may be looked for. */
+export interface OriginalPlaces {
+  /** Folders and files that the user named, first to be looked at. */
+  readonly binaryPaths?: readonly string[] | undefined;
+}
+
+/** The code of a module, by offsets in its code section. */
+export interface ModuleCode extends ModuleSymbols {
+  /** The instructions of the function around an offset. */
+  around(offset: number): readonly CodeInstruction[];
+}
+
+/** As many bytes of a hash as stand for a module without a build id of its own. */
+const HASH_BYTES = 20;
+
+/** Finds the original modules of a run, by path and build id, and their debug information. */
+export class RunSymbols {
+  readonly #places: OriginalPlaces;
+  /** Sentences: which modules were not found again. */
+  readonly missing: string[] = [];
+
+  constructor(places: OriginalPlaces = {}) {
+    this.#places = places;
+  }
+
+  /**
+   * Debug information of a module; undefined, with a sentence in `missing` where that has a reason to be told.
+   *
+   * @param noted places that the run itself has, for a module that is not found as it was
+   */
+  of(module: ProfileModule | RunModule, noted?: readonly RunPlace[]): ModuleSymbols | undefined {
+    const recorded = recordedPlaces(noted, loadDemangler());
+    const original = this.#find(module, recorded === undefined);
+    if (original === undefined) return recorded;
+    const symbolizer = symbolizerOf(original);
+    // Of a module without debug information nothing is known but the names that the run has, too.
+    const isDescribed = symbolizer.symbolizer.hasDebugInfo || original.object.externalDebugInfo !== undefined;
+    // What is missing is known once a place was asked for.
+    let isTold = false;
+    return {
+      frames: (offset) => {
+        const frames = isDescribed ? symbolizer.frames(offset) : [];
+        if (!isTold) {
+          isTold = true;
+          this.missing.push(
+            ...symbolizer.missing.map((end) => `${module.name} ${end}: places may lack source lines.`),
+          );
+        }
+        return frames;
+      },
+    };
+  }
+
+  /** Variables with addresses of their own; none without debug information. */
+  dataVariablesOf(module: ProfileModule | RunModule): readonly StaticVariable[] {
+    const original = this.#find(module);
+    if (original === undefined) return [];
+    const symbolizer = symbolizerOf(original);
+    return symbolizer.symbolizer.hasDebugInfo ? symbolizer.dataVariables() : [];
+  }
+
+  /** Instructions of a module, with the lines that they are of; undefined where it is not there as it was, or has no lines. */
+  codeOf(module: ProfileModule | RunModule): ModuleCode | undefined {
+    const original = this.#find(module, false);
+    if (original === undefined) return undefined;
+    const { symbolizer, frames } = symbolizerOf(original);
+    if (!symbolizer.hasDebugInfo) return undefined;
+    return { frames, around: instructionReader(readRegular(original.file), loadDemangler()) };
+  }
+
+  #find(
+    module: ProfileModule | RunModule,
+    tellsMissing = true,
+  ): { file: string; object: ObjectFile } | undefined {
+    const candidates = [...this.#candidates(module)];
+    let problem = candidates.length === 0 ? undefined : `${candidates[0]} is not there any more`;
+    for (const file of candidates) {
+      if (!isFile(file)) continue;
+      try {
+        const { object } = loadObject(file);
+        if (object.kind === "wasm" && isSame(file, object, module)) return { file, object };
+        problem = `${file} has changed since the run`;
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error;
+        problem = `${file} has changed since the run`;
+      }
+    }
+    if (problem !== undefined && tellsMissing)
+      this.missing.push(`No source lines for ${module.name}: ${problem}.`);
+    return undefined;
+  }
+
+  *#candidates({ name, path: recorded }: ProfileModule | RunModule): Generator<string> {
+    for (const place of this.#places.binaryPaths ?? []) {
+      if (isFile(place)) {
+        if (path.basename(place) === path.basename(recorded ?? name)) yield place;
+      } else yield path.join(place, path.basename(recorded ?? name));
+    }
+    if (recorded !== undefined && recorded !== null) yield recorded;
+  }
+}
+
+function symbolizerOf({ file, object }: { file: string; object: ObjectFile }): FileSymbolizer {
+  return loadSymbolizer({ path: file, object }, { demangle: loadDemangler() });
+}
+
+function isSame(file: string, object: ObjectFile, { bytes, buildId }: ProfileModule | RunModule): boolean {
+  if (object.buildId !== undefined) return object.buildId === buildId;
+  if (bytes !== undefined && object.size !== bytes) return false;
+  const hash = nativeSha256Hex(readRegular(file));
+  return hash.slice(0, 2 * HASH_BYTES) === buildId;
+}
+
+function isFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+}

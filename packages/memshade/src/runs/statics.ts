@@ -1,0 +1,44 @@
+import fs from "node:fs";
+import path from "node:path";
+import { type StaticsReport, staticsReport } from "../analyses/statics/static-objects.ts";
+import { UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import { readRegular } from "../load/file.ts";
+import type { NamedStatics } from "../model/statics/named-statics.ts";
+import { readStatics } from "../model/statics/read-statics.ts";
+import { runOf } from "./run-of-folder.ts";
+import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+
+/**
+ * What a run's folder, its `run.json` or its heap profile says of static data, by variable; undefined where it says nothing.
+ *
+ * @throws UserError in one line: missing, damaged
+ */
+export function loadStatics(input: string, places: OriginalPlaces = {}): StaticsReport | undefined {
+  const named = loadNamedStatics(input, places);
+  return named && staticsReport(named);
+}
+
+/** The same as it was recorded, with what debug information knows. */
+export function loadNamedStatics(input: string, places: OriginalPlaces = {}): NamedStatics | undefined {
+  const isFolder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
+  const folder = isFolder ? input : path.dirname(input);
+  const run = runOf(folder);
+  if (run?.files.statics === undefined) return undefined;
+  if (!isFolder && !["run.json", run.files.heap].includes(path.basename(input))) return undefined;
+  const name = path.join(folder, path.basename(run.files.statics));
+  if (!fs.existsSync(name)) throw new UserError(`${input} is incomplete: ${path.basename(name)} is missing`);
+  try {
+    const file = readStatics(readRegular(name).toString());
+    const symbols = new RunSymbols(places);
+    const known = file.modules.flatMap(({ module }) => run.modules[module] ?? []);
+    return {
+      file,
+      variables: new Map(known.map((module) => [module.index, symbols.dataVariablesOf(module)])),
+      modules: run.modules.map((module) => module.name),
+    };
+  } catch (error) {
+    if (error instanceof UserError) throw new UserError(`${name}: ${error.message}`);
+    throw new UserError(`${name} cannot be read: ${describeSystemError(error)}`);
+  }
+}

@@ -1,0 +1,119 @@
+import fs from "node:fs";
+import path from "node:path";
+import { markWaste } from "../analyses/frames/mark-frames.ts";
+import { UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import { loadDemangler } from "../load/demangler.ts";
+import { readRegular } from "../load/file.ts";
+import { ambiguousNames, type NamedModule } from "../model/named-module.ts";
+import { RUN_FILE, type Run, type RunModule } from "../model/run.ts";
+import { placesOf } from "../model/waste/places.ts";
+import { readWaste } from "../model/waste/read-waste.ts";
+import { MODULE_SPAN, type WasteFile, type WasteIp } from "../model/waste/waste.ts";
+import { readableWaste } from "../symbolize/readable-profiles.ts";
+import type { OwnCode } from "./own-code.ts";
+import { runOf } from "./run-of-folder.ts";
+import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+
+const WASTE_FILE = "waste.json";
+
+/**
+ * Reads the waste of a run's directory, its `run.json` or a `waste.json`. Places that the recording knew no line of are
+ * looked up in the original modules, which also have source maps and separate debug files.
+ *
+ * @returns undefined for a run without the waste tool, or a profile of another kind
+ * @throws UserError in one line where there is nothing, or it is damaged
+ */
+export function loadWaste(
+  input: string,
+  { rules, ...places }: OriginalPlaces & OwnCode = {},
+): WasteFile | undefined {
+  const file = wasteFileOf(input);
+  if (file === undefined) {
+    if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
+    return undefined;
+  }
+  let waste: WasteFile;
+  try {
+    waste = readableWaste(readWaste(readRegular(file).toString()), loadDemangler());
+  } catch (error) {
+    if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
+  }
+  const folder = folderOf(input);
+  const run = folder === undefined ? undefined : runOf(folder);
+  if (run !== undefined) {
+    addLines(waste, run.modules, places);
+    waste.notTracked.push(...run.notTracked.filter((sentence) => !waste.notTracked.includes(sentence)));
+  }
+  addModules(waste, run?.modules ?? waste.modules ?? []);
+  if (rules !== undefined) markWaste(waste, rules, isOfScript(run) ? run?.modules : []);
+  return waste;
+}
+
+/** Whether a script has run, and not a module by itself. */
+function isOfScript(run: Run | undefined): boolean {
+  return run?.command[0] !== undefined && !run.command[0].endsWith(".wasm");
+}
+
+function addLines(waste: WasteFile, modules: readonly RunModule[], places: OriginalPlaces): void {
+  const symbols = new RunSymbols(places);
+  const known = new Map<number, ReturnType<RunSymbols["of"]>>();
+  const indexOf = ({ address }: WasteIp): number => Math.floor(address / MODULE_SPAN);
+  // Of a module whose debug information was there when it was recorded, no other file knows more.
+  const described = new Set(placesOf(waste).flatMap((ip) => (ip.file === undefined ? [] : indexOf(ip))));
+  for (const ip of placesOf(waste)) {
+    const index = indexOf(ip);
+    const module = modules[index];
+    if (described.has(index) || module === undefined || ip.address % MODULE_SPAN === 0) continue;
+    if (!known.has(index)) known.set(index, symbols.of(module));
+    const [innermost, ...outer] = known.get(index)?.frames(ip.address % MODULE_SPAN) ?? [];
+    if (innermost?.file === undefined || innermost.line === 0) continue;
+    ip.file = innermost.file;
+    ip.line = innermost.line;
+    if (innermost.function !== undefined) ip.function = innermost.function;
+    if (innermost.handsOutMemory) ip.handsOutMemory = true;
+    if (outer.length > 0)
+      ip.inlined = outer.map(({ function: name, file, line, handsOutMemory }) => ({
+        function: name,
+        file,
+        line,
+        ...(handsOutMemory ? { handsOutMemory } : {}),
+      }));
+  }
+  waste.notTracked.push(...symbols.missing);
+}
+
+/** Names the modules of functions without a name, and of those whose name several modules have. */
+function addModules(waste: WasteFile, modules: readonly NamedModule[]): void {
+  if (modules.length < 2) return;
+  const names = new Map(modules.map(({ index, name }) => [index, name]));
+  const indexOf = ({ address }: WasteIp): number => Math.floor(address / MODULE_SPAN);
+  const ambiguous = ambiguousNames(placesOf(waste).map((ip) => [indexOf(ip), ip.function ?? ""]));
+  for (const ip of placesOf(waste)) {
+    const isSource = ip.address % MODULE_SPAN !== 0 && ip.file !== undefined;
+    const { function: name = "" } = ip;
+    if (!isSource && (/^func\[\d+\]$/.test(name) || ambiguous.has(name))) ip.module = names.get(indexOf(ip));
+  }
+}
+
+/** Whether the run (or the file) holds waste. */
+export function hasWaste(input: string): boolean {
+  return wasteFileOf(input) !== undefined;
+}
+
+function wasteFileOf(input: string): string | undefined {
+  if (path.basename(input) === WASTE_FILE && fs.existsSync(input)) return input;
+  const folder = folderOf(input);
+  const name = folder === undefined ? undefined : runOf(folder)?.files.waste;
+  if (folder === undefined || name === undefined) return undefined;
+  const file = path.join(folder, path.basename(name));
+  if (!fs.existsSync(file)) throw new UserError(`${input} is incomplete: ${path.basename(name)} is missing`);
+  return file;
+}
+
+function folderOf(input: string): string | undefined {
+  const status = fs.statSync(input, { throwIfNoEntry: false });
+  if (status?.isDirectory()) return input;
+  return status !== undefined && path.basename(input) === RUN_FILE ? path.dirname(input) : undefined;
+}
