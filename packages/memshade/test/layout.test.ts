@@ -17,6 +17,8 @@ const PUBLIC_API = ["index.ts", "browser.ts", "unwinding.ts"];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   wasm: ["bytes"],
+  x64: ["bytes"],
+  aot: ["bytes", "wasm", "x64"],
   model: ["bytes"],
   objects: ["bytes", "wasm"],
   formats: ["bytes", "model", "objects"],
@@ -86,6 +88,8 @@ const WITHOUT_NODE = [
   ...[
     "bytes/",
     "wasm/",
+    "x64/",
+    "aot/",
     "rewrite/",
     "allocator/",
     "contexts/",

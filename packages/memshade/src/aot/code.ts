@@ -1,0 +1,154 @@
+import type { Condition } from "../x64/index.ts";
+
+/** A virtual register: a number in a function. i32 values in one have zeros in their upper half. */
+export type Value = number;
+
+/** In the place of a value that is not there. */
+export const NONE: Value = -1;
+
+/** A number: signed if it is an i64, unsigned if it is an i32, as registers hold it. */
+export interface Constant {
+  readonly kind: "constant";
+  readonly value: bigint;
+}
+
+/** base + index · scale + displacement. `linear`: relative to linear memory; displacement is then below 2^33, else 32 bits, signed. */
+export interface Address {
+  readonly kind: "address";
+  readonly base: Value;
+  readonly index: Value;
+  readonly scale: 1 | 2 | 4 | 8;
+  readonly displacement: number;
+  readonly linear: boolean;
+}
+
+export type Source = Value | Constant | Address;
+
+/** The instructions between wasm and x86-64; `emit/` says what each becomes. `from` lists their operands. */
+export type Operation =
+  // to ← a, of general or vector registers
+  | "move"
+  // to ← the address itself
+  | "lea"
+  // to ← a `name` b
+  | "arithmetic"
+  | "shift"
+  // `signed`, `remainder` by name: div_s, div_u, rem_s, rem_u
+  | "divide"
+  // name: clz, ctz, popcnt
+  | "count"
+  // to ← `bytes` of a value or a place, extended
+  | "load"
+  // place ← `bytes` of a
+  | "store"
+  // place ← place `name` a
+  | "update"
+  // to ← whether a `condition` b; x or y; jump to `label`
+  | "compare"
+  | "select"
+  | "branch"
+  | "jump"
+  | "label"
+  // jump to one of `labels`, the last one where a is too large
+  | "table"
+  | "call"
+  | "tail call"
+  | "return"
+  | "trap"
+  // destination, value, length; destination, source, length
+  | "fill"
+  | "copy"
+  // place, value; name: lock xadd, xchg
+  | "exchange"
+  // place, expected, replacement
+  | "compare exchange"
+  | "fence"
+  // `name` is the C function; the number of a system call; what of the frame or the image
+  | "call C"
+  | "system call"
+  | "thread load"
+  | "thread store"
+  | "frame"
+  | "image address"
+  // Vectors. to ← a `name` b; to ← `name` a, lane; to ← the bytes of `content`
+  | "vector"
+  | "vector with number"
+  | "vector constant"
+  | "vector load"
+  | "vector store"
+  // to ← a with lane `number` of `bytes` from b; to ← lane; to ← mask of signs; to ← a in lane 0
+  | "insert"
+  | "extract"
+  | "signs"
+  | "to vector"
+  | "from vector";
+
+export interface Instruction {
+  op: Operation;
+  to: Value;
+  from: readonly Source[];
+  /** 64 bits */
+  wide: boolean;
+  /** how many loops are around it */
+  depth: number;
+  name: string;
+  /** how two operands are compared: an instruction that sets flags */
+  comparison: "cmp" | "test" | "ptest";
+  condition: Condition;
+  bytes: number;
+  signed: boolean;
+  label: number;
+  labels: readonly number[];
+  number: number;
+  content: Uint8Array | undefined;
+  /** It cannot be left out when nobody reads `to`. */
+  effect: boolean;
+  /** General registers that it overwrites, one bit each, and whether it overwrites all vector registers. */
+  kills: number;
+  killsVectors: boolean;
+  /** Operands are read after registers are overwritten. */
+  late: boolean;
+}
+
+/** A function between lowering and emitting. */
+export interface FunctionCode {
+  index: number;
+  exported: boolean;
+  instructions: Instruction[];
+  /** of each value, whether it is a vector */
+  vector: boolean[];
+  /** the values of the parameters */
+  parameters: readonly Value[];
+  /** of each parameter, whether it has 64 bits or more */
+  wideParameters: readonly boolean[];
+  labels: number;
+}
+
+export function constant(value: bigint | number): Constant {
+  return { kind: "constant", value: BigInt(value) };
+}
+
+/** A constant as a signed number of 64 or 32 bits. */
+export function signedValue({ value }: Constant, wide: boolean): bigint {
+  return BigInt.asIntN(wide ? 64 : 32, value);
+}
+
+export function isConstant(source: Source): source is Constant {
+  return typeof source === "object" && source.kind === "constant";
+}
+
+export function isAddress(source: Source): source is Address {
+  return typeof source === "object" && source.kind === "address";
+}
+
+/** The values that an operand reads. */
+export function valuesOf(source: Source): readonly Value[] {
+  if (typeof source === "number") return source === NONE ? [] : [source];
+  if (source.kind === "constant") return [];
+  if (source.base === NONE) return source.index === NONE ? [] : [source.index];
+  return source.index === NONE ? [source.base] : [source.base, source.index];
+}
+
+export function fitsInt32(value: bigint | number): boolean {
+  return value >= -(2 ** 31) && value < 2 ** 31;
+}

@@ -1,0 +1,75 @@
+import { FormatError } from "../bytes/errors.ts";
+import { segmentAddress } from "../wasm/constant-values.ts";
+import { decodeModule } from "../wasm/decode/module.ts";
+import { memoryCount, memoryType } from "../wasm/lookups.ts";
+import type { WasmModule } from "../wasm/types.ts";
+import { Assembler, type Label } from "../x64/index.ts";
+import { assignRegisters } from "./allocate/assign.ts";
+import { emitFunction, type WrittenFunction } from "./emit/function.ts";
+import { emitOpener } from "./emit/opener.ts";
+import { BodyLowering } from "./lower/body.ts";
+import { ModuleContext } from "./module-context.ts";
+import { type NativeCode, nativeCode } from "./native-code.ts";
+
+export interface CompileOptions {
+  /** Values of imported globals, by `module.name`. */
+  constants?: ReadonlyMap<string, bigint>;
+  /** Exported functions that are compiled, with all that they call; without, all of them. */
+  exports?: readonly string[];
+  /** How many registers of each kind values may live in; for tests of what is done without. */
+  registers?: number;
+  /** Loads and divisions stay although nobody reads their result: they may trap. */
+  keepTraps?: boolean;
+}
+
+/** The exported function that maps linear memory: it runs without one, and leaves the address in the image's word for it. */
+export const OPENER = "memory_open";
+
+/**
+ * Makes machine code of a module's exported functions and of all that they call. Throws `UnsupportedCode` for what is outside of
+ * the subset, with the function, the offset in the module and the instruction, and `FormatError` for what is no valid module.
+ * The same module and options give the same bytes.
+ */
+export function compile(bytes: Uint8Array, options: CompileOptions = {}): NativeCode {
+  const wasm = decodeModule(bytes);
+  if (!WebAssembly.validate(bytes as BufferSource))
+    throw new FormatError("malformed", 0, "WebAssembly module", "it is not valid");
+  refuse(wasm);
+  const entries = exportedFunctions(wasm, options.exports);
+  const context = new ModuleContext(wasm, options, new Set(entries.values()));
+  const opening = entries.get(OPENER);
+
+  const asm = new Assembler();
+  const labels = new Map<number, Label>();
+  const functions = (index: number) => {
+    const label = labels.get(index) ?? asm.label();
+    labels.set(index, label);
+    return label;
+  };
+  const opener = opening === undefined ? undefined : asm.label();
+  const written = new Map<number, WrittenFunction>();
+  for (const index of context.wanted) {
+    if (index < wasm.importedFunctionCount) throw new FormatError("unsupported", 0, "export", "it is an imported function");
+    const code = new BodyLowering(context, index).run();
+    const assignment = assignRegisters(code, options.registers);
+    const entry = { loadsBase: code.exported && index !== opening, opener };
+    written.set(index, emitFunction(asm, code, assignment, entry, functions));
+  }
+  const opened = opener === undefined ? undefined : emitOpener(asm, opener, functions(opening as number));
+  return nativeCode(asm.finish(), { context, entries, written, opener: opened });
+}
+
+function refuse(wasm: WasmModule): void {
+  const fail = (what: string) => {
+    throw new FormatError("unsupported", 0, what, "machine code is made of modules without it");
+  };
+  if (wasm.start !== undefined) fail("start function");
+  if (memoryCount(wasm) > 1) fail("second memory");
+  if (memoryCount(wasm) > 0 && memoryType(wasm, 0).index64) fail("64-bit memory");
+  for (const segment of wasm.data) if (segmentAddress(wasm, segment) === undefined) fail("passive or placed segment");
+}
+
+function exportedFunctions(wasm: WasmModule, wanted: readonly string[] | undefined): Map<string, number> {
+  const functions = wasm.exports.filter(({ kind, name }) => kind === "function" && (wanted?.includes(name) ?? true));
+  return new Map(functions.map(({ name, index }) => [name, index]));
+}

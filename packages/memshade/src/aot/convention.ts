@@ -1,0 +1,29 @@
+/* Registers by their numbers, and which has what part in calls: those of the System V ABI of x86-64. */
+
+const [RDX, RBX, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14] = [2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+const RCX = 1;
+
+/** What arguments come in, first to last; more of them lie on the stack. */
+export const ARGUMENTS = [RDI, RSI, RDX, RCX, R8, R9] as const;
+export const STACK_ARGUMENTS_FROM = ARGUMENTS.length;
+
+/** The same of a system call, which overwrites r11 and rcx. */
+export const SYSTEM_ARGUMENTS = [RDI, RSI, RDX, R10, R8, R9] as const;
+export const SYSTEM_KILLS = 1 << R11;
+
+/** What a function gives back as it got it. */
+export const CALLEE_SAVED = [RBX, RBP, R12, R13, R14] as const;
+
+/**
+ * What values can live in, the first choice first. rax and rcx belong to the instruction being written, r15 is linear memory; so do
+ * the last two vector registers.
+ */
+export const ALLOCATABLE = [RSI, RDI, R8, R9, R10, R11, RDX, ...CALLEE_SAVED] as const;
+export const ALLOCATABLE_VECTORS = 14;
+
+/** Of those, what a call may overwrite, one bit each. */
+export const CALLER_SAVED = maskOf([RSI, RDI, R8, R9, R10, R11, RDX]);
+
+export function maskOf(registers: readonly number[]): number {
+  return registers.reduce((mask, register) => mask | (1 << register), 0);
+}
