@@ -3,7 +3,7 @@
 // Writes the constants of the opcode table too.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
 import { OPCODES, type OpcodeName, opcodeId } from "../src/wasm/opcodes.ts";
@@ -30,7 +30,17 @@ interface Part {
   small?: boolean;
   /** Pages of a memory of its own; without, the memory is imported. */
   ownMemory?: number;
+  /** Files below `src/` that others stand in for, which have the same exports. */
+  replaced?: Readonly<Record<string, string>>;
 }
+
+/** The heap profiler inside native programs: what differs from WebAssembly programs. */
+const NATIVE_FRONT_END = Object.fromEntries(
+  ["imports", "program", "calls"].map((name) => [
+    `tools/heap/assembly/${name}.ts`,
+    `native/assembly/front-end/${name}.ts`,
+  ]),
+);
 
 /** A tool's part is merged into a module only where the tool is asked for. */
 const PARTS: readonly Part[] = [
@@ -71,6 +81,13 @@ const PARTS: readonly Part[] = [
     target: "common-path.generated.ts",
     constant: "COMMON_PATH_BASE64",
     fixed: { ...USUAL, ...NO_HOST },
+  },
+  {
+    folder: "native",
+    entry: "assembly/index.ts",
+    target: "runtime.generated.ts",
+    constant: "NATIVE_RUNTIME_BASE64",
+    replaced: NATIVE_FRONT_END,
   },
   {
     folder: "tools/waste",
@@ -149,7 +166,19 @@ function writeOpcodeConstants(): void {
   writeFileSync(join(source, "wasm/op.generated.ts"), `${builtFrom}\n${lines.join("")}`);
 }
 
-for (const { folder: room, entry, target, constant, fixed, small, ownMemory } of PARTS) {
+/** What is compiled for a file: the file itself, as a rule. */
+function textOf(path: string, { folder: room, fixed = {}, replaced = {} }: Part): string {
+  const other = replaced[relative(source, path).replaceAll(sep, "/")];
+  if (other !== undefined) {
+    const from = relative(dirname(path), join(source, other)).replaceAll(sep, "/");
+    return `export * from "${from.replace(/\.ts$/, "")}";\n`;
+  }
+  const text = readFileSync(path, "utf8");
+  return path === join(source, room, "assembly/imports.ts") ? fix(text, fixed) : text;
+}
+
+for (const part of PARTS) {
+  const { folder: room, entry, target, constant, small, ownMemory } = part;
   const home = join(source, room);
   const outFile = join(folder, `${constant}.wasm`);
   const { error, stderr } = await asc.main(
@@ -159,17 +188,14 @@ for (const { folder: room, entry, target, constant, fixed, small, ownMemory } of
       ...["--shrinkLevel", small === true ? "1" : "0"],
       ...(ownMemory === undefined ? ["--importMemory"] : []),
       ...["--initialMemory", `${ownMemory ?? 1}`, "--enable", "simd", "--disableWarning", "201"],
+      ...(part.replaced === undefined ? [] : ["--enable", "threads"]),
     ],
-    fixed === undefined
-      ? {}
-      : {
-          readFile: (name, base) => {
-            const path = resolve(base, name);
-            if (!existsSync(path)) return null;
-            const text = readFileSync(path, "utf8");
-            return path === join(home, "assembly/imports.ts") ? fix(text, fixed) : text;
-          },
-        },
+    {
+      readFile: (name, base) => {
+        const path = resolve(base, name);
+        return existsSync(path) ? textOf(path, part) : null;
+      },
+    },
   );
   if (error !== null) {
     process.stderr.write(stderr.toString());

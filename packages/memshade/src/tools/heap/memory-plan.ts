@@ -2,26 +2,8 @@ import { UserError } from "../../bytes/errors.ts";
 import { groupDigits } from "../../model/counted.ts";
 import type { HostStacks } from "../heap-options.ts";
 import type { ShadowLayout } from "../options.ts";
-import {
-  CHANGE_BYTES,
-  CHANGES_PER_CONTEXT,
-  CHILD_BYTES,
-  CONTEXT_BYTES,
-  CONTROL_BYTES,
-  DRAG_BYTES,
-  FOLLOWED_BYTES,
-  GROWTH_BYTES,
-  HOST_ENTRIES_BYTES,
-  INTERVAL_BYTES,
-  MOST_FOLLOWED,
-  MOST_INTERVALS,
-  NODE_BYTES,
-  PAST_BYTES,
-  RECORD_BYTES,
-  REGION_BITS,
-  SHAPE_BYTES,
-  SHAPE_COUNT,
-} from "./layout.ts";
+import { CONTROL_BYTES, HOST_ENTRIES_BYTES, RECORD_BYTES, REGION_BITS } from "./layout.ts";
+import { placeTables } from "./place-tables.ts";
 
 const KIB = 1024;
 const MIB = KIB * KIB;
@@ -46,7 +28,6 @@ const THREAD_STACKS = 64;
  */
 const STACK_BASE_BYTES = 64;
 const HISTOGRAM_BYTES = 256 * MIB;
-const NODES_PER_CONTEXT = 4;
 const DEFAULT_CONTEXTS = 64 * KIB;
 const DEFAULT_BLOCKS = 4 * MIB;
 const MOST_CONTEXTS = 512 * KIB;
@@ -73,10 +54,6 @@ function checkedCapacity(what: string, value: number, most: number): number {
   throw new UserError(`the number of ${what} to keep must be between 1 and ${groupDigits(most)}`);
 }
 
-function powerOfTwoAbove(value: number): number {
-  return 2 ** Math.ceil(Math.log2(value));
-}
-
 /**
  * Places the tables: counters take half of the covered memory and slots at most a GiB, so that even a program that may
  * use all of its 4 GiB leaves room for the rest. Pages that are never touched cost address space only.
@@ -85,8 +62,6 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const coveredBytes = Math.min(LARGEST_MEMORY_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
   const contexts =
     checkedCapacity("calling contexts", wishes.maxContexts ?? DEFAULT_CONTEXTS, MOST_CONTEXTS) + 1;
-  const nodeCapacity = contexts * NODES_PER_CONTEXT;
-  const childCapacity = powerOfTwoAbove(nodeCapacity * 2);
   const slots = coveredBytes * COUNTERS_PER_BYTE;
   const slotsEnd = slots + Math.min(MOST_SLOT_BYTES, coveredBytes * SLOTS_PER_BYTE);
   const marks = slotsEnd;
@@ -94,17 +69,8 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
   const hostEntries = wishes.asksHost === true ? control + CONTROL_BYTES : undefined;
   const shapes = control + CONTROL_BYTES + (hostEntries === undefined ? 0 : HOST_ENTRIES_BYTES);
-  const mibs = shapes + SHAPE_COUNT * SHAPE_BYTES;
-  const growths = mibs + contexts * CONTEXT_BYTES;
-  const pasts = growths + contexts * GROWTH_BYTES;
-  const drags = pasts + contexts * PAST_BYTES;
-  const followed = drags + contexts * DRAG_BYTES;
-  const intervals = followed + MOST_FOLLOWED * FOLLOWED_BYTES;
-  const changes = intervals + MOST_INTERVALS * INTERVAL_BYTES;
-  const changeCapacity = contexts * CHANGES_PER_CONTEXT;
-  const nodes = changes + changeCapacity * CHANGE_BYTES;
-  const children = roundUp(nodes + nodeCapacity * NODE_BYTES, CHILD_BYTES);
-  const records = roundUp(children + 2 * childCapacity * CHILD_BYTES, RECORD_BYTES);
+  const { tablesEnd, ...tables } = placeTables(shapes, contexts);
+  const records = roundUp(tablesEnd, RECORD_BYTES);
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
   const shared = wishes.shared === true;
   const stackBytes = shared ? THREAD_STACK_BYTES * THREAD_STACKS : STACK_BYTES;
@@ -124,20 +90,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     directory,
     control,
     ...(hostEntries === undefined ? {} : { hostEntries }),
-    shapes,
-    mibs,
-    mibCapacity: contexts,
-    pasts,
-    drags,
-    followed,
-    intervals,
-    changes,
-    changeCapacity,
-    growths,
-    nodes,
-    nodeCapacity,
-    children,
-    childCapacity,
+    ...tables,
     records,
     recordCapacity,
     histograms: wishes.histograms ? histograms : 0,

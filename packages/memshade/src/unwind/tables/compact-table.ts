@@ -27,15 +27,16 @@ export interface CompactArrays {
  *     entries  [1 << 12 | 0x040, 2 << 12 | 0x044, 1 << 12 | 0x010, …]
  */
 export class CompactTable {
-  readonly #arrays: CompactArrays;
+  /** Not to be changed. */
+  readonly arrays: CompactArrays;
 
   constructor(arrays: CompactArrays) {
-    this.#arrays = arrays;
+    this.arrays = arrays;
   }
 
   /** Rule set that holds at an offset from the object's base; 0 if none does. */
   find(offset: number): number {
-    const { firsts, counts, before, entries } = this.#arrays;
+    const { firsts, counts, before, entries } = this.arrays;
     const block = Math.floor(offset / BLOCK_BYTES);
     if (!(block >= 0 && block < firsts.length)) return 0;
     const inBlock = offset & (BLOCK_BYTES - 1);
@@ -52,12 +53,12 @@ export class CompactTable {
 
   /** Number of entries, those for gaps included. */
   get count(): number {
-    return this.#arrays.count;
+    return this.arrays.count;
   }
 
   /** Bytes of all entries and of the index of blocks. */
   get byteLength(): number {
-    const { firsts, counts, before, entries, count } = this.#arrays;
+    const { firsts, counts, before, entries, count } = this.arrays;
     return firsts.byteLength + counts.byteLength + before.byteLength + count * entries.BYTES_PER_ELEMENT;
   }
 }

@@ -6,7 +6,7 @@ import { type CfiCounts, CfiDictionary } from "../cfi/reader.ts";
 import { CfiRows } from "../cfi/rows.ts";
 import type { RuleSets } from "../cfi/rule-sets.ts";
 import { cfiOfObject, type ObjectCfi } from "../cfi/sections-of-object.ts";
-import type { CompactTable } from "./compact-table.ts";
+import { CompactTable } from "./compact-table.ts";
 import { ExtentTable } from "./extent-table.ts";
 import { LazyLookup } from "./lazy-lookup.ts";
 import { cfiBytes, readFdes } from "./read-rows.ts";
@@ -59,6 +59,8 @@ export class UnwindTable {
   readonly entryCount: number;
   /** Bytes of the search table, without the dictionary; 0 in a lazy table. */
   readonly byteLength: number;
+  /** The search table, where it has the compact form. */
+  readonly compact: CompactTable | undefined;
   readonly #lookup: Lookup;
   readonly #problems: CfiProblems;
 
@@ -71,6 +73,7 @@ export class UnwindTable {
     this.rowCount = parts.rowCount;
     this.entryCount = parts.table?.count ?? 0;
     this.byteLength = parts.table?.byteLength ?? 0;
+    this.compact = parts.table instanceof CompactTable ? parts.table : undefined;
     this.#lookup = parts.lookup;
     this.#problems = parts.dictionary.problems;
   }

@@ -1,9 +1,9 @@
 import { now } from "./clock";
-import { contextOf, prepareContexts } from "./context";
+import { contextOf, prepareContexts } from "./calls";
 import { claimCounters, countBlock } from "./counters";
 import { endFollowed, follow, weightOf } from "./drag";
 import { continueChain, endChain, forgetEnded, noteYoungest, takeChain } from "./growth";
-import { CONTROL, COUNTED, COVERED, MIB_CAPACITY, MIBS, RECORDS, SHARED, allocatedAsUsual } from "./imports";
+import { CONTROL, COUNTED, MIB_CAPACITY, MIBS, RECORDS, SHARED, allocatedAsUsual } from "./imports";
 import {
   CONTEXT_BYTES,
   Context,
@@ -24,6 +24,7 @@ import {
   settleBytes,
 } from "./intervals";
 import { liveUnit, noticePeak, roomLeft } from "./live";
+import { Address, END, nearby, raiseHighWater } from "./program";
 import {
   addRecord,
   bump32,
@@ -33,7 +34,6 @@ import {
   makeSlot,
   mibOfTag,
   moveToRecord,
-  raiseHighWater,
   recordOf,
   regionOf,
   removeRecord,
@@ -51,8 +51,8 @@ function prepare(): void {
 }
 
 /** Another live block starts in the same 16 bytes, or this very block was never seen to end. */
-function meetNeighbours(slot: usize, address: u32, size: u32): void {
-  const place = address & ~Tag.placeMask;
+function meetNeighbours(slot: usize, address: Address, size: u32): void {
+  const place = address & ~(<Address>Tag.placeMask);
   const tag = load<u32>(slot, Slot.tag);
   if ((tag & Tag.recorded) === 0) moveToRecord(slot, place | (tag & Tag.placeMask));
   if (findRecord(slot, address) !== 0) {
@@ -64,7 +64,7 @@ function meetNeighbours(slot: usize, address: u32, size: u32): void {
   const first = load<u32>(slot, Slot.tag);
   if (first === 0) return;
   for (let other = recordOf(first); other !== RECORDS; other = RECORDS + load<u32>(other, Record.next)) {
-    const otherAddress = load<u32>(other, Record.address);
+    const otherAddress = nearby(load<u32>(other, Record.address), address);
     const otherEnd = otherAddress + load<u32>(other, Record.size);
     // Two live blocks in one counter granule are said in the profile, never guessed apart.
     if (address < otherEnd && otherAddress < address + size) bump32(CONTROL, Control.overlaps, 1);
@@ -78,11 +78,11 @@ function meetNeighbours(slot: usize, address: u32, size: u32): void {
  * may be of any kind.
  * `self`: as for `contextOf`.
  */
-export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32): void {
+export function allocatedAnyhow(address: Address, size: u32, frame: u32, self: u32): void {
   if (address === 0) return;
   if (size === 0) size = 1;
   const end = address + size;
-  if (end > COVERED || end < address) {
+  if (end > END || end < address) {
     bump32(CONTROL, Control.outside, 1);
     return;
   }
@@ -94,7 +94,7 @@ export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32):
 }
 
 @inline
-function begin(address: u32, size: u32, frame: u32, self: u32, atLimit: bool): void {
+function begin(address: Address, size: u32, frame: u32, self: u32, atLimit: bool): void {
   const slot = makeSlot(address);
   if (slot !== 0 && load<u32>(slot, Slot.tag) !== 0) meetNeighbours(slot, address, size);
   const mib = contextOf(frame, self);
@@ -121,7 +121,7 @@ function begin(address: u32, size: u32, frame: u32, self: u32, atLimit: bool): v
     const record = addRecord(slot, address, size, mib, time);
     if (SHARED !== 0) noteOwner(record);
     if (weight !== 0) follow(record, weight, time);
-    if (size > LARGEST_UNMARKED) noteYoungest(record);
+    if (size > LARGEST_UNMARKED) noteYoungest(record, address);
   }
   claimCounters(address, size);
   raiseHighWater(address + size);
@@ -133,7 +133,7 @@ function begin(address: u32, size: u32, frame: u32, self: u32, atLimit: bool): v
 }
 
 /** Ends the block at an address; false if there is none. `copied`: its contents live on in another block. */
-function endBlock(address: u32, copied: bool): bool {
+function endBlock(address: Address, copied: bool): bool {
   const region = regionOf(address);
   if (region === 0) return false;
   const slot = slotIn(region, address);
@@ -144,7 +144,7 @@ function endBlock(address: u32, copied: bool): bool {
   let folded: u64 = 0;
   forgetEnded();
   if ((tag & Tag.recorded) === 0) {
-    if (tag === 0 || ((tag ^ address) & Tag.placeMask) !== 0) return false;
+    if (tag === 0 || ((tag ^ <u32>address) & Tag.placeMask) !== 0) return false;
     store<u32>(slot, 0, Slot.tag);
   } else {
     const record = findRecord(slot, address);
@@ -168,14 +168,14 @@ function endBlock(address: u32, copied: bool): bool {
 }
 
 /** A block is given back by the program. */
-export function releasedRarely(address: u32): void {
+export function releasedRarely(address: Address): void {
   releasedAnyhow(address, false);
 }
 
 /** Ends the block at an address, of any kind; counts a release of what is no known block. */
-export function releasedAnyhow(address: u32, copied: bool): void {
+export function releasedAnyhow(address: Address, copied: bool): void {
   if (address === 0) bump32(CONTROL, Control.nullFrees, 1);
-  else if (address >= COVERED) bump32(CONTROL, Control.outside, 1);
+  else if (address >= END) bump32(CONTROL, Control.outside, 1);
   else if (!endBlock(address, copied)) {
     // One of the blocks beyond the bound, as long as there are any.
     const unfollowed =
@@ -185,7 +185,7 @@ export function releasedAnyhow(address: u32, copied: bool): void {
 }
 
 /** After a reallocation: the old block has ended and a new one begins, also where the address stayed. */
-export function reallocated(old: u32, address: u32, size: u32, frame: u32, self: u32): void {
+export function reallocated(old: Address, address: Address, size: u32, frame: u32, self: u32): void {
   if (address === 0) {
     // Null for size 0 means that the block was freed; for any other size it means that nothing happened.
     if (size === 0 && old !== 0) releasedAnyhow(old, false);

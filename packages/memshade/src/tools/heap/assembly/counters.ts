@@ -2,6 +2,7 @@ import { addHistogram } from "./histogram";
 import { CONTROL, COUNTED, EXACT, HISTOGRAMS, MIB_CAPACITY, MIBS } from "./imports";
 import { CONTEXT_BYTES, Control, LARGEST_SMALL, Shape, Tag } from "./layout.generated";
 import { countMarks, SHORTEST_MARKED } from "./marks";
+import { Address } from "./program";
 import { bump64, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf, takeShape } from "./shapes";
 import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-counters";
@@ -21,12 +22,12 @@ function cleanCounters(from: u32, to: u32): void {
 
 /** Makes sure that a new block starts with clean counters and marks, whoever used its memory before. */
 @inline
-export function claimCounters(address: u32, size: u32): void {
+export function claimCounters(address: Address, size: u32): void {
   if (COUNTED === 0) return;
-  const from: u32 = (address >>> 3) << 2;
-  const to: u32 = (((address + size - 1) >>> 3) << 2) + 4;
+  const from: u32 = (<u32>address >>> 3) << 2;
+  const to: u32 = (((<u32>address + size - 1) >>> 3) << 2) + 4;
   if (anyCounter(from, (to - from) << 1)) cleanCounters(from, to);
-  if (EXACT === 0 && size >= SHORTEST_MARKED) countMarks(address, size, true);
+  if (EXACT === 0 && size >= SHORTEST_MARKED) countMarks(<u32>address, size, true);
 }
 
 /**
@@ -34,7 +35,7 @@ export function claimCounters(address: u32, size: u32): void {
  * `copied`: its contents live on.
  */
 export function countBlock(
-  address: u32,
+  address: Address,
   size: u32,
   mib: usize,
   start: u32,
@@ -43,7 +44,7 @@ export function countBlock(
   copied: bool,
 ): void {
   if (EXACT === 0 && size <= LARGEST_SMALL && (address & 7) === 0 && folded === 0)
-    if (countShape(address >>> 1, size, mib, start, time, copied)) return;
+    if (countShape(<u32>(address >>> 1), size, mib, start, time, copied)) return;
   countLarge(address, size, mib, start, time, folded, copied);
 }
 
@@ -68,7 +69,7 @@ function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32, copie
 
 /** The same for blocks of any size and address, with any counters. */
 function countLarge(
-  address: u32,
+  address: Address,
   size: u32,
   mib: usize,
   start: u32,
@@ -76,15 +77,15 @@ function countLarge(
   folded: u64,
   copied: bool,
 ): void {
-  if (HISTOGRAMS !== 0) addHistogram(mib, address, size);
-  let at: u32 = (address >>> 3) << 2;
-  const end: u32 = (((address + size - 1) >>> 3) << 2) + 4;
+  if (HISTOGRAMS !== 0) addHistogram(mib, <u32>address, size);
+  let at: u32 = <u32>(address >>> 3) << 2;
+  const end: u32 = (<u32>((address + size - 1) >>> 3) << 2) + 4;
   const granules = (end - at) >>> 2;
   if (COUNTED === 0) {
     addBlock(mib, size, granules, 0, 0, !copied, start, time);
     return;
   }
-  let touched: u32 = EXACT === 0 && size >= SHORTEST_MARKED ? countMarks(address, size, true) : 0;
+  let touched: u32 = EXACT === 0 && size >= SHORTEST_MARKED ? countMarks(<u32>address, size, true) : 0;
   let accesses = folded;
   let flags: u32 = 0;
   if (granules >= 4) {

@@ -1,9 +1,8 @@
-import { CONTROL, COUNTED, EXACT, GROWTHS, MIBS, programLoad64, programPages } from "./imports";
+import { CONTROL, COUNTED, EXACT, GROWTHS, MIBS, programLoad64 } from "./imports";
 import { CONTEXT_BYTES, Control, GROWTH_BYTES, Growth, LARGEST_UNMARKED, Record } from "./layout.generated";
 import { countMarks, lastMarked, SHORTEST_MARKED } from "./marks";
+import { Address, isReadable, keepYoungest, youngestAddress } from "./program";
 import { bump32, bump64, recordAround } from "./records";
-
-const PAGE_BITS = 16;
 
 // Blocks that grow: by a reallocation that moves them, or as vectors, strings and hash tables do, which allocate a larger block,
 // copy, and release the old one. The first way is seen as it is. For the second one only the moment counts at which a block
@@ -40,8 +39,9 @@ export function growthOf(mib: usize): usize {
 
 /** A large block begins, which has a record. */
 @inline
-export function noteYoungest(record: usize): void {
+export function noteYoungest(record: usize, address: Address): void {
   store<u32>(CONTROL, record, Control.youngest);
+  keepYoungest(address);
   store<u32>(CONTROL, load<u32>(CONTROL, Control.allocations), Control.youngestNumber);
 }
 
@@ -65,22 +65,22 @@ export function takeChain(record: usize): void {
 }
 
 /** Bytes of a block up to the end of the last granule that was accessed, as far as it is known. */
-function usedBytes(address: u32, size: u32): u32 {
+function usedBytes(address: Address, size: u32): u32 {
   if (COUNTED === 0) return size;
-  const first: i32 = address >>> 3;
-  let last: i32 = (address + size - 1) >>> 3;
+  const first: i32 = <u32>address >>> 3;
+  let last: i32 = (<u32>address + size - 1) >>> 3;
   const end = last;
   for (; last - first >= 3 && !v128.any_true(v128.load((last - 3) << 2)); ) last -= 4;
   while (last >= first && load<u32>(last << 2) === 0) last--;
   if (EXACT === 0 && size >= SHORTEST_MARKED) last = lastMarked(last, end);
-  return last < first ? 0 : min(size, ((last + 1) << 3) - address);
+  return last < first ? 0 : min(size, ((last + 1) << 3) - <u32>address);
 }
 
 /**
  * The block that `takeChain` was told of ends, before its counters are cleaned. `moved`: by a reallocation, which tells
  * `continueChain` of the block that comes after.
  */
-export function endChain(address: u32, size: u32, mib: usize, start: u32, moved: bool): void {
+export function endChain(address: Address, size: u32, mib: usize, start: u32, moved: bool): void {
   endedSize = size;
   carried = max(carried, usedBytes(address, size));
   if (moved) return;
@@ -109,7 +109,7 @@ export function endChain(address: u32, size: u32, mib: usize, start: u32, moved:
 }
 
 /** After a reallocation that ended a block: the one at `address` comes after it. `moved`: it is at another place. */
-export function continueChain(address: u32, size: u32, moved: bool): void {
+export function continueChain(address: Address, size: u32, moved: bool): void {
   if (endedSize === 0) return;
   if (size > endedSize) {
     if (moved) {
@@ -124,14 +124,14 @@ export function continueChain(address: u32, size: u32, moved: bool): void {
 }
 
 /** Whether the ended block's contents are in the youngest one, whose record is given; then that one carries the chain. */
-function goesOnIn(youngest: usize, address: u32, mib: usize, start: u32): bool {
+function goesOnIn(youngest: usize, address: Address, mib: usize, start: u32): bool {
   const size = load<u32>(youngest, Record.size);
   if (size <= endedSize || carried < endedSize - carried) return false;
   // It comes after another one.
   if ((load<u32>(youngest, Record.copies) | load<u32>(youngest, Record.carried)) !== 0) return false;
   // Small blocks may be younger than the youngest large one.
   if (endedSize <= LARGEST_UNMARKED && <i32>(load<u32>(youngest, Record.time) - start) <= 0) return false;
-  const next = load<u32>(youngest, Record.address);
+  const next = youngestAddress(load<u32>(youngest, Record.address));
   if (!isCopy(address, next, carried)) {
     if (load<u32>(youngest, Record.mib) !== mib || COUNTED === 0) return false;
     if (load<u32>(CONTROL, Control.allocations) !== load<u32>(CONTROL, Control.youngestNumber)) return false;
@@ -147,9 +147,8 @@ function goesOnIn(youngest: usize, address: u32, mib: usize, start: u32): bool {
  * Whether two ranges of the program's memory have the same contents, but for the last 8 bytes, and not the same 8 bytes over
  * and over.
  */
-function isCopy(from: u32, to: u32, bytes: u32): bool {
-  const pages = programPages();
-  if ((from + bytes - 1) >>> PAGE_BITS >= pages || (to + bytes - 1) >>> PAGE_BITS >= pages) return false;
+function isCopy(from: Address, to: Address, bytes: u32): bool {
+  if (!isReadable(from, bytes) || !isReadable(to, bytes)) return false;
   const first = programLoad64(from);
   let differ = false;
   for (let at: u32 = 0, end = (bytes - 1) & ~7; at < end; at += 8) {
@@ -164,12 +163,12 @@ function isCopy(from: u32, to: u32, bytes: u32): bool {
  * Whether a block of `size` bytes has been accessed about as much as the smaller one that ends. Only twice that one's
  * size is looked at, so that it never takes longer than copying does.
  */
-function isFilledAsFar(address: u32, size: u32): bool {
+function isFilledAsFar(address: Address, size: u32): bool {
   const seen = size - endedSize < endedSize ? size : endedSize << 1;
-  const first: u32 = (address >>> 3) << 2;
-  const end: u32 = (((address + seen - 1) >>> 3) << 2) + 4;
+  const first: u32 = (<u32>address >>> 3) << 2;
+  const end: u32 = (((<u32>address + seen - 1) >>> 3) << 2) + 4;
   let accesses: u64 = 0;
-  let touched: u32 = EXACT === 0 ? countMarks(address, seen, false) : 0;
+  let touched: u32 = EXACT === 0 ? countMarks(<u32>address, seen, false) : 0;
   for (let at = first; at < end; at += 4) {
     const counter = load<u32>(at);
     if (counter === 0) continue;

@@ -1,5 +1,5 @@
-import { knownContext } from "./known-context";
-import { CONTROL, COUNTED, COVERED, MIB_CAPACITY, MIBS, otherwise } from "./imports";
+import { knownContext } from "./calls";
+import { CONTROL, COUNTED, MIB_CAPACITY, MIBS, otherwise } from "./imports";
 import {
   CONTEXT_BYTES,
   Context,
@@ -11,6 +11,7 @@ import {
   Tag,
 } from "./layout.generated";
 import { keepPeak, liveUnit, noticePeak } from "./live";
+import { Address, END } from "./program";
 import { bump32, mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf } from "./shapes";
 import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-counters";
@@ -22,13 +23,13 @@ import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-coun
 // One comparison per branch: where two are joined, their results have to be made numbers first.
 
 /** A block of `size` bytes was handed out at `address` (0: the allocation failed) to the newest frame's call. */
-export function allocated(address: u32, size: u32, frame: u32): void {
+export function allocated(address: Address, size: u32, frame: u32): void {
   if (size - 1 >= LARGEST_UNMARKED) {
     otherwise();
     return;
   }
   // Null, or so high that the block might end out of reach.
-  if (address - 1 >= COVERED - LARGEST_UNMARKED) {
+  if (address - 1 >= END - LARGEST_UNMARKED) {
     otherwise();
     return;
   }
@@ -38,7 +39,7 @@ export function allocated(address: u32, size: u32, frame: u32): void {
     return;
   }
   const slot = slotIn(region, address);
-  if ((load<u32>(slot, Slot.tag) | (address & 7)) !== 0) {
+  if ((load<u32>(slot, Slot.tag) | (<u32>address & 7)) !== 0) {
     otherwise();
     return;
   }
@@ -59,7 +60,7 @@ export function allocated(address: u32, size: u32, frame: u32): void {
     }
   }
   if (COUNTED !== 0) {
-    if (anyCounter(address >>> 1, size)) {
+    if (anyCounter(<u32>(address >>> 1), size)) {
       otherwise();
       return;
     }
@@ -80,8 +81,8 @@ export function allocated(address: u32, size: u32, frame: u32): void {
 }
 
 /** The program gives a block back. Called before the allocator's own function runs. */
-export function released(address: u32): void {
-  if (address - 1 >= COVERED - 1) {
+export function released(address: Address): void {
+  if (address - 1 >= END - 1) {
     if (address === 0) bump32(CONTROL, Control.nullFrees, 1);
     else otherwise();
     return;
@@ -93,7 +94,7 @@ export function released(address: u32): void {
   }
   const slot = slotIn(region, address);
   const tag = load<u32>(slot, Slot.tag);
-  if (((tag ^ address) & Tag.placeMask) !== 0) {
+  if (((tag ^ <u32>address) & Tag.placeMask) !== 0) {
     otherwise();
     return;
   }
@@ -103,7 +104,7 @@ export function released(address: u32): void {
     return;
   }
   // If the tag is that of a chain of records, no shape is its owner's.
-  const at = address >>> 1;
+  const at = <u32>(address >>> 1);
   const owner = ownerOf(tag, false);
   const first = counterAt(at);
   const last = counterAt(at + lastOf(size));

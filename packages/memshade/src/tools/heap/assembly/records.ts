@@ -1,19 +1,14 @@
-import { CONTROL, COVERED, DIRECTORY, MIBS, RECORDS, SLOTS, SLOTS_END } from "./imports";
+import { CONTROL, MIBS, RECORDS, SLOTS, SLOTS_END } from "./imports";
+import { CONTEXT_BYTES, Control, RECORD_BYTES, Record, Slot, Tag } from "./layout.generated";
 import {
-  CONTEXT_BYTES,
-  Control,
-  RECORD_BYTES,
-  REGION_BITS,
-  Record,
-  SLOT_REGION_BYTES,
-  Slot,
-  Tag,
-} from "./layout.generated";
-
-/** The high water mark rises in such steps. */
-const WATER_STEP: u32 = 4096;
-/** The system hands out memory in such pages, at least. */
-const PAGE_BYTES: u32 = 4096;
+  Address,
+  beginRegion,
+  directoryEntry,
+  END,
+  nearby,
+  PROGRAM_REGION_BITS,
+  REGION_SLOTS,
+} from "./program";
 
 @inline
 export function bump32(at: usize, field: usize, by: u32): void {
@@ -26,19 +21,19 @@ export function bump64(at: usize, field: usize, by: u64): void {
 
 /** Where the slots of an address's region are, 0 if it has none yet. */
 @inline
-export function regionOf(address: u32): usize {
-  return load<u32>(DIRECTORY + ((address >>> REGION_BITS) << 2));
+export function regionOf(address: Address): usize {
+  return load<u32>(directoryEntry(address));
 }
 
 /** The slot of an address in its region. */
 @inline
-export function slotIn(region: usize, address: u32): usize {
-  return region + ((address >>> 1) & (SLOT_REGION_BYTES - 8));
+export function slotIn(region: usize, address: Address): usize {
+  return region + (<u32>(address >>> 1) & (REGION_SLOTS - 8));
 }
 
 @inline
-export function tagOf(mib: usize, size: u32, address: u32): u32 {
-  return ((mib - MIBS) << (Tag.contextShift - 8)) | (size << Tag.sizeShift) | (address & Tag.placeMask);
+export function tagOf(mib: usize, size: u32, address: Address): u32 {
+  return ((mib - MIBS) << (Tag.contextShift - 8)) | (size << Tag.sizeShift) | (<u32>address & Tag.placeMask);
 }
 @inline
 export function mibOfTag(tag: u32): usize {
@@ -54,33 +49,22 @@ export function recordOf(tag: u32): usize {
   return RECORDS + (tag & ~Tag.recorded) * RECORD_BYTES;
 }
 
-/** Everything below `end` has been in use. */
-export function raiseHighWater(end: u32): void {
-  if (end <= load<u32>(CONTROL, Control.highWater)) return;
-  const mark = ((end - 1) | (WATER_STEP - 1)) + 1;
-  store<u32>(CONTROL, mark === 0 || mark > COVERED ? COVERED : mark, Control.highWater);
-}
-
 /** The slot of an address, made if there is none; 0 if there is no room for it. */
-export function makeSlot(address: u32): usize {
+export function makeSlot(address: Address): usize {
   let region = regionOf(address);
   if (region === 0) {
     const used = load<u32>(CONTROL, Control.slotsNext);
     region = SLOTS + used;
-    if (region + SLOT_REGION_BYTES > SLOTS_END) return 0;
-    store<u32>(CONTROL, used + SLOT_REGION_BYTES, Control.slotsNext);
-    store<u32>(DIRECTORY + ((address >>> REGION_BITS) << 2), region);
-    // The first access to a page of fresh memory traps to the system, once more if it was a load and a store follows.
-    for (let page: u32 = 0; page < SLOT_REGION_BYTES; page += PAGE_BYTES) store<u32>(region + page, 0);
-    // Blocks in slots are small: the common path need not look at the mark.
-    const end = (address | ((1 << REGION_BITS) - 1)) + Tag.sizeMask;
-    raiseHighWater(end < address ? COVERED : end);
+    if (region + REGION_SLOTS > SLOTS_END) return 0;
+    store<u32>(CONTROL, used + REGION_SLOTS, Control.slotsNext);
+    store<u32>(directoryEntry(address), region);
+    beginRegion(region, address, Tag.sizeMask);
   }
   return slotIn(region, address);
 }
 
 /** A new record at the head of a slot's chain. There is one: no more blocks are followed than there are records. */
-export function addRecord(slot: usize, address: u32, size: u32, mib: usize, time: u32): usize {
+export function addRecord(slot: usize, address: Address, size: u32, mib: usize, time: u32): usize {
   let offset = load<u32>(CONTROL, Control.recordFree);
   if (offset !== 0) store<u32>(CONTROL, load<u32>(RECORDS + offset, Record.next), Control.recordFree);
   else {
@@ -91,7 +75,7 @@ export function addRecord(slot: usize, address: u32, size: u32, mib: usize, time
   const record: usize = RECORDS + offset;
   const tag = load<u32>(slot, Slot.tag);
   store<u32>(record, tag === 0 ? 0 : (tag & ~Tag.recorded) * RECORD_BYTES, Record.next);
-  store<u32>(record, address, Record.address);
+  store<u32>(record, <u32>address, Record.address);
   store<u32>(record, mib, Record.mib);
   store<u32>(record, time, Record.time);
   store<u32>(record, size, Record.size);
@@ -107,17 +91,17 @@ export function addRecord(slot: usize, address: u32, size: u32, mib: usize, time
 }
 
 /** Gives the block of a slot a record. */
-export function moveToRecord(slot: usize, place: u32): usize {
+export function moveToRecord(slot: usize, place: Address): usize {
   const tag = load<u32>(slot, Slot.tag);
   store<u32>(slot, 0, Slot.tag);
   return addRecord(slot, place, sizeOfTag(tag), mibOfTag(tag), load<u32>(slot, Slot.time));
 }
 
 /** The record of the live block at `address` in a slot's chain, 0 when there is none. */
-export function findRecord(slot: usize, address: u32): usize {
+export function findRecord(slot: usize, address: Address): usize {
   let record = recordOf(load<u32>(slot, Slot.tag));
   while (record !== RECORDS) {
-    if (load<u32>(record, Record.address) === address) return record;
+    if (load<u32>(record, Record.address) === <u32>address) return record;
     record = RECORDS + load<u32>(record, Record.next);
   }
   return 0;
@@ -138,17 +122,17 @@ export function removeRecord(slot: usize, record: usize): void {
 }
 
 /** The record of the live block that `address` lies in, made if it has none; 0 when there is no block. */
-export function recordAround(address: u32): usize {
-  let place = address & ~Tag.placeMask;
+export function recordAround(address: Address): usize {
+  let place = address & ~(<Address>Tag.placeMask);
   while (true) {
     const region = regionOf(place);
-    if (region === 0) place &= ~((1 << REGION_BITS) - 1);
+    if (region === 0) place &= ~((1 << PROGRAM_REGION_BITS) - 1);
     else {
       const slot = slotIn(region, place);
       const tag = load<u32>(slot, Slot.tag);
       if (tag !== 0) {
         if ((tag & Tag.recorded) === 0) {
-          const start = place | (tag & Tag.placeMask);
+          const start: Address = place | (tag & Tag.placeMask);
           if (start <= address) return address - start < sizeOfTag(tag) ? moveToRecord(slot, start) : 0;
         } else {
           let below = false;
@@ -157,7 +141,7 @@ export function recordAround(address: u32): usize {
             record !== RECORDS;
             record = RECORDS + load<u32>(record, Record.next)
           ) {
-            const start = load<u32>(record, Record.address);
+            const start = nearby(load<u32>(record, Record.address), place);
             if (start > address) continue;
             if (address - start < load<u32>(record, Record.size)) return record;
             below = true;
@@ -172,13 +156,13 @@ export function recordAround(address: u32): usize {
 }
 
 /** The context of the live block at `address`, 0 when there is none. */
-export function contextAt(address: u32): usize {
-  const region = address < COVERED ? regionOf(address) : 0;
+export function contextAt(address: Address): usize {
+  const region = address < END ? regionOf(address) : 0;
   if (region === 0) return 0;
   const slot = slotIn(region, address);
   const tag = load<u32>(slot, Slot.tag);
   if ((tag & Tag.recorded) === 0)
-    return tag !== 0 && ((tag ^ address) & Tag.placeMask) === 0 ? mibOfTag(tag) : 0;
+    return tag !== 0 && ((tag ^ <u32>address) & Tag.placeMask) === 0 ? mibOfTag(tag) : 0;
   const record = findRecord(slot, address);
   return record === 0 ? 0 : load<u32>(record, Record.mib);
 }

@@ -1,7 +1,7 @@
 import { COUNTED, SHAPES, WALL_CLOCK } from "./imports";
 import { Context, SHAPE_BITS, SHAPE_BYTES, SHAPE_COUNT_BITS, Shape, Tag } from "./layout.generated";
 import { bump32, bump64, mibOfTag, sizeOfTag } from "./records";
-import { lastOf } from "./small-counters";
+import { counterAt, lastOf } from "./small-counters";
 import { addBlocks, addTimes, addUnread, divide } from "./sums";
 
 /** So many blocks of other shapes have to come by before one of them takes an entry. */
@@ -122,12 +122,12 @@ export function takeShape(shape: usize, owner: u32, at: u32): bool {
   const size = sizeOfTag(owner);
   const counters = lastOf(size) + 4;
   let accesses: u64 = 0;
-  for (let i: u32 = 0; i < counters; i += 4) accesses += load<u32>(at + i) >>> 1;
+  for (let i: u32 = 0; i < counters; i += 4) accesses += counterAt(at + i) >>> 1;
   const density = divide(accesses * 100, size);
   // Beyond, the least density would not be that of the longest lifetime, because extremes are cut down to 32 bits.
   if ((density * 1000) >> 32 !== 0) return false;
   fold(shape);
-  for (let i: u32 = 0; i < counters; i += 4) store<u32>(shape + i, load<u32>(at + i), Shape.pattern);
+  for (let i: u32 = 0; i < counters; i += 4) store<u32>(shape + i, counterAt(at + i), Shape.pattern);
   store<u32>(shape, owner, Shape.owner);
   store<u32>(shape, <u32>(density * 1000), Shape.density);
   store<u64>(shape, PATIENCE << SHAPE_COUNT_BITS, Shape.count);

@@ -14,12 +14,12 @@ import {
   REGION_BITS,
   Record,
   SLOT_BYTES,
-  SLOT_REGION_BYTES,
   Slot,
   Tag,
 } from "../layout.ts";
 
 export const GRANULE_BYTES = 8;
+const PROGRAM_BYTES_PER_SLOT_BYTE = 2;
 /** A block that was not used while the program did so much of its work is idle. */
 const LEAST_IDLE = 1 / 64;
 
@@ -56,26 +56,45 @@ export class LiveBlocks {
     this.#numbers = numbers;
   }
 
-  /** Blocks that live, by address. */
-  *[Symbol.iterator](): Generator<LiveBlock> {
-    const { directory, coveredBytes } = this.#layout;
+  /** Where regions of the program's memory begin, and their slots, by address. */
+  *#regions(): Generator<{ start: number; slots: number }> {
+    const { directory, coveredBytes, regions, slots } = this.#layout;
+    if (regions !== undefined) {
+      // The directory is too large to look through.
+      const count = this.#control32(Control.slotsNext) / this.#slotBytes;
+      const used = Array.from({ length: count }, (_, i) => ({
+        start: this.#u32(regions.numbers + 4 * i) * 2 ** regions.bits,
+        slots: slots + i * this.#slotBytes,
+      }));
+      yield* used.sort((a, b) => a.start - b.start);
+      return;
+    }
     const regionBytes = 2 ** REGION_BITS;
-    const instance = this.#control32(Control.instance);
-    const slotSpan = (regionBytes / SLOT_REGION_BYTES) * SLOT_BYTES;
     for (let region = 0; region * regionBytes < coveredBytes; region++) {
       const slots = this.#u32(directory + region * 4);
-      if (slots === 0) continue;
-      for (let i = 0; i < SLOT_REGION_BYTES / SLOT_BYTES; i++) {
-        const at = slots + i * SLOT_BYTES;
-        const tag = this.#u32(at + Slot.tag);
+      if (slots !== 0) yield { start: region * regionBytes, slots };
+    }
+  }
+
+  /** Of a region. */
+  get #slotBytes(): number {
+    return 2 ** ((this.#layout.regions?.bits ?? REGION_BITS) - 1);
+  }
+
+  /** Blocks that live, by address. */
+  *[Symbol.iterator](): Generator<LiveBlock> {
+    const instance = this.#control32(Control.instance);
+    for (const { start, slots } of this.#regions()) {
+      for (let at = 0; at < this.#slotBytes; at += SLOT_BYTES) {
+        const tag = this.#u32(slots + at + Slot.tag);
         if (tag === 0) continue;
-        if (tag >= Tag.recorded) yield* this.#recordedBlocks(tag - Tag.recorded);
+        if (tag >= Tag.recorded) yield* this.#recordedBlocks(tag - Tag.recorded, start);
         else
           yield {
-            address: region * regionBytes + i * slotSpan + (tag & Tag.placeMask),
+            address: start + at * PROGRAM_BYTES_PER_SLOT_BYTE + (tag & Tag.placeMask),
             size: (tag >>> Tag.sizeShift) & Tag.sizeMask,
             context: tag >>> Tag.contextShift,
-            time: this.#u32(at + Slot.time),
+            time: this.#u32(slots + at + Slot.time),
             folded: 0,
             copies: 0,
             copiedBytes: 0,
@@ -88,13 +107,14 @@ export class LiveBlocks {
     }
   }
 
-  /** Blocks of a chain of records, from that with number `index` on. */
-  *#recordedBlocks(index: number): Generator<LiveBlock> {
+  /** Blocks of a chain of records, from that with number `index` on, in the region that starts at an address. */
+  *#recordedBlocks(index: number, region: number): Generator<LiveBlock> {
     const { records, mibs } = this.#layout;
     for (let offset = index * RECORD_BYTES; offset !== 0; ) {
       const at = records + offset;
       yield {
-        address: this.#u32(at + Record.address),
+        // The low half of it.
+        address: Math.floor(region / 2 ** 32) * 2 ** 32 + this.#u32(at + Record.address),
         size: this.#u32(at + Record.size),
         context: (this.#u32(at + Record.mib) - mibs) / CONTEXT_BYTES,
         time: this.#u32(at + Record.time),
@@ -119,13 +139,9 @@ export class LiveBlocks {
 
   /** Address of the lowest one that slots know of, ended ones included; undefined: there was none. */
   lowest(): number | undefined {
-    const { directory, coveredBytes } = this.#layout;
-    for (let region = 0; region * 2 ** REGION_BITS < coveredBytes; region++) {
-      const slots = this.#u32(directory + region * 4);
-      if (slots === 0) continue;
-      for (let at = 0; at < SLOT_REGION_BYTES; at += SLOT_BYTES)
-        if (this.#u64(slots + at) !== 0) return region * 2 ** REGION_BITS + at * 2;
-    }
+    for (const { start, slots } of this.#regions())
+      for (let at = 0; at < this.#slotBytes; at += SLOT_BYTES)
+        if (this.#u64(slots + at) !== 0) return start + at * PROGRAM_BYTES_PER_SLOT_BYTE;
     return undefined;
   }
 

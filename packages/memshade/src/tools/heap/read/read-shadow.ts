@@ -302,7 +302,7 @@ export class ShadowReader {
     let touched = 0;
     let reads = 0;
     let lastTouched = first - 1;
-    for (let granule = first; granule <= last; granule++) {
+    for (let granule = first; this.#counted && granule <= last; granule++) {
       const counter = this.#counters[granule];
       histogram?.push(BigInt(counter >>> 1));
       if (counter === 0) {
@@ -378,6 +378,7 @@ export class ShadowReader {
 
   /** Sum of all counters up to a little above the highest block, live blocks' included. */
   #sumOfCounters(): number {
+    if (!this.#counted) return 0;
     const followed = this.#control32(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES;
     const known = Math.max(followed, this.#statics?.endBytes ?? 0);
     const end = Math.ceil(Math.min(known, this.#layout.coveredBytes) / GRANULE_BYTES);

@@ -1,178 +1,37 @@
+// The way from the program's calls to a calling context: here by the frames of the shadow stack. The build puts another file in the
+// place of this one for native programs, whose stacks are walked.
 import { STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assembly/layout.generated";
+import { childEntry } from "./children";
+import { dragOf } from "./drag";
+import { growthOf } from "./growth";
 import { askOutOfTurn, isHostSite, siteOf } from "./host-callers";
-import { childEntry, childPlace, knownContext, nextPlace } from "./known-context";
-import {
-  CHILD_CAPACITY,
-  CHILDREN,
-  CONTROL,
-  HOST_STACKS,
-  MIB_CAPACITY,
-  MIBS,
-  NODE_CAPACITY,
-  NODES,
-  SHARED,
-  STACK,
-  flush,
-} from "./imports";
+import { CHILD_CAPACITY, CONTROL, HOST_STACKS, MIB_CAPACITY, MIBS, NODES, SHARED, STACK, flush } from "./imports";
+import { clearChanges } from "./intervals";
 import {
   CHILD_BYTES,
-  CONTEXT_BYTES,
   Child,
   Context,
   Control,
   DRAG_BYTES,
   FIRST_CHILDREN,
   GROWTH_BYTES,
-  NODE_BYTES,
   Node,
   Past,
 } from "./layout.generated";
-import { dragOf } from "./drag";
-import { growthOf } from "./growth";
-import { clearChanges } from "./intervals";
 import { liveOf, noticePeak, pastOf } from "./live";
 import { foldAll } from "./shapes";
 import { forgetMemos, noteDepth } from "./threads";
-
-@inline
-function nodeAt(index: u32): usize {
-  return NODES + index * NODE_BYTES;
-}
-@inline
-function mibAt(index: u32): usize {
-  return MIBS + index * CONTEXT_BYTES;
-}
-
-/** Entries of the children's table, used or not. */
-@inline
-function childCount(): u32 {
-  return (<u32>-1 >>> load<u32>(CONTROL, Control.childShift)) + 1;
-}
-
-/** Makes the table one of `count` entries; its memory is zero. */
-function useChildren(count: u32): void {
-  store<u32>(CONTROL, CHILDREN + count * CHILD_BYTES, Control.childTable);
-  store<u32>(CONTROL, clz(count) + 1, Control.childShift);
-}
-
-function freePlace(parent: u32, site: u32): usize {
-  const table = load<u32>(CONTROL, Control.childTable);
-  let place = childPlace(parent, site);
-  while (load<u32>(table + place, Child.node) !== 0) place = nextPlace(place);
-  return table + place;
-}
-
-function insertChild(parent: u32, site: u32, node: u32): void {
-  const entry = freePlace(parent, site);
-  store<u32>(entry, parent, Child.parent);
-  store<u32>(entry, site, Child.site);
-  store<u32>(entry, node, Child.node);
-}
-
-/** Moves the children to a table of twice the size. */
-function growChildren(): void {
-  const old = load<u32>(CONTROL, Control.childTable);
-  const count = childCount();
-  useChildren(count << 1);
-  for (let from = old; from !== old + count * CHILD_BYTES; from += CHILD_BYTES)
-    if (load<u32>(from, Child.node) !== 0)
-      memory.copy(freePlace(load<u32>(from, Child.parent), load<u32>(from, Child.site)), from, CHILD_BYTES);
-}
-
-/** The entry of a child, 0 when there is none. */
-function findChild(parent: u32, site: u32): usize {
-  return childEntry(parent, site);
-}
-
-/** A site that is on the path already stands for itself: recursion through any kind of call stays finite. */
-function findOnPath(node: u32, site: u32): u32 {
-  while (node !== NODES) {
-    if (load<u32>(node, Node.site) === site) return node;
-    node = load<u32>(node, Node.parent);
-  }
-  return 0;
-}
-
-/**
- * The node that stands for a new child already, 0 if none does. An entry of the host is one of its own, for those whose callers
- * nobody asked for look alike; what the module calls between two of them keeps paths finite.
- */
-function standsFor(parent: u32, site: u32): u32 {
-  if (HOST_STACKS === 0 || !isHostSite(site)) return findOnPath(parent, site);
-  return load<u32>(parent, Node.site) === site ? parent : 0;
-}
-
-/** 0 when the table is full. */
-function newNode(parent: u32, site: u32): u32 {
-  let node = load<u32>(CONTROL, Control.nodeFree);
-  if (node !== 0) {
-    store<u32>(CONTROL, load<u32>(node, Node.parent), Control.nodeFree);
-  } else {
-    const index = load<u32>(CONTROL, Control.nodeNext) + 1;
-    if (index >= NODE_CAPACITY) return 0;
-    store<u32>(CONTROL, index, Control.nodeNext);
-    node = nodeAt(index);
-  }
-  store<u32>(node, parent, Node.parent);
-  store<u32>(node, site, Node.site);
-  store<u32>(node, 0, Node.mib);
-  return node;
-}
-
-/** The tree node of `site` called from `parent`; 0 when the table is full. */
-export function childOf(parent: u32, site: u32): u32 {
-  const entry = findChild(parent, site);
-  if (entry !== 0) return load<u32>(entry, Child.node);
-  let node = standsFor(parent, site);
-  if (node === 0) node = newNode(parent, site);
-  // Aliases of recursive sites take table space too: a full table is a full table.
-  if (node === 0 || !hasChildRoom()) return 0;
-  insertChild(parent, site, node);
-  return node;
-}
-
-/**
- * The largest table has twice as many entries as there are nodes; aliases may fill the second half. Smaller ones stay
- * three quarters empty, so that a look at one place or two is enough.
- */
-function hasChildRoom(): bool {
-  const used = load<u32>(CONTROL, Control.childrenUsed) + 1;
-  const count = childCount();
-  if (count === CHILD_CAPACITY) {
-    if (used > (CHILD_CAPACITY >> 2) * 3) return false;
-  } else if (used > count >> 2) growChildren();
-  store<u32>(CONTROL, used, Control.childrenUsed);
-  return true;
-}
-
-/** No block has ended. */
-function emptyMib(mib: usize): void {
-  // The histogram buffer stays with the entry, emptied by its length.
-  memory.fill(mib + Context.allocTimestamp, 0, Context.forgottenEnd - Context.allocTimestamp);
-  memory.fill(growthOf(mib), 0, GROWTH_BYTES);
-  memory.fill(dragOf(mib), 0, DRAG_BYTES);
-  if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
-}
-
-/** The block table entry of a tree node, made at first sight; 0 when the table is full. */
-function mibOf(node: u32): usize {
-  const known = load<u32>(node, Node.mib);
-  if (known !== 0) return known;
-  let index = load<u32>(CONTROL, Control.mibFree);
-  if (index !== 0) store<u32>(CONTROL, load<u32>(mibAt(index), Context.node), Control.mibFree);
-  else {
-    index = load<u32>(CONTROL, Control.mibNext) + 1;
-    if (index >= MIB_CAPACITY) return 0;
-    store<u32>(CONTROL, index, Control.mibNext);
-  }
-  const mib = mibAt(index);
-  memory.fill(mib, 0, Context.forgottenEnd);
-  store<u64>(pastOf(mib), 0, Past.peak);
-  if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
-  store<u32>(mib, node, Context.node);
-  store<u32>(node, mib, Node.mib);
-  return mib;
-}
+import {
+  childCount,
+  childOf,
+  findChild,
+  insertChild,
+  mibAt,
+  mibOf,
+  nodeAt,
+  standsFor,
+  useChildren,
+} from "./tree";
 
 /** Below the stack lies the root's frame, and a zero where there would be a call site before any call. */
 export function prepareContexts(): void {
@@ -271,11 +130,55 @@ function evict(frame: u32): u32 {
   return free;
 }
 
+/** No block has ended. */
+function emptyMib(mib: usize): void {
+  // The histogram buffer stays with the entry, emptied by its length.
+  memory.fill(mib + Context.allocTimestamp, 0, Context.forgottenEnd - Context.allocTimestamp);
+  memory.fill(growthOf(mib), 0, GROWTH_BYTES);
+  memory.fill(dragOf(mib), 0, DRAG_BYTES);
+  if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
+}
+
 /** Forgets the figures the host has taken; blocks that still live keep their entry. */
 function clearFinished(): void {
   const end = load<u32>(CONTROL, Control.mibNext);
   for (let i: u32 = 0; i <= end; i++) emptyMib(mibAt(i));
   clearChanges();
+}
+
+/**
+ * The entry in the block table for the call of the newest frame, 0 if it was not called from there before. Frames that
+ * were decoded before carry their node as a memo, the root's always; the newest does not, it has been written for this
+ * call.
+ */
+@inline
+export function knownContext(frame: u32): usize {
+  let node = load<u32>(frame - STACK_FRAME_BYTES, StackFrame.node);
+  if (node === 0) {
+    let known = frame - 2 * STACK_FRAME_BYTES;
+    node = load<u32>(known, StackFrame.node);
+    while (node === 0) {
+      known -= STACK_FRAME_BYTES;
+      node = load<u32>(known, StackFrame.node);
+    }
+    for (let at = known + STACK_FRAME_BYTES; at !== frame; at += STACK_FRAME_BYTES) {
+      const entry = childEntry(node, load<u32>(at, StackFrame.site));
+      if (entry === 0) return 0;
+      node = load<u32>(entry, Child.node);
+      store<u32>(at, node, StackFrame.node);
+    }
+  }
+  const site = load<u32>(frame, StackFrame.site);
+  if (load<u32>(node, Node.lastSite) === site) return load<u32>(node, Node.lastMib);
+  if (load<u32>(node, Node.otherSite) === site) return load<u32>(node, Node.otherMib);
+  const entry = childEntry(node, site);
+  if (entry === 0) return 0;
+  const mib: usize = load<u32>(entry, Child.mib);
+  if (mib === 0) return 0;
+  store<u64>(node, load<u64>(node, Node.lastSite), Node.otherSite);
+  store<u32>(node, site, Node.lastSite);
+  store<u32>(node, mib, Node.lastMib);
+  return mib;
 }
 
 /**

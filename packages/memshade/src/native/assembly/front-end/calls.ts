@@ -1,0 +1,56 @@
+// Stands in the place of `tools/heap/assembly/calls.ts` where native programs are profiled: a context is the stack that was walked.
+// `thread`: the address of the `Thread` whose stack it is.
+import { CHILD_CAPACITY, CONTROL, MIBS, NODES } from "../../../tools/heap/assembly/imports";
+import { Control, FIRST_CHILDREN, Node } from "../../../tools/heap/assembly/layout.generated";
+import { childOf, mibOf, useChildren } from "../../../tools/heap/assembly/tree";
+import { Site, STACK_FRAME_BYTES, StackFrame, Thread, WalkEnd } from "../layout.generated";
+
+export function prepareContexts(): void {
+  useChildren(min(FIRST_CHILDREN, CHILD_CAPACITY));
+}
+
+/** The entry in the block table for the stack, 0 if it did not allocate before, or not all of its frames have nodes. */
+@inline
+export function knownContext(thread: u32): usize {
+  const frames = load<u32>(thread, Thread.frames);
+  if (load<u32>(thread, Thread.settled) !== frames) return 0;
+  return frames === 0 ? 0 : load<u32>(load<u32>(lastFrame(thread, frames), StackFrame.site), Node.mib);
+}
+
+@inline
+function lastFrame(thread: u32, frames: u32): usize {
+  return thread + Thread.stack + (frames - 1) * STACK_FRAME_BYTES;
+}
+
+/** The node that the outermost frame is called from: the root, or what says why there are no more frames. */
+function outermost(thread: u32): u32 {
+  const end = load<u32>(thread, Thread.end);
+  if (end === WalkEnd.whole) return NODES;
+  return childOf(NODES, end === WalkEnd.cut ? Site.cut : Site.lost);
+}
+
+/** Gives nodes to the frames that have none; the innermost one's, 0 when the table is full. */
+function settle(thread: u32): u32 {
+  const frames = load<u32>(thread, Thread.frames);
+  let settled = load<u32>(thread, Thread.settled);
+  let node = settled === 0 ? outermost(thread) : load<u32>(lastFrame(thread, settled), StackFrame.site);
+  for (; node !== 0 && settled < frames; settled++) {
+    const frame = lastFrame(thread, settled + 1);
+    node = childOf(node, load<u32>(frame, StackFrame.site));
+    if (node === 0) break;
+    store<u32>(frame, node, StackFrame.site);
+  }
+  store<u32>(thread, settled, Thread.settled);
+  return node;
+}
+
+/** Address of the block table entry for the stack; that of the overflow when the tables are full. */
+export function contextOf(thread: u32, self: u32): usize {
+  let mib = knownContext(thread);
+  if (mib !== 0) return mib;
+  const node = settle(thread);
+  if (node !== 0) mib = mibOf(node);
+  if (mib !== 0) return mib;
+  store<u32>(CONTROL, load<u32>(CONTROL, Control.overflowContexts) + 1, Control.overflowContexts);
+  return MIBS;
+}

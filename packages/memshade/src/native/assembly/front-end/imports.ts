@@ -1,0 +1,85 @@
+// Stands in the place of `tools/heap/assembly/imports.ts` where native programs are profiled: all is known when it is compiled.
+import { allocatedAnyhow } from "../../../tools/heap/assembly/blocks";
+import { allocated } from "../../../tools/heap/assembly/heap";
+import { Control } from "../../../tools/heap/assembly/layout.generated";
+import { Header, Place } from "../layout.generated";
+import { load64, scratch, syscall2 } from "../machine";
+import { CLOCK_GETTIME, CLOCK_MONOTONIC } from "../system-calls";
+
+export const SLOTS: u32 = Place.slots;
+export const SLOTS_END: u32 = Place.slotsEnd;
+export const DIRECTORY: u32 = Place.directory;
+export const CONTROL: u32 = Place.control;
+export const SHAPES: u32 = Place.shapes;
+export const MIBS: u32 = Place.mibs;
+export const MIB_CAPACITY: u32 = Place.mibCapacity;
+export const PASTS: u32 = Place.pasts;
+export const DRAGS: u32 = Place.drags;
+export const FOLLOWED: u32 = Place.followed;
+export const INTERVALS: u32 = Place.intervals;
+export const CHANGES: u32 = Place.changes;
+export const CHANGE_CAPACITY: u32 = Place.changeCapacity;
+export const GROWTHS: u32 = Place.growths;
+export const NODES: u32 = Place.nodes;
+export const NODE_CAPACITY: u32 = Place.nodeCapacity;
+export const CHILDREN: u32 = Place.children;
+export const CHILD_CAPACITY: u32 = Place.childCapacity;
+export const RECORDS: u32 = Place.records;
+export const RECORD_CAPACITY: u32 = Place.recordCapacity;
+
+// Accesses are not counted, and there is one set of tables for all threads, behind a lock of its own.
+export const COUNTED: u32 = 0;
+export const EXACT: u32 = 0;
+export const HISTOGRAMS: u32 = 0;
+export const HISTOGRAMS_END: u32 = 0;
+export const MARKS: u32 = 0;
+export const STATICS: u32 = 0;
+export const STATIC_BYTES: u32 = 0;
+export const SHARED: u32 = 0;
+export const INSTANCE: u32 = 0;
+export const HOST_STACKS: u32 = 0;
+export const HOST_ENTRIES: u32 = 0;
+export const STACK: u32 = 0;
+export const FIRST_STACK: u32 = 0;
+export const STACK_DISTANCE: u32 = 0;
+export const STACK_COUNT: u32 = 0;
+/** Set to 1 by the build where lifetimes are measured in milliseconds. */
+export const WALL_CLOCK: u32 = 0;
+
+@inline
+export function programLoad64(address: u64): u64 {
+  return load64(address);
+}
+
+export function askHost(): u32 {
+  return 0;
+}
+export function lock(): void {}
+export function unlock(): void {}
+
+/** Writes the milliseconds since the start to the control block. */
+export function tick(): void {
+  syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, scratch());
+  const now = load64(scratch()) * 1_000_000_000 + load64(scratch() + 8);
+  store<u32>(CONTROL, <u32>((now - load<u64>(Header.start)) / 1_000_000), Control.wallMs);
+}
+
+/** Whether the common path has left a block to the functions that can do all cases. */
+export let isRare: bool = false;
+
+@inline
+export function beginCommonPath(): void {
+  isRare = false;
+}
+
+@inline
+export function otherwise(): void {
+  isRare = true;
+}
+
+/** A block was handed out, most often such a one as the common path knows. */
+export function allocatedAsUsual(address: u64, size: u32, thread: u32, self: u32): void {
+  beginCommonPath();
+  allocated(address, size, thread);
+  if (isRare) allocatedAnyhow(address, size, thread, self);
+}

@@ -1,0 +1,203 @@
+// The allocator's functions, as the program calls them. A record goes before its block is given back, and is made after the block was
+// handed out: other threads may get the same memory at once.
+import * as blocks from "./blocks";
+import { Thread, Tls } from "./layout.generated";
+import { lock, unlock } from "./lock";
+import {
+  framePointer,
+  libcAlignedAlloc,
+  libcCalloc,
+  libcDlclose,
+  libcFree,
+  libcMalloc,
+  libcMemalign,
+  libcPosixMemalign,
+  libcPvalloc,
+  libcRealloc,
+  libcReallocarray,
+  libcUsableSize,
+  libcValloc,
+  load64,
+  returnAddress,
+  stackPointer,
+  tlsLoad,
+  tlsStore,
+} from "./machine";
+import { forgetUnloaded } from "./modules";
+import { isOpen } from "./open";
+import { countNullFree, countUnrecorded, currentThread } from "./threads";
+import { walk } from "./walk";
+
+/** False: the call comes from inside of a hook, or there is no memory. It goes straight on. */
+@inline
+function enter(): bool {
+  if (tlsLoad(Tls.guard) === 0 && isOpen()) {
+    tlsStore(Tls.guard, 1);
+    return true;
+  }
+  if (isOpen()) countUnrecorded();
+  return false;
+}
+
+@inline
+function leave(): void {
+  tlsStore(Tls.guard, 0);
+}
+
+/** A block was handed out; 0: it was not. */
+function record(block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
+  const thread = block === 0 ? 0 : currentThread();
+  if (thread !== 0) {
+    walk(thread, place, address, rbp);
+    if (lock(thread + Thread.room)) {
+      blocks.begin(thread, block, size);
+      unlock();
+    } else countUnrecorded();
+  } else if (block !== 0) countUnrecorded();
+  leave();
+}
+
+export function malloc(size: u64): u64 {
+  if (!enter()) return libcMalloc(size);
+  const block = libcMalloc(size);
+  record(block, size, stackPointer(), returnAddress(), framePointer());
+  return block;
+}
+
+export function calloc(count: u64, size: u64): u64 {
+  if (!enter()) return libcCalloc(count, size);
+  const block = libcCalloc(count, size);
+  record(block, count * size, stackPointer(), returnAddress(), framePointer());
+  return block;
+}
+
+export function memalign(alignment: u64, size: u64): u64 {
+  if (!enter()) return libcMemalign(alignment, size);
+  const block = libcMemalign(alignment, size);
+  record(block, size, stackPointer(), returnAddress(), framePointer());
+  return block;
+}
+
+export function aligned_alloc(alignment: u64, size: u64): u64 {
+  if (!enter()) return libcAlignedAlloc(alignment, size);
+  const block = libcAlignedAlloc(alignment, size);
+  record(block, size, stackPointer(), returnAddress(), framePointer());
+  return block;
+}
+
+export function posix_memalign(result: u64, alignment: u64, size: u64): u32 {
+  if (!enter()) return libcPosixMemalign(result, alignment, size);
+  const failure = libcPosixMemalign(result, alignment, size);
+  record(failure === 0 ? load64(result) : 0, size, stackPointer(), returnAddress(), framePointer());
+  return failure;
+}
+
+export function valloc(size: u64): u64 {
+  if (!enter()) return libcValloc(size);
+  const block = libcValloc(size);
+  record(block, size, stackPointer(), returnAddress(), framePointer());
+  return block;
+}
+
+export function pvalloc(size: u64): u64 {
+  if (!enter()) return libcPvalloc(size);
+  const block = libcPvalloc(size);
+  record(block, size, stackPointer(), returnAddress(), framePointer());
+  return block;
+}
+
+export function free(block: u64): void {
+  if (enter()) {
+    forget(block);
+    leave();
+  }
+  libcFree(block);
+}
+
+/** A block is about to be given back. */
+function forget(block: u64): void {
+  if (block === 0) {
+    countNullFree();
+    return;
+  }
+  const thread = currentThread();
+  if (thread !== 0 && lock(thread + Thread.room)) {
+    blocks.end(block);
+    unlock();
+  } else countUnrecorded();
+}
+
+/** Whether a block that is about to be reallocated is out of the tables. */
+function takeOut(old: u64): bool {
+  const thread = currentThread();
+  if (thread === 0 || !lock(thread + Thread.room)) return false;
+  blocks.takeOut(thread, old);
+  unlock();
+  return true;
+}
+
+function recordChange(old: u64, block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
+  const thread = currentThread();
+  walk(thread, place, address, rbp);
+  if (lock(thread + Thread.room)) {
+    blocks.change(thread, old, block, size);
+    unlock();
+  } else countUnrecorded();
+  leave();
+}
+
+export function realloc(old: u64, size: u64): u64 {
+  if (!enter()) return libcRealloc(old, size);
+  if (old === 0) {
+    const first = libcRealloc(old, size);
+    record(first, size, stackPointer(), returnAddress(), framePointer());
+    return first;
+  }
+  const isOut = takeOut(old);
+  const block = libcRealloc(old, size);
+  if (isOut) recordChange(old, block, size, stackPointer(), returnAddress(), framePointer());
+  else passBy();
+  return block;
+}
+
+export function reallocarray(old: u64, count: u64, size: u64): u64 {
+  if (!enter()) return libcReallocarray(old, count, size);
+  if (old === 0) {
+    const first = libcReallocarray(old, count, size);
+    record(first, count * size, stackPointer(), returnAddress(), framePointer());
+    return first;
+  }
+  const isOut = takeOut(old);
+  const block = libcReallocarray(old, count, size);
+  if (isOut) recordChange(old, block, total(count, size), stackPointer(), returnAddress(), framePointer());
+  else passBy();
+  return block;
+}
+
+/** Bytes of an array; where they are more than there can be, so many that nothing is freed for them. */
+@inline
+function total(count: u64, size: u64): u64 {
+  return size !== 0 && count > <u64>-1 / size ? <u64>-1 : count * size;
+}
+
+function passBy(): void {
+  countUnrecorded();
+  leave();
+}
+
+export function malloc_usable_size(block: u64): u64 {
+  return libcUsableSize(block);
+}
+
+/** Another object may get the addresses of the one that is unloaded. */
+export function dlclose(handle: u64): u32 {
+  const result = libcDlclose(handle);
+  if (!enter()) return result;
+  const thread = currentThread();
+  if (thread !== 0 && lock(thread + Thread.room)) {
+    forgetUnloaded();
+    unlock();
+  }
+  leave();
+  return result;
+}

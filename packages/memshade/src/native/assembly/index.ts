@@ -1,0 +1,17 @@
+// What runs inside native programs: hooks of the allocator. Compiled to machine code; exported functions are symbols of the image, but for
+// `memory_open`, which is called where there is no memory yet.
+export {
+  aligned_alloc,
+  calloc,
+  dlclose,
+  free,
+  malloc,
+  malloc_usable_size,
+  memalign,
+  posix_memalign,
+  pvalloc,
+  realloc,
+  reallocarray,
+  valloc,
+} from "./hooks";
+export { memory_open } from "./open";

@@ -1,0 +1,72 @@
+// The lock of all tables. A program must never hang because of it: its holder may have left a hook by a jump, or be dead.
+import { Header } from "./layout.generated";
+import { load64, memorySlot, scratch, store64, syscall2, syscall4 } from "./machine";
+import { CLOCK_GETTIME, CLOCK_MONOTONIC, FUTEX, FUTEX_WAIT, FUTEX_WAKE, NANOSLEEP } from "./system-calls";
+
+const TRIES: u32 = 100;
+const PATIENCE_NS: u64 = 1_000_000_000;
+/** Where somebody has waited in vain before. */
+const SHORT_PATIENCE_NS: u64 = 1_000_000;
+/** How long a dump may keep the tables still, in steps. */
+const DUMP_STEP_NS: u64 = 1_000_000;
+const DUMP_STEPS: u32 = 1000;
+
+/** The address in the process of a place in linear memory. */
+@inline
+export function processAddress(at: usize): u64 {
+  return load64(memorySlot()) + at;
+}
+
+/** Nanoseconds of the monotonic clock. The stack of the caller is not ours: `at` is where linear memory has 16 bytes for it. */
+export function monotonic(at: usize): u64 {
+  syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, processAddress(at));
+  return load<u64>(at) * 1_000_000_000 + load<u64>(at, 8);
+}
+
+/** False: it was not to be had in time, and nothing may be changed. `room`: 32 bytes of linear memory that are the thread's own. */
+@inline
+export function lock(room: usize): bool {
+  if (atomic.cmpxchg<u32>(Header.lock, 0, 1) !== 0 && !lockSlowly(room)) return false;
+  store<u32>(Header.changing, 1);
+  return true;
+}
+
+@inline
+export function unlock(): void {
+  if (load<u32>(Header.request) !== load<u32>(Header.answer)) holdStill();
+  store<u32>(Header.changing, 0);
+  if (atomic.xchg<u32>(Header.lock, 0) === 2) wake();
+}
+
+function lockSlowly(room: usize): bool {
+  for (let i: u32 = 0; i < TRIES; i++)
+    if (load<u32>(Header.lock) === 0 && atomic.cmpxchg<u32>(Header.lock, 0, 1) === 0) return true;
+  const end = monotonic(room) + (load<u32>(Header.abandoned) === 0 ? PATIENCE_NS : SHORT_PATIENCE_NS);
+  while (atomic.xchg<u32>(Header.lock, 2) !== 0) {
+    const now = monotonic(room);
+    if (now >= end) {
+      atomic.add<u32>(Header.abandoned, 1);
+      return false;
+    }
+    store<u64>(room, (end - now) / 1_000_000_000, 16);
+    store<u64>(room, (end - now) % 1_000_000_000, 24);
+    syscall4(FUTEX, processAddress(Header.lock), FUTEX_WAIT, 2, processAddress(room + 16));
+  }
+  return true;
+}
+
+function wake(): void {
+  syscall4(FUTEX, processAddress(Header.lock), FUTEX_WAKE, 1, 0);
+}
+
+/** Keeps the tables still until the parent has read them, or for a second. */
+function holdStill(): void {
+  const request = load<u32>(Header.request);
+  atomic.store<u32>(Header.changing, 0);
+  atomic.store<u32>(Header.answer, request);
+  store64(scratch(), 0);
+  store64(scratch() + 8, DUMP_STEP_NS);
+  for (let i: u32 = 0; i < DUMP_STEPS && atomic.load<u32>(Header.request) === request && request !== 0; i++)
+    syscall2(NANOSLEEP, scratch(), 0);
+  atomic.store<u32>(Header.answer, atomic.load<u32>(Header.request));
+}

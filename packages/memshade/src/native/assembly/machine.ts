@@ -1,0 +1,78 @@
+// Imports that the compiler to machine code turns into instructions, and functions of the C library.
+
+@external("native", "load8")
+export declare function load8(address: u64): u32;
+@external("native", "load32")
+export declare function load32(address: u64): u32;
+@external("native", "load64")
+export declare function load64(address: u64): u64;
+@external("native", "store8")
+export declare function store8(address: u64, value: u32): void;
+@external("native", "store32")
+export declare function store32(address: u64, value: u32): void;
+@external("native", "store64")
+export declare function store64(address: u64, value: u64): void;
+
+// Numbers are constants. Results from -4095 to -1 are errors; errno stays as it is.
+@external("native", "syscall1")
+export declare function syscall1(number: u64, a: u64): i64;
+@external("native", "syscall2")
+export declare function syscall2(number: u64, a: u64, b: u64): i64;
+@external("native", "syscall3")
+export declare function syscall3(number: u64, a: u64, b: u64, c: u64): i64;
+@external("native", "syscall4")
+export declare function syscall4(number: u64, a: u64, b: u64, c: u64, d: u64): i64;
+@external("native", "syscall6")
+export declare function syscall6(number: u64, a: u64, b: u64, c: u64, d: u64, e: u64, f: u64): i64;
+
+// A word of the image's thread-local storage, by its offset, a constant.
+@external("native", "tlsLoad")
+export declare function tlsLoad(at: u32): u64;
+@external("native", "tlsStore")
+export declare function tlsStore(at: u32, value: u64): void;
+
+// Of the exported function that they are called in, as it was entered: what is at the stack pointer, the stack pointer, rbp.
+@external("native", "returnAddress")
+export declare function returnAddress(): u64;
+@external("native", "stackPointer")
+export declare function stackPointer(): u64;
+@external("native", "framePointer")
+export declare function framePointer(): u64;
+
+/** Paths, read only: `Text`. */
+@external("native", "text")
+export declare function text(): u64;
+/** A page that holds nothing between calls. */
+@external("native", "scratch")
+export declare function scratch(): u64;
+/** Where the address of linear memory is kept; 0 before it is mapped, and again in a child that was forked. */
+@external("native", "memorySlot")
+export declare function memorySlot(): u64;
+
+@external("native", "malloc")
+export declare function libcMalloc(size: u64): u64;
+@external("native", "calloc")
+export declare function libcCalloc(count: u64, size: u64): u64;
+@external("native", "realloc")
+export declare function libcRealloc(old: u64, size: u64): u64;
+@external("native", "reallocarray")
+export declare function libcReallocarray(old: u64, count: u64, size: u64): u64;
+@external("native", "memalign")
+export declare function libcMemalign(alignment: u64, size: u64): u64;
+@external("native", "aligned_alloc")
+export declare function libcAlignedAlloc(alignment: u64, size: u64): u64;
+@external("native", "posix_memalign")
+export declare function libcPosixMemalign(result: u64, alignment: u64, size: u64): u32;
+@external("native", "valloc")
+export declare function libcValloc(size: u64): u64;
+@external("native", "pvalloc")
+export declare function libcPvalloc(size: u64): u64;
+@external("native", "free")
+export declare function libcFree(block: u64): void;
+@external("native", "malloc_usable_size")
+export declare function libcUsableSize(block: u64): u64;
+@external("native", "dlclose")
+export declare function libcDlclose(handle: u64): u32;
+/** Which object has an address: 0, and fills in what it found. Takes no lock. */
+@external("native", "_dl_find_object")
+export declare function dlFindObject(address: u64, result: u64): u32;

@@ -1,0 +1,70 @@
+// Tables of an object, a file by its build id: looked for when the object is met, and again when the parent has made more.
+import { Header, Module, Text } from "./layout.generated";
+import { load32, load8, scratch, store8, syscall1, syscall2, syscall3, syscall4, syscall6, text } from "./machine";
+import {
+  AT_FDCWD,
+  CLOSE,
+  LSEEK,
+  MAP_PRIVATE,
+  MMAP,
+  O_RDONLY_CLOEXEC,
+  OPENAT,
+  PROT_READ,
+  SEEK_END,
+} from "./system-calls";
+import { isTables, TABLES_HEAD_BYTES } from "./tables";
+
+const MOST_PATH_BYTES: u64 = 2000;
+
+@inline
+function digit(value: u32): u32 {
+  return value < 10 ? 48 + value : 87 + value;
+}
+
+/** Writes the path of a module's tables to the scratch page. */
+function writePath(module: usize): void {
+  let to = scratch() + 1024;
+  const from = text() + Text.tables;
+  for (let i: u64 = 0; i < MOST_PATH_BYTES; i++) {
+    const byte = load8(from + i);
+    if (byte === 0) break;
+    store8(to++, byte);
+  }
+  const bytes = load<u32>(module, Module.buildIdBytes);
+  for (let i: u32 = 0; i < bytes; i++) {
+    const byte: u32 = load<u8>(module + i, Module.buildId);
+    store8(to++, digit(byte >>> 4));
+    store8(to++, digit(byte & 15));
+  }
+  store8(to, 0);
+}
+
+/** Maps a module's tables, if they are there. Under the lock. */
+export function mapTables(module: usize): void {
+  store<u32>(module, load<u32>(Header.tablesTurn), Module.turn);
+  if (load<u32>(module, Module.buildIdBytes) === 0) return;
+  writePath(module);
+  const file = syscall4(OPENAT, AT_FDCWD, scratch() + 1024, O_RDONLY_CLOEXEC, 0);
+  if (file < 0) {
+    store<u32>(Header.wanted, load<u32>(Header.wanted) + 1);
+    return;
+  }
+  const bytes = syscall3(LSEEK, file, 0, SEEK_END);
+  if (bytes >= <i64>TABLES_HEAD_BYTES) {
+    const table = syscall6(MMAP, 0, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    if (table > 0 || table < -4095) {
+      if (isTables(table, bytes)) store<u64>(module, table, Module.table);
+    }
+  }
+  syscall1(CLOSE, file);
+}
+
+/** Whether there may be tables now that were not there before. */
+@inline
+export function mayHaveTables(module: usize): bool {
+  return (
+    load<u64>(module, Module.table) === 0 &&
+    load<u32>(module, Module.buildIdBytes) !== 0 &&
+    load<u32>(module, Module.turn) !== load<u32>(Header.tablesTurn)
+  );
+}

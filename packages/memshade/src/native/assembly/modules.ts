@@ -1,0 +1,133 @@
+// Which code lies where: a module for each object, at first sight of an address in it, with its tables where there are any.
+import { CONTROL } from "../../tools/heap/assembly/imports";
+import { Control } from "../../tools/heap/assembly/layout.generated";
+import { copyBuildId, copyName } from "./elf";
+import {
+  Header,
+  MODULE_BYTES,
+  MOST_MODULES,
+  Module,
+  ModuleKind,
+  PIECE_BITS,
+  Place,
+  RULE_CACHE_BITS,
+  CACHED_RULE_BYTES,
+  Site,
+} from "./layout.generated";
+import { dlFindObject, load64, scratch } from "./machine";
+import { mapTables } from "./map-tables";
+
+// What `_dl_find_object` fills in.
+const MAP_START = 8;
+const MAP_END = 16;
+const LINK_MAP = 24;
+
+@inline
+function moduleAt(index: u32): usize {
+  return Place.modules + index * MODULE_BYTES;
+}
+@inline
+function inOrder(place: u32): usize {
+  return moduleAt(load<u32>(Place.moduleOrder + (place << 2)));
+}
+
+/** Modules by address that begin at or before one. Others may insert meanwhile: whoever finds nothing looks again under the lock. */
+function placeBehind(address: u64): u32 {
+  let low: u32 = 0;
+  let high = load<u32>(Header.modules);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (load<u64>(inOrder(middle), Module.start) <= address) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The module that an address lies in; 0: it is not known. */
+export function knownModule(address: u64): usize {
+  const behind = placeBehind(address);
+  if (behind === 0) return 0;
+  const module = inOrder(behind - 1);
+  return address < load<u64>(module, Module.end) ? module : 0;
+}
+
+/** The same, made where it is not known; 0: there is no room. To be called under the lock. */
+export function makeModule(address: u64): usize {
+  const known = knownModule(address);
+  if (known !== 0) return known;
+  const count = load<u32>(Header.modules);
+  if (count === MOST_MODULES) return 0;
+  const module = moduleAt(count);
+  const found = scratch();
+  if (dlFindObject(address, found) === 0) {
+    const linkMap = load64(found + LINK_MAP);
+    store<u64>(module, load64(found + MAP_START), Module.start);
+    store<u64>(module, load64(found + MAP_END), Module.end);
+    store<u64>(module, load64(linkMap), Module.bias);
+    store<u32>(module, ModuleKind.object, Module.kind);
+    copyBuildId(module);
+    copyName(module, load64(linkMap + 8));
+  } else {
+    const start = (address >>> PIECE_BITS) << PIECE_BITS;
+    store<u64>(module, start, Module.start);
+    store<u64>(module, pieceEnd(start), Module.end);
+    store<u64>(module, 0, Module.bias);
+    store<u32>(module, ModuleKind.piece, Module.kind);
+  }
+  store<u64>(module, load<u64>(CONTROL, Control.allocations), Module.time);
+  return giveSites(module) ? insert(module, count) : 0;
+}
+
+/** A piece ends where the next module begins. */
+function pieceEnd(start: u64): u64 {
+  const end = start + (1 << PIECE_BITS);
+  const behind = placeBehind(start);
+  if (behind === load<u32>(Header.modules)) return end;
+  return min(end, load<u64>(inOrder(behind), Module.start));
+}
+
+/** False: there are no more numbers. */
+function giveSites(module: usize): bool {
+  const first: u64 = max(load<u32>(Header.sites), Site.first);
+  const end = first + (load<u64>(module, Module.end) - load<u64>(module, Module.start));
+  if (end >> 32 !== 0) return false;
+  store<u32>(module, <u32>first, Module.site);
+  store<u32>(Header.sites, <u32>end);
+  return true;
+}
+
+function insert(module: usize, count: u32): usize {
+  if (load<u32>(module, Module.kind) === ModuleKind.object) mapTables(module);
+  const place = placeBehind(load<u64>(module, Module.start));
+  const at: usize = Place.moduleOrder + (place << 2);
+  memory.copy(at + 4, at, (count - place) << 2);
+  store<u32>(at, count);
+  store<u32>(Header.modules, count + 1);
+  return module;
+}
+
+/** Objects that are not where they were, or others in their place, are gone; so are lookups of their rules. Under the lock. */
+export function forgetUnloaded(): void {
+  const count = load<u32>(Header.modules);
+  let isChanged = false;
+  for (let index: u32 = 0; index < count; index++) {
+    const module = moduleAt(index);
+    if (load<u32>(module, Module.kind) !== ModuleKind.object) continue;
+    const found = scratch();
+    const isThere =
+      dlFindObject(load<u64>(module, Module.start), found) === 0 &&
+      load64(found + MAP_START) === load<u64>(module, Module.start) &&
+      load64(found + MAP_END) === load<u64>(module, Module.end);
+    if (isThere) continue;
+    store<u32>(module, ModuleKind.gone, Module.kind);
+    store<u64>(module, 0, Module.table);
+    isChanged = true;
+  }
+  if (isChanged) forgetRules();
+}
+
+/** Rules of addresses have changed. */
+export function forgetRules(): void {
+  memory.fill(Place.ruleCache, 0, CACHED_RULE_BYTES << RULE_CACHE_BITS);
+  store<u32>(Header.epoch, load<u32>(Header.epoch) + 1);
+}

@@ -1,0 +1,101 @@
+// From a frame to its caller.
+import { Link, Rule, RuleKind, StackFrame } from "./layout.generated";
+import { load64 } from "./machine";
+import { isMapped } from "./probe";
+import { kindOf, ruleOf } from "./rules";
+
+export const enum Step {
+  made,
+  /** There is no caller. */
+  whole,
+  /** Nothing leads on. */
+  lost,
+}
+
+/** A frame pointer that leads farther than this is not trusted before the word there is known to be mapped. */
+const FAR: u64 = 1 << 14;
+const ADDRESS_END: u64 = (<u64>1) << 47;
+const PAGE_BYTES: u64 = 4096;
+/** In the frame of a signal, above its trampoline's stack pointer: where the kernel has saved rbp, rsp and rip. */
+const SIGNAL_RBP: u64 = 120;
+const SIGNAL_RSP: u64 = 160;
+const SIGNAL_RIP: u64 = 168;
+/** Where the instruction ends that pushes in an entry of a procedure linkage table. */
+const PUSHED_AT: u64 = 11;
+
+/** Finds the caller of the frame at `from`, which gets its site, and writes it to `to`. `room`: 32 bytes of the thread's own. */
+export function step(from: usize, to: usize, room: usize): Step {
+  const place = load<u64>(from, StackFrame.place);
+  const address = load<u64>(from, StackFrame.address);
+  const framePointer = load<u64>(from, StackFrame.framePointer);
+  const isInterrupted = (load<u32>(from, StackFrame.link) & Link.interrupted) !== 0;
+  const rule = ruleOf(isInterrupted ? address : address - 1, room);
+  store<u32>(from, <u32>(rule >>> 32), StackFrame.site);
+  const offset = 8 * (<u64>(<u32>rule >>> Rule.cfaShift) & Rule.cfaMask);
+  const words: u64 = (<u32>rule >>> Rule.savedShift) & Rule.savedMask;
+  let link: u32 = <u32>words;
+  let cfa: u64 = 0;
+  let savedAt: u64 = 0;
+  const kind = kindOf(rule);
+  if (kind === RuleKind.stackPointer) {
+    cfa = place + 8 + offset;
+    savedAt = cfa - 8 * words;
+  } else if (kind === RuleKind.framePointer) {
+    cfa = framePointer + offset;
+    if (!leadsOn(place, cfa)) return Step.lost;
+    savedAt = cfa - 8 * words;
+  } else if (kind === RuleKind.saved) {
+    if (!leadsOn(place, framePointer - offset + 8)) return Step.lost;
+    cfa = load64(framePointer - offset);
+    if (!leadsOn(place, cfa)) return Step.lost;
+    savedAt = framePointer + 8 * (words - 1);
+    link = Link.unchecked;
+  } else if (kind === RuleKind.linkage) {
+    cfa = place + 16 + ((address & 15) >= PUSHED_AT ? 8 : 0);
+  } else if (kind === RuleKind.end) return Step.whole;
+  else if (kind === RuleKind.signal) return stepOverSignal(place + 8, to);
+  else return stepByFramePointer(place, framePointer, to);
+  const caller = load64(cfa - 8);
+  if (caller === 0) return Step.whole;
+  if (caller >= ADDRESS_END) return Step.lost;
+  store<u64>(to, cfa - 8, StackFrame.place);
+  store<u64>(to, caller, StackFrame.address);
+  store<u64>(to, words === 0 ? framePointer : load64(savedAt), StackFrame.framePointer);
+  store<u32>(to, link, StackFrame.link);
+  return Step.made;
+}
+
+/** Whether a frame of the stack can begin at a CFA that a frame pointer gave. */
+@inline
+function leadsOn(place: u64, cfa: u64): bool {
+  if (cfa - 8 <= place || (cfa & 7) !== 0 || cfa >= ADDRESS_END) return false;
+  return cfa - place <= FAR || isMapped(cfa - 8);
+}
+
+function stepOverSignal(stackPointer: u64, to: usize): Step {
+  const address = load64(stackPointer + SIGNAL_RIP);
+  if (address === 0) return Step.whole;
+  store<u64>(to, load64(stackPointer + SIGNAL_RSP) - 8, StackFrame.place);
+  store<u64>(to, address, StackFrame.address);
+  store<u64>(to, load64(stackPointer + SIGNAL_RBP), StackFrame.framePointer);
+  store<u32>(to, Link.unchecked | Link.interrupted, StackFrame.link);
+  return Step.made;
+}
+
+/** Code without rules, as of compilers at run time, may keep a frame pointer. */
+function stepByFramePointer(place: u64, framePointer: u64, to: usize): Step {
+  if (framePointer <= place || (framePointer & 7) !== 0 || framePointer >= ADDRESS_END) return Step.lost;
+  if (!isMapped(framePointer)) return Step.lost;
+  if ((framePointer & (PAGE_BYTES - 1)) === PAGE_BYTES - 8 && !isMapped(framePointer + 8)) return Step.lost;
+  const next = load64(framePointer);
+  // The outermost frame of a chain has 0 in place of a frame pointer.
+  if (next !== 0 && (next <= framePointer || (next & 7) !== 0)) return Step.lost;
+  const caller = load64(framePointer + 8);
+  if (caller === 0) return Step.whole;
+  if (caller >= ADDRESS_END || !isMapped(caller)) return Step.lost;
+  store<u64>(to, framePointer + 8, StackFrame.place);
+  store<u64>(to, caller, StackFrame.address);
+  store<u64>(to, next, StackFrame.framePointer);
+  store<u32>(to, 2, StackFrame.link);
+  return Step.made;
+}

@@ -1,0 +1,38 @@
+// Numbers and flags of Linux on x86-64.
+export const LSEEK: u64 = 8;
+export const MMAP: u64 = 9;
+export const RT_SIGPROCMASK: u64 = 14;
+export const MADVISE: u64 = 28;
+export const NANOSLEEP: u64 = 35;
+export const GETPID: u64 = 39;
+export const FTRUNCATE: u64 = 77;
+export const PRCTL: u64 = 157;
+export const GETTID: u64 = 186;
+export const FUTEX: u64 = 202;
+export const CLOCK_GETTIME: u64 = 228;
+export const TGKILL: u64 = 234;
+export const OPENAT: u64 = 257;
+export const CLOSE: u64 = 3;
+
+export const EFAULT: i64 = 14;
+export const ESRCH: i64 = 3;
+export const CLOCK_MONOTONIC: u64 = 1;
+export const AT_FDCWD: u64 = <u64>-100;
+export const O_RDONLY_CLOEXEC: u64 = 0x80000;
+/** O_RDWR, O_CREAT, O_TRUNC, O_CLOEXEC */
+export const O_CREATE: u64 = 0x80242;
+export const OWNER_ONLY: u64 = 0x180;
+export const SEEK_END: u64 = 2;
+export const PROT_NONE: u64 = 0;
+export const PROT_READ: u64 = 1;
+export const PROT_READ_WRITE: u64 = 3;
+export const MAP_SHARED: u64 = 1;
+export const MAP_PRIVATE: u64 = 2;
+export const MAP_FIXED: u64 = 0x10;
+/** MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE */
+export const MAP_RESERVED: u64 = 0x4022;
+export const MADV_WIPEONFORK: u64 = 18;
+export const PR_GET_NAME: u64 = 16;
+/** On a word that no other process waits for. */
+export const FUTEX_WAIT: u64 = 128;
+export const FUTEX_WAKE: u64 = 129;

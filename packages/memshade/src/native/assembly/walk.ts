@@ -1,0 +1,107 @@
+// Walks the stack of the thread that runs, from a hook outwards, until it meets what is left of the thread's last stack.
+//
+// A frame's state is its return address, the stack pointer and the frame pointer behind the return. All frames further out follow from
+// it and from the words in memory that were read on the way: return addresses and saved frame pointers. So where a frame of this
+// walk has the state of a frame of the last one, and all those words of the frames further out are what they were, these frames
+// are what they were, and keep their nodes. The words are looked at outwards, frame by frame, so that only memory is read that
+// is part of the stack of now.
+import { Header, MOST_FRAMES, STACK_FRAME_BYTES, StackFrame, Thread, WALKED, WalkEnd, Link } from "./layout.generated";
+import { load64 } from "./machine";
+import { step, Step } from "./step";
+
+@inline
+function frameAt(thread: u32, index: i32): usize {
+  return thread + Thread.stack + index * STACK_FRAME_BYTES;
+}
+@inline
+function walkedAt(thread: u32, index: i32): usize {
+  return thread + WALKED + index * STACK_FRAME_BYTES;
+}
+
+@inline
+function isSame(a: usize, b: usize): bool {
+  return (
+    load<u64>(a, StackFrame.place) === load<u64>(b, StackFrame.place) &&
+    load<u64>(a, StackFrame.address) === load<u64>(b, StackFrame.address) &&
+    load<u64>(a, StackFrame.framePointer) === load<u64>(b, StackFrame.framePointer) &&
+    ((load<u32>(a, StackFrame.link) ^ load<u32>(b, StackFrame.link)) & Link.interrupted) === 0
+  );
+}
+
+/** Whether the words that a frame was found by are what they were. */
+@inline
+function isUnchanged(frame: usize): bool {
+  const how = load<u32>(frame, StackFrame.link);
+  if ((how & Link.unchecked) !== 0) return false;
+  const place = load<u64>(frame, StackFrame.place);
+  if (load64(place) !== load<u64>(frame, StackFrame.address)) return false;
+  const words: u64 = how & Link.wordsMask;
+  return words === 0 || load64(place + 8 - 8 * words) === load<u64>(frame, StackFrame.framePointer);
+}
+
+/** Of the frames further out than `index`, the first that is not what it was; -1: all are. */
+function firstChanged(thread: u32, index: i32): i32 {
+  let outer = index - 1;
+  while (outer >= 0 && isUnchanged(frameAt(thread, outer))) outer--;
+  return outer;
+}
+
+/** The innermost frame of the last stack that can be of use; -1: there is none. */
+function lastFrame(thread: u32): i32 {
+  const epoch = load<u32>(Header.epoch);
+  const isOld = load<u32>(thread, Thread.epoch) !== epoch;
+  store<u32>(thread, epoch, Thread.epoch);
+  return isOld || load<u32>(thread, Thread.end) === WalkEnd.cut ? -1 : load<u32>(thread, Thread.frames) - 1;
+}
+
+/** Nothing led on from the outermost frame; it may by now. */
+function isStillLost(thread: u32): bool {
+  const tried = walkedAt(thread, MOST_FRAMES);
+  memory.copy(tried, frameAt(thread, 0), STACK_FRAME_BYTES);
+  return step(tried, tried + STACK_FRAME_BYTES, thread + Thread.room) === Step.lost;
+}
+
+/** Makes the stack that of a hook: `place` is where its return address lies, `address` what that is. */
+export function walk(thread: u32, place: u64, address: u64, framePointer: u64): void {
+  let frame = walkedAt(thread, 0);
+  store<u64>(frame, place, StackFrame.place);
+  store<u64>(frame, address, StackFrame.address);
+  store<u64>(frame, framePointer, StackFrame.framePointer);
+  store<u64>(frame, 0, StackFrame.site);
+  if (!walkOn(thread, lastFrame(thread))) walkOn(thread, -1);
+}
+
+/** Walks on from the first frame. False: together with what is known there are too many frames. */
+function walkOn(thread: u32, known: i32): bool {
+  let count: i32 = 0;
+  while (count < <i32>MOST_FRAMES) {
+    const frame = walkedAt(thread, count);
+    const place = load<u64>(frame, StackFrame.place);
+    while (known >= 0 && load<u64>(frameAt(thread, known), StackFrame.place) < place) known--;
+    if (known >= 0 && isSame(frameAt(thread, known), frame)) {
+      const changed = firstChanged(thread, known);
+      if (changed < 0 && (load<u32>(thread, Thread.end) === WalkEnd.whole || isStillLost(thread)))
+        return join(thread, known + 1, count);
+      known = changed;
+    }
+    const result = step(frame, walkedAt(thread, ++count), thread + Thread.room);
+    if (result === Step.made) continue;
+    store<u32>(thread, result === Step.lost ? WalkEnd.lost : WalkEnd.whole, Thread.end);
+    return join(thread, 0, count);
+  }
+  store<u32>(thread, WalkEnd.cut, Thread.end);
+  return join(thread, 0, count);
+}
+
+/** Puts the frames that were walked behind the first `kept` of the last stack. */
+function join(thread: u32, kept: u32, count: u32): bool {
+  if (kept + count > MOST_FRAMES) return false;
+  let to = frameAt(thread, kept);
+  for (let from = walkedAt(thread, count - 1); from >= walkedAt(thread, 0); from -= STACK_FRAME_BYTES) {
+    memory.copy(to, from, STACK_FRAME_BYTES);
+    to += STACK_FRAME_BYTES;
+  }
+  store<u32>(thread, kept + count, Thread.frames);
+  store<u32>(thread, min(kept, load<u32>(thread, Thread.settled)), Thread.settled);
+  return true;
+}

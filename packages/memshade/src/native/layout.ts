@@ -1,0 +1,243 @@
+import { CONTROL_BYTES, RECORD_BYTES } from "../tools/heap/layout.ts";
+import { placeTables } from "../tools/heap/place-tables.ts";
+
+// Where things are in the memory that the runtime has in a native program, for the code that fills it and for the one that reads it
+// from outside. It is linear memory of 4 GiB, zero at the start; pages that are never touched cost nothing. README.md has a drawing.
+
+const MIB = 2 ** 20;
+/** Calling contexts that are kept, and blocks that no slot can hold. */
+const CONTEXTS = 64 * 1024;
+const RECORDS = 4 * MIB;
+const HEADER_BYTES = 64 * 1024;
+
+/** What the parent looks at first, at address 0. */
+export const Header = {
+  magic: 0,
+  version: 4,
+  /** 0 free, 1 taken, 2 taken and somebody waits. */
+  lock: 8,
+  /** Not 0 while tables are changing. */
+  changing: 12,
+  /** Of the process that opened the memory; a child that was forked has another memory. */
+  process: 16,
+  threads: 20,
+  modules: 24,
+  /** Site numbers that modules have so far. */
+  sites: 28,
+  /** Rises when rules of addresses have changed: an object is gone, or has got its tables. */
+  epoch: 32,
+  /** Objects whose tables were looked for in vain. */
+  wanted: 36,
+  /** The parent raises it when there are more tables. */
+  tablesTurn: 40,
+  /** How long a thread waits for tables of an object that it meets, ms; 0 where nobody makes any. */
+  tablesWait: 44,
+  /** Times that a lock was not had in time. */
+  abandoned: 48,
+  /** A dump that the parent asks for, and the one that is being held for it. */
+  request: 52,
+  answer: 56,
+  /** Threads that found no room. */
+  threadsRefused: 60,
+  /** u64: calls of the allocator from inside of its hooks, or for want of a lock, of which nothing is recorded. */
+  unrecorded: 64,
+  /** u64: stacks that were cut at their root's side, and stacks that ended where nothing led on. */
+  cutStacks: 72,
+  lostStacks: 80,
+  /** u64: nanoseconds of the monotonic clock at the start. */
+  start: 88,
+  /** u64: high half of the address of `Control.youngest`. */
+  youngestHigh: 96,
+  /** Memory protection, address space or files have failed: what did not work, as an errno. */
+  failure: 100,
+} as const;
+export const HEADER_MAGIC = 0x4853_4d4e;
+export const HEADER_VERSION = 1;
+
+/** What a module's number of sites begins with; below are marks in the place of a site. */
+export const Site = {
+  /** The root's side was cut off. */
+  cut: 1,
+  /** Nothing led on. */
+  lost: 2,
+  /** No room for one more module. */
+  unknown: 3,
+  first: 16,
+} as const;
+
+/** A range of addresses with code: an object, or a piece of memory that a compiler at run time has filled. Never changed but for `table`. */
+export const Module = {
+  /** u64: addresses in the process, and behind the last one. */
+  start: 0,
+  end: 8,
+  /** u64: address in the process minus address in the object. */
+  bias: 16,
+  /** u64: where its tables are mapped; 0: nowhere. */
+  table: 24,
+  /** The site of its first address. */
+  site: 32,
+  /** `ModuleKind` */
+  kind: 36,
+  /** `Header.tablesTurn` when its tables were looked for last. */
+  turn: 40,
+  /** Bytes of the build id; behind it so many bytes of the object's name. */
+  buildIdBytes: 44,
+  buildId: 48,
+  nameBytes: 68,
+  /** u64: allocations before it was seen. */
+  time: 72,
+  name: 80,
+} as const;
+export const MODULE_BYTES = 256;
+export const MOST_BUILD_ID_BYTES = 20;
+export const MOST_NAME_BYTES = 176;
+export const MOST_MODULES = 16384;
+/** `piece`: no object; `gone`: what was here has been unloaded. */
+export const ModuleKind = { object: 1, piece: 2, gone: 3 } as const;
+/** Bits of an address within a piece. */
+export const PIECE_BITS = 16;
+
+/** A thread, from its first allocation on. */
+export const Thread = {
+  /** As the kernel counts threads. */
+  id: 0,
+  /** How the last walk ended: `WalkEnd`. */
+  end: 4,
+  /** Frames of the last stack, and how many of them, from the root on, have nodes. */
+  frames: 8,
+  settled: 12,
+  epoch: 20,
+  /** Whether the block that was taken out for a reallocation began last of the large ones. */
+  parkedYoungest: 24,
+  /** 16 bytes: its name when it allocated first. */
+  name: 32,
+  /** u64: what it has allocated. */
+  blocks: 48,
+  bytes: 56,
+  /** The record of the block that a reallocation has taken out; 0: none. */
+  parked: 64,
+  /** 32 bytes for times. */
+  room: 96,
+  stack: 256,
+} as const;
+export const WalkEnd = { whole: 0, cut: 1, lost: 2 } as const;
+export const MOST_FRAMES = 1024;
+export const MOST_THREADS = 1024;
+
+/**
+ * A frame of a thread's stack: where its return address is, that address, the frame pointer behind the return, and what is known of its
+ * context. A place is that of the word below the stack pointer behind the return.
+ */
+export const StackFrame = {
+  /** u64 */
+  place: 0,
+  /** u64 */
+  address: 8,
+  /** u64 */
+  framePointer: 16,
+  /** The site; where it was settled, the node of the calling context tree. */
+  site: 24,
+  /** Where the frame pointer was saved, words below the CFA; 0: it was not. And `Link`. */
+  link: 28,
+} as const;
+export const STACK_FRAME_BYTES = 32;
+export const Link = {
+  wordsMask: 0x7ff,
+  /** More words than these were read to find the frame. */
+  unchecked: 0x4000_0000,
+  /** It was interrupted, not called. */
+  interrupted: 0x8000_0000,
+} as const;
+/** Of a thread: behind its last stack, root first, what is being walked, innermost first. */
+export const WALKED = Thread.stack + MOST_FRAMES * STACK_FRAME_BYTES;
+/** Two frames more: one that may be too many, and one to try on. */
+export const THREAD_BYTES = WALKED + (MOST_FRAMES + 2) * STACK_FRAME_BYTES;
+
+/** Thread-local words of the image. */
+export const Tls = {
+  /** Not 0: the thread is in a hook. */
+  guard: 0,
+  /** Address of the `Thread`, and above it the process that it belongs to. */
+  thread: 8,
+} as const;
+
+/** In the image: paths, each with a zero behind it. */
+export const Text = {
+  /** What the number of the process is appended to. */
+  memory: 0,
+  /** What a build id is appended to. */
+  tables: 2048,
+} as const;
+
+/**
+ * A rule in 32 bits: how to get from a frame to its caller. From the lowest bit on: `RuleKind`, 3 bits; the offset of the CFA in words,
+ * 16 bits; where the frame pointer was saved, words below the CFA, 11 bits, 0: it is unchanged.
+ */
+export const RuleKind = {
+  /** No function is there, or its tables are not known. */
+  none: 0,
+  /** CFA = rsp + offset */
+  stackPointer: 1,
+  /** CFA = rbp + offset */
+  framePointer: 2,
+  /** CFA = *(rbp - offset); the frame pointer was saved at rbp + 8 times one less than the words: the stack was realigned. */
+  saved: 3,
+  /** There is no caller. */
+  end: 4,
+  /** Anything else. */
+  other: 5,
+  /** The trampoline behind a signal handler: the kernel has saved all registers. */
+  signal: 6,
+  /** An entry of a procedure linkage table: CFA = rsp + 8, and 8 more from its second instruction's end on. */
+  linkage: 7,
+} as const;
+export const Rule = { kindMask: 7, cfaShift: 3, cfaMask: 0xffff, savedShift: 19, savedMask: 0x7ff } as const;
+
+/** A file of tables, which is mapped as it is. Behind the head: first entry of each block of code, one more, the entries, the rules. */
+export const TablesHead = {
+  magic: 0,
+  version: 4,
+  /** u64: address in the object that the first block begins at. */
+  base: 8,
+  /** Blocks of 4 KiB of code; entries; rules. */
+  blocks: 16,
+  entries: 20,
+  rules: 24,
+} as const;
+export const TABLES_HEAD_BYTES = 32;
+export const TABLES_MAGIC = 0x5453_4d4e;
+export const TABLES_VERSION = 1;
+/** Bits of an address within a block, and of an entry below its rule's index. The first entry of a block that has any is at 0. */
+export const TABLE_BLOCK_BITS = 12;
+
+/** Lookups of rules are kept here: u64 address exclusive-or rule, u64 rule. */
+export const RULE_CACHE_BITS = 14;
+export const CACHED_RULE_BYTES = 16;
+
+/** Bits of an address within its region, and bytes of its slots: 8 for 16 of the program. */
+export const NATIVE_REGION_BITS = 20;
+export const NATIVE_REGION_SLOTS = 2 ** (NATIVE_REGION_BITS - 1);
+/** Bits of an address of a program. */
+export const ADDRESS_BITS = 47;
+
+const shapes = HEADER_BYTES + CONTROL_BYTES;
+const { tablesEnd, ...tables } = placeTables(shapes, CONTEXTS + 1);
+
+/** Where the tables begin. */
+export const Place = {
+  control: HEADER_BYTES,
+  ...tables,
+  records: Math.ceil(tablesEnd / RECORD_BYTES) * RECORD_BYTES,
+  recordCapacity: RECORDS + 1,
+  modules: 384 * MIB,
+  /** u32 per module, by address. */
+  moduleOrder: 388 * MIB,
+  /** u32 per region with slots: its number, as the directory counts. */
+  regions: 389 * MIB,
+  ruleCache: 390 * MIB,
+  threads: 392 * MIB,
+  /** u32 per region of the address space: where its slots are. */
+  directory: 512 * MIB,
+  slots: 1024 * MIB,
+  slotsEnd: 4095 * MIB,
+} as const;

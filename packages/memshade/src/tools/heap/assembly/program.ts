@@ -1,0 +1,62 @@
+// Addresses of the program, and where the slots of its regions are: what differs between WebAssembly programs and native ones. This
+// is the side of WebAssembly; the build puts another file in its place for native programs.
+import { CONTROL, COVERED, DIRECTORY, programPages } from "./imports";
+import { Control, REGION_BITS, SLOT_REGION_BYTES } from "./layout.generated";
+
+export type Address = u32;
+
+/** Bits of an address within its region. */
+export const PROGRAM_REGION_BITS: u32 = REGION_BITS;
+/** Bytes of slots per region. */
+export const REGION_SLOTS: u32 = SLOT_REGION_BYTES;
+/** Behind the last address that blocks are followed at. */
+export const END: Address = COVERED;
+
+const PAGE_BITS = 16;
+/** The high water mark rises in such steps. */
+const WATER_STEP: u32 = 4096;
+/** The system hands out memory in such pages, at least. */
+const PAGE_BYTES: u32 = 4096;
+
+/** Where the directory says where the slots of an address's region are. */
+@inline
+export function directoryEntry(address: Address): usize {
+  return DIRECTORY + ((address >>> REGION_BITS) << 2);
+}
+
+/** A region has got its slots. */
+@inline
+export function beginRegion(region: usize, address: Address, smallest: u32): void {
+  // The first access to a page of fresh memory traps to the system, once more if it was a load and a store follows.
+  for (let page: u32 = 0; page < SLOT_REGION_BYTES; page += PAGE_BYTES) store<u32>(region + page, 0);
+  // Blocks in slots are small: the common path need not look at the mark.
+  const end = (address | ((1 << REGION_BITS) - 1)) + smallest;
+  raiseHighWater(end < address ? COVERED : end);
+}
+
+/** Everything below `end` has been in use. */
+export function raiseHighWater(end: Address): void {
+  if (end <= load<u32>(CONTROL, Control.highWater)) return;
+  const mark = ((end - 1) | (WATER_STEP - 1)) + 1;
+  store<u32>(CONTROL, mark === 0 || mark > COVERED ? COVERED : mark, Control.highWater);
+}
+
+/** The address that a record keeps the low half of, near another one. */
+@inline
+export function nearby(low: u32, other: Address): Address {
+  return low;
+}
+
+/** Of the youngest large block a record's half of the address is not enough. */
+@inline
+export function keepYoungest(address: Address): void {}
+@inline
+export function youngestAddress(low: u32): Address {
+  return low;
+}
+
+/** Whether bytes of the program's memory can be read. */
+@inline
+export function isReadable(address: Address, bytes: u32): bool {
+  return (address + bytes - 1) >>> PAGE_BITS < programPages();
+}

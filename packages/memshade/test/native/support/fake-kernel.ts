@@ -1,0 +1,140 @@
+import type { FakeMemory } from "./fake-memory.ts";
+
+const ENOENT = -2;
+const ESRCH = -3;
+const EFAULT = -14;
+const EINVAL = -22;
+/** Where files and memory are mapped, from here on. */
+const MAPPINGS = 0x7d00_0000_0000;
+const FIRST_FILE = 3;
+
+/** System calls that the runtime makes. */
+export class FakeKernel {
+  process = 42;
+  /** By path. */
+  readonly files = new Map<string, Uint8Array>();
+  /** Nanoseconds of the monotonic clock. */
+  clock = 10_000_000_000;
+  /** Threads that have ended. */
+  readonly ended = new Set<number>();
+  /** Names of the calls that were made. */
+  readonly calls: string[] = [];
+  threadOf: () => number = () => 1;
+  /** Somebody waits for a word in memory, at most so many nanoseconds. */
+  onWait: (address: number, nanoseconds: number) => void = (_, nanoseconds) => {
+    this.clock += nanoseconds;
+  };
+  onSleep: (nanoseconds: number) => void = (nanoseconds) => {
+    this.clock += nanoseconds;
+  };
+  /** Paths that cannot be made. */
+  refuses: (path: string) => boolean = () => false;
+  readonly #memory: FakeMemory;
+  readonly #open: Uint8Array[] = [];
+  #top = MAPPINGS;
+
+  constructor(memory: FakeMemory) {
+    this.#memory = memory;
+  }
+
+  call(number: number, operands: number[]): number {
+    const handler = HANDLERS[number];
+    if (handler === undefined) throw new Error(`system call ${number}`);
+    this.calls.push(handler);
+    return this[handler](operands);
+  }
+
+  openat([, name, flags]: number[]): number {
+    const path = this.#memory.text(name);
+    if ((flags & 0x40) !== 0) {
+      if (this.refuses(path)) return ENOENT;
+      this.files.set(path, new Uint8Array(0));
+    }
+    const file = this.files.get(path);
+    return file === undefined ? ENOENT : FIRST_FILE + this.#open.push(file) - 1;
+  }
+
+  lseek([file]: number[]): number {
+    return this.#open[file - FIRST_FILE].length;
+  }
+
+  mmap([at, length, , , file]: number[]): number {
+    const start = at === 0 ? this.#top : at;
+    if (at === 0) this.#top += Math.ceil(length / 4096) * 4096 + 4096;
+    if (file >= FIRST_FILE && this.#open[file - FIRST_FILE].length > 0) this.#memory.map(start, this.#open[file - FIRST_FILE]);
+    return start;
+  }
+
+  madvise(_: number[]): number {
+    return 0;
+  }
+  close(_: number[]): number {
+    return 0;
+  }
+  ftruncate(_: number[]): number {
+    return 0;
+  }
+
+  getpid(_: number[]): number {
+    return this.process;
+  }
+
+  gettid(_: number[]): number {
+    return this.threadOf();
+  }
+
+  prctl([, at]: number[]): number {
+    this.#memory.write(at, new TextEncoder().encode(`thread-${this.threadOf()}`));
+    return 0;
+  }
+
+  tgkill([, thread]: number[]): number {
+    return this.ended.has(thread) ? ESRCH : 0;
+  }
+
+  clock_gettime([, at]: number[]): number {
+    this.clock += 1000;
+    this.#memory.store64(at, BigInt(Math.floor(this.clock / 1e9)));
+    this.#memory.store64(at + 8, BigInt(this.clock % 1e9));
+    return 0;
+  }
+
+  futex([address, operation, , timeout]: number[]): number {
+    if (operation === 128) this.onWait(address, this.#time(timeout));
+    return 0;
+  }
+
+  nanosleep([at]: number[]): number {
+    this.onSleep(this.#time(at));
+    return 0;
+  }
+
+  rt_sigprocmask([, at]: number[]): number {
+    return this.#memory.isMapped(at) ? EINVAL : EFAULT;
+  }
+
+  #time(at: number): number {
+    return Number(this.#memory.load64(at)) * 1e9 + Number(this.#memory.load64(at + 8));
+  }
+}
+
+const HANDLERS: Readonly<Record<number, keyof typeof FakeKernel.prototype & SystemCall>> = {
+  3: "close",
+  8: "lseek",
+  9: "mmap",
+  14: "rt_sigprocmask",
+  28: "madvise",
+  35: "nanosleep",
+  39: "getpid",
+  77: "ftruncate",
+  157: "prctl",
+  186: "gettid",
+  202: "futex",
+  228: "clock_gettime",
+  234: "tgkill",
+  257: "openat",
+};
+
+type SystemCall =
+  | ("close" | "lseek" | "mmap" | "rt_sigprocmask" | "madvise" | "nanosleep" | "getpid")
+  | ("ftruncate" | "prctl" | "gettid" | "futex" | "clock_gettime" | "tgkill" | "openat");
