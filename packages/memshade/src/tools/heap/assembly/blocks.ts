@@ -154,7 +154,7 @@ function endBlock(address: Address, copied: bool): bool {
     start = load<u32>(record, Record.time);
     folded = load<u64>(record, Record.folded);
     takeChain(record);
-    if (load<u32>(record, Record.followed) !== 0) endFollowed(record, now(), copied);
+    if (COUNTED !== 0 && load<u32>(record, Record.followed) !== 0) endFollowed(record, now(), copied);
     if (SHARED !== 0) noteProcessors(record, mib);
     removeRecord(slot, record);
   }
