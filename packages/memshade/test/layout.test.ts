@@ -29,7 +29,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   allocator: ["bytes", "wasm", "rewrite"],
   contexts: ["bytes", "wasm", "rewrite", "allocator"],
   tools: ["bytes", "wasm", "rewrite", "allocator", "contexts", "model"],
-  native: ["bytes", "objects", "unwind", "tools"],
   load: ["bytes", "objects", "symbolize"],
   host: ["bytes", "wasm", "tools", "model", "formats", "objects", "symbolize", "load"],
   analyses: ["bytes", "model"],
@@ -49,6 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "report",
   ],
   exports: ["bytes", "model", "objects", "formats", "symbolize", "load", "host", "analyses", "report"],
+  native: ["bytes", "objects", "aot", "unwind", "model", "formats", "tools", "load", "host"],
   cli: [
     "bytes",
     "model",
@@ -65,6 +65,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "report",
     "runs",
     "exports",
+    "native",
   ],
   testing: ["bytes", "model", "host", "analyses", "report", "runs"],
 };
@@ -73,6 +74,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   wasm: ["@noble"],
   symbolize: ["gecko-profiler-demangle"],
+  native: ["@noble"],
   formats: ["@noble", "pako", "pprof-format", "yaml"],
   load: ["@jridgewell", "gecko-profiler-demangle", "xz-decompress"],
   // Of the page, which is bundled: whoever installs memshade does not install it.

@@ -2,6 +2,13 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 
 const SCRIPT_NAME = /\.[cm]?[jt]s$/;
 
+/** Whether a file or a name in PATH is neither a WebAssembly module nor a script of Node's: a native program, if any. */
+export function isNativeProgram(name: string): boolean {
+  if (statSync(name, { throwIfNoEntry: false })?.isFile() !== true)
+    return !name.includes("/") && !name.includes(".");
+  return verbFor(name) === undefined;
+}
+
 /** The command that runs a file: `run` for what is a WebAssembly module or called one, `node` for a script; undefined for everything else. */
 export function verbFor(file: string): "run" | "node" | undefined {
   // Reading a pipe would take what it holds.

@@ -92,6 +92,8 @@ export interface ProfileModule {
   /** Some functions that it exports, where no file is known to have it. */
   readonly exports?: readonly string[] | undefined;
   readonly allocator?: RunAllocator | undefined;
+  /** Of an object of a native program that memshade recorded: its address there of what `start` is the PC of. */
+  readonly objectAddress?: number | undefined;
   /** Of modules of native programs. */
   readonly knows?: ModuleKnowledge | undefined;
 }

@@ -135,8 +135,10 @@ export interface RunModule {
   instances: number;
   /** Some functions that it exports, where no file is known to have it. */
   exports?: string[] | undefined;
-  /** Hexadecimal with 0x: the PC of the first byte of the module's code section payload. */
+  /** Hexadecimal with 0x: the PC of the first byte of the module's code section payload, or of an object's first mapped byte. */
   start: string;
+  /** An object of a native program, with the address in it of the first mapped byte; absent: a WebAssembly module. */
+  object?: { kind: "elf"; address: number } | undefined;
   allocator: RunAllocator;
   /** The functions that occur on recorded stacks. */
   functions: RunFunction[];

@@ -163,13 +163,27 @@ export const Tls = {
   thread: 8,
 } as const;
 
-/** In the image: paths, each with a zero behind it. */
+/** Words of the image that can be written, and paths with a zero behind each. */
 export const Text = {
   /** What the number of the process is appended to. */
   memory: 0,
   /** What a build id is appended to. */
   tables: 2048,
+  /** The image's own path, as the dynamic linker was told of it. */
+  image: 4096,
+  /** Names of functions whose next definition behind the image's own one is wanted, and u64 words for their addresses. */
+  names: 6144,
+  next: 7168,
+  /** Not 0: the memory is being mapped. */
+  opening: 7680,
+  /** Not 0: the next definitions are known. */
+  isBound: 7684,
+  /** Not 0: programs that this one starts are recorded too. */
+  tracesChildren: 7688,
 } as const;
+export const TEXT_BYTES = 8192;
+/** Room for a name. */
+export const NEXT_NAME_BYTES = 32;
 
 /**
  * A rule in 32 bits: how to get from a frame to its caller. From the lowest bit on: `RuleKind`, 3 bits; the offset of the CFA in words,

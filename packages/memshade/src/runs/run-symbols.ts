@@ -5,7 +5,8 @@ import { UserError } from "../bytes/errors.ts";
 import { nativeSha256Hex } from "../host/module/native-sha256.ts";
 import { loadDemangler } from "../load/demangler.ts";
 import { readRegular } from "../load/file.ts";
-import { loadObject } from "../load/objects.ts";
+import { debuginfodCaches } from "../load/installed-objects.ts";
+import { loadObject, ObjectFinder } from "../load/objects.ts";
 import { type FileSymbolizer, loadSymbolizer } from "../load/symbolizer.ts";
 import type { ProfileModule } from "../model/heap-profile.ts";
 import type { RunModule, RunPlace } from "../model/run.ts";
@@ -35,8 +36,14 @@ export class RunSymbols {
   /** Sentences: which modules were not found again. */
   readonly missing: string[] = [];
 
+  readonly #finder: ObjectFinder;
+
   constructor(places: OriginalPlaces = {}) {
     this.#places = places;
+    this.#finder = new ObjectFinder({
+      binaryPaths: places.binaryPaths ?? [],
+      debuginfodCaches: debuginfodCaches(),
+    });
   }
 
   /**
@@ -46,6 +53,8 @@ export class RunSymbols {
    */
   of(module: ProfileModule | RunModule, noted?: readonly RunPlace[]): ModuleSymbols | undefined {
     const recorded = recordedPlaces(noted, loadDemangler());
+    const native = objectAddressOf(module);
+    if (native !== undefined) return this.#ofObject(module, native);
     const original = this.#find(module, recorded === undefined);
     if (original === undefined) return recorded;
     const symbolizer = symbolizerOf(original);
@@ -73,6 +82,18 @@ export class RunSymbols {
         return frames;
       },
     };
+  }
+
+  /** Functions of an object have names where it has symbols alone. */
+  #ofObject(module: ProfileModule | RunModule, address: number): ModuleSymbols | undefined {
+    if (module.path === undefined || module.path === null) return undefined;
+    const found = this.#finder.find({ path: module.path, buildId: module.buildId || undefined });
+    if ("missing" in found) {
+      this.missing.push(`${module.path} ${found.missing}: its functions have no names.`);
+      return undefined;
+    }
+    const { frames } = loadSymbolizer(found, { demangle: loadDemangler(), finder: this.#finder });
+    return { frames: (offset) => frames(address + offset) };
   }
 
   /** Variables with addresses of their own; none without debug information. */
@@ -137,4 +158,12 @@ function isSame(file: string, object: ObjectFile, { bytes, buildId }: ProfileMod
 
 function isFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+function objectAddressOf(module: ProfileModule | RunModule): number | undefined {
+  return "object" in module
+    ? module.object?.address
+    : "objectAddress" in module
+      ? module.objectAddress
+      : undefined;
 }

@@ -1,5 +1,5 @@
 // Runs a module in the engine and as machine code, with the same calls, and says where they differ.
-import { type CompileOptions, compile } from "../../src/aot/index.ts";
+import { type CompileOptions, compile } from "../../src/aot/compile.ts";
 import { I32 } from "../../src/wasm/types.ts";
 import { Choices } from "../support/random-module.ts";
 import { type Command, runNative } from "./native-host.ts";

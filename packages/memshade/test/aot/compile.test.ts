@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type CompileOptions, compile, UnsupportedCode } from "../../src/aot/index.ts";
+import { type CompileOptions, compile } from "../../src/aot/compile.ts";
+import { UnsupportedCode } from "../../src/aot/unsupported.ts";
 import { FormatError } from "../../src/bytes/errors.ts";
 import { wat } from "../support/assemble.ts";
 import { type Argument, RUNS_NATIVE, runNative } from "./native-host.ts";
@@ -84,7 +85,9 @@ describe.skipIf(!RUNS_NATIVE)("machine code", () => {
     const text = `(module (memory 1) (func (export "f") (drop (i32.load (i32.const 70000)))))`;
     expect(call(text, "f", [])).not.toBe("out of bounds");
     expect(call(text, "f", [], { keepTraps: true })).toBe("out of bounds");
-    const fused = text.replace("(i32.load", "(i32.xor (i32.const 1) (i32.load").replace("70000)))", "70000))))");
+    const fused = text
+      .replace("(i32.load", "(i32.xor (i32.const 1) (i32.load")
+      .replace("70000)))", "70000))))");
     expect(call(fused, "f", [], { keepTraps: true })).toBe("out of bounds");
   });
 

@@ -1,5 +1,5 @@
 // Random modules of the instructions that machine code is made of. A seed gives one module; every call comes to an end.
-import { SUBSET } from "../../src/aot/index.ts";
+import { SUBSET } from "../../src/aot/subset.ts";
 import { ByteWriter } from "../../src/bytes/writer.ts";
 import * as Op from "../../src/wasm/op.generated.ts";
 import { ACCESS_BYTES, OPCODES, PREFIX_BASE } from "../../src/wasm/opcodes.ts";

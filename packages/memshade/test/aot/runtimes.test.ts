@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SUBSET } from "../../src/aot/index.ts";
+import { SUBSET } from "../../src/aot/subset.ts";
 import { bytesOfBase64 } from "../../src/bytes/base64.ts";
 import { COMMON_PATH_BASE64 } from "../../src/tools/heap/common-path.generated.ts";
 import { USUAL_RUNTIME_BASE64 } from "../../src/tools/heap/runtime-usual.generated.ts";

@@ -1,5 +1,7 @@
 // The assertions of the core test suite that are about integers and vectors, run as machine code.
-import { type CompileOptions, compile, type NativeCode, UnsupportedCode } from "../../src/aot/index.ts";
+import { type CompileOptions, compile } from "../../src/aot/compile.ts";
+import type { NativeCode } from "../../src/aot/native-code.ts";
+import { UnsupportedCode } from "../../src/aot/unsupported.ts";
 import { FormatError } from "../../src/bytes/errors.ts";
 import {
   decodeModule,

@@ -84,7 +84,7 @@ export const CONTROL_WRITERS: Readonly<Record<string, Writer>> = {
   frame: (emitter, { to, name }) => {
     const { asm, frame } = emitter;
     const target = emitter.target(to);
-    if (name === "stackPointer") asm.put("lea", 8, target, place(RSP, frame.cfa));
+    if (name === "stackPointer") asm.put("lea", 8, target, place(RSP, frame.cfa - 8));
     else if (name === "returnAddress") asm.put("mov", 8, target, place(RSP, frame.cfa - 8));
     else {
       const pushed = frame.pushed.indexOf(RBP.number);

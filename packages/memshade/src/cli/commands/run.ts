@@ -7,7 +7,7 @@ import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
-import { verbFor } from "../kind-of-program.ts";
+import { isNativeProgram, verbFor } from "../kind-of-program.ts";
 import {
   addLearnOption,
   addOutOption,
@@ -61,6 +61,12 @@ export function addRunCommand(program: Command): void {
           `${path} is a script, not a WebAssembly module: memshade node ${quoteForShell(path)}`,
         );
       warnOfOptionsBehind(own, path, args);
+      if (isNativeProgram(path)) {
+        const { runNative } = await import("../../native/run-native.ts");
+        const onWritten = flags.quiet === true ? undefined : saySummary;
+        endProcess(await runNative({ path, args, out: flags.out, isQuiet: flags.quiet, onWritten }));
+        return;
+      }
       const code = await runWasi({
         path,
         args,

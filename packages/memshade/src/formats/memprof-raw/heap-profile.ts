@@ -110,6 +110,7 @@ function moduleOf(segment: RawSegment, run: Run | undefined): ProfileModule {
     bytes: module?.bytes,
     exports: module?.exports,
     allocator: module?.allocator,
+    objectAddress: module?.object?.address,
   };
 }
 

@@ -14,4 +14,5 @@ export {
   reallocarray,
   valloc,
 } from "./hooks";
+export { initialize } from "./initialize";
 export { memory_open } from "./open";

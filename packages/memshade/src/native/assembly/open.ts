@@ -1,7 +1,9 @@
 // The first hook of a process, and of a child that was forked, maps the memory. There is no linear memory yet: neither globals nor
 // loads and stores of it may be used here.
+import { bindNext } from "./bind-next";
 import { HEADER_MAGIC, HEADER_VERSION, Header, Text } from "./layout.generated";
 import {
+  load32,
   load64,
   load8,
   memorySlot,
@@ -98,8 +100,21 @@ function giveUp(): u64 {
   return NO_MEMORY;
 }
 
-/** Gives the address of linear memory, which is in the memory slot too. Called where that is 0. */
+/**
+ * Gives the address of linear memory, which is in the memory slot too. Called where that is 0. What the dynamic linker allocates
+ * meanwhile is not recorded.
+ */
 export function memory_open(): u64 {
+  const opening = text() + Text.opening;
+  if (load32(opening) !== 0) return NO_MEMORY;
+  store32(opening, 1);
+  bindNext();
+  const base = open();
+  store32(opening, 0);
+  return base;
+}
+
+function open(): u64 {
   const process: u64 = syscall1(GETPID, 0);
   const reserved = syscall6(MMAP, 0, RESERVED_BYTES, PROT_NONE, MAP_RESERVED, <u64>-1, 0);
   if (isError(reserved)) return giveUp();

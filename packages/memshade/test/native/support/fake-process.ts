@@ -5,6 +5,7 @@ import {
   Place,
   STACK_FRAME_BYTES,
   StackFrame,
+  TEXT_BYTES,
   Text,
   THREAD_BYTES,
   Thread,
@@ -80,7 +81,8 @@ export class FakeProcess {
 
   constructor() {
     this.memory.mapView(LINEAR, this.view);
-    for (const place of [TEXT, SCRATCH, SLOT]) this.memory.map(place, new Uint8Array(4096));
+    this.memory.map(TEXT, new Uint8Array(TEXT_BYTES));
+    for (const place of [SCRATCH, SLOT]) this.memory.map(place, new Uint8Array(4096));
     this.memory.write(TEXT + Text.memory, new TextEncoder().encode("/run/heap."));
     this.memory.write(TEXT + Text.tables, new TextEncoder().encode("/tables/"));
     this.kernel.threadOf = () => this.thread;
@@ -179,6 +181,8 @@ export class FakeProcess {
       text: () => BigInt(TEXT),
       scratch: () => BigInt(SCRATCH),
       memorySlot: () => BigInt(SLOT),
+      // The image has no names to look for.
+      dlsym: () => 0n,
       _dl_find_object: (at: bigint, result: bigint) => this.objects.find(Number(at), Number(result)),
     };
   }

@@ -39,7 +39,7 @@ describe.skipIf(PROGRAMS.length === 0)("tables that processes map", () => {
       for (const { address, memorySize } of object.segments.filter(
         ({ type, flags }) => type === 1 && (flags & 1) !== 0,
       ))
-        for (let at = address; at < address + memorySize; at += 97) {
+        for (let at = address; at < address + memorySize; at += 5) {
           const rule = ruleIn(file, at);
           const small = smallRuleAt(table, at, false);
           const kind = rule & Rule.kindMask;

@@ -1,0 +1,50 @@
+// Runs when the image has been loaded, before the program: it takes the traces of us out of the environment, so that neither the program nor
+// what it starts sees them.
+import { Text } from "./layout.generated";
+import { load32, load64, load8, store64, store8, text } from "./machine";
+
+// "LD_PRELO", and "AD=" behind it.
+const PRELOAD: u64 = 0x4f4c_4552_505f_444c;
+const PRELOAD_END: u32 = 0x3d_4441;
+const PRELOAD_BYTES: u64 = 11;
+const COLON: u32 = 58;
+const SPACE: u32 = 32;
+
+export function initialize(_count: u32, _args: u64, environment: u64): void {
+  if (load32(text() + Text.tracesChildren) !== 0) return;
+  for (let entry = environment; load64(entry) !== 0; ) {
+    const value = load64(entry);
+    if (isPreload(value) && !shorten(value + PRELOAD_BYTES)) remove(entry);
+    else entry += 8;
+  }
+}
+
+function isPreload(variable: u64): bool {
+  for (let i: u64 = 0; i < 8; i++)
+    if (load8(variable + i) !== <u32>((PRELOAD >>> (i << 3)) & 255)) return false;
+  for (let i: u64 = 0; i < 3; i++)
+    if (load8(variable + 8 + i) !== ((PRELOAD_END >>> <u32>(i << 3)) & 255)) return false;
+  return true;
+}
+
+/** Takes our path out of the list, which it begins; true: something is left, or it was not ours. */
+function shorten(list: u64): bool {
+  const image = text() + Text.image;
+  let length: u64 = 0;
+  for (; load8(image + length) !== 0; length++)
+    if (load8(list + length) !== load8(image + length)) return true;
+  const separator = load8(list + length);
+  if (separator === 0) return false;
+  if (separator !== COLON && separator !== SPACE) return true;
+  let from = list + length + 1;
+  do store8(list++, load8(from));
+  while (load8(from++) !== 0);
+  return true;
+}
+
+function remove(entry: u64): void {
+  do {
+    store64(entry, load64(entry + 8));
+    entry += 8;
+  } while (load64(entry) !== 0);
+}

@@ -1,0 +1,124 @@
+import { statSync } from "node:fs";
+import { basename } from "node:path";
+import { writeRaw } from "../../formats/memprof-raw/index.ts";
+import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
+import { counted } from "../../model/counted.ts";
+import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
+import type { RawSegment } from "../../model/raw-profile.ts";
+import { RUN_SCHEMA, RUN_VERSION, type Run, type RunEnd, type RunModule } from "../../model/run.ts";
+import { MEMSHADE_VERSION } from "../../model/version.ts";
+import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import type { InstrumentedInfo } from "../../tools/options.ts";
+import type { ProfileFile } from "../../tools/session.ts";
+import { Header } from "../layout.ts";
+import { NATIVE_LAYOUT } from "../memory-layout.ts";
+import { type ProcessModule, readModules } from "./modules.ts";
+
+/** What was started. */
+export interface RecordedProgram {
+  /** The command as it was typed. */
+  command: readonly string[];
+  /** Short name. */
+  program: string;
+  /** Path of the file that ran. */
+  file: string;
+}
+
+/** What the run folder gets. */
+export interface NativeRecord {
+  run: Run;
+  files: ProfileFile[];
+}
+
+/**
+ * Makes a run of what a process has left in its memory. Its places in code are the numbers of its sites, so that two runs of one
+ * program have the same ones.
+ */
+export function recordedRun(memory: ArrayBuffer, program: RecordedProgram, end: RunEnd): NativeRecord {
+  const view = new DataView(memory);
+  const header = (field: number): number => view.getUint32(field, true);
+  const modules = readModules(memory, header(Header.modules));
+  const session = new HeapSession({
+    ...{ clock: "virtual", rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
+  });
+  // All that the session asks of a memory is its bytes.
+  session.addInstance({ buffer: memory } as WebAssembly.Memory, INFO, UNKNOWN_MODULE, null);
+  const { heap, tool, notTracked, raw, intervals } = session.snapshot(end);
+  const rawBytes = writeRaw({ ...raw, segments: modules.map(segmentOf) }, raw.version);
+  const files: ProfileFile[] = [{ name: HEAP_FILE, contents: rawBytes }];
+  const hasIntervals = intervals.instances.length > 0;
+  if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
+  const run: Run = {
+    schema: RUN_SCHEMA,
+    version: RUN_VERSION,
+    memshade: MEMSHADE_VERSION,
+    command: [...program.command],
+    program: program.program,
+    tools: { heap: tool },
+    end,
+    modules: modules.map((module, index) => describe(module, index, program)),
+    heap: { ...heap, notTracked: [...notTracked, ...unseen(view)] },
+    notTracked: [],
+    presence: { modules: 0, shadow: heap.profilerBytes, recorded: rawBytes.length },
+    files: { heap: HEAP_FILE, ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}) },
+  };
+  return { run, files };
+}
+
+/** The process as one module of the session: its sites are like places in code. */
+const INFO: InstrumentedInfo = {
+  ...{ version: 1, name: "process", buildId: "", originalBytes: 0, codeBytes: 0, tools: ["alloc"] },
+  ...{ counters: "merged", granuleBytes: 8, clock: "virtual", includeStack: false, includeAllocator: false },
+  allocator: { how: "names", needsConfirmation: false, functions: [] },
+  ...{ sharedMemory: false, layout: NATIVE_LAYOUT, hiddenExports: [], notTracked: [] },
+};
+
+function segmentOf({ start, end, buildId }: ProcessModule): RawSegment {
+  const bytes = Uint8Array.from(buildId.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+  return { start: BigInt(start), end: BigInt(end), offset: BigInt(start), buildId: bytes };
+}
+
+function describe(module: ProcessModule, index: number, { file }: RecordedProgram): RunModule {
+  const path = module.isObject ? module.name || file : null;
+  return {
+    index,
+    name: path === null ? "[memory with code]" : basename(path),
+    path,
+    buildId: module.buildId,
+    bytes: (path === null ? undefined : statSync(path, { throwIfNoEntry: false })?.size) ?? 0,
+    codeBytes: module.end - module.start,
+    instances: 1,
+    start: `0x${module.start.toString(16)}`,
+    object: { kind: "elf", address: module.address },
+    allocator: { how: "names", confirmed: true, functions: [] },
+    functions: [],
+    notTracked: [],
+  };
+}
+
+/** Sentences about what the hooks did not see. */
+function unseen(view: DataView): string[] {
+  const count = (field: number): number => Number(view.getBigUint64(field, true));
+  const sentences: string[] = [];
+  const unrecorded = count(Header.unrecorded);
+  if (unrecorded > 0)
+    sentences.push(
+      `${counted(unrecorded, "call", "calls")} of the allocator came from signal handlers or found the tables taken, and are not recorded.`,
+    );
+  const lost = count(Header.lostStacks);
+  if (lost > 0)
+    sentences.push(
+      `${counted(lost, "stack", "stacks")} ended early, where no table says how code was called.`,
+    );
+  const cut = count(Header.cutStacks);
+  if (cut > 0)
+    sentences.push(
+      `${counted(cut, "stack was", "stacks were")} deeper than is kept: their outermost frames are missing.`,
+    );
+  const refused = view.getUint32(Header.threadsRefused, true);
+  if (refused > 0)
+    sentences.push(
+      `${counted(refused, "thread", "threads")} more than there is room for: what they allocate is not recorded.`,
+    );
+  return sentences;
+}

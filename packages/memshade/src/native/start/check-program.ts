@@ -1,0 +1,67 @@
+import { statSync } from "node:fs";
+import { UserError } from "../../bytes/errors.ts";
+import { loadObject } from "../../load/objects.ts";
+import type { ObjectFile, ObjectSegment } from "../../objects/index.ts";
+
+const PT_INTERP = 3;
+const SET_USER_ID = 0o4000;
+const SET_GROUP_ID = 0o2000;
+
+/** An ELF program that can be recorded. */
+export interface NativeProgram {
+  /** Path of the file. */
+  file: string;
+  object: ObjectFile;
+  /** The dynamic linker that it asks for. */
+  linker: string;
+}
+
+/**
+ * Whether the allocations of a program can be recorded.
+ *
+ * @throws UserError with the reason why not, in one line
+ */
+export function checkProgram(file: string): NativeProgram {
+  if (process.platform !== "linux" || process.arch !== "x64")
+    throw new UserError(
+      `native programs are recorded on Linux on x86-64; this is ${process.platform} on ${process.arch}`,
+    );
+  const { object } = loadObject(file);
+  const refuse = (reason: string): never => {
+    throw new UserError(`${file}: ${reason}`);
+  };
+  if (object.kind !== "elf" || (object.type !== "executable" && object.type !== "shared"))
+    refuse("it is no program");
+  if (object.architecture !== "x86_64")
+    refuse(`it is for another machine (${machineOf(object)}); programs for x86-64 can be recorded`);
+  if (object.addressSize !== 8)
+    refuse("its pointers have 32 bits; programs with 64-bit pointers can be recorded");
+  const foreign = foreignIdentity(file);
+  if (foreign !== undefined)
+    refuse(`it is ${foreign}, and the system lets nobody look into it; run a copy without that bit`);
+  const interpreter = object.programHeaders.find(({ type }) => type === PT_INTERP);
+  if (interpreter === undefined)
+    return refuse("it is linked statically: there is no dynamic linker that could load what records it");
+  const linker = textOf(object, interpreter);
+  if (linker.includes("ld-musl"))
+    refuse("it is linked against musl; programs that use the GNU C library can be recorded");
+  return { file, object, linker };
+}
+
+function machineOf({ architecture }: ObjectFile): string {
+  return architecture === "other" ? "neither x86 nor ARM" : architecture;
+}
+
+/** Whose rights a program takes that are not ours: then the dynamic linker preloads nothing. */
+function foreignIdentity(file: string): string | undefined {
+  const { mode, uid, gid } = statSync(file);
+  if ((mode & SET_USER_ID) !== 0 && uid !== process.getuid?.()) return "set-user-id";
+  if ((mode & SET_GROUP_ID) !== 0 && gid !== process.getgid?.()) return "set-group-id";
+  return undefined;
+}
+
+function textOf(object: ObjectFile, { address, fileSize }: ObjectSegment): string {
+  const bytes = object.bytesAt(address, fileSize);
+  const end = bytes.indexOf(0);
+  return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end));
+}

@@ -1,0 +1,42 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { writeWholeFile } from "../../load/whole-file.ts";
+import type { ObjectFile } from "../../objects/index.ts";
+import { UnwindTable } from "../../unwind/index.ts";
+import { HEADER_VERSION, TABLES_VERSION } from "../layout.ts";
+import { tablesFile } from "./tables-file.ts";
+
+/** The folder where what is made once per object or version is kept. */
+export function cacheFolder({ env } = process): string {
+  const caches = env.XDG_CACHE_HOME;
+  return join(caches?.startsWith("/") ? caches : join(homedir(), ".cache"), "memshade", "native");
+}
+
+/** Tables of objects, a file by build id each, which processes map. They are made once. */
+export class TableCache {
+  readonly folder: string;
+
+  constructor(caches = cacheFolder()) {
+    this.folder = join(caches, `tables-${HEADER_VERSION}.${TABLES_VERSION}`);
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+  }
+
+  /** What a build id is appended to, for the path of its tables. */
+  get prefix(): string {
+    return join(this.folder, "/");
+  }
+
+  /** Whether the tables of an object are there; true for what has no build id, and can have none. */
+  has({ buildId }: ObjectFile): boolean {
+    return buildId === undefined || existsSync(join(this.folder, buildId));
+  }
+
+  /** Makes the tables of an object, unless they are there. */
+  make(object: ObjectFile): void {
+    const { buildId } = object;
+    if (buildId === undefined || this.has(object)) return;
+    const bytes = tablesFile(UnwindTable.fromObject(object));
+    writeWholeFile(join(this.folder, buildId), (file) => file.write(bytes));
+  }
+}

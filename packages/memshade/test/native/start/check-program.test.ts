@@ -1,0 +1,49 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { checkProgram } from "../../../src/native/start/check-program.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "memshade-elf-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A copy of a program of this machine, with some bytes replaced. */
+function changed(name: string, changes: Readonly<Record<number, number>>): string {
+  const bytes = readFileSync("/bin/ls");
+  for (const [at, value] of Object.entries(changes)) bytes[Number(at)] = value;
+  const file = join(folder, name);
+  writeFileSync(file, bytes);
+  return file;
+}
+
+const refusal = (file: string) => {
+  try {
+    return checkProgram(file);
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+describe.skipIf(process.arch !== "x64" || process.platform !== "linux")("a native program", () => {
+  it("can be recorded when the GNU C library's linker starts it", () => {
+    expect(checkProgram("/bin/ls").linker).toMatch(/ld-linux-x86-64/);
+  });
+
+  it("is refused with the reason when it is for another machine, or no program", () => {
+    const E_TYPE = 16;
+    const E_MACHINE = 18;
+    expect(refusal(changed("aarch64", { [E_MACHINE]: 183 }))).toMatch(/another machine \(aarch64\)/);
+    expect(refusal(changed("riscv", { [E_MACHINE]: 243 }))).toMatch(/another machine/);
+    expect(refusal(changed("relocatable", { [E_TYPE]: 1 }))).toMatch(/it is no program/);
+    expect(refusal("/etc/passwd")).toMatch(/neither ELF nor wasm/);
+  });
+
+  it("is refused when nothing would load what records it", () => {
+    const bytes = readFileSync("/bin/ls");
+    const at = bytes.indexOf("ld-linux-x86-64.so.2");
+    bytes.write("ld-musl-x86_64.so.1\0", at, "latin1");
+    const file = join(folder, "musl");
+    writeFileSync(file, bytes);
+    expect(refusal(file)).toMatch(/musl/);
+  });
+});
