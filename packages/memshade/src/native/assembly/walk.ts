@@ -89,8 +89,11 @@ function walkOn(thread: u32, known: i32): bool {
     while (known >= 0 && load<u64>(frameAt(thread, known), StackFrame.place) < place) known--;
     if (known >= 0 && isSame(frameAt(thread, known), frame)) {
       const changed = firstChanged(thread, known);
-      if (changed < 0 && (load<u32>(thread, Thread.end) === WalkEnd.whole || isStillLost(thread)))
+      if (changed < 0 && (load<u32>(thread, Thread.end) === WalkEnd.whole || isStillLost(thread))) {
+        // It is the same frame, but this walk may have found it by other words: by those of the function it calls now.
+        store<u32>(frameAt(thread, known), load<u32>(frame, StackFrame.link), StackFrame.link);
         return join(thread, known + 1, count);
+      }
       known = changed;
     }
     const result = step(frame, walkedAt(thread, ++count), thread + Thread.room);
