@@ -7,10 +7,11 @@ import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { RawSegment } from "../../model/raw-profile.ts";
 import { RUN_SCHEMA, RUN_VERSION, type Run, type RunEnd, type RunModule } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
+import { Control } from "../../tools/heap/layout.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
-import { Header } from "../layout.ts";
+import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 
@@ -100,6 +101,10 @@ function describe(module: ProcessModule, index: number, { file }: RecordedProgra
 function unseen(view: DataView): string[] {
   const count = (field: number): number => Number(view.getBigUint64(field, true));
   const sentences: string[] = [];
+  if (view.getBigUint64(Place.control + Control.allocations, true) === 0n)
+    sentences.push(
+      "No allocation was seen: the program has an allocator of its own, or has replaced itself by another program at once.",
+    );
   const unrecorded = count(Header.unrecorded);
   if (unrecorded > 0)
     sentences.push(
