@@ -11,6 +11,7 @@ import { MEMSHADE_VERSION } from "../../model/version.ts";
 import type { ObjectSegment } from "../../objects/index.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
 import { Header, Place } from "../layout.ts";
@@ -60,13 +61,22 @@ export function recordedRun(memory: ArrayBuffer, program: RecordedProgram, end: 
     tools: { heap: tool },
     end,
     modules: modules.map((module, index) => describe(module, index, program)),
-    heap: { ...heap, notTracked: [...notTracked, ...unseen(view)] },
+    heap: {
+      ...heap,
+      notTracked: [
+        ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
+        ...unseen(view),
+      ],
+    },
     notTracked: [],
     presence: { modules: 0, shadow: heap.profilerBytes, recorded: rawBytes.length },
     files: { heap: HEAP_FILE, ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}) },
   };
   return { run, files };
 }
+
+const UNCOUNTED =
+  "Accesses of native programs are not recorded: nothing is known of how often, how densely or whether at all blocks were used.";
 
 /** The process as one module of the session: its sites are like places in code. */
 const INFO: InstrumentedInfo = {
