@@ -57,6 +57,8 @@ export async function runNative(run: NativeRun): Promise<number> {
   const claim = run.out === undefined ? undefined : FolderClaim.take(folder);
   const place = mkdtempSync(join(tmpdir(), "memshade-"));
   const shared = hasRoom(SHARED_MEMORY) ? mkdtempSync(join(SHARED_MEMORY, "memshade-")) : place;
+  let ended: ProgramEnd;
+  let isWritten: boolean;
   try {
     const tables = new TableCache();
     for (const object of neededObjects(program)) tables.make(object);
@@ -67,13 +69,16 @@ export async function runNative(run: NativeRun): Promise<number> {
     const { pid, end } = startProgram(executed, {
       LD_PRELOAD: [image, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
-    const ended = await end;
+    ended = await end;
     if (ended.error !== undefined) throw new UserError(`${run.path}: ${ended.error.message}`);
-    return await write(run, `${memory}${pid}`, { folder, claim, cwd, file: executed.file }, ended);
+    isWritten = write(run, `${memory}${pid}`, { folder, claim, cwd, file: executed.file }, ended);
   } finally {
     claim?.release();
     for (const temporary of [place, shared]) rmSync(temporary, { recursive: true, force: true });
   }
+  if (isWritten) await run.onWritten?.(folder);
+  if (ended.signal !== null) dieBySignal(ended.signal);
+  return isWritten ? (ended.code ?? NOT_STARTED) : NOT_WRITTEN;
 }
 
 interface Target {
@@ -84,13 +89,13 @@ interface Target {
   file: string;
 }
 
-async function write(
+/** Whether what was recorded could be written. */
+function write(
   run: NativeRun,
   memory: string,
   { folder, claim, cwd, file }: Target,
-  ended: ProgramEnd,
-): Promise<number> {
-  const { code, signal } = ended;
+  { code, signal }: ProgramEnd,
+): boolean {
   try {
     const recorded = recordedRun(
       readMemory(memory),
@@ -104,20 +109,13 @@ async function write(
     if (claim === undefined) writeRunFolder(folder, files);
     else claim.write(files);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT")
       say(`${run.path} has loaded nothing that could record it: no profile was written`);
-      return NOT_WRITTEN;
-    }
-    sayNotWritten(folder, cwd, error);
-    return NOT_WRITTEN;
+    else sayNotWritten(folder, cwd, error);
+    return false;
   }
   if (run.isQuiet !== true) sayWritten(folder, cwd, "profile");
-  await run.onWritten?.(folder);
-  if (signal !== null) {
-    claim?.release();
-    dieBySignal(signal);
-  }
-  return code ?? NOT_STARTED;
+  return true;
 }
 
 function hasRoom(folder: string): boolean {

@@ -62,7 +62,7 @@ describe("the command line", () => {
   it.each([
     [["run", "--bogus", "x.wasm"], "unknown option '--bogus'"],
     [["run", "--clok", "wall", "x.wasm"], "unknown option '--clok' (Did you mean --clock?)"],
-    [["run"], "missing required argument 'program.wasm'"],
+    [["run"], "missing required argument 'program'"],
     [["run", "--out"], "option '--out <dir>' argument missing"],
     [
       ["run", "--tool", "rust", "x.wasm"],

@@ -13,6 +13,9 @@ const canCompile =
   process.platform === "linux" &&
   process.arch === "x64" &&
   spawnSync("gcc", ["--version"], { stdio: "ignore" }).status === 0;
+const PROFDATA = "llvm-profdata-22";
+const hasProfdata = spawnSync(PROFDATA, ["--version"], { stdio: "ignore" }).status === 0;
+if (!hasProfdata) console.warn(`SKIPPED: ${PROFDATA} is not installed: it reads no native profile`);
 if (!canCompile)
   console.warn("SKIPPED: gcc for x86-64 Linux is not installed: no native program is recorded");
 
@@ -59,5 +62,14 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
   it("has the blocks of threads on the threads' own stacks", async () => {
     const { profile } = await loadHeap(out);
     expect(Array.from(profile.contexts.mibs.allocCount, Number)).toContain(4000);
+  });
+
+  it.skipIf(!hasProfdata)("is a MemProf profile that LLVM reads, functions and lines included", () => {
+    const raw = join(out, "heap.memprofraw");
+    const shown = spawnSync(PROFDATA, ["show", "--memory", raw, "--profiled-binary", program], {
+      encoding: "utf8",
+    });
+    expect(shown.status, shown.stderr).toBe(0);
+    expect(shown.stdout).toMatch(/SymbolName: lost_block\n\s+LineOffset: 1\n/);
   });
 });

@@ -33,6 +33,7 @@ Examples:
   memshade run --tool workingset --locality solver.wasm
   memshade run --tool heap,workingset --who --interval 200000acc solver.wasm
   memshade run --invoke resize library.wasm 640 480
+  memshade run python3 script.py
 
 Options of memshade come before the program; everything after it belongs to the
 program, with a warning where memshade has such an option too (-- in front of
@@ -45,9 +46,11 @@ writes a dump while the program goes on.`;
 export function addRunCommand(program: Command): void {
   const command = program
     .command("run")
-    .summary("run a WASI program and write its profile")
-    .description("Runs a WebAssembly program (WASI preview 1) and writes the profile of its memory.")
-    .argument("<program.wasm>", "the program")
+    .summary("run a program and write its profile")
+    .description(
+      "Runs a WebAssembly program (WASI preview 1), or a native x86-64 Linux program as it is,\nand writes the profile of its memory. Of native programs the allocations are recorded.",
+    )
+    .argument("<program>", "WebAssembly module, native program, or its name in PATH")
     .argument("[args...]", "its arguments")
     .passThroughOptions();
   addLearnOption(addOutOption(addToolOptions(command)))
@@ -62,6 +65,7 @@ export function addRunCommand(program: Command): void {
         );
       warnOfOptionsBehind(own, path, args);
       if (isNativeProgram(path)) {
+        refuseForNative(own);
         const { runNative } = await import("../../native/run-native.ts");
         const onWritten = flags.quiet === true ? undefined : saySummary;
         endProcess(await runNative({ path, args, out: flags.out, isQuiet: flags.quiet, onWritten }));
@@ -80,6 +84,26 @@ export function addRunCommand(program: Command): void {
       });
       endProcess(code);
     });
+}
+
+/** What native programs can be recorded with. */
+const OF_NATIVE: readonly string[] = ["out", "quiet", "tool"];
+
+/** @throws UserError for options that mean nothing, or nothing yet, to a native program */
+function refuseForNative(command: Command): void {
+  const given = command.options.filter(
+    (option) => command.getOptionValueSource(option.attributeName()) === "cli",
+  );
+  const unknown = given.find((option) => !OF_NATIVE.includes(option.attributeName()));
+  if (unknown !== undefined)
+    throw new UserError(
+      `${unknown.long} is for WebAssembly programs; of native ones the allocations are recorded`,
+    );
+  const tools = (command.opts<RunFlags>().tool ?? []).filter((tool) => tool !== "heap" && tool !== "alloc");
+  if (tools.length > 0)
+    throw new UserError(
+      `--tool ${tools.join()} records WebAssembly programs; of native ones the allocations are recorded (--tool heap)`,
+    );
 }
 
 /** `NAME=VALUE`, or `NAME` for the value that memshade itself was given. */

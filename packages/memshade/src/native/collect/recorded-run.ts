@@ -2,15 +2,19 @@ import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
+import { loadObject } from "../../load/objects.ts";
 import { counted } from "../../model/counted.ts";
 import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { RawSegment } from "../../model/raw-profile.ts";
 import { RUN_SCHEMA, RUN_VERSION, type Run, type RunEnd, type RunModule } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
+import type { ObjectSegment } from "../../objects/index.ts";
+import { Control } from "../../tools/heap/layout.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
-import { Header } from "../layout.ts";
+import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 
@@ -37,7 +41,7 @@ export interface NativeRecord {
 export function recordedRun(memory: ArrayBuffer, program: RecordedProgram, end: RunEnd): NativeRecord {
   const view = new DataView(memory);
   const header = (field: number): number => view.getUint32(field, true);
-  const modules = readModules(memory, header(Header.modules));
+  const modules = readModules(memory, header(Header.modules)).map((module) => ofCode(module, program.file));
   const session = new HeapSession({
     ...{ clock: "virtual", rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
   });
@@ -57,13 +61,22 @@ export function recordedRun(memory: ArrayBuffer, program: RecordedProgram, end: 
     tools: { heap: tool },
     end,
     modules: modules.map((module, index) => describe(module, index, program)),
-    heap: { ...heap, notTracked: [...notTracked, ...unseen(view)] },
+    heap: {
+      ...heap,
+      notTracked: [
+        ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
+        ...unseen(view),
+      ],
+    },
     notTracked: [],
     presence: { modules: 0, shadow: heap.profilerBytes, recorded: rawBytes.length },
     files: { heap: HEAP_FILE, ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}) },
   };
   return { run, files };
 }
+
+const UNCOUNTED =
+  "Accesses of native programs are not recorded: nothing is known of how often, how densely or whether at all blocks were used.";
 
 /** The process as one module of the session: its sites are like places in code. */
 const INFO: InstrumentedInfo = {
@@ -72,6 +85,26 @@ const INFO: InstrumentedInfo = {
   allocator: { how: "names", needsConfirmation: false, functions: [] },
   ...{ sharedMemory: false, layout: NATIVE_LAYOUT, hiddenExports: [], notTracked: [] },
 };
+
+const EXECUTABLE = 1;
+
+/** MemProf's readers take a segment for the one with the code: where the object has that is in its file. */
+function ofCode(module: ProcessModule, file: string): ProcessModule {
+  if (!module.isObject) return module;
+  const segment = executableSegment(module.name || file);
+  const skipped = segment === undefined ? 0 : segment.address - module.address;
+  if (skipped <= 0 || module.start + skipped >= module.end) return module;
+  return { ...module, start: module.start + skipped, address: module.address + skipped };
+}
+
+function executableSegment(path: string): ObjectSegment | undefined {
+  try {
+    return loadObject(path).object.segments.find(({ flags }) => (flags & EXECUTABLE) !== 0);
+  } catch {
+    // It is gone, or it is none, as the kernel's own: its file has no say.
+    return undefined;
+  }
+}
 
 function segmentOf({ start, end, buildId }: ProcessModule): RawSegment {
   const bytes = Uint8Array.from(buildId.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
@@ -100,6 +133,10 @@ function describe(module: ProcessModule, index: number, { file }: RecordedProgra
 function unseen(view: DataView): string[] {
   const count = (field: number): number => Number(view.getBigUint64(field, true));
   const sentences: string[] = [];
+  if (view.getBigUint64(Place.control + Control.allocations, true) === 0n)
+    sentences.push(
+      "No allocation was seen: the program has an allocator of its own, or has replaced itself by another program at once.",
+    );
   const unrecorded = count(Header.unrecorded);
   if (unrecorded > 0)
     sentences.push(

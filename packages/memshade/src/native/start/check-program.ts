@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { UserError } from "../../bytes/errors.ts";
+import { readRegular } from "../../load/file.ts";
 import { loadObject } from "../../load/objects.ts";
 import type { ObjectFile, ObjectSegment } from "../../objects/index.ts";
 
@@ -45,7 +46,14 @@ export function checkProgram(file: string): NativeProgram {
   const linker = textOf(object, interpreter);
   if (linker.includes("ld-musl"))
     refuse("it is linked against musl; programs that use the GNU C library can be recorded");
+  if (!isRecent(linker))
+    refuse("its dynamic linker is older than that of the GNU C library 2.35, which is needed");
   return { file, object, linker };
+}
+
+/** Whether the dynamic linker tells without a lock which object an address lies in. */
+function isRecent(linker: string): boolean {
+  return readRegular(linker).includes("GLIBC_2.35\0", 0, "latin1");
 }
 
 function machineOf({ architecture }: ObjectFile): string {

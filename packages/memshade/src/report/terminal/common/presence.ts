@@ -12,9 +12,14 @@ export function presenceInWords(
   if (presence === undefined || screen.said.has(SAID)) return [];
   screen.said.add(SAID);
   const { modules, shadow, recorded, process } = presence;
-  const profiler =
+  const rewrote =
     `took ${formatBytes(shadow)} of shadow memory and tables, ${formatBytes(modules)} of rewritten modules and ` +
     `${formatBytes(recorded)} of recorded data; its own code and the engine's for the modules come on top`;
+  // Native programs run as they are.
+  const profiler =
+    modules === 0
+      ? `took ${formatBytes(shadow)} of tables and ${formatBytes(recorded)} of recorded data`
+      : rewrote;
   return [["Profiler", profiler], ...(process === undefined ? [] : [processInWords(process)])];
 }
 

@@ -251,12 +251,14 @@ export class ShadowReader {
       const at = this.#layout.mibs + index * CONTEXT_BYTES;
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
       const extras = extrasOf(entry, this.#liveAtPeak(index, entry, peak.stamp), {
-        entries: index === 0 ? 0 : this.#entriesOf(entry.u32(Context.node)),
+        entries: 0,
         ...readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
         drag: readDrag(this.#view, this.#layout.drags + index * DRAG_BYTES),
       });
       const mib = entry.mib(cpus, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
+      // The node of an entry that is free is none.
+      if (index !== 0) extras.entries = this.#entriesOf(entry.u32(Context.node));
       contexts.push({
         index,
         sites: index === 0 ? [] : this.#sitesOf(entry.u32(Context.node)),
