@@ -21,12 +21,8 @@ const LONGEST_LINE = 255;
  *
  * @throws UserError in one line: there is no such program, or a script names no interpreter that can be run
  *
- * @example
- * ```ts
- * // A script that begins with "#!/usr/bin/python3 -u":
- * executedProgram("./serve.py", ["--port", "80"]);
- * // { file: "/usr/bin/python3", argv: ["/usr/bin/python3", "-u", "./serve.py", "--port", "80"] }
- * ```
+ * A script that begins with `#!/usr/bin/python3 -u`, called as `./serve.py --port 80`, is `/usr/bin/python3` with the arguments
+ * `-u ./serve.py --port 80`.
  */
 export function executedProgram(name: string, args: readonly string[]): ExecutedProgram {
   let file = findProgram(name);

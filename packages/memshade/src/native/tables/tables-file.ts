@@ -8,13 +8,10 @@ const IN_BLOCK = 2 ** TABLE_BLOCK_BITS - 1;
  * The tables of an object as processes map them: where which rule holds, 4 bytes per entry. An object without call frame information
  * has tables without blocks. `layout.ts` has the format.
  *
- * @example
- * ```
- * head     magic, version, base, 2 blocks, 3 entries, 2 rules
- * firsts   0, 2, 3
- * entries  0 << 12 | 0x000, 1 << 12 | 0x040, 1 << 12 | 0x000
- * rules    none, CFA = rsp + 8
- * ```
+ *     head     magic, version, base, 2 blocks, 3 entries, 2 rules
+ *     firsts   0, 2, 3
+ *     entries  0 << 12 | 0x000, 1 << 12 | 0x040, 1 << 12 | 0x000
+ *     rules    none, CFA = rsp + 8
  */
 export function tablesFile(table: UnwindTable): Uint8Array {
   const { rules, indexOf } = ruleDictionary(table);

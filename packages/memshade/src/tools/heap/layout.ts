@@ -386,8 +386,6 @@ export const Node = {
   site: 4,
   /** Address. */
   mib: 8,
-  /** In its place, where a node stands for the host, which allocates nothing itself: how many entries it is of. */
-  entries: 8,
   mark: 12,
   /** The allocating call that was looked for last, and its context. */
   lastSite: 16,
@@ -397,6 +395,11 @@ export const Node = {
   otherMib: 28,
 } as const;
 export const NODE_BYTES = 32;
+/** In the place of `mib`, where a node stands for the host, which allocates nothing itself. */
+export const HostNode = {
+  /** How many entries it is of. */
+  entries: 8,
+} as const;
 
 /** Open addressing: (parent, site) → node, and its context once it was asked for. */
 export const Child = {

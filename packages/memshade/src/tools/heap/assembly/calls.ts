@@ -25,6 +25,7 @@ import {
   DRAG_BYTES,
   FIRST_CHILDREN,
   GROWTH_BYTES,
+  HostNode,
   Node,
   Past,
 } from "./layout.generated";
@@ -82,7 +83,7 @@ function decode(frame: u32, self: u32): usize {
 /** An entry has come to the node that it is of: its frame has a memo from now on, or is not looked at again. */
 @inline
 function countEntry(node: u32): void {
-  store<u32>(node, load<u32>(node, Node.entries) + 1, Node.entries);
+  store<u32>(node, load<u32>(node, HostNode.entries) + 1, HostNode.entries);
 }
 
 /** Whether nothing has been allocated by way of this child so far. */

@@ -19,6 +19,7 @@ import {
   Followed,
   GROWTH_BYTES,
   HostEntries,
+  HostNode,
   INTERVAL_BYTES,
   LARGEST_UNMARKED,
   NODE_BYTES,
@@ -284,7 +285,7 @@ export class ShadowReader {
     let at = leaf;
     while (at !== this.#layout.nodes && this.#u32(at + Node.site) < HostSite.unsettled)
       at = this.#u32(at + Node.parent);
-    return at === this.#layout.nodes ? 0 : this.#u32(at + Node.entries);
+    return at === this.#layout.nodes ? 0 : this.#u32(at + HostNode.entries);
   }
 
   /** Accesses that looks found after the newest allocation, and those since the last look to the static data and a stack below it. */
