@@ -178,8 +178,8 @@ export const Text = {
   opening: 7680,
   /** Not 0: the next definitions are known. */
   isBound: 7684,
-  /** Not 0: programs that this one starts are recorded too. */
-  tracesChildren: 7688,
+  /** What `Header.tablesWait` begins with in the process that was started; its children have nobody who makes tables. */
+  tablesWait: 7688,
 } as const;
 export const TEXT_BYTES = 8192;
 /** Room for a name. */
@@ -223,7 +223,7 @@ export const TablesHead = {
 export const TABLES_HEAD_BYTES = 32;
 export const TABLES_MAGIC = 0x5453_4d4e;
 export const TABLES_VERSION = 1;
-/** Bits of an address within a block, and of an entry below its rule's index. The first entry of a block that has any is at 0. */
+/** Blocks of so many bits. An entry has the place within its block, and above that the index of its rule; where a block has entries, one is for place 0. */
 export const TABLE_BLOCK_BITS = 12;
 
 /** Lookups of rules are kept here: u64 address exclusive-or rule, u64 rule. */

@@ -1,24 +1,18 @@
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { compile } from "../aot/index.ts";
-import { bytesOfBase64 } from "../bytes/base64.ts";
 import { UserError } from "../bytes/errors.ts";
-import { dieBySignal } from "../host/run/die-by-signal.ts";
+import { dieBySignal, onSignals } from "../host/run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim, writeRunFolder } from "../host/run/folder-claim.ts";
 import { NOT_WRITTEN, sayNotWritten } from "../host/run/profile-failure.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../host/run/run-folder.ts";
 import { say, sayWritten } from "../host/run/terminal-line.ts";
-import { RUN_FILE } from "../model/run.ts";
-import { readMemory } from "./collect/read-memory.ts";
-import { recordedRun } from "./collect/recorded-run.ts";
-import { buildImage } from "./image/build-image.ts";
-import { NATIVE_RUNTIME_BASE64 } from "./runtime.generated.ts";
+import { RUN_FILE, type RunEnd } from "../model/run.ts";
+import { MemoryFile } from "./collect/memory-file.ts";
+import { type RecordedProgram, recordedRun } from "./collect/recorded-run.ts";
+import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { checkProgram } from "./start/check-program.ts";
 import { executedProgram } from "./start/executed-program.ts";
 import { neededObjects } from "./start/needed-objects.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
-import { TableCache } from "./tables/table-cache.ts";
+import { WantedTables } from "./tables/make-wanted.ts";
 
 export interface NativeRun {
   /** The program as it was typed: a path, or a name in PATH. */
@@ -32,15 +26,11 @@ export interface NativeRun {
   onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
-/** Where memory that processes share is never written to a disk. */
-const SHARED_MEMORY = "/dev/shm";
-/** With less room there, tables might not fit: then the folder for temporary files has them. */
-const LEAST_SHARED_BYTES = 2 ** 30;
-/** What a shell says of a program that it could not start. */
-const NOT_STARTED = 127;
+/** So often it is seen to what the program waits for. */
+const WATCH_MS = 10;
 
 /**
- * Runs a native program, and records its allocations.
+ * Runs a native program, and records its allocations. SIGUSR2 writes a dump.
  *
  * @returns the program's exit code. When a signal ended it, this process dies by the same signal.
  * @throws UserError before the program has started
@@ -48,81 +38,133 @@ const NOT_STARTED = 127;
 export async function runNative(run: NativeRun): Promise<number> {
   const executed = executedProgram(run.path, run.args);
   const program = checkProgram(executed.file);
-  const cwd = process.cwd();
-  const folder = new RunFolders(
-    run.out ?? defaultOutTemplate(cwd, programName(run.path)),
-    run.out === undefined,
-  ).next(false);
+  const template = run.out ?? defaultOutTemplate(process.cwd(), programName(run.path));
+  const folders = new RunFolders(template, run.out === undefined);
+  const folder = folders.next(false);
   if (run.out === undefined) assertFolderWritable(folder);
   const claim = run.out === undefined ? undefined : FolderClaim.take(folder);
-  const place = mkdtempSync(join(tmpdir(), "memshade-"));
-  const shared = hasRoom(SHARED_MEMORY) ? mkdtempSync(join(SHARED_MEMORY, "memshade-")) : place;
+  let image: PlacedImage | undefined;
+  let watch: MemoryWatch | undefined;
   let ended: ProgramEnd;
   let isWritten: boolean;
   try {
-    const tables = new TableCache();
-    for (const object of neededObjects(program)) tables.make(object);
-    const image = join(place, "memshade.so");
-    const memory = join(shared, "heap.");
-    const code = compile(bytesOfBase64(NATIVE_RUNTIME_BASE64));
-    writeFileSync(image, buildImage(code, { memory, tables: tables.prefix, image }));
+    image = placeImage();
+    for (const object of neededObjects(program)) image.tables.make(object);
     const { pid, end } = startProgram(executed, {
-      LD_PRELOAD: [image, process.env.LD_PRELOAD].filter(Boolean).join(":"),
+      LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
-    ended = await end;
+    watch = new MemoryWatch(image, pid);
+    const recorded = {
+      command: [run.path, ...run.args],
+      program: programName(run.path),
+      file: executed.file,
+    };
+    const dumps = new Dumps(watch, recorded, folders);
+    const stopListening = onSignals({ SIGUSR2: () => dumps.write() });
+    ended = await end.finally(stopListening);
     if (ended.error !== undefined) throw new UserError(`${run.path}: ${ended.error.message}`);
-    isWritten = write(run, `${memory}${pid}`, { folder, claim, cwd, file: executed.file }, ended);
+    await dumps.done;
+    const memory = watch.memory?.read();
+    if (memory === undefined)
+      say(`${run.path} has loaded nothing that could record it: no profile was written`);
+    const target = { folder, claim, what: "profile", isQuiet: run.isQuiet } as const;
+    isWritten = memory !== undefined && writeProfile(target, memory, recorded, endOf(ended));
   } finally {
+    watch?.stop();
+    image?.remove();
     claim?.release();
-    for (const temporary of [place, shared]) rmSync(temporary, { recursive: true, force: true });
   }
   if (isWritten) await run.onWritten?.(folder);
   if (ended.signal !== null) dieBySignal(ended.signal);
-  return isWritten ? (ended.code ?? NOT_STARTED) : NOT_WRITTEN;
+  return isWritten ? (ended.code ?? 0) : NOT_WRITTEN;
+}
+
+function endOf({ code, signal }: ProgramEnd): RunEnd {
+  return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
+}
+
+/** The memory of the program, once there is one. Meanwhile the tables are made that it waits for. */
+class MemoryWatch {
+  readonly #path: string;
+  readonly #wanted: WantedTables;
+  readonly #timer: NodeJS.Timeout;
+  #memory: MemoryFile | undefined;
+
+  constructor({ memoryOf, tables }: PlacedImage, pid: number) {
+    this.#path = memoryOf(pid);
+    this.#wanted = new WantedTables(tables);
+    this.#timer = setInterval(() => {
+      const { memory } = this;
+      if (memory !== undefined) this.#wanted.make(memory);
+    }, WATCH_MS);
+  }
+
+  get memory(): MemoryFile | undefined {
+    this.#memory ??= MemoryFile.open(this.#path);
+    return this.#memory;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#memory?.close();
+    this.#memory = undefined;
+  }
+}
+
+/** Dumps while the program runs, one after the other. */
+class Dumps {
+  readonly #watch: MemoryWatch;
+  readonly #program: RecordedProgram;
+  readonly #folders: RunFolders;
+  done: Promise<void> = Promise.resolve();
+
+  constructor(watch: MemoryWatch, program: RecordedProgram, folders: RunFolders) {
+    this.#watch = watch;
+    this.#program = program;
+    this.#folders = folders;
+  }
+
+  write(): void {
+    this.done = this.done.then(async () => {
+      const memory = await this.#watch.memory?.readStill();
+      if (memory === undefined) {
+        say("nothing has been allocated yet: no dump was written");
+        return;
+      }
+      const target = {
+        folder: this.#folders.next(true),
+        claim: undefined,
+        what: "dump",
+        isQuiet: false,
+      } as const;
+      writeProfile(target, memory, this.#program, { kind: "dump" });
+    });
+  }
 }
 
 interface Target {
   folder: string;
   claim: FolderClaim | undefined;
-  cwd: string;
-  /** The file that ran. */
-  file: string;
+  what: "profile" | "dump";
+  isQuiet: boolean | undefined;
 }
 
 /** Whether what was recorded could be written. */
-function write(
-  run: NativeRun,
-  memory: string,
-  { folder, claim, cwd, file }: Target,
-  { code, signal }: ProgramEnd,
+function writeProfile(
+  { folder, claim, what, isQuiet }: Target,
+  memory: ArrayBuffer,
+  program: RecordedProgram,
+  end: RunEnd,
 ): boolean {
   try {
-    const recorded = recordedRun(
-      readMemory(memory),
-      { command: [run.path, ...run.args], program: programName(run.path), file },
-      signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal },
-    );
-    const files = [
-      ...recorded.files,
-      { name: RUN_FILE, contents: `${JSON.stringify(recorded.run, null, 2)}\n` },
-    ];
-    if (claim === undefined) writeRunFolder(folder, files);
-    else claim.write(files);
+    const { run, files } = recordedRun(memory, program, end);
+    const all = [...files, { name: RUN_FILE, contents: `${JSON.stringify(run, null, 2)}\n` }];
+    if (claim === undefined) writeRunFolder(folder, all);
+    else claim.write(all);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT")
-      say(`${run.path} has loaded nothing that could record it: no profile was written`);
-    else sayNotWritten(folder, cwd, error);
+    sayNotWritten(folder, process.cwd(), error);
     return false;
   }
-  if (run.isQuiet !== true) sayWritten(folder, cwd, "profile");
+  if (isQuiet !== true) sayWritten(folder, process.cwd(), what);
   return true;
-}
-
-function hasRoom(folder: string): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize >= LEAST_SHARED_BYTES;
-  } catch {
-    return false;
-  }
 }

@@ -1,14 +1,14 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { HeapProfile } from "../../src/model/heap-profile.ts";
 import type { Run } from "../../src/model/run.ts";
 import { loadHeap } from "../../src/runs/heap.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
-const SOURCE = fileURLToPath(new URL("programs/several.c", import.meta.url));
 const canCompile =
   process.platform === "linux" &&
   process.arch === "x64" &&
@@ -19,6 +19,21 @@ if (!hasProfdata) console.warn(`SKIPPED: ${PROFDATA} is not installed: it reads 
 if (!canCompile)
   console.warn("SKIPPED: gcc for x86-64 Linux is not installed: no native program is recorded");
 
+/** The functions on the call path of a context, innermost first, with the lines of the calls. */
+function pathOf({ contexts, stacks, functions, frames, strings }: HeapProfile, context: number): string[] {
+  const path: string[] = [];
+  for (let stack = contexts.stack[context]!; stack >= 0; stack = stacks.prefix[stack]!) {
+    const frame = stacks.frame[stack]!;
+    path.push(`${strings[functions.name[frames.function[frame]!]!]}:${frames.line[frame]}`);
+  }
+  return path;
+}
+
+function compileProgram(source: string, target: string, options: readonly string[]): void {
+  const path = fileURLToPath(new URL(`programs/${source}`, import.meta.url));
+  spawnSync("gcc", ["-g", "-O1", ...options, path, "-o", target], { stdio: "inherit" });
+}
+
 describe.skipIf(!canCompile)("a native program with threads and a child", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-native-"));
   const program = join(folder, "several");
@@ -27,7 +42,7 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
   const run = (): Run => JSON.parse(readFileSync(join(out, "run.json"), "utf8"));
 
   beforeAll(() => {
-    spawnSync("gcc", ["-g", "-O1", "-fno-inline", "-pthread", SOURCE, "-o", program], { stdio: "inherit" });
+    compileProgram("several.c", program, ["-fno-inline", "-pthread"]);
     const env = { ...process.env, XDG_CACHE_HOME: folder };
     ended = spawnSync(process.execPath, [MAIN, "run", "--quiet", "--out", out, program], {
       encoding: "utf8",
@@ -49,12 +64,7 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
   it("has its leak at the line, with the whole way to it", async () => {
     const { profile } = await loadHeap(out);
     const leaks = profile.contexts.site!.liveBlocks.indexOf(50);
-    const path: string[] = [];
-    for (let stack = profile.contexts.stack[leaks]!; stack >= 0; stack = profile.stacks.prefix[stack]!) {
-      const frame = profile.stacks.frame[stack]!;
-      const name = profile.functions.name[profile.frames.function[frame]!]!;
-      path.push(`${profile.strings[name]}:${profile.frames.line[frame]}`);
-    }
+    const path = pathOf(profile, leaks);
     expect(path.slice(0, 2)).toEqual(["lost_block:12", "main:24"]);
     expect(path.at(-1)).toMatch(/^_start/);
   });
@@ -71,5 +81,44 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
     });
     expect(shown.status, shown.stderr).toBe(0);
     expect(shown.stdout).toMatch(/SymbolName: lost_block\n\s+LineOffset: 1\n/);
+  });
+});
+
+describe.skipIf(!canCompile)("a library that a native program loads late", () => {
+  const folder = mkdtempSync(join(tmpdir(), "memshade-late-"));
+  const out = join(folder, "run");
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("has its blocks, with the way through it, in a dump and at the end", async () => {
+    const [program, library] = [join(folder, "late"), join(folder, "late-library.so")];
+    compileProgram("late.c", program, []);
+    compileProgram("late-library.c", library, [
+      ...["-fno-inline", "-fno-optimize-sibling-calls", "-shared", "-fPIC"],
+    ]);
+    const env = { ...process.env, XDG_CACHE_HOME: folder };
+    const memshade = spawn(process.execPath, [MAIN, "run", "--quiet", "--out", out, program, library], {
+      env,
+    });
+    const ended = new Promise((done) => memshade.on("exit", done));
+    await new Promise((ready) => memshade.stdout.once("data", ready));
+    memshade.kill("SIGUSR2");
+    while (!existsSync(`${out}.dump1`)) await new Promise((later) => setTimeout(later, 20));
+    memshade.stdin.end("\n");
+    expect(await ended).toBe(0);
+    for (const [place, blocks] of [
+      [`${out}.dump1`, [10]],
+      [out, [10, 10]],
+    ] as const) {
+      const { profile } = await loadHeap(place);
+      const sizes = Array.from(profile.contexts.mibs.totalSize, Number);
+      const ours = sizes.flatMap((size, context) => (size === 770 ? [context] : []));
+      expect(ours.map((context) => profile.contexts.mibs.allocCount[context])).toEqual(blocks);
+      for (const context of ours)
+        expect(pathOf(profile, context).slice(0, 3)).toEqual([
+          "inner:7",
+          "outer:11",
+          expect.stringMatching(/^main:1[04]$/),
+        ]);
+    }
   });
 });

@@ -1,5 +1,6 @@
 // Which code lies where: a module for each object, at first sight of an address in it, with its tables where there are any.
 import { CONTROL } from "../../tools/heap/assembly/imports";
+import { HostSite } from "../../contexts/assembly/layout.generated";
 import { Control } from "../../tools/heap/assembly/layout.generated";
 import { copyBuildId, copyName } from "./elf";
 import {
@@ -92,7 +93,8 @@ function pieceEnd(start: u64): u64 {
 function giveSites(module: usize): bool {
   const first: u64 = max(load<u32>(Header.sites), Site.first);
   const end = first + (load<u64>(module, Module.end) - load<u64>(module, Module.start));
-  if (end >> 32 !== 0) return false;
+  // From there on sites stand for the host in the heap's tables.
+  if (end > HostSite.unsettled) return false;
   store<u32>(module, <u32>first, Module.site);
   store<u32>(Header.sites, <u32>end);
   return true;

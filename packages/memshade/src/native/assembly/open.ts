@@ -129,6 +129,8 @@ function open(): u64 {
   syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, scratch());
   store64(base + Header.start, load64(scratch()) * 1_000_000_000 + load64(scratch() + 8));
   store32(base + Header.failure, <u32>-failure);
+  store32(base + Header.tablesWait, load32(text() + Text.tablesWait));
+  store32(text() + Text.tablesWait, 0);
   store32(base + Header.process, <u32>process);
   store32(base + Header.version, HEADER_VERSION);
   store32(base + Header.magic, HEADER_MAGIC);

@@ -83,6 +83,8 @@ function waitForTables(module: usize, room: usize): void {
     if (!lock(room)) return;
     if (mayHaveTables(module)) takeTables(module);
     unlock();
+    // The parent has made what it could.
+    return;
   }
 }
 

@@ -38,6 +38,8 @@ const SONAME = "memshade";
 /** One of its own for the word with the address of memory, which a child that was forked must find empty; and one to write into. */
 const ZERO_PAGES = 2;
 const PAGE_BYTES = 4096;
+/** Tables of the largest objects are made in half of it. */
+const TABLES_WAIT_MS = 1000;
 const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
 
 /**
@@ -45,9 +47,9 @@ const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
  *
  * @throws UserError if a path is too long to be kept in it
  */
-export function buildImage(native: NativeCode, paths: ImagePaths, tracesChildren = false): Uint8Array {
+export function buildImage(native: NativeCode, paths: ImagePaths): Uint8Array {
   assertZero(native);
-  const data = dataOf(paths, tracesChildren);
+  const data = dataOf(paths);
   const imports = [...new Set(native.relocations.flatMap(({ kind, name }) => (kind === "c" ? [name] : [])))];
   const outer = imports.filter((name) => !NEXT_NAMES.includes(name));
   return writeSharedObject({
@@ -82,7 +84,7 @@ function assertZero({ globals, data }: NativeCode): void {
     throw new FormatError("unsupported", 0, "native runtime", "its memory does not begin with zeros alone");
 }
 
-function dataOf(paths: ImagePaths, tracesChildren: boolean): Uint8Array {
+function dataOf(paths: ImagePaths): Uint8Array {
   const data = new Uint8Array(TEXT_BYTES);
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
@@ -96,7 +98,7 @@ function dataOf(paths: ImagePaths, tracesChildren: boolean): Uint8Array {
   NEXT_NAMES.forEach((name, i) => {
     put(name, Text.names + NEXT_NAME_BYTES * i, NEXT_NAME_BYTES);
   });
-  new DataView(data.buffer).setUint32(Text.tracesChildren, tracesChildren ? 1 : 0, true);
+  new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
   return data;
 }
 

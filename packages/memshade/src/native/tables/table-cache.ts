@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { makeFolders } from "../../host/run/make-folders.ts";
 import { writeWholeFile } from "../../load/whole-file.ts";
 import type { ObjectFile } from "../../objects/index.ts";
 import { UnwindTable } from "../../unwind/index.ts";
@@ -17,9 +18,16 @@ export function cacheFolder({ env } = process): string {
 export class TableCache {
   readonly folder: string;
 
-  constructor(caches = cacheFolder()) {
-    this.folder = join(caches, `tables-${HEADER_VERSION}.${TABLES_VERSION}`);
-    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+  /** @param instead where they are kept if nothing can be written to the cache: for this run alone */
+  constructor(instead: string, caches = cacheFolder()) {
+    const name = `tables-${HEADER_VERSION}.${TABLES_VERSION}`;
+    this.folder = join(caches, name);
+    try {
+      makeWritable(this.folder);
+    } catch {
+      this.folder = join(instead, name);
+      makeWritable(this.folder);
+    }
   }
 
   /** What a build id is appended to, for the path of its tables. */
@@ -39,4 +47,9 @@ export class TableCache {
     const bytes = tablesFile(UnwindTable.fromObject(object));
     writeWholeFile(join(this.folder, buildId), (file) => file.write(bytes));
   }
+}
+
+function makeWritable(folder: string): void {
+  makeFolders(folder, 0o700);
+  accessSync(folder, constants.W_OK);
 }

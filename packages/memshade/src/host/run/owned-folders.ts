@@ -1,0 +1,43 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readRegular } from "../../load/file.ts";
+import { isRunning, ownIdentity } from "./process-identity.ts";
+
+/* Folders for the time of one process, which say whose they are: what a killed process leaves goes when the next one comes. */
+
+const OWNER = "owner";
+
+/** Makes a folder of this process, `memshade-KIND-` and six letters. @throws the system's error */
+export function makeOwnedFolder(parent: string, kind: string): string {
+  const folder = mkdtempSync(join(parent, `memshade-${kind}-`));
+  writeFileSync(join(folder, OWNER), ownIdentity());
+  return folder;
+}
+
+/** Whether a folder has the name of one. */
+export function isOwnedFolder(name: string, kind: string): boolean {
+  return new RegExp(`^memshade-${kind}-\\w{6}$`).test(name);
+}
+
+/** Removes those whose processes were killed. */
+export function removeLeftFolders(parent: string, kind: string): void {
+  for (const name of namesIn(parent)) if (isOwnedFolder(name, kind)) removeIfLeft(join(parent, name));
+}
+
+/** None where there is no such folder, or it is not ours to read. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function removeIfLeft(folder: string): void {
+  try {
+    if (isRunning(readRegular(join(folder, OWNER)).toString()) === false)
+      rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // Somebody else's, or gone.
+  }
+}

@@ -1,0 +1,136 @@
+import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { FormatError } from "../../bytes/errors.ts";
+import { Control, RECORD_BYTES } from "../../tools/heap/layout.ts";
+import {
+  HEADER_MAGIC,
+  HEADER_VERSION,
+  Header,
+  MODULE_BYTES,
+  MOST_MODULES,
+  MOST_THREADS,
+  Place,
+  THREAD_BYTES,
+  Thread,
+} from "../layout.ts";
+import { type ProcessModule, readModules } from "./modules.ts";
+
+/** Globals come first in the file. */
+const MEMORY_AT = 0x1_0000;
+const MEMORY_BYTES = 2 ** 32;
+const PIECE_BYTES = 2 ** 20;
+const WORD_BYTES = 4;
+/** Where no hook comes in this time, the tables are at rest. */
+const STILL_MS = 100;
+const STEP_MS = 1;
+
+/** The linear memory that a process shares by a file. The process may be running, or gone. */
+export class MemoryFile {
+  readonly #descriptor: number;
+  #requests = 0;
+
+  private constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  /**
+   * Undefined where the process has not made it yet.
+   *
+   * @throws FormatError if it is none that this version's image made; else the system's error
+   */
+  static open(path: string): MemoryFile | undefined {
+    let descriptor: number;
+    try {
+      descriptor = openSync(path, "r+");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+    const file = new MemoryFile(descriptor);
+    // It gets its magic number last.
+    if (fstatSync(descriptor).size === MEMORY_AT + MEMORY_BYTES && file.header(Header.magic) !== 0) {
+      file.#check();
+      return file;
+    }
+    file.close();
+    return undefined;
+  }
+
+  #check(): void {
+    const wrong = (detail: string): FormatError =>
+      new FormatError("malformed", 0, "memory of a native program", detail);
+    if (this.header(Header.magic) !== HEADER_MAGIC) throw wrong("it does not begin as one");
+    if (this.header(Header.version) !== HEADER_VERSION) throw wrong("it is of another version");
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+
+  /** A word of the header, as it is now. */
+  header(field: number): number {
+    const word = Buffer.alloc(WORD_BYTES);
+    readSync(this.#descriptor, word, 0, WORD_BYTES, MEMORY_AT + field);
+    return word.readUInt32LE();
+  }
+
+  setHeader(field: number, value: number): void {
+    const word = Buffer.alloc(WORD_BYTES);
+    word.writeUInt32LE(value);
+    writeSync(this.#descriptor, word, 0, WORD_BYTES, MEMORY_AT + field);
+  }
+
+  /** The modules that the process has met. */
+  modules(): ProcessModule[] {
+    const memory = new ArrayBuffer(MEMORY_BYTES);
+    const count = this.#moduleCount();
+    this.#take(memory, Place.modules, count * MODULE_BYTES);
+    return readModules(memory, count);
+  }
+
+  /** What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. */
+  async readStill(): Promise<ArrayBuffer> {
+    const request = ++this.#requests;
+    this.setHeader(Header.request, request);
+    try {
+      for (let waited = 0; waited < STILL_MS && this.header(Header.answer) !== request; waited += STEP_MS)
+        await delay(STEP_MS);
+      return this.read();
+    } finally {
+      this.setHeader(Header.request, 0);
+    }
+  }
+
+  /** What the tables use; everything else is zeros. */
+  read(): ArrayBuffer {
+    // Pages of it that nobody writes take no room.
+    const memory = new ArrayBuffer(MEMORY_BYTES);
+    const take = (from: number, length: number): void => this.#take(memory, from, length);
+    take(0, Place.records);
+    const control = (field: number): number => new DataView(memory).getUint32(Place.control + field, true);
+    take(Place.records, Math.min(control(Control.recordNext) + 1, Place.recordCapacity) * RECORD_BYTES);
+    take(Place.modules, this.#moduleCount() * MODULE_BYTES);
+    const threads = Math.min(this.header(Header.threads), MOST_THREADS);
+    for (let i = 0; i < threads; i++) take(Place.threads + i * THREAD_BYTES, Thread.stack);
+    take(Place.regions, Place.ruleCache - Place.regions);
+    take(Place.slots, Math.min(control(Control.slotsNext), Place.slotsEnd - Place.slots));
+    return memory;
+  }
+
+  #moduleCount(): number {
+    return Math.min(this.header(Header.modules), MOST_MODULES);
+  }
+
+  /** Zeros are left out: they are there already. */
+  #take(memory: ArrayBuffer, from: number, length: number): void {
+    const bytes = new Uint8Array(memory);
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, length));
+    for (let at = from; at < from + length; at += PIECE_BYTES) {
+      const wanted = Math.min(PIECE_BYTES, from + length - at);
+      const found = piece.subarray(0, readSync(this.#descriptor, piece, 0, wanted, MEMORY_AT + at));
+      if (!found.equals(ZEROS.subarray(0, found.length))) bytes.set(found, at);
+    }
+  }
+}
+
+const ZEROS = Buffer.alloc(PIECE_BYTES);
