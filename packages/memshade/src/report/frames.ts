@@ -1,4 +1,5 @@
 import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
+import { frameName } from "../analyses/frames/frame-name.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type IndexIntoFrameTable, NONE } from "../model/indices.ts";
 import { MODULE_SPAN } from "../model/waste/waste.ts";
@@ -31,16 +32,10 @@ export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable):
   const { frames, functions, strings, modules } = profile;
   const row = frames.function[frame]!;
   const module = functions.module[row]!;
-  const name = functions.name[row]!;
   const index = functions.wasmIndex[row]!;
   const offset = frames.offset[frame]!;
   const description: FrameDescription = {
-    function:
-      name !== NONE
-        ? strings[name]!
-        : index !== NONE
-          ? `func[${index}]`
-          : `[${module === NONE ? "unknown code" : modules[module]!.name}]+0x${offset.toString(16)}`,
+    function: frameName(profile, frame),
     index: index === NONE ? null : index,
     offset,
   };

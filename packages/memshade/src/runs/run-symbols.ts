@@ -53,8 +53,7 @@ export class RunSymbols {
    */
   of(module: ProfileModule | RunModule, noted?: readonly RunPlace[]): ModuleSymbols | undefined {
     const recorded = recordedPlaces(noted, loadDemangler());
-    const native = objectAddressOf(module);
-    if (native !== undefined) return this.#ofObject(module, native);
+    if (isObject(module)) return this.#ofObject(module);
     const original = this.#find(module, recorded === undefined);
     if (original === undefined) return recorded;
     const symbolizer = symbolizerOf(original);
@@ -85,15 +84,14 @@ export class RunSymbols {
   }
 
   /** Functions of an object have names where it has symbols alone. */
-  #ofObject(module: ProfileModule | RunModule, address: number): ModuleSymbols | undefined {
+  #ofObject(module: ProfileModule | RunModule): ModuleSymbols | undefined {
     if (module.path === undefined || module.path === null) return undefined;
     const found = this.#finder.find({ path: module.path, buildId: module.buildId || undefined });
     if ("missing" in found) {
       this.missing.push(`${module.path} ${found.missing}: its functions have no names.`);
       return undefined;
     }
-    const { frames } = loadSymbolizer(found, { demangle: loadDemangler(), finder: this.#finder });
-    return { frames: (offset) => frames(address + offset) };
+    return loadSymbolizer(found, { demangle: loadDemangler(), finder: this.#finder });
   }
 
   /** Variables with addresses of their own; none without debug information. */
@@ -160,10 +158,9 @@ function isFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-function objectAddressOf(module: ProfileModule | RunModule): number | undefined {
+/** Whether it is an object of a native program. */
+function isObject(module: ProfileModule | RunModule): boolean {
   return "object" in module
-    ? module.object?.address
-    : "objectAddress" in module
-      ? module.objectAddress
-      : undefined;
+    ? module.object !== undefined
+    : "objectAddress" in module && module.objectAddress !== undefined;
 }

@@ -20,6 +20,7 @@ export function createRunSymbolizer(
       module: index as IndexIntoModuleTable,
       start: module.start,
       end: module.end,
+      address: module.objectAddress ?? 0,
       functions: (run?.modules.find(({ start }) => BigInt(start) === module.start)?.functions ?? []).toSorted(
         (a, b) => a.offset - b.offset,
       ),
@@ -31,7 +32,7 @@ export function createRunSymbolizer(
     if (place === undefined || pc > place.end) {
       return [{ offset: Number(pc) }];
     }
-    const offset = Number(pc - place.start);
+    const offset = Number(pc - place.start) + place.address;
     const found = lastAtOrBefore(place.functions, (candidate) => candidate.offset <= offset);
     if (found === undefined || offset >= found.end) {
       return [{ module: place.module, offset }];

@@ -3,6 +3,7 @@ import { type IndexIntoContextTable, NONE } from "../../model/indices.ts";
 import type { InstanceHeap } from "../../model/over-time/heap-intervals.ts";
 import { framesOfStack } from "../../model/stacks.ts";
 import type { StackFrame } from "../../model/working-set/working-set.ts";
+import { frameName } from "../frames/frame-name.ts";
 import { type Phase, phasesOf } from "../phases/phases.ts";
 
 /** The phases of an instance's heap, by what was live most in each interval and by who allocated behind it. */
@@ -37,17 +38,13 @@ export function heapPhases(profile: HeapProfile, { intervals }: InstanceHeap): H
 }
 
 function stackOfContext(profile: HeapProfile, row: IndexIntoContextTable): StackFrame[] {
-  const { contexts, frames, functions, strings } = profile;
+  const { contexts, frames } = profile;
   // Phases are named by the program's own code, not by what it allocates through.
   const stack = contexts.siteStack?.[row] ?? contexts.stack[row]!;
   if (stack === NONE) return [];
-  return framesOfStack(profile, stack).map((frame) => {
-    const of = frames.function[frame]!;
-    const name = functions.name[of]!;
-    return {
-      function: of,
-      offset: frames.offset[frame]!,
-      name: name === NONE ? `func[${functions.wasmIndex[of]}]` : strings[name]!,
-    };
-  });
+  return framesOfStack(profile, stack).map((frame) => ({
+    function: frames.function[frame]!,
+    offset: frames.offset[frame]!,
+    name: frameName(profile, frame),
+  }));
 }

@@ -154,9 +154,10 @@ function hintsOf({ heap, waste, workingset }: HeadOf): string[] {
     ...(waste === undefined ? ["waste"] : []),
     ...(workingset === undefined ? ["workingset"] : []),
   ];
+  const isNative = heap?.modules.some(({ objectAddress }) => objectAddress !== undefined) ?? false;
   const isRecorded = heap?.description.recordedBy !== undefined || (heap === undefined && missing.length < 3);
   const hints: string[] = [];
-  if (isRecorded && missing.length > 0)
+  if (isRecorded && missing.length > 0 && !isNative)
     hints.push(
       `Not recorded: ${missing.map((tool) => NAMES[tool]).join(" and ")}. --tool heap,waste,workingset records all of it in one run.`,
     );
@@ -169,8 +170,11 @@ function hintsOf({ heap, waste, workingset }: HeadOf): string[] {
   const nameless = heap === undefined ? 0 : partOfFrames(heap, (name) => name === "");
   if (nameless > 0.5)
     hints.push(
-      `${formatPercent(nameless, 1)} of the frames have neither a name nor a line. Give the module as it was before its names were ` +
-        "stripped with --binary-path FOLDER, or build it with -g.",
+      `${formatPercent(nameless, 1)} of the frames have neither a name nor a line. ` +
+        (isNative
+          ? "Install the debug symbols of the program and its libraries (on Debian, packages whose names end in -dbgsym or -dbg), or name " +
+            "a folder with them with --binary-path FOLDER."
+          : "Give the module as it was before its names were stripped with --binary-path FOLDER, or build it with -g."),
     );
   return hints;
 }
