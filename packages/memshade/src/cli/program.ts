@@ -42,6 +42,9 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
     export: async () => (await import("./commands/export.ts")).addExportCommand,
     "waste-print": async () => (await import("./commands/reading.ts")).addWastePrintCommand,
   },
+  "Many runs:": {
+    store: async () => (await import("./commands/store.ts")).addStoreCommand,
+  },
   "MemProf:": {
     merge: async () => (await import("./commands/merge.ts")).addMergeCommand,
     show: async () => (await import("./commands/show.ts")).addShowCommand,

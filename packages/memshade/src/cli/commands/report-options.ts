@@ -26,7 +26,7 @@ export interface Terminal {
 }
 
 /** Options of reports, as they were given. */
-interface ScreenFlags extends FrameFlags {
+export interface ScreenFlags extends FrameFlags {
   readonly color: ColorChoice;
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;

@@ -4,7 +4,7 @@ export { ChainOrder, ChainWalk } from "./chain-walk.ts";
 export { Column, freeArray, NarrowColumn } from "./column.ts";
 export { countFrames, type FrameCounts } from "./frame-counts.ts";
 export { FrameTable, frameAt, framesOf, type MemprofFrame } from "./frame-table.ts";
-export { BlockMerge } from "./merge/block-merge.ts";
+export { BlockMerge, ruleOf } from "./merge/block-merge.ts";
 export type { MergedProfile } from "./merge/merge-tables.ts";
 export { MergedOrder } from "./merge/merged-order.ts";
 export { summaryOfMerged, viewMerged } from "./merge/merged-view.ts";

@@ -4,9 +4,10 @@ import { NarrowColumn } from "../column.ts";
 import type { BlockWords } from "../profile-view.ts";
 
 /** How a field of two blocks becomes one, for blocks of different processes. */
-type Rule = "sum" | "min" | "max" | "last" | "none";
+export type MergeRule = "sum" | "min" | "max" | "last" | "none";
 
-function ruleOf({ name }: MibField): Rule {
+/** How a field of two blocks becomes one. */
+export function ruleOf({ name }: MibField): MergeRule {
   if (name === "accessHistogram") return "none";
 
   if (["accessHistogramSize", "dataTypeId"].includes(name) || name.startsWith("max")) return "max";
@@ -29,7 +30,7 @@ const OFFSETS = new Map<number, number>();
 }
 
 interface Step {
-  readonly rule: Rule;
+  readonly rule: MergeRule;
   readonly isWide: boolean;
   readonly offset: number;
   readonly low: NarrowColumn;

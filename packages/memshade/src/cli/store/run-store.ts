@@ -1,0 +1,219 @@
+import { FLEET_MEASURES, type FleetMeasure, type StepLimit } from "../../analyses/fleet/measures.ts";
+import { FrameRules } from "../../analyses/frames/frame-rules.ts";
+import { UserError } from "../../bytes/errors.ts";
+import { type MemprofVersion, writeMerged } from "../../formats/memprof-indexed/index.ts";
+import { say } from "../../host/run/terminal-line.ts";
+import { counted } from "../../model/counted.ts";
+import { HOT_COLD_FIELDS } from "../../model/memprof/index.ts";
+import { writePieces } from "../../memprof/write-pieces.ts";
+import { trendHtml } from "../../report/fleet/trend-html.ts";
+import { trendJson } from "../../report/fleet/trend-json.ts";
+import { printTrend } from "../../report/fleet/trend-text.ts";
+import { csvCell } from "../../report/json/csv.ts";
+import { jsonText } from "../../report/json/text.ts";
+import { Screen } from "../../report/terminal/common/screen.ts";
+import { displayWidth, padLeft, padRight, printable } from "../../report/terminal/common/text.ts";
+import { addRuns } from "../../store/add-runs.ts";
+import { compactStore } from "../../store/compact.ts";
+import { createStatements, type Dialect } from "../../store/create-statements.ts";
+import { type Answer, type Cell, StoreDatabase } from "../../store/database.ts";
+import { StoreFolder } from "../../store/folder.ts";
+import { commitOf } from "../../store/git-commit.ts";
+import { mergeStore } from "../../store/merge-store.ts";
+import { STORED_FIELDS } from "../../formats/parquet-store/index.ts";
+import { trendOf } from "../../store/trend.ts";
+import { type ScreenFlags, screenOptions, standardOutput } from "../commands/report-options.ts";
+import { type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+
+/** A limit failed. */
+const LIMIT_FAILED = 1;
+/** The indexed file around a profile, as `merge` writes it by default. */
+const CONTAINER = 13;
+
+interface AddFlags {
+  readonly to: string;
+  readonly project: string;
+  readonly build?: string;
+  readonly commit?: string;
+  readonly host?: string;
+  readonly label: readonly string[];
+  readonly input?: string;
+  readonly force?: boolean;
+  readonly binary: readonly string[];
+  readonly search: readonly string[];
+}
+
+/** What `memshade store add` does. */
+export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Promise<void> {
+  if (flags.project === "" || flags.project.length > 100)
+    throw new UserError("--project takes a name of up to 100 characters");
+  const commit = commitOf(flags.commit, process.env);
+  const build = flags.build ?? commit?.id;
+  if (build === undefined)
+    throw new UserError("nobody knows which build that is: --commit or --build says it, or a git repository around");
+  const inputSize = flags.input === undefined ? undefined : Number(flags.input);
+  if (inputSize !== undefined && !(inputSize >= 0)) throw new UserError(`--input takes a number, not "${flags.input}"`);
+  const { added, known, contexts, leftOut } = await addRuns(flags.to, runs, {
+    places: { binaries: flags.binary, searchPaths: flags.search },
+    force: flags.force,
+    identity: {
+      project: flags.project,
+      build,
+      commit: commit?.id,
+      commitTime: commit?.time,
+      host: flags.host,
+      labels: Object.fromEntries(flags.label.map(labelOf)),
+      inputSize,
+      added: Date.now(),
+    },
+  });
+  for (const path of known) say(`${path} is there already: left out`);
+  for (const sentence of leftOut) say(sentence);
+  say(
+    added === 0
+      ? `nothing new for ${flags.to}`
+      : `${counted(added, "run")} of build ${build} added to ${flags.to}: ${counted(contexts, "context")}`,
+  );
+}
+
+function labelOf(text: string): [string, string] {
+  const at = text.indexOf("=");
+  if (at < 1) throw new UserError(`--label takes a name and a value, such as host=a1, not "${text}"`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+interface TrendFlags extends ScreenFlags {
+  readonly project?: string;
+  readonly by?: FleetMeasure;
+  readonly last: number;
+  readonly failOn?: readonly StepLimit[];
+  readonly json?: boolean;
+  readonly html?: string;
+}
+
+/** What `memshade store trend` does. */
+export async function runStoreTrend(path: string, flags: TrendFlags): Promise<void> {
+  const database = await StoreDatabase.open(StoreFolder.open(path));
+  const trend = await trendOf(database, {
+    project: flags.project,
+    measure: flags.by ?? (await usualMeasure(database)),
+    last: flags.last,
+    limits: flags.failOn ?? [],
+    rules: new FrameRules({ own: flags.own, library: flags.library }),
+  });
+  if (flags.html !== undefined) {
+    writePieces(flags.html, [trendHtml(trend)]);
+    say(`${flags.html} written`);
+  }
+  if (flags.json === true) process.stdout.write(trendJson(trend));
+  else {
+    const screen = new Screen(screenOptions(flags, standardOutput()));
+    printTrend(screen, trend);
+    process.stdout.write(screen.text());
+  }
+  if (trend.failed.length > 0) process.exitCode = LIMIT_FAILED;
+}
+
+/** The peak where a run knows it, else what all heaps know. */
+async function usualMeasure(database: StoreDatabase): Promise<FleetMeasure> {
+  const [[known] = []] = (await database.ask("select count(peak_bytes) from runs")).rows;
+  return FLEET_MEASURES[Number(known) > 0 ? 0 : 1]!;
+}
+
+/** What `memshade store query` does. */
+export async function runStoreQuery(
+  path: string,
+  sql: string,
+  { json = false, csv = false }: { readonly json?: boolean; readonly csv?: boolean },
+): Promise<void> {
+  if (json && csv) throw new UserError("--json or --csv, not both");
+  const answer = await (await StoreDatabase.open(StoreFolder.open(path))).askOnlyReading(sql);
+  const format = json ? answerJson : csv ? answerCsv : answerText;
+  process.stdout.write(format(answer));
+}
+
+function answerJson({ columns, rows }: Answer): string {
+  return jsonText(rows.map((row) => Object.fromEntries(row.map((cell, index) => [columns[index], jsonCell(cell)]))));
+}
+
+/** Numbers that are too large for JSON's readers are text. */
+function jsonCell(cell: Cell): unknown {
+  if (typeof cell === "bigint") return Number.isSafeInteger(Number(cell)) ? Number(cell) : String(cell);
+  if (cell instanceof Date) return cell.toISOString();
+  return Array.isArray(cell) ? cell.map((one) => jsonCell(one as Cell)) : cell;
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null) return "";
+  const plain = jsonCell(cell);
+  return typeof plain === "object" ? JSON.stringify(plain) : String(plain);
+}
+
+function answerCsv({ columns, rows }: Answer): string {
+  return [columns, ...rows.map((row) => row.map(cellText))]
+    .map((cells) => `${cells.map(csvCell).join(",")}\n`)
+    .join("");
+}
+
+function answerText({ columns, rows }: Answer): string {
+  const cells = rows.map((row) => row.map((cell) => printable(cellText(cell))));
+  const widths = columns.map((name, index) =>
+    Math.max(displayWidth(name), ...cells.map((row) => displayWidth(row[index]!))),
+  );
+  const isNumber = columns.map((_, index) => rows.every((row) => ["number", "bigint"].includes(typeof row[index])));
+  const line = (row: readonly string[]) =>
+    `${row
+      .map((cell, index) => (isNumber[index] ? padLeft(cell, widths[index]!) : padRight(cell, widths[index]!)))
+      .join("  ")
+      .trimEnd()}\n`;
+  return [columns, ...cells].map(line).join("");
+}
+
+interface MergeFlags extends HotColdFlags {
+  readonly output: string;
+  readonly where?: string;
+  readonly coldIn?: number;
+  readonly fullSchema?: boolean;
+  readonly memprofVersion: MemprofVersion;
+}
+
+/** What `memshade store merge` does. */
+export async function runStoreMerge(path: string, flags: MergeFlags): Promise<void> {
+  const database = await StoreDatabase.open(StoreFolder.open(path));
+  const schema = flags.fullSchema === true ? STORED_FIELDS : HOT_COLD_FIELDS;
+  const { tables, runs, warmed, dropped } = await mergeStore(database, {
+    where: flags.where,
+    schema,
+    coldIn: flags.coldIn,
+    thresholds: thresholdsOf(flags),
+  });
+  const { chunks, contexts, functions } = writeMerged(tables, {
+    version: flags.memprofVersion,
+    container: CONTAINER,
+    schema,
+    order: "stored",
+  });
+  writePieces(flags.output, chunks);
+  say(
+    `${flags.output} written: ${counted(runs, "run")}, ${counted(contexts, "context")}, ${counted(functions, "function")}`,
+  );
+  if (dropped > 0) say(`left out: ${counted(dropped, "context")} without a frame that has debug information`);
+  if (flags.coldIn !== undefined) say(`not cold in enough runs, and so not cold: ${counted(warmed, "context")}`);
+}
+
+/** What `memshade store compact` does. */
+export async function runStoreCompact(
+  path: string,
+  { olderThan, keep }: { readonly olderThan?: number; readonly keep?: "rollup" },
+): Promise<void> {
+  if ((olderThan === undefined) !== (keep === undefined))
+    throw new UserError("--older-than says what goes and --keep what stays of it: give both of them");
+  const { before, after, rolledUp } = await compactStore(StoreFolder.open(path), olderThan, Date.now());
+  say(`${path}: ${counted(before, "file")} became ${after}`);
+  if (rolledUp > 0) say(`${counted(rolledUp, "run")} older than ${counted(olderThan!, "day")} left as sums by build`);
+}
+
+/** What `memshade store sql` does. */
+export function runStoreSql(dialect: Dialect, store: string): void {
+  process.stdout.write(createStatements(dialect, store));
+}

@@ -1,0 +1,16 @@
+export { contextKey, frameKey, functionsKey, type KeyedFrame, keyOf, siteKey } from "./keys.ts";
+export {
+  columnOfField,
+  OWN_FIELDS,
+  type OwnField,
+  SPREAD_COLUMNS,
+  STORE_SCHEMA,
+  STORE_TABLES,
+  STORE_VERSION,
+  STORED_FIELDS,
+  type StoreColumn,
+  type StoreTable,
+  type StoreType,
+  tableOf,
+} from "./schema.ts";
+export { type StoreRow, type StoreValue, writeTable } from "./write-table.ts";

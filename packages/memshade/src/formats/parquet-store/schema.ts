@@ -1,0 +1,248 @@
+import { MIB_FIELDS } from "../../model/mib-fields.ts";
+
+/** Version of the tables, and of what `memshade-store.json` says. */
+export const STORE_SCHEMA = "memshade-store";
+export const STORE_VERSION = 1;
+
+
+export type StoreType = "int64" | "double" | "boolean" | "string" | "timestamp" | "int64s";
+
+export interface StoreColumn {
+  readonly name: string;
+  readonly type: StoreType;
+  /** The rest of a sentence that begins with the name: for the documentation, and for other engines. */
+  readonly meaning: string;
+  readonly isRequired?: boolean;
+}
+
+/** A table of a store: the writer, the views, the statements for other engines and the documentation are made of these. */
+export interface StoreTable {
+  readonly name: string;
+  readonly meaning: string;
+  /** By what its files lie in folders: project and day, project, or nothing, for rows that mean the same wherever they came from. */
+  readonly by: "day" | "project" | "nothing";
+  /** Of what may stand in many files with the same meaning: the column that tells its rows apart. */
+  readonly key?: string;
+  readonly columns: readonly StoreColumn[];
+}
+
+function column(name: string, type: StoreType, meaning: string): StoreColumn {
+  return { name, type, meaning };
+}
+
+function required(name: string, type: StoreType, meaning: string): StoreColumn {
+  return { name, type, meaning, isRequired: true };
+}
+
+/** `allocCount` as a column: `alloc_count`. */
+export function columnOfField(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** The fields that a store keeps: all but histograms. */
+export const STORED_FIELDS = MIB_FIELDS.filter(({ tag }) => tag <= 25);
+
+/** What memshade counted beside MemProf's fields, under the names of `RunSite`. */
+export const OWN_FIELDS = [
+  "liveBytes",
+  "liveBlocks",
+  "peakBytes",
+  "peakBlocks",
+  "neverAccessedBytes",
+  "writtenNeverReadBytes",
+  "temporary",
+] as const;
+export type OwnField = (typeof OWN_FIELDS)[number];
+
+const PLACE = [
+  required("run", "int64", "is the key of the run"),
+  required("project", "string", "is the project of the run"),
+  required("day", "string", "is the day of the run, as in 2026-11-24, in UTC"),
+];
+
+/** Of what is summed up by build: columns whose squares are kept for the spread of its runs. */
+export const SPREAD_COLUMNS = ["alloc_count", "total_size", "peak_bytes", "live_bytes"] as const;
+
+const FIGURES = [
+  ...STORED_FIELDS.map(({ name }) => column(columnOfField(name), "int64", `is MemProf's ${name}`)),
+  column("live_bytes", "int64", "is what was live at the end"),
+  column("live_blocks", "int64", "is how many blocks that were"),
+  column("peak_bytes", "int64", "is what was live when the whole heap was largest"),
+  column("peak_blocks", "int64", "is how many blocks that were"),
+  column("never_accessed_bytes", "int64", "is the size of the blocks that nobody touched"),
+  column("written_never_read_bytes", "int64", "is the size of those that nobody read"),
+  column("temporary", "int64", "is the number of blocks that were freed at once"),
+];
+
+export const STORE_TABLES: readonly StoreTable[] = [
+  {
+    name: "runs",
+    meaning: "one row per run",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("program", "string", "is the name of the program"),
+      required("build", "string", "names the build: the commit where nothing else was said"),
+      column("commit_id", "string", "is the commit that was built"),
+      column("commit_time", "timestamp", "is the time of the commit, as git has it"),
+      required("started", "timestamp", "is the time of the profile"),
+      required("added", "timestamp", "is the time at which the run was added"),
+      column("host", "string", "is the machine that the run was on, where somebody said it"),
+      required("labels", "string", "has all labels, as JSON"),
+      required("clock", "string", "is the unit of lifetimes: ms, or that of a virtual clock"),
+      required("tool_version", "string", "is the version of memshade that recorded it; empty for others"),
+      required("sampled", "boolean", "says whether some figures are estimates"),
+      column("allocations", "int64", "is the number of blocks"),
+      column("allocated_bytes", "int64", "is their size"),
+      column("peak_bytes", "int64", "is the most that was live at once; MemProf does not know it"),
+      column("live_bytes", "int64", "is what was live at the end; MemProf does not know it"),
+      column("accesses", "int64", "is the number of accesses to blocks"),
+      column("wasted_bytes", "int64", "is what was stored for nothing, where the waste tool ran"),
+      column("workingset_bytes", "int64", "is the largest working set, where that tool ran"),
+      column("input_size", "double", "is the size of the input, where somebody said it"),
+      required("fields_known", "int64", "has bit n where the MemProf field with tag n + 1 is known"),
+      required("derived_calls", "boolean", "says that call sites follow from the contexts"),
+    ],
+  },
+  {
+    name: "metrics",
+    meaning: "one row per run and context",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("ctx", "int64", "is the key of the context"),
+      required("site", "int64", "is the key of its innermost frame, without what it is inlined into"),
+      ...FIGURES,
+    ],
+  },
+  {
+    name: "rollup",
+    meaning: "one row per project, build and context of runs whose own rows are gone",
+    by: "project",
+    columns: [
+      required("run", "int64", "is the run among them that started last"),
+      required("project", "string", "is the project"),
+      required("build", "string", "is the build"),
+      required("ctx", "int64", "is the key of the context"),
+      required("site", "int64", "is the key of its innermost frame"),
+      required("runs", "int64", "is the number of runs that have it"),
+      ...FIGURES,
+      ...SPREAD_COLUMNS.map((name) => column(`${name}_squares`, "double", `is the sum of the squares of ${name}`)),
+      column("cold_runs", "int64", "is the number of runs in which it is cold, by LLVM's limits"),
+    ],
+  },
+  {
+    name: "rolled",
+    meaning: "one row per run that is in the roll-up alone",
+    by: "project",
+    columns: [
+      required("run", "int64", "is the key of the run"),
+      required("project", "string", "is the project of the run"),
+      required("build", "string", "is its build"),
+    ],
+  },
+  {
+    name: "contexts",
+    meaning: "one row per call path to an allocation",
+    by: "nothing",
+    key: "ctx",
+    columns: [
+      required("ctx", "int64", "is its key, of the keys of all frames"),
+      required("ctx_functions", "int64", "is the same of their functions alone"),
+      required("site", "int64", "is the key of its innermost frame, without what it is inlined into"),
+      required("frames", "int64s", "has the keys of its frames, innermost first"),
+    ],
+  },
+  {
+    name: "frames",
+    meaning: "one row per place in the program",
+    by: "nothing",
+    key: "frame",
+    columns: [
+      required("frame", "int64", "is its key"),
+      required("guid", "int64", "is LLVM's hash of the function's name, the same 64 bits as a signed number"),
+      required("line_offset", "int64", "is the line minus the function's first one, modulo 2^32"),
+      required("column", "int64", "is the column"),
+      required("inline", "boolean", "says whether the function is inlined into that of the next frame"),
+      column("function_name", "string", "is the linker's name"),
+      column("file_name", "string", "is the source file"),
+      column("line", "int64", "is the line in it, in one of the builds"),
+      column("build_id", "string", "is the module of a place without debug information"),
+      column("offset", "int64", "is the offset in the function of such a place, or in the module"),
+    ],
+  },
+  {
+    name: "modules",
+    meaning: "one row per run and module",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("module", "int64", "is its number in the run"),
+      required("build_id", "string", "is its build id"),
+      column("name", "string", "is its name"),
+    ],
+  },
+  {
+    name: "call_sites",
+    meaning: "one row per call site of a run whose call sites do not follow from its contexts",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("guid", "int64", "is the function"),
+      required("frames", "int64s", "has the frames, innermost first"),
+      required("callees", "int64s", "has the functions that may be called there"),
+    ],
+  },
+  {
+    name: "other_functions",
+    meaning: "one row per function that a context is recorded in besides those of its innermost call",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("ctx", "int64", "is the context"),
+      required("guid", "int64", "is the function"),
+    ],
+  },
+  {
+    name: "series",
+    meaning: "one row per interval of a run: the heap at its end",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("t", "int64", "is the time of its end, in the clock's unit"),
+      required("live_bytes", "int64", "is what was live then"),
+      required("live_blocks", "int64", "is how many blocks that were"),
+    ],
+  },
+  {
+    name: "waste",
+    meaning: "one row per run, kind of waste and place",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("kind", "string", "is dead, silent, redundant or another of the waste tool's kinds"),
+      required("site", "int64", "is the key of the place, a frame"),
+      required("bytes", "int64", "is what was stored or loaded for nothing"),
+      required("count", "int64", "is how often"),
+      column("partner_site", "int64", "is the frame that made it waste"),
+    ],
+  },
+  {
+    name: "workingset",
+    meaning: "one row per run and interval",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("interval", "int64", "is its number"),
+      required("start", "int64", "is its beginning, in the clock's unit"),
+      required("accesses", "int64", "is the number of accesses in it"),
+      required("bytes", "int64", "is the memory that they touched"),
+    ],
+  },
+];
+
+export function tableOf(name: string): StoreTable {
+  const table = STORE_TABLES.find((one) => one.name === name);
+  if (table === undefined) throw new RangeError(`no such table: ${name}`);
+  return table;
+}

@@ -1,0 +1,118 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { FormatError, UserError } from "../bytes/errors.ts";
+import { readRegular } from "../load/file.ts";
+import { type BinaryPlaces, ProfiledBinaries } from "../memprof/binaries.ts";
+import { RUN_PAGES } from "../model/run.ts";
+import { StoreFolder } from "./folder.ts";
+import { readStoredRun, type StoreInput, storeInputs } from "./read/read-run.ts";
+import { dayOf, type RunIdentity, type RunRows, rowsOfRun, runKey } from "./rows.ts";
+
+export interface AddOptions {
+  readonly places: BinaryPlaces;
+  readonly identity: RunIdentity;
+  /** Runs are added although they are there. */
+  readonly force?: boolean | undefined;
+  readonly progress?: ((done: number, total: number) => void) | undefined;
+}
+
+export interface AddedRuns {
+  readonly added: number;
+  /** Inputs whose runs are there already. */
+  readonly known: readonly string[];
+  readonly contexts: number;
+  /** Sentences: what a store does not keep of them. */
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * Adds runs and profiles to a store. What is there already stays as it is; nobody ever sees half of a run.
+ *
+ * @param args run folders, profiles, folders with such, response files
+ * @throws UserError for the first that cannot be read, and nothing is added
+ */
+export async function addRuns(store: string, args: readonly string[], options: AddOptions): Promise<AddedRuns> {
+  const inputs = storeInputs(args);
+  const binaries = new ProfiledBinaries(options.places);
+  const batches = new Map<string, Batch>();
+  const folder = StoreFolder.openOrMake(store);
+  const present = await runsIn(folder);
+  const known: string[] = [];
+  const leftOut = new Set<string>();
+  let contexts = 0;
+  for (const [index, input] of inputs.entries()) {
+    options.progress?.(index, inputs.length);
+    const key = runKey(digestOf(input), options.identity);
+    if (present.has(key) && options.force !== true) {
+      known.push(input.path);
+      continue;
+    }
+    present.add(key);
+    const run = await readStoredRun(input, options.places, binaries);
+    for (const sentence of run.leftOut) leftOut.add(sentence);
+    contexts += run.contexts.length;
+    const day = dayOf(run.started);
+    const batch = batches.get(day) ?? new Batch();
+    batches.set(day, batch);
+    batch.add(key, rowsOfRun(run, key, options.identity));
+  }
+  for (const [day, batch] of batches) folder.write(batch.runs, { project: options.identity.project, day }, batch.rows());
+  const added = [...batches.values()].reduce((sum, { runs }) => sum + runs.length, 0);
+  return { added, known, contexts, leftOut: [...leftOut] };
+}
+
+/** What the files of an input say, as a hash. */
+function digestOf({ heap, folder }: StoreInput): string {
+  const hash = sha256.create();
+  const files =
+    folder === undefined
+      ? [heap!.path]
+      : readdirSync(folder)
+          .filter((name) => /\.(json|memprofraw)$/.test(name) && name !== "measured.json")
+          .sort()
+          .map((name) => join(folder, name));
+  for (const file of files) {
+    if (existsSync(file) && !Object.values<string>(RUN_PAGES).includes(file)) hash.update(readRegular(file));
+  }
+  return Buffer.from(hash.digest()).toString("hex");
+}
+
+/** The keys of all runs of a store. */
+async function runsIn(store: StoreFolder): Promise<Set<bigint>> {
+  const keys = new Set<bigint>();
+  for (const file of store.filesOf("runs")) {
+    try {
+      const rows = await parquetReadObjects({ file: await asyncBufferFromFile(file), columns: ["run"] });
+      for (const { run } of rows) keys.add(run as bigint);
+    } catch (error) {
+      throw new UserError(`${file} is damaged: ${error instanceof FormatError ? error.detail : (error as Error).message}`);
+    }
+  }
+  return keys;
+}
+
+/** The rows of several runs. */
+class Batch {
+  readonly runs: bigint[] = [];
+  private readonly parts: RunRows[] = [];
+
+  add(key: bigint, rows: RunRows): void {
+    this.runs.push(key);
+    this.parts.push(rows);
+  }
+
+  /** Contexts and frames that several runs have stand there once. */
+  rows(): RunRows {
+    const names = new Set(this.parts.flatMap((part) => Object.keys(part)));
+    return Object.fromEntries(
+      Array.from(names, (name) => {
+        const all = this.parts.flatMap((part) => part[name] ?? []);
+        const key = name === "contexts" ? "ctx" : name === "frames" ? "frame" : undefined;
+        if (key === undefined) return [name, all];
+        return [name, [...new Map(all.map((row) => [row[key], row])).values()]];
+      }),
+    );
+  }
+}

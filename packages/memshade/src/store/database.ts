@@ -1,0 +1,132 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { tmpdir } from "node:os";
+import { contextSums } from "../analyses/fleet/statements.ts";
+import { UserError } from "../bytes/errors.ts";
+import { SPREAD_COLUMNS, STORE_TABLES, type StoreColumn, type StoreTable, type StoreType } from "../formats/parquet-store/index.ts";
+import type { StoreFolder } from "./folder.ts";
+
+const PACKAGE = "@duckdb/node-api";
+const MEMORY_LIMIT = "1GB";
+
+/** How DuckDB names the types of columns. */
+export const DUCKDB_TYPES: Readonly<Record<StoreType, string>> = {
+  int64: "BIGINT",
+  double: "DOUBLE",
+  boolean: "BOOLEAN",
+  string: "VARCHAR",
+  timestamp: "TIMESTAMP",
+  int64s: "BIGINT[]",
+};
+
+export type Cell = bigint | number | string | boolean | null | readonly Cell[] | Date;
+
+export interface Answer {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+/** Asks a store questions. */
+export class StoreDatabase {
+  private readonly connection: DuckDBConnection;
+
+  private constructor(connection: DuckDBConnection) {
+    this.connection = connection;
+  }
+
+  /**
+   * Opens the tables of a store as views, and nothing else of the machine.
+   *
+   * @param prepare is run before the rest of the machine is shut out
+   * @throws UserError where DuckDB is not installed
+   */
+  static async open(store: StoreFolder, { writes = false }: { readonly writes?: boolean } = {}): Promise<StoreDatabase> {
+    const { DuckDBInstance } = await loadDuckdb();
+    const instance = await DuckDBInstance.create(":memory:", {
+      memory_limit: MEMORY_LIMIT,
+      temp_directory: tmpdir(),
+      autoinstall_known_extensions: "false",
+      autoload_known_extensions: "false",
+    });
+    const database = new StoreDatabase(await instance.connect());
+    for (const table of STORE_TABLES) await database.run(viewOf(table, store.filesOf(table.name)));
+    await database.run(contextSums(SPREAD_COLUMNS));
+    if (!writes) {
+      await database.run(`set allowed_directories = [${literal(store.path)}]`);
+      await database.run("set enable_external_access = false");
+      await database.run("set lock_configuration = true");
+    }
+    return database;
+  }
+
+  async run(sql: string): Promise<void> {
+    await this.connection.run(sql);
+  }
+
+  /** @throws UserError with what DuckDB says of the statement */
+  async ask(sql: string): Promise<Answer> {
+    try {
+      const reader = await this.connection.runAndReadAll(sql);
+      return { columns: reader.columnNames(), rows: reader.getRowsJS() as Cell[][] };
+    } catch (error) {
+      throw new UserError(`DuckDB: ${(error as Error).message.split("\n")[0]}`);
+    }
+  }
+
+  /** As {@link ask}, for statements of users: one that only reads. */
+  async askOnlyReading(sql: string): Promise<Answer> {
+    await this.checkOnlyReading(sql);
+    return this.ask(sql);
+  }
+
+  /** @throws UserError for what is not one statement that only reads */
+  async checkOnlyReading(sql: string): Promise<void> {
+    const { StatementType } = await loadDuckdb();
+    try {
+      const statements = await this.connection.extractStatements(sql);
+      if (statements.count !== 1) throw new UserError("a question is one statement");
+      const { statementType } = await statements.prepare(0);
+      if (statementType !== StatementType.SELECT)
+        throw new UserError("a question only reads: it begins with select or with");
+    } catch (error) {
+      if (error instanceof UserError) throw error;
+      throw new UserError(`DuckDB: ${(error as Error).message.split("\n")[0]}`);
+    }
+  }
+
+  close(): void {
+    this.connection.closeSync();
+  }
+}
+
+async function loadDuckdb(): Promise<typeof import("@duckdb/node-api")> {
+  try {
+    return await import("@duckdb/node-api");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new UserError(`questions to a store need DuckDB: npm install ${PACKAGE}`);
+  }
+}
+
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function viewOf({ name, columns, key }: StoreTable, files: readonly string[]): string {
+  const rows =
+    files.length === 0
+      ? `(select ${columns.map((column) => `null::${DUCKDB_TYPES[column.type]} as ${quoted(column)}`).join(", ")} where false)`
+      : `read_parquet([${files.map(literal).join(", ")}], hive_partitioning = false)`;
+  const shown = columns.map((column) => shownColumn(column)).join(", ");
+  return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shown} from ${rows}`;
+}
+
+/** GUIDs are hashes of 64 bits without a sign. */
+function shownColumn(column: StoreColumn): string {
+  const name = quoted(column);
+  if (column.name !== "guid") return name;
+  return `(case when ${name} < 0 then ${name}::hugeint + 18446744073709551616 else ${name}::hugeint end)::ubigint as ${name}`;
+}
+
+function quoted({ name }: StoreColumn): string {
+  return `"${name}"`;
+}

@@ -1,0 +1,125 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import {
+  STORE_SCHEMA,
+  STORE_TABLES,
+  STORE_VERSION,
+  type StoreRow,
+  type StoreTable,
+  tableOf,
+  writeTable,
+} from "../formats/parquet-store/index.ts";
+import { makeFolders } from "../host/run/make-folders.ts";
+import { writeWholeFile } from "../load/whole-file.ts";
+import type { RunRows } from "./rows.ts";
+import { pendingSwap } from "./swap.ts";
+
+const MARK = "memshade-store.json";
+const ID_DIGITS = 16;
+
+/** A folder with the tables of many runs. */
+export class StoreFolder {
+  readonly path: string;
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  /** @throws UserError if there is no store, or one of another version */
+  static open(path: string): StoreFolder {
+    const mark = join(path, MARK);
+    if (!existsSync(mark))
+      throw new UserError(`${path} is no store: there is no ${MARK} in it (memshade store add makes one)`);
+    let found: { schema?: unknown; version?: unknown };
+    try {
+      found = JSON.parse(readFileSync(mark, "utf8"));
+    } catch (error) {
+      throw new UserError(`${mark} cannot be read: ${describeSystemError(error)}`);
+    }
+    if (found?.schema !== STORE_SCHEMA) throw new UserError(`${path} is no store: ${mark} is of something else`);
+    if (found.version !== STORE_VERSION)
+      throw new UserError(`${path} is a store of version ${found.version}: this memshade reads version ${STORE_VERSION}`);
+    return new StoreFolder(path);
+  }
+
+  /** Opens a store, or makes one in a folder that is empty or not there. @throws UserError as `open` */
+  static openOrMake(path: string): StoreFolder {
+    if (existsSync(join(path, MARK))) return StoreFolder.open(path);
+    if (existsSync(path) && listOf(path).length > 0)
+      throw new UserError(`${path} is no store, and has other files: give the name of a new folder`);
+    makeFolders(path);
+    const content = { schema: STORE_SCHEMA, version: STORE_VERSION };
+    writeWholeFile(join(path, MARK), (file) => file.write(`${JSON.stringify(content)}\n`));
+    return new StoreFolder(path);
+  }
+
+  /** The files of a table's rows, in the order of their names. */
+  filesOf(table: string): string[] {
+    const files = parquetBelow(join(this.path, table));
+    return pendingSwap(this.path)?.applyTo(files, join(this.path, table)) ?? files;
+  }
+
+  /**
+   * Writes the rows of a batch: those of contexts and frames first, so that whoever sees a run finds all that belongs to it.
+   *
+   * @param runs keys of its runs
+   */
+  write(runs: readonly bigint[], place: { project: string; day: string }, rows: RunRows): void {
+    const id = batchId(runs);
+    for (const table of STORE_TABLES.toReversed()) {
+      const own = rows[table.name] ?? [];
+      if (own.length > 0) this.writeRows(table, id, place, own);
+    }
+  }
+
+  private writeRows(
+    table: StoreTable,
+    id: string,
+    place: { project: string; day: string },
+    rows: readonly StoreRow[],
+  ): void {
+    const file = this.fileOf(table.name, id, place);
+    makeFolders(join(file, ".."));
+    writeWholeFile(file, (whole) => whole.write(writeTable(table, rows)));
+  }
+
+  /** Where the file of a batch lies. */
+  fileOf(table: string, id: string, place: { project: string; day?: string }): string {
+    return join(this.path, table, ...foldersOf(tableOf(table), place), `${id}.parquet`);
+  }
+}
+
+function listOf(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch (error) {
+    throw new UserError(`${folder} cannot be read: ${describeSystemError(error)}`);
+  }
+}
+
+function parquetBelow(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return listOf(folder).flatMap((name) => {
+    const path = join(folder, name);
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return parquetBelow(path);
+    // Those that are still being written begin with a dot.
+    return name.endsWith(".parquet") && !name.startsWith(".") ? [path] : [];
+  });
+}
+
+/** Names of folders as Hive and all its heirs have them. */
+function foldersOf({ by }: StoreTable, { project, day }: { project: string; day?: string }): string[] {
+  const folders = [`project=${encodeURIComponent(project).replaceAll("*", "%2A")}`, `day=${day}`];
+  return by === "day" ? folders : by === "project" ? folders.slice(0, 1) : [];
+}
+
+/** The name of a batch: the same for the same runs. */
+export function batchId(runs: readonly bigint[]): string {
+  const keys = runs.map((key) => BigInt.asUintN(64, key).toString(16).padStart(16, "0")).sort();
+  return Buffer.from(sha256(new TextEncoder().encode(keys.join(" "))))
+    .toString("hex")
+    .slice(0, ID_DIGITS);
+}

@@ -1,0 +1,101 @@
+import { contextKey, frameKey } from "../../formats/parquet-store/index.ts";
+import { InputMerger } from "../../memprof/input-merger.ts";
+import type { BinaryPlaces } from "../../memprof/binaries.ts";
+import { frameAt, framesOfStack, type MemprofProfile, ProfileMerger } from "../../model/memprof/index.ts";
+import { zeroMib } from "../../model/mib-fields.ts";
+import type { MibField } from "../../model/mib-fields.ts";
+import { type StoredCallSite, type StoredContext, type StoredFrame, callSitesOf } from "../stored-run.ts";
+import { STORED_FIELDS } from "../../formats/parquet-store/index.ts";
+import { asPlace } from "./raw-contexts.ts";
+
+export interface MergedContexts {
+  readonly contexts: readonly StoredContext[];
+  readonly callSites: readonly StoredCallSite[] | undefined;
+  readonly fields: readonly MibField[];
+  readonly hasDataAccess: boolean;
+}
+
+/** The contexts of a profile whose frames have been found already: an indexed one, YAML, or a memshade profile. */
+export async function mergedContexts(path: string, places: BinaryPlaces): Promise<MergedContexts> {
+  const input = new InputMerger(places, { fields: STORED_FIELDS, keepsSources: true, keepsUnresolved: true });
+  await input.add({ path, modules: [] }, 0);
+  const { profile: named } = input.take();
+  // LLVM takes frames for one whose names and files differ: so do keys.
+  const merger = new ProfileMerger(STORED_FIELDS, false, true);
+  merger.addProfile(named, 0);
+  const { profile } = merger.build();
+  return contextsOf(profile, new SourcesOfFrames(named));
+}
+
+function contextsOf(profile: MemprofProfile, sources: SourcesOfFrames): MergedContexts {
+  const { records, blocks, stacks, frames } = profile;
+  const known = Array.from({ length: frames.length }, (_, index) => sources.withSource(frameAt(frames, index)));
+  const framesOf = (stack: number) => framesOfStack(stacks, stack).map((frame) => known[frame]!);
+  const contexts = new Map<number, StoredContext & { functions: bigint[] }>();
+  const callSites: StoredCallSite[] = [];
+  for (let record = 0; record < records.length; record++) {
+    const guid = records.guid[record]!;
+    for (let site = records.allocStart[record]!; site < records.allocStart[record + 1]!; site++) {
+      const block = records.allocBlock[site]!;
+      let context = contexts.get(block);
+      if (context === undefined) {
+        const mib = zeroMib();
+        for (const [index, field] of blocks.fields.entries()) {
+          const value = blocks.columns[index]![block]!;
+          if (field.bytes === 4) mib[field.name] = Number(value);
+          else mib[field.name] = BigInt(value);
+        }
+        context = { frames: framesOf(records.allocStack[site]!), mib, functions: [] };
+        contexts.set(block, context);
+      }
+      context.functions.push(guid);
+    }
+    for (let site = records.callStart[record]!; site < records.callStart[record + 1]!; site++) {
+      callSites.push({
+        guid,
+        frames: framesOf(records.callStack[site]!),
+        callees: records.callees.get(site) ?? [],
+      });
+    }
+  }
+  const rows = Array.from(contexts.values(), ({ functions, ...context }) => ({
+    ...context,
+    otherFunctions: functions.filter((guid) => !innermostCall(context.frames).some((frame) => frame.guid === guid)),
+  }));
+  return {
+    contexts: rows,
+    callSites: isDerived(callSites, rows) ? undefined : callSites,
+    fields: blocks.fields,
+    hasDataAccess: profile.dataAccess !== undefined,
+  };
+}
+
+function innermostCall(frames: readonly StoredFrame[]): readonly StoredFrame[] {
+  const named = frames.filter(({ place }) => place === undefined);
+  const end = named.findIndex(({ inline }) => !inline);
+  return end < 0 ? named : named.slice(0, end + 1);
+}
+
+function isDerived(callSites: readonly StoredCallSite[], contexts: readonly StoredContext[]): boolean {
+  const keyOf = ({ guid, frames, callees }: StoredCallSite) =>
+    `${guid} ${contextKey(frames.map(frameKey))} ${callees.join(",")}`;
+  const derived = new Set(contexts.flatMap(({ frames }) => callSitesOf(frames)).map(keyOf));
+  return callSites.length === derived.size && callSites.every((site) => derived.has(keyOf(site)));
+}
+
+/** Names, files and lines of frames; of frames that LLVM takes for one, those of the first. */
+class SourcesOfFrames {
+  private readonly byKey = new Map<bigint, StoredFrame>();
+
+  constructor({ frames }: MemprofProfile) {
+    for (let index = 0; index < frames.length; index++) {
+      const frame = asPlace(frameAt(frames, index));
+      const key = frameKey(frame);
+      if (!this.byKey.has(key)) this.byKey.set(key, frame);
+    }
+  }
+
+  withSource(frame: StoredFrame): StoredFrame {
+    return this.byKey.get(frameKey(frame)) ?? frame;
+  }
+}

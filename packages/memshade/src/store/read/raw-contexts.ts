@@ -1,0 +1,124 @@
+import { functionGuid } from "../../formats/memprof/index.ts";
+import { readRaw } from "../../formats/memprof-raw/index.ts";
+import { contextKey, frameKey, OWN_FIELDS, type OwnField } from "../../formats/parquet-store/index.ts";
+import { hexOf, type ProfiledBinaries } from "../../memprof/binaries.ts";
+import { type UnresolvedPlace, unresolvedName, unresolvedPlace } from "../../model/memprof/index.ts";
+import { type Mib, mergeMib } from "../../model/mib.ts";
+import type { Run, RunFunction, RunHost, RunModule, RunSite } from "../../model/run.ts";
+import type { StoredContext, StoredFrame } from "../stored-run.ts";
+
+/**
+ * The contexts of a raw profile: as LLVM knows them where there is debug information, else by the functions that the run has names
+ * of, else by their place in the module.
+ *
+ * @param run the description beside the profile, if there is one
+ */
+export function rawContexts(
+  bytes: Uint8Array,
+  run: Run | undefined,
+  binaries: ProfiledBinaries,
+): { readonly contexts: StoredContext[]; readonly modules: readonly string[] } {
+  const raw = readRaw(bytes);
+  const { modules, unresolved } = binaries.match(raw.segments);
+  const places = [...modules, ...unresolved].sort((a, b) => a.start - b.start);
+  const names = run === undefined ? undefined : new RunNames(run);
+  const known = new Map<bigint, readonly StoredFrame[]>();
+  const framesAt = (pc: bigint): readonly StoredFrame[] => {
+    let frames = known.get(pc);
+    if (frames === undefined) {
+      frames = framesOf(Number(pc));
+      known.set(pc, frames);
+    }
+    return frames;
+  };
+  const framesOf = (pc: number): readonly StoredFrame[] => {
+    const module = places.find(({ start, end }) => pc > start && pc <= end);
+    const described = module === undefined || unresolved.includes(module) ? [] : module.framesAt(pc + module.shift);
+    if (described.length > 0) return described;
+    const named = names?.frameAt(pc);
+    if (named !== undefined) return [named];
+    // What debug information says nothing of, in a module that has some, LLVM leaves out too.
+    return module !== undefined && unresolved.includes(module) ? module.framesAt(pc + module.shift).map(asPlace) : [];
+  };
+  const sites = new Map(run?.heap?.sites.map((site) => [BigInt(site.stackId), site]));
+  const contexts = new Map<bigint, { frames: readonly StoredFrame[]; mib: Mib; own: OwnFigures | undefined }>();
+  for (const { stackId, mib, pcs } of raw.contexts) {
+    const frames = pcs.flatMap(framesAt);
+    if (frames.length === 0) continue;
+    const key = contextKey(frames.map(frameKey));
+    const site = run?.heap === undefined ? undefined : figuresOf(sites.get(stackId));
+    const context = contexts.get(key);
+    if (context === undefined) contexts.set(key, { frames, mib: { ...mib }, own: site });
+    else {
+      mergeMib(context.mib, mib);
+      addFigures(context.own, site);
+    }
+  }
+  return { contexts: [...contexts.values()], modules: raw.segments.map(({ buildId }) => hexOf(buildId)) };
+}
+
+/** A frame that stands for a place in a module, as a place. */
+export function asPlace(frame: StoredFrame): StoredFrame {
+  const place: UnresolvedPlace | undefined = unresolvedPlace(frame.name);
+  return place === undefined ? frame : { ...frame, place };
+}
+
+type OwnFigures = Partial<Record<OwnField, number>>;
+
+function figuresOf(site: RunSite | undefined): OwnFigures {
+  return Object.fromEntries(
+    OWN_FIELDS.flatMap((field) => {
+      const value = site?.[field];
+      return value === undefined ? [] : [[field, value]];
+    }),
+  );
+}
+
+function addFigures(to: OwnFigures | undefined, from: OwnFigures | undefined): void {
+  if (to === undefined || from === undefined) return;
+  for (const field of OWN_FIELDS) {
+    if (from[field] !== undefined) to[field] = (to[field] ?? 0) + from[field];
+  }
+}
+
+/** What a run says of places without debug information. */
+class RunNames {
+  private readonly modules: readonly (Pick<RunModule, "buildId"> & {
+    readonly start: number;
+    readonly address: number;
+    readonly functions: readonly RunFunction[];
+  })[];
+  private readonly host: RunHost | undefined;
+
+  constructor({ modules, host }: Run) {
+    this.modules = modules.map(({ buildId, start, functions, object }) => ({
+      buildId,
+      start: Number(start),
+      address: object?.address ?? 0,
+      functions,
+    }));
+    this.host = host;
+  }
+
+  frameAt(pc: number): StoredFrame | undefined {
+    const host = this.host === undefined ? -1 : pc - Number(this.host.start) - 1;
+    const script = this.host?.frames[host];
+    if (script !== undefined) {
+      const { name, file = "", line = 0, column = 0 } = script.source === undefined ? script : { ...script, ...script.source };
+      const place = { buildId: file, offset: line };
+      return { ...placeFrame(name ?? script.name, line, place), file, line, column };
+    }
+    for (const { buildId, start, address, functions } of this.modules) {
+      const offset = pc - start + address;
+      const found = functions.find((candidate) => candidate.offset <= offset && offset < candidate.end);
+      if (pc < start || found === undefined) continue;
+      const place = { buildId, offset: offset - found.offset };
+      return placeFrame(found.name ?? unresolvedName({ buildId, offset: found.offset }), place.offset, place);
+    }
+    return undefined;
+  }
+}
+
+function placeFrame(name: string, lineOffset: number, place: StoredFrame["place"]): StoredFrame {
+  return { guid: functionGuid(name), lineOffset, column: 0, inline: false, name, place };
+}

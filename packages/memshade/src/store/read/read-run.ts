@@ -1,0 +1,140 @@
+import { existsSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { FormatError, UserError } from "../../bytes/errors.ts";
+import { isMemprofRaw } from "../../formats/memprof-raw/index.ts";
+import { STORED_FIELDS } from "../../formats/parquet-store/index.ts";
+import { readRegular } from "../../load/file.ts";
+import { type BinaryPlaces, ProfiledBinaries } from "../../memprof/binaries.ts";
+import { faultOf } from "../../memprof/input-reader.ts";
+import { expandInputs, type MergeInput } from "../../memprof/inputs.ts";
+import { FIRST_HISTOGRAM_TAG } from "../../model/mib-fields.ts";
+import { RUN_FILE, type Run } from "../../model/run.ts";
+import { loadHeap } from "../../runs/heap.ts";
+import { runOf } from "../../runs/run-of-folder.ts";
+import { hasWaste } from "../../runs/waste.ts";
+import { hasWorkingSet } from "../../runs/working-set.ts";
+import type { StoredRun } from "../stored-run.ts";
+import { mergedContexts } from "./merged-contexts.ts";
+import { rawContexts } from "./raw-contexts.ts";
+import { wasteOf, workingSetOf } from "./tools.ts";
+
+/** What a store is to be given: a run folder, or a profile without one. */
+export interface StoreInput {
+  readonly path: string;
+  /** Absent for a run without a heap. */
+  readonly heap?: MergeInput | undefined;
+  /** The folder of a run. */
+  readonly folder?: string | undefined;
+}
+
+/**
+ * The runs and profiles that the arguments stand for: files, run folders, all below other folders, and the lines of response files.
+ *
+ * @throws UserError for what is not there
+ */
+export function storeInputs(args: readonly string[]): StoreInput[] {
+  return args.flatMap((argument): StoreInput[] => {
+    const folder = basename(argument) === RUN_FILE ? dirname(argument) : argument;
+    const run = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? runOf(folder) : undefined;
+    if (run !== undefined && run.tools.heap === undefined) return [{ path: folder, folder }];
+    return expandInputs([run === undefined ? argument : folder]).map((heap) => {
+      const around = dirname(heap.path);
+      return existsSync(join(around, RUN_FILE)) && heap.modules !== undefined && isHeapOf(around, heap.path)
+        ? { path: around, heap, folder: around }
+        : { path: heap.path, heap };
+    });
+  });
+}
+
+function isHeapOf(folder: string, file: string): boolean {
+  return join(folder, runOf(folder)?.files.heap ?? "heap.memprofraw") === file;
+}
+
+/**
+ * All that a store keeps of a run.
+ *
+ * @throws UserError naming the file that is missing or damaged
+ */
+export async function readStoredRun(
+  { path, heap, folder }: StoreInput,
+  places: BinaryPlaces,
+  shared: ProfiledBinaries,
+): Promise<StoredRun> {
+  const run = folder === undefined ? undefined : runOf(folder);
+  const contexts = heap === undefined ? undefined : await contextsOf(heap, run, places, shared);
+  const waste = folder !== undefined && hasWaste(folder) ? wasteOf(folder) : undefined;
+  const workingSet = folder !== undefined && hasWorkingSet(folder) ? workingSetOf(folder) : undefined;
+  const overTime = run?.files.heapIntervals === undefined ? undefined : (await loadHeap(path)).profile.overTime;
+  const started = statSync(heap?.path ?? join(path, RUN_FILE)).mtimeMs;
+  return {
+    program: run?.program ?? basename(path),
+    started: Math.floor(started),
+    clock: run?.tools.heap?.clock.kind === "virtual" ? run.tools.heap.clock.unit : "ms",
+    toolVersion: run?.memshade ?? "",
+    isSampled: run?.host?.mode === "sampled" && run.host.leftOut > 0,
+    totals: {
+      ...totalsOf(run, contexts?.contexts ?? []),
+      wastedBytes: waste?.bytes,
+      workingSetBytes: workingSet?.largest,
+    },
+    fields: contexts?.fields ?? [],
+    contexts: contexts?.contexts ?? [],
+    callSites: contexts?.callSites,
+    modules: run?.modules.map(({ buildId, name }) => ({ buildId, name })) ?? contexts?.modules ?? [],
+    series:
+      overTime?.instances.flatMap(({ intervals }) =>
+        intervals.end.map((t, index) => ({
+          t,
+          liveBytes: intervals.liveBytes[index]!,
+          liveBlocks: intervals.liveBlocks[index]!,
+        })),
+      ) ?? [],
+    waste: waste?.rows ?? [],
+    workingSet: workingSet?.rows ?? [],
+    leftOut: contexts?.hasDataAccess === true ? ["Accesses to static data are not kept in a store."] : [],
+  };
+}
+
+interface ReadContexts extends Pick<StoredRun, "contexts" | "callSites" | "fields"> {
+  readonly hasDataAccess: boolean;
+  readonly modules: StoredRun["modules"];
+}
+
+async function contextsOf(
+  { path, modules }: MergeInput,
+  run: Run | undefined,
+  places: BinaryPlaces,
+  shared: ProfiledBinaries,
+): Promise<ReadContexts> {
+  const bytes = readRegular(path);
+  if (!isMemprofRaw(bytes)) return { ...(await mergedContexts(path, places)), modules: [] };
+  for (const module of modules) shared.add(module.path, module.buildId);
+  try {
+    const raw = rawContexts(bytes, run, shared);
+    const fields = STORED_FIELDS.filter(({ tag }) => tag < FIRST_HISTOGRAM_TAG);
+    return {
+      contexts: raw.contexts,
+      callSites: undefined,
+      fields,
+      hasDataAccess: false,
+      modules: raw.modules.map((buildId) => ({ buildId })),
+    };
+  } catch (error) {
+    throw error instanceof FormatError ? new UserError(`${path} ${faultOf(error)}`) : error;
+  }
+}
+
+function totalsOf(run: Run | undefined, contexts: StoredRun["contexts"]): StoredRun["totals"] {
+  const heap = run?.heap;
+  if (heap !== undefined) {
+    const { allocations, allocatedBytes, peakBytes, liveBytes, heapAccesses } = heap;
+    return { allocations, allocatedBytes, peakBytes, liveBytes, accesses: heapAccesses };
+  }
+  if (contexts.length === 0) return {};
+  return {
+    allocations: contexts.reduce((sum, { mib }) => sum + mib.allocCount, 0),
+    allocatedBytes: contexts.reduce((sum, { mib }) => sum + Number(mib.totalSize), 0),
+    accesses: contexts.reduce((sum, { mib }) => sum + Number(mib.totalAccessCount), 0),
+  };
+}
+

@@ -1,0 +1,150 @@
+import {
+  columnOfField,
+  contextKey,
+  frameKey,
+  functionsKey,
+  keyOf,
+  OWN_FIELDS,
+  type StoreRow,
+  STORED_FIELDS,
+  siteKey,
+} from "../formats/parquet-store/index.ts";
+import type { StoredFrame, StoredRun } from "./stored-run.ts";
+
+/** What a run is known by besides its content. */
+export interface RunIdentity {
+  readonly project: string;
+  readonly build: string;
+  readonly commit?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly commitTime?: number | undefined;
+  readonly host?: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly inputSize?: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly added: number;
+}
+
+/** The rows of one run, by table. */
+export type RunRows = Readonly<Record<string, readonly StoreRow[]>>;
+
+/** The key of a run: of its content, and of all that tells it from other runs with the same content. */
+export function runKey(digest: string, { project, build, commit = "", host = "", labels }: RunIdentity): bigint {
+  const all = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+  return keyOf(JSON.stringify([digest, project, build, commit, host, all]));
+}
+
+/** As in 2026-11-24. */
+export function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+/** The rows that a run becomes. */
+export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): RunRows {
+  const frames = new FrameRows();
+  const place = { run: key, project: identity.project, day: dayOf(run.started) };
+  const known = new Set(run.fields);
+  const contexts: StoreRow[] = [];
+  const metrics: StoreRow[] = [];
+  const otherFunctions: StoreRow[] = [];
+  for (const { frames: path, mib, own, otherFunctions: others = [] } of run.contexts) {
+    const keys = path.map((frame) => frames.add(frame));
+    const ctx = contextKey(keys);
+    const site = siteKey(path[0]!);
+    contexts.push({ ctx, ctx_functions: functionsKey(path.map(({ guid }) => guid)), site, frames: keys });
+    const row: Record<string, StoreRow[string]> = { ...place, ctx, site };
+    for (const field of STORED_FIELDS) {
+      if (known.has(field)) row[columnOfField(field.name)] = mib[field.name];
+    }
+    for (const field of OWN_FIELDS) row[columnOfField(field)] = own?.[field];
+    metrics.push(row);
+    for (const guid of others) otherFunctions.push({ ...place, ctx, guid });
+  }
+  const rows = {
+    runs: [runRow(run, key, identity)],
+    metrics,
+    contexts,
+    modules: run.modules.map(({ buildId, name }, module) => ({ ...place, module, build_id: buildId, name })),
+    call_sites: (run.callSites ?? []).map(({ guid, frames: path, callees }) => ({
+      ...place,
+      guid,
+      frames: path.map((frame) => frames.add(frame)),
+      callees,
+    })),
+    other_functions: otherFunctions,
+    series: run.series.map(({ t, liveBytes, liveBlocks }) => ({
+      ...place,
+      t,
+      live_bytes: liveBytes,
+      live_blocks: liveBlocks,
+    })),
+    waste: run.waste.map(({ kind, place: at, partner, bytes, count }) => ({
+      ...place,
+      kind,
+      site: frames.add(at),
+      bytes,
+      count,
+      partner_site: partner && frames.add(partner),
+    })),
+    workingset: run.workingSet.map((row, interval) => ({ ...place, interval, ...row })),
+  };
+  return { ...rows, frames: frames.rows };
+}
+
+function runRow(run: StoredRun, key: bigint, identity: RunIdentity): StoreRow {
+  const { totals } = run;
+  return {
+    run: key,
+    project: identity.project,
+    day: dayOf(run.started),
+    program: run.program,
+    build: identity.build,
+    commit_id: identity.commit,
+    commit_time: identity.commitTime,
+    started: run.started,
+    added: identity.added,
+    host: identity.host,
+    labels: JSON.stringify(identity.labels),
+    clock: run.clock,
+    tool_version: run.toolVersion,
+    sampled: run.isSampled,
+    allocations: totals.allocations,
+    allocated_bytes: totals.allocatedBytes,
+    peak_bytes: totals.peakBytes,
+    live_bytes: totals.liveBytes,
+    accesses: totals.accesses,
+    wasted_bytes: totals.wastedBytes,
+    workingset_bytes: totals.workingSetBytes,
+    input_size: identity.inputSize,
+    fields_known: run.fields.reduce((bits, { tag }) => bits | (1 << (tag - 1)), 0),
+    derived_calls: run.callSites === undefined,
+  };
+}
+
+class FrameRows {
+  readonly rows: StoreRow[] = [];
+  private readonly keys = new Map<StoredFrame, bigint>();
+  private readonly known = new Set<bigint>();
+
+  add(frame: StoredFrame): bigint {
+    let key = this.keys.get(frame);
+    if (key !== undefined) return key;
+    key = frameKey(frame);
+    this.keys.set(frame, key);
+    if (this.known.has(key)) return key;
+    this.known.add(key);
+    this.rows.push({
+      frame: key,
+      guid: frame.guid,
+      line_offset: frame.lineOffset,
+      column: frame.column,
+      inline: frame.inline,
+      function_name: frame.name,
+      file_name: frame.file,
+      line: frame.line,
+      build_id: frame.place?.buildId,
+      offset: frame.place?.offset,
+    });
+    return key;
+  }
+}

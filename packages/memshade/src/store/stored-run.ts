@@ -1,0 +1,84 @@
+import type { OwnField } from "../formats/parquet-store/index.ts";
+import type { MemprofFrame } from "../model/memprof/index.ts";
+import type { Mib } from "../model/mib.ts";
+import type { MibField } from "../model/mib-fields.ts";
+
+/** A frame; `place` where it has no debug information, and LLVM would not see it. */
+export interface StoredFrame extends MemprofFrame {
+  readonly place?: { readonly buildId: string; readonly offset: number } | undefined;
+}
+
+/** A call path to an allocation, innermost frame first, with what is known of its blocks. */
+export interface StoredContext {
+  readonly frames: readonly StoredFrame[];
+  readonly mib: Mib;
+  readonly own?: Readonly<Partial<Record<OwnField, number>>> | undefined;
+  /** Functions that it is recorded in besides those of its innermost call. */
+  readonly otherFunctions?: readonly bigint[] | undefined;
+}
+
+export interface StoredCallSite {
+  readonly guid: bigint;
+  readonly frames: readonly StoredFrame[];
+  readonly callees: readonly bigint[];
+}
+
+export interface StoredWaste {
+  readonly kind: string;
+  readonly place: StoredFrame;
+  readonly partner?: StoredFrame | undefined;
+  readonly bytes: number;
+  readonly count: number;
+}
+
+/** What was read of a run, before it has keys. Absent figures are not known. */
+export interface StoredRun {
+  readonly program: string;
+  /** Milliseconds since 1970. */
+  readonly started: number;
+  /** The unit of lifetimes. */
+  readonly clock: string;
+  readonly toolVersion: string;
+  readonly isSampled: boolean;
+  readonly totals: {
+    readonly allocations?: number | undefined;
+    readonly allocatedBytes?: number | undefined;
+    readonly peakBytes?: number | undefined;
+    readonly liveBytes?: number | undefined;
+    readonly accesses?: number | undefined;
+    readonly wastedBytes?: number | undefined;
+    readonly workingSetBytes?: number | undefined;
+  };
+  readonly fields: readonly MibField[];
+  /** Each path once. */
+  readonly contexts: readonly StoredContext[];
+  /** Absent where they are those that the contexts pass through. */
+  readonly callSites?: readonly StoredCallSite[] | undefined;
+  readonly modules: readonly { readonly buildId: string; readonly name?: string | undefined }[];
+  readonly series: readonly { readonly t: number; readonly liveBytes: number; readonly liveBlocks: number }[];
+  readonly waste: readonly StoredWaste[];
+  readonly workingSet: readonly { readonly start: number; readonly accesses: number; readonly bytes: number }[];
+  /** Sentences: what of it a store does not keep. */
+  readonly leftOut: readonly string[];
+}
+
+/** The frames of each call of a path: those that are inlined into one another, innermost first. */
+export function callsOf(frames: readonly StoredFrame[]): StoredFrame[][] {
+  const calls: StoredFrame[][] = [];
+  let call: StoredFrame[] = [];
+  for (const frame of frames) {
+    if (frame.place !== undefined) continue;
+    call.push(frame);
+    if (frame.inline) continue;
+    calls.push(call);
+    call = [];
+  }
+  return call.length === 0 ? calls : [...calls, call];
+}
+
+/** The call sites that LLVM makes of a path to an allocation: none of the allocating function itself. */
+export function callSitesOf(frames: readonly StoredFrame[]): StoredCallSite[] {
+  return callsOf(frames).flatMap((call, depth) =>
+    call.slice(depth === 0 ? 1 : 0).map(({ guid }) => ({ guid, frames: call, callees: [] })),
+  );
+}

@@ -1,0 +1,183 @@
+import { FrameRules } from "../analyses/frames/frame-rules.ts";
+import { changePoints } from "../analyses/fleet/change-points.ts";
+import type { FleetMeasure, StepLimit } from "../analyses/fleet/measures.ts";
+import { partsOfBuilds, totalsByBuild } from "../analyses/fleet/statements.ts";
+import {
+  type BuildPart,
+  type BuildTotals,
+  changedParts,
+  failedSteps,
+  type PartFrame,
+  sidesOf,
+  type Trend,
+  type TrendStep,
+} from "../analyses/fleet/trend.ts";
+import { addSamples, meanOf, NO_SAMPLES, type Samples } from "../analyses/fleet/welch.ts";
+import { UserError } from "../bytes/errors.ts";
+import { loadDemangler } from "../load/demangler.ts";
+import type { Cell, StoreDatabase } from "./database.ts";
+
+export interface TrendOptions {
+  /** Absent: the only one there is. */
+  readonly project?: string | undefined;
+  readonly measure: FleetMeasure;
+  /** Newest builds that are looked at. */
+  readonly last: number;
+  readonly limits: readonly StepLimit[];
+  readonly rules?: FrameRules | undefined;
+}
+
+/**
+ * What became of a measure from build to build, and which parts of the program made it.
+ *
+ * @throws UserError if nothing is known of it
+ */
+export async function trendOf(database: StoreDatabase, options: TrendOptions): Promise<Trend> {
+  const project = options.project ?? (await onlyProject(database));
+  const trend = await followed(database, project, options.measure, options);
+  const failed: Trend["failed"][number][] = [];
+  for (const limit of options.limits) {
+    const of = limit.measure === options.measure ? trend : await followed(database, project, limit.measure, options);
+    failed.push(...failedSteps(of.steps, limit));
+  }
+  return { ...trend, failed };
+}
+
+async function followed(
+  database: StoreDatabase,
+  project: string,
+  measure: FleetMeasure,
+  { last, rules = new FrameRules() }: TrendOptions,
+): Promise<Trend> {
+  const { rows } = await database.ask(totalsByBuild(measure, project));
+  if (rows.length === 0) throw new UserError(`there are no runs of a project ${project} in this store`);
+  const all = rows.map(buildOf);
+  const known = all.filter(({ samples }) => samples.count > 0);
+  if (known.length === 0)
+    throw new UserError(`no run of ${project} knows its ${measure.title}: --by bytes is known of all heaps`);
+  const builds = known.slice(-last);
+  const notes: string[] = [];
+  if (known.length < all.length) notes.push(`${all.length - known.length} builds have no run that knows the ${measure.title}.`);
+  const isRepeatable = builds.every(({ isOfWallClock }) => !isOfWallClock);
+  const points = changePoints(
+    builds.map(({ samples }) => samples),
+    isRepeatable,
+  );
+  const isExact = points.every(({ t }) => t === undefined) && isRepeatable;
+  const steps: TrendStep[] = [];
+  for (const point of points) {
+    const sides = sidesOf(builds, point);
+    const before = sum(sides.before);
+    const now = sum(sides.now);
+    const parts =
+      measure.ofParts === undefined
+        ? []
+        : changedParts(
+            await partsOf(database, measure, project, sides.before, rules),
+            await partsOf(database, measure, project, sides.now, rules),
+            { before: before.count, now: now.count },
+            point.t === undefined,
+          );
+    steps.push({ at: point.at, before: meanOf(before), now: meanOf(now), t: point.t, parts });
+  }
+  return { project, measure, builds, isRepeatable: isExact, steps, failed: [], notes };
+}
+
+async function onlyProject(database: StoreDatabase): Promise<string> {
+  const { rows } = await database.ask("select distinct project as project from runs order by project");
+  const projects = rows.map(([name]) => name as string);
+  if (projects.length === 0) throw new UserError("there are no runs in this store");
+  if (projects.length > 1) throw new UserError(`this store has several projects: --project takes one of ${projects.join(", ")}`);
+  return projects[0]!;
+}
+
+function buildOf(row: readonly Cell[]): BuildTotals & { readonly isOfWallClock: boolean } {
+  const [build, commit, commitTime, added, , known, total, squares, wall, sampled] = row;
+  return {
+    build: build as string,
+    commit: (commit as string | null) ?? undefined,
+    time: ((commitTime ?? added) as Date).getTime(),
+    isCommitKnown: commitTime !== null,
+    samples: { count: Number(known), sum: Number(total ?? 0), squares: Number(squares ?? 0) },
+    isOfWallClock: Number(wall) === 1 || Number(sampled) === 1,
+  };
+}
+
+function sum(builds: readonly BuildTotals[]): Samples {
+  return builds.map(({ samples }) => samples).reduce(addSamples, NO_SAMPLES);
+}
+
+async function partsOf(
+  database: StoreDatabase,
+  measure: FleetMeasure,
+  project: string,
+  builds: readonly BuildTotals[],
+  rules: FrameRules,
+): Promise<BuildPart[]> {
+  const { rows } = await database.ask(
+    partsOfBuilds(
+      measure,
+      project,
+      builds.map(({ build }) => build),
+    ),
+  );
+  const samples = rows.map(([part, total, squares, runs]) => ({
+    key: part as bigint,
+    samples: { sum: Number(total ?? 0), squares: Number(squares ?? 0), count: Number(runs) },
+  }));
+  const paths = await framesOf(database, measure, samples.map(({ key }) => key));
+  const frames = await frameNames(database, paths, rules);
+  return samples.map(({ key, samples: of }) => ({
+    key,
+    frames: (paths.get(key) ?? []).map((frame) => frames.get(frame) ?? { name: "unknown" }),
+    samples: of,
+  }));
+}
+
+/** The keys of the frames of parts, innermost first. */
+async function framesOf(
+  database: StoreDatabase,
+  measure: FleetMeasure,
+  keys: readonly bigint[],
+): Promise<Map<bigint, readonly bigint[]>> {
+  if (keys.length === 0) return new Map();
+  if (measure.ofParts?.table !== "metrics") return new Map(keys.map((key) => [key, [key]]));
+  const { rows } = await database.ask(
+    `select c.ctx, c.frames from contexts as c where c.ctx in (${keys.join(", ")})`,
+  );
+  return new Map(rows.map(([key, frames]) => [key as bigint, frames as readonly bigint[]]));
+}
+
+async function frameNames(
+  database: StoreDatabase,
+  paths: ReadonlyMap<bigint, readonly bigint[]>,
+  rules: FrameRules,
+): Promise<Map<bigint, PartFrame>> {
+  const keys = [...new Set([...paths.values()].flat())];
+  if (keys.length === 0) return new Map();
+  const { rows } = await database.ask(
+    `select f.frame, f.function_name, f.file_name, f.line, f.line_offset, f."column", f.inline, f.guid, f."offset"
+     from frames as f where f.frame in (${keys.join(", ")})`,
+  );
+  const demangle = loadDemangler();
+  return new Map(
+    rows.map(([frame, name, file, line, offset, column, inline, guid, place]) => {
+      const readable = name === null ? `GUID 0x${(guid as bigint).toString(16)}` : demangle(name as string);
+      const known = Number(line ?? 0);
+      const of = { function: readable, file: (file as string | null) ?? undefined };
+      return [
+        frame as bigint,
+        {
+          name: readable,
+          file: of.file,
+          line: known,
+          startLine: known === 0 ? 0 : known - (Number(offset) | 0),
+          column: Number(column),
+          offset: place === null ? 0 : Number(place),
+          inlined: inline as boolean,
+          library: rules.libraryOf(of),
+        },
+      ] as const;
+    }),
+  );
+}
