@@ -1,5 +1,5 @@
 import { UserError } from "../bytes/errors.ts";
-import { columnOfField } from "../formats/parquet-store/index.ts";
+import { columnOfField, STORED_FIELDS } from "../formats/parquet-store/index.ts";
 import {
   classifyAllocation,
   type HotColdThresholds,
@@ -47,16 +47,18 @@ export async function mergeStore(database: StoreDatabase, options: MergeStoreOpt
   if (Number(runs) === 0)
     throw new UserError(where === undefined ? "there is no heap in this store" : `no run with a heap fits --where ${where}`);
   const fields = schema.filter(({ tag }) => ((known as bigint) >> BigInt(tag - 1)) & 1n);
+  // Of histograms nothing is in a store, not even their size.
+  const stored = fields.filter((field) => STORED_FIELDS.includes(field));
   await refusePartOfSums(database);
   const thresholds = options.thresholds ?? LLVM_THRESHOLDS;
-  const names = fields.map(({ name }) => columnOfField(name)).join(", ");
+  const names = stored.map(({ name }) => columnOfField(name)).join(", ");
   const { rows } = await database.ask(
     `with parts as (
        select m.ctx, m.run, r.started, ${names}, ${coldIn(thresholds)} as cold, 1 as runs
        from metrics as m join chosen as r on r.run = m.run
        union all select u.ctx, u.run, r.started, ${names}, u.cold_runs as cold, u.runs as runs
        from rollup as u join chosen as r on r.run = u.run)
-     select ctx, ${[...fields.map(mergedField), "sum(cold)", "sum(runs)"].join(", ")} from parts group by ctx order by ctx`,
+     select ctx, ${[...stored.map(mergedField), "sum(cold)", "sum(runs)"].join(", ")} from parts group by ctx order by ctx`,
   );
   const frames = await framesOfContexts(database);
   const builder = new ProfileBuilder(fields, false);
@@ -69,8 +71,8 @@ export async function mergeStore(database: StoreDatabase, options: MergeStoreOpt
       dropped++;
       continue;
     }
-    const values = new Map(fields.map(({ name }, index) => [name, BigInt(row[index + 1] as bigint | number)]));
-    if (options.coldIn !== undefined && keepWarm(values, row.slice(fields.length + 1), options)) warmed++;
+    const values = new Map(stored.map(({ name }, index) => [name, BigInt(row[index + 1] as bigint | number)]));
+    if (options.coldIn !== undefined && keepWarm(values, row.slice(stored.length + 1), options)) warmed++;
     addContext(builder, visible, fields, values);
   }
   const tables = new ProfileMerger(schema, false);
@@ -126,7 +128,7 @@ function addContext(
   values: ReadonlyMap<string, bigint>,
 ): void {
   const block = builder.blocks.addRow();
-  for (const [index, { name }] of fields.entries()) builder.blocks.setNumber(index, block, wrapped(fields[index]!, values.get(name)!));
+  for (const [index, { name }] of fields.entries()) builder.blocks.setNumber(index, block, wrapped(fields[index]!, values.get(name) ?? 0n));
   builder.record(path[0]!.guid).addAllocSite(stackOf(builder, path), block);
 }
 

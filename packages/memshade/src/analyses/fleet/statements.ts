@@ -75,10 +75,10 @@ from metrics as m join runs as r on r.run = m.run group by r.build, m.ctx order 
   {
     name: "change-points",
     asks: "the mean of 20 builds before and behind each build",
-    text: `with means as (select build as build, min(coalesce(commit_time, added)) as at,
+    text: `with means as (select build as build, min(coalesce(commit_time, added)) as moment,
     avg(cast(allocated_bytes as double)) as x from runs group by build)
-select build as build, x as x, avg(x) over (order by at rows between 20 preceding and 1 preceding) as before,
-  avg(x) over (order by at rows between current row and 19 following) as behind from means order by at`,
+select build as build, x as x, avg(x) over (order by moment rows between 20 preceding and 1 preceding) as before,
+  avg(x) over (order by moment rows between current row and 19 following) as behind from means order by moment`,
   },
   {
     name: "cold",

@@ -4,6 +4,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { type MemprofVersion, writeMerged } from "../../formats/memprof-indexed/index.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import { counted } from "../../model/counted.ts";
+import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { HOT_COLD_FIELDS } from "../../model/memprof/index.ts";
 import { writePieces } from "../../memprof/write-pieces.ts";
 import { trendHtml } from "../../report/fleet/trend-html.ts";
@@ -20,7 +21,6 @@ import { type Answer, type Cell, StoreDatabase } from "../../store/database.ts";
 import { StoreFolder } from "../../store/folder.ts";
 import { commitOf } from "../../store/git-commit.ts";
 import { mergeStore } from "../../store/merge-store.ts";
-import { STORED_FIELDS } from "../../formats/parquet-store/index.ts";
 import { trendOf } from "../../store/trend.ts";
 import { type ScreenFlags, screenOptions, standardOutput } from "../commands/report-options.ts";
 import { type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
@@ -180,7 +180,7 @@ interface MergeFlags extends HotColdFlags {
 /** What `memshade store merge` does. */
 export async function runStoreMerge(path: string, flags: MergeFlags): Promise<void> {
   const database = await StoreDatabase.open(StoreFolder.open(path));
-  const schema = flags.fullSchema === true ? STORED_FIELDS : HOT_COLD_FIELDS;
+  const schema = flags.fullSchema === true ? MIB_FIELDS : HOT_COLD_FIELDS;
   const { tables, runs, warmed, dropped } = await mergeStore(database, {
     where: flags.where,
     schema,

@@ -2,10 +2,9 @@ import { contextKey, frameKey } from "../../formats/parquet-store/index.ts";
 import { InputMerger } from "../../memprof/input-merger.ts";
 import type { BinaryPlaces } from "../../memprof/binaries.ts";
 import { frameAt, framesOfStack, type MemprofProfile, ProfileMerger } from "../../model/memprof/index.ts";
-import { zeroMib } from "../../model/mib-fields.ts";
+import { MIB_FIELDS, zeroMib } from "../../model/mib-fields.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import { type StoredCallSite, type StoredContext, type StoredFrame, callSitesOf } from "../stored-run.ts";
-import { STORED_FIELDS } from "../../formats/parquet-store/index.ts";
 import { asPlace } from "./raw-contexts.ts";
 
 export interface MergedContexts {
@@ -17,11 +16,11 @@ export interface MergedContexts {
 
 /** The contexts of a profile whose frames have been found already: an indexed one, YAML, or a memshade profile. */
 export async function mergedContexts(path: string, places: BinaryPlaces): Promise<MergedContexts> {
-  const input = new InputMerger(places, { fields: STORED_FIELDS, keepsSources: true, keepsUnresolved: true });
+  const input = new InputMerger(places, { fields: MIB_FIELDS, keepsSources: true, keepsUnresolved: true });
   await input.add({ path, modules: [] }, 0);
   const { profile: named } = input.take();
   // LLVM takes frames for one whose names and files differ: so do keys.
-  const merger = new ProfileMerger(STORED_FIELDS, false, true);
+  const merger = new ProfileMerger(MIB_FIELDS, false, true);
   merger.addProfile(named, 0);
   const { profile } = merger.build();
   return contextsOf(profile, new SourcesOfFrames(named));

@@ -2,12 +2,11 @@ import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { isMemprofRaw } from "../../formats/memprof-raw/index.ts";
-import { STORED_FIELDS } from "../../formats/parquet-store/index.ts";
 import { readRegular } from "../../load/file.ts";
 import { type BinaryPlaces, ProfiledBinaries } from "../../memprof/binaries.ts";
 import { faultOf } from "../../memprof/input-reader.ts";
 import { expandInputs, type MergeInput } from "../../memprof/inputs.ts";
-import { FIRST_HISTOGRAM_TAG } from "../../model/mib-fields.ts";
+import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { RUN_FILE, type Run } from "../../model/run.ts";
 import { loadHeap } from "../../runs/heap.ts";
 import { runOf } from "../../runs/run-of-folder.ts";
@@ -111,11 +110,10 @@ async function contextsOf(
   for (const module of modules) shared.add(module.path, module.buildId);
   try {
     const raw = rawContexts(bytes, run, shared);
-    const fields = STORED_FIELDS.filter(({ tag }) => tag < FIRST_HISTOGRAM_TAG);
     return {
       contexts: raw.contexts,
       callSites: undefined,
-      fields,
+      fields: MIB_FIELDS,
       hasDataAccess: false,
       modules: raw.modules.map((buildId) => ({ buildId })),
     };
