@@ -106,8 +106,9 @@ function lostFindings(
         // Whatever only the host has the address of, there may be others that lead inside it.
         const left = blocks + sum("possiblyLostBlocks");
         const amount = bytes + sum("possiblyLostBytes");
-        if (isRepeated(left, sum("lateLostBlocks")))
-          return [{ ...place, amount, blocks: left, state: "host", behind: 0 }];
+        // What an object of the host's has inside, and had for most of the run's work, it needs.
+        const late = sum("lateLostBlocks") - sum("settledLostBlocks");
+        if (isRepeated(left, late)) return [{ ...place, amount, blocks: left, state: "host", behind: 0 }];
       } else if (lost > 0 && !isOfMain(found)) {
         const all = sum("lostBytes") + sum("behindLostBytes");
         const behind = Math.max(0, lost + sum("behindLostBlocks") - blocks);
