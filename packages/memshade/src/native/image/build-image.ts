@@ -61,9 +61,12 @@ export function buildImage(native: NativeCode, paths: ImagePaths): Uint8Array {
       .filter(([name]) => !INTERNAL.includes(name))
       .map(([name, offset]) => ({ name, offset })),
     imports: outer,
-    preset: Object.entries(NEXT).flatMap(([name, known]) =>
-      known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * NEXT_NAMES.indexOf(name) }],
-    ),
+    preset: [
+      ...Object.entries(NEXT).flatMap(([name, known]) =>
+        known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * NEXT_NAMES.indexOf(name) }],
+      ),
+      { name: "__libc_single_threaded", at: Text.isSingleThreaded },
+    ],
     initialize: native.entries.get("initialize") as number,
     threadBytes: THREAD_BYTES,
     data,
