@@ -12,6 +12,7 @@ import {
   Past,
 } from "../layout.ts";
 import { type Live, splitLive } from "./block-entry.ts";
+import { pathKey } from "./context-table.ts";
 
 /** An interval of the heap: allocations `start` + 1 to `end`. */
 export interface SeriesInterval {
@@ -69,6 +70,7 @@ class SeriesReader {
   readonly #view: DataView;
   readonly #layout: ShadowLayout;
   readonly #sitesOf: (context: number) => readonly number[] | undefined;
+  readonly #paths = new Map<number, readonly number[] | undefined>();
   readonly #changes: HeapSeries["changes"] = new Map();
 
   constructor(
@@ -100,7 +102,7 @@ class SeriesReader {
         end: this.#u64(at + Interval.end),
         live: this.#live(at + Interval.live),
         max: this.#live(at + Interval.peak),
-        next: next === 0 ? undefined : this.#sitesOf(next),
+        next: next === 0 ? undefined : this.#pathOf(next),
       });
       start = intervals[i].end;
     }
@@ -120,7 +122,7 @@ class SeriesReader {
   #addChange(index: number, at: number, isOpen: boolean): void {
     const entry = this.#layout.changes + index * CHANGE_BYTES;
     const context = this.#u32(entry + Change.context);
-    const sites = context === 0 ? [] : this.#sitesOf(context);
+    const sites = context === 0 ? NO_SITES : this.#pathOf(context);
     if (sites === undefined) return;
     const open = isOpen ? this.#unsettled(context) : NOTHING;
     const change = {
@@ -130,10 +132,15 @@ class SeriesReader {
       frees: this.#u32(entry + Change.frees) + open.freed.blocks,
       freedBytes: this.#u64(entry + Change.freedBytes) + open.freed.bytes,
     };
-    const key = sites.join();
-    const known = this.#changes.get(key);
-    if (known === undefined) this.#changes.set(key, { sites, changes: [change] });
+    const known = this.#changes.get(pathKey(sites));
+    if (known === undefined) this.#changes.set(pathKey(sites), { sites, changes: [change] });
     else known.changes.push(change);
+  }
+
+  /** The call path of a context, made once. */
+  #pathOf(context: number): readonly number[] | undefined {
+    if (!this.#paths.has(context)) this.#paths.set(context, this.#sitesOf(context));
+    return this.#paths.get(context);
   }
 
   /** What a context has done since that was added up last. */
@@ -161,6 +168,7 @@ class SeriesReader {
   }
 }
 
+const NO_SITES: readonly number[] = [];
 const NOTHING = { allocated: { bytes: 0, blocks: 0 }, freed: { bytes: 0, blocks: 0 } };
 
 /** The first interval begins now. Not to be called while the program runs in another thread. */
