@@ -70,7 +70,7 @@ class SeriesReader {
   readonly #view: DataView;
   readonly #layout: ShadowLayout;
   readonly #sitesOf: (context: number) => readonly number[] | undefined;
-  readonly #paths = new Map<number, readonly number[] | undefined>();
+  readonly #byContext = new Map<number, SeriesChange[]>();
   readonly #changes: HeapSeries["changes"] = new Map();
 
   constructor(
@@ -102,7 +102,7 @@ class SeriesReader {
         end: this.#u64(at + Interval.end),
         live: this.#live(at + Interval.live),
         max: this.#live(at + Interval.peak),
-        next: next === 0 ? undefined : this.#pathOf(next),
+        next: next === 0 ? undefined : this.#sitesOf(next),
       });
       start = intervals[i].end;
     }
@@ -122,25 +122,29 @@ class SeriesReader {
   #addChange(index: number, at: number, isOpen: boolean): void {
     const entry = this.#layout.changes + index * CHANGE_BYTES;
     const context = this.#u32(entry + Change.context);
-    const sites = context === 0 ? NO_SITES : this.#pathOf(context);
-    if (sites === undefined) return;
+    const changes = this.#changesOf(context);
+    if (changes === undefined) return;
     const open = isOpen ? this.#unsettled(context) : NOTHING;
-    const change = {
+    changes.push({
       at,
       allocations: this.#u32(entry + Change.allocations) + open.allocated.blocks,
       allocatedBytes: this.#u64(entry + Change.allocatedBytes) + open.allocated.bytes,
       frees: this.#u32(entry + Change.frees) + open.freed.blocks,
       freedBytes: this.#u64(entry + Change.freedBytes) + open.freed.bytes,
-    };
-    const known = this.#changes.get(pathKey(sites));
-    if (known === undefined) this.#changes.set(pathKey(sites), { sites, changes: [change] });
-    else known.changes.push(change);
+    });
   }
 
-  /** The call path of a context, made once. */
-  #pathOf(context: number): readonly number[] | undefined {
-    if (!this.#paths.has(context)) this.#paths.set(context, this.#sitesOf(context));
-    return this.#paths.get(context);
+  /** Where the changes of a context go; its path is made once. */
+  #changesOf(context: number): SeriesChange[] | undefined {
+    const known = this.#byContext.get(context);
+    if (known !== undefined) return known;
+    const sites = context === 0 ? [] : this.#sitesOf(context);
+    if (sites === undefined) return undefined;
+    const key = pathKey(sites);
+    const { changes } = this.#changes.get(key) ?? { changes: [] };
+    this.#changes.set(key, { sites, changes });
+    this.#byContext.set(context, changes);
+    return changes;
   }
 
   /** What a context has done since that was added up last. */
@@ -168,7 +172,6 @@ class SeriesReader {
   }
 }
 
-const NO_SITES: readonly number[] = [];
 const NOTHING = { allocated: { bytes: 0, blocks: 0 }, freed: { bytes: 0, blocks: 0 } };
 
 /** The first interval begins now. Not to be called while the program runs in another thread. */
