@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Header, Module, Place, Thread } from "../../src/native/layout.ts";
+import { Header, MODULE_BYTES, Module, Place, Thread } from "../../src/native/layout.ts";
 import { NATIVE_LAYOUT } from "../../src/native/memory-layout.ts";
 import { ShadowReader } from "../../src/tools/heap/read/read-shadow.ts";
 import { FakeProcess } from "./support/fake-process.ts";
@@ -175,7 +175,7 @@ describe("hooks of the allocator", () => {
     process.load({ start: 0x40_0000, end: 0x40_1000, bias: 0, name: "/lib/other.so" });
     process.hooks.malloc(8n);
     expect(process.header(Header.modules)).toBe(2);
-    const kinds = [0, 1].map((i) => process.view.getUint32(Place.modules + i * 256 + Module.kind, true));
+    const kinds = [0, 1].map((i) => process.view.getUint32(Place.modules + MODULE_BYTES * i + Module.kind, true));
     expect(kinds).toEqual([3, 1]);
     expect(read().contexts).toHaveLength(2);
   });

@@ -2,7 +2,7 @@
 import { CONTROL } from "../../tools/heap/assembly/imports";
 import { HostSite } from "../../contexts/assembly/layout.generated";
 import { Control } from "../../tools/heap/assembly/layout.generated";
-import { copyBuildId, copyName } from "./elf";
+import { identify, keepName } from "./elf";
 import {
   Header,
   MODULE_BYTES,
@@ -68,8 +68,8 @@ export function makeModule(address: u64): usize {
     store<u64>(module, load64(found + MAP_END), Module.end);
     store<u64>(module, load64(linkMap), Module.bias);
     store<u32>(module, ModuleKind.object, Module.kind);
-    copyBuildId(module);
-    copyName(module, load64(linkMap + 8));
+    identify(module);
+    keepName(module, load64(linkMap + 8));
   } else {
     const start = (address >>> PIECE_BITS) << PIECE_BITS;
     store<u64>(module, start, Module.start);

@@ -84,7 +84,7 @@ export class MemoryFile {
   modules(): ProcessModule[] {
     const memory = new ArrayBuffer(MEMORY_BYTES);
     const count = this.#moduleCount();
-    this.#take(memory, Place.modules, count * MODULE_BYTES);
+    this.#takeModules(memory, count);
     return readModules(memory, count);
   }
 
@@ -109,12 +109,17 @@ export class MemoryFile {
     take(0, Place.records);
     const control = (field: number): number => new DataView(memory).getUint32(Place.control + field, true);
     take(Place.records, Math.min(control(Control.recordNext) + 1, Place.recordCapacity) * RECORD_BYTES);
-    take(Place.modules, this.#moduleCount() * MODULE_BYTES);
+    this.#takeModules(memory, this.#moduleCount());
     const threads = Math.min(this.header(Header.threads), MOST_THREADS);
     for (let i = 0; i < threads; i++) take(Place.threads + i * THREAD_BYTES, Thread.stack);
     take(Place.regions, Place.ruleCache - Place.regions);
     take(Place.slots, Math.min(control(Control.slotsNext), Place.slotsEnd - Place.slots));
     return memory;
+  }
+
+  #takeModules(memory: ArrayBuffer, count: number): void {
+    this.#take(memory, Place.modules, count * MODULE_BYTES);
+    this.#take(memory, Place.names, Math.min(this.header(Header.names), Place.namesEnd - Place.names));
   }
 
   #moduleCount(): number {
