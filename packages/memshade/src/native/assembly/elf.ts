@@ -1,7 +1,7 @@
 // What the file header of a loaded object says.
 import { Header, MOST_BUILD_ID_BYTES, Module, Place, SUM_WORDS } from "./layout.generated";
 import { processAddress } from "./lock";
-import { load32, load64, load8, syscall2 } from "./machine";
+import { getauxval, load32, load64, load8, syscall2 } from "./machine";
 import { GETCWD } from "./system-calls";
 
 const ELF_MAGIC: u32 = 0x464c_457f;
@@ -17,6 +17,9 @@ const NT_GNU_BUILD_ID: u32 = 3;
 const GNU: u32 = 0x0055_4e47;
 const SUM_FACTOR: u32 = 0x9e37_79b1;
 const SLASH: u32 = 47;
+const AT_PHDR: u64 = 3;
+const AT_PHNUM: u64 = 5;
+const PAGE_BYTES: u64 = 4096;
 
 @inline
 function padded(bytes: u32): u64 {
@@ -33,26 +36,55 @@ function bytesOf(header: u64): u64 {
   return load64(header + 32);
 }
 
-/** Gives a module what its tables are found by: the build id of its object, or where it has none, a sum of its content. */
-export function identify(module: usize): void {
+/** The program headers of a module, and behind the last one. */
+let headers: u64 = 0;
+let headersEnd: u64 = 0;
+
+/** The kernel says where those of the program are; others lie where their file header says. False: there are none. */
+function findHeaders(module: usize): bool {
   const start = load<u64>(module, Module.start);
-  if (load32(start) !== ELF_MAGIC) return;
-  const headers = start + load64(start + PROGRAM_HEADERS_AT);
-  const end = headers + PROGRAM_HEADER_BYTES * <u64>(load32(start + PROGRAM_HEADER_COUNT) & 0xffff);
+  let count: u64;
+  if (load<u32>(module, Module.nameBytes) === 0) {
+    headers = getauxval(AT_PHDR);
+    count = getauxval(AT_PHNUM);
+  } else {
+    if (load32(start) !== ELF_MAGIC) return false;
+    headers = start + load64(start + PROGRAM_HEADERS_AT);
+    count = load32(start + PROGRAM_HEADER_COUNT) & 0xffff;
+  }
+  headersEnd = headers + PROGRAM_HEADER_BYTES * count;
+  return headers !== 0;
+}
+
+/**
+ * Gives a module all addresses of its object, and what its tables are found by: the build id, or where there is none, a sum of its
+ * content. Its name is known.
+ */
+export function identify(module: usize): void {
+  if (!findHeaders(module)) return;
   const bias = load<u64>(module, Module.bias);
   let frames: u64 = 0;
-  for (let header = headers; header < end; header += PROGRAM_HEADER_BYTES) {
+  let isKnown = false;
+  for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES) {
     const type = load32(header);
     const at = bias + addressOf(header);
-    if (type === PT_NOTE && copyFromNotes(module, at, at + load64(header + 40))) return;
-    if (type === PT_GNU_EH_FRAME) frames = addressOf(header);
+    if (type === PT_LOAD) spread(module, at, at + load64(header + 40));
+    else if (type === PT_NOTE && !isKnown) isKnown = copyFromNotes(module, at, at + load64(header + 40));
+    else if (type === PT_GNU_EH_FRAME) frames = addressOf(header);
   }
-  if (frames === 0) return;
-  for (let header = headers; header < end; header += PROGRAM_HEADER_BYTES)
+  if (isKnown || frames === 0) return;
+  for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES)
     if (load32(header) === PT_LOAD && frames - addressOf(header) < bytesOf(header)) {
       if ((load32(header + 4) & PF_W) === 0) sum(module, bias + addressOf(header), bytesOf(header));
       return;
     }
+}
+
+/** Where there are gaps between the segments of the program, the dynamic linker knows each as one of its own. */
+function spread(module: usize, start: u64, end: u64): void {
+  const page = start & ~(PAGE_BYTES - 1);
+  if (page < load<u64>(module, Module.start)) store<u64>(module, page, Module.start);
+  if (end > load<u64>(module, Module.end)) store<u64>(module, end, Module.end);
 }
 
 function copyFromNotes(module: usize, notes: u64, end: u64): bool {

@@ -3,16 +3,12 @@
 // Preloaded behind the image: the allocator's functions that the hooks call. In the process that a debugger has set a number for, the
 // allocation of that number stops.
 #define _GNU_SOURCE
-#include <errno.h>
+#include <dlfcn.h>
+#include <malloc.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <unistd.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
-
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-extern void *__libc_memalign(size_t, size_t);
+#include <unistd.h>
 
 /** Set by the debugger: how many allocations are left before the next stop; not above 0: it does not stop. */
 long stop_after = 0;
@@ -26,40 +22,48 @@ static void count(void) {
   __asm__ volatile("int3");
 }
 
+#define NEXT(name)                                                     \
+  static __typeof__(&name) next;                                       \
+  if (next == NULL) next = (__typeof__(next))dlsym(RTLD_NEXT, #name)
+
 void *malloc(size_t size) {
-  void *block = __libc_malloc(size);
+  NEXT(malloc);
+  void *result = next(size);
   count();
-  return block;
+  return result;
 }
 
 void *calloc(size_t number, size_t size) {
-  void *block = __libc_calloc(number, size);
+  NEXT(calloc);
+  void *result = next(number, size);
   count();
-  return block;
+  return result;
 }
 
 void *realloc(void *old, size_t size) {
-  void *block = __libc_realloc(old, size);
+  NEXT(realloc);
+  void *result = next(old, size);
   if (size != 0) count();
-  return block;
+  return result;
 }
 
 void *memalign(size_t alignment, size_t size) {
-  void *block = __libc_memalign(alignment, size);
+  NEXT(memalign);
+  void *result = next(alignment, size);
   count();
-  return block;
+  return result;
 }
 
 void *aligned_alloc(size_t alignment, size_t size) {
-  void *block = __libc_memalign(alignment, size);
+  NEXT(aligned_alloc);
+  void *result = next(alignment, size);
   count();
-  return block;
+  return result;
 }
 
-int posix_memalign(void **result, size_t alignment, size_t size) {
-  void *block = __libc_memalign(alignment, size);
-  if (block == NULL) return ENOMEM;
-  *result = block;
+int posix_memalign(void **place, size_t alignment, size_t size) {
+  NEXT(posix_memalign);
+  int result = next(place, alignment, size);
   count();
-  return 0;
+  return result;
 }

@@ -116,6 +116,7 @@ export async function stopsByGdb(program: StoppedProgram): Promise<{ stops: Stop
       "set backtrace past-entry on",
       "set backtrace limit unlimited",
       "handle all nostop noprint pass",
+      "handle SIGINT nostop noprint pass",
       "handle SIGTRAP stop print nopass",
       `set exec-wrapper env LD_PRELOAD=${image.path}:${library}`,
       `set args ${[...argv.slice(1).map(quoted), `<${input}`, ">/dev/null 2>&1"].join(" ")}`,

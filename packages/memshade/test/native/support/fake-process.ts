@@ -184,6 +184,7 @@ export class FakeProcess {
       memorySlot: () => BigInt(SLOT),
       // The image has no names to look for.
       dlsym: () => 0n,
+      getauxval: () => 0n,
       _dl_find_object: (at: bigint, result: bigint) => this.objects.find(Number(at), Number(result)),
     };
   }
