@@ -93,7 +93,7 @@ export class MemoryFile {
   modules(): ProcessModule[] {
     const memory = new ArrayBuffer(MEMORY_BYTES);
     const count = this.#moduleCount();
-    this.#take(memory, Place.modules, count * MODULE_BYTES);
+    this.#takeModules(memory, count);
     return readModules(memory, count);
   }
 
@@ -126,12 +126,17 @@ export class MemoryFile {
     take(Place.changes, control(Control.changes) * CHANGE_BYTES);
     take(Place.nodes, (control(Control.nodeNext) + 1) * NODE_BYTES);
     take(Place.records, Math.min(control(Control.recordNext) + 1, Place.recordCapacity) * RECORD_BYTES);
-    take(Place.modules, this.#moduleCount() * MODULE_BYTES);
+    this.#takeModules(memory, this.#moduleCount());
     const threads = Math.min(this.header(Header.threads), MOST_THREADS);
     for (let i = 0; i < threads; i++) take(Place.threads + i * THREAD_BYTES, Thread.stack);
     take(Place.regions, Place.ruleCache - Place.regions);
     take(Place.slots, Math.min(control(Control.slotsNext), Place.slotsEnd - Place.slots));
     return memory;
+  }
+
+  #takeModules(memory: ArrayBuffer, count: number): void {
+    this.#take(memory, Place.modules, count * MODULE_BYTES);
+    this.#take(memory, Place.names, Math.min(this.header(Header.names), Place.namesEnd - Place.names));
   }
 
   #moduleCount(): number {
