@@ -57,7 +57,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   native: ["dwarf/", "unwind/", "symbolize/", "unwinding."],
   reports: [
     ...["rewrite/", "allocator/", "contexts/", "tools/", "host/"],
-    ...["load/", "report/", "exports/", "memprof/", "stacks/", "runs/"],
+    ...["load/", "report/", "exports/", "memprof/", "stacks/", "runs/", "store/"],
   ],
   cli: ["cli/"],
 };

@@ -49,6 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   exports: ["bytes", "model", "objects", "formats", "symbolize", "load", "host", "analyses", "report"],
   native: ["bytes", "objects", "aot", "unwind", "model", "formats", "tools", "load", "host"],
+  store: ["bytes", "model", "formats", "load", "host", "analyses", "memprof", "runs"],
   cli: [
     "bytes",
     "model",
@@ -66,6 +67,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "runs",
     "exports",
     "native",
+    "store",
   ],
   testing: ["bytes", "model", "host", "analyses", "report", "runs"],
 };
@@ -75,10 +77,12 @@ const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   wasm: ["@noble"],
   symbolize: ["gecko-profiler-demangle"],
   native: ["@noble"],
-  formats: ["@noble", "pako", "pprof-format", "yaml"],
+  formats: ["@noble", "hyparquet-writer", "pako", "pprof-format", "yaml"],
   load: ["@jridgewell", "gecko-profiler-demangle", "xz-decompress"],
   // Of the page, which is bundled: whoever installs memshade does not install it.
   report: ["preact"],
+  // DuckDB is loaded with the first question, and need not be there.
+  store: ["@duckdb", "@noble", "hyparquet"],
   cli: ["commander"],
 };
 

@@ -1,6 +1,6 @@
-import { sha256 } from "@noble/hashes/sha2.js";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { sha256 } from "@noble/hashes/sha2.js";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { FormatError, UserError } from "../bytes/errors.ts";
 import { readRegular } from "../load/file.ts";
@@ -33,7 +33,11 @@ export interface AddedRuns {
  * @param args run folders, profiles, folders with such, response files
  * @throws UserError for the first that cannot be read, and nothing is added
  */
-export async function addRuns(store: string, args: readonly string[], options: AddOptions): Promise<AddedRuns> {
+export async function addRuns(
+  store: string,
+  args: readonly string[],
+  options: AddOptions,
+): Promise<AddedRuns> {
   const inputs = storeInputs(args);
   const binaries = new ProfiledBinaries(options.places);
   const batches = new Map<string, Batch>();
@@ -58,7 +62,8 @@ export async function addRuns(store: string, args: readonly string[], options: A
     batches.set(day, batch);
     batch.add(key, rowsOfRun(run, key, options.identity));
   }
-  for (const [day, batch] of batches) folder.write(batch.runs, { project: options.identity.project, day }, batch.rows());
+  for (const [day, batch] of batches)
+    folder.write(batch.runs, { project: options.identity.project, day }, batch.rows());
   const added = [...batches.values()].reduce((sum, { runs }) => sum + runs.length, 0);
   return { added, known, contexts, leftOut: [...leftOut] };
 }
@@ -87,7 +92,9 @@ async function runsIn(store: StoreFolder): Promise<Set<bigint>> {
       const rows = await parquetReadObjects({ file: await asyncBufferFromFile(file), columns: ["run"] });
       for (const { run } of rows) keys.add(run as bigint);
     } catch (error) {
-      throw new UserError(`${file} is damaged: ${error instanceof FormatError ? error.detail : (error as Error).message}`);
+      throw new UserError(
+        `${file} is damaged: ${error instanceof FormatError ? error.detail : (error as Error).message}`,
+      );
     }
   }
   return keys;

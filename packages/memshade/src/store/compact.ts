@@ -1,6 +1,6 @@
-import { sha256 } from "@noble/hashes/sha2.js";
 import { statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import { sha256 } from "@noble/hashes/sha2.js";
 import {
   columnOfField,
   OWN_FIELDS,
@@ -9,8 +9,8 @@ import {
   STORED_FIELDS,
 } from "../formats/parquet-store/index.ts";
 import { makeFolders } from "../host/run/make-folders.ts";
-import { ruleOf } from "../model/memprof/index.ts";
 import { LLVM_THRESHOLDS } from "../model/memprof/hot-cold.ts";
+import { ruleOf } from "../model/memprof/index.ts";
 import { literal, StoreDatabase } from "./database.ts";
 import { batchId, type StoreFolder } from "./folder.ts";
 import { coldIn } from "./merge-store.ts";
@@ -36,7 +36,11 @@ export interface Compacted {
  *
  * @param now milliseconds since 1970
  */
-export async function compactStore(store: StoreFolder, olderThan: number | undefined, now: number): Promise<Compacted> {
+export async function compactStore(
+  store: StoreFolder,
+  olderThan: number | undefined,
+  now: number,
+): Promise<Compacted> {
   pendingSwap(store.path)?.finish();
   const before = countFiles(store);
   const rolledUp = olderThan === undefined ? 0 : await rollUp(store, dayOf(now - olderThan * DAY_MS));

@@ -40,4 +40,3 @@ export function createStatements(dialect: Dialect, store: string): string {
   const questions = FLEET_QUESTIONS.map(({ name, asks, text }) => `-- ${name}: ${asks}\n${text};`);
   return `${[...tables, ...questions].join("\n\n")}\n`;
 }
-

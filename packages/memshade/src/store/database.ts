@@ -1,8 +1,14 @@
-import type { DuckDBConnection } from "@duckdb/node-api";
 import { tmpdir } from "node:os";
+import type { DuckDBConnection } from "@duckdb/node-api";
 import { contextSums } from "../analyses/fleet/statements.ts";
 import { UserError } from "../bytes/errors.ts";
-import { SPREAD_COLUMNS, STORE_TABLES, type StoreColumn, type StoreTable, type StoreType } from "../formats/parquet-store/index.ts";
+import {
+  SPREAD_COLUMNS,
+  STORE_TABLES,
+  type StoreColumn,
+  type StoreTable,
+  type StoreType,
+} from "../formats/parquet-store/index.ts";
 import type { StoreFolder } from "./folder.ts";
 
 const PACKAGE = "@duckdb/node-api";
@@ -39,7 +45,10 @@ export class StoreDatabase {
    * @param prepare is run before the rest of the machine is shut out
    * @throws UserError where DuckDB is not installed
    */
-  static async open(store: StoreFolder, { writes = false }: { readonly writes?: boolean } = {}): Promise<StoreDatabase> {
+  static async open(
+    store: StoreFolder,
+    { writes = false }: { readonly writes?: boolean } = {},
+  ): Promise<StoreDatabase> {
     const { DuckDBInstance } = await loadDuckdb();
     const instance = await DuckDBInstance.create(":memory:", {
       memory_limit: MEMORY_LIMIT,

@@ -39,9 +39,12 @@ export class StoreFolder {
     } catch (error) {
       throw new UserError(`${mark} cannot be read: ${describeSystemError(error)}`);
     }
-    if (found?.schema !== STORE_SCHEMA) throw new UserError(`${path} is no store: ${mark} is of something else`);
+    if (found?.schema !== STORE_SCHEMA)
+      throw new UserError(`${path} is no store: ${mark} is of something else`);
     if (found.version !== STORE_VERSION)
-      throw new UserError(`${path} is a store of version ${found.version}: this memshade reads version ${STORE_VERSION}`);
+      throw new UserError(
+        `${path} is a store of version ${found.version}: this memshade reads version ${STORE_VERSION}`,
+      );
     return new StoreFolder(path);
   }
 

@@ -11,14 +11,24 @@ const VARIABLES = ["GITHUB_SHA", "CI_COMMIT_SHA"];
 
 /** The commit that was named, or that is built here; undefined outside of a repository. */
 export function commitOf(named: string | undefined, environment: NodeJS.ProcessEnv): KnownCommit | undefined {
-  const given = named ?? VARIABLES.map((name) => environment[name]).find((value) => value !== undefined && value !== "");
-  const found = git(["log", "-1", "--format=%H %ct", given === undefined ? "HEAD" : `${given}^{commit}`, "--"]);
+  const given =
+    named ?? VARIABLES.map((name) => environment[name]).find((value) => value !== undefined && value !== "");
+  const found = git([
+    "log",
+    "-1",
+    "--format=%H %ct",
+    given === undefined ? "HEAD" : `${given}^{commit}`,
+    "--",
+  ]);
   const [id, seconds] = found?.split(" ") ?? [];
   if (id !== undefined && seconds !== undefined) return { id, time: Number(seconds) * 1000 };
   return given === undefined ? undefined : { id: given, time: undefined };
 }
 
 function git(args: readonly string[]): string | undefined {
-  const { status, stdout } = spawnSync("git", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const { status, stdout } = spawnSync("git", args, {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   return status === 0 ? stdout.trim() : undefined;
 }

@@ -1,10 +1,6 @@
 import { UserError } from "../bytes/errors.ts";
 import { columnOfField, STORED_FIELDS } from "../formats/parquet-store/index.ts";
-import {
-  classifyAllocation,
-  type HotColdThresholds,
-  LLVM_THRESHOLDS,
-} from "../model/memprof/hot-cold.ts";
+import { classifyAllocation, type HotColdThresholds, LLVM_THRESHOLDS } from "../model/memprof/hot-cold.ts";
 import { type MemprofFrame, ProfileBuilder, ProfileMerger, ruleOf } from "../model/memprof/index.ts";
 import type { MibField } from "../model/mib-fields.ts";
 import type { Cell, StoreDatabase } from "./database.ts";
@@ -45,7 +41,9 @@ export async function mergeStore(database: StoreDatabase, options: MergeStoreOpt
     await database.ask("select count(*), bit_and(fields_known) from chosen where fields_known <> 0")
   ).rows;
   if (Number(runs) === 0)
-    throw new UserError(where === undefined ? "there is no heap in this store" : `no run with a heap fits --where ${where}`);
+    throw new UserError(
+      where === undefined ? "there is no heap in this store" : `no run with a heap fits --where ${where}`,
+    );
   const fields = schema.filter(({ tag }) => ((known as bigint) >> BigInt(tag - 1)) & 1n);
   // Of histograms nothing is in a store, not even their size.
   const stored = fields.filter((field) => STORED_FIELDS.includes(field));
@@ -71,12 +69,19 @@ export async function mergeStore(database: StoreDatabase, options: MergeStoreOpt
       dropped++;
       continue;
     }
-    const values = new Map(stored.map(({ name }, index) => [name, BigInt(row[index + 1] as bigint | number)]));
+    const values = new Map(
+      stored.map(({ name }, index) => [name, BigInt(row[index + 1] as bigint | number)]),
+    );
     if (options.coldIn !== undefined && keepWarm(values, row.slice(stored.length + 1), options)) warmed++;
     addContext(builder, visible, fields, values);
   }
   const tables = new ProfileMerger(schema, false);
-  await addCalls(database, builder, frames, rows.map(([ctx]) => ctx as bigint));
+  await addCalls(
+    database,
+    builder,
+    frames,
+    rows.map(([ctx]) => ctx as bigint),
+  );
   tables.addProfile(builder.build(), 0);
   return { tables, runs: Number(runs), warmed, dropped };
 }
@@ -96,7 +101,9 @@ async function refusePartOfSums(database: StoreDatabase): Promise<void> {
      and exists (select 1 from chosen as c where c.project = l.project and c.build = l.build) limit 1`,
   );
   if (rows.length > 0)
-    throw new UserError(`of build ${rows[0]![0]} the sums of all runs are left: --where has to choose all of them, or none`);
+    throw new UserError(
+      `of build ${rows[0]![0]} the sums of all runs are left: --where has to choose all of them, or none`,
+    );
 }
 
 /** 1 where a context is cold in a run, by itself. */
@@ -117,7 +124,10 @@ function keepWarm(
   const lifetime = values.get("totalLifetime") ?? 0n;
   if (classifyAllocation(Number(blocks), lifetime, density, thresholds) !== "cold") return false;
   if (Number(runs) >= LEAST_RUNS && Number(coldIn) >= share * Number(runs)) return false;
-  values.set("totalLifetimeAccessDensity", BigInt(Math.ceil(thresholds.coldDensity * 100 * Number(blocks))) + 1n);
+  values.set(
+    "totalLifetimeAccessDensity",
+    BigInt(Math.ceil(thresholds.coldDensity * 100 * Number(blocks))) + 1n,
+  );
   return true;
 }
 
@@ -128,7 +138,8 @@ function addContext(
   values: ReadonlyMap<string, bigint>,
 ): void {
   const block = builder.blocks.addRow();
-  for (const [index, { name }] of fields.entries()) builder.blocks.setNumber(index, block, wrapped(fields[index]!, values.get(name) ?? 0n));
+  for (const [index, { name }] of fields.entries())
+    builder.blocks.setNumber(index, block, wrapped(fields[index]!, values.get(name) ?? 0n));
   builder.record(path[0]!.guid).addAllocSite(stackOf(builder, path), block);
 }
 
@@ -169,7 +180,11 @@ async function addCalls(
   const places = await framesByKey(database);
   for (const [guid, keys, callees] of explicit.rows) {
     const path = (keys as readonly bigint[]).map((key) => places.get(key)!);
-    add(guid as bigint, path, (callees as readonly bigint[]).map((callee) => BigInt.asUintN(64, callee)));
+    add(
+      guid as bigint,
+      path,
+      (callees as readonly bigint[]).map((callee) => BigInt.asUintN(64, callee)),
+    );
   }
   const others = await database.ask(
     "select distinct o.ctx, o.guid from other_functions as o join chosen as r on r.run = o.run order by o.ctx, o.guid",

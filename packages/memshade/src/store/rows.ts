@@ -5,8 +5,8 @@ import {
   functionsKey,
   keyOf,
   OWN_FIELDS,
-  type StoreRow,
   STORED_FIELDS,
+  type StoreRow,
   siteKey,
 } from "../formats/parquet-store/index.ts";
 import type { StoredFrame, StoredRun } from "./stored-run.ts";
@@ -29,7 +29,10 @@ export interface RunIdentity {
 export type RunRows = Readonly<Record<string, readonly StoreRow[]>>;
 
 /** The key of a run: of its content, and of all that tells it from other runs with the same content. */
-export function runKey(digest: string, { project, build, commit = "", host = "", labels }: RunIdentity): bigint {
+export function runKey(
+  digest: string,
+  { project, build, commit = "", host = "", labels }: RunIdentity,
+): bigint {
   const all = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
   return keyOf(JSON.stringify([digest, project, build, commit, host, all]));
 }

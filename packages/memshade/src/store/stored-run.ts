@@ -57,7 +57,11 @@ export interface StoredRun {
   readonly modules: readonly { readonly buildId: string; readonly name?: string | undefined }[];
   readonly series: readonly { readonly t: number; readonly liveBytes: number; readonly liveBlocks: number }[];
   readonly waste: readonly StoredWaste[];
-  readonly workingSet: readonly { readonly start: number; readonly accesses: number; readonly bytes: number }[];
+  readonly workingSet: readonly {
+    readonly start: number;
+    readonly accesses: number;
+    readonly bytes: number;
+  }[];
   /** Sentences: what of it a store does not keep. */
   readonly leftOut: readonly string[];
 }

@@ -46,7 +46,8 @@ export class Swap {
     const { come, go } = this.exchange;
     const names = new Set(come.map(({ file }) => file));
     for (const { partial, file } of come) {
-      if (existsSync(join(this.store, partial))) renameSync(join(this.store, partial), join(this.store, file));
+      if (existsSync(join(this.store, partial)))
+        renameSync(join(this.store, partial), join(this.store, file));
     }
     for (const file of go) if (!names.has(file)) rmSync(join(this.store, file), { force: true });
     rmSync(join(this.store, SWAP_FILE), { force: true });

@@ -1,4 +1,3 @@
-import { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { changePoints } from "../analyses/fleet/change-points.ts";
 import type { FleetMeasure, StepLimit } from "../analyses/fleet/measures.ts";
 import { partsOfBuilds, totalsByBuild } from "../analyses/fleet/statements.ts";
@@ -13,6 +12,7 @@ import {
   type TrendStep,
 } from "../analyses/fleet/trend.ts";
 import { addSamples, meanOf, NO_SAMPLES, type Samples } from "../analyses/fleet/welch.ts";
+import { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { UserError } from "../bytes/errors.ts";
 import { loadDemangler } from "../load/demangler.ts";
 import type { Cell, StoreDatabase } from "./database.ts";
@@ -37,7 +37,8 @@ export async function trendOf(database: StoreDatabase, options: TrendOptions): P
   const trend = await followed(database, project, options.measure, options);
   const failed: Trend["failed"][number][] = [];
   for (const limit of options.limits) {
-    const of = limit.measure === options.measure ? trend : await followed(database, project, limit.measure, options);
+    const of =
+      limit.measure === options.measure ? trend : await followed(database, project, limit.measure, options);
     failed.push(...failedSteps(of.steps, limit));
   }
   return { ...trend, failed };
@@ -57,7 +58,8 @@ async function followed(
     throw new UserError(`no run of ${project} knows its ${measure.title}: --by bytes is known of all heaps`);
   const builds = known.slice(-last);
   const notes: string[] = [];
-  if (known.length < all.length) notes.push(`${all.length - known.length} builds have no run that knows the ${measure.title}.`);
+  if (known.length < all.length)
+    notes.push(`${all.length - known.length} builds have no run that knows the ${measure.title}.`);
   const isRepeatable = builds.every(({ isOfWallClock }) => !isOfWallClock);
   const points = changePoints(
     builds.map(({ samples }) => samples),
@@ -87,7 +89,8 @@ async function onlyProject(database: StoreDatabase): Promise<string> {
   const { rows } = await database.ask("select distinct project as project from runs order by project");
   const projects = rows.map(([name]) => name as string);
   if (projects.length === 0) throw new UserError("there are no runs in this store");
-  if (projects.length > 1) throw new UserError(`this store has several projects: --project takes one of ${projects.join(", ")}`);
+  if (projects.length > 1)
+    throw new UserError(`this store has several projects: --project takes one of ${projects.join(", ")}`);
   return projects[0]!;
 }
 
@@ -125,7 +128,11 @@ async function partsOf(
     key: part as bigint,
     samples: { sum: Number(total ?? 0), squares: Number(squares ?? 0), count: Number(runs) },
   }));
-  const paths = await framesOf(database, measure, samples.map(({ key }) => key));
+  const paths = await framesOf(
+    database,
+    measure,
+    samples.map(({ key }) => key),
+  );
   const frames = await frameNames(database, paths, rules);
   return samples.map(({ key, samples: of }) => ({
     key,

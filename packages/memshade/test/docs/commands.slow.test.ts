@@ -27,7 +27,7 @@ const helps = new Map<string, string>();
 function helpOf(verb: string): string {
   const known = helps.get(verb);
   if (known !== undefined) return known;
-  const args = [`${ROOT}packages/memshade/src/cli/main.ts`, verb, "--help"];
+  const args = [`${ROOT}packages/memshade/src/cli/main.ts`, ...verb.split(" "), "--help"];
   const { stdout, status } = spawnSync(process.execPath, ["--no-warnings", ...args], { encoding: "utf8" });
   const help = status === 0 && stdout.includes(`memshade ${verb} `) ? stdout : "";
   helps.set(verb, help);
@@ -36,7 +36,9 @@ function helpOf(verb: string): string {
 
 /** The words of a command line that are memshade's own. */
 function ownWords(line: string): { verb: string; own: readonly string[] } {
-  const [verb, ...words] = line.replace(/^(?:npx )?memshade /, "").split(/\s+/);
+  const [first, ...rest] = line.replace(/^(?:npx )?memshade /, "").split(/\s+/);
+  // A store has verbs of its own.
+  const [verb, words] = first === "store" ? [`store ${rest[0]}`, rest.slice(1)] : [first!, rest];
   // What follows the program is the program's own.
   const program = ["run", "node"].includes(verb!)
     ? words.findIndex((word) => /\.(wasm|[cm]?[jt]s)$/.test(word))

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, utimesSync, cpSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,9 @@ import { sharedPath } from "../shared-path.ts";
 const profiles = sharedPath("fixtures/memprof");
 
 /** Inputs that are merged together, and the programs that they need. */
-const GROUPS: Readonly<Record<string, { readonly inputs: readonly string[]; readonly binaries: readonly string[] }>> = {
+const GROUPS: Readonly<
+  Record<string, { readonly inputs: readonly string[]; readonly binaries: readonly string[] }>
+> = {
   "raw profiles of three programs": {
     inputs: [
       "c-basic/v5-static.memprofraw",
@@ -19,7 +21,11 @@ const GROUPS: Readonly<Record<string, { readonly inputs: readonly string[]; read
     binaries: ["c-basic/v5-static.exe", "cpp-inline/v5.exe", "threads/v5.exe"],
   },
   "indexed profiles with all fields": {
-    inputs: ["c-basic/v5.v4.full.memprofdata", "cpp-inline/v4.v4.full.memprofdata", "threads/v4.v4.full.memprofdata"],
+    inputs: [
+      "c-basic/v5.v4.full.memprofdata",
+      "cpp-inline/v4.v4.full.memprofdata",
+      "threads/v4.v4.full.memprofdata",
+    ],
     binaries: [],
   },
   "profiles that know different fields": {
@@ -90,10 +96,15 @@ describe.skipIf(profiles === undefined)("one profile of a store", () => {
   it("is the same when only sums by build are left, with all fields", async () => {
     const files = copied(GROUPS["raw profiles of three programs"]!);
     const { cwd, inputs, binaries } = files;
-    await succeed(["store", "add", "--to", "fleet", "--build", "b1", ...inputs.slice(0, 2), ...binaries], cwd);
+    await succeed(
+      ["store", "add", "--to", "fleet", "--build", "b1", ...inputs.slice(0, 2), ...binaries],
+      cwd,
+    );
     await succeed(["store", "add", "--to", "fleet", "--build", "b2", ...inputs.slice(2), ...binaries], cwd);
     await succeed(["store", "compact", "fleet", "--older-than", "30d", "--keep", "rollup"], cwd);
-    expect(await succeed(["store", "query", "fleet", "select count(*) as n from metrics", "--csv"], cwd)).toBe("n\n0\n");
+    expect(
+      await succeed(["store", "query", "fleet", "select count(*) as n from metrics", "--csv"], cwd),
+    ).toBe("n\n0\n");
     expect(await mergedStore(files, ["--full-schema"])).toEqual(await mergedFiles(files, ["--full-schema"]));
     const part = { ...files, inputs: inputs.slice(0, 2) };
     expect(await mergedStore(files, ["--where", "build = 'b1'"])).toEqual(await mergedFiles(part, []));
@@ -102,10 +113,18 @@ describe.skipIf(profiles === undefined)("one profile of a store", () => {
   it("refuses a part of what is summed up", async () => {
     const files = copied(GROUPS["raw profiles of three programs"]!);
     const { cwd, inputs, binaries } = files;
-    await succeed(["store", "add", "--to", "fleet", "--build", "b1", "--host", "a", inputs[0]!, ...binaries], cwd);
-    await succeed(["store", "add", "--to", "fleet", "--build", "b1", "--host", "b", inputs[1]!, ...binaries], cwd);
+    await succeed(
+      ["store", "add", "--to", "fleet", "--build", "b1", "--host", "a", inputs[0]!, ...binaries],
+      cwd,
+    );
+    await succeed(
+      ["store", "add", "--to", "fleet", "--build", "b1", "--host", "b", inputs[1]!, ...binaries],
+      cwd,
+    );
     await succeed(["store", "compact", "fleet", "--older-than", "30d", "--keep", "rollup"], cwd);
-    const { code, stderr } = await memshade(["store", "merge", "fleet", "-o", "x", "--where", "host = 'a'"], { cwd });
+    const { code, stderr } = await memshade(["store", "merge", "fleet", "-o", "x", "--where", "host = 'a'"], {
+      cwd,
+    });
     expect(code).toBe(2);
     expect(stderr).toMatch(/^memshade: of build b1 the sums of all runs are left: [^\n]+\n$/);
   });

@@ -21,16 +21,24 @@ async function storeOf(
   for (const [number, build] of builds.entries()) {
     const folders = Array.from({ length: runs }, (_, run) => {
       const folder = `${build}-${run}`;
-      const lines = Object.entries(blocks(number, run)).map(([name, count]) => `main > ${name}  ${count} x 64  peak 1`);
+      const lines = Object.entries(blocks(number, run)).map(
+        ([name, count]) => `main > ${name}  ${count} x 64  peak 1`,
+      );
       const picture = heapPicture(lines.join("\n"));
       if (clock === "wall") picture.run.tools.heap!.clock = { kind: "wall", unit: "ms" };
-      picture.run.heap!.allocatedBytes = Object.values(blocks(number, run)).reduce((sum, count) => sum + 64 * count, 0);
+      picture.run.heap!.allocatedBytes = Object.values(blocks(number, run)).reduce(
+        (sum, count) => sum + 64 * count,
+        0,
+      );
       writePicture(join(cwd, folder), picture);
       return folder;
     });
-    const { code, stderr } = await memshade(["store", "add", "--to", "fleet", "--build", build, "--commit", build, ...folders], {
-      cwd,
-    });
+    const { code, stderr } = await memshade(
+      ["store", "add", "--to", "fleet", "--build", build, "--commit", build, ...folders],
+      {
+        cwd,
+      },
+    );
     expect({ code, stderr }).toMatchObject({ code: 0 });
   }
   return cwd;
@@ -40,7 +48,10 @@ const trend = (cwd: string, ...args: string[]) => memshade(["store", "trend", "f
 
 describe("a trend", () => {
   it("names the build at which runs that repeat have changed, and the function", async () => {
-    const cwd = await storeOf(["b1", "b2", "b3"], 1, (build) => ({ parse: build < 2 ? 100 : 110, render: 50 }));
+    const cwd = await storeOf(["b1", "b2", "b3"], 1, (build) => ({
+      parse: build < 2 ? 100 : 110,
+      render: 50,
+    }));
     const { code, stdout, stderr } = await trend(cwd, "--by", "bytes", "--fail-on", "bytes+5%");
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
     expect(stdout).toMatch(/^b3: bytes \+640 B \(1\.07x, exact\)$/m);
@@ -77,7 +88,9 @@ describe("a trend", () => {
     const { steps, repeatable } = JSON.parse(stdout);
     expect(repeatable).toBe(false);
     expect(steps.map(({ build }: { build: string }) => build)).toEqual(["b4"]);
-    expect(steps[0].parts.map(({ frames }: { frames: { function: string }[] }) => frames[0]!.function)).toEqual(["part7"]);
+    expect(
+      steps[0].parts.map(({ frames }: { frames: { function: string }[] }) => frames[0]!.function),
+    ).toEqual(["part7"]);
   });
 
   it("is written as a page that escapes what programs are called", async () => {
@@ -113,17 +126,26 @@ describe("runs that are added", () => {
     const add = (run: string) => memshade(["store", "add", "--to", "fleet", "--build", "b2", run], { cwd });
     const ended = await Promise.all([add("x"), add("y"), add("x")]);
     expect(ended.map(({ code }) => code)).toEqual([0, 0, 0]);
-    const { stdout } = await memshade(["store", "query", "fleet", "select count(*) as n from runs", "--csv"], { cwd });
+    const { stdout } = await memshade(
+      ["store", "query", "fleet", "select count(*) as n from runs", "--csv"],
+      { cwd },
+    );
     expect(stdout).toBe("n\n4\n");
   });
 
   it("by somebody who is killed leave nothing half written", async () => {
     const cwd = await runs();
     writePicture(join(cwd, "x"), heapPicture("main > x  5 x 8"));
-    const started = startMemshade(["store", "add", "--to", "fleet", "--build", "b2", "x"], { cwd, input: "" });
+    const started = startMemshade(["store", "add", "--to", "fleet", "--build", "b2", "x"], {
+      cwd,
+      input: "",
+    });
     started.child.kill("SIGKILL");
     await started.ended;
-    const { code, stdout } = await memshade(["store", "query", "fleet", "select count(*) as n from runs", "--csv"], { cwd });
+    const { code, stdout } = await memshade(
+      ["store", "query", "fleet", "select count(*) as n from runs", "--csv"],
+      { cwd },
+    );
     expect({ code, stdout: ["n\n2\n", "n\n3\n"].includes(stdout) }).toEqual({ code: 0, stdout: true });
   });
 });
@@ -170,7 +192,10 @@ registerHooks({ resolve(name, context, next) {
   throw Object.assign(new Error("not here"), { code: "ERR_MODULE_NOT_FOUND" });
 } });`,
     );
-    const { code, stderr } = await memshade(["store", "trend", "fleet"], { cwd, env: { NODE_OPTIONS: `--import=${hook}` } });
+    const { code, stderr } = await memshade(["store", "trend", "fleet"], {
+      cwd,
+      env: { NODE_OPTIONS: `--import=${hook}` },
+    });
     expect(code).toBe(2);
     expect(stderr).toBe("memshade: questions to a store need DuckDB: npm install @duckdb/node-api\n");
   });

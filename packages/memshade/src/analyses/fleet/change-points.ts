@@ -24,7 +24,9 @@ export interface ChangePoint {
 export function changePoints(builds: readonly Samples[], isRepeatable: boolean): ChangePoint[] {
   if (isRepeatable && builds.every(areEqual)) {
     return builds.flatMap((build, at) =>
-      at > 0 && meanOf(build) !== meanOf(builds[at - 1]!) ? [{ at, first: at - 1, end: at + 1, t: undefined }] : [],
+      at > 0 && meanOf(build) !== meanOf(builds[at - 1]!)
+        ? [{ at, first: at - 1, end: at + 1, t: undefined }]
+        : [],
     );
   }
   return split(builds, 0, builds.length).sort((a, b) => a.at - b.at);
@@ -36,7 +38,11 @@ function split(builds: readonly Samples[], start: number, end: number): ChangePo
     const first = Math.max(start, at - WINDOW);
     const last = Math.min(end, at + WINDOW);
     const t = welchT(sumOf(builds, first, at), sumOf(builds, at, last));
-    if (t !== undefined && Math.abs(t) >= Math.max(LEAST_T, Math.abs(best?.t ?? 0)) && Math.abs(t) !== Math.abs(best?.t ?? 0))
+    if (
+      t !== undefined &&
+      Math.abs(t) >= Math.max(LEAST_T, Math.abs(best?.t ?? 0)) &&
+      Math.abs(t) !== Math.abs(best?.t ?? 0)
+    )
       best = { at, first, end: last, t };
   }
   if (best === undefined) return [];

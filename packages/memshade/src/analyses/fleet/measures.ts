@@ -8,7 +8,9 @@ export interface FleetMeasure {
   readonly unit: "bytes" | "count";
   readonly ofRuns: string;
   /** Column of the table that says where it comes from, and which rows count. */
-  readonly ofParts: { readonly table: "metrics" | "waste"; readonly column: string; readonly where?: string } | undefined;
+  readonly ofParts:
+    | { readonly table: "metrics" | "waste"; readonly column: string; readonly where?: string }
+    | undefined;
 }
 
 export const FLEET_MEASURES: readonly FleetMeasure[] = [

@@ -41,7 +41,9 @@ export function contextSums(columns: readonly string[]): string {
     const value = `cast(m.${name} as double)`;
     return `sum(${value}) as ${name}, sum(${value} * ${value}) as ${name}_squares`;
   });
-  const rolled = columns.map((name) => `cast(u.${name} as double) as ${name}, u.${name}_squares as ${name}_squares`);
+  const rolled = columns.map(
+    (name) => `cast(u.${name} as double) as ${name}, u.${name}_squares as ${name}_squares`,
+  );
   return `create view context_sums as
     select r.project as project, r.build as build, m.ctx as ctx, count(*) as runs, ${sums.join(", ")}
     from metrics as m join runs as r on r.run = m.run group by r.project, r.build, m.ctx

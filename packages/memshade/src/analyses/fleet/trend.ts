@@ -1,5 +1,5 @@
-import { type KeyFrame, type PathKey } from "../diff/path-keys.ts";
 import { pairRows } from "../diff/pair-rows.ts";
+import type { KeyFrame, PathKey } from "../diff/path-keys.ts";
 import type { ChangePoint } from "./change-points.ts";
 import type { FleetMeasure, StepLimit } from "./measures.ts";
 import { LEAST_T, meanOf, type Samples, welchT } from "./welch.ts";
@@ -67,7 +67,8 @@ export function changedParts(
   runs: { readonly before: number; readonly now: number },
   isRepeatable: boolean,
 ): PartChange[] {
-  const keys = (parts: readonly BuildPart[]) => parts.map(({ frames }): PathKey => ({ frames, withPlaces: true }));
+  const keys = (parts: readonly BuildPart[]) =>
+    parts.map(({ frames }): PathKey => ({ frames, withPlaces: true }));
   const changes: PartChange[] = [];
   for (const { old, new: newer } of pairs(before, now, keys)) {
     const a = old === undefined ? undefined : before[old]!;
@@ -115,7 +116,10 @@ function pairs(
 }
 
 /** The steps that grow by more than a limit allows. */
-export function failedSteps(steps: readonly TrendStep[], { text, amount, isPercent }: StepLimit): Trend["failed"] {
+export function failedSteps(
+  steps: readonly TrendStep[],
+  { text, amount, isPercent }: StepLimit,
+): Trend["failed"] {
   return steps.flatMap(({ at, before, now }) => {
     const growth = now - before;
     const most = isPercent ? (before * amount) / 100 : amount;

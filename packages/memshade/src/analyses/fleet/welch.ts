@@ -42,9 +42,8 @@ export const LEAST_T = 5;
 export function welchT(before: Samples, now: Samples): number | undefined {
   if (before.count < LEAST_SAMPLES || now.count < LEAST_SAMPLES) return undefined;
   const difference = meanOf(now) - meanOf(before);
-  const error = Math.sqrt(
-    varianceOf(before) / (before.count - 1) + varianceOf(now) / (now.count - 1),
-  );
-  if (error <= Math.abs(meanOf(before)) * ROUNDING) return difference === 0 ? 0 : Math.sign(difference) * Infinity;
+  const error = Math.sqrt(varianceOf(before) / (before.count - 1) + varianceOf(now) / (now.count - 1));
+  if (error <= Math.abs(meanOf(before)) * ROUNDING)
+    return difference === 0 ? 0 : Math.sign(difference) * Infinity;
   return difference / error;
 }

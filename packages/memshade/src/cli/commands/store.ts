@@ -1,5 +1,10 @@
 import type { Command } from "commander";
-import { FLEET_MEASURES, type FleetMeasure, parseStepLimit, type StepLimit } from "../../analyses/fleet/measures.ts";
+import {
+  FLEET_MEASURES,
+  type FleetMeasure,
+  parseStepLimit,
+  type StepLimit,
+} from "../../analyses/fleet/measures.ts";
 import { UserError } from "../../bytes/errors.ts";
 import type { MemprofVersion } from "../../formats/memprof-indexed/index.ts";
 import { DIALECTS } from "../../store/create-statements.ts";
@@ -49,12 +54,17 @@ export function addStoreCommand(program: Command): void {
 function addAdd(store: Command): void {
   store
     .command("add")
-    .description("Adds runs, and profiles of MemProf, to a store; those that are there already change nothing.")
+    .description(
+      "Adds runs, and profiles of MemProf, to a store; those that are there already change nothing.",
+    )
     .argument("<run...>", "run folders, profiles, folders with such, @files")
     .requiredOption("--to <store>", "folder of the store; it is made if there is none")
     .option("--project <name>", "what the runs belong to", "default")
     .option("--build <name>", "the build that ran (default: the commit)")
-    .option("--commit <sha>", "commit that was built (default: GITHUB_SHA, CI_COMMIT_SHA, or that of this folder)")
+    .option(
+      "--commit <sha>",
+      "commit that was built (default: GITHUB_SHA, CI_COMMIT_SHA, or that of this folder)",
+    )
     .option("--host <name>", "machine that the runs were on")
     .option("--label <key=value>", "whatever else tells runs apart; can be repeated", collect, [])
     .option("--input <size>", "size of the input, for growth per input")
@@ -75,7 +85,12 @@ function addTrend(store: Command): void {
       `${FLEET_MEASURES.map(({ key }) => key).join(", ")} (default: peak, else bytes)`,
       (text) => measureOf(text),
     )
-    .option("--last <N>", "newest builds that are looked at", (text) => parsePositive("--last", "builds", text), 50)
+    .option(
+      "--last <N>",
+      "newest builds that are looked at",
+      (text) => parsePositive("--last", "builds", text),
+      50,
+    )
     .option(
       "--fail-on <limit>",
       "end with 1 if a step grows by more, such as peak+5% or bytes+1MiB; can be repeated",
@@ -104,8 +119,10 @@ function addMerge(store: Command): void {
     .argument("<store>", "folder of the store")
     .requiredOption("-o, --output <file>", "indexed profile to write")
     .option("--where <condition>", "which runs, in SQL: \"build = 'b7' and host is not null\"")
-    .option("--cold-in <percent>", "contexts stay cold only if they are in so many of their runs, such as 95%", (text) =>
-      shareOf(text),
+    .option(
+      "--cold-in <percent>",
+      "contexts stay cold only if they are in so many of their runs, such as 95%",
+      (text) => shareOf(text),
     )
     .option("--full-schema", "keep all fields of the blocks, not only those that the compiler needs")
     .option("--memprof-version <N>", "version of the profile: 2, 3, 4", (text) => versionOf(text), 3);
@@ -125,7 +142,9 @@ function addCompact(store: Command): void {
 function addSql(store: Command): void {
   store
     .command("sql")
-    .description("Prints statements that make a store's tables known to an engine, and the questions as text.")
+    .description(
+      "Prints statements that make a store's tables known to an engine, and the questions as text.",
+    )
     .argument("<engine>", DIALECTS.join(", "))
     .option("--store <path>", "folder of the store, as the engine sees it", "STORE")
     .action((engine: string, flags: { store: string }) =>

@@ -3,10 +3,10 @@ import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { type MemprofVersion, writeMerged } from "../../formats/memprof-indexed/index.ts";
 import { say } from "../../host/run/terminal-line.ts";
-import { counted } from "../../model/counted.ts";
-import { MIB_FIELDS } from "../../model/mib-fields.ts";
-import { HOT_COLD_FIELDS } from "../../model/memprof/index.ts";
 import { writePieces } from "../../memprof/write-pieces.ts";
+import { counted } from "../../model/counted.ts";
+import { HOT_COLD_FIELDS } from "../../model/memprof/index.ts";
+import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { trendHtml } from "../../report/fleet/trend-html.ts";
 import { trendJson } from "../../report/fleet/trend-json.ts";
 import { printTrend } from "../../report/fleet/trend-text.ts";
@@ -50,9 +50,12 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
   const commit = commitOf(flags.commit, process.env);
   const build = flags.build ?? commit?.id;
   if (build === undefined)
-    throw new UserError("nobody knows which build that is: --commit or --build says it, or a git repository around");
+    throw new UserError(
+      "nobody knows which build that is: --commit or --build says it, or a git repository around",
+    );
   const inputSize = flags.input === undefined ? undefined : Number(flags.input);
-  if (inputSize !== undefined && !(inputSize >= 0)) throw new UserError(`--input takes a number, not "${flags.input}"`);
+  if (inputSize !== undefined && !(inputSize >= 0))
+    throw new UserError(`--input takes a number, not "${flags.input}"`);
   const { added, known, contexts, leftOut } = await addRuns(flags.to, runs, {
     places: { binaries: flags.binary, searchPaths: flags.search },
     force: flags.force,
@@ -133,7 +136,9 @@ export async function runStoreQuery(
 }
 
 function answerJson({ columns, rows }: Answer): string {
-  return jsonText(rows.map((row) => Object.fromEntries(row.map((cell, index) => [columns[index], jsonCell(cell)]))));
+  return jsonText(
+    rows.map((row) => Object.fromEntries(row.map((cell, index) => [columns[index], jsonCell(cell)]))),
+  );
 }
 
 /** Numbers that are too large for JSON's readers are text. */
@@ -160,10 +165,14 @@ function answerText({ columns, rows }: Answer): string {
   const widths = columns.map((name, index) =>
     Math.max(displayWidth(name), ...cells.map((row) => displayWidth(row[index]!))),
   );
-  const isNumber = columns.map((_, index) => rows.every((row) => ["number", "bigint"].includes(typeof row[index])));
+  const isNumber = columns.map((_, index) =>
+    rows.every((row) => ["number", "bigint"].includes(typeof row[index])),
+  );
   const line = (row: readonly string[]) =>
     `${row
-      .map((cell, index) => (isNumber[index] ? padLeft(cell, widths[index]!) : padRight(cell, widths[index]!)))
+      .map((cell, index) =>
+        isNumber[index] ? padLeft(cell, widths[index]!) : padRight(cell, widths[index]!),
+      )
       .join("  ")
       .trimEnd()}\n`;
   return [columns, ...cells].map(line).join("");
@@ -198,7 +207,8 @@ export async function runStoreMerge(path: string, flags: MergeFlags): Promise<vo
     `${flags.output} written: ${counted(runs, "run")}, ${counted(contexts, "context")}, ${counted(functions, "function")}`,
   );
   if (dropped > 0) say(`left out: ${counted(dropped, "context")} without a frame that has debug information`);
-  if (flags.coldIn !== undefined) say(`not cold in enough runs, and so not cold: ${counted(warmed, "context")}`);
+  if (flags.coldIn !== undefined)
+    say(`not cold in enough runs, and so not cold: ${counted(warmed, "context")}`);
 }
 
 /** What `memshade store compact` does. */
@@ -210,7 +220,8 @@ export async function runStoreCompact(
     throw new UserError("--older-than says what goes and --keep what stays of it: give both of them");
   const { before, after, rolledUp } = await compactStore(StoreFolder.open(path), olderThan, Date.now());
   say(`${path}: ${counted(before, "file")} became ${after}`);
-  if (rolledUp > 0) say(`${counted(rolledUp, "run")} older than ${counted(olderThan!, "day")} left as sums by build`);
+  if (rolledUp > 0)
+    say(`${counted(rolledUp, "run")} older than ${counted(olderThan!, "day")} left as sums by build`);
 }
 
 /** What `memshade store sql` does. */

@@ -4,7 +4,6 @@ import { MIB_FIELDS } from "../../model/mib-fields.ts";
 export const STORE_SCHEMA = "memshade-store";
 export const STORE_VERSION = 1;
 
-
 export type StoreType = "int64" | "double" | "boolean" | "string" | "timestamp" | "int64s";
 
 export interface StoreColumn {
@@ -127,7 +126,9 @@ export const STORE_TABLES: readonly StoreTable[] = [
       required("site", "int64", "is the key of its innermost frame"),
       required("runs", "int64", "is the number of runs that have it"),
       ...FIGURES,
-      ...SPREAD_COLUMNS.map((name) => column(`${name}_squares`, "double", `is the sum of the squares of ${name}`)),
+      ...SPREAD_COLUMNS.map((name) =>
+        column(`${name}_squares`, "double", `is the sum of the squares of ${name}`),
+      ),
       column("cold_runs", "int64", "is the number of runs in which it is cold, by LLVM's limits"),
     ],
   },

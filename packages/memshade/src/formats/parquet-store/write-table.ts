@@ -5,7 +5,13 @@ import type { StoreColumn, StoreTable, StoreType } from "./schema.ts";
 export type StoreValue = bigint | number | string | boolean | readonly (bigint | number)[] | undefined;
 export type StoreRow = Readonly<Record<string, StoreValue>>;
 
-const BASIC = { int64: "INT64", double: "DOUBLE", boolean: "BOOLEAN", string: "STRING", timestamp: "TIMESTAMP" } as const;
+const BASIC = {
+  int64: "INT64",
+  double: "DOUBLE",
+  boolean: "BOOLEAN",
+  string: "STRING",
+  timestamp: "TIMESTAMP",
+} as const;
 
 /** Rows of a group: readers leave out groups by their smallest and largest values. */
 const GROUP_ROWS = 100_000;
@@ -28,10 +34,10 @@ export function writeTable({ columns }: StoreTable, rows: readonly StoreRow[]): 
 }
 
 function columnData({ name, type }: StoreColumn, rows: readonly StoreRow[]): ColumnSource {
-  return { name, data: rows.map((row) => valueOf(row[name], type)) };
+  return { name, data: rows.map((row) => cellOf(row[name], type)) };
 }
 
-function valueOf(value: StoreValue, type: StoreType): unknown {
+function cellOf(value: StoreValue, type: StoreType): unknown {
   if (value === undefined) return null;
   if (type === "int64") return BigInt.asIntN(64, BigInt(value as bigint | number));
   if (type === "int64s") return (value as readonly bigint[]).map((one) => BigInt.asIntN(64, BigInt(one)));

@@ -2,7 +2,14 @@ import type { Trend, TrendStep } from "../../analyses/fleet/trend.ts";
 import { meanOf } from "../../analyses/fleet/welch.ts";
 import { plural } from "../format.ts";
 import { dayOf } from "./trend-text.ts";
-import { amountInWords, differenceInWords, factorInWords, noiseInWords, placeInWords, shortBuild } from "./words.ts";
+import {
+  amountInWords,
+  differenceInWords,
+  factorInWords,
+  noiseInWords,
+  placeInWords,
+  shortBuild,
+} from "./words.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; --fore: light-dark(#1c2024, #e6e8ea); --back: light-dark(#fff, #16191c);

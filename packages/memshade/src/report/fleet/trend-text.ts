@@ -3,7 +3,14 @@ import { meanOf } from "../../analyses/fleet/welch.ts";
 import { plural } from "../format.ts";
 import type { Screen } from "../terminal/common/screen.ts";
 import { bar, cutEnd, padLeft, padRight, printable, wrapWords } from "../terminal/common/text.ts";
-import { amountInWords, differenceInWords, factorInWords, noiseInWords, placeInWords, shortBuild } from "./words.ts";
+import {
+  amountInWords,
+  differenceInWords,
+  factorInWords,
+  noiseInWords,
+  placeInWords,
+  shortBuild,
+} from "./words.ts";
 
 const BAR = 24;
 const BUILD = 16;
@@ -34,7 +41,9 @@ export function printTrend(screen: Screen, trend: Trend): void {
   }
   screen.print("");
   if (steps.length === 0) {
-    const how = trend.isRepeatable ? "every run gives the same number" : "by no more than the runs of one build differ";
+    const how = trend.isRepeatable
+      ? "every run gives the same number"
+      : "by no more than the runs of one build differ";
     screen.print(`Nothing has changed: ${how}.`);
   }
   for (const step of steps) printStep(screen, trend, step);
@@ -61,13 +70,17 @@ function printStep(screen: Screen, { builds, measure }: Trend, step: TrendStep):
     const noise = part.t === undefined ? "" : `  ${noiseInWords(part)}`;
     const name = placeInWords(part.frames);
     const room = screen.width - figures.length - noise.length;
-    screen.print(paint.amount(figures) + screen.shorten(name, cutEnd(printable(name), room)) + paint.faint(noise));
+    screen.print(
+      paint.amount(figures) + screen.shorten(name, cutEnd(printable(name), room)) + paint.faint(noise),
+    );
   }
   const left = step.parts.length - shown.length;
   if (left > 0) screen.print(paint.faint(`  and ${plural(left, "smaller change")}: --json has all`));
   const moved = step.parts.filter(({ matched }) => matched === "by function").length;
   if (moved > 0)
-    screen.print(paint.faint(`  ${plural(moved, "path")} matched by function: lines have moved inside of it`));
+    screen.print(
+      paint.faint(`  ${plural(moved, "path")} matched by function: lines have moved inside of it`),
+    );
   screen.print("");
 }
 

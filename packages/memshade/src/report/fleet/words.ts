@@ -1,6 +1,6 @@
 import type { FleetMeasure } from "../../analyses/fleet/measures.ts";
+import type { PartChange, PartFrame, TrendStep } from "../../analyses/fleet/trend.ts";
 import { ownDepth } from "../../analyses/frames/own-place.ts";
-import type { PartFrame, PartChange, TrendStep } from "../../analyses/fleet/trend.ts";
 import { formatBytes, formatCount } from "../format.ts";
 
 /** An amount of a measure. */
@@ -9,7 +9,10 @@ export function amountInWords({ unit }: FleetMeasure, amount: number): string {
 }
 
 /** `+1.5 MiB`. */
-export function differenceInWords(measure: FleetMeasure, { before, now }: { before: number; now: number }): string {
+export function differenceInWords(
+  measure: FleetMeasure,
+  { before, now }: { before: number; now: number },
+): string {
   const difference = now - before;
   return `${difference < 0 ? "-" : "+"}${amountInWords(measure, Math.abs(difference))}`;
 }
@@ -34,7 +37,10 @@ export function placeInWords(frames: readonly PartFrame[]): string {
   if (frame === undefined) return "unknown";
   const via = frames[own - 1];
   const file = frame.file?.slice(frame.file.lastIndexOf("/") + 1);
-  const place = file === undefined ? "" : ` (${file}${frame.line === undefined || frame.line === 0 ? "" : `:${frame.line}`})`;
+  const place =
+    file === undefined
+      ? ""
+      : ` (${file}${frame.line === undefined || frame.line === 0 ? "" : `:${frame.line}`})`;
   return `${frame.name}${place}${via === undefined ? "" : ` via ${via.name}`}`;
 }
 

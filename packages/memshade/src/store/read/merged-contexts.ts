@@ -1,10 +1,10 @@
 import { contextKey, frameKey } from "../../formats/parquet-store/index.ts";
-import { InputMerger } from "../../memprof/input-merger.ts";
 import type { BinaryPlaces } from "../../memprof/binaries.ts";
+import { InputMerger } from "../../memprof/input-merger.ts";
 import { frameAt, framesOfStack, type MemprofProfile, ProfileMerger } from "../../model/memprof/index.ts";
-import { MIB_FIELDS, zeroMib } from "../../model/mib-fields.ts";
 import type { MibField } from "../../model/mib-fields.ts";
-import { type StoredCallSite, type StoredContext, type StoredFrame, callSitesOf } from "../stored-run.ts";
+import { MIB_FIELDS, zeroMib } from "../../model/mib-fields.ts";
+import { callSitesOf, type StoredCallSite, type StoredContext, type StoredFrame } from "../stored-run.ts";
 import { asPlace } from "./raw-contexts.ts";
 
 export interface MergedContexts {
@@ -28,7 +28,9 @@ export async function mergedContexts(path: string, places: BinaryPlaces): Promis
 
 function contextsOf(profile: MemprofProfile, sources: SourcesOfFrames): MergedContexts {
   const { records, blocks, stacks, frames } = profile;
-  const known = Array.from({ length: frames.length }, (_, index) => sources.withSource(frameAt(frames, index)));
+  const known = Array.from({ length: frames.length }, (_, index) =>
+    sources.withSource(frameAt(frames, index)),
+  );
   const framesOf = (stack: number) => framesOfStack(stacks, stack).map((frame) => known[frame]!);
   const contexts = new Map<number, StoredContext & { functions: bigint[] }>();
   const callSites: StoredCallSite[] = [];
@@ -59,7 +61,9 @@ function contextsOf(profile: MemprofProfile, sources: SourcesOfFrames): MergedCo
   }
   const rows = Array.from(contexts.values(), ({ functions, ...context }) => ({
     ...context,
-    otherFunctions: functions.filter((guid) => !innermostCall(context.frames).some((frame) => frame.guid === guid)),
+    otherFunctions: functions.filter(
+      (guid) => !innermostCall(context.frames).some((frame) => frame.guid === guid),
+    ),
   }));
   return {
     contexts: rows,

@@ -33,15 +33,21 @@ export function rawContexts(
   };
   const framesOf = (pc: number): readonly StoredFrame[] => {
     const module = places.find(({ start, end }) => pc > start && pc <= end);
-    const described = module === undefined || unresolved.includes(module) ? [] : module.framesAt(pc + module.shift);
+    const described =
+      module === undefined || unresolved.includes(module) ? [] : module.framesAt(pc + module.shift);
     if (described.length > 0) return described;
     const named = names?.frameAt(pc);
     if (named !== undefined) return [named];
     // What debug information says nothing of, in a module that has some, LLVM leaves out too.
-    return module !== undefined && unresolved.includes(module) ? module.framesAt(pc + module.shift).map(asPlace) : [];
+    return module !== undefined && unresolved.includes(module)
+      ? module.framesAt(pc + module.shift).map(asPlace)
+      : [];
   };
   const sites = new Map(run?.heap?.sites.map((site) => [BigInt(site.stackId), site]));
-  const contexts = new Map<bigint, { frames: readonly StoredFrame[]; mib: Mib; own: OwnFigures | undefined }>();
+  const contexts = new Map<
+    bigint,
+    { frames: readonly StoredFrame[]; mib: Mib; own: OwnFigures | undefined }
+  >();
   for (const { stackId, mib, pcs } of raw.contexts) {
     const frames = pcs.flatMap(framesAt);
     if (frames.length === 0) continue;
@@ -104,7 +110,12 @@ class RunNames {
     const host = this.host === undefined ? -1 : pc - Number(this.host.start) - 1;
     const script = this.host?.frames[host];
     if (script !== undefined) {
-      const { name, file = "", line = 0, column = 0 } = script.source === undefined ? script : { ...script, ...script.source };
+      const {
+        name,
+        file = "",
+        line = 0,
+        column = 0,
+      } = script.source === undefined ? script : { ...script, ...script.source };
       const place = { buildId: file, offset: line };
       return { ...placeFrame(name ?? script.name, line, place), file, line, column };
     }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { isMemprofRaw } from "../../formats/memprof-raw/index.ts";
 import { readRegular } from "../../load/file.ts";
-import { type BinaryPlaces, ProfiledBinaries } from "../../memprof/binaries.ts";
+import type { BinaryPlaces, ProfiledBinaries } from "../../memprof/binaries.ts";
 import { faultOf } from "../../memprof/input-reader.ts";
 import { expandInputs, type MergeInput } from "../../memprof/inputs.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
@@ -63,7 +63,8 @@ export async function readStoredRun(
   const contexts = heap === undefined ? undefined : await contextsOf(heap, run, places, shared);
   const waste = folder !== undefined && hasWaste(folder) ? wasteOf(folder) : undefined;
   const workingSet = folder !== undefined && hasWorkingSet(folder) ? workingSetOf(folder) : undefined;
-  const overTime = run?.files.heapIntervals === undefined ? undefined : (await loadHeap(path)).profile.overTime;
+  const overTime =
+    run?.files.heapIntervals === undefined ? undefined : (await loadHeap(path)).profile.overTime;
   const started = statSync(heap?.path ?? join(path, RUN_FILE)).mtimeMs;
   return {
     program: run?.program ?? basename(path),
@@ -135,4 +136,3 @@ function totalsOf(run: Run | undefined, contexts: StoredRun["contexts"]): Stored
     accesses: contexts.reduce((sum, { mib }) => sum + Number(mib.totalAccessCount), 0),
   };
 }
-

@@ -28,7 +28,14 @@ function row(kind: string, ips: readonly WasteIp[], bytes: number, count: number
   return { kind, place: frameOf(ips[0]!), bytes, count };
 }
 
-function frameOf({ function: name = "", file, line = 0, startLine = 0, address, module = "" }: WasteIp): StoredFrame {
+function frameOf({
+  function: name = "",
+  file,
+  line = 0,
+  startLine = 0,
+  address,
+  module = "",
+}: WasteIp): StoredFrame {
   const isPlaced = line !== 0;
   return {
     guid: functionGuid(name),

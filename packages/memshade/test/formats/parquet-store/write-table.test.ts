@@ -1,6 +1,11 @@
 import { parquetReadObjects } from "hyparquet";
 import { describe, expect, it } from "vitest";
-import { STORE_TABLES, type StoreRow, tableOf, writeTable } from "../../../src/formats/parquet-store/index.ts";
+import {
+  STORE_TABLES,
+  type StoreRow,
+  tableOf,
+  writeTable,
+} from "../../../src/formats/parquet-store/index.ts";
 
 async function readBack(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
   return parquetReadObjects({ file: bytes.slice().buffer });
@@ -8,10 +13,23 @@ async function readBack(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
 
 describe("tables as Parquet", () => {
   it("have all columns of their description, with what is not known as null", async () => {
-    const rows: StoreRow[] = [{ run: 1n, project: "p", day: "2026-11-24", ctx: -1n, site: 2n ** 64n - 1n, alloc_count: 7 }];
+    const rows: StoreRow[] = [
+      { run: 1n, project: "p", day: "2026-11-24", ctx: -1n, site: 2n ** 64n - 1n, alloc_count: 7 },
+    ];
     const [row] = await readBack(writeTable(tableOf("metrics"), rows));
-    expect(row).toMatchObject({ run: 1n, project: "p", ctx: -1n, site: -1n, alloc_count: 7n, live_bytes: null });
-    expect(Object.keys(row!).sort()).toEqual(tableOf("metrics").columns.map(({ name }) => name).sort());
+    expect(row).toMatchObject({
+      run: 1n,
+      project: "p",
+      ctx: -1n,
+      site: -1n,
+      alloc_count: 7n,
+      live_bytes: null,
+    });
+    expect(Object.keys(row!).sort()).toEqual(
+      tableOf("metrics")
+        .columns.map(({ name }) => name)
+        .sort(),
+    );
   });
 
   it("have lists, also empty ones", async () => {
@@ -28,7 +46,19 @@ describe("tables as Parquet", () => {
   });
 
   it("have names that no engine takes for a word of its own", () => {
-    const words = new Set(["commit", "function", "order", "group", "select", "from", "where", "table", "index", "user", "end"]);
+    const words = new Set([
+      "commit",
+      "function",
+      "order",
+      "group",
+      "select",
+      "from",
+      "where",
+      "table",
+      "index",
+      "user",
+      "end",
+    ]);
     for (const { columns } of STORE_TABLES) for (const { name } of columns) expect(words).not.toContain(name);
   });
 });

@@ -1,0 +1,6 @@
+// Writes the tables of stores into docs/fleet.md, from the description that all else is made of.
+import { readFileSync, writeFileSync } from "node:fs";
+import { withStoreTables } from "./store-tables.ts";
+
+const page = new URL("../../../docs/fleet.md", import.meta.url);
+writeFileSync(page, withStoreTables(readFileSync(page, "utf8")));
