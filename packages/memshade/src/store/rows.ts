@@ -89,7 +89,34 @@ export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): R
       count,
       partner_site: partner && frames.add(partner),
     })),
-    workingset: run.workingSet.map((row, interval) => ({ ...place, interval, ...row })),
+    layouts: run.layouts.map(({ place: at, type, element, bytes }) => ({
+      ...place,
+      site: frames.add(at),
+      type_name: type,
+      element,
+      bytes,
+    })),
+    fields: run.layouts.flatMap(({ place: at, fields }) =>
+      fields.map(({ offset, size, written, name }) => ({
+        ...place,
+        site: frames.add(at),
+        field_offset: offset,
+        size,
+        field_name: name,
+        written,
+      })),
+    ),
+    workingset: run.workingSet.map(({ start, accesses, bytes, touchedBytes }, interval) => ({
+      ...place,
+      interval,
+      start,
+      accesses,
+      bytes,
+      touched_bytes: touchedBytes,
+    })),
+    owners: run.workingSet.flatMap(({ owners }, interval) =>
+      owners.map(({ place: at, lines }) => ({ ...place, interval, site: frames.add(at), lines })),
+    ),
   };
   return { ...rows, frames: frames.rows };
 }

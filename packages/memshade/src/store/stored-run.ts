@@ -31,6 +31,31 @@ export interface StoredWaste {
   readonly count: number;
 }
 
+/** A place that allocates records, and the fields of them that nobody read. */
+export interface StoredLayout {
+  readonly place: StoredFrame;
+  readonly type?: string | undefined;
+  /** Bytes of a record. */
+  readonly element: number;
+  /** Of all blocks. */
+  readonly bytes: number;
+  readonly fields: readonly {
+    readonly offset: number;
+    readonly size: number;
+    readonly written: boolean;
+    readonly name?: string | undefined;
+  }[];
+}
+
+export interface StoredWorkingSet {
+  readonly start: number;
+  readonly accesses: number;
+  /** In whole lines. */
+  readonly bytes: number;
+  readonly touchedBytes?: number | undefined;
+  readonly owners: readonly { readonly place: StoredFrame; readonly lines: number }[];
+}
+
 /** What was read of a run, before it has keys. Absent figures are not known. */
 export interface StoredRun {
   readonly program: string;
@@ -57,11 +82,8 @@ export interface StoredRun {
   readonly modules: readonly { readonly buildId: string; readonly name?: string | undefined }[];
   readonly series: readonly { readonly t: number; readonly liveBytes: number; readonly liveBlocks: number }[];
   readonly waste: readonly StoredWaste[];
-  readonly workingSet: readonly {
-    readonly start: number;
-    readonly accesses: number;
-    readonly bytes: number;
-  }[];
+  readonly layouts: readonly StoredLayout[];
+  readonly workingSet: readonly StoredWorkingSet[];
   /** Sentences: what of it a store does not keep. */
   readonly leftOut: readonly string[];
 }

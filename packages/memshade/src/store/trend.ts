@@ -6,7 +6,6 @@ import {
   type BuildTotals,
   changedParts,
   failedSteps,
-  type PartFrame,
   sidesOf,
   type Trend,
   type TrendStep,
@@ -14,8 +13,8 @@ import {
 import { addSamples, meanOf, NO_SAMPLES, type Samples } from "../analyses/fleet/welch.ts";
 import { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { UserError } from "../bytes/errors.ts";
-import { loadDemangler } from "../load/demangler.ts";
 import type { Cell, StoreDatabase } from "./database.ts";
+import { namedFrames } from "./frames.ts";
 
 export interface TrendOptions {
   /** Absent: the only one there is. */
@@ -133,7 +132,7 @@ async function partsOf(
     measure,
     samples.map(({ key }) => key),
   );
-  const frames = await frameNames(database, paths, rules);
+  const frames = await namedFrames(database, [...paths.values()].flat(), rules);
   return samples.map(({ key, samples: of }) => ({
     key,
     frames: (paths.get(key) ?? []).map((frame) => frames.get(frame) ?? { name: "unknown" }),
@@ -153,38 +152,4 @@ async function framesOf(
     `select c.ctx, c.frames from contexts as c where c.ctx in (${keys.join(", ")})`,
   );
   return new Map(rows.map(([key, frames]) => [key as bigint, frames as readonly bigint[]]));
-}
-
-async function frameNames(
-  database: StoreDatabase,
-  paths: ReadonlyMap<bigint, readonly bigint[]>,
-  rules: FrameRules,
-): Promise<Map<bigint, PartFrame>> {
-  const keys = [...new Set([...paths.values()].flat())];
-  if (keys.length === 0) return new Map();
-  const { rows } = await database.ask(
-    `select f.frame, f.function_name, f.file_name, f.line, f.line_offset, f."column", f.inline, f.guid, f."offset"
-     from frames as f where f.frame in (${keys.join(", ")})`,
-  );
-  const demangle = loadDemangler();
-  return new Map(
-    rows.map(([frame, name, file, line, offset, column, inline, guid, place]) => {
-      const readable = name === null ? `GUID 0x${(guid as bigint).toString(16)}` : demangle(name as string);
-      const known = Number(line ?? 0);
-      const of = { function: readable, file: (file as string | null) ?? undefined };
-      return [
-        frame as bigint,
-        {
-          name: readable,
-          file: of.file,
-          line: known,
-          startLine: known === 0 ? 0 : known - (Number(offset) | 0),
-          column: Number(column),
-          offset: place === null ? 0 : Number(place),
-          inlined: inline as boolean,
-          library: rules.libraryOf(of),
-        },
-      ] as const;
-    }),
-  );
 }

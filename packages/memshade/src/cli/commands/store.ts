@@ -12,6 +12,7 @@ import { collect } from "../collect.ts";
 import { addHotColdOptions } from "../hot-cold-options.ts";
 import {
   runStoreAdd,
+  runStoreAdvise,
   runStoreCompact,
   runStoreMerge,
   runStoreQuery,
@@ -27,6 +28,7 @@ Examples:
   memshade store trend fleet --by bytes --fail-on bytes+5%
   memshade store query fleet "select build, max(peak_bytes) from runs group by 1"
   memshade store merge fleet -o fleet.memprofdata --where "build = 'b7'"
+  memshade store advise fleet
   memshade store compact fleet --older-than 30d --keep rollup
   memshade store sql clickhouse > fleet.sql
 
@@ -46,6 +48,7 @@ export function addStoreCommand(program: Command): void {
   addAdd(store);
   addTrend(store);
   addQuery(store);
+  addAdvise(store);
   addMerge(store);
   addCompact(store);
   addSql(store);
@@ -110,6 +113,14 @@ function addQuery(store: Command): void {
     .option("--json", "write JSON: an array of rows")
     .option("--csv", "write CSV")
     .action((path: string, sql: string, flags) => runStoreQuery(path, sql, flags));
+}
+
+function addAdvise(store: Command): void {
+  const command = store
+    .command("advise")
+    .description("Says how data should lie: fields that no run reads, and blocks that all runs use together.")
+    .argument("<store>", "folder of the store");
+  addShared(command, "json", "own", "library", "color").action((path: string, flags) => runStoreAdvise(path, flags));
 }
 
 function addMerge(store: Command): void {

@@ -7,6 +7,7 @@ import { writePieces } from "../../memprof/write-pieces.ts";
 import { counted } from "../../model/counted.ts";
 import { HOT_COLD_FIELDS } from "../../model/memprof/index.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
+import { adviceJson, printAdvice } from "../../report/fleet/advice-text.ts";
 import { trendHtml } from "../../report/fleet/trend-html.ts";
 import { trendJson } from "../../report/fleet/trend-json.ts";
 import { printTrend } from "../../report/fleet/trend-text.ts";
@@ -14,6 +15,7 @@ import { csvCell } from "../../report/json/csv.ts";
 import { jsonText } from "../../report/json/text.ts";
 import { Screen } from "../../report/terminal/common/screen.ts";
 import { displayWidth, padLeft, padRight, printable } from "../../report/terminal/common/text.ts";
+import { adviceOf } from "../../store/advice.ts";
 import { addRuns } from "../../store/add-runs.ts";
 import { compactStore } from "../../store/compact.ts";
 import { createStatements, type Dialect } from "../../store/create-statements.ts";
@@ -176,6 +178,20 @@ function answerText({ columns, rows }: Answer): string {
       .join("  ")
       .trimEnd()}\n`;
   return [columns, ...cells].map(line).join("");
+}
+
+/** What `memshade store advise` does. */
+export async function runStoreAdvise(path: string, flags: ScreenFlags & { readonly json?: boolean }): Promise<void> {
+  const database = await StoreDatabase.open(StoreFolder.open(path));
+  const rules = new FrameRules({ own: flags.own, library: flags.library });
+  const { advice, frames, runs } = await adviceOf(database, rules);
+  if (flags.json === true) {
+    process.stdout.write(adviceJson(advice, frames, runs));
+    return;
+  }
+  const screen = new Screen(screenOptions(flags, standardOutput()));
+  printAdvice(screen, advice, frames, runs);
+  process.stdout.write(screen.text());
 }
 
 interface MergeFlags extends HotColdFlags {

@@ -229,6 +229,42 @@ export const STORE_TABLES: readonly StoreTable[] = [
     ],
   },
   {
+    name: "layouts",
+    meaning: "one row per run and place that allocates records of one type or size",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("site", "int64", "is the key of the place, a frame"),
+      column("type_name", "string", "is the type of the records, where debug information has it"),
+      required("element", "int64", "is the size of a record"),
+      required("bytes", "int64", "is the size of all blocks"),
+    ],
+  },
+  {
+    name: "fields",
+    meaning: "one row per run, such a place, and field that nobody read",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("site", "int64", "is the key of the place, a frame"),
+      required("field_offset", "int64", "is where the field begins in a record"),
+      required("size", "int64", "is its size"),
+      column("field_name", "string", "is its name"),
+      required("written", "boolean", "says whether somebody stores to it"),
+    ],
+  },
+  {
+    name: "owners",
+    meaning: "one row per run, interval and place whose blocks are used in it, of working sets with --who",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("interval", "int64", "is the number of the interval"),
+      required("site", "int64", "is the key of the place, a frame"),
+      required("lines", "int64", "is the number of cache lines of its blocks that were touched"),
+    ],
+  },
+  {
     name: "workingset",
     meaning: "one row per run and interval",
     by: "day",
@@ -237,7 +273,8 @@ export const STORE_TABLES: readonly StoreTable[] = [
       required("interval", "int64", "is its number"),
       required("start", "int64", "is its beginning, in the clock's unit"),
       required("accesses", "int64", "is the number of accesses in it"),
-      required("bytes", "int64", "is the memory that they touched"),
+      required("bytes", "int64", "is the memory that they touched, in whole lines"),
+      column("touched_bytes", "int64", "is what they touched of it, of working sets with --fill"),
     ],
   },
 ];

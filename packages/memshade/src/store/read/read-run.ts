@@ -90,6 +90,7 @@ export async function readStoredRun(
         })),
       ) ?? [],
     waste: waste?.rows ?? [],
+    layouts: waste?.layouts ?? [],
     workingSet: workingSet?.rows ?? [],
     leftOut: contexts?.hasDataAccess === true ? ["Accesses to static data are not kept in a store."] : [],
   };

@@ -1,13 +1,23 @@
+import { FrameRules } from "../../analyses/frames/frame-rules.ts";
+import { ownDepth, ownPlace } from "../../analyses/frames/own-place.ts";
 import { functionGuid } from "../../formats/memprof/index.ts";
-import type { WasteIp } from "../../model/waste/waste.ts";
+import type { WasteFrame, WasteIp } from "../../model/waste/waste.ts";
+import type { StackFrame } from "../../model/working-set/working-set.ts";
 import { loadWaste } from "../../runs/waste.ts";
 import { loadWorkingSet } from "../../runs/working-set.ts";
-import type { StoredFrame, StoredWaste } from "../stored-run.ts";
+import type { StoredFrame, StoredLayout, StoredWaste, StoredWorkingSet } from "../stored-run.ts";
+
+const RULES = new FrameRules();
 
 /** Places where something was stored or loaded for nothing, and all bytes that were overwritten unread. */
-export function wasteOf(folder: string): { readonly rows: readonly StoredWaste[]; readonly bytes: number } {
-  const waste = loadWaste(folder);
-  if (waste === undefined) return { rows: [], bytes: 0 };
+export function wasteOf(folder: string): {
+  readonly rows: readonly StoredWaste[];
+  readonly layouts: readonly StoredLayout[];
+  readonly bytes: number;
+} {
+  const waste = loadWaste(folder, { rules: RULES });
+  if (waste === undefined) return { rows: [], layouts: [], bytes: 0 };
+  const blocks = waste.blocks ?? [];
   const rows = [
     ...waste.stores.flatMap(({ ips, dead_overwritten, bytes_silent, nof_silent, nof_stores }) => [
       row("dead", ips, dead_overwritten, nof_stores),
@@ -16,53 +26,71 @@ export function wasteOf(folder: string): { readonly rows: readonly StoredWaste[]
     ...waste.loads.map(({ ips, bytes_redundant = 0, nof_redundant = 0 }) =>
       row("redundant", ips, bytes_redundant, nof_redundant),
     ),
-    ...(waste.blocks ?? []).map(({ ips, unread_bytes, unread_blocks }) =>
+    ...blocks.map(({ ips, unread_bytes, unread_blocks }) =>
       row("unread-blocks", ips, unread_bytes, unread_blocks),
     ),
-    ...(waste.blocks ?? []).map(({ ips, never_read, blocks }) => row("never-read", ips, never_read, blocks)),
+    ...blocks.map(({ ips, never_read, blocks: count }) => row("never-read", ips, never_read, count)),
   ];
-  return { rows: rows.filter(({ bytes }) => bytes > 0), bytes: waste.totals.deadOverwritten };
+  const layouts = blocks.flatMap(({ ips, type, element, bytes, fields }): StoredLayout[] =>
+    element === undefined || fields === undefined
+      ? []
+      : [{ place: placeOf(ips), type: type?.name, element, bytes, fields }],
+  );
+  return { rows: rows.filter(({ bytes }) => bytes > 0), layouts, bytes: waste.totals.deadOverwritten };
 }
 
 function row(kind: string, ips: readonly WasteIp[], bytes: number, count: number): StoredWaste {
-  return { kind, place: frameOf(ips[0]!), bytes, count };
+  return { kind, place: placeOf(ips), bytes, count };
 }
 
-function frameOf({
-  function: name = "",
-  file,
-  line = 0,
-  startLine = 0,
-  address,
+/** The program's own place on the way to one. */
+function placeOf(ips: readonly WasteIp[]): StoredFrame {
+  const own = ownPlace<WasteFrame>(ips);
+  const { address = 0, module } = ips[own?.depth ?? 0] ?? {};
+  return sourceFrame(own?.frame ?? ips[0] ?? {}, address % 2 ** 32, module);
+}
+
+function sourceFrame(
+  { function: name = "a call from outside", file, line = 0, startLine = 0 }: Partial<WasteFrame> & { startLine?: number | undefined },
+  offset: number,
   module = "",
-}: WasteIp): StoredFrame {
+): StoredFrame {
   const isPlaced = line !== 0;
   return {
     guid: functionGuid(name),
-    lineOffset: isPlaced ? Math.max(0, line - startLine) : address % 2 ** 32,
+    lineOffset: isPlaced ? Math.max(0, line - startLine) : offset,
     column: 0,
     inline: false,
     name,
     file,
     line,
-    ...(isPlaced ? {} : { place: { buildId: module, offset: address % 2 ** 32 } }),
+    ...(isPlaced ? {} : { place: { buildId: module, offset } }),
   };
 }
 
 /** The working set of all instances, one after the other, at the finest scale. */
 export function workingSetOf(folder: string): {
-  readonly rows: readonly { readonly start: number; readonly accesses: number; readonly bytes: number }[];
+  readonly rows: readonly StoredWorkingSet[];
   readonly largest: number;
 } {
-  const { instances, lineBytes } = loadWorkingSet(folder);
-  const rows = instances.flatMap(({ levels: [finest] }) =>
-    finest === undefined
-      ? []
-      : finest.start.map((start, index) => ({
-          start,
-          accesses: finest.end[index]! - start,
-          bytes: (finest.counts.lines?.[index] ?? 0) * lineBytes,
-        })),
-  );
+  const { instances, lineBytes } = loadWorkingSet(folder, { rules: RULES });
+  const rows = instances.flatMap(({ levels: [finest], owners, fill }): StoredWorkingSet[] => {
+    const places = owners?.contexts.map(({ kind, stack }) => (kind === "heap" ? ownFrame(stack) : undefined));
+    return (finest?.start ?? []).map((start, index) => ({
+      start,
+      accesses: finest!.end[index]! - start,
+      bytes: (finest!.counts.lines?.[index] ?? 0) * lineBytes,
+      touchedBytes: fill?.levels[0]?.bytes[index],
+      owners: (owners?.levels[0]?.intervals[index] ?? []).flatMap(([context, lines]) => {
+        const place = places![context];
+        return place === undefined ? [] : [{ place, lines }];
+      }),
+    }));
+  });
   return { rows, largest: rows.reduce((most, { bytes }) => Math.max(most, bytes), 0) };
+}
+
+function ownFrame(stack: readonly (StackFrame & { readonly library?: string | undefined })[]): StoredFrame | undefined {
+  const frame = stack[Math.max(0, ownDepth(stack.map(({ library }) => library)))];
+  return frame && sourceFrame({ ...frame, function: frame.name ?? `func[${frame.function}]` }, frame.offset ?? 0);
 }

@@ -1,0 +1,63 @@
+import { coldFields, type LayoutAdvice, type LayoutRow, type OwnerRow, usedTogether } from "../analyses/fleet/advice.ts";
+import type { PartFrame } from "../analyses/fleet/trend.ts";
+import type { FrameRules } from "../analyses/frames/frame-rules.ts";
+import { UserError } from "../bytes/errors.ts";
+import type { StoreDatabase } from "./database.ts";
+import { namedFrames } from "./frames.ts";
+
+const LINE_BYTES = 64;
+
+export interface StoreAdvice {
+  /** What saves most first. */
+  readonly advice: readonly LayoutAdvice[];
+  readonly frames: ReadonlyMap<bigint, PartFrame>;
+  readonly runs: number;
+}
+
+/**
+ * What all runs together say of how data should lie.
+ *
+ * @throws UserError where no run knows anything of it
+ */
+export async function adviceOf(database: StoreDatabase, rules: FrameRules): Promise<StoreAdvice> {
+  const layouts = await database.ask(
+    `select l.run, l.site, l.type_name, l.element, l.bytes, f.field_name, f.field_offset, f.size from layouts as l
+     left join fields as f on f.run = l.run and f.site = l.site order by l.run, l.site, l.element, f.field_offset`,
+  );
+  const places = new Map<string, LayoutRow & { readonly fields: LayoutRow["fields"][number][] }>();
+  for (const [run, site, type, element, bytes, name, offset, size] of layouts.rows) {
+    const key = `${run} ${site} ${type} ${element}`;
+    const known = places.get(key) ?? {
+      run: run as bigint,
+      site: site as bigint,
+      type: (type as string | null) ?? undefined,
+      element: Number(element),
+      bytes: Number(bytes),
+      fields: [],
+    };
+    places.set(key, known);
+    if (offset !== null)
+      known.fields.push({ name: (name as string | null) ?? undefined, offset: Number(offset), size: Number(size) });
+  }
+  const owners = await database.ask(
+    `select o.run, o.interval, o.site, sum(o.lines), min(w.touched_bytes), min(w.bytes) from owners as o
+     join workingset as w on w.run = o.run and w.interval = o.interval group by o.run, o.interval, o.site`,
+  );
+  if (places.size === 0 && owners.rows.length === 0)
+    throw new UserError(
+      "no run knows how its data lies: record with --tool waste, or with --tool workingset --who --fill",
+    );
+  const used = owners.rows.map(
+    ([run, interval, site, lines, touched, bytes]): OwnerRow => ({
+      run: run as bigint,
+      interval: Number(interval),
+      site: site as bigint,
+      bytes: Number(lines) * LINE_BYTES,
+      fill: touched === null || Number(bytes) === 0 ? undefined : Number(touched) / Number(bytes),
+    }),
+  );
+  const advice = [...coldFields([...places.values()]), ...usedTogether(used)].sort((a, b) => b.saves - a.saves);
+  const sites = advice.flatMap((one) => (one.kind === "cold-fields" ? [one.site] : one.sites));
+  const runs = new Set([...[...places.values()].map(({ run }) => run), ...used.map(({ run }) => run)]).size;
+  return { advice, frames: await namedFrames(database, sites, rules), runs };
+}

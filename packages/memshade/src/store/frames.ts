@@ -1,0 +1,39 @@
+import type { PartFrame } from "../analyses/fleet/trend.ts";
+import type { FrameRules } from "../analyses/frames/frame-rules.ts";
+import { loadDemangler } from "../load/demangler.ts";
+import type { StoreDatabase } from "./database.ts";
+
+/** Names and places of frames by their keys, for people. */
+export async function namedFrames(
+  database: StoreDatabase,
+  wanted: readonly bigint[],
+  rules: FrameRules,
+): Promise<Map<bigint, PartFrame>> {
+  const keys = [...new Set(wanted)];
+  if (keys.length === 0) return new Map();
+  const { rows } = await database.ask(
+    `select f.frame, f.function_name, f.file_name, f.line, f.line_offset, f."column", f.inline, f.guid, f."offset"
+     from frames as f where f.frame in (${keys.join(", ")})`,
+  );
+  const demangle = loadDemangler();
+  return new Map(
+    rows.map(([frame, name, file, line, offset, column, inline, guid, place]) => {
+      const readable = name === null ? `GUID 0x${(guid as bigint).toString(16)}` : demangle(name as string);
+      const known = Number(line ?? 0);
+      const of = { function: readable, file: (file as string | null) ?? undefined };
+      return [
+        frame as bigint,
+        {
+          name: readable,
+          file: of.file,
+          line: known,
+          startLine: known === 0 ? 0 : known - (Number(offset) | 0),
+          column: Number(column),
+          offset: place === null ? 0 : Number(place),
+          inlined: inline as boolean,
+          library: rules.libraryOf(of),
+        },
+      ] as const;
+    }),
+  );
+}
