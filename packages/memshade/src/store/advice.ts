@@ -1,4 +1,10 @@
-import { coldFields, type LayoutAdvice, type LayoutRow, type OwnerRow, usedTogether } from "../analyses/fleet/advice.ts";
+import {
+  coldFields,
+  type LayoutAdvice,
+  type LayoutRow,
+  type OwnerRow,
+  usedTogether,
+} from "../analyses/fleet/advice.ts";
 import type { PartFrame } from "../analyses/fleet/trend.ts";
 import type { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { UserError } from "../bytes/errors.ts";
@@ -37,7 +43,11 @@ export async function adviceOf(database: StoreDatabase, rules: FrameRules): Prom
     };
     places.set(key, known);
     if (offset !== null)
-      known.fields.push({ name: (name as string | null) ?? undefined, offset: Number(offset), size: Number(size) });
+      known.fields.push({
+        name: (name as string | null) ?? undefined,
+        offset: Number(offset),
+        size: Number(size),
+      });
   }
   const owners = await database.ask(
     `select o.run, o.interval, o.site, sum(o.lines), min(w.touched_bytes), min(w.bytes) from owners as o
@@ -45,7 +55,7 @@ export async function adviceOf(database: StoreDatabase, rules: FrameRules): Prom
   );
   if (places.size === 0 && owners.rows.length === 0)
     throw new UserError(
-      "no run knows how its data lies: record with --tool waste, or with --tool workingset --who --fill",
+      "no run knows how its data lies: record with --tool waste, or with --tool workingset --who",
     );
   const used = owners.rows.map(
     ([run, interval, site, lines, touched, bytes]): OwnerRow => ({
@@ -56,7 +66,9 @@ export async function adviceOf(database: StoreDatabase, rules: FrameRules): Prom
       fill: touched === null || Number(bytes) === 0 ? undefined : Number(touched) / Number(bytes),
     }),
   );
-  const advice = [...coldFields([...places.values()]), ...usedTogether(used)].sort((a, b) => b.saves - a.saves);
+  const advice = [...coldFields([...places.values()]), ...usedTogether(used)].sort(
+    (a, b) => b.saves - a.saves,
+  );
   const sites = advice.flatMap((one) => (one.kind === "cold-fields" ? [one.site] : one.sites));
   const runs = new Set([...[...places.values()].map(({ run }) => run), ...used.map(({ run }) => run)]).size;
   return { advice, frames: await namedFrames(database, sites, rules), runs };

@@ -66,7 +66,9 @@ export function coldFields(rows: readonly LayoutRow[]): ColdFields[] {
   return [...places.values()].flatMap((of): ColdFields[] => {
     const runs = new Set(of.map(({ run }) => run)).size;
     const [{ site, type, element, fields }] = of as [LayoutRow, ...LayoutRow[]];
-    const cold = fields.filter((field) => of.every((row) => row.fields.some((other) => isSame(field, other))));
+    const cold = fields.filter((field) =>
+      of.every((row) => row.fields.some((other) => isSame(field, other))),
+    );
     if (runs < LEAST_RUNS || cold.length === 0) return [];
     const part = cold.reduce((sum, { size }) => sum + size, 0) / element;
     const bytes = of.reduce((sum, row) => sum + row.bytes, 0) / runs;

@@ -120,7 +120,9 @@ function addAdvise(store: Command): void {
     .command("advise")
     .description("Says how data should lie: fields that no run reads, and blocks that all runs use together.")
     .argument("<store>", "folder of the store");
-  addShared(command, "json", "own", "library", "color").action((path: string, flags) => runStoreAdvise(path, flags));
+  addShared(command, "json", "own", "library", "color").action((path: string, flags) =>
+    runStoreAdvise(path, flags),
+  );
 }
 
 function addMerge(store: Command): void {

@@ -15,8 +15,8 @@ import { csvCell } from "../../report/json/csv.ts";
 import { jsonText } from "../../report/json/text.ts";
 import { Screen } from "../../report/terminal/common/screen.ts";
 import { displayWidth, padLeft, padRight, printable } from "../../report/terminal/common/text.ts";
-import { adviceOf } from "../../store/advice.ts";
 import { addRuns } from "../../store/add-runs.ts";
+import { adviceOf } from "../../store/advice.ts";
 import { compactStore } from "../../store/compact.ts";
 import { createStatements, type Dialect } from "../../store/create-statements.ts";
 import { type Answer, type Cell, StoreDatabase } from "../../store/database.ts";
@@ -181,7 +181,10 @@ function answerText({ columns, rows }: Answer): string {
 }
 
 /** What `memshade store advise` does. */
-export async function runStoreAdvise(path: string, flags: ScreenFlags & { readonly json?: boolean }): Promise<void> {
+export async function runStoreAdvise(
+  path: string,
+  flags: ScreenFlags & { readonly json?: boolean },
+): Promise<void> {
   const database = await StoreDatabase.open(StoreFolder.open(path));
   const rules = new FrameRules({ own: flags.own, library: flags.library });
   const { advice, frames, runs } = await adviceOf(database, rules);

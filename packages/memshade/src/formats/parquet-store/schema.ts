@@ -261,7 +261,11 @@ export const STORE_TABLES: readonly StoreTable[] = [
       ...PLACE,
       required("interval", "int64", "is the number of the interval"),
       required("site", "int64", "is the key of the place, a frame"),
-      required("lines", "int64", "is the number of cache lines of its blocks that were touched"),
+      required(
+        "lines",
+        "double",
+        "is the number of cache lines of its blocks that were touched, parts of shared ones included",
+      ),
     ],
   },
   {
@@ -274,7 +278,7 @@ export const STORE_TABLES: readonly StoreTable[] = [
       required("start", "int64", "is its beginning, in the clock's unit"),
       required("accesses", "int64", "is the number of accesses in it"),
       required("bytes", "int64", "is the memory that they touched, in whole lines"),
-      column("touched_bytes", "int64", "is what they touched of it, of working sets with --fill"),
+      column("touched_bytes", "int64", "is what they touched of it, of working sets with --who"),
     ],
   },
 ];

@@ -9,10 +9,19 @@ import { placeInWords } from "./words.ts";
 export type NamedFrames = ReadonlyMap<bigint, PartFrame>;
 
 /** Advice as sentences, what saves most first. */
-export function printAdvice(screen: Screen, advice: readonly LayoutAdvice[], frames: NamedFrames, runs: number): void {
+export function printAdvice(
+  screen: Screen,
+  advice: readonly LayoutAdvice[],
+  frames: NamedFrames,
+  runs: number,
+): void {
   if (advice.length === 0) screen.print(`Nothing is the same in all of ${plural(runs, "run")}.`);
   for (const one of advice)
-    screen.print(...wrapWords(printable(adviceInWords(one, frames)), screen.width - 2).map((line, at) => (at === 0 ? line : `  ${line}`)));
+    screen.print(
+      ...wrapWords(printable(adviceInWords(one, frames)), screen.width - 2).map((line, at) =>
+        at === 0 ? line : `  ${line}`,
+      ),
+    );
 }
 
 /** A sentence: what is so in all runs, and what it would save. */
@@ -24,7 +33,9 @@ export function adviceInWords(advice: LayoutAdvice, frames: NamedFrames): string
     return `Blocks of ${place(a)} and of ${place(b)} are used in the same intervals (${Math.floor(advice.overlap * 100)} %) in all ${plural(advice.runs, "run")}: side by side they would take up to ${saves} less of the largest working set.`;
   }
   const { fields, element, type, site, runs } = advice;
-  const names = fields.map(({ name, offset, size }) => name ?? `bytes ${offset} to ${offset + size - 1}`).join(", ");
+  const names = fields
+    .map(({ name, offset, size }) => name ?? `bytes ${offset} to ${offset + size - 1}`)
+    .join(", ");
   const size = fields.reduce((sum, field) => sum + field.size, 0);
   return `${type ?? `Records of ${element} B`} of ${place(site)}: nobody reads ${names} (${size} of ${element} B) in any of ${plural(runs, "run")}: a type of their own, or none, would save ${saves}.`;
 }
@@ -45,7 +56,11 @@ export function adviceJson(advice: readonly LayoutAdvice[], frames: NamedFrames,
         return { function: name, file: file ?? null, line: line === undefined || line === 0 ? null : line };
       }),
       ...(one.kind === "cold-fields"
-        ? { type: one.type ?? null, element: one.element, fields: one.fields.map(({ name, ...field }) => ({ name: name ?? null, ...field })) }
+        ? {
+            type: one.type ?? null,
+            element: one.element,
+            fields: one.fields.map(({ name, ...field }) => ({ name: name ?? null, ...field })),
+          }
         : { overlap: one.overlap }),
     })),
   });

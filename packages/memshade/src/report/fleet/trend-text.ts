@@ -40,7 +40,8 @@ export function printTrend(screen: Screen, trend: Trend): void {
     );
   }
   screen.print("");
-  if (steps.length === 0) {
+  if (builds.length === 1) screen.print("One build: what it is compared with is still to come.");
+  else if (steps.length === 0) {
     const how = trend.isRepeatable
       ? "every run gives the same number"
       : "by no more than the runs of one build differ";

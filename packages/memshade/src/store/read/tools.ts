@@ -51,7 +51,12 @@ function placeOf(ips: readonly WasteIp[]): StoredFrame {
 }
 
 function sourceFrame(
-  { function: name = "a call from outside", file, line = 0, startLine = 0 }: Partial<WasteFrame> & { startLine?: number | undefined },
+  {
+    function: name = "a call from outside",
+    file,
+    line = 0,
+    startLine = 0,
+  }: Partial<WasteFrame> & { startLine?: number | undefined },
   offset: number,
   module = "",
 ): StoredFrame {
@@ -75,7 +80,7 @@ export function workingSetOf(folder: string): {
 } {
   const { instances, lineBytes } = loadWorkingSet(folder, { rules: RULES });
   const rows = instances.flatMap(({ levels: [finest], owners, fill }): StoredWorkingSet[] => {
-    const places = owners?.contexts.map(({ kind, stack }) => (kind === "heap" ? ownFrame(stack) : undefined));
+    const places = owners?.contexts.map(({ kind, stack }) => (kind === "code" ? ownFrame(stack) : undefined));
     return (finest?.start ?? []).map((start, index) => ({
       start,
       accesses: finest!.end[index]! - start,
@@ -90,7 +95,11 @@ export function workingSetOf(folder: string): {
   return { rows, largest: rows.reduce((most, { bytes }) => Math.max(most, bytes), 0) };
 }
 
-function ownFrame(stack: readonly (StackFrame & { readonly library?: string | undefined })[]): StoredFrame | undefined {
+function ownFrame(
+  stack: readonly (StackFrame & { readonly library?: string | undefined })[],
+): StoredFrame | undefined {
   const frame = stack[Math.max(0, ownDepth(stack.map(({ library }) => library)))];
-  return frame && sourceFrame({ ...frame, function: frame.name ?? `func[${frame.function}]` }, frame.offset ?? 0);
+  return (
+    frame && sourceFrame({ ...frame, function: frame.name ?? `func[${frame.function}]` }, frame.offset ?? 0)
+  );
 }

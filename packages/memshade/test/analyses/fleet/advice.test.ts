@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { coldFields, type LayoutRow, type OwnerRow, usedTogether } from "../../../src/analyses/fleet/advice.ts";
+import {
+  coldFields,
+  type LayoutRow,
+  type OwnerRow,
+  usedTogether,
+} from "../../../src/analyses/fleet/advice.ts";
 
 const COMMENT = { name: "comment", offset: 72, size: 24 };
 const TITLE = { name: "title", offset: 0, size: 24 };
@@ -19,7 +24,15 @@ describe("fields that are cold together", () => {
   it("are those that no run reads, and save their part of the blocks", () => {
     // 24 of 96 bytes, of 96,000: a quarter.
     expect(coldFields([layout(1n, TITLE, COMMENT), layout(2n, COMMENT)])).toEqual([
-      { kind: "cold-fields", site: 1n, type: "Track", element: 96, fields: [COMMENT], runs: 2, saves: 24_000 },
+      {
+        kind: "cold-fields",
+        site: 1n,
+        type: "Track",
+        element: 96,
+        fields: [COMMENT],
+        runs: 2,
+        saves: 24_000,
+      },
     ]);
   });
 
@@ -39,7 +52,12 @@ describe("places that are used together", () => {
   });
 
   it("are not those that one run uses apart", () => {
-    const rows = [...used(1n, 7n, TEN), ...used(1n, 8n, TEN), ...used(2n, 7n, TEN), ...used(2n, 8n, [0, 1, 2])];
+    const rows = [
+      ...used(1n, 7n, TEN),
+      ...used(1n, 8n, TEN),
+      ...used(2n, 7n, TEN),
+      ...used(2n, 8n, [0, 1, 2]),
+    ];
     expect(usedTogether(rows)).toEqual([]);
   });
 
