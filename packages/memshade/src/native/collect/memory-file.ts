@@ -91,14 +91,13 @@ export class MemoryFile {
 
   /** The modules that the process has met. */
   modules(): ProcessModule[] {
-    const memory = new ArrayBuffer(MEMORY_BYTES);
-    const count = this.#moduleCount();
-    this.#take(memory, Place.modules, count * MODULE_BYTES);
-    return readModules(memory, count);
+    const modules = new Uint8Array(this.#moduleCount() * MODULE_BYTES);
+    readSync(this.#descriptor, modules, 0, modules.length, MEMORY_AT + Place.modules);
+    return readModules(modules);
   }
 
   /** What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. */
-  async readStill(): Promise<ArrayBuffer> {
+  async readStill(): Promise<SharedArrayBuffer> {
     const request = ++this.#requests;
     this.setHeader(Header.request, request);
     try {
@@ -111,9 +110,9 @@ export class MemoryFile {
   }
 
   /** What the tables use; everything else is zeros. */
-  read(): ArrayBuffer {
-    // Pages of it that nobody writes take no room.
-    const memory = new ArrayBuffer(MEMORY_BYTES);
+  read(): SharedArrayBuffer {
+    // Pages of it that nobody writes take no room. One that is not shared would make the garbage collector run, again and again.
+    const memory = new SharedArrayBuffer(MEMORY_BYTES);
     const take = (from: number, length: number): void => this.#take(memory, from, length);
     take(0, Place.mibs);
     const control = (field: number): number => new DataView(memory).getUint32(Place.control + field, true);
@@ -139,7 +138,7 @@ export class MemoryFile {
   }
 
   /** Zeros are left out: they are there already. */
-  #take(memory: ArrayBuffer, from: number, length: number): void {
+  #take(memory: SharedArrayBuffer, from: number, length: number): void {
     const bytes = new Uint8Array(memory);
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, length));
     for (let at = from; at < from + length; at += PIECE_BYTES) {

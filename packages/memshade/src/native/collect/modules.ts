@@ -1,4 +1,4 @@
-import { MODULE_BYTES, Module, ModuleKind, Place } from "../layout.ts";
+import { MODULE_BYTES, Module, ModuleKind } from "../layout.ts";
 
 /** An object, or a piece of memory with code, as a process had it. */
 export interface ProcessModule {
@@ -14,13 +14,14 @@ export interface ProcessModule {
   isObject: boolean;
 }
 
-/** The modules of a process, in the order in which it met them. */
-export function readModules(memory: ArrayBuffer, count: number): ProcessModule[] {
-  const view = new DataView(memory);
+/** The modules of a process, in the order in which it met them, from their table. */
+export function readModules(table: Uint8Array): ProcessModule[] {
+  const view = new DataView(table.buffer, table.byteOffset, table.length);
   const u64 = (at: number): number => Number(view.getBigUint64(at, true));
-  return Array.from({ length: count }, (_, i) => {
-    const at = Place.modules + i * MODULE_BYTES;
-    const bytes = (from: number, length: number): Uint8Array => new Uint8Array(memory, at + from, length);
+  return Array.from({ length: table.length / MODULE_BYTES }, (_, i) => {
+    const at = i * MODULE_BYTES;
+    const bytes = (from: number, length: number): Uint8Array =>
+      table.subarray(at + from, at + from + length);
     const [start, end] = [u64(at + Module.start), u64(at + Module.end)];
     const site = view.getUint32(at + Module.site, true);
     const id = bytes(Module.buildId, view.getUint32(at + Module.buildIdBytes, true));
