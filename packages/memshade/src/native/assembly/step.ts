@@ -1,6 +1,6 @@
 // From a frame to its caller.
 import { Link, Rule, RuleKind, StackFrame } from "./layout.generated";
-import { load64 } from "./machine";
+import { load64, load8 } from "./machine";
 import { isMapped } from "./probe";
 import { kindOf, ruleOf } from "./rules";
 
@@ -20,6 +20,10 @@ const PAGE_BYTES: u64 = 4096;
 const SIGNAL_RBP: u64 = 120;
 const SIGNAL_RSP: u64 = 160;
 const SIGNAL_RIP: u64 = 168;
+/** Opcodes of calls: by a distance, and with a target that is read, which one of several instructions of one opcode is. */
+const CALL: u32 = 0xe8;
+const GROUP_5: u32 = 0xff;
+const GROUP_5_CALL: u32 = 2;
 /** Where the instruction ends that pushes in an entry of a procedure linkage table. */
 const PUSHED_AT: u64 = 11;
 
@@ -86,6 +90,8 @@ function stepOtherwise(from: usize, to: usize, rule: u32): Step {
     cfa = place + 16 + ((address & 15) >= PUSHED_AT ? 8 : 0);
   } else if (kind === RuleKind.end) return Step.whole;
   else if (kind === RuleKind.signal) return stepOverSignal(place + 8, to);
+  // By the ABI, a frame pointer of 0 marks the outermost frame; where rules say nothing of a function, it is a mark indeed.
+  else if (kind === RuleKind.none && framePointer === 0) return Step.whole;
   else return stepByFramePointer(place, framePointer, to);
   return stepTo(to, cfa, words === 0 ? framePointer : load64(savedAt), link);
 }
@@ -113,14 +119,25 @@ function stepByFramePointer(place: u64, framePointer: u64, to: usize): Step {
   if (!isMapped(framePointer)) return Step.lost;
   if ((framePointer & (PAGE_BYTES - 1)) === PAGE_BYTES - 8 && !isMapped(framePointer + 8)) return Step.lost;
   const next = load64(framePointer);
-  // The outermost frame of a chain has 0 in place of a frame pointer.
-  if (next !== 0 && (next <= framePointer || (next & 7) !== 0)) return Step.lost;
   const caller = load64(framePointer + 8);
   if (caller === 0) return Step.whole;
   if (caller >= ADDRESS_END || !isMapped(caller)) return Step.lost;
+  // The outermost frame of a chain has 0 in place of a frame pointer. A caller that has no frame pointer has any value there.
+  const isChain = next === 0 || (next > framePointer && (next & 7) === 0);
+  if (!isChain && !isBehindCall(caller)) return Step.lost;
   store<u64>(to, framePointer + 8, StackFrame.place);
   store<u64>(to, caller, StackFrame.address);
   store<u64>(to, next, StackFrame.framePointer);
   store<u32>(to, 2, StackFrame.link);
   return Step.made;
+}
+
+/** Whether a call stands in front of an address: `call rel32`, or one through a register or memory, of 2 to 7 bytes. */
+function isBehindCall(address: u64): bool {
+  if (!isMapped(address - 8)) return false;
+  if (load8(address - 5) === CALL) return true;
+  for (let bytes: u64 = 2; bytes <= 7; bytes++)
+    if (load8(address - bytes) === GROUP_5 && ((load8(address - bytes + 1) >>> 3) & 7) === GROUP_5_CALL)
+      return true;
+  return false;
 }

@@ -26,6 +26,7 @@ import { type ProcessModule, readModules } from "./modules.ts";
 
 /** Globals come first in the file. */
 const MEMORY_AT = 0x1_0000;
+/** Pages of copies that nobody writes take no room; of those that are shared, the garbage collector takes no notice. */
 const MEMORY_BYTES = 2 ** 32;
 const PIECE_BYTES = 2 ** 20;
 const WORD_BYTES = 4;
@@ -91,9 +92,10 @@ export class MemoryFile {
 
   /** The modules that the process has met. */
   modules(): ProcessModule[] {
-    const modules = new Uint8Array(this.#moduleCount() * MODULE_BYTES);
-    readSync(this.#descriptor, modules, 0, modules.length, MEMORY_AT + Place.modules);
-    return readModules(modules);
+    const memory = new SharedArrayBuffer(MEMORY_BYTES);
+    const count = this.#moduleCount();
+    this.#takeModules(memory, count);
+    return readModules(memory, count);
   }
 
   /** What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. */
@@ -111,7 +113,6 @@ export class MemoryFile {
 
   /** What the tables use; everything else is zeros. */
   read(): SharedArrayBuffer {
-    // Pages of it that nobody writes take no room. One that is not shared would make the garbage collector run, again and again.
     const memory = new SharedArrayBuffer(MEMORY_BYTES);
     const take = (from: number, length: number): void => this.#take(memory, from, length);
     take(0, Place.mibs);
@@ -125,12 +126,17 @@ export class MemoryFile {
     take(Place.changes, control(Control.changes) * CHANGE_BYTES);
     take(Place.nodes, (control(Control.nodeNext) + 1) * NODE_BYTES);
     take(Place.records, Math.min(control(Control.recordNext) + 1, Place.recordCapacity) * RECORD_BYTES);
-    take(Place.modules, this.#moduleCount() * MODULE_BYTES);
+    this.#takeModules(memory, this.#moduleCount());
     const threads = Math.min(this.header(Header.threads), MOST_THREADS);
     for (let i = 0; i < threads; i++) take(Place.threads + i * THREAD_BYTES, Thread.stack);
     take(Place.regions, Place.ruleCache - Place.regions);
     take(Place.slots, Math.min(control(Control.slotsNext), Place.slotsEnd - Place.slots));
     return memory;
+  }
+
+  #takeModules(memory: SharedArrayBuffer, count: number): void {
+    this.#take(memory, Place.modules, count * MODULE_BYTES);
+    this.#take(memory, Place.names, Math.min(this.header(Header.names), Place.namesEnd - Place.names));
   }
 
   #moduleCount(): number {
