@@ -167,14 +167,12 @@ function hintsOf({ heap, waste, workingset }: HeadOf): string[] {
       `${formatPercent(hashed, 1)} of the frames are known by a hash of their function's name alone. --binary-path PROGRAM names them ` +
         "and their lines: the program that was recorded, with its debug information (-g).",
     );
-  const nameless = heap === undefined ? 0 : partOfFrames(heap, (name) => name === "");
+  // What is missing of native programs stands in the head of the run.
+  const nameless = heap === undefined || isNative ? 0 : partOfFrames(heap, (name) => name === "");
   if (nameless > 0.5)
     hints.push(
       `${formatPercent(nameless, 1)} of the frames have neither a name nor a line. ` +
-        (isNative
-          ? "Install the debug symbols of the program and its libraries (on Debian, packages whose names end in -dbgsym or -dbg), or name " +
-            "a folder with them with --binary-path FOLDER."
-          : "Give the module as it was before its names were stripped with --binary-path FOLDER, or build it with -g."),
+        "Give the module as it was before its names were stripped with --binary-path FOLDER, or build it with -g.",
     );
   return hints;
 }
