@@ -184,6 +184,8 @@ export const Text = {
   opening: 7680,
   /** Not 0: the next definitions are known. */
   isBound: 7684,
+  /** u64: address of the C library's byte that says whether there is one thread only; 0 where it has none. */
+  isSingleThreaded: 7696,
   /** What `Header.tablesWait` begins with in the process that was started; its children have nobody who makes tables. */
   tablesWait: 7688,
 } as const;
