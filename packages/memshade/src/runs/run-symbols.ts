@@ -14,6 +14,8 @@ import type { StaticVariable } from "../model/statics/named-statics.ts";
 import { type CodeInstruction, instructionReader, type ObjectFile } from "../objects/index.ts";
 import { recordedPlaces } from "../symbolize/recorded-places.ts";
 import type { ModuleSymbols } from "../symbolize/run-lines.ts";
+import { functionStarts } from "../unwind/index.ts";
+import { NamelessPlaces } from "./nameless-places.ts";
 
 /** Where the original modules of a run may be looked for. */
 export interface OriginalPlaces {
@@ -37,6 +39,7 @@ export class RunSymbols {
   readonly missing: string[] = [];
 
   readonly #finder: ObjectFinder;
+  readonly #nameless = new NamelessPlaces();
 
   constructor(places: OriginalPlaces = {}) {
     this.#places = places;
@@ -91,7 +94,24 @@ export class RunSymbols {
       this.missing.push(`${module.path} ${found.missing}: its functions have no names.`);
       return undefined;
     }
-    return loadSymbolizer(found, { demangle: loadDemangler(), finder: this.#finder });
+    const symbolizer = loadSymbolizer(found, { demangle: loadDemangler(), finder: this.#finder });
+    let starts: ReturnType<typeof functionStarts> | undefined;
+    return {
+      frames: (address) => {
+        const frames = symbolizer.frames(address);
+        this.#nameless.add(found.path, frames.at(-1)?.function !== undefined);
+        return frames;
+      },
+      functionStart: (address) => {
+        starts ??= functionStarts(found.object);
+        return starts(address);
+      },
+    };
+  }
+
+  /** Sentences that say what would bring names, once places have been asked for. */
+  advice(): string[] {
+    return this.#nameless.advice();
   }
 
   /** Variables with addresses of their own; none without debug information. */
