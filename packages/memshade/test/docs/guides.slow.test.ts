@@ -21,7 +21,8 @@ const guides = readdirSync(GUIDES).filter((guide) => commandsOf(guide).length > 
 describe("the commands of a guide do what they are there for, typed one after the other", () => {
   it.each(guides)("%s", (guide) => {
     const cwd = folderOfUser();
-    for (const name of ["program.wasm", "app.wasm"]) copyFileSync(pathOf("../../demo/shop.wasm"), join(cwd, name));
+    for (const name of ["program.wasm", "app.wasm"])
+      copyFileSync(pathOf("../../demo/shop.wasm"), join(cwd, name));
     writeFileSync(join(cwd, "package.json"), '{ "type": "module" }');
     writeFileSync(
       join(cwd, "script.js"),
@@ -36,7 +37,11 @@ wasi.start(instance);
     type(cwd, "npx memshade run --out FOLDER app.wasm");
     for (const command of commandsOf(guide)) {
       const { status, stdout, stderr } = type(cwd, command);
-      expect({ command, status, stderr: status === 0 ? "" : stderr }).toEqual({ command, status: 0, stderr: "" });
+      expect({ command, status, stderr: status === 0 ? "" : stderr }).toEqual({
+        command,
+        status: 0,
+        stderr: "",
+      });
       expect(`${stdout}${stderr}`.length, command).toBeGreaterThan(50);
     }
   });
