@@ -1,8 +1,15 @@
+import { HostSite } from "../contexts/layout.ts";
+
 /**
  * Slots of the exported table through which a module calls its host: when tables are full, for the time, at snapshots, and for the stack that
  * entered it.
  */
 export const HostSlot = { Flush: 0, Tick: 1, Stack: 2, Callers: 3 } as const;
+
+/** Stacks of the host that enter instances with common tables have numbers from multiples of this on. */
+export const STACKS_OF_INSTANCE = 2 ** 21;
+/** Numbers that are none of stacks: nobody knows which one it is; there was no room for it. */
+export const { unknown: UNKNOWN_STACK, beyond: STACK_BEYOND } = HostSite;
 
 /** Where a module imports its shadow memory from, if its instances share it. */
 export const SHADOW_IMPORT = { module: "memshade", field: "memory" } as const;

@@ -1,6 +1,12 @@
 import { Control, HostEntries } from "../../tools/heap/layout.ts";
-import { STACK_BEYOND, STACKS_OF_INSTANCE, UNKNOWN_STACK } from "../../tools/heap/read/host-callers.ts";
-import { HostSite, HostSlot, SHADOW_MEMORY } from "../../tools/host-interface.ts";
+import {
+  HostSite,
+  HostSlot,
+  SHADOW_MEMORY,
+  STACK_BEYOND,
+  STACKS_OF_INSTANCE,
+  UNKNOWN_STACK,
+} from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ToolName, WorkingSetLayout } from "../../tools/index.ts";
 import { stackNoter } from "../../tools/working-set/read/note-stack.ts";
 import type { HostStacks } from "./host-stacks.ts";

@@ -15,6 +15,8 @@ interface Entry extends SharedShadow {
 }
 
 const PAGE_BYTES = 65536;
+// The program's memories are watched where that class is replaced, and these are none of them.
+const { Memory } = WebAssembly;
 /** Nobody waits at the null address: a wait there disturbs no program. */
 const NULL_WORD = 0;
 const WAIT_MS = 1000;
@@ -45,7 +47,7 @@ export function newShadow({ layout, clock }: InstrumentedInfo): WebAssembly.Memo
 
 export function shadowOf(layout: ShadowLayout | undefined): WebAssembly.Memory {
   const pages = (layout?.endBytes ?? 0) / PAGE_BYTES;
-  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  return new Memory({ initial: pages, maximum: pages, shared: true });
 }
 
 /** Finds the shadow memory for each memory that several instances have: one per module and memory. */

@@ -1,0 +1,80 @@
+import type { Command } from "commander";
+import { InvalidArgumentError } from "commander";
+import { runBrowser } from "../../host/browser/run-browser.ts";
+import { collect } from "../collect.ts";
+import { endProcess } from "../end-process.ts";
+import { saySummary } from "../end-summary.ts";
+import {
+  addHostStacksOption,
+  addLearnOption,
+  addOutOption,
+  addToolOptions,
+  type ToolFlags,
+  toolOptionsOf,
+} from "../tool-options.ts";
+
+interface BrowserFlags extends ToolFlags {
+  out?: string;
+  quiet?: boolean;
+  for?: number;
+  browser?: string;
+  browserArg?: string[];
+  headless?: boolean;
+  origin?: string[];
+  allOrigins?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  memshade browser http://localhost:5173/
+  memshade browser --for 10s --headless https://example.org/app
+  memshade browser --tool heap,waste index.html
+
+Chromium or Chrome is opened with a profile of its own. Every WebAssembly module
+that the page compiles is instrumented on the way, in its frames, workers and
+threads too; nothing is edited, served or downloaded. The run ends when the last
+page is closed, by Ctrl-C, or after --for. SIGUSR2 writes a dump meanwhile.`;
+
+export function addBrowserCommand(program: Command): void {
+  const command = program
+    .command("browser")
+    .summary("open a web page and profile the WebAssembly modules it uses")
+    .description(
+      "Opens a web page in Chromium and writes the profile of the WebAssembly modules that it instantiates.",
+    )
+    .argument("<url>", "address of the page, or a file");
+  addLearnOption(addOutOption(addHostStacksOption(addToolOptions(command))))
+    .option("--for <time>", "end after this time, as 10s, 500ms or 2min", parseTime)
+    .option("--headless", "without a window (default where there is no display)")
+    .option("--browser <path>", "the browser's program (default: CHROME_PATH, then the usual names)")
+    .option("--browser-arg <option>", "option for the browser itself; can be repeated", collect)
+    .option("--origin <origin>", "profile pages of this origin too; can be repeated", collect)
+    .option("--all-origins", "profile the pages of all origins")
+    .addHelpText("after", EXAMPLES)
+    .action(async (url: string, flags: BrowserFlags) => {
+      const code = await runBrowser({
+        url,
+        browser: flags.browser,
+        browserArgs: flags.browserArg ?? [],
+        headless: flags.headless,
+        forMs: flags.for,
+        origins: flags.origin ?? [],
+        allOrigins: flags.allOrigins === true,
+        out: flags.out,
+        isQuiet: flags.quiet,
+        tools: await toolOptionsOf(flags),
+        onWritten: flags.quiet === true ? undefined : saySummary,
+      });
+      endProcess(code);
+    });
+}
+
+const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000 };
+
+function parseTime(text: string): number {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|min)$/.exec(text) ?? [];
+  const time = Number(digits) * MILLISECONDS[unit];
+  if (unit === undefined || time < 1 || time > 2 ** 31 - 1)
+    throw new InvalidArgumentError("It must be a time such as 10s, 500ms or 2min.");
+  return time;
+}

@@ -1,0 +1,194 @@
+import type { InstrumentedInfo, ShadowLayout } from "../../../tools/index.ts";
+import type { MemoryRange } from "../../../tools/unused-tables.ts";
+import { memoryBeyond } from "../../../tools/waste/read/held-memory.ts";
+import { connectHost, localNumber, type ShadowMemories } from "../../instance/host-calls.ts";
+import { HostStacks } from "../../instance/host-stacks.ts";
+import { traceBelow } from "../../instance/host-trace.ts";
+import type {
+  InstantiationObserver,
+  RewrittenModule,
+  TrackedModule,
+} from "../../instance/instantiation-observer.ts";
+import type { SharedShadow } from "../../instance/shared-shadows.ts";
+import { AGENT_SCRIPT } from "../messages.ts";
+import type { ModuleAnswers } from "./module-answers.ts";
+import type { ProcessLink } from "./process-link.ts";
+import { sendMemory } from "./send-memory.ts";
+import { Utf8Decoder } from "./text.ts";
+import { usedParts } from "./used-parts.ts";
+
+/** What is kept of an instance until it is gone. */
+interface Kept {
+  id: number;
+  memories: ShadowMemories;
+  info: InstrumentedInfo;
+  group: string | undefined;
+}
+
+const { parse } = JSON;
+const FRAMES_READ = 40;
+const HOST_TABLE = "memshade.table";
+
+/** Watches the modules that one context compiles and instantiates, and reports them to the process. */
+export class PageRecorder implements InstantiationObserver {
+  readonly #link: ProcessLink;
+  readonly #answers: ModuleAnswers;
+  readonly #stacks: HostStacks;
+  readonly #instances = new Map<number, Kept>();
+  readonly #gone: FinalizationRegistry<number>;
+  readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
+  #last = 0;
+  /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
+  #beside: ShadowLayout | undefined;
+
+  constructor(link: ProcessLink, answers: ModuleAnswers) {
+    this.#link = link;
+    this.#answers = answers;
+    this.#stacks = new HostStacks({
+      tell: (news) => link.post({ kind: "stacks", news }),
+      isOurs: isAgent,
+    });
+    this.#gone = new FinalizationRegistry((id) => this.#release(id));
+  }
+
+  rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined {
+    if (!hasCode(bytes)) return undefined;
+    const caller = this.caller();
+    return this.#answers.now(bytes, { address, caller, beside: this.#beside });
+  }
+
+  rewriteLater(
+    bytes: Uint8Array,
+    address: string | undefined,
+    caller: readonly string[] = [],
+  ): Promise<RewrittenModule | undefined> | undefined {
+    if (!hasCode(bytes)) return undefined;
+    return this.#answers.later(bytes, { address, caller, beside: this.#beside });
+  }
+
+  caller(): string[] {
+    const frames = traceBelow(this.caller, FRAMES_READ)?.frames ?? [];
+    const scripts = frames.flatMap(({ script }) => (script === undefined || isAgent(script) ? [] : script));
+    return [...new Set(scripts)];
+  }
+
+  rejected({ key, info: { name } }: TrackedModule, error: unknown): void {
+    this.#link.post({ kind: "rejected", key, name, reason: String(error).split("\n", 1)[0] });
+  }
+
+  rewriteFor(module: TrackedModule, imports: WebAssembly.Imports): RewrittenModule | undefined {
+    const { info, original } = module;
+    const reason = memoryBeyond(imports, info);
+    if (original === undefined || reason === undefined) return undefined;
+    const anew =
+      this.#anew.get(module) ??
+      this.#answers.now(original, {
+        ...{ address: undefined, caller: this.caller(), beside: this.#beside },
+        reason,
+      });
+    if (anew !== undefined) this.#anew.set(module, anew);
+    return anew;
+  }
+
+  recognize(section: ArrayBuffer): TrackedModule | undefined {
+    try {
+      const info: InstrumentedInfo = parse(new Utf8Decoder().decode(section));
+      return { info, key: "", path: null, original: undefined };
+    } catch {
+      return undefined;
+    }
+  }
+
+  sharedShadow(_program: WebAssembly.Memory, _module: TrackedModule): SharedShadow | undefined {
+    return undefined;
+  }
+
+  instantiated(exports: WebAssembly.Exports, { info, path }: TrackedModule, group?: string): void {
+    if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
+    const id = ++this.#last;
+    const memories = connectHost(exports, info, { flush: () => this.#flush(id), stacks: this.#stacks });
+    this.#link.post({
+      kind: "instance",
+      ...{ id, info, path },
+      place: group === undefined ? undefined : { group, local: localNumber(exports) },
+      memories: Object.fromEntries(
+        Object.entries(memories).map(([name, memory]) => [name, memory?.buffer.byteLength ?? 0]),
+      ),
+    });
+    this.#instances.set(id, { id, memories, info, group });
+    // The instance object may go while its functions still run; the table inside it goes with the last of them.
+    const inside = exports[HOST_TABLE] ?? Object.values(exports)[0];
+    if (group === undefined && inside !== undefined) this.#gone.register(inside, id);
+  }
+
+  /** Sends the tables of all instances, but for the groups that another context has sent. */
+  collect(sent: readonly string[]): string[] {
+    const groups = new Set(sent);
+    for (const kept of this.#instances.values()) {
+      if (kept.group !== undefined && groups.has(kept.group)) continue;
+      if (kept.group !== undefined) groups.add(kept.group);
+      this.#send(kept);
+    }
+    return [...groups];
+  }
+
+  #send({ id, memories, info }: Kept): void {
+    for (const name of Object.keys(memories) as (keyof ShadowMemories)[]) {
+      const { buffer } = memories[name]!;
+      this.#sendParts(id, name, buffer, [0, buffer.byteLength], usedParts(name, memories, info));
+    }
+  }
+
+  #sendParts(
+    id: number,
+    memory: keyof ShadowMemories,
+    buffer: ArrayBufferLike,
+    [from, to]: MemoryRange,
+    parts: readonly MemoryRange[],
+  ): void {
+    this.#link.post({ kind: "begin", id, memory, from, to });
+    sendMemory(buffer, parts, (runs, bytes) => this.#link.post({ kind: "data", id, memory, runs }, bytes));
+  }
+
+  /** Tables of the heap are full: what is in them is sent, and the program goes on with empty ones. */
+  #flush(id: number): void {
+    const kept = this.#instances.get(id);
+    if (kept?.memories.heap === undefined || kept.info.layout === undefined) return;
+    const { control, records } = kept.info.layout;
+    const whole: MemoryRange = [control, records];
+    const parts = usedParts("heap", kept.memories, kept.info).flatMap(([from, to]): MemoryRange[] =>
+      from < records && to > control ? [[Math.max(from, control), Math.min(to, records)]] : [],
+    );
+    this.#sendParts(id, "heap", kept.memories.heap.buffer, whole, parts);
+    this.#link.post({ kind: "flush", id });
+  }
+
+  #release(id: number): void {
+    const kept = this.#instances.get(id);
+    if (kept === undefined) return;
+    this.#send(kept);
+    this.#instances.delete(id);
+    this.#link.post({ kind: "released", id });
+  }
+}
+
+function isAgent(script: string): boolean {
+  return script === AGENT_SCRIPT;
+}
+
+/** Whether bytes are those of a module with code. Glue makes a small one without for each function pointer. */
+function hasCode(bytes: Uint8Array): boolean {
+  const [a, b, c, d] = bytes;
+  if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) return false;
+  for (let at = 8; at < bytes.length; ) {
+    if (bytes[at++] === 10) return true;
+    let size = 0;
+    for (let scale = 1; at < bytes.length; scale *= 128) {
+      const byte = bytes[at++];
+      size += (byte & 0x7f) * scale;
+      if (byte < 0x80) break;
+    }
+    at += size;
+  }
+  return false;
+}
