@@ -33,8 +33,11 @@ export const BROWSER_ENTRIES: Entries = {
   unwinding: "unwinding",
 };
 
-/** What runs in the pages of `memshade browser`: a script by itself, in dist/. */
-const AGENT = { name: "browser-agent", path: "host/browser/agent/agent" };
+/** What runs in the pages of `memshade browser`: scripts by themselves, in dist/. */
+const AGENT_SCRIPTS = [
+  { name: "browser-agent", path: "host/browser/agent/agent" },
+  { name: "browser-reader", path: "host/browser/agent/table-reader" },
+];
 
 /**
  * What `memshade node` begins with: the command, the program's main thread and the recording thread. Whoever profiles a short
@@ -106,21 +109,25 @@ export async function bundle(): Promise<void> {
     await write(`${dist}browser/`, { [name]: path }, { platform: "browser" }, false);
 }
 
-/** The script of web pages' agents, with what audio worklets lack. */
+/** The scripts of web pages' agents, with what audio worklets lack. */
 export async function bundleAgent(): Promise<void> {
   const text = `${source}host/browser/agent/text.ts`;
-  const agent = await rolldown({
-    input: `${source}${AGENT.path}.ts`,
-    platform: "browser",
-    checks: { unresolvedImport: true },
-    transform: { inject: { TextDecoder: [text, "Utf8Decoder"] } },
-  });
-  const { output } = await agent.generate({ format: "iife", minify: true, comments: false });
-  await agent.close();
-  const file = `${dist}${AGENT.name}.js`;
-  // Whoever reads it meanwhile gets the whole of one.
-  writeFileSync(`${file}.${process.pid}`, `${output[0].code.trim()}\n`);
-  renameSync(`${file}.${process.pid}`, file);
+  for (const { name, path } of AGENT_SCRIPTS) {
+    const script = await rolldown({
+      input: `${source}${path}.ts`,
+      platform: "browser",
+      checks: { unresolvedImport: true },
+      transform: { inject: { TextDecoder: [text, "Utf8Decoder"] } },
+    });
+    const { output } = await script.generate({
+      ...{ format: "iife", name: "memshadeReader", minify: true, comments: false },
+    });
+    await script.close();
+    const file = `${dist}${name}.js`;
+    // Whoever reads it meanwhile gets the whole of one.
+    writeFileSync(`${file}.${process.pid}`, `${output[0].code.trim()}\n`);
+    renameSync(`${file}.${process.pid}`, file);
+  }
 }
 
 async function write(

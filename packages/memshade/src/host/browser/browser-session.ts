@@ -24,6 +24,13 @@ export interface Context {
   url: string | undefined;
   /** How many messages have come from it. */
   messages: number;
+  isExtended: boolean;
+}
+
+/** The scripts of contexts as they were built: what each gets, and what is added where there are instances. */
+export interface AgentScripts {
+  agent: string;
+  reader: string;
 }
 
 /** What happens in the browser. */
@@ -48,23 +55,23 @@ export class BrowserSession {
   readonly #cdp: CdpPipe;
   readonly #events: BrowserEvents;
   readonly #settings: Omit<AgentSettings, "isWorker">;
-  readonly #script: string;
+  readonly #scripts: AgentScripts;
   readonly #sessions = new Map<string, Session>();
   readonly #contexts = new Map<string, Context>();
   readonly #onFirstPage: ((session: Session) => void)[] = [];
   #numbers = 0;
 
-  /** @param script the agent's, as it was built */
+
   constructor(
     cdp: CdpPipe,
     events: BrowserEvents,
     settings: Omit<AgentSettings, "isWorker">,
-    script: string,
+    scripts: AgentScripts,
   ) {
     this.#cdp = cdp;
     this.#events = events;
     this.#settings = settings;
-    this.#script = script;
+    this.#scripts = scripts;
   }
 
   get contexts(): readonly Context[] {
@@ -117,6 +124,21 @@ export class BrowserSession {
     }
   };
 
+  /** Adds what reads tables to an agent. */
+  extend(context: Context): void {
+    if (context.isExtended) return;
+    context.isExtended = true;
+    this.#cdp.tell(
+      "Runtime.callFunctionOn",
+      {
+        objectId: context.agent,
+        functionDeclaration: `function(){${this.#scripts.reader}\nthis.extend(memshadeReader.reader)}`,
+        silent: true,
+      },
+      context.session.id,
+    );
+  }
+
   /** Calls a function of an agent. @throws CdpError where the context is gone */
   async call(context: Context, name: string, ...args: unknown[]): Promise<unknown> {
     const { result, exceptionDetails } = await this.#cdp.call(
@@ -159,7 +181,7 @@ export class BrowserSession {
 
   #inject({ isWorker }: Session, tell: (method: string, params?: CdpValues) => void): void {
     const settings: AgentSettings = { ...this.#settings, isWorker };
-    const source = `{const memshadeSettings=${JSON.stringify(settings)};${this.#script}}\n//# sourceURL=${AGENT_SCRIPT}`;
+    const source = `{const memshadeSettings=${JSON.stringify(settings)};${this.#scripts.agent}}\n//# sourceURL=${AGENT_SCRIPT}`;
     tell("Runtime.enable");
     tell("Runtime.addBinding", { name: this.#settings.token });
     if (isWorker) tell("Runtime.evaluate", { expression: source, silent: true });
@@ -204,6 +226,7 @@ export class BrowserSession {
       agent: undefined,
       url: undefined,
       messages: 0,
+      isExtended: false,
     };
     this.#contexts.set(key, context);
     return context;

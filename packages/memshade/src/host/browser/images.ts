@@ -62,6 +62,8 @@ interface Instance {
   images: Map<string, Image>;
   context: number;
   name: string;
+  /** Others have all that it has. */
+  group: string | undefined;
   /** Its tables have come at least once. */
   isRead: boolean;
 }
@@ -72,7 +74,7 @@ export class Images {
   readonly #originals: (key: string) => Uint8Array | undefined;
   readonly #instances = new Map<string, Instance>();
   /** Images that instances share, by the names of their groups. */
-  readonly #groups = new Map<string, Map<string, Image>>();
+  readonly #groups = new Map<string, Image>();
 
   /** @param originals the bytes of a module before it was rewritten, by its key */
   constructor(recorder: Recorder, originals: (key: string) => Uint8Array | undefined) {
@@ -87,23 +89,35 @@ export class Images {
 
   add(context: number, { id, info, path, place, memories: sizes }: Of<"instance">): void {
     const shared = place === undefined ? undefined : this.#groups.get(place.group);
-    const images =
-      shared ?? new Map(Object.entries(sizes).map(([name, size]) => [name, imageOf(name, size, info)]));
-    if (place !== undefined) this.#groups.set(place.group, images);
+    const images = new Map(
+      Object.entries(sizes).map(([name, size]) => [
+        name,
+        (name === "heap" ? shared : undefined) ?? imageOf(name, size, info),
+      ]),
+    );
+    const heap = images.get("heap");
+    if (place !== undefined && heap !== undefined) this.#groups.set(place.group, heap);
     const memories = Object.fromEntries(
       [...images].map(([name, { memory }]) => [name, memory]),
     ) as ShadowMemories;
     const original = () => this.#originals(moduleKey(info)) ?? UNKNOWN_MODULE;
     const handle = this.#recorder.addInstance(memories, info, original, path, place, context);
     this.#recorder.setReach(handle, OUT_OF_REACH);
-    this.#instances.set(keyOf(context, id), { handle, images, context, name: info.name, isRead: false });
+    const group = images.size === 1 ? place?.group : undefined;
+    this.#instances.set(keyOf(context, id), {
+      ...{ handle, images, context, group },
+      name: info.name,
+      isRead: false,
+    });
   }
 
   begin(context: number, { id, memory, from, to }: Of<"begin">): void {
     const instance = this.#instances.get(keyOf(context, id));
     if (instance === undefined) return;
-    instance.isRead = true;
-    instance.images.get(memory)?.clear(from, to);
+    const image = instance.images.get(memory);
+    for (const other of this.#instances.values())
+      if (other === instance || other.images.get(memory) === image) other.isRead = true;
+    image?.clear(from, to);
   }
 
   write(context: number, { id, memory, runs }: Of<"data">, contents: Uint8Array): void {
@@ -115,6 +129,17 @@ export class Images {
     if (instance !== undefined) this.#recorder.flush(instance.handle);
   }
 
+  setReach(context: number, { id, reach }: Of<"reach">): void {
+    const instance = this.#instances.get(keyOf(context, id));
+    if (instance === undefined || reach === undefined) return;
+    this.#recorder.setReach(
+      instance.handle,
+      "unknown" in reach
+        ? reach
+        : { ...reach, contexts: Uint32Array.from(reach.contexts), sums: Float64Array.from(reach.sums) },
+    );
+  }
+
   release(context: number, { id }: Of<"released">): void {
     const key = keyOf(context, id);
     const instance = this.#instances.get(key);
@@ -123,9 +148,19 @@ export class Images {
     this.#recorder.releaseInstance(instance.handle);
   }
 
-  /** Whether a context has instances. */
-  has(context: number): boolean {
-    return [...this.#instances.values()].some((instance) => instance.context === context);
+  /** Whether a context has instances whose tables are not those of groups that were read. */
+  has(context: number, read: readonly string[] = []): boolean {
+    return [...this.#instances.values()].some(
+      (instance) =>
+        instance.context === context && !(instance.group !== undefined && read.includes(instance.group)),
+    );
+  }
+
+  /** Whether a context has instances that share their tables with others. */
+  hasGroups(context: number): boolean {
+    return [...this.#instances.values()].some(
+      (instance) => instance.context === context && instance.group !== undefined,
+    );
   }
 
   /** A context is gone: so are its instances. @returns the names of those of which nothing has come. */

@@ -1,5 +1,9 @@
 import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
+import type { InstanceReach } from "../../tools/heap/read/reach/look-through.ts";
 import type { SharedPlace } from "../../tools/session.ts";
+import type { MemoryRange } from "../../tools/unused-tables.ts";
+import type { ShadowMemories } from "../instance/host-calls.ts";
 import type { HostStackNews } from "../instance/host-stacks.ts";
 
 /** What an agent is told before it runs: the script stands behind `const memshadeSettings = …`. */
@@ -17,6 +21,24 @@ export const AGENT_SCRIPT = "memshade:agent";
 
 /** Largest contents of one message, bytes before they become text. */
 export const PIECE_BYTES = 1 << 20;
+
+/** What reads an instance's tables in its own context. */
+export interface TableReader {
+  /** The parts of a shadow memory, by its name, that somebody reads. */
+  usedParts(
+    name: keyof ShadowMemories,
+    memories: ShadowMemories,
+    info: InstrumentedInfo,
+  ): readonly MemoryRange[];
+  /** Which live blocks of an instance can still be reached. */
+  lookThrough(
+    exports: WebAssembly.Exports,
+    info: InstrumentedInfo,
+    original: Uint8Array | undefined,
+  ): KnownReach | undefined;
+  /** Forgets what was recorded so far, as the recorder does. */
+  reset(memories: ShadowMemories, info: InstrumentedInfo): void;
+}
 
 /** How an answer comes back: in pieces that the process pushes, or over an address that the agent asks for. */
 export type AnswerWay = "push" | "request";
@@ -57,11 +79,22 @@ export type AgentMessage =
   /** Pieces of it: pairs of address and length in `runs`, one after the other in the contents. */
   | { kind: "data"; id: number; memory: string; runs: readonly number[] }
   | { kind: "flush"; id: number }
+  /** What was found of an instance's live blocks; numbers as plain arrays. */
+  | { kind: "reach"; id: number; reach: SentReach | undefined }
   | { kind: "released"; id: number }
+  /** It is the worker that another context calls so. */
+  | { kind: "named"; worker: string }
+  /** A worker is about to be ended by who has made it. */
+  | { kind: "ending"; worker: string }
   /** The context ends now, and has sent all that it has. */
   | { kind: "left" }
   | { kind: "stacks"; news: HostStackNews }
   | { kind: "note"; sentence: string };
+
+/** `KnownReach` as JSON. */
+export type SentReach =
+  | { unknown: string }
+  | (Omit<InstanceReach, "contexts" | "sums"> & { contexts: readonly number[]; sums: readonly number[] });
 
 /** What stands before the bytes of a rewritten module in an answer, as JSON behind its length, a u32. */
 export interface AnswerHead {

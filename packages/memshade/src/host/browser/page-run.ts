@@ -32,6 +32,12 @@ export interface PageRunParts {
   onEmpty(): void;
 }
 
+/** How tables are read. */
+interface Collecting {
+  isEnd: boolean;
+  resets: boolean;
+}
+
 /** An answer that is waited for, whichever side comes first. */
 interface Answer {
   bytes: Promise<Uint8Array>;
@@ -49,6 +55,8 @@ export class PageRun implements BrowserEvents {
   readonly #answers = new Map<string, Promise<Uint8Array>>();
   /** Contexts that have told that they end. */
   readonly #left = new Set<Context>();
+  /** Contexts of workers, by the names that those who have made them gave them. */
+  readonly #workers = new Map<string, Context>();
   /** What to do with sessions that stand still, once they do. */
   readonly #onPaused = new Map<Session, () => Promise<void>>();
 
@@ -81,6 +89,7 @@ export class PageRun implements BrowserEvents {
       case "instance":
         try {
           images.add(number, message);
+          this.browser.extend(context);
         } catch (error) {
           note(`an instance of ${message.info.name} is not recorded: ${describeThrown(error)}`);
         }
@@ -94,8 +103,17 @@ export class PageRun implements BrowserEvents {
       case "flush":
         images.flush(number, message);
         return;
+      case "reach":
+        images.setReach(number, message);
+        return;
       case "released":
         images.release(number, message);
+        return;
+      case "named":
+        this.#workers.set(message.worker, context);
+        return;
+      case "ending":
+        void this.#endWorker(context, message.worker);
         return;
       case "left":
         this.#left.add(context);
@@ -207,9 +225,16 @@ export class PageRun implements BrowserEvents {
     });
   }
 
+  /** Reads the tables of a worker that its maker ends. */
+  async #endWorker(maker: Context, name: string): Promise<void> {
+    const worker = this.#workers.get(name);
+    if (worker !== undefined) await this.#collect([worker], { isEnd: true, resets: false });
+    await this.browser.call(maker, "ended", name).catch(() => {});
+  }
+
   replacing(session: Session, requestId: string): void {
     const below = this.browser.contexts.filter((context) => isBelow(context.session, session));
-    void this.#collect(below, false).finally(() =>
+    void this.#collect(below, { isEnd: false, resets: false }).finally(() =>
       this.#parts.cdp.tell("Fetch.continueRequest", { requestId }, session.id),
     );
   }
@@ -227,29 +252,46 @@ export class PageRun implements BrowserEvents {
     this.#parts.onEmpty();
   }
 
-  /** Reads the tables of all instances. `isEnd`: what is busy is made to stop. */
-  async collect(isEnd: boolean): Promise<void> {
-    await this.#collect(this.browser.contexts, isEnd);
+  /** Reads the tables of all instances. `isEnd`: what is busy is made to stop; `resets`: what was recorded is forgotten then. */
+  async collect(isEnd: boolean, resets = false): Promise<void> {
+    await this.#collect(this.browser.contexts, { isEnd, resets });
   }
 
-  async #collect(contexts: readonly Context[], isEnd: boolean): Promise<void> {
+  async #collect(contexts: readonly Context[], how: Collecting): Promise<void> {
     const { images } = this.#parts;
     const asked = contexts.filter((context) => context.agent !== undefined && images.has(context.number));
-    await Promise.all(asked.map((context) => this.#collectOne(context, isEnd)));
+    const alone = asked.filter(({ number }) => !images.hasGroups(number));
+    const read: string[] = [];
+    const inGroups = async (): Promise<void> => {
+      // Who came first, as a rule the one that started the others, may have the tables of all.
+      for (const context of asked)
+        if (images.hasGroups(context.number) && images.has(context.number, read))
+          read.push(...(await this.#collectOne(context, how, read)));
+    };
+    await Promise.all([inGroups(), ...alone.map((context) => this.#collectOne(context, how))]);
   }
 
-  async #collectOne(context: Context, isEnd: boolean): Promise<void> {
+  /** @returns the groups that were read */
+  async #collectOne(
+    context: Context,
+    { isEnd, resets }: Collecting,
+    read: readonly string[] = [],
+  ): Promise<string[]> {
     const { cdp, note } = this.#parts;
-    const collecting = this.browser.call(context, "collect", []).then(
-      () => true,
-      () => true,
+    let groups: string[] = [];
+    const collecting = this.browser.call(context, "collect", read, resets).then(
+      (sent) => {
+        groups = sent as string[];
+      },
+      () => {},
     );
-    if (await this.#isAnswered(context, collecting, BUSY_MS)) return;
+    if (await this.#isAnswered(context, collecting, BUSY_MS)) return groups;
     if (isEnd) {
       cdp.tell("Runtime.terminateExecution", {}, context.session.id);
-      if (await this.#isAnswered(context, collecting, STOPPED_MS)) return;
+      if (await this.#isAnswered(context, collecting, STOPPED_MS)) return groups;
     }
     note(`${context.url ?? "a context"} is busy: its figures are those of before, if there are any`);
+    return groups;
   }
 
   /** Waits for a context for as long as it sends something. @returns whether it has answered */

@@ -41,8 +41,6 @@ export interface BrowserRun {
   onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
-const AGENT_FILE = "browser-agent.js";
-
 /**
  * Opens a page in a browser and writes the profile of the modules that it instantiates.
  *
@@ -169,7 +167,10 @@ class BrowserSupervisor {
       note: (sentence) => this.#note(sentence),
       onEmpty: () => this.#end({ kind: "exit", exitCode: 0 }),
     });
-    const session = new BrowserSession(cdp, this.#pageRun, settings, readAgent());
+    const session = new BrowserSession(cdp, this.#pageRun, settings, {
+      agent: readScript("browser-agent.js"),
+      reader: readScript("browser-reader.js"),
+    });
     this.#pageRun.browser = session;
     take = session.take;
     for (const event of events) take(event);
@@ -233,11 +234,11 @@ function originOf(address: string): string {
   return new URL(address).origin;
 }
 
-/** The agent's script. It lies beside what is built, and the sources find it there. */
-function readAgent(): string {
+/** A script of the agents. It lies beside what is built, and the sources find it there. */
+function readScript(name: string): string {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
-    for (const place of [join(folder, AGENT_FILE), join(folder, "dist", AGENT_FILE)])
+    for (const place of [join(folder, name), join(folder, "dist", name)])
       if (existsSync(place)) return readFileSync(place, "utf8");
-    if (folder === dirname(folder)) throw new UserError(`${AGENT_FILE} is not part of this installation`);
+    if (folder === dirname(folder)) throw new UserError(`${name} is not part of this installation`);
   }
 }

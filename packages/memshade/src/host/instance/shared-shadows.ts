@@ -25,7 +25,7 @@ const WAIT_MS = 1000;
  * Whether two views are of one memory, whatever objects stand for it in whatever threads. Found out without a write:
  * one view waits, the other wakes.
  */
-function areSame(first: Int32Array, second: Int32Array): boolean {
+export function areSame(first: Int32Array, second: Int32Array): boolean {
   if (first.length === 0 || second.length === 0) return false;
   for (;;) {
     const waiting = Atomics.waitAsync(first, NULL_WORD, Atomics.load(first, NULL_WORD), WAIT_MS);

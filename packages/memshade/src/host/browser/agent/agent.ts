@@ -3,10 +3,11 @@
  * stands behind `const memshadeSettings = …`, and has nothing of Node.
  */
 import { hookWebAssembly } from "../../instance/hook-webassembly.ts";
-import type { AgentSettings } from "../messages.ts";
+import type { AgentSettings, TableReader } from "../messages.ts";
 import { ModuleAnswers } from "./module-answers.ts";
 import { PageRecorder } from "./page-recorder.ts";
 import { ProcessLink } from "./process-link.ts";
+import { Threads } from "./threads.ts";
 
 declare const memshadeSettings: AgentSettings;
 
@@ -17,10 +18,13 @@ function start(settings: AgentSettings): void {
   // Of another origin, or hooked already.
   if (link === undefined || !isWanted(settings)) return;
   const answers = new ModuleAnswers(settings, link);
-  const recorder = new PageRecorder(link, answers);
+  const threads = new Threads(settings, link);
+  const recorder = new PageRecorder(link, answers, threads);
   const agent = {
     answer: (id: number, text: string, isLast: boolean) => answers.push(id, text, isLast),
-    collect: (sent: readonly string[]) => recorder.collect(sent),
+    extend: (reader: TableReader) => recorder.extend(reader),
+    collect: (sent: readonly string[], resets: boolean) => recorder.collect(sent, resets),
+    ended: (worker: string) => threads.ended(worker),
   };
   // Whoever listens to the console's messages gets hold of what they are about.
   console.debug(settings.token, agent);

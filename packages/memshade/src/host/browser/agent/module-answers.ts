@@ -2,6 +2,7 @@ import type { ShadowLayout } from "../../../tools/index.ts";
 import type { RewrittenModule } from "../../instance/instantiation-observer.ts";
 import { type AgentSettings, type AnswerHead, PIECE_BYTES } from "../messages.ts";
 import type { ProcessLink } from "./process-link.ts";
+import { randomName } from "./random-name.ts";
 import { bytesOf, Utf8Decoder } from "./text.ts";
 
 /** What a module is asked for with. */
@@ -27,8 +28,7 @@ const OPAQUE = "https://memshade.invalid";
 // Programs replace these.
 const { parse } = JSON;
 const { now } = Date;
-const { fetch, XMLHttpRequest, crypto } = globalThis as Partial<typeof globalThis>;
-const getRandomValues = crypto?.getRandomValues;
+const { fetch, XMLHttpRequest } = globalThis as Partial<typeof globalThis>;
 
 /** Has modules rewritten by the process. */
 export class ModuleAnswers {
@@ -108,9 +108,8 @@ export class ModuleAnswers {
   }
 
   #placeOf(id: number): string | undefined {
-    if (getRandomValues === undefined) return undefined;
-    this.#nonce ??= Reflect.apply(getRandomValues, crypto, [new Uint32Array(4)]).join("-");
-    return `${this.#nonce}/${id}`;
+    this.#nonce ??= randomName();
+    return this.#nonce === undefined ? undefined : `${this.#nonce}/${id}`;
   }
 
   #expect(id: number): Pushed {

@@ -10,16 +10,24 @@ import type {
   TrackedModule,
 } from "../../instance/instantiation-observer.ts";
 import type { SharedShadow } from "../../instance/shared-shadows.ts";
-import { AGENT_SCRIPT } from "../messages.ts";
-import type { ModuleAnswers } from "./module-answers.ts";
+import { AGENT_SCRIPT, type TableReader } from "../messages.ts";
+import type { ModuleAnswers, ModuleQuestion } from "./module-answers.ts";
 import type { ProcessLink } from "./process-link.ts";
 import { sendMemory } from "./send-memory.ts";
 import { Utf8Decoder } from "./text.ts";
-import { usedParts } from "./used-parts.ts";
+import type { Threads } from "./threads.ts";
+
+/** Instances whose live blocks are looked for: as long as their exports are kept, they do not go. */
+const LOOKED_THROUGH = 8;
+const NOT_LOOKED_THROUGH = {
+  unknown: `of a page or worker, the first ${LOOKED_THROUGH} instances are looked through`,
+};
 
 /** What is kept of an instance until it is gone. */
 interface Kept {
   id: number;
+  exports: WebAssembly.Exports | undefined;
+  original: Uint8Array | undefined;
   memories: ShadowMemories;
   info: InstrumentedInfo;
   group: string | undefined;
@@ -33,16 +41,21 @@ const HOST_TABLE = "memshade.table";
 export class PageRecorder implements InstantiationObserver {
   readonly #link: ProcessLink;
   readonly #answers: ModuleAnswers;
+  readonly #threads: Threads;
   readonly #stacks: HostStacks;
   readonly #instances = new Map<number, Kept>();
   readonly #gone: FinalizationRegistry<number>;
   readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
   #last = 0;
+  /** Instances that are kept to be looked through. */
+  #looked = 0;
+  #reader: TableReader | undefined;
   /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
   #beside: ShadowLayout | undefined;
 
-  constructor(link: ProcessLink, answers: ModuleAnswers) {
+  constructor(link: ProcessLink, answers: ModuleAnswers, threads: Threads) {
     this.#link = link;
+    this.#threads = threads;
     this.#answers = answers;
     this.#stacks = new HostStacks({
       tell: (news) => link.post({ kind: "stacks", news }),
@@ -54,7 +67,13 @@ export class PageRecorder implements InstantiationObserver {
   rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined {
     if (!hasCode(bytes)) return undefined;
     const caller = this.caller();
-    return this.#answers.now(bytes, { address, caller, beside: this.#beside });
+    return this.#known(this.#answers.now(bytes, { address, caller, beside: this.#beside }));
+  }
+
+  /** Whoever starts a thread gives it what it needs for the modules that are known by then. */
+  #known(rewritten: RewrittenModule | undefined): RewrittenModule | undefined {
+    if (rewritten !== undefined) this.#threads.know(rewritten.tracked.info);
+    return rewritten;
   }
 
   rewriteLater(
@@ -63,7 +82,11 @@ export class PageRecorder implements InstantiationObserver {
     caller: readonly string[] = [],
   ): Promise<RewrittenModule | undefined> | undefined {
     if (!hasCode(bytes)) return undefined;
-    return this.#answers.later(bytes, { address, caller, beside: this.#beside });
+    return this.#later(bytes, { address, caller, beside: this.#beside });
+  }
+
+  async #later(bytes: Uint8Array, question: ModuleQuestion): Promise<RewrittenModule | undefined> {
+    return this.#known(await this.#answers.later(bytes, question));
   }
 
   caller(): string[] {
@@ -93,17 +116,22 @@ export class PageRecorder implements InstantiationObserver {
   recognize(section: ArrayBuffer): TrackedModule | undefined {
     try {
       const info: InstrumentedInfo = parse(new Utf8Decoder().decode(section));
+      this.#threads.know(info);
       return { info, key: "", path: null, original: undefined };
     } catch {
       return undefined;
     }
   }
 
-  sharedShadow(_program: WebAssembly.Memory, _module: TrackedModule): SharedShadow | undefined {
-    return undefined;
+  sharedShadow(program: WebAssembly.Memory, { info }: TrackedModule): SharedShadow {
+    return this.#threads.shadowOf(program, info);
   }
 
-  instantiated(exports: WebAssembly.Exports, { info, path }: TrackedModule, group?: string): void {
+  instantiated(
+    exports: WebAssembly.Exports,
+    { info, path, original }: TrackedModule,
+    group?: string,
+  ): void {
     if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
     const id = ++this.#last;
     const memories = connectHost(exports, info, { flush: () => this.#flush(id), stacks: this.#stacks });
@@ -115,27 +143,62 @@ export class PageRecorder implements InstantiationObserver {
         Object.entries(memories).map(([name, memory]) => [name, memory?.buffer.byteLength ?? 0]),
       ),
     });
-    this.#instances.set(id, { id, memories, info, group });
+    const isLooked = info.roots !== undefined && this.#looked++ < LOOKED_THROUGH;
+    this.#instances.set(id, {
+      ...{ id, memories, info, group, original },
+      exports: isLooked ? exports : undefined,
+    });
     // The instance object may go while its functions still run; the table inside it goes with the last of them.
     const inside = exports[HOST_TABLE] ?? Object.values(exports)[0];
     if (group === undefined && inside !== undefined) this.#gone.register(inside, id);
   }
 
-  /** Sends the tables of all instances, but for the groups that another context has sent. */
-  collect(sent: readonly string[]): string[] {
+  /** What the process adds when there is an instance. */
+  extend(reader: TableReader): void {
+    this.#reader = reader;
+  }
+
+  /**
+   * Sends the tables of all instances, but for the groups that another context has sent, and what is found of their live blocks.
+   *
+   * @param resets what was recorded is forgotten then
+   * @returns the groups that have been sent
+   */
+  collect(sent: readonly string[], resets: boolean): string[] {
     const groups = new Set(sent);
     for (const kept of this.#instances.values()) {
-      if (kept.group !== undefined && groups.has(kept.group)) continue;
+      this.#send(kept, groups);
+      this.#look(kept);
+      const { heap: _, ...others } = kept.memories;
+      const isSent = kept.group !== undefined && groups.has(kept.group);
+      if (resets) this.#reader?.reset(isSent ? others : kept.memories, kept.info);
       if (kept.group !== undefined) groups.add(kept.group);
-      this.#send(kept);
     }
     return [...groups];
   }
 
-  #send({ id, memories, info }: Kept): void {
+  #look({ id, exports, info, original }: Kept): void {
+    if (info.roots === undefined || this.#reader === undefined) return;
+    const reach =
+      exports === undefined ? NOT_LOOKED_THROUGH : this.#reader.lookThrough(exports, info, original);
+    this.#link.post({
+      kind: "reach",
+      id,
+      reach:
+        reach === undefined || "unknown" in reach
+          ? reach
+          : { ...reach, contexts: [...reach.contexts], sums: [...reach.sums] },
+    });
+  }
+
+  #send({ id, memories, info, group }: Kept, sent?: ReadonlySet<string>): void {
     for (const name of Object.keys(memories) as (keyof ShadowMemories)[]) {
+      // Of what threads share, that is all.
+      if (name === "heap" && group !== undefined && sent?.has(group)) continue;
       const { buffer } = memories[name]!;
-      this.#sendParts(id, name, buffer, [0, buffer.byteLength], usedParts(name, memories, info));
+      const whole: MemoryRange = [0, buffer.byteLength];
+      const parts = this.#reader?.usedParts(name, memories, info) ?? [whole];
+      this.#sendParts(id, name, buffer, whole, parts);
     }
   }
 
@@ -156,10 +219,7 @@ export class PageRecorder implements InstantiationObserver {
     if (kept?.memories.heap === undefined || kept.info.layout === undefined) return;
     const { control, records } = kept.info.layout;
     const whole: MemoryRange = [control, records];
-    const parts = usedParts("heap", kept.memories, kept.info).flatMap(([from, to]): MemoryRange[] =>
-      from < records && to > control ? [[Math.max(from, control), Math.min(to, records)]] : [],
-    );
-    this.#sendParts(id, "heap", kept.memories.heap.buffer, whole, parts);
+    this.#sendParts(id, "heap", kept.memories.heap.buffer, whole, [whole]);
     this.#link.post({ kind: "flush", id });
   }
 
