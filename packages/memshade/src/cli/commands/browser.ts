@@ -1,9 +1,13 @@
+import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { InvalidArgumentError } from "commander";
+import { UserError } from "../../bytes/errors.ts";
 import { runBrowser } from "../../host/browser/run-browser.ts";
+import { say } from "../../host/run/terminal-line.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
+import { oneLine } from "../failures.ts";
 import {
   addHostStacksOption,
   addLearnOption,
@@ -33,7 +37,8 @@ Examples:
 Chromium or Chrome is opened with a profile of its own. Every WebAssembly module
 that the page compiles is instrumented on the way, in its frames, workers and
 threads too; nothing is edited, served or downloaded. The run ends when the last
-page is closed, by Ctrl-C, or after --for. SIGUSR2 writes a dump meanwhile.`;
+page is closed, by Ctrl-C, or after --for. Keys in the terminal: d writes a dump,
+r forgets what was recorded so far, q ends. SIGUSR2 writes a dump too.`;
 
 export function addBrowserCommand(program: Command): void {
   const command = program
@@ -63,10 +68,23 @@ export function addBrowserCommand(program: Command): void {
         out: flags.out,
         isQuiet: flags.quiet,
         tools: await toolOptionsOf(flags),
-        onWritten: flags.quiet === true ? undefined : saySummary,
+        onWritten: flags.quiet === true ? undefined : saySummaryAndPage,
       });
       endProcess(code);
     });
+}
+
+/** What was found, and where to see more. */
+async function saySummaryAndPage(folder: string): Promise<void> {
+  await saySummary(folder);
+  try {
+    // Nothing of it is needed while the page runs.
+    const { writeReportPage } = await import("../../runs/page/run-page.ts");
+    say(`page with all of it: ${pathToFileURL(await writeReportPage(folder)).href}`);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    say(oneLine(error.message));
+  }
 }
 
 const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000 };

@@ -37,7 +37,7 @@ export interface AgentScripts {
 export interface BrowserEvents {
   message(context: Context, message: AgentMessage, contents: Buffer): void;
   /** A context is gone, whatever ended it. */
-  gone(context: Context): void;
+  gone(context: Context, isCrash: boolean): void;
   /** An agent asks for an answer over an address: what stands behind the token. */
   requested(place: string, session: Session, request: string): void;
   /** A document is about to be replaced. To be followed by `continueRequest`. */
@@ -60,7 +60,6 @@ export class BrowserSession {
   readonly #contexts = new Map<string, Context>();
   readonly #onFirstPage: ((session: Session) => void)[] = [];
   #numbers = 0;
-
 
   constructor(
     cdp: CdpPipe,
@@ -106,7 +105,7 @@ export class BrowserSession {
         if (params.name === this.#settings.token) this.#message(session, params);
         return;
       case "Runtime.consoleAPICalled":
-        if (params.type === "debug" && params.args[0]?.value === this.#settings.token)
+        if (params.args.length === 2 && params.args[0].value === this.#settings.token)
           this.#contextOf(session, params.executionContextId).agent = params.args[1].objectId;
         return;
       case "Runtime.executionContextDestroyed":
@@ -117,6 +116,9 @@ export class BrowserSession {
         return;
       case "Fetch.requestPaused":
         this.#requestPaused(session, params);
+        return;
+      case "Inspector.targetCrashed":
+        this.#crashed(session);
         return;
       case "Debugger.paused":
         this.#events.paused(session);
@@ -187,6 +189,7 @@ export class BrowserSession {
     if (isWorker) tell("Runtime.evaluate", { expression: source, silent: true });
     else {
       tell("Page.enable");
+      tell("Inspector.enable");
       tell("Page.addScriptToEvaluateOnNewDocument", { source, runImmediately: true });
     }
     tell("Fetch.enable", {
@@ -241,21 +244,29 @@ export class BrowserSession {
     this.#events.message(context, message, contents);
   }
 
-  #requestPaused(session: Session, { requestId, request, resourceType }: CdpValues): void {
+  #requestPaused(session: Session, { requestId, request, resourceType, frameId }: CdpValues): void {
     const ours = `/.memshade-${this.#settings.token}/`;
     const at = request.url.indexOf(ours);
     if (at >= 0) this.#events.requested(request.url.slice(at + ours.length), session, requestId);
-    else if (resourceType === "Document") this.#events.replacing(session, requestId);
+    else if (resourceType === "Document" && frameId === session.target)
+      this.#events.replacing(session, requestId);
     else this.#cdp.tell("Fetch.continueRequest", { requestId }, session.id);
   }
 
-  #gone(session: Session, executionContext?: number): void {
+  #gone(session: Session, executionContext?: number, isCrash = false): void {
     for (const [key, context] of this.#contexts) {
       if (context.session !== session) continue;
       if (executionContext !== undefined && context.executionContext !== executionContext) continue;
       this.#contexts.delete(key);
-      this.#events.gone(context);
+      this.#events.gone(context, isCrash);
     }
+  }
+
+  /** What a page has started lives in the process that has crashed. */
+  #crashed(page: Session): void {
+    for (const session of this.#sessions.values())
+      if (isBelow(session, page)) this.#gone(session, undefined, true);
+    this.#detached(page.id);
   }
 
   #detached(id: string): void {

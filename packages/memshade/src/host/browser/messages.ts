@@ -1,6 +1,6 @@
-import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { InstanceReach } from "../../tools/heap/read/reach/look-through.ts";
+import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import type { MemoryRange } from "../../tools/unused-tables.ts";
 import type { ShadowMemories } from "../instance/host-calls.ts";
@@ -86,8 +86,6 @@ export type AgentMessage =
   | { kind: "named"; worker: string }
   /** A worker is about to be ended by who has made it. */
   | { kind: "ending"; worker: string }
-  /** The context ends now, and has sent all that it has. */
-  | { kind: "left" }
   | { kind: "stacks"; news: HostStackNews }
   | { kind: "note"; sentence: string };
 

@@ -53,12 +53,10 @@ export class PageRun implements BrowserEvents {
   /** Answers by the place that they are asked for at, and by context and number. */
   readonly #places = new Map<string, Answer>();
   readonly #answers = new Map<string, Promise<Uint8Array>>();
-  /** Contexts that have told that they end. */
-  readonly #left = new Set<Context>();
   /** Contexts of workers, by the names that those who have made them gave them. */
   readonly #workers = new Map<string, Context>();
   /** What to do with sessions that stand still, once they do. */
-  readonly #onPaused = new Map<Session, () => Promise<void>>();
+  readonly #onPaused = new Map<Session, () => Promise<unknown>>();
 
   constructor(parts: PageRunParts) {
     this.#parts = parts;
@@ -114,9 +112,6 @@ export class PageRun implements BrowserEvents {
         return;
       case "ending":
         void this.#endWorker(context, message.worker);
-        return;
-      case "left":
-        this.#left.add(context);
         return;
       case "stacks":
         recorder.learnStacks(number, message.news);
@@ -204,14 +199,16 @@ export class PageRun implements BrowserEvents {
 
   /** Answers an agent that waits in a loop: its session stands still meanwhile. */
   #interrupt(context: Context, id: number): void {
-    const { cdp } = this.#parts;
-    const { session } = context;
     const answer = this.#answers.get(`${context.number}:${id}`);
-    void Promise.resolve(answer).then(() => {
-      this.#onPaused.set(session, () => this.#push(context, id));
-      cdp.tell("Debugger.enable", {}, session.id);
-      cdp.tell("Debugger.pause", {}, session.id);
-    });
+    void Promise.resolve(answer).then(() => this.#pause(context.session, () => this.#push(context, id)));
+  }
+
+  /** Lets a busy session stand still for a while. */
+  #pause(session: Session, act: () => Promise<unknown>): void {
+    const { cdp } = this.#parts;
+    this.#onPaused.set(session, act);
+    cdp.tell("Debugger.enable", {}, session.id);
+    cdp.tell("Debugger.pause", {}, session.id);
   }
 
   paused(session: Session): void {
@@ -233,19 +230,19 @@ export class PageRun implements BrowserEvents {
   }
 
   replacing(session: Session, requestId: string): void {
-    const below = this.browser.contexts.filter((context) => isBelow(context.session, session));
+    // The page itself has sent what it has, and takes no message now.
+    const below = this.browser.contexts.filter(
+      (context) => context.session !== session && isBelow(context.session, session),
+    );
     void this.#collect(below, { isEnd: false, resets: false }).finally(() =>
       this.#parts.cdp.tell("Fetch.continueRequest", { requestId }, session.id),
     );
   }
 
-  gone(context: Context): void {
+  gone(context: Context, isCrash: boolean): void {
     const lost = this.#parts.images.releaseAll(context.number);
-    for (const name of lost)
-      this.#parts.note(
-        `an instance of ${name} is lost: ${context.session.isWorker ? "its worker" : "its page"} ended before its tables were read`,
-      );
-    this.#left.delete(context);
+    const how = isCrash ? "crashed" : "ended before its tables were read";
+    for (const name of lost) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`);
   }
 
   empty(): void {
@@ -289,8 +286,12 @@ export class PageRun implements BrowserEvents {
     if (isEnd) {
       cdp.tell("Runtime.terminateExecution", {}, context.session.id);
       if (await this.#isAnswered(context, collecting, STOPPED_MS)) return groups;
+    } else if (context.session.isWorker) {
+      this.#pause(context.session, () => collecting);
+      if (await this.#isAnswered(context, collecting, STOPPED_MS)) return groups;
     }
-    note(`${context.url ?? "a context"} is busy: its figures are those of before, if there are any`);
+    if (this.browser.contexts.includes(context))
+      note(`${describe(context)} is busy: its figures are those of before, if there are any`);
     return groups;
   }
 
@@ -302,6 +303,13 @@ export class PageRun implements BrowserEvents {
     }
     return false;
   }
+}
+
+/** A context as people know it. */
+function describe({ url, session: { isWorker } }: Context): string {
+  const address =
+    url === undefined || url === "" ? "" : ` ${url.length > 100 ? `${url.slice(0, 100)}…` : url}`;
+  return `${isWorker ? "the worker" : "the page"}${address}`;
 }
 
 /** @returns whether it came in time */

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { UserError } from "../../bytes/errors.ts";
+import { counted } from "../../model/counted.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import { LearnedRuns } from "../learned-runs.ts";
@@ -22,6 +23,7 @@ import { type Chromium, hasDisplay, launchChromium, needsNoSandbox } from "./lau
 import { ModuleService } from "./module-service.ts";
 import { PageRun } from "./page-run.ts";
 import { PageTexts } from "./page-texts.ts";
+import { onKeys, StatusLine } from "./terminal.ts";
 
 export interface BrowserRun {
   url: string;
@@ -98,6 +100,9 @@ class BrowserSupervisor {
   readonly #modules: ModuleService;
   #chromium!: Chromium;
   #pageRun!: PageRun;
+  #session!: BrowserSession;
+  #status: StatusLine | undefined;
+  readonly #start = performance.now();
   #end!: (end: RunEnd) => void;
   readonly #ended = new Promise<RunEnd>((done) => {
     this.#end = done;
@@ -127,6 +132,15 @@ class BrowserSupervisor {
       SIGUSR2: () => void this.#dump(),
     });
     await this.#open();
+    const stopKeys = onKeys(
+      {
+        d: () => void this.#dump(),
+        r: () => void this.#reset(),
+        q: () => this.#end({ kind: "exit", exitCode: 0 }),
+      },
+      () => this.#end({ kind: "signal", signal: "SIGINT" }),
+    );
+    this.#status = new StatusLine(() => this.#statusText(), this.#run.isQuiet !== true);
     const timer =
       this.#run.forMs === undefined
         ? undefined
@@ -134,6 +148,8 @@ class BrowserSupervisor {
     const end = await this.#ended;
     clearTimeout(timer);
     await this.#pageRun.collect(true);
+    this.#status.stop();
+    stopKeys();
     await this.#chromium.close();
     const code = await this.#finish(end);
     stopListening();
@@ -167,10 +183,10 @@ class BrowserSupervisor {
       note: (sentence) => this.#note(sentence),
       onEmpty: () => this.#end({ kind: "exit", exitCode: 0 }),
     });
-    const session = new BrowserSession(cdp, this.#pageRun, settings, {
+    const session = (this.#session = new BrowserSession(cdp, this.#pageRun, settings, {
       agent: readScript("browser-agent.js"),
       reader: readScript("browser-reader.js"),
-    });
+    }));
     this.#pageRun.browser = session;
     take = session.take;
     for (const event of events) take(event);
@@ -183,13 +199,35 @@ class BrowserSupervisor {
 
   #note(sentence: string): void {
     this.#recorder.note(sentence);
+    this.#say(sentence);
+  }
+
+  #say(sentence: string): void {
+    this.#status?.clear();
     say(sentence);
+  }
+
+  #statusText(): string {
+    const seconds = Math.round((performance.now() - this.#start) / 1000);
+    const { contexts, pages } = this.#session;
+    const workers = contexts.filter(({ session }) => session.isWorker).length;
+    return `memshade: ${seconds} s, ${[
+      counted(pages.length, "page"),
+      ...(workers === 0 ? [] : [counted(workers, "worker")]),
+      counted(this.#recorder.instanceCount, "instance"),
+    ].join(", ")}; keys: d dump, r reset, q end`;
+  }
+
+  async #reset(): Promise<void> {
+    await this.#pageRun.collect(false, true);
+    this.#recorder.reset();
+    this.#say("what was recorded so far is forgotten; blocks that live now stay known");
   }
 
   async #dump(): Promise<void> {
     await this.#pageRun.collect(false);
     if (this.#recorder.instanceCount === 0) {
-      say("nothing to dump yet: no WebAssembly module has been instantiated");
+      this.#say("nothing to dump yet: no WebAssembly module has been instantiated");
       return;
     }
     const folder = this.#folders.next(true);
@@ -200,6 +238,8 @@ class BrowserSupervisor {
       } finally {
         claim.release();
       }
+      this.#recorder.forgetReach();
+      this.#status?.clear();
       sayWritten(folder, process.cwd(), "dump");
     } catch (error) {
       sayNotWritten(folder, process.cwd(), error);

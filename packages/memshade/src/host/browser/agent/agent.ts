@@ -3,6 +3,7 @@
  * stands behind `const memshadeSettings = …`, and has nothing of Node.
  */
 import { hookWebAssembly } from "../../instance/hook-webassembly.ts";
+import { replaceFunction } from "../../instance/replace-property.ts";
 import type { AgentSettings, TableReader } from "../messages.ts";
 import { ModuleAnswers } from "./module-answers.ts";
 import { PageRecorder } from "./page-recorder.ts";
@@ -26,13 +27,31 @@ function start(settings: AgentSettings): void {
     collect: (sent: readonly string[], resets: boolean) => recorder.collect(sent, resets),
     ended: (worker: string) => threads.ended(worker),
   };
-  // Whoever listens to the console's messages gets hold of what they are about.
-  console.debug(settings.token, agent);
+  link.introduce(agent);
   hookWebAssembly(WebAssembly, recorder);
+  hookEnd(settings, () => {
+    recorder.collect([], false);
+    link.hurry();
+  });
   link.post({
     kind: "hello",
     url: settings.isWorker ? undefined : location.href,
     isWorker: settings.isWorker,
+  });
+}
+
+/**
+ * Has the tables sent before the context ends by itself. While another document is on its way, the process cannot ask for them, so a page
+ * sends them before; it may go on or come back, and sends them again.
+ */
+function hookEnd({ isWorker }: AgentSettings, collect: () => void): void {
+  if (!isWorker)
+    for (const kind of ["beforeunload", "pagehide"]) addEventListener(kind, collect, { capture: true });
+  replaceFunction(globalThis, "close", {
+    apply(target, self, args) {
+      collect();
+      return Reflect.apply(target, self, args);
+    },
   });
 }
 

@@ -71,11 +71,13 @@ export class ModuleAnswers {
   /** For a program that waits. */
   now(bytes: Uint8Array, question: ModuleQuestion): RewrittenModule | undefined {
     const id = this.#ask(bytes, question, "request");
+    this.#link.hurry();
     const requested = isServed() ? undefined : this.#request(id);
     if (requested !== undefined) return read(requested, bytes);
     const pushed = this.#expect(id);
     if (this.#settings.isWorker) {
       this.#link.post({ kind: "interrupt", id });
+      this.#link.hurry();
       for (const start = now(); pushed.whole === undefined && now() - start < INTERRUPTED_WITHIN_MS; );
     }
     this.#pushed.delete(id);

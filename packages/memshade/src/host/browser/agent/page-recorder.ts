@@ -127,11 +127,7 @@ export class PageRecorder implements InstantiationObserver {
     return this.#threads.shadowOf(program, info);
   }
 
-  instantiated(
-    exports: WebAssembly.Exports,
-    { info, path, original }: TrackedModule,
-    group?: string,
-  ): void {
+  instantiated(exports: WebAssembly.Exports, { info, path, original }: TrackedModule, group?: string): void {
     if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
     const id = ++this.#last;
     const memories = connectHost(exports, info, { flush: () => this.#flush(id), stacks: this.#stacks });
@@ -148,6 +144,8 @@ export class PageRecorder implements InstantiationObserver {
       ...{ id, memories, info, group, original },
       exports: isLooked ? exports : undefined,
     });
+    // It may be busy for long.
+    this.#link.hurry();
     // The instance object may go while its functions still run; the table inside it goes with the last of them.
     const inside = exports[HOST_TABLE] ?? Object.values(exports)[0];
     if (group === undefined && inside !== undefined) this.#gone.register(inside, id);

@@ -98,7 +98,11 @@ export function shareTables(
     body.i32(SPINS).op("i32.lt_u").op("br_if", 0);
     // Where a thread must not stand still, as that of a page.
     body.op("global.get", waiting).i32(Waiting.stands).op("i32.ne").open("if");
-    body.op("local.get", spins).i32(SPINS_TO_HOST - 1).op("i32.and").op("br_if", 1);
+    body
+      .op("local.get", spins)
+      .i32(SPINS_TO_HOST - 1)
+      .op("i32.and")
+      .op("br_if", 1);
     body.op("call", spun).op("drop");
     body.op("global.get", waiting).i32(Waiting.lost).op("i32.ne").op("br_if", 1);
     body.i32(Waiting.spins).op("global.set", waiting);
