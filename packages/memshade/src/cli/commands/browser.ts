@@ -2,8 +2,10 @@ import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { InvalidArgumentError } from "commander";
 import { UserError } from "../../bytes/errors.ts";
+import { runAsBrowser } from "../../host/browser/as-browser.ts";
 import { runBrowser } from "../../host/browser/run-browser.ts";
 import { say } from "../../host/run/terminal-line.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
@@ -26,6 +28,7 @@ interface BrowserFlags extends ToolFlags {
   headless?: boolean;
   origin?: string[];
   allOrigins?: boolean;
+  asBrowser?: boolean;
 }
 
 const EXAMPLES = `
@@ -47,7 +50,8 @@ export function addBrowserCommand(program: Command): void {
     .description(
       "Opens a web page in Chromium and writes the profile of the WebAssembly modules that it instantiates.",
     )
-    .argument("<url>", "address of the page, or a file");
+    .argument("<url>", "address of the page, or a file; with --as-browser the browser's program")
+    .argument("[args...]", "with --as-browser: the browser's arguments");
   addLearnOption(addOutOption(addHostStacksOption(addToolOptions(command))))
     .option("--for <time>", "end after this time, as 10s, 500ms or 2min", parseTime)
     .option("--headless", "without a window (default where there is no display)")
@@ -55,23 +59,49 @@ export function addBrowserCommand(program: Command): void {
     .option("--browser-arg <option>", "option for the browser itself; can be repeated", collect)
     .option("--origin <origin>", "profile pages of this origin too; can be repeated", collect)
     .option("--all-origins", "profile the pages of all origins")
+    .option("--as-browser", "stand in for the browser under Playwright and the like, which start it")
     .addHelpText("after", EXAMPLES)
-    .action(async (url: string, flags: BrowserFlags) => {
+    .action(async (url: string, args: string[], flags: BrowserFlags) => {
+      const shared = {
+        out: flags.out,
+        isQuiet: flags.quiet,
+        tools: pageTools(await toolOptionsOf(flags)),
+        origins: (flags.origin ?? []).map(originOf),
+        onWritten: flags.quiet === true ? undefined : saySummaryAndPage,
+      };
+      if (flags.asBrowser === true) endProcess(await runAsBrowser({ ...shared, browser: url, args }));
+      if (args.length > 0)
+        throw new UserError(
+          `${args.join(" ")}: one page is opened; options for the browser go behind --browser-arg`,
+        );
       const code = await runBrowser({
+        ...shared,
         url,
         browser: flags.browser,
         browserArgs: flags.browserArg ?? [],
         headless: flags.headless,
         forMs: flags.for,
-        origins: flags.origin ?? [],
         allOrigins: flags.allOrigins === true,
-        out: flags.out,
-        isQuiet: flags.quiet,
-        tools: await toolOptionsOf(flags),
-        onWritten: flags.quiet === true ? undefined : saySummaryAndPage,
       });
       endProcess(code);
     });
+}
+
+/** @throws UserError for what cannot be measured in pages */
+function pageTools(tools: ToolOptions): ToolOptions {
+  const { unit } = tools.workingset ?? {};
+  if (unit !== undefined && unit !== "accesses")
+    throw new UserError("nobody can look at a busy page's clock: give --interval in accesses, as 1000000acc");
+  return tools;
+}
+
+/** @throws UserError for what names no origin */
+function originOf(text: string): string {
+  try {
+    return new URL(text).origin;
+  } catch {
+    throw new UserError(`--origin ${text}: it is no origin, such as https://example.org`);
+  }
 }
 
 /** What was found, and where to see more. */

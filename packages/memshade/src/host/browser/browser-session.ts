@@ -10,6 +10,8 @@ export interface Session {
   /** That of the page, frame or worker which has started it. */
   parent: Session | undefined;
   isWorker: boolean;
+  /** Resolves when the agent's commands have been answered. */
+  injected: Promise<unknown>;
 }
 
 /** A page, frame, worker or worklet with an agent in it. */
@@ -59,6 +61,10 @@ export class BrowserSession {
   readonly #sessions = new Map<string, Session>();
   readonly #contexts = new Map<string, Context>();
   readonly #onFirstPage: ((session: Session) => void)[] = [];
+  /** Who has started targets, as others have told. */
+  readonly #parents = new Map<string, string | undefined>();
+  /** Whether this is what finds new targets. */
+  #finds = false;
   #numbers = 0;
 
   constructor(
@@ -81,8 +87,33 @@ export class BrowserSession {
     return [...this.#sessions.values()].filter(({ type }) => type === "page");
   }
 
+  /**
+   * Attaches to a target that somebody else has found, and brings the agent in, which takes until the promise resolves.
+   *
+   * @param parent the target that has started it
+   */
+  async attach(target: string, parent: string | undefined): Promise<void> {
+    this.#parents.set(target, parent);
+    await this.#cdp.call("Target.attachToTarget", { targetId: target, flatten: true });
+    await this.#sessionOf(target)?.injected;
+  }
+
+  #sessionOf(target: string | undefined): Session | undefined {
+    return [...this.#sessions.values()].find((session) => session.target === target);
+  }
+
+  hasTarget(target: string): boolean {
+    return this.#sessionOf(target) !== undefined;
+  }
+
+  /** Whether a session is one of these. */
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
   /** Begins to attach to everything, and waits for the first page. */
   async start(): Promise<Session> {
+    this.#finds = true;
     const first = new Promise<Session>((done) => this.#onFirstPage.push(done));
     await this.#cdp.call("Target.setAutoAttach", AUTO_ATTACH);
     return first;
@@ -164,20 +195,24 @@ export class BrowserSession {
   ): void {
     const { targetId: target, type, url } = targetInfo;
     const isWorker = /work(er|let)$/.test(type);
-    const isKnown = [...this.#sessions.values()].some((other) => other.target === target);
-    const tell = (method: string, params: CdpValues = {}): void => this.#cdp.tell(method, params, id);
+    const isKnown = this.#sessionOf(target) !== undefined;
+    const calls: Promise<unknown>[] = [];
+    const tell = (method: string, params: CdpValues = {}): void => {
+      calls.push(this.#cdp.call(method, params, id).catch(() => {}));
+    };
     if (isKnown || !(isWorker || WINDOWS.includes(type))) {
       if (waitingForDebugger) tell("Runtime.runIfWaitingForDebugger");
       // A service worker comes once per page and once from the browser.
       if (isKnown) this.#cdp.tell("Target.detachFromTarget", { sessionId: id });
       return;
     }
-    const parent = this.#sessions.get(parentId ?? "");
-    const session: Session = { id, type, target, url, parent, isWorker };
+    const parent = this.#sessions.get(parentId ?? "") ?? this.#sessionOf(this.#parents.get(target));
+    const session: Session = { id, type, target, url, parent, isWorker, injected: Promise.resolve() };
     this.#sessions.set(id, session);
-    tell("Target.setAutoAttach", AUTO_ATTACH);
+    if (this.#finds) tell("Target.setAutoAttach", AUTO_ATTACH);
     if (!isWorker || this.#isWanted(session)) this.#inject(session, tell);
-    tell("Runtime.runIfWaitingForDebugger");
+    session.injected = Promise.all(calls);
+    if (waitingForDebugger) tell("Runtime.runIfWaitingForDebugger");
     if (type === "page") this.#onFirstPage.shift()?.(session);
   }
 

@@ -45,42 +45,60 @@ export function onMessages(stream: Readable, take: (text: string) => void): void
   });
 }
 
+/** From this on ids are ours, where somebody else uses the same pipe. */
+const FIRST_ID = 1_000_000_000;
+
+export interface CdpListener {
+  /** Is called in the order in which the browser tells; answers to commands come in the same order. */
+  onEvent(event: CdpEvent): void;
+  /** The browser has closed its end. */
+  onGone(): void;
+  /**
+   * Takes what is for somebody else who uses the pipe: an event, or without one an answer. False: it is not for them. Absent: there
+   * is nobody else.
+   */
+  takeForeign?(text: string, event: CdpEvent | undefined): boolean;
+}
+
 /** The Chrome DevTools Protocol over a pair of pipes. */
 export class CdpPipe {
   readonly #to: Writable;
+  readonly #listener: CdpListener;
   readonly #waiting = new Map<number, Waiting>();
-  #last = 0;
+  #last = FIRST_ID;
   #isGone = false;
 
-  /**
-   * @param onEvent is called in the order in which the browser tells; answers to commands come in the same order
-   * @param onGone is called once, when the browser has closed its end
-   */
-  constructor(from: Readable, to: Writable, onEvent: (event: CdpEvent) => void, onGone: () => void) {
+  constructor(from: Readable, to: Writable, listener: CdpListener) {
     this.#to = to;
+    this.#listener = listener;
     to.on("error", () => {});
     from.on("error", () => {});
-    onMessages(from, (text) => this.#take(JSON.parse(text), onEvent));
+    onMessages(from, (text) => this.#take(text));
     from.on("close", () => {
       this.#isGone = true;
       for (const { failed } of this.#waiting.values()) failed(new CdpError("the browser has gone", true));
       this.#waiting.clear();
-      onGone();
+      listener.onGone();
     });
   }
 
-  #take(
-    { id, method, params, result, error, sessionId }: CdpValues,
-    onEvent: (event: CdpEvent) => void,
-  ): void {
+  #take(text: string): void {
+    const { id, method, params, result, error, sessionId }: CdpValues = JSON.parse(text);
     if (id === undefined) {
-      onEvent({ method, params: params ?? {}, sessionId });
+      const event = { method, params: params ?? {}, sessionId };
+      if (this.#listener.takeForeign?.(text, event) !== true) this.#listener.onEvent(event);
       return;
     }
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
-    if (error === undefined) waiting?.done(result ?? {});
-    else waiting?.failed(new CdpError(String(error.message)));
+    if (waiting === undefined) this.#listener.takeForeign?.(text, undefined);
+    else if (error === undefined) waiting.done(result ?? {});
+    else waiting.failed(new CdpError(String(error.message)));
+  }
+
+  /** Hands on what somebody else says. */
+  relay(text: string): void {
+    this.#to.write(`${text}\0`);
   }
 
   /** @throws CdpError */
@@ -90,7 +108,7 @@ export class CdpPipe {
     const message = { id, method, params, ...(sessionId === undefined ? {} : { sessionId }) };
     return new Promise((done, failed) => {
       this.#waiting.set(id, { done, failed });
-      this.#to.write(`${JSON.stringify(message)}\0`);
+      this.relay(JSON.stringify(message));
     });
   }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { UserError } from "../../bytes/errors.ts";
-import { type CdpEvent, CdpPipe } from "./cdp-pipe.ts";
+import { type CdpListener, CdpPipe } from "./cdp-pipe.ts";
 
 /** The first version whose modules may have several memories. */
 const FIRST_VERSION = 120;
@@ -34,6 +34,13 @@ export interface LaunchOptions {
   browserArgs: readonly string[];
   /** The URL of the page it begins with. */
   url: string;
+}
+
+/** How somebody else has a browser started. */
+export interface ClientLaunch {
+  browser: string;
+  /** All arguments, as they are. */
+  args: readonly string[];
 }
 
 /** A browser that was started for this run alone. */
@@ -100,18 +107,21 @@ export function needsNoSandbox(): boolean {
  * @throws UserError where it does not start, or is too old
  */
 export async function launchChromium(
-  options: LaunchOptions,
-  onEvent: (event: CdpEvent) => void,
-  onGone: () => void,
+  options: LaunchOptions | ClientLaunch,
+  listener: CdpListener,
 ): Promise<Chromium> {
   const path = findChromium(options.browser);
-  const profile = mkdtempSync(join(tmpdir(), "memshade-chromium-"));
-  const child = spawn(path, argumentsOf(options, profile), {
+  const isClients = "args" in options;
+  const profile = isClients ? undefined : mkdtempSync(join(tmpdir(), "memshade-chromium-"));
+  const args = isClients ? options.args : argumentsOf(options, profile as string);
+  const child = spawn(path, args, {
     stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
     // Keys of the terminal are for this process, which tells the browser.
     detached: process.platform !== "win32",
   });
   const last = lastWords(child.stderr as Readable);
+  // Whoever has it started may look for words of it.
+  if (isClients) child.stderr?.pipe(process.stderr);
   const ended = new Promise<void>((done) => {
     child.on("exit", () => done());
     child.on("error", () => done());
@@ -119,10 +129,11 @@ export async function launchChromium(
   const close = async (): Promise<void> => {
     killGroup(child);
     await ended;
-    rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    if (profile !== undefined)
+      rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };
   const [, , , to, from] = child.stdio as unknown as [unknown, unknown, unknown, Writable, Duplex];
-  const cdp = new CdpPipe(from, to, onEvent, onGone);
+  const cdp = new CdpPipe(from, to, listener);
   try {
     const { product } = await cdp.call("Browser.getVersion");
     const version = /\/(\d+)/.exec(product)?.[1];
