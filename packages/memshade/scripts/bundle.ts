@@ -117,7 +117,7 @@ export async function bundleAgent(): Promise<void> {
       input: `${source}${path}.ts`,
       platform: "browser",
       checks: { unresolvedImport: true },
-      transform: { inject: { TextDecoder: [text, "Utf8Decoder"] } },
+      transform: { inject: { TextDecoder: [text, "Utf8Decoder"], TextEncoder: [text, "Utf8Encoder"] } },
     });
     const { output } = await script.generate({
       ...{ format: "iife", name: "memshadeReader", minify: true, comments: false },

@@ -7,6 +7,7 @@ import type { ToolOptions } from "../../tools/run-options.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
+import { ScriptFrames } from "../module/script-frames.ts";
 import { FolderClaim } from "../run/folder-claim.ts";
 import { takeRun } from "../run/measured.ts";
 import { NOT_WRITTEN, sayNotWritten } from "../run/profile-failure.ts";
@@ -41,6 +42,8 @@ export class BrowserRecording {
   readonly #recorder: Recorder;
   readonly #modules: ModuleService;
   #pageRun!: PageRun;
+  #texts: PageTexts | undefined;
+  readonly #frames = new ScriptFrames((place) => this.#texts?.read(place));
 
   constructor(options: RecordingOptions) {
     const { tools, command, program } = options;
@@ -50,6 +53,7 @@ export class BrowserRecording {
       observesHost: true,
       linesOf: moduleLines,
       typesOf: moduleTypes,
+      describeFrame: (frame) => this.#frames.describe(frame),
     });
     this.#modules = new ModuleService(tools, (sentence) => this.#note(sentence));
   }
@@ -61,12 +65,13 @@ export class BrowserRecording {
 
   /** Follows the contexts of a browser. @param onEmpty is called when the last page was closed */
   follow(cdp: CdpPipe, settings: Omit<AgentSettings, "isWorker">, onEmpty: () => void): BrowserSession {
+    this.#texts = new PageTexts(cdp);
     this.#pageRun = new PageRun({
       cdp,
       recorder: this.#recorder,
       images: new Images(this.#recorder, this.#modules.original),
       modules: this.#modules,
-      texts: new PageTexts(cdp),
+      texts: this.#texts,
       note: (sentence) => this.#note(sentence),
       onEmpty,
     });
@@ -79,8 +84,9 @@ export class BrowserRecording {
   }
 
   /** Reads the tables of all contexts. `isEnd`: what is busy is made to stop. */
-  collect(isEnd: boolean): Promise<void> {
-    return this.#pageRun.collect(isEnd);
+  async collect(isEnd: boolean): Promise<void> {
+    await this.#pageRun.collect(isEnd);
+    await this.#texts?.settled();
   }
 
   #note(sentence: string): void {

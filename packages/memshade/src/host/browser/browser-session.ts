@@ -24,8 +24,8 @@ export interface Context {
   /** What the protocol calls the agent. */
   agent: string | undefined;
   url: string | undefined;
-  /** How many messages have come from it. */
-  messages: number;
+  /** How many times it has begun to send a memory. */
+  begun: number;
   isExtended: boolean;
 }
 
@@ -263,7 +263,7 @@ export class BrowserSession {
       executionContext,
       agent: undefined,
       url: undefined,
-      messages: 0,
+      begun: 0,
       isExtended: false,
     };
     this.#contexts.set(key, context);
@@ -272,7 +272,6 @@ export class BrowserSession {
 
   #message(session: Session, { payload, executionContextId }: CdpValues): void {
     const context = this.#contextOf(session, executionContextId);
-    context.messages++;
     const [kindEnd, headEnd] = [payload.indexOf(" "), payload.indexOf("\n")];
     const message = { kind: payload.slice(0, kindEnd), ...JSON.parse(payload.slice(kindEnd + 1, headEnd)) };
     const contents = Buffer.from(payload.slice(headEnd + 1), "base64");

@@ -15,6 +15,8 @@ import type { LoadedFrom, PageTexts } from "./page-texts.ts";
 
 /** A context that does not answer for so long is busy. */
 const BUSY_MS = 2000;
+/** One that sends a memory takes no longer for it. */
+const SENDING_MS = 30_000;
 /** A context that was made to stop has so much time to send what it has. */
 const STOPPED_MS = 10_000;
 /** An answer that nobody has asked for by then will not be asked for. */
@@ -63,7 +65,7 @@ export class PageRun implements BrowserEvents {
   }
 
   message(context: Context, message: AgentMessage, contents: Buffer): void {
-    const { images, recorder, modules, note } = this.#parts;
+    const { images, recorder, modules, note, texts } = this.#parts;
     const { number } = context;
     switch (message.kind) {
       case "hello":
@@ -93,6 +95,7 @@ export class PageRun implements BrowserEvents {
         }
         return;
       case "begin":
+        context.begun++;
         images.begin(number, message);
         return;
       case "data":
@@ -115,6 +118,9 @@ export class PageRun implements BrowserEvents {
         return;
       case "stacks":
         recorder.learnStacks(number, message.news);
+        // Later the page may be gone.
+        for (const { file } of message.news.frames)
+          if (file !== undefined) texts.load(file, loadedFrom(context.session));
         return;
       case "note":
         note(message.sentence);
@@ -295,13 +301,12 @@ export class PageRun implements BrowserEvents {
     return groups;
   }
 
-  /** Waits for a context for as long as it sends something. @returns whether it has answered */
+  /** Waits for a context, and longer when it has begun to send. @returns whether it has answered */
   async #isAnswered(context: Context, answer: Promise<unknown>, ms: number): Promise<boolean> {
-    for (let seen = -1; seen !== context.messages; ) {
-      seen = context.messages;
-      if (await within(answer, ms)) return true;
+    for (let [seen, wait] = [context.begun, ms]; ; seen = context.begun, wait = SENDING_MS) {
+      if (await within(answer, wait)) return true;
+      if (context.begun === seen) return false;
     }
-    return false;
   }
 }
 

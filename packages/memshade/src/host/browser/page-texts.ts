@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { readRegular } from "../../load/file.ts";
+import { besides, readText, sourceMapUrl } from "../../load/script-file.ts";
 import type { CdpPipe } from "./cdp-pipe.ts";
 
 /** Where a file is loaded from: by the page that uses it, with the page's own rights. */
@@ -15,6 +16,9 @@ const WITHIN_MS = 5000;
 /** The files that pages are made of, each loaded once. */
 export class PageTexts {
   readonly #cdp: CdpPipe;
+  readonly #texts = new Map<string, string>();
+  readonly #scripts = new Set<string>();
+  readonly #loading: Promise<void>[] = [];
   readonly #files = new Map<string, Promise<Buffer | undefined>>();
 
   constructor(cdp: CdpPipe) {
@@ -23,11 +27,33 @@ export class PageTexts {
 
   /** The text of a script; empty where it cannot be had. */
   async textOf(url: string, from: LoadedFrom): Promise<string> {
-    return (await this.bytesOf(url, from))?.toString() ?? "";
+    const text = (await this.#bytesOf(url, from))?.toString();
+    if (text !== undefined) this.#texts.set(url, text);
+    return text ?? "";
   }
 
+  /** Loads a script and its source map, while the page is there. */
+  load(script: string, from: LoadedFrom): void {
+    if (this.#scripts.has(script) || !/^https?:/.test(script)) return;
+    this.#scripts.add(script);
+    this.#loading.push(
+      (async () => {
+        const map = sourceMapUrl(await this.textOf(script, from));
+        if (map !== undefined && !map.startsWith("data:")) await this.textOf(besides(script, map), from);
+      })().catch(() => {}),
+    );
+  }
+
+  /** Resolves when what was to be loaded is there, or cannot be had. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#loading.splice(0));
+  }
+
+  /** The text of what was loaded, or of a file. */
+  readonly read = (place: string): string | undefined => this.#texts.get(place) ?? readText(place);
+
   /** What an address leads to; undefined where that cannot be had. */
-  bytesOf(url: string, from: LoadedFrom): Promise<Buffer | undefined> {
+  #bytesOf(url: string, from: LoadedFrom): Promise<Buffer | undefined> {
     const known = this.#files.get(url);
     if (known !== undefined) return known;
     const loading = withTimeout(this.#load(url, from)).catch(() => undefined);

@@ -145,7 +145,12 @@ export class ModuleAnswers {
 
 /** Whether a service worker of the program would see what this context asks for. */
 function isServed(): boolean {
-  return !!(globalThis as { navigator?: Navigator }).navigator?.serviceWorker?.controller;
+  try {
+    return !!(globalThis as { navigator?: Navigator }).navigator?.serviceWorker?.controller;
+  } catch {
+    // A sandboxed frame has none.
+    return false;
+  }
 }
 
 /** What an answer has: nothing where the module is to be left alone. */

@@ -208,6 +208,8 @@ export class PageRecorder implements InstantiationObserver {
     parts: readonly MemoryRange[],
   ): void {
     this.#link.post({ kind: "begin", id, memory, from, to });
+    // Whoever waits sees that it is under way.
+    this.#link.hurry();
     sendMemory(buffer, parts, (runs, bytes) => this.#link.post({ kind: "data", id, memory, runs }, bytes));
   }
 
