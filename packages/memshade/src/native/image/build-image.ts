@@ -42,14 +42,10 @@ const PAGE_BYTES = 4096;
 const TABLES_WAIT_MS = 1000;
 const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
 
-/**
- * The shared object that records the allocations of the program that it is preloaded into.
- *
- * @throws UserError if a path is too long to be kept in it
- */
-export function buildImage(native: NativeCode, paths: ImagePaths): Uint8Array {
+/** The shared object that records the allocations of the program that it is preloaded into, but for its paths. */
+export function buildImage(native: NativeCode): Uint8Array {
   assertZero(native);
-  const data = dataOf(paths);
+  const data = dataOf();
   const imports = [...new Set(native.relocations.flatMap(({ kind, name }) => (kind === "c" ? [name] : [])))];
   const outer = imports.filter((name) => !NEXT_NAMES.includes(name));
   return writeSharedObject({
@@ -61,9 +57,12 @@ export function buildImage(native: NativeCode, paths: ImagePaths): Uint8Array {
       .filter(([name]) => !INTERNAL.includes(name))
       .map(([name, offset]) => ({ name, offset })),
     imports: outer,
-    preset: Object.entries(NEXT).flatMap(([name, known]) =>
-      known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * NEXT_NAMES.indexOf(name) }],
-    ),
+    preset: [
+      ...Object.entries(NEXT).flatMap(([name, known]) =>
+        known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * NEXT_NAMES.indexOf(name) }],
+      ),
+      { name: "__libc_single_threaded", at: Text.isSingleThreaded },
+    ],
     initialize: native.entries.get("initialize") as number,
     threadBytes: THREAD_BYTES,
     data,
@@ -84,8 +83,23 @@ function assertZero({ globals, data }: NativeCode): void {
     throw new FormatError("unsupported", 0, "native runtime", "its memory does not begin with zeros alone");
 }
 
-function dataOf(paths: ImagePaths): Uint8Array {
+function dataOf(): Uint8Array {
   const data = new Uint8Array(TEXT_BYTES);
+  NEXT_NAMES.forEach((name, i) => {
+    data.set(new TextEncoder().encode(name), Text.names + NEXT_NAME_BYTES * i);
+  });
+  new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  return data;
+}
+
+/**
+ * Writes the paths of a run into an image.
+ *
+ * @throws UserError if a path is too long to be kept in it
+ */
+export function setPaths(image: Uint8Array, paths: ImagePaths): void {
+  // What can be written is the last part of the file, and the texts are the end of that.
+  const data = image.subarray(image.length - TEXT_BYTES);
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
     if (bytes.length >= most) throw new UserError(`the path ${text} is too long for what records programs`);
@@ -95,11 +109,6 @@ function dataOf(paths: ImagePaths): Uint8Array {
   put(paths.memory, Text.memory, 1900);
   put(paths.tables, Text.tables, 1900);
   put(paths.image, Text.image, 2048);
-  NEXT_NAMES.forEach((name, i) => {
-    put(name, Text.names + NEXT_NAME_BYTES * i, NEXT_NAME_BYTES);
-  });
-  new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
-  return data;
 }
 
 function link(code: Uint8Array, native: NativeCode, places: ObjectPlacement, outer: readonly string[]): void {
