@@ -7,6 +7,7 @@ import { connectHost } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
 import { HostStacks } from "./instance/host-stacks.ts";
 import { knownScripts } from "./instance/known-scripts.ts";
+import { isOwnScript } from "./instance/own-scripts.ts";
 import { noteSuspending } from "./instance/suspending-imports.ts";
 import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { withBranchHints } from "./module/branch-hints.ts";
@@ -102,6 +103,7 @@ export async function profile<T>(
   const stacks = new HostStacks({
     tell: (news) => recorder.learnStacks(0, news),
     sourceOf: knownScripts()?.sourceOf,
+    isOurs: isOwnScript,
   });
   const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
   noteSuspending(WebAssembly);
