@@ -14,7 +14,7 @@ import {
   removeRecord,
   slotIn,
 } from "../../tools/heap/assembly/records";
-import { beginCommonPath, isRare } from "./front-end/imports";
+import { beginCommonPath, isRare, otherwise, WALL_CLOCK } from "./front-end/imports";
 import { Header, Thread, WalkEnd } from "./layout.generated";
 import { countBlock } from "./threads";
 
@@ -49,7 +49,8 @@ function beyondSizes(size: u64): void {
 /** A block is about to be given back. */
 export function end(address: u64): void {
   beginCommonPath();
-  released(address);
+  if (WALL_CLOCK !== 0) otherwise();
+  else released(address);
   if (isRare) releasedAnyhow(address, false);
 }
 

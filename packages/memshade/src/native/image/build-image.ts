@@ -4,6 +4,7 @@ import { FormatError, UserError } from "../../bytes/errors.ts";
 import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
+import { type Hooked, NEXT, nextNames, symbolsOf } from "./functions.ts";
 
 /** Where the image finds and leaves things, as it is told when it is written. */
 export interface ImagePaths {
@@ -15,24 +16,12 @@ export interface ImagePaths {
   image: string;
 }
 
-/** The next definitions of these are called, behind the image's own; and the names that the GNU C library alone has for them. */
-const NEXT: Readonly<Record<string, string | undefined>> = {
-  malloc: "__libc_malloc",
-  calloc: "__libc_calloc",
-  realloc: "__libc_realloc",
-  free: "__libc_free",
-  memalign: "__libc_memalign",
-  valloc: "__libc_valloc",
-  pvalloc: "__libc_pvalloc",
-  reallocarray: undefined,
-  aligned_alloc: undefined,
-  posix_memalign: undefined,
-  malloc_usable_size: undefined,
-  dlclose: undefined,
-};
-const NEXT_NAMES = Object.keys(NEXT);
-/** Functions of the code that are none of the program's names. */
-const INTERNAL = ["memory_open", "initialize"];
+/** What is recorded besides the C library's allocator in the process that is started. */
+export interface ImageOptions extends Hooked {
+  /** Child processes are recorded, too. */
+  children: boolean;
+}
+
 const WORD_BYTES = 8;
 const SONAME = "memshade";
 /** One of its own for the word with the address of memory, which a child that was forked must find empty; and one to write into. */
@@ -47,22 +36,22 @@ const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
  *
  * @throws UserError if a path is too long to be kept in it
  */
-export function buildImage(native: NativeCode, paths: ImagePaths): Uint8Array {
+export function buildImage(native: NativeCode, paths: ImagePaths, options: ImageOptions): Uint8Array {
   assertZero(native);
-  const data = dataOf(paths);
+  const data = dataOf(paths, options);
   const imports = [...new Set(native.relocations.flatMap(({ kind, name }) => (kind === "c" ? [name] : [])))];
-  const outer = imports.filter((name) => !NEXT_NAMES.includes(name));
+  const outer = imports.filter((name) => wordOf(name) < 0);
   return writeSharedObject({
     name: SONAME,
     needed: ["libc.so.6"],
     buildId: sha256(native.code).subarray(0, 20),
     code: native.code,
-    exports: [...native.entries]
-      .filter(([name]) => !INTERNAL.includes(name))
-      .map(([name, offset]) => ({ name, offset })),
+    exports: [...native.entries].flatMap(([name, offset]) =>
+      symbolsOf(name, options).map((symbol) => ({ name: symbol, offset })),
+    ),
     imports: outer,
-    preset: Object.entries(NEXT).flatMap(([name, known]) =>
-      known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * NEXT_NAMES.indexOf(name) }],
+    preset: NEXT.flatMap(({ known }, i) =>
+      known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * i }],
     ),
     initialize: native.entries.get("initialize") as number,
     threadBytes: THREAD_BYTES,
@@ -84,7 +73,12 @@ function assertZero({ globals, data }: NativeCode): void {
     throw new FormatError("unsupported", 0, "native runtime", "its memory does not begin with zeros alone");
 }
 
-function dataOf(paths: ImagePaths): Uint8Array {
+/** Which of the words of next definitions a function has; -1: none. */
+function wordOf(name: string): number {
+  return NEXT.findIndex((next) => next.name === name);
+}
+
+function dataOf(paths: ImagePaths, options: ImageOptions): Uint8Array {
   const data = new Uint8Array(TEXT_BYTES);
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
@@ -95,10 +89,14 @@ function dataOf(paths: ImagePaths): Uint8Array {
   put(paths.memory, Text.memory, 1900);
   put(paths.tables, Text.tables, 1900);
   put(paths.image, Text.image, 2048);
-  NEXT_NAMES.forEach((name, i) => {
+  put("/proc/self/exe", Text.program, 32);
+  put("/proc/self/cmdline", Text.command, 32);
+  nextNames(options).forEach((name, i) => {
     put(name, Text.names + NEXT_NAME_BYTES * i, NEXT_NAME_BYTES);
   });
-  new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  const view = new DataView(data.buffer);
+  view.setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  view.setUint32(Text.children, options.children ? 1 : 0, true);
   return data;
 }
 
@@ -113,7 +111,7 @@ function link(code: Uint8Array, native: NativeCode, places: ObjectPlacement, out
       c: () =>
         outer.includes(name)
           ? places.imports + WORD_BYTES * outer.indexOf(name)
-          : places.data + Text.next + WORD_BYTES * NEXT_NAMES.indexOf(name),
+          : places.data + Text.next + WORD_BYTES * wordOf(name),
     }[kind]();
     view.setInt32(offset, target - (places.code + offset) + addend, true);
   }

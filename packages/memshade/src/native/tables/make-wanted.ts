@@ -13,18 +13,19 @@ export class WantedTables {
     this.#tables = tables;
   }
 
-  /** To be called often. */
-  make(memory: MemoryFile): void {
+  /** To be called often. `program`: the file that the process runs, where its tables are not made yet. */
+  make(memory: MemoryFile, program = ""): void {
     const wanted = memory.header(Header.wanted);
     if (wanted === this.#wanted) return;
     this.#wanted = wanted;
     for (const { isObject, name, buildId } of memory.modules())
-      if (isObject && name !== "" && buildId !== "") this.#makeOf(name, buildId);
+      if (isObject && buildId !== "") this.#makeOf(name || program, buildId);
     // Whether or not there are any: nobody waits any longer.
     memory.setHeader(Header.tablesTurn, ++this.#turn);
   }
 
   #makeOf(path: string, buildId: string): void {
+    if (path === "") return;
     try {
       const { object } = loadObject(path);
       if (object.buildId === buildId) this.#tables.make(object);
