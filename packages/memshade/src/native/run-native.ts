@@ -14,7 +14,7 @@ import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { checkProgram, type NativeProgram } from "./start/check-program.ts";
 import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
-import { findAllocator } from "./start/find-allocator.ts";
+import { findAllocator, isOwnName } from "./start/find-allocator.ts";
 import { neededObjects } from "./start/needed-objects.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
 
@@ -98,8 +98,8 @@ class NativeRecording {
     const { path, args, clock = "virtual", mappings = false, traceChildren: children = false } = this.#run;
     const objects = neededObjects(program);
     const { foreign: all, notes } = findAllocator(objects);
-    // Children may have other allocators: what C++'s operators are replaced by fits any.
-    const foreign = children ? new Set([...all].filter((name) => name.startsWith("_Z"))) : all;
+    // Children may have other allocators, without names of their own.
+    const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
     this.#image = placeImage({ clock, mappings, children, foreign });
     for (const { object } of objects) this.#image.tables.make(object);
     return { command: [path, ...args], program: programName(path), file, notes };

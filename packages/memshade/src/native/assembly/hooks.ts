@@ -1,6 +1,7 @@
 // The allocator's functions, as the program calls them. A record goes before its block is given back, and is made after the block was
 // handed out: other threads may get the same memory at once.
 import * as blocks from "./blocks";
+import { countInside } from "./foreign/allocator";
 import { Thread, Tls } from "./layout.generated";
 import { lock, unlock } from "./lock";
 import {
@@ -35,7 +36,7 @@ export function enter(): bool {
     tlsStore(Tls.guard, 1);
     return true;
   }
-  if (isOpen()) countUnrecorded();
+  if (isOpen()) countInside(returnAddress());
   return false;
 }
 
@@ -160,15 +161,22 @@ export function realloc(old: u64, size: u64): u64 {
   return block;
 }
 
+/** The C library's own function calls `realloc`, by this name where there is another allocator. */
+@inline
+function reallocArray(old: u64, count: u64, size: u64): u64 {
+  const bytes = total(count, size);
+  return bytes === <u64>-1 ? libcReallocarray(old, count, size) : libcRealloc(old, bytes);
+}
+
 export function reallocarray(old: u64, count: u64, size: u64): u64 {
   if (!enter()) return libcReallocarray(old, count, size);
   if (old === 0) {
-    const first = libcReallocarray(old, count, size);
+    const first = reallocArray(old, count, size);
     record(first, count * size, stackPointer(), returnAddress(), framePointer());
     return first;
   }
   const isOut = takeOut(old);
-  const block = libcReallocarray(old, count, size);
+  const block = reallocArray(old, count, size);
   if (isOut) recordChange(old, block, total(count, size), stackPointer(), returnAddress(), framePointer());
   else passBy();
   return block;

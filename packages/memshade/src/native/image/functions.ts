@@ -2,8 +2,8 @@
 export interface Hooked {
   /** What it maps itself. */
   mappings: boolean;
-  /** Functions of its allocator, if that is another one than the C library's: names of symbols. */
-  foreign: ReadonlySet<string>;
+  /** Functions of its allocator, if that is another one than the C library's: names of symbols, and addresses in its object. */
+  foreign: ReadonlyMap<string, number>;
 }
 
 interface NextFunction {
@@ -85,8 +85,8 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
     ...["tc_new_aligned_nothrow", "tc_newarray_aligned_nothrow", "mi_new_aligned_nothrow"],
   ],
   free: [
-    ...["d", "a"].flatMap((kind) =>
-      ["", "m", NOTHROW, ALIGNED, `m${ALIGNED}`, `${ALIGNED}${NOTHROW}`].map((how) => `_Z${kind}lPv${how}`),
+    ...["l", "a"].flatMap((kind) =>
+      ["", "m", NOTHROW, ALIGNED, `m${ALIGNED}`, `${ALIGNED}${NOTHROW}`].map((how) => `_Zd${kind}Pv${how}`),
     ),
     ...["cfree", "tc_free", "tc_cfree", "tc_free_sized", "mi_free", "mi_cfree", "mi_free_size"],
     ...["mi_free_aligned", "mi_free_size_aligned"],
@@ -109,20 +109,28 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   dallocx: ["dallocx"],
   sdallocx: ["sdallocx"],
 };
-/** Some are there only where the allocator has the function itself, which may be called. */
-const ONLY_FOREIGN = new Map(NEXT.map(({ name, foreign }) => [name, foreign]));
-
 /** The symbols of a function of the code, by which the program finds it. */
 export function symbolsOf(name: string, { mappings, foreign }: Hooked): string[] {
   if (INTERNAL.includes(name)) return [];
   if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];
-  const others = (FOREIGN[name] ?? []).filter((symbol) => foreign.has(symbol));
-  const own = ONLY_FOREIGN.get(name);
-  if (own === undefined) return [name, ...others];
-  return foreign.has(own) ? others : [];
+  const next = NEXT.find((one) => one.name === name);
+  // What is there only in other allocators is called there.
+  const own = next?.foreign ?? name;
+  const others = (FOREIGN[name] ?? []).filter((symbol) => isReplaced(symbol, own, foreign));
+  return next?.foreign === undefined ? [name, ...others] : others;
+}
+
+/**
+ * Whether a function of an allocator does the same as the one that is called for it: C++'s operators, and other names for one address. Other
+ * functions call each other by these names.
+ */
+function isReplaced(symbol: string, own: string, foreign: ReadonlyMap<string, number>): boolean {
+  if (!foreign.has(symbol) || !foreign.has(own)) return false;
+  return symbol.startsWith("_Z") || foreign.get(symbol) === foreign.get(own);
 }
 
 /** Whether a function of an allocator is seen when it is called by this name. */
-export function isSeen(symbol: string): boolean {
-  return NEXT.some(({ name }) => name === symbol) || Object.values(FOREIGN).flat().includes(symbol);
+export function isSeen(symbol: string, foreign: ReadonlyMap<string, number>): boolean {
+  const all = { mappings: false, foreign };
+  return NEXT.some(({ name }) => symbolsOf(name, all).includes(symbol));
 }

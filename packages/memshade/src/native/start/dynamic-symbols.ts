@@ -1,11 +1,12 @@
 import { type ObjectFile, readString } from "../../objects/index.ts";
 
 const SYMBOL_BYTES = 24;
-const [NAME, SECTION] = [0, 6];
+const [NAME, SECTION, VALUE] = [0, 6, 8];
 
 /** Names by which the dynamic linker connects an object with others. */
 export interface DynamicSymbols {
-  defined: ReadonlySet<string>;
+  /** With their addresses in the object. */
+  defined: ReadonlyMap<string, number>;
   /** What other objects are to have. */
   wanted: ReadonlySet<string>;
 }
@@ -14,13 +15,14 @@ export interface DynamicSymbols {
 export function dynamicSymbols(object: ObjectFile): DynamicSymbols {
   const symbols = object.section(".dynsym");
   const strings = object.section(".dynstr");
-  const defined = new Set<string>();
+  const defined = new Map<string, number>();
   const wanted = new Set<string>();
   if (symbols === undefined || strings === undefined) return { defined, wanted };
   const view = new DataView(symbols.buffer, symbols.byteOffset, symbols.byteLength);
   for (let at = SYMBOL_BYTES; at + SYMBOL_BYTES <= symbols.length; at += SYMBOL_BYTES) {
     const name = readString(strings, view.getUint32(at + NAME, true));
-    (view.getUint16(at + SECTION, true) === 0 ? wanted : defined).add(name);
+    if (view.getUint16(at + SECTION, true) === 0) wanted.add(name);
+    else defined.set(name, Number(view.getBigUint64(at + VALUE, true)));
   }
   return { defined, wanted };
 }

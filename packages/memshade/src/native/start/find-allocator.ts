@@ -5,8 +5,8 @@ import { type DynamicSymbols, dynamicSymbols } from "./dynamic-symbols.ts";
 
 /** Which allocator a program has. */
 export interface FoundAllocator {
-  /** What the one that it is linked to, or preloads, has for the dynamic linker; none where that is the C library's. */
-  foreign: ReadonlySet<string>;
+  /** What the one that it is linked to, or preloads, has for the dynamic linker, with addresses in it; none where that is the C library's. */
+  foreign: ReadonlyMap<string, number>;
   /** Sentences about what of allocators will not be seen. */
   notes: string[];
 }
@@ -21,6 +21,11 @@ const TELLING = /usable|good_size|_stats|mallopt|_hook/;
 /** What allocators are called that are linked into programs. */
 const LINKED_IN = ["je_malloc", "_rjem_malloc", "rpmalloc", "mi_malloc", "tc_malloc", "snmalloc_alloc"];
 
+/** Whether the C library and C++ have no function of this name. */
+export function isOwnName(name: string): boolean {
+  return OWN_NAME.test(name);
+}
+
 /** @param objects what the program begins with, itself first, in the order in which symbols are looked for */
 export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator {
   const all = objects.map(({ path, object }) => ({ path, object, ...dynamicSymbols(object) }));
@@ -29,10 +34,10 @@ export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator 
   const name = basename(program.path);
   if (isNamed === program)
     return {
-      foreign: new Set(),
+      foreign: new Map(),
       notes: [`${name} has an allocator of its own (malloc): what that hands out is not seen.`],
     };
-  const foreign = isNamed === undefined || isNamed.defined.has(START) ? new Set<string>() : isNamed.defined;
+  const foreign = isNamed === undefined || isNamed.defined.has(START) ? new Map<string, number>() : isNamed.defined;
   const notes = unseenNames(all, foreign);
   const linked = linkedIn(program);
   if (linked !== undefined)
@@ -43,12 +48,12 @@ export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator 
 /** What objects call of an allocator that nobody sees. */
 function unseenNames(
   all: readonly (LoadedObject & DynamicSymbols)[],
-  foreign: ReadonlySet<string>,
+  foreign: ReadonlyMap<string, number>,
 ): string[] {
   return all.flatMap(({ path, wanted, defined }) => {
     if (defined === foreign) return [];
     const names = [...wanted].filter(
-      (name) => OWN_NAME.test(name) && !TELLING.test(name) && foreign.has(name) && !isSeen(name),
+      (name) => OWN_NAME.test(name) && !TELLING.test(name) && foreign.has(name) && !isSeen(name, foreign),
     );
     if (names.length === 0) return [];
     return [

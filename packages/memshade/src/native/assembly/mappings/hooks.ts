@@ -1,20 +1,17 @@
 // Memory that the program maps itself, where that is asked for: a range is a block. What allocators map is theirs: they hand it out.
 //
 // The system call is made under the lock: no other thread gets addresses of which the tables say that they are somebody's.
-import { Header, NextWord, Text, Thread, Tls } from "../layout.generated";
+import { isOfAllocator } from "../foreign/allocator";
+import { Thread, Tls } from "../layout.generated";
 import { lock, unlock } from "../lock";
 import {
-  dlFindObject,
   framePointer,
   libcMlockall,
   libcMmap,
   libcMremap,
   libcMunmap,
-  load64,
   returnAddress,
-  scratch,
   stackPointer,
-  text,
   tlsLoad,
   tlsStore,
 } from "../machine";
@@ -36,19 +33,6 @@ function enter(caller: u64): bool {
   if (isOfAllocator(caller)) return false;
   tlsStore(Tls.guard, 1);
   return true;
-}
-
-/** Whether an address is in the object that has the next `malloc`. */
-function isOfAllocator(address: u64): bool {
-  if (load<u64>(Header.allocatorEnd) === 0) {
-    const found = scratch() + 256;
-    store<u64>(Header.allocatorEnd, 1);
-    if (dlFindObject(load64(text() + Text.next + 8 * NextWord.malloc), found) === 0) {
-      store<u64>(Header.allocatorStart, load64(found + 8));
-      store<u64>(Header.allocatorEnd, load64(found + 16));
-    }
-  }
-  return address >= load<u64>(Header.allocatorStart) && address < load<u64>(Header.allocatorEnd);
 }
 
 /** The thread, once it has the lock; 0: it has not got it. Its stack is walked before. */
