@@ -4,6 +4,7 @@ import { assertFolderWritable, FolderClaim } from "../host/run/folder-claim.ts";
 import { NOT_WRITTEN } from "../host/run/profile-failure.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../host/run/run-folder.ts";
 import { say } from "../host/run/terminal-line.ts";
+import { counted } from "../model/counted.ts";
 import type { RunEnd } from "../model/run.ts";
 import { childLines } from "./collect/child-lines.ts";
 import { ChildProcesses } from "./collect/child-processes.ts";
@@ -12,6 +13,7 @@ import { MemoryWatch } from "./collect/memory-watch.ts";
 import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
 import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
+import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, type NativeProgram } from "./start/check-program.ts";
 import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
 import { findAllocator, isOwnName } from "./start/find-allocator.ts";
@@ -38,8 +40,8 @@ export interface NativeRun {
 
 const STILL_RUNNING =
   "processes that the program has started are running still: what they do from here on is not recorded";
-const NOT_RECORDED =
-  "could not be recorded, and ran without: it may make no file that shares its memory (no room, a limit, a sandbox), or its libraries could not be loaded; no profile was written";
+const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in /dev/shm";
+const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, or could make no file to share its memory by (${NO_MEMORY})`;
 
 /**
  * Runs a native program, and records its allocations. SIGUSR2 writes a dump.
@@ -50,6 +52,7 @@ const NOT_RECORDED =
 export async function runNative(run: NativeRun): Promise<number> {
   const executed = executedProgram(run.path, run.args);
   const program = checkProgram(executed.file);
+  checkLimits();
   const template = run.out ?? defaultOutTemplate(process.cwd(), programName(run.path));
   const folders = new RunFolders(template, run.out === undefined);
   const folder = folders.next(false);
@@ -140,6 +143,9 @@ class NativeRecording {
       const children = traceChildren === true ? this.#children.map(({ child }) => child) : undefined;
       this.isWritten = this.writer.write(target, memory, recorded, { end, children }) !== undefined;
     }
+    const unrecorded = this.#watch?.unrecorded ?? 0;
+    if (unrecorded > 0)
+      say(`${counted(unrecorded, "child process", "child processes")} could not be recorded: ${NO_MEMORY}`);
     if (isQuiet !== true) for (const line of childLines(this.#children)) say(line);
   }
 

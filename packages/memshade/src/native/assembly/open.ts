@@ -103,10 +103,10 @@ function mayBeLarge(): bool {
 
 /** Maps the file over what was reserved; an error, or something else. */
 function mapFile(at: u64, process: u64): i64 {
-  if (!mayBeLarge()) return -EFBIG;
   const file = makeFile(process);
   if (isError(file)) return file;
-  let result = syscall2(FTRUNCATE, file, GLOBAL_BYTES + MEMORY_BYTES);
+  let result: i64 = -EFBIG;
+  if (mayBeLarge()) result = syscall2(FTRUNCATE, file, GLOBAL_BYTES + MEMORY_BYTES);
   if (!isError(result))
     result = syscall6(
       MMAP,
@@ -161,7 +161,12 @@ function isToBeRecorded(): bool {
 function open(): u64 {
   const process: u64 = syscall1(GETPID, 0);
   const reserved = syscall6(MMAP, 0, RESERVED_BYTES, PROT_NONE, MAP_RESERVED, <u64>-1, 0);
-  if (isError(reserved)) return giveUp();
+  if (isError(reserved)) {
+    // An empty file tells that there was somebody.
+    const file = makeFile(process);
+    if (!isError(file)) syscall1(CLOSE, file);
+    return giveUp();
+  }
   const base: u64 = reserved + GLOBAL_BYTES;
   let failure = mapFile(reserved, process);
   if (isError(failure)) {

@@ -93,6 +93,12 @@ export class ChildProcesses {
     });
   }
 
+  /** How many could make no memory: they ran without being recorded. */
+  get unrecorded(): number {
+    const isMemory = (path: string): boolean => path === this.#main || this.#seen.has(path);
+    return this.#image.memories().filter(({ path }) => !isMemory(path)).length;
+  }
+
   /** It was read. */
   done({ memory }: ChildProcess): void {
     memory.close();

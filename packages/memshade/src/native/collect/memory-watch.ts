@@ -36,6 +36,11 @@ export class MemoryWatch {
     return this.#children?.running() ?? [];
   }
 
+  /** Children that could not be recorded. */
+  get unrecorded(): number {
+    return this.#children?.unrecorded ?? 0;
+  }
+
   /** Gives away the children that are left. @returns whether some have not ended */
   async takeChildren(): Promise<boolean> {
     const children = this.#children;
