@@ -68,8 +68,8 @@ export const Header = {
   /** u64: ranges that were mapped of 4 GiB and more, and their bytes. */
   largeRanges: 552,
   largeRangeBytes: 560,
-  program: 4096,
-  command: 8192,
+  program: 16384,
+  command: 20480,
 } as const;
 /** Bytes of a program's path, and of its arguments, that are kept. */
 export const MOST_PROGRAM_BYTES = 4096;
@@ -198,19 +198,19 @@ export const Text = {
   isBound: 7684,
   /** What `Header.tablesWait` begins with in the process that was started; its children have nobody who makes tables. */
   tablesWait: 7688,
-  /** The process that opened the memory last: in a child that was forked, its parent. */
-  process: 7692,
-  /** Not 0: child processes are recorded too. */
-  children: 7696,
-  /** u64: calls of the allocator while there was no memory yet. */
-  early: 7704,
-  /** Paths of the kernel's about the process: of its program, and its arguments. */
-  program: 7712,
-  command: 7744,
   /** Names of functions whose next definition behind the image's own one is wanted; `next` has u64 words for their addresses. */
   names: 8192,
+  /** The process that opened the memory last: in a child that was forked, its parent. */
+  process: 12288,
+  /** Not 0: child processes are recorded too. */
+  children: 12292,
+  /** u64: calls of the allocator while there was no memory yet. */
+  early: 12296,
+  /** Paths of the kernel's about the process: of its program, and its arguments. */
+  program: 12304,
+  command: 12336,
 } as const;
-export const TEXT_BYTES = 12288;
+export const TEXT_BYTES = 12800;
 /** Room for a name, and for how many; those that nobody wants are empty. */
 export const NEXT_NAME_BYTES = 64;
 export const NEXT_NAMES = 64;

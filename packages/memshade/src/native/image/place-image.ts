@@ -1,14 +1,15 @@
-import { readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { accessSync, constants, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { compile } from "../../aot/index.ts";
 import { bytesOfBase64 } from "../../bytes/base64.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
+import { makeFolders } from "../../host/run/make-folders.ts";
 import { makeOwnedFolder, removeLeftFolders } from "../../host/run/owned-folders.ts";
 import { NATIVE_RUNTIME_BASE64 } from "../runtime.generated.ts";
 import { NATIVE_WALL_RUNTIME_BASE64 } from "../runtime-wall.generated.ts";
-import { TableCache } from "../tables/table-cache.ts";
+import { cacheFolder, TableCache } from "../tables/table-cache.ts";
 import { buildImage, type ImageOptions } from "./build-image.ts";
 
 /** Where memory that processes share is never written to a disk. */
@@ -45,13 +46,9 @@ export function placeImage(options: ImageOptions & { clock: "virtual" | "wall" }
     for (const folder of isUsed ? folders.slice(1) : folders) rmSync(folder, { recursive: true, force: true });
   };
   try {
-    for (const parent of [tmpdir(), SHARED_MEMORY]) removeLeftFolders(parent, KIND);
-    const place = makeOwnedFolder(tmpdir(), KIND);
+    for (const parent of [...imageParents(), SHARED_MEMORY]) removeLeftFolders(parent, KIND);
+    const place = makeOwnedFolder(findImageParent(), KIND);
     folders.push(place);
-    if (/[\s:]/.test(place))
-      throw new UserError(
-        `${tmpdir()}: the dynamic linker takes no path with a space or a colon; set TMPDIR`,
-      );
     if (hasRoom(SHARED_MEMORY)) folders.push(makeOwnedFolder(SHARED_MEMORY, KIND));
     const memories = folders.at(-1)!;
     const memory = join(memories, MEMORY);
@@ -69,6 +66,36 @@ export function placeImage(options: ImageOptions & { clock: "virtual" | "wall" }
     remove();
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     throw new UserError(`nothing can be written to ${tmpdir()}: ${describeSystemError(error)}`);
+  }
+}
+
+function imageParents(): string[] {
+  return [tmpdir(), cacheFolder()];
+}
+
+/** The folder for temporary files, or where no code may lie there, that of the cache. */
+function findImageParent(): string {
+  const [usual, other] = imageParents();
+  if (canHoldCode(usual)) return usual;
+  makeFolders(other, 0o700);
+  if (canHoldCode(other)) return other;
+  throw new UserError(
+    `${usual}: no code can be loaded from there (noexec), or the dynamic linker takes no such path (a space or a colon); set TMPDIR to another folder`,
+  );
+}
+
+/** Whether the dynamic linker can be told of an object there, and the system maps it as code. */
+function canHoldCode(folder: string): boolean {
+  if (/[\s:]/.test(folder)) return false;
+  const file = join(makeOwnedFolder(folder, KIND), "code");
+  try {
+    writeFileSync(file, "", { mode: 0o700 });
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(dirname(file), { recursive: true, force: true });
   }
 }
 
