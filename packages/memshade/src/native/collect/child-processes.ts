@@ -34,7 +34,8 @@ function copyInWords(allocations: number): string {
 interface SeenMemory {
   path: string;
   pid: number;
-  turn: number;
+  /** Nanoseconds of the monotonic clock. */
+  start: bigint;
   memory: MemoryFile;
   wanted: WantedTables;
   folder: string | undefined;
@@ -46,7 +47,6 @@ export class ChildProcesses {
   readonly #main: string;
   readonly #out: string | undefined;
   readonly #seen = new Map<string, SeenMemory>();
-  readonly #done = new Set<string>();
   /** By process: allocations that it made before it replaced itself by the program of its next memory. */
   readonly #before = new Map<number, number>();
 
@@ -110,25 +110,25 @@ export class ChildProcesses {
   }
 
   #look(): void {
-    for (const { path, pid, turn } of this.#image.memories()) {
-      if (path === this.#main || this.#seen.has(path) || this.#done.has(path)) continue;
+    for (const { path, pid } of this.#image.memories()) {
+      if (path === this.#main || this.#seen.has(path)) continue;
       const memory = MemoryFile.open(path);
       if (memory === undefined) continue;
       const wanted = new WantedTables(this.#image.tables);
-      this.#seen.set(path, { path, pid, turn, memory, wanted, folder: undefined });
+      this.#seen.set(path, { path, pid, start: memory.start(), memory, wanted, folder: undefined });
     }
   }
 
   #inOrder(): SeenMemory[] {
-    return [...this.#seen.values()].sort((a, b) => Number(a.memory.start() - b.memory.start()));
+    return [...this.#seen.values()].sort((a, b) => Number(a.start - b.start));
   }
 
   #isOver(seen: SeenMemory): boolean {
     return this.#hasNext(seen) || !isProcess(seen.pid);
   }
 
-  #hasNext({ pid, turn }: SeenMemory): boolean {
-    return [...this.#seen.values()].some((other) => other.pid === pid && other.turn > turn);
+  #hasNext({ pid, start }: SeenMemory): boolean {
+    return [...this.#seen.values()].some((other) => other.pid === pid && other.start > start);
   }
 
   /** A copy of its parent, which has replaced itself by another program. */
@@ -145,10 +145,9 @@ export class ChildProcesses {
     return child;
   }
 
-  /** The file goes at once: a program may start thousands of processes. */
+  /** Its file goes at once, as a program may start thousands of processes. The next one may have its name. */
   #remove({ path }: SeenMemory): void {
     this.#seen.delete(path);
-    this.#done.add(path);
     rmSync(path, { force: true });
   }
 

@@ -20,7 +20,7 @@ const LEAST_SHARED_BYTES = 2 ** 30;
 const KIND = "native";
 /** What the number of a process is appended to. */
 const MEMORY = "heap.";
-const MEMORY_NAME = /^heap\.(\d+)(?:\.(\d+))?$/;
+const MEMORY_NAME = /^heap\.(\d+)(?:\.\d+)?$/;
 
 /** What is on the file system for the time of a run. */
 export interface PlacedImage {
@@ -29,8 +29,8 @@ export interface PlacedImage {
   tables: TableCache;
   /** The file that a process shares its memory by. */
   memoryOf: (pid: number) => string;
-  /** Those that there are, in no order: of which process, and the how manyth of that one, from 1 on. */
-  memories: () => { path: string; pid: number; turn: number }[];
+  /** Those that there are, in no order. A process has one more for each program that it replaces itself by. */
+  memories: () => { path: string; pid: number }[];
   /** `isUsed`: programs may be started with it still. It stays until the next run then. */
   remove: (isUsed?: boolean) => void;
 }
@@ -99,10 +99,10 @@ function canHoldCode(folder: string): boolean {
   }
 }
 
-function memoriesIn(folder: string): { path: string; pid: number; turn: number }[] {
+function memoriesIn(folder: string): { path: string; pid: number }[] {
   return readdirSync(folder).flatMap((name) => {
-    const [, pid, turn = "1"] = MEMORY_NAME.exec(name) ?? [];
-    return pid === undefined ? [] : [{ path: join(folder, name), pid: Number(pid), turn: Number(turn) }];
+    const [, pid] = MEMORY_NAME.exec(name) ?? [];
+    return pid === undefined ? [] : [{ path: join(folder, name), pid: Number(pid) }];
   });
 }
 

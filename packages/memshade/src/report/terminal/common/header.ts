@@ -126,7 +126,7 @@ function childrenInWords(children: readonly RunChild[]): string {
   const names = [...new Set(largest.map(({ program }) => printable(program)))];
   const more = names.length > CHILDREN_SHOWN ? ", …" : "";
   const shown = names.length === 0 ? "" : ` (${names.slice(0, CHILDREN_SHOWN).join(", ")}${more})`;
-  return `${plural(children.length, "child process")} with runs of their own${shown}`;
+  return `${formatCount(children.length)} with runs of their own${shown}`;
 }
 
 /** What another tool's file does not have. */
