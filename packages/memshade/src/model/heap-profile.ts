@@ -13,7 +13,17 @@ import type { MibColumns } from "./mib-columns.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 import type { HeapIntervals } from "./over-time/heap-intervals.ts";
 import { REACH_FIELDS } from "./reach-fields.ts";
-import type { Clock, CounterMode, Presence, RunAllocator, RunChild, RunEnd, RunHeap, RunHost, RunSite } from "./run.ts";
+import type {
+  Clock,
+  CounterMode,
+  Presence,
+  RunAllocator,
+  RunChild,
+  RunEnd,
+  RunHeap,
+  RunHost,
+  RunSite,
+} from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
 
 /**

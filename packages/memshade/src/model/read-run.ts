@@ -250,9 +250,7 @@ const run = record<Run>({
   heap: optional(heap),
   host: optional(host),
   children: optional(
-    list(
-      record<RunChild>({ program: text, command: list(text), allocations: count, allocatedBytes: count }),
-    ),
+    list(record<RunChild>({ program: text, command: list(text), allocations: count, allocatedBytes: count })),
   ),
   notTracked: list(text),
   presence: optional(presence),

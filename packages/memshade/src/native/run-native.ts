@@ -109,11 +109,7 @@ class NativeRecording {
   }
 
   /** Runs the program to its end. */
-  async run(
-    executed: ExecutedProgram,
-    recorded: RecordedProgram,
-    folders: RunFolders,
-  ): Promise<ProgramEnd> {
+  async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
     const image = this.#image!;
     const { pid, end } = startProgram(executed, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Header, Mapping, MAPPING_BYTES, Place } from "../../src/native/layout.ts";
+import { Header, MAPPING_BYTES, Mapping, Place } from "../../src/native/layout.ts";
 import { NATIVE_LAYOUT } from "../../src/native/memory-layout.ts";
 import { ShadowReader } from "../../src/tools/heap/read/read-shadow.ts";
 import { FakeProcess } from "./support/fake-process.ts";

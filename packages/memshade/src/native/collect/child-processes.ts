@@ -160,10 +160,7 @@ export class ChildProcesses {
     return {
       program: {
         ...{ command: command.length > 0 ? command : [file], program, file },
-        notes: [
-          ...(before > 0 ? [copyInWords(before)] : []),
-          ...(isRunning ? [STILL_RUNNING] : []),
-        ],
+        notes: [...(before > 0 ? [copyInWords(before)] : []), ...(isRunning ? [STILL_RUNNING] : [])],
       },
       ...{ memory: seen.memory, folder: seen.folder, isRunning },
     };

@@ -43,7 +43,8 @@ export interface PlacedImage {
 export function placeImage(options: ImageOptions & { clock: "virtual" | "wall" }): PlacedImage {
   const folders: string[] = [];
   const remove = (isUsed = false): void => {
-    for (const folder of isUsed ? folders.slice(1) : folders) rmSync(folder, { recursive: true, force: true });
+    for (const folder of isUsed ? folders.slice(1) : folders)
+      rmSync(folder, { recursive: true, force: true });
   };
   try {
     for (const parent of [...imageParents(), SHARED_MEMORY]) removeLeftFolders(parent, KIND);

@@ -32,9 +32,7 @@ export function checkLimits(limits = ownLimits()): void {
   for (const { name, option, bytes, why } of LIMITS) {
     const [, soft] = new RegExp(`^${name} +(\\d+) `, "m").exec(limits) ?? [];
     if (soft !== undefined && Number(soft) < bytes)
-      throw new UserError(
-        `the limit ulimit ${option} is ${soft} bytes, and ${why}; raise it`,
-      );
+      throw new UserError(`the limit ulimit ${option} is ${soft} bytes, and ${why}; raise it`);
   }
 }
 

@@ -37,7 +37,8 @@ export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator 
       foreign: new Map(),
       notes: [`${name} has an allocator of its own (malloc): what that hands out is not seen.`],
     };
-  const foreign = isNamed === undefined || isNamed.defined.has(START) ? new Map<string, number>() : isNamed.defined;
+  const foreign =
+    isNamed === undefined || isNamed.defined.has(START) ? new Map<string, number>() : isNamed.defined;
   const notes = unseenNames(all, foreign);
   const linked = linkedIn(program);
   if (linked !== undefined)

@@ -10,7 +10,9 @@ import type { NativeProgram } from "./check-program.ts";
 export function neededObjects({ file, object, linker }: NativeProgram): LoadedObject[] {
   const { stdout } = spawnSync(linker, ["--list", file], { encoding: "utf8" });
   // What is preloaded comes first, and stands there as it was asked for.
-  const listed = [...(stdout ?? "").matchAll(/^\t(?:.* => )?(\/.*) \(0x[0-9a-f]+\)$/gm)].map(([, path]) => path);
+  const listed = [...(stdout ?? "").matchAll(/^\t(?:.* => )?(\/.*) \(0x[0-9a-f]+\)$/gm)].map(
+    ([, path]) => path,
+  );
   return [{ path: file, object }, ...[...new Set([linker, ...listed])].flatMap(tryLoad)];
 }
 

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { checkLimits } from "../../../src/native/start/check-limits.ts";
 
-const limits = (addresses: string, file: string) => `Limit                     Soft Limit           Hard Limit           Units
+const limits = (
+  addresses: string,
+  file: string,
+) => `Limit                     Soft Limit           Hard Limit           Units
 Max cpu time              unlimited            unlimited            seconds
 Max file size             ${file}            unlimited            bytes
 Max address space         ${addresses}            unlimited            bytes

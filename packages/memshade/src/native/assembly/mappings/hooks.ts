@@ -51,14 +51,7 @@ function end(thread: u32): void {
   tlsStore(Tls.guard, 0);
 }
 
-export function mmap(
-  address: u64,
-  length: u64,
-  protection: u64,
-  flags: u64,
-  file: u64,
-  offset: u64,
-): u64 {
+export function mmap(address: u64, length: u64, protection: u64, flags: u64, file: u64, offset: u64): u64 {
   if (!enter(returnAddress())) return libcMmap(address, length, protection, flags, file, offset);
   const thread = begin(stackPointer(), returnAddress(), framePointer());
   const start = libcMmap(address, length, protection, flags, file, offset);
