@@ -2,8 +2,10 @@ import { UserError } from "../bytes/errors.ts";
 import { dieBySignal, onSignals } from "../host/run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim } from "../host/run/folder-claim.ts";
 import { NOT_WRITTEN } from "../host/run/profile-failure.ts";
+import { Progress } from "../host/run/progress.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../host/run/run-folder.ts";
 import { say } from "../host/run/terminal-line.ts";
+import type { LoadedObject } from "../load/objects.ts";
 import { counted } from "../model/counted.ts";
 import type { RunEnd } from "../model/run.ts";
 import { childLines } from "./collect/child-lines.ts";
@@ -19,6 +21,7 @@ import { type ExecutedProgram, executedProgram } from "./start/executed-program.
 import { findAllocator, isOwnName } from "./start/find-allocator.ts";
 import { neededObjects } from "./start/needed-objects.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
+import type { TableCache } from "./tables/table-cache.ts";
 
 export interface NativeRun {
   /** The program as it was typed: a path, or a name in PATH. */
@@ -75,6 +78,21 @@ export async function runNative(run: NativeRun): Promise<number> {
   return recording.isWritten && recording.writer.isComplete ? (ended.code ?? 0) : NOT_WRITTEN;
 }
 
+/** That takes seconds for large objects, once. */
+function makeTables(
+  objects: readonly LoadedObject[],
+  tables: TableCache,
+  isQuiet: boolean | undefined,
+): void {
+  const missing = objects.filter(({ object }) => !tables.has(object));
+  const progress = new Progress("making tables for walking stacks, once", isQuiet ? false : undefined);
+  missing.forEach(({ object }, i) => {
+    progress.show(i + 1, missing.length);
+    tables.make(object);
+  });
+  progress.clear();
+}
+
 function endOf({ code, signal }: ProgramEnd): RunEnd {
   return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
 }
@@ -104,7 +122,7 @@ class NativeRecording {
     // Children may have other allocators, without names of their own.
     const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
     this.#image = placeImage({ clock, mappings, children, foreign });
-    for (const { object } of objects) this.#image.tables.make(object);
+    makeTables(objects, this.#image.tables, this.#run.isQuiet);
     return { command: [path, ...args], program: programName(path), file, notes };
   }
 

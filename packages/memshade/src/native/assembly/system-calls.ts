@@ -7,6 +7,7 @@ export const MADVISE: u64 = 28;
 export const NANOSLEEP: u64 = 35;
 export const GETPID: u64 = 39;
 export const FTRUNCATE: u64 = 77;
+export const GETCWD: u64 = 79;
 export const READLINK: u64 = 89;
 export const GETRLIMIT: u64 = 97;
 export const PRCTL: u64 = 157;

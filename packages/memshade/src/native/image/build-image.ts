@@ -7,17 +7,13 @@ import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
 import { type Hooked, NEXT, nextNames, symbolsOf } from "./functions.ts";
 
 /** Where the image finds and leaves things, as it is told when it is written. */
-export interface ImagePaths {
+export interface ImageRun {
   /** What the number of a process is appended to: the file of its memory. */
   memory: string;
   /** What a build id is appended to: the file of an object's tables. */
   tables: string;
   /** Of the image itself. */
   image: string;
-}
-
-/** What is recorded besides the C library's allocator in the process that is started. */
-export interface ImageOptions extends Hooked {
   /** Child processes are recorded, too. */
   children: boolean;
 }
@@ -31,14 +27,10 @@ const PAGE_BYTES = 4096;
 const TABLES_WAIT_MS = 1000;
 const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
 
-/**
- * The shared object that records the allocations of the program that it is preloaded into.
- *
- * @throws UserError if a path is too long to be kept in it
- */
-export function buildImage(native: NativeCode, paths: ImagePaths, options: ImageOptions): Uint8Array {
+/** The shared object that records the allocations of the program that it is preloaded into, but for what is of one run. */
+export function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
   assertZero(native);
-  const data = dataOf(paths, options);
+  const data = dataOf(hooked);
   const imports = [...new Set(native.relocations.flatMap(({ kind, name }) => (kind === "c" ? [name] : [])))];
   const outer = imports.filter((name) => wordOf(name) < 0);
   return writeSharedObject({
@@ -47,12 +39,15 @@ export function buildImage(native: NativeCode, paths: ImagePaths, options: Image
     buildId: sha256(native.code).subarray(0, 20),
     code: native.code,
     exports: [...native.entries].flatMap(([name, offset]) =>
-      symbolsOf(name, options).map((symbol) => ({ name: symbol, offset })),
+      symbolsOf(name, hooked).map((symbol) => ({ name: symbol, offset })),
     ),
     imports: outer,
-    preset: NEXT.flatMap(({ known }, i) =>
-      known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * i }],
-    ),
+    preset: [
+      ...NEXT.flatMap(({ known }, i) =>
+        known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * i }],
+      ),
+      { name: "__libc_single_threaded", at: Text.isSingleThreaded },
+    ],
     initialize: native.entries.get("initialize") as number,
     threadBytes: THREAD_BYTES,
     data,
@@ -78,26 +73,34 @@ function wordOf(name: string): number {
   return NEXT.findIndex((next) => next.name === name);
 }
 
-function dataOf(paths: ImagePaths, options: ImageOptions): Uint8Array {
+function dataOf(hooked: Hooked): Uint8Array {
   const data = new Uint8Array(TEXT_BYTES);
+  const put = (text: string, at: number): void => data.set(new TextEncoder().encode(text), at);
+  nextNames(hooked).forEach((name, i) => put(name, Text.names + NEXT_NAME_BYTES * i));
+  put("/proc/self/exe", Text.program);
+  put("/proc/self/cmdline", Text.command);
+  new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  return data;
+}
+
+/**
+ * Writes what is of one run into an image.
+ *
+ * @throws UserError if a path is too long to be kept in it
+ */
+export function setRun(image: Uint8Array, run: ImageRun): void {
+  // What can be written is the last part of the file, and the texts are the end of that.
+  const data = image.subarray(image.length - TEXT_BYTES);
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
     if (bytes.length >= most) throw new UserError(`the path ${text} is too long for what records programs`);
     data.set(bytes, at);
   };
   // Behind these two comes a number or a build id.
-  put(paths.memory, Text.memory, 1900);
-  put(paths.tables, Text.tables, 1900);
-  put(paths.image, Text.image, 2048);
-  put("/proc/self/exe", Text.program, 32);
-  put("/proc/self/cmdline", Text.command, 32);
-  nextNames(options).forEach((name, i) => {
-    put(name, Text.names + NEXT_NAME_BYTES * i, NEXT_NAME_BYTES);
-  });
-  const view = new DataView(data.buffer);
-  view.setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
-  view.setUint32(Text.children, options.children ? 1 : 0, true);
-  return data;
+  put(run.memory, Text.memory, 1900);
+  put(run.tables, Text.tables, 1900);
+  put(run.image, Text.image, 2048);
+  data[Text.children] = run.children ? 1 : 0;
 }
 
 function link(code: Uint8Array, native: NativeCode, places: ObjectPlacement, outer: readonly string[]): void {

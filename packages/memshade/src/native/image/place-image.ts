@@ -1,16 +1,13 @@
 import { accessSync, constants, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { compile } from "../../aot/index.ts";
-import { bytesOfBase64 } from "../../bytes/base64.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { makeFolders } from "../../host/run/make-folders.ts";
 import { makeOwnedFolder, removeLeftFolders } from "../../host/run/owned-folders.ts";
-import { NATIVE_RUNTIME_BASE64 } from "../runtime.generated.ts";
-import { NATIVE_WALL_RUNTIME_BASE64 } from "../runtime-wall.generated.ts";
 import { cacheFolder, TableCache } from "../tables/table-cache.ts";
-import { buildImage, type ImageOptions } from "./build-image.ts";
+import { setRun } from "./build-image.ts";
+import { type KeptImage, keptImage } from "./kept-image.ts";
 
 /** Where memory that processes share is never written to a disk. */
 const SHARED_MEMORY = "/dev/shm";
@@ -21,6 +18,12 @@ const KIND = "native";
 /** What the number of a process is appended to. */
 const MEMORY = "heap.";
 const MEMORY_NAME = /^heap\.(\d+)(?:\.\d+)?$/;
+
+/** How a program is recorded. */
+export interface ImageOptions extends KeptImage {
+  /** Child processes are recorded, too. */
+  children: boolean;
+}
 
 /** What is on the file system for the time of a run. */
 export interface PlacedImage {
@@ -40,7 +43,7 @@ export interface PlacedImage {
  *
  * @throws UserError in one line where nothing can be written, or the dynamic linker could not be told of it
  */
-export function placeImage(options: ImageOptions & { clock: "virtual" | "wall" }): PlacedImage {
+export function placeImage({ children, ...options }: ImageOptions): PlacedImage {
   const folders: string[] = [];
   const remove = (isUsed = false): void => {
     for (const folder of isUsed ? folders.slice(1) : folders)
@@ -55,9 +58,9 @@ export function placeImage(options: ImageOptions & { clock: "virtual" | "wall" }
     const memory = join(memories, MEMORY);
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
-    const runtime = options.clock === "wall" ? NATIVE_WALL_RUNTIME_BASE64 : NATIVE_RUNTIME_BASE64;
-    const code = compile(bytesOfBase64(runtime));
-    writeFileSync(path, buildImage(code, { memory, tables: tables.prefix, image: path }, options));
+    const image = keptImage(tables.folder, options);
+    setRun(image, { memory, tables: tables.prefix, image: path, children });
+    writeFileSync(path, image);
     return {
       ...{ path, tables, remove },
       memoryOf: (pid) => `${memory}${pid}`,

@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { UserError } from "../../bytes/errors.ts";
 import { type LoadedObject, loadObject } from "../../load/objects.ts";
+import { kernelObject } from "../tables/kernel-object.ts";
 import type { NativeProgram } from "./check-program.ts";
 
 /**
- * The objects that a program begins with: itself, the dynamic linker, and what that lists for it. What the program loads later is
- * not among them.
+ * The objects that a program begins with: itself, the dynamic linker, and what that lists for it, and the kernel's. What the program
+ * loads later is not among them.
  */
 export function neededObjects({ file, object, linker }: NativeProgram): LoadedObject[] {
   const { stdout } = spawnSync(linker, ["--list", file], { encoding: "utf8" });
@@ -13,7 +14,13 @@ export function neededObjects({ file, object, linker }: NativeProgram): LoadedOb
   const listed = [...(stdout ?? "").matchAll(/^\t(?:.* => )?(\/.*) \(0x[0-9a-f]+\)$/gm)].map(
     ([, path]) => path,
   );
-  return [{ path: file, object }, ...[...new Set([linker, ...listed])].flatMap(tryLoad)];
+  const files = [...new Set([linker, ...listed])].flatMap(tryLoad);
+  const ofKernel = kernelObject();
+  return [
+    { path: file, object },
+    ...files,
+    ...(ofKernel === undefined ? [] : [{ path: "[kernel]", object: ofKernel }]),
+  ];
 }
 
 /** Whoever runs the program says what is wrong with a library. */
