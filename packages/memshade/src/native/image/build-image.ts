@@ -2,6 +2,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import type { NativeCode } from "../../aot/index.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
+import { openObject } from "../../objects/index.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
 import { type Hooked, NEXT, nextNames, symbolsOf } from "./functions.ts";
@@ -89,8 +90,7 @@ function dataOf(hooked: Hooked): Uint8Array {
  * @throws UserError if a path is too long to be kept in it
  */
 export function setRun(image: Uint8Array, run: ImageRun): void {
-  // What can be written is the last part of the file, and the texts are the end of that.
-  const data = image.subarray(image.length - TEXT_BYTES);
+  const data = textsOf(image);
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
     if (bytes.length >= most) throw new UserError(`the path ${text} is too long for what records programs`);
@@ -101,6 +101,13 @@ export function setRun(image: Uint8Array, run: ImageRun): void {
   put(run.tables, Text.tables, 1900);
   put(run.image, Text.image, 2048);
   data[Text.children] = run.children ? 1 : 0;
+}
+
+/** What can be written of an image is loaded last, and the texts are the end of that. */
+function textsOf(image: Uint8Array): Uint8Array {
+  const { segments } = openObject(image);
+  const { fileOffset, fileSize } = segments.at(-1)!;
+  return image.subarray(fileOffset + fileSize - TEXT_BYTES, fileOffset + fileSize);
 }
 
 function link(code: Uint8Array, native: NativeCode, places: ObjectPlacement, outer: readonly string[]): void {
