@@ -2,8 +2,8 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import type { NativeCode } from "../../aot/index.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
-import { openObject } from "../../objects/index.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
+import { openObject } from "../../objects/index.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
 import { type Hooked, NEXT, nextNames, symbolsOf } from "./functions.ts";
 
@@ -77,7 +77,9 @@ function wordOf(name: string): number {
 function dataOf(hooked: Hooked): Uint8Array {
   const data = new Uint8Array(TEXT_BYTES);
   const put = (text: string, at: number): void => data.set(new TextEncoder().encode(text), at);
-  nextNames(hooked).forEach((name, i) => put(name, Text.names + NEXT_NAME_BYTES * i));
+  nextNames(hooked).forEach((name, i) => {
+    put(name, Text.names + NEXT_NAME_BYTES * i);
+  });
   put("/proc/self/exe", Text.program);
   put("/proc/self/cmdline", Text.command);
   new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
