@@ -32,7 +32,7 @@ export class ProfileWriter {
   /** Undefined, with the reason said, where it could not be written. */
   write(
     target: ProfileTarget,
-    memory: ArrayBuffer,
+    memory: SharedArrayBuffer,
     program: RecordedProgram,
     { end, children }: { end: RunEnd; children?: readonly RunChild[] | undefined },
   ): Run | undefined {
@@ -54,7 +54,7 @@ export class ProfileWriter {
 
   #write(
     { folder, claim }: ProfileTarget,
-    memory: ArrayBuffer,
+    memory: SharedArrayBuffer,
     program: RecordedProgram,
     { end, children }: { end: RunEnd; children: readonly RunChild[] | undefined },
   ): Run | undefined {
