@@ -40,6 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "model",
     "objects",
     "formats",
+    "unwind",
     "symbolize",
     "load",
     "host",

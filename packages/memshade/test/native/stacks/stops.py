@@ -90,7 +90,8 @@ def is_ours(frame):
 
 def arm():
     at = int(gdb.parse_and_eval("(long)&stop_after"))
-    gap = chance.randint(1, 2 * stops["gap"] - 1)
+    # An allocation right behind the stop at the end of a hook: gdb takes its trap for that of the hook, and goes on.
+    gap = chance.randint(2, 2 * stops["gap"])
     gdb.selected_inferior().write_memory(at, struct.pack("<q", gap))
 
 
@@ -113,7 +114,9 @@ def run():
         unrecorded = word(base + layout["unrecorded"], "<Q")
         thread = gdb.selected_thread()
         lwp = thread.ptid[1]
-        gdb.FinishBreakpoint(hook, internal=True)
+        # Where the hook returns to, this thread comes by first on the way out of it.
+        end = gdb.Breakpoint("*%d" % frames[0][0], internal=True, temporary=True)
+        end.thread = thread.num
         gdb.execute("continue")
         if gdb.selected_inferior().pid == 0:
             break
