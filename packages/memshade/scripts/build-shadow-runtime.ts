@@ -36,7 +36,7 @@ interface Part {
 
 /** The heap profiler inside native programs: what differs from WebAssembly programs. */
 const NATIVE_FRONT_END = Object.fromEntries(
-  ["imports", "program", "calls"].map((name) => [
+  ["imports", "program", "calls", "clock"].map((name) => [
     `tools/heap/assembly/${name}.ts`,
     `native/assembly/front-end/${name}.ts`,
   ]),
@@ -88,6 +88,16 @@ const PARTS: readonly Part[] = [
     target: "runtime.generated.ts",
     constant: "NATIVE_RUNTIME_BASE64",
     replaced: NATIVE_FRONT_END,
+  },
+  {
+    folder: "native",
+    entry: "assembly/index.ts",
+    target: "runtime-wall.generated.ts",
+    constant: "NATIVE_WALL_RUNTIME_BASE64",
+    replaced: {
+      ...NATIVE_FRONT_END,
+      "tools/heap/assembly/clock.ts": "native/assembly/front-end/wall-clock.ts",
+    },
   },
   {
     folder: "tools/waste",

@@ -13,7 +13,17 @@ import type { MibColumns } from "./mib-columns.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 import type { HeapIntervals } from "./over-time/heap-intervals.ts";
 import { REACH_FIELDS } from "./reach-fields.ts";
-import type { Clock, CounterMode, Presence, RunAllocator, RunEnd, RunHeap, RunHost, RunSite } from "./run.ts";
+import type {
+  Clock,
+  CounterMode,
+  Presence,
+  RunAllocator,
+  RunChild,
+  RunEnd,
+  RunHeap,
+  RunHost,
+  RunSite,
+} from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
 
 /**
@@ -42,6 +52,8 @@ export interface ProfileDescription {
   readonly presence?: Presence | undefined;
   readonly program?: string | undefined;
   readonly command?: readonly string[] | undefined;
+  /** Child processes with runs of their own. */
+  readonly children?: readonly RunChild[] | undefined;
   /** Version of memshade that recorded the run. */
   readonly recordedBy?: string | undefined;
   readonly end?: RunEnd | undefined;

@@ -30,6 +30,7 @@ import {
   RUN_VERSION,
   type Run,
   type RunAllocator,
+  type RunChild,
   type RunEnd,
   type RunFunction,
   type RunHeap,
@@ -49,11 +50,12 @@ const heapTool = record<HeapTool>({
   granuleBytes: count,
   includeStack: flag,
   includeAllocator: flag,
+  mappings: optional(flag),
   knownHost: optional(flag),
 });
 
 const end = record<RunEnd>({
-  kind: oneOf("exit", "trap", "exception", "signal", "dump"),
+  kind: oneOf("exit", "trap", "exception", "signal", "dump", "ended"),
   exitCode: optional(integer),
   signal: optional(text),
   message: optional(text),
@@ -247,6 +249,9 @@ const run = record<Run>({
   modules: list(module),
   heap: optional(heap),
   host: optional(host),
+  children: optional(
+    list(record<RunChild>({ program: text, command: list(text), allocations: count, allocatedBytes: count })),
+  ),
   notTracked: list(text),
   presence: optional(presence),
   files: record<Run["files"]>({

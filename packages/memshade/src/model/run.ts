@@ -36,6 +36,8 @@ export interface Run {
   heap?: RunHeap | undefined;
   /** Who has called the modules; absent where nobody asked. */
   host?: RunHost | undefined;
+  /** Processes that the program has started, and that have runs of their own; absent where nobody asked for them. */
+  children?: RunChild[] | undefined;
   /** Sentences about what no part of the profile covers. */
   notTracked: string[];
   /** What the profiler took in memory, as far as it is known. */
@@ -97,6 +99,8 @@ export interface HeapTool {
   granuleBytes: number;
   includeStack: boolean;
   includeAllocator: boolean;
+  /** Memory that a native program maps itself counts as blocks too; absent: it does not. */
+  mappings?: boolean | undefined;
   /** The host said exactly what it reads, and blocks that it reads are not unread; absent: it may have read more. */
   knownHost?: boolean | undefined;
 }
@@ -116,10 +120,19 @@ export type CounterMode = "merged" | "exact" | "none";
 
 /** What ended the run. */
 export interface RunEnd {
-  kind: "exit" | "trap" | "exception" | "signal" | "dump";
+  /** "ended": how is not known, as of a process that another one waits for. */
+  kind: "exit" | "trap" | "exception" | "signal" | "dump" | "ended";
   exitCode?: number;
   signal?: string;
   message?: string;
+}
+
+/** A child process of a native program. */
+export interface RunChild {
+  program: string;
+  command: string[];
+  allocations: number;
+  allocatedBytes: number;
 }
 
 export interface RunModule {

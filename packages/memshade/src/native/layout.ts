@@ -54,7 +54,27 @@ export const Header = {
   present: 104,
   /** Bytes of modules' names so far. */
   names: 108,
+  // Which process it is.
+  /** The process that it was forked from; 0: it began with its program. */
+  parent: 512,
+  /** Bytes of the program's path and of its arguments, a zero behind each of these. */
+  programBytes: 516,
+  commandBytes: 520,
+  /** Ranges that the program has mapped itself. */
+  mappings: 524,
+  /** u64: calls of the allocator before there was a memory. */
+  early: 528,
+  /** u64: addresses of the allocator's object, where they were asked for. */
+  allocatorStart: 536,
+  allocatorEnd: 544,
+  /** u64: ranges that were mapped of 4 GiB and more, and their bytes. */
+  largeRanges: 552,
+  largeRangeBytes: 560,
+  program: 16384,
+  command: 20480,
 } as const;
+/** Bytes of a program's path, and of its arguments, that are kept. */
+export const MOST_PROGRAM_BYTES = 4096;
 export const HEADER_MAGIC = 0x4853_4d4e;
 export const HEADER_VERSION = 2;
 
@@ -177,8 +197,6 @@ export const Text = {
   tables: 2048,
   /** The image's own path, as the dynamic linker was told of it. */
   image: 4096,
-  /** Names of functions whose next definition behind the image's own one is wanted, and u64 words for their addresses. */
-  names: 6144,
   next: 7168,
   /** Not 0: the memory is being mapped. */
   opening: 7680,
@@ -188,10 +206,24 @@ export const Text = {
   isSingleThreaded: 7696,
   /** What `Header.tablesWait` begins with in the process that was started; its children have nobody who makes tables. */
   tablesWait: 7688,
+  /** Names of functions whose next definition behind the image's own one is wanted; `next` has u64 words for their addresses. */
+  names: 8192,
+  /** The process that opened the memory last: in a child that was forked, its parent. */
+  process: 12288,
+  /** Not 0: child processes are recorded too. */
+  children: 12292,
+  /** u64: calls of the allocator while there was no memory yet. */
+  early: 12296,
+  /** Paths of the kernel's about the process: of its program, and its arguments. */
+  program: 12304,
+  command: 12336,
 } as const;
-export const TEXT_BYTES = 8192;
-/** Room for a name. */
-export const NEXT_NAME_BYTES = 32;
+export const TEXT_BYTES = 12800;
+/** Room for a name, and for how many; those that nobody wants are empty. */
+export const NEXT_NAME_BYTES = 64;
+export const NEXT_NAMES = 64;
+/** Which of the words these two are. */
+export const NextWord = { findObject: 0, malloc: 1 } as const;
 
 /**
  * A rule in 32 bits: how to get from a frame to its caller. From the lowest bit on: `RuleKind`, 3 bits; the offset of the CFA in words,
@@ -248,6 +280,12 @@ export const NATIVE_REGION_SLOTS = 2 ** (NATIVE_REGION_BITS - NATIVE_SLOT_BITS) 
 /** Bits of an address of a program. */
 export const ADDRESS_BITS = 47;
 
+/** Addresses of a range of pages, and behind the last one: u64. */
+export const Mapping = { start: 0, end: 8 } as const;
+export const MAPPING_BYTES = 16;
+/** As many as the kernel lets a process have, and a few more. */
+export const MOST_MAPPINGS = 65536;
+
 const shapes = HEADER_BYTES + CONTROL_BYTES;
 const { tablesEnd, ...tables } = placeTables(shapes, CONTEXTS + 1);
 
@@ -266,6 +304,8 @@ export const Place = {
   /** u32 per region with slots: its number, as the directory counts. */
   regions: 389 * MIB,
   ruleCache: 390 * MIB,
+  /** A `Mapping` for each range that the program has mapped itself, by address. */
+  mappings: 391 * MIB,
   threads: 392 * MIB,
   /** u32 per region of the address space: where its slots are. */
   directory: 512 * MIB,

@@ -1,20 +1,26 @@
 import { UserError } from "../bytes/errors.ts";
 import { dieBySignal, onSignals } from "../host/run/die-by-signal.ts";
-import { assertFolderWritable, FolderClaim, writeRunFolder } from "../host/run/folder-claim.ts";
-import { NOT_WRITTEN, sayNotWritten } from "../host/run/profile-failure.ts";
+import { assertFolderWritable, FolderClaim } from "../host/run/folder-claim.ts";
+import { NOT_WRITTEN } from "../host/run/profile-failure.ts";
 import { Progress } from "../host/run/progress.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../host/run/run-folder.ts";
-import { say, sayWritten } from "../host/run/terminal-line.ts";
-import { RUN_FILE, type RunEnd } from "../model/run.ts";
-import type { ObjectFile } from "../objects/index.ts";
-import { MemoryFile } from "./collect/memory-file.ts";
-import { type RecordedProgram, recordedRun } from "./collect/recorded-run.ts";
+import { say } from "../host/run/terminal-line.ts";
+import type { LoadedObject } from "../load/objects.ts";
+import { counted } from "../model/counted.ts";
+import type { RunEnd } from "../model/run.ts";
+import { childLines } from "./collect/child-lines.ts";
+import { ChildProcesses } from "./collect/child-processes.ts";
+import { Dumps } from "./collect/dumps.ts";
+import { MemoryWatch } from "./collect/memory-watch.ts";
+import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
+import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
-import { checkProgram } from "./start/check-program.ts";
-import { executedProgram } from "./start/executed-program.ts";
+import { checkLimits } from "./start/check-limits.ts";
+import { checkProgram, type NativeProgram } from "./start/check-program.ts";
+import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
+import { findAllocator, isOwnName } from "./start/find-allocator.ts";
 import { neededObjects } from "./start/needed-objects.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
-import { WantedTables } from "./tables/make-wanted.ts";
 import type { TableCache } from "./tables/table-cache.ts";
 
 export interface NativeRun {
@@ -25,12 +31,20 @@ export interface NativeRun {
   out?: string | undefined;
   /** Where a profile was written is not said. */
   isQuiet?: boolean | undefined;
+  /** Unit of lifetimes: allocations made so far, the default, or milliseconds. */
+  clock?: "virtual" | "wall" | undefined;
+  /** Memory that the program maps itself is recorded, too. */
+  mappings?: boolean | undefined;
+  /** Processes that it starts are recorded, each with a run of its own. */
+  traceChildren?: boolean | undefined;
   /** Is told of the folder of the profile, when everything else has been said. */
   onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
-/** So often it is seen to what the program waits for. */
-const WATCH_MS = 10;
+const STILL_RUNNING =
+  "processes that the program has started are running still: what they do from here on is not recorded";
+const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in /dev/shm";
+const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, or could make no file to share its memory by (${NO_MEMORY})`;
 
 /**
  * Runs a native program, and records its allocations. SIGUSR2 writes a dump.
@@ -41,52 +55,38 @@ const WATCH_MS = 10;
 export async function runNative(run: NativeRun): Promise<number> {
   const executed = executedProgram(run.path, run.args);
   const program = checkProgram(executed.file);
+  checkLimits();
   const template = run.out ?? defaultOutTemplate(process.cwd(), programName(run.path));
   const folders = new RunFolders(template, run.out === undefined);
   const folder = folders.next(false);
   if (run.out === undefined) assertFolderWritable(folder);
   const claim = run.out === undefined ? undefined : FolderClaim.take(folder);
-  let image: PlacedImage | undefined;
-  let watch: MemoryWatch | undefined;
   let ended: ProgramEnd;
-  let isWritten: boolean;
+  const recording = new NativeRecording(run);
   try {
-    image = placeImage();
-    makeTables(neededObjects(program), image.tables, run.isQuiet);
-    const { pid, end } = startProgram(executed, {
-      LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
-    });
-    watch = new MemoryWatch(image, pid);
-    const recorded = {
-      command: [run.path, ...run.args],
-      program: programName(run.path),
-      file: executed.file,
-    };
-    const dumps = new Dumps(watch, recorded, folders);
-    const stopListening = onSignals({ SIGUSR2: () => dumps.write() });
-    ended = await end.finally(stopListening);
+    const recorded = recording.prepare(executed.file, program);
+    ended = await recording.run(executed, recorded, folders);
     if (ended.error !== undefined) throw new UserError(`${run.path}: ${ended.error.message}`);
-    await dumps.done;
-    const memory = watch.memory?.read();
-    if (memory === undefined)
-      say(`${run.path} has loaded nothing that could record it: no profile was written`);
-    const target = { folder, claim, what: "profile", isQuiet: run.isQuiet } as const;
-    isWritten = memory !== undefined && writeProfile(target, memory, recorded, endOf(ended));
+    await recording.write({ folder, claim, what: "profile" }, recorded, endOf(ended));
   } finally {
-    watch?.stop();
-    image?.remove();
+    recording.close();
     claim?.release();
   }
-  if (isWritten) await run.onWritten?.(folder);
+  if (recording.isWritten) await run.onWritten?.(folder);
+  if (recording.areChildrenRunning) say(STILL_RUNNING);
   if (ended.signal !== null) dieBySignal(ended.signal);
-  return isWritten ? (ended.code ?? 0) : NOT_WRITTEN;
+  return recording.isWritten && recording.writer.isComplete ? (ended.code ?? 0) : NOT_WRITTEN;
 }
 
 /** That takes seconds for large objects, once. */
-function makeTables(objects: readonly ObjectFile[], tables: TableCache, isQuiet: boolean | undefined): void {
-  const missing = objects.filter((object) => !tables.has(object));
+function makeTables(
+  objects: readonly LoadedObject[],
+  tables: TableCache,
+  isQuiet: boolean | undefined,
+): void {
+  const missing = objects.filter(({ object }) => !tables.has(object));
   const progress = new Progress("making tables for walking stacks, once", isQuiet ? false : undefined);
-  missing.forEach((object, i) => {
+  missing.forEach(({ object }, i) => {
     progress.show(i + 1, missing.length);
     tables.make(object);
   });
@@ -97,88 +97,74 @@ function endOf({ code, signal }: ProgramEnd): RunEnd {
   return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
 }
 
-/** The memory of the program, once there is one. Meanwhile the tables are made that it waits for. */
-class MemoryWatch {
-  readonly #path: string;
-  readonly #wanted: WantedTables;
-  readonly #timer: NodeJS.Timeout;
-  #memory: MemoryFile | undefined;
+/** What there is for the time of one run. */
+class NativeRecording {
+  readonly writer: ProfileWriter;
+  /** Whether the profile of the program is. */
+  isWritten = false;
+  areChildrenRunning = false;
+  readonly #run: NativeRun;
+  readonly #children: WrittenChild[] = [];
+  #image: PlacedImage | undefined;
+  #watch: MemoryWatch | undefined;
 
-  constructor({ memoryOf, tables }: PlacedImage, pid: number) {
-    this.#path = memoryOf(pid);
-    this.#wanted = new WantedTables(tables);
-    this.#timer = setInterval(() => {
-      const { memory } = this;
-      if (memory !== undefined) this.#wanted.make(memory);
-    }, WATCH_MS);
+  constructor(run: NativeRun) {
+    this.#run = run;
+    const { clock = "virtual", mappings = false } = run;
+    this.writer = new ProfileWriter({ clock, mappings }, run.isQuiet);
   }
 
-  get memory(): MemoryFile | undefined {
-    this.#memory ??= MemoryFile.open(this.#path);
-    return this.#memory;
+  /** Makes the image and the tables. */
+  prepare(file: string, program: NativeProgram): RecordedProgram {
+    const { path, args, clock = "virtual", mappings = false, traceChildren: children = false } = this.#run;
+    const objects = neededObjects(program);
+    const { foreign: all, notes } = findAllocator(objects);
+    // Children may have other allocators, without names of their own.
+    const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
+    this.#image = placeImage({ clock, mappings, children, foreign });
+    makeTables(objects, this.#image.tables, this.#run.isQuiet);
+    return { command: [path, ...args], program: programName(path), file, notes };
   }
 
-  stop(): void {
-    clearInterval(this.#timer);
-    this.#memory?.close();
-    this.#memory = undefined;
-  }
-}
-
-/** Dumps while the program runs, one after the other. */
-class Dumps {
-  readonly #watch: MemoryWatch;
-  readonly #program: RecordedProgram;
-  readonly #folders: RunFolders;
-  done: Promise<void> = Promise.resolve();
-
-  constructor(watch: MemoryWatch, program: RecordedProgram, folders: RunFolders) {
-    this.#watch = watch;
-    this.#program = program;
-    this.#folders = folders;
-  }
-
-  write(): void {
-    this.done = this.done.then(async () => {
-      const memory = await this.#watch.memory?.readStill();
-      if (memory === undefined) {
-        say("nothing has been allocated yet: no dump was written");
-        return;
-      }
-      const target = {
-        folder: this.#folders.next(true),
-        claim: undefined,
-        what: "dump",
-        isQuiet: false,
-      } as const;
-      writeProfile(target, memory, this.#program, { kind: "dump" });
+  /** Runs the program to its end. */
+  async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
+    const image = this.#image!;
+    const { pid, end } = startProgram(executed, {
+      LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
+    const { traceChildren, out } = this.#run;
+    const children = traceChildren === true ? new ChildProcesses(image, pid, out) : undefined;
+    const watch = new MemoryWatch(image, pid, children);
+    this.#watch = watch;
+    watch.onChild = (child) => {
+      const written = this.writer.child(child);
+      if (written !== undefined) this.#children.push(written);
+    };
+    const dumps = new Dumps(watch, recorded, folders, this.writer);
+    const stopListening = onSignals({ SIGUSR2: () => dumps.write() });
+    const ended = await end.finally(stopListening);
+    await dumps.done;
+    return ended;
   }
-}
 
-interface Target {
-  folder: string;
-  claim: FolderClaim | undefined;
-  what: "profile" | "dump";
-  isQuiet: boolean | undefined;
-}
-
-/** Whether what was recorded could be written. */
-function writeProfile(
-  { folder, claim, what, isQuiet }: Target,
-  memory: SharedArrayBuffer,
-  program: RecordedProgram,
-  end: RunEnd,
-): boolean {
-  try {
-    const { run, files } = recordedRun(memory, program, end);
-    const all = [...files, { name: RUN_FILE, contents: `${JSON.stringify(run, null, 2)}\n` }];
-    if (claim === undefined) writeRunFolder(folder, all);
-    else claim.write(all);
-  } catch (error) {
-    sayNotWritten(folder, process.cwd(), error);
-    return false;
+  /** Writes what was recorded, of children first. */
+  async write(target: ProfileTarget, recorded: RecordedProgram, end: RunEnd): Promise<void> {
+    const { path, traceChildren, isQuiet } = this.#run;
+    const memory = this.#watch?.memory?.read();
+    this.areChildrenRunning = (await this.#watch?.takeChildren()) ?? false;
+    if (memory === undefined) say(`${path} ${NOT_RECORDED}`);
+    else {
+      const children = traceChildren === true ? this.#children.map(({ child }) => child) : undefined;
+      this.isWritten = this.writer.write(target, memory, recorded, { end, children }) !== undefined;
+    }
+    const unrecorded = this.#watch?.unrecorded ?? 0;
+    if (unrecorded > 0)
+      say(`${counted(unrecorded, "child process", "child processes")} could not be recorded: ${NO_MEMORY}`);
+    if (isQuiet !== true) for (const line of childLines(this.#children)) say(line);
   }
-  if (isQuiet !== true) sayWritten(folder, process.cwd(), what);
-  return true;
+
+  close(): void {
+    this.#watch?.stop();
+    this.#image?.remove(this.areChildrenRunning);
+  }
 }

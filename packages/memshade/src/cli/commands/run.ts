@@ -23,6 +23,8 @@ interface RunFlags extends ToolFlags {
   dir?: string[];
   env?: string[];
   invoke?: string;
+  traceChildren?: boolean;
+  mmap?: boolean;
 }
 
 const EXAMPLES = `
@@ -34,6 +36,8 @@ Examples:
   memshade run --tool heap,workingset --who --interval 200000acc solver.wasm
   memshade run --invoke resize library.wasm 640 480
   memshade run python3 script.py
+  memshade run --trace-children make
+  memshade run --mmap --clock wall ./server
 
 Options of memshade come before the program; everything after it belongs to the
 program, with a warning where memshade has such an option too (-- in front of
@@ -57,6 +61,10 @@ export function addRunCommand(program: Command): void {
     .option("--dir <host[::guest]>", "folder the program may use; can be repeated", collect)
     .option("--env <name[=value]>", "environment variable of the program; can be repeated", collect)
     .option("--invoke <name>", "call this exported function with the arguments as numbers")
+    .optionsGroup("Options for native programs:")
+    .option("--trace-children", "record processes that the program starts, each as a run of its own, too")
+    .option("--mmap", "memory that the program maps itself counts as blocks, too")
+    .optionsGroup("Options:")
     .addHelpText("after", EXAMPLES)
     .action(async (path: string, args: string[], flags: RunFlags, own: Command) => {
       if (verbFor(path) === "node")
@@ -68,9 +76,18 @@ export function addRunCommand(program: Command): void {
         refuseForNative(own);
         const { runNative } = await import("../../native/run-native.ts");
         const onWritten = flags.quiet === true ? undefined : saySummary;
-        endProcess(await runNative({ path, args, out: flags.out, isQuiet: flags.quiet, onWritten }));
+        const code = await runNative({
+          ...{ path, args, onWritten },
+          out: flags.out,
+          isQuiet: flags.quiet,
+          clock: flags.clock,
+          mappings: flags.mmap,
+          traceChildren: flags.traceChildren,
+        });
+        endProcess(code);
         return;
       }
+      refuseForWasm(flags);
       const code = await runWasi({
         path,
         args,
@@ -87,7 +104,14 @@ export function addRunCommand(program: Command): void {
 }
 
 /** What native programs can be recorded with. */
-const OF_NATIVE: readonly string[] = ["out", "quiet", "tool"];
+const OF_NATIVE: readonly string[] = ["out", "quiet", "tool", "clock", "traceChildren", "mmap"];
+
+/** @throws UserError for options that mean nothing to a WebAssembly program */
+function refuseForWasm({ traceChildren, mmap }: RunFlags): void {
+  const given = traceChildren === true ? "--trace-children" : mmap === true ? "--mmap" : undefined;
+  if (given !== undefined)
+    throw new UserError(`${given} is for native programs: a WebAssembly program starts and maps nothing`);
+}
 
 /** @throws UserError for options that mean nothing, or nothing yet, to a native program */
 function refuseForNative(command: Command): void {

@@ -148,6 +148,7 @@ function describe(
   return {
     program: run.program,
     command: run.command,
+    children: run.children,
     recordedBy: run.memshade,
     presence: run.presence,
     end: run.end,

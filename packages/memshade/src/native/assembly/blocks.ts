@@ -17,7 +17,7 @@ import {
   slotIn,
   slotStart,
 } from "../../tools/heap/assembly/records";
-import { beginCommonPath, isRare } from "./front-end/imports";
+import { beginCommonPath, isRare, otherwise, WALL_CLOCK } from "./front-end/imports";
 import { Header, Thread, WalkEnd } from "./layout.generated";
 import { countBlock } from "./threads";
 
@@ -52,7 +52,8 @@ function beyondSizes(size: u64): void {
 /** A block is about to be given back. */
 export function end(address: u64): void {
   beginCommonPath();
-  released(address);
+  if (WALL_CLOCK !== 0) otherwise();
+  else released(address);
   if (isRare) releasedAnyhow(address, false);
 }
 

@@ -1,6 +1,7 @@
 // The allocator's functions, as the program calls them. A record goes before its block is given back, and is made after the block was
 // handed out: other threads may get the same memory at once.
 import * as blocks from "./blocks";
+import { countInside } from "./foreign/allocator";
 import { Thread, Tls } from "./layout.generated";
 import { lock, unlock } from "./lock";
 import {
@@ -30,22 +31,22 @@ import { walk } from "./walk";
 
 /** False: the call comes from inside of a hook, or there is no memory. It goes straight on. */
 @inline
-function enter(): bool {
+export function enter(): bool {
   if (tlsLoad(Tls.guard) === 0 && isOpen()) {
     tlsStore(Tls.guard, 1);
     return true;
   }
-  if (isOpen()) countUnrecorded();
+  if (isOpen()) countInside(returnAddress());
   return false;
 }
 
 @inline
-function leave(): void {
+export function leave(): void {
   tlsStore(Tls.guard, 0);
 }
 
 /** A block was handed out; 0: it was not. */
-function record(block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
+export function record(block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
   const thread = block === 0 ? 0 : currentThread();
   if (thread !== 0) {
     walk(thread, place, address, rbp);
@@ -115,7 +116,7 @@ export function free(block: u64): void {
 }
 
 /** A block is about to be given back. */
-function forget(block: u64): void {
+export function forget(block: u64): void {
   if (block === 0) {
     countNullFree();
     return;
@@ -128,7 +129,7 @@ function forget(block: u64): void {
 }
 
 /** Whether a block that is about to be reallocated is out of the tables. */
-function takeOut(old: u64): bool {
+export function takeOut(old: u64): bool {
   const thread = currentThread();
   if (thread === 0 || !lock(thread + Thread.room)) return false;
   blocks.takeOut(thread, old);
@@ -136,7 +137,7 @@ function takeOut(old: u64): bool {
   return true;
 }
 
-function recordChange(old: u64, block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
+export function recordChange(old: u64, block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
   const thread = currentThread();
   walk(thread, place, address, rbp);
   if (lock(thread + Thread.room)) {
@@ -183,7 +184,7 @@ function total(count: u64, size: u64): u64 {
   return size !== 0 && count > <u64>-1 / size ? <u64>-1 : count * size;
 }
 
-function passBy(): void {
+export function passBy(): void {
   countUnrecorded();
   leave();
 }

@@ -14,5 +14,16 @@ export {
   reallocarray,
   valloc,
 } from "./hooks";
+export {
+  dallocx,
+  mallocx,
+  operatorNew,
+  operatorNewAligned,
+  operatorNewAlignedNothrow,
+  operatorNewNothrow,
+  rallocx,
+  sdallocx,
+} from "./foreign/hooks";
+export { mlockall, mmap, mremap, munmap } from "./mappings/hooks";
 export { initialize } from "./initialize";
 export { memory_open } from "./open";

@@ -1,7 +1,7 @@
 // Runs when the image has been loaded, before the program: it takes the traces of us out of the environment, so that neither the program nor
-// what it starts sees them.
+// what it starts sees them, unless what it starts is to be recorded too.
 import { Text } from "./layout.generated";
-import { load64, load8, store64, store8, text } from "./machine";
+import { load32, load64, load8, store64, store8, text } from "./machine";
 
 // "LD_PRELO", and "AD=" behind it.
 const PRELOAD: u64 = 0x4f4c_4552_505f_444c;
@@ -11,6 +11,7 @@ const COLON: u32 = 58;
 const SPACE: u32 = 32;
 
 export function initialize(_count: u32, _args: u64, environment: u64): void {
+  if (load32(text() + Text.children) !== 0) return;
   for (let entry = environment; load64(entry) !== 0; ) {
     const value = load64(entry);
     if (isPreload(value) && !shorten(value + PRELOAD_BYTES)) remove(entry);

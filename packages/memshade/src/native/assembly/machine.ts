@@ -71,6 +71,39 @@ export declare function libcPvalloc(size: u64): u64;
 export declare function libcFree(block: u64): void;
 @external("native", "malloc_usable_size")
 export declare function libcUsableSize(block: u64): u64;
+@external("native", "clock_gettime")
+export declare function libcClockGettime(clock: u32, result: u64): u32;
+@external("native", "mmap")
+export declare function libcMmap(
+  address: u64,
+  length: u64,
+  protection: u64,
+  flags: u64,
+  file: u64,
+  offset: u64,
+): u64;
+@external("native", "munmap")
+export declare function libcMunmap(address: u64, length: u64): u32;
+@external("native", "mremap")
+export declare function libcMremap(old: u64, oldLength: u64, length: u64, flags: u64, address: u64): u64;
+@external("native", "mlockall")
+export declare function libcMlockall(flags: u32): u32;
+@external("native", "operatorNew")
+export declare function nextNew(size: u64): u64;
+@external("native", "operatorNewNothrow")
+export declare function nextNewNothrow(size: u64, tag: u64): u64;
+@external("native", "operatorNewAligned")
+export declare function nextNewAligned(size: u64, alignment: u64): u64;
+@external("native", "operatorNewAlignedNothrow")
+export declare function nextNewAlignedNothrow(size: u64, alignment: u64, tag: u64): u64;
+@external("native", "mallocx")
+export declare function nextMallocx(size: u64, flags: u32): u64;
+@external("native", "rallocx")
+export declare function nextRallocx(old: u64, size: u64, flags: u32): u64;
+@external("native", "dallocx")
+export declare function nextDallocx(block: u64, flags: u32): void;
+@external("native", "sdallocx")
+export declare function nextSdallocx(block: u64, size: u64, flags: u32): void;
 @external("native", "dlclose")
 export declare function libcDlclose(handle: u64): u32;
 /** Which object has an address: 0, and fills in what it found. Takes no lock. */

@@ -1,6 +1,7 @@
 // The first hook of a process, and of a child that was forked, maps the memory. There is no linear memory yet: neither globals nor
 // loads and stores of it may be used here.
-import { bindNext } from "./bind-next";
+import { bindNext, canFindObjects } from "./bind-next";
+import { describeProcess } from "./process/describe";
 import { HEADER_MAGIC, HEADER_VERSION, Header, Text } from "./layout.generated";
 import {
   load32,
@@ -23,8 +24,11 @@ import {
   CLOCK_GETTIME,
   CLOCK_MONOTONIC,
   CLOSE,
+  EEXIST,
+  EFBIG,
   FTRUNCATE,
   GETPID,
+  GETRLIMIT,
   MADV_WIPEONFORK,
   MADVISE,
   MAP_FIXED,
@@ -36,6 +40,7 @@ import {
   OWNER_ONLY,
   PROT_NONE,
   PROT_READ_WRITE,
+  RLIMIT_FSIZE,
 } from "./system-calls";
 
 const PAGE_BYTES: u64 = 4096;
@@ -45,14 +50,18 @@ const MEMORY_BYTES: u64 = 0x1_0000_0000;
 /** An index of 32 bits with an offset stays inside. */
 const RESERVED_BYTES: u64 = 0x1_8000_0000 + 2 * GLOBAL_BYTES;
 const MOST_PATH_BYTES: u64 = 2000;
+const DOT: u32 = 46;
 
 @inline
 function isError(result: i64): bool {
   return result < 0 && result >= -4095;
 }
 
+/** A process that has replaced itself by another program begins one more memory. */
+const MOST_MEMORIES: u64 = 1000;
+
 /** Writes the path of this process's memory to the scratch page, behind the first 1024 bytes. */
-function writePath(process: u64): void {
+function writePath(process: u64, turn: u64): void {
   let to = scratch() + 1024;
   const from = text() + Text.memory;
   for (let i: u64 = 0; i < MOST_PATH_BYTES; i++) {
@@ -60,18 +69,44 @@ function writePath(process: u64): void {
     if (byte === 0) break;
     store8(to++, byte);
   }
-  let unit: u64 = 1;
-  while (process / unit >= 10) unit *= 10;
-  for (; unit !== 0; unit /= 10) store8(to++, 48 + <u32>((process / unit) % 10));
+  to = writeNumber(to, process);
+  if (turn > 1) {
+    store8(to, DOT);
+    to = writeNumber(to + 1, turn);
+  }
   store8(to, 0);
+}
+
+/** Returns where it ends. */
+function writeNumber(to: u64, number: u64): u64 {
+  let unit: u64 = 1;
+  while (number / unit >= 10) unit *= 10;
+  for (; unit !== 0; unit /= 10) store8(to++, 48 + <u32>((number / unit) % 10));
+  return to;
+}
+
+/** Makes a file that was not there; an error, or its descriptor. */
+function makeFile(process: u64): i64 {
+  let file: i64 = -EEXIST;
+  for (let turn: u64 = 1; file === -EEXIST && turn <= MOST_MEMORIES; turn++) {
+    writePath(process, turn);
+    file = syscall4(OPENAT, AT_FDCWD, scratch() + 1024, O_CREATE, OWNER_ONLY);
+  }
+  return file;
+}
+
+/** A process that makes a file larger than its limit is ended by a signal. */
+function mayBeLarge(): bool {
+  const failure = syscall2(GETRLIMIT, RLIMIT_FSIZE, scratch());
+  return isError(failure) || load64(scratch()) >= GLOBAL_BYTES + MEMORY_BYTES;
 }
 
 /** Maps the file over what was reserved; an error, or something else. */
 function mapFile(at: u64, process: u64): i64 {
-  writePath(process);
-  const file = syscall4(OPENAT, AT_FDCWD, scratch() + 1024, O_CREATE, OWNER_ONLY);
+  const file = makeFile(process);
   if (isError(file)) return file;
-  let result = syscall2(FTRUNCATE, file, GLOBAL_BYTES + MEMORY_BYTES);
+  let result: i64 = -EFBIG;
+  if (mayBeLarge()) result = syscall2(FTRUNCATE, file, GLOBAL_BYTES + MEMORY_BYTES);
   if (!isError(result))
     result = syscall6(
       MMAP,
@@ -106,18 +141,32 @@ function giveUp(): u64 {
  */
 export function memory_open(): u64 {
   const opening = text() + Text.opening;
-  if (load32(opening) !== 0) return NO_MEMORY;
+  if (load32(opening) !== 0) {
+    const early = text() + Text.early;
+    store64(early, load64(early) + 1);
+    return NO_MEMORY;
+  }
   store32(opening, 1);
   bindNext();
-  const base = open();
+  const base = isToBeRecorded() && canFindObjects() ? open() : giveUp();
   store32(opening, 0);
   return base;
+}
+
+/** A child that was forked is recorded where children are. */
+function isToBeRecorded(): bool {
+  return load32(text() + Text.process) === 0 || load32(text() + Text.children) !== 0;
 }
 
 function open(): u64 {
   const process: u64 = syscall1(GETPID, 0);
   const reserved = syscall6(MMAP, 0, RESERVED_BYTES, PROT_NONE, MAP_RESERVED, <u64>-1, 0);
-  if (isError(reserved)) return giveUp();
+  if (isError(reserved)) {
+    // An empty file tells that there was somebody.
+    const file = makeFile(process);
+    if (!isError(file)) syscall1(CLOSE, file);
+    return giveUp();
+  }
   const base: u64 = reserved + GLOBAL_BYTES;
   let failure = mapFile(reserved, process);
   if (isError(failure)) {
@@ -129,8 +178,13 @@ function open(): u64 {
   syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, scratch());
   store64(base + Header.start, load64(scratch()) * 1_000_000_000 + load64(scratch() + 8));
   store32(base + Header.failure, <u32>-failure);
-  store32(base + Header.tablesWait, load32(text() + Text.tablesWait));
-  store32(text() + Text.tablesWait, 0);
+  // Nobody makes tables for what nobody sees.
+  store32(base + Header.tablesWait, failure === 0 ? load32(text() + Text.tablesWait) : 0);
+  store64(base + Header.early, load64(text() + Text.early));
+  store64(text() + Text.early, 0);
+  describeProcess(base);
+  store32(base + Header.parent, load32(text() + Text.process));
+  store32(text() + Text.process, <u32>process);
   store32(base + Header.process, <u32>process);
   store32(base + Header.version, HEADER_VERSION);
   store32(base + Header.magic, HEADER_MAGIC);

@@ -1,4 +1,5 @@
 // Numbers and flags of Linux on x86-64.
+export const READ: u64 = 0;
 export const LSEEK: u64 = 8;
 export const MMAP: u64 = 9;
 export const RT_SIGPROCMASK: u64 = 14;
@@ -7,6 +8,8 @@ export const NANOSLEEP: u64 = 35;
 export const GETPID: u64 = 39;
 export const FTRUNCATE: u64 = 77;
 export const GETCWD: u64 = 79;
+export const READLINK: u64 = 89;
+export const GETRLIMIT: u64 = 97;
 export const PRCTL: u64 = 157;
 export const GETTID: u64 = 186;
 export const FUTEX: u64 = 202;
@@ -17,11 +20,14 @@ export const CLOSE: u64 = 3;
 
 export const EFAULT: i64 = 14;
 export const ESRCH: i64 = 3;
+export const EEXIST: i64 = 17;
+export const EFBIG: i64 = 27;
+export const RLIMIT_FSIZE: u64 = 1;
 export const CLOCK_MONOTONIC: u64 = 1;
 export const AT_FDCWD: u64 = <u64>-100;
 export const O_RDONLY_CLOEXEC: u64 = 0x80000;
-/** O_RDWR, O_CREAT, O_TRUNC, O_CLOEXEC */
-export const O_CREATE: u64 = 0x80242;
+/** O_RDWR, O_CREAT, O_EXCL, O_CLOEXEC */
+export const O_CREATE: u64 = 0x800c2;
 export const OWNER_ONLY: u64 = 0x180;
 export const SEEK_END: u64 = 2;
 export const PROT_NONE: u64 = 0;

@@ -17,6 +17,7 @@ import {
   Header,
   MODULE_BYTES,
   MOST_MODULES,
+  MOST_PROGRAM_BYTES,
   MOST_THREADS,
   Place,
   THREAD_BYTES,
@@ -88,6 +89,24 @@ export class MemoryFile {
     const word = Buffer.alloc(WORD_BYTES);
     word.writeUInt32LE(value);
     writeSync(this.#descriptor, word, 0, WORD_BYTES, MEMORY_AT + field);
+  }
+
+  /** The program that the process runs, as the kernel names it, and its arguments; empty where it does not say. */
+  program(): { file: string; command: string[] } {
+    const file = this.#text(Header.program, this.header(Header.programBytes));
+    const words = this.#text(Header.command, this.header(Header.commandBytes)).split("\0");
+    return { file, command: words.at(-1) === "" ? words.slice(0, -1) : words };
+  }
+
+  #text(at: number, length: number): string {
+    const bytes = Buffer.alloc(Math.min(length, MOST_PROGRAM_BYTES));
+    readSync(this.#descriptor, bytes, 0, bytes.length, MEMORY_AT + at);
+    return bytes.toString();
+  }
+
+  /** When it began, nanoseconds of the monotonic clock. */
+  start(): bigint {
+    return BigInt(this.header(Header.start)) | (BigInt(this.header(Header.start + WORD_BYTES)) << 32n);
   }
 
   /** The modules that the process has met. */

@@ -3,10 +3,16 @@ import { basename } from "node:path";
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
 import { loadObject } from "../../load/objects.ts";
-import { counted } from "../../model/counted.ts";
 import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { RawSegment } from "../../model/raw-profile.ts";
-import { RUN_SCHEMA, RUN_VERSION, type Run, type RunEnd, type RunModule } from "../../model/run.ts";
+import {
+  RUN_SCHEMA,
+  RUN_VERSION,
+  type Run,
+  type RunChild,
+  type RunEnd,
+  type RunModule,
+} from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import type { ObjectSegment } from "../../objects/index.ts";
 import { Control } from "../../tools/heap/layout.ts";
@@ -17,6 +23,7 @@ import type { ProfileFile } from "../../tools/session.ts";
 import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
+import { unseen } from "./unseen.ts";
 
 /** What was started. */
 export interface RecordedProgram {
@@ -26,6 +33,18 @@ export interface RecordedProgram {
   program: string;
   /** Path of the file that ran. */
   file: string;
+  /** Sentences about what of it was not seen. */
+  notes: readonly string[];
+}
+
+/** How it was recorded. */
+export interface RecordingOptions {
+  /** Unit of lifetimes: allocations made so far, or milliseconds. */
+  clock: "virtual" | "wall";
+  /** Memory that it maps itself was recorded, too. */
+  mappings: boolean;
+  /** Processes that it has started, if they were recorded. */
+  children?: readonly RunChild[] | undefined;
 }
 
 /** What the run folder gets. */
@@ -38,15 +57,21 @@ export interface NativeRecord {
  * Makes a run of what a process has left in its memory. Its places in code are the numbers of its sites, so that two runs of one
  * program have the same ones.
  */
-export function recordedRun(memory: SharedArrayBuffer, program: RecordedProgram, end: RunEnd): NativeRecord {
+export function recordedRun(
+  memory: SharedArrayBuffer,
+  program: RecordedProgram,
+  end: RunEnd,
+  { clock, mappings, children }: RecordingOptions,
+): NativeRecord {
   const view = new DataView(memory);
+  if (clock === "wall") setClock(view);
   const header = (field: number): number => view.getUint32(field, true);
   const modules = readModules(memory, header(Header.modules)).map((module) => ofCode(module, program.file));
   const session = new HeapSession({
-    ...{ clock: "virtual", rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
+    ...{ clock, rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
   });
   // All that the session asks of a memory is its bytes.
-  session.addInstance({ buffer: memory } as unknown as WebAssembly.Memory, INFO, UNKNOWN_MODULE, null);
+  session.addInstance({ buffer: memory } as unknown as WebAssembly.Memory, { ...INFO, clock }, UNKNOWN_MODULE, null);
   const { heap, tool, notTracked, raw, intervals } = session.snapshot(end);
   const rawBytes = writeRaw({ ...raw, segments: modules.map(segmentOf) }, raw.version);
   const files: ProfileFile[] = [{ name: HEAP_FILE, contents: rawBytes }];
@@ -58,21 +83,29 @@ export function recordedRun(memory: SharedArrayBuffer, program: RecordedProgram,
     memshade: MEMSHADE_VERSION,
     command: [...program.command],
     program: program.program,
-    tools: { heap: tool },
+    tools: { heap: mappings ? { ...tool, mappings } : tool },
     end,
     modules: modules.map((module, index) => describe(module, index, program)),
     heap: {
       ...heap,
       notTracked: [
         ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
+        ...program.notes,
         ...unseen(view),
       ],
     },
+    ...(children === undefined ? {} : { children: [...children] }),
     notTracked: [],
     presence: { modules: 0, shadow: heap.profilerBytes, recorded: rawBytes.length },
     files: { heap: HEAP_FILE, ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}) },
   };
   return { run, files };
+}
+
+/** Blocks that are live end now: the process has looked at the clock when it allocated last. */
+function setClock(view: DataView): void {
+  const passed = (process.hrtime.bigint() - view.getBigUint64(Header.start, true)) / 1_000_000n;
+  view.setUint32(Place.control + Control.wallMs, Number(passed), true);
 }
 
 const UNCOUNTED =
@@ -127,35 +160,4 @@ function describe(module: ProcessModule, index: number, { file }: RecordedProgra
     functions: [],
     notTracked: [],
   };
-}
-
-/** Sentences about what the hooks did not see. */
-function unseen(view: DataView): string[] {
-  const count = (field: number): number => Number(view.getBigUint64(field, true));
-  const sentences: string[] = [];
-  if (view.getBigUint64(Place.control + Control.allocations, true) === 0n)
-    sentences.push(
-      "No allocation was seen: the program has an allocator of its own, or has replaced itself by another program at once.",
-    );
-  const unrecorded = count(Header.unrecorded);
-  if (unrecorded > 0)
-    sentences.push(
-      `${counted(unrecorded, "call", "calls")} of the allocator came from signal handlers or found the tables taken, and are not recorded.`,
-    );
-  const lost = count(Header.lostStacks);
-  if (lost > 0)
-    sentences.push(
-      `${counted(lost, "stack", "stacks")} ended early, where no table says how code was called.`,
-    );
-  const cut = count(Header.cutStacks);
-  if (cut > 0)
-    sentences.push(
-      `${counted(cut, "stack was", "stacks were")} deeper than is kept: their outermost frames are missing.`,
-    );
-  const refused = view.getUint32(Header.threadsRefused, true);
-  if (refused > 0)
-    sentences.push(
-      `${counted(refused, "thread", "threads")} more than there is room for: what they allocate is not recorded.`,
-    );
-  return sentences;
 }

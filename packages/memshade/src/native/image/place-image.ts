@@ -1,15 +1,13 @@
-import { readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { accessSync, constants, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { compile } from "../../aot/index.ts";
-import { bytesOfBase64 } from "../../bytes/base64.ts";
+import { dirname, join } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
+import { makeFolders } from "../../host/run/make-folders.ts";
 import { makeOwnedFolder, removeLeftFolders } from "../../host/run/owned-folders.ts";
-import { writeWholeFile } from "../../load/whole-file.ts";
-import { NATIVE_RUNTIME_BASE64 } from "../runtime.generated.ts";
-import { TableCache } from "../tables/table-cache.ts";
-import { buildImage, setPaths } from "./build-image.ts";
+import { cacheFolder, TableCache } from "../tables/table-cache.ts";
+import { setRun } from "./build-image.ts";
+import { type KeptImage, keptImage } from "./kept-image.ts";
 
 /** Where memory that processes share is never written to a disk. */
 const SHARED_MEMORY = "/dev/shm";
@@ -17,8 +15,15 @@ const SHARED_MEMORY = "/dev/shm";
 const LEAST_SHARED_BYTES = 2 ** 30;
 
 const KIND = "native";
-/** Sources that run as they are change under one name. */
-const BUILT_FILE = /-([\w-]{8})\.js$/;
+/** What the number of a process is appended to. */
+const MEMORY = "heap.";
+const MEMORY_NAME = /^heap\.(\d+)(?:\.\d+)?$/;
+
+/** How a program is recorded. */
+export interface ImageOptions extends KeptImage {
+  /** Child processes are recorded, too. */
+  children: boolean;
+}
 
 /** What is on the file system for the time of a run. */
 export interface PlacedImage {
@@ -27,7 +32,10 @@ export interface PlacedImage {
   tables: TableCache;
   /** The file that a process shares its memory by. */
   memoryOf: (pid: number) => string;
-  remove: () => void;
+  /** Those that there are, in no order. A process has one more for each program that it replaces itself by. */
+  memories: () => { path: string; pid: number }[];
+  /** `isUsed`: programs may be started with it still. It stays until the next run then. */
+  remove: (isUsed?: boolean) => void;
 }
 
 /**
@@ -35,27 +43,29 @@ export interface PlacedImage {
  *
  * @throws UserError in one line where nothing can be written, or the dynamic linker could not be told of it
  */
-export function placeImage(): PlacedImage {
+export function placeImage({ children, ...options }: ImageOptions): PlacedImage {
   const folders: string[] = [];
-  const remove = (): void => {
-    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  const remove = (isUsed = false): void => {
+    for (const folder of isUsed ? folders.slice(1) : folders)
+      rmSync(folder, { recursive: true, force: true });
   };
   try {
-    for (const parent of [tmpdir(), SHARED_MEMORY]) removeLeftFolders(parent, KIND);
-    const place = makeOwnedFolder(tmpdir(), KIND);
+    for (const parent of [...imageParents(), SHARED_MEMORY]) removeLeftFolders(parent, KIND);
+    const place = makeOwnedFolder(findImageParent(), KIND);
     folders.push(place);
-    if (/[\s:]/.test(place))
-      throw new UserError(
-        `${tmpdir()}: the dynamic linker takes no path with a space or a colon; set TMPDIR`,
-      );
     if (hasRoom(SHARED_MEMORY)) folders.push(makeOwnedFolder(SHARED_MEMORY, KIND));
-    const memory = join(folders.at(-1)!, "heap.");
+    const memories = folders.at(-1)!;
+    const memory = join(memories, MEMORY);
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
-    const image = builtImage(tables.folder);
-    setPaths(image, { memory, tables: tables.prefix, image: path });
+    const image = keptImage(tables.folder, options);
+    setRun(image, { memory, tables: tables.prefix, image: path, children });
     writeFileSync(path, image);
-    return { path, tables, memoryOf: (pid) => `${memory}${pid}`, remove };
+    return {
+      ...{ path, tables, remove },
+      memoryOf: (pid) => `${memory}${pid}`,
+      memories: () => memoriesIn(memories),
+    };
   } catch (error) {
     remove();
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
@@ -63,22 +73,41 @@ export function placeImage(): PlacedImage {
   }
 }
 
-/**
- * The image without paths. Compiling takes as long as all else before the program starts, so it is kept: under the name of the
- * built file that this is part of, as the compiler and the runtime are, which has a hash of the contents in it.
- */
-function builtImage(folder: string): Uint8Array {
-  const build = () => buildImage(compile(bytesOfBase64(NATIVE_RUNTIME_BASE64)));
-  const [, version] = BUILT_FILE.exec(import.meta.url) ?? [];
-  if (version === undefined) return build();
-  const path = join(folder, `image-${version}`);
+function imageParents(): string[] {
+  return [tmpdir(), cacheFolder()];
+}
+
+/** The folder for temporary files, or where no code may lie there, that of the cache. */
+function findImageParent(): string {
+  const [usual, other] = imageParents();
+  if (canHoldCode(usual)) return usual;
+  makeFolders(other, 0o700);
+  if (canHoldCode(other)) return other;
+  throw new UserError(
+    `${usual}: no code can be loaded from there (noexec), or the dynamic linker takes no such path (a space or a colon); set TMPDIR to another folder`,
+  );
+}
+
+/** Whether the dynamic linker can be told of an object there, and the system maps it as code. */
+function canHoldCode(folder: string): boolean {
+  if (/[\s:]/.test(folder)) return false;
+  const file = join(makeOwnedFolder(folder, KIND), "code");
   try {
-    return readFileSync(path);
+    writeFileSync(file, "", { mode: 0o700 });
+    accessSync(file, constants.X_OK);
+    return true;
   } catch {
-    const image = build();
-    writeWholeFile(path, (file) => file.write(image));
-    return image;
+    return false;
+  } finally {
+    rmSync(dirname(file), { recursive: true, force: true });
   }
+}
+
+function memoriesIn(folder: string): { path: string; pid: number }[] {
+  return readdirSync(folder).flatMap((name) => {
+    const [, pid] = MEMORY_NAME.exec(name) ?? [];
+    return pid === undefined ? [] : [{ path: join(folder, name), pid: Number(pid) }];
+  });
 }
 
 function hasRoom(folder: string): boolean {

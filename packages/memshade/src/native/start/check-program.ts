@@ -4,7 +4,10 @@ import { readRegular } from "../../load/file.ts";
 import { loadObject } from "../../load/objects.ts";
 import type { ObjectFile, ObjectSegment } from "../../objects/index.ts";
 
+const PT_DYNAMIC = 2;
 const PT_INTERP = 3;
+const DT_FLAGS_1 = 0x6ffffffbn;
+const DF_1_PIE = 0x0800_0000n;
 const SET_USER_ID = 0o4000;
 const SET_GROUP_ID = 0o2000;
 
@@ -31,24 +34,53 @@ export function checkProgram(file: string): NativeProgram {
   const refuse = (reason: string): never => {
     throw new UserError(`${file}: ${reason}`);
   };
-  if (object.kind !== "elf" || (object.type !== "executable" && object.type !== "shared"))
-    refuse("it is no program");
+  if (object.type === "core") refuse("it is a core dump, no program; memshade unwind reads it");
+  if (object.kind !== "elf" || object.type === "relocatable") refuse("it is no program");
   if (object.architecture !== "x86_64")
     refuse(`it is for another machine (${machineOf(object)}); programs for x86-64 can be recorded`);
   if (object.addressSize !== 8)
     refuse("its pointers have 32 bits; programs with 64-bit pointers can be recorded");
+  const damage = damageOf(object);
+  if (damage !== undefined) refuse(`it is damaged: ${damage}`);
   const foreign = foreignIdentity(file);
   if (foreign !== undefined)
     refuse(`it is ${foreign}, and the system lets nobody look into it; run a copy without that bit`);
   const interpreter = object.programHeaders.find(({ type }) => type === PT_INTERP);
   if (interpreter === undefined)
-    return refuse("it is linked statically: there is no dynamic linker that could load what records it");
+    return refuse(
+      isLibrary(object)
+        ? "it is a library, or a dynamic linker; programs can be recorded"
+        : "it is linked statically: there is no dynamic linker that could load what records it",
+    );
   const linker = textOf(object, interpreter);
+  if (statSync(linker, { throwIfNoEntry: false })?.isFile() !== true)
+    refuse(`its dynamic linker ${linker} is not there, and without it the system does not start it`);
   if (linker.includes("ld-musl"))
     refuse("it is linked against musl; programs that use the GNU C library can be recorded");
   if (!isRecent(linker))
     refuse("its dynamic linker is older than that of the GNU C library 2.35, which is needed");
   return { file, object, linker };
+}
+
+/** Why the kernel could not load it; undefined for what it can. */
+function damageOf({ segments, size }: ObjectFile): string | undefined {
+  if (segments.length === 0) return "it has nothing that would be loaded";
+  const end = Math.max(...segments.map(({ fileOffset, fileSize }) => fileOffset + fileSize));
+  return end > size ? `it ends at byte ${size}, and should have ${end}` : undefined;
+}
+
+/** Without an interpreter: static programs that run at any address have a flag that says so. */
+function isLibrary(object: ObjectFile): boolean {
+  if (object.type !== "shared") return false;
+  const dynamic = object.programHeaders.find(({ type }) => type === PT_DYNAMIC);
+  if (dynamic === undefined) return false;
+  const bytes = object.bytesAt(dynamic.address, dynamic.fileSize);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at + 16 <= bytes.length; at += 16) {
+    if (view.getBigUint64(at, true) !== DT_FLAGS_1) continue;
+    return (view.getBigUint64(at + 8, true) & DF_1_PIE) === 0n;
+  }
+  return true;
 }
 
 /** Whether the dynamic linker tells without a lock which object an address lies in. */

@@ -32,9 +32,17 @@ export function executedProgram(name: string, args: readonly string[]): Executed
     if (line === undefined) return { file, argv };
     const [interpreter, ...words] = interpreterOf(file, line);
     argv = [interpreter, ...words, file, ...argv.slice(1)];
-    file = findProgram(interpreter);
+    file = findInterpreter(file, interpreter);
   }
   throw new UserError(`${name}: its interpreters are scripts that name each other`);
+}
+
+function findInterpreter(script: string, interpreter: string): string {
+  try {
+    return findProgram(interpreter);
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(`${script}: its interpreter ${error.message}`) : error;
+  }
 }
 
 /** What stands behind `#!`; undefined for what is no script. */

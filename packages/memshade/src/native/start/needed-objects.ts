@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { UserError } from "../../bytes/errors.ts";
-import { loadObject } from "../../load/objects.ts";
-import type { ObjectFile } from "../../objects/index.ts";
+import { type LoadedObject, loadObject } from "../../load/objects.ts";
 import { kernelObject } from "../tables/kernel-object.ts";
 import type { NativeProgram } from "./check-program.ts";
 
@@ -9,17 +8,25 @@ import type { NativeProgram } from "./check-program.ts";
  * The objects that a program begins with: itself, the dynamic linker, and what that lists for it, and the kernel's. What the program
  * loads later is not among them.
  */
-export function neededObjects({ file, object, linker }: NativeProgram): ObjectFile[] {
+export function neededObjects({ file, object, linker }: NativeProgram): LoadedObject[] {
   const { stdout } = spawnSync(linker, ["--list", file], { encoding: "utf8" });
-  const listed = [...(stdout ?? "").matchAll(/=> (\/.*) \(0x[0-9a-f]+\)$/gm)].map(([, path]) => path);
+  // What is preloaded comes first, and stands there as it was asked for.
+  const listed = [...(stdout ?? "").matchAll(/^\t(?:.* => )?(\/.*) \(0x[0-9a-f]+\)$/gm)].map(
+    ([, path]) => path,
+  );
+  const files = [...new Set([linker, ...listed])].flatMap(tryLoad);
   const ofKernel = kernelObject();
-  return [object, ...[linker, ...listed].flatMap(tryLoad), ...(ofKernel === undefined ? [] : [ofKernel])];
+  return [
+    { path: file, object },
+    ...files,
+    ...(ofKernel === undefined ? [] : [{ path: "[kernel]", object: ofKernel }]),
+  ];
 }
 
 /** Whoever runs the program says what is wrong with a library. */
-function tryLoad(path: string): ObjectFile[] {
+function tryLoad(path: string): LoadedObject[] {
   try {
-    return [loadObject(path).object];
+    return [loadObject(path)];
   } catch (error) {
     if (error instanceof UserError) return [];
     throw error;

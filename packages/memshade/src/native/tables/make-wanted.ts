@@ -14,18 +14,19 @@ export class WantedTables {
     this.#tables = tables;
   }
 
-  /** To be called often. */
-  make(memory: MemoryFile): void {
+  /** To be called often. `program`: the file that the process runs, where its tables are not made yet. */
+  make(memory: MemoryFile, program = ""): void {
     const wanted = memory.header(Header.wanted);
     if (wanted === this.#wanted) return;
     this.#wanted = wanted;
     for (const { isObject, name, tableKey } of memory.modules())
-      if (isObject && name !== "" && tableKey !== "") this.#makeOf(name, tableKey);
+      if (isObject && tableKey !== "") this.#makeOf(name || program, tableKey);
     // Whether or not there are any: nobody waits any longer.
     memory.setHeader(Header.tablesTurn, ++this.#turn);
   }
 
   #makeOf(path: string, key: string): void {
+    if (path === "") return;
     try {
       const { object } = loadObject(path);
       if (tableKey(object) === key) this.#tables.make(object);

@@ -56,6 +56,7 @@ export function heapReportJsonPieces(
     recordedBy: description.recordedBy ?? null,
     ...(description.importedFrom === undefined ? {} : { importedFrom: description.importedFrom }),
     end: description.end ?? null,
+    ...(description.children === undefined ? {} : { children: description.children }),
     clock: description.clock,
     counters: description.counters ?? null,
     granuleBytes: description.granuleBytes,

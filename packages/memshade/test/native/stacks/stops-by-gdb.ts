@@ -91,7 +91,7 @@ export async function stopsByGdb(program: StoppedProgram): Promise<{ stops: Stop
   writeFileSync(input, program.input ?? "");
   const [name, ...args] = program.command;
   const { file, argv } = executedProgram(name, args);
-  const image = placeImage();
+  const image = placeImage({ clock: "virtual", mappings: false, foreign: new Map(), children: true });
   const memoryPrefix = image.memoryOf(0).slice(0, -1);
   const wanted = new WantedTables(image.tables);
   const memories = new Map<string, MemoryFile>();
@@ -105,7 +105,7 @@ export async function stopsByGdb(program: StoppedProgram): Promise<{ stops: Stop
     for (const memory of memories.values()) wanted.make(memory);
   }, WATCH_MS);
   try {
-    for (const object of neededObjects(checkProgram(file))) image.tables.make(object);
+    for (const { object } of neededObjects(checkProgram(file))) image.tables.make(object);
     const parameters = { memory: memoryPrefix, layout: LAYOUT, out, count: program.count, gap: program.gap };
     const commands = [
       "set debuginfod enabled off",

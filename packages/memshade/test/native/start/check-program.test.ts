@@ -35,7 +35,23 @@ describe.skipIf(process.arch !== "x64" || process.platform !== "linux")("a nativ
     expect(refusal(changed("aarch64", { [E_MACHINE]: 183 }))).toMatch(/another machine \(aarch64\)/);
     expect(refusal(changed("riscv", { [E_MACHINE]: 243 }))).toMatch(/another machine/);
     expect(refusal(changed("relocatable", { [E_TYPE]: 1 }))).toMatch(/it is no program/);
+    expect(refusal(changed("core", { [E_TYPE]: 4 }))).toMatch(/a core dump, no program; memshade unwind/);
     expect(refusal("/etc/passwd")).toMatch(/neither ELF nor wasm/);
+  });
+
+  it("is refused when it is damaged, a library, or its dynamic linker is not there", () => {
+    const bytes = readFileSync("/bin/ls");
+    const cut = join(folder, "cut");
+    writeFileSync(cut, bytes.subarray(0, 3000));
+    expect(refusal(cut)).toMatch(/it is damaged: it ends at byte 3000, and should have \d+$/);
+    const PROGRAM_HEADERS = 56;
+    expect(refusal(changed("nothing", { [PROGRAM_HEADERS]: 0 }))).toMatch(/nothing that would be loaded/);
+    expect(refusal("/lib64/ld-linux-x86-64.so.2")).toMatch(/it is a library, or a dynamic linker/);
+    const at = bytes.indexOf("ld-linux-x86-64.so.2");
+    bytes.write("ld-linux-x86-64.so.9", at, "latin1");
+    const alone = join(folder, "alone");
+    writeFileSync(alone, bytes);
+    expect(refusal(alone)).toMatch(/its dynamic linker \/lib64\/ld-linux-x86-64.so.9 is not there/);
   });
 
   it("is refused when nothing would load what records it", () => {

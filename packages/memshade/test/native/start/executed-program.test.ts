@@ -61,7 +61,7 @@ describe("what cannot be started", () => {
     expect(saying("./no-such-file")).toMatch(/no such file/);
     expect(saying(locked)).toMatch(/may not be executed/);
     expect(saying(nobody)).toMatch(/names no interpreter/);
-    expect(saying(lost)).toBe("/no/such/interpreter: no such file");
+    expect(saying(lost)).toBe(`${lost}: its interpreter /no/such/interpreter: no such file`);
     expect(saying(itself)).toMatch(/name each other/);
     expect(saying(setUp)).toMatch(/name the interpreter in front of the script/);
   });

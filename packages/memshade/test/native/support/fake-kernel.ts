@@ -2,6 +2,7 @@ import type { FakeMemory } from "./fake-memory.ts";
 
 const ENOENT = -2;
 const ESRCH = -3;
+const EEXIST = -17;
 const EFAULT = -14;
 const EINVAL = -22;
 /** Where files and memory are mapped, from here on. */
@@ -27,6 +28,8 @@ export class FakeKernel {
   onSleep: (nanoseconds: number) => void = (nanoseconds) => {
     this.clock += nanoseconds;
   };
+  /** Bytes that a file may have. */
+  fileLimit = 2 ** 62;
   /** Paths that cannot be made. */
   refuses: (path: string) => boolean = () => false;
   readonly #memory: FakeMemory;
@@ -48,10 +51,29 @@ export class FakeKernel {
     const path = this.#memory.text(name);
     if ((flags & 0x40) !== 0) {
       if (this.refuses(path)) return ENOENT;
+      if ((flags & 0x80) !== 0 && this.files.has(path)) return EEXIST;
       this.files.set(path, new Uint8Array(0));
     }
     const file = this.files.get(path);
     return file === undefined ? ENOENT : FIRST_FILE + this.#open.push(file) - 1;
+  }
+
+  read([file, at, length]: number[]): number {
+    const bytes = this.#open[file - FIRST_FILE].subarray(0, length);
+    this.#memory.write(at, bytes);
+    return bytes.length;
+  }
+
+  readlink([name, at, length]: number[]): number {
+    const target = this.files.get(this.#memory.text(name))?.subarray(0, length);
+    if (target === undefined) return ENOENT;
+    this.#memory.write(at, target);
+    return target.length;
+  }
+
+  getrlimit([, at]: number[]): number {
+    this.#memory.store64(at, BigInt(this.fileLimit));
+    return 0;
   }
 
   lseek([file]: number[]): number {
@@ -120,6 +142,7 @@ export class FakeKernel {
 }
 
 const HANDLERS: Readonly<Record<number, keyof typeof FakeKernel.prototype & SystemCall>> = {
+  0: "read",
   3: "close",
   8: "lseek",
   9: "mmap",
@@ -128,6 +151,8 @@ const HANDLERS: Readonly<Record<number, keyof typeof FakeKernel.prototype & Syst
   35: "nanosleep",
   39: "getpid",
   77: "ftruncate",
+  89: "readlink",
+  97: "getrlimit",
   157: "prctl",
   186: "gettid",
   202: "futex",
@@ -137,5 +162,6 @@ const HANDLERS: Readonly<Record<number, keyof typeof FakeKernel.prototype & Syst
 };
 
 type SystemCall =
+  | ("read" | "readlink" | "getrlimit")
   | ("close" | "lseek" | "mmap" | "rt_sigprocmask" | "madvise" | "nanosleep" | "getpid")
   | ("ftruncate" | "prctl" | "gettid" | "futex" | "clock_gettime" | "tgkill" | "openat");

@@ -3,6 +3,7 @@ import {
   Header,
   MODULE_BYTES,
   Module,
+  NextWord,
   Place,
   STACK_FRAME_BYTES,
   StackFrame,
@@ -47,6 +48,18 @@ export interface FakeLibrary {
   free?: (block: number) => void;
   malloc_usable_size?: (block: number) => number;
   dlclose?: (handle: number) => number;
+  mmap?: (address: number, length: number) => number;
+  munmap?: (address: number, length: number) => number;
+  mremap?: (old: number, oldLength: number, length: number, flags: number, address: number) => number;
+  mlockall?: (flags: number) => number;
+  operatorNew?: (size: number) => number;
+  operatorNewNothrow?: (size: number, tag: number) => number;
+  operatorNewAligned?: (size: number, alignment: number) => number;
+  operatorNewAlignedNothrow?: (size: number, alignment: number, tag: number) => number;
+  mallocx?: (size: number, flags: number) => number;
+  rallocx?: (old: number, size: number, flags: number) => number;
+  dallocx?: (block: number, flags: number) => void;
+  sdallocx?: (block: number, size: number, flags: number) => void;
 }
 
 interface RuntimeExports {
@@ -62,6 +75,22 @@ interface RuntimeExports {
   free(block: bigint): void;
   malloc_usable_size(block: bigint): bigint;
   dlclose(handle: bigint): number;
+  mmap(
+    address: bigint,
+    length: bigint,
+    protection: bigint,
+    flags: bigint,
+    file: bigint,
+    offset: bigint,
+  ): bigint;
+  munmap(address: bigint, length: bigint): number;
+  mremap(old: bigint, oldLength: bigint, length: bigint, flags: bigint, address: bigint): bigint;
+  mlockall(flags: number): number;
+  operatorNew(size: bigint): bigint;
+  operatorNewAligned(size: bigint, alignment: bigint): bigint;
+  mallocx(size: bigint, flags: number): bigint;
+  rallocx(old: bigint, size: bigint, flags: number): bigint;
+  sdallocx(block: bigint, size: bigint, flags: number): void;
   memory_open(): bigint;
 }
 
@@ -85,6 +114,10 @@ export class FakeProcess {
     this.memory.map(TEXT, new Uint8Array(TEXT_BYTES));
     for (const place of [SCRATCH, SLOT]) this.memory.map(place, new Uint8Array(4096));
     this.memory.write(TEXT + Text.memory, new TextEncoder().encode("/run/heap."));
+    this.memory.write(TEXT + Text.program, new TextEncoder().encode("/proc/self/exe"));
+    this.memory.write(TEXT + Text.command, new TextEncoder().encode("/proc/self/cmdline"));
+    // The C library tells which object an address lies in.
+    this.memory.store64(TEXT + Text.next + 8 * NextWord.findObject, 1n);
     this.memory.write(TEXT + Text.tables, new TextEncoder().encode("/tables/"));
     this.kernel.threadOf = () => this.thread;
     const instance = new WebAssembly.Instance(RUNTIME, {
@@ -157,7 +190,7 @@ export class FakeProcess {
           const called = this.library[name];
           if (called === undefined) throw new Error(`the program called ${name}`);
           const value = (called as (...numbers: number[]) => number)(...operands.map(Number));
-          return result === "u64" ? BigInt(value) : value;
+          return result === "u64" ? BigInt.asIntN(64, BigInt(value)) : value;
         },
       ]),
     );
@@ -203,4 +236,16 @@ const LIBRARY = [
   ["free", "none"],
   ["malloc_usable_size", "u64"],
   ["dlclose", "u32"],
+  ["mmap", "u64"],
+  ["munmap", "u32"],
+  ["mremap", "u64"],
+  ["mlockall", "u32"],
+  ["operatorNew", "u64"],
+  ["operatorNewNothrow", "u64"],
+  ["operatorNewAligned", "u64"],
+  ["operatorNewAlignedNothrow", "u64"],
+  ["mallocx", "u64"],
+  ["rallocx", "u64"],
+  ["dallocx", "none"],
+  ["sdallocx", "none"],
 ] as const satisfies readonly (readonly [keyof FakeLibrary, string])[];

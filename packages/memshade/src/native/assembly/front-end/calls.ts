@@ -63,8 +63,12 @@ function settle(thread: u32): u32 {
   return node;
 }
 
-/** Address of the block table entry for the stack; that of the overflow when the tables are full. */
-export function contextOf(thread: u32, _self: u32): usize {
+/**
+ * Address of the block table entry for the stack; that of the overflow when the tables are full.
+ * `self`: not 0 where it is known, and this is it.
+ */
+export function contextOf(thread: u32, self: u32): usize {
+  if (self !== 0) return self;
   const node = settledNode(thread);
   const mib = node === 0 ? 0 : mibOf(node);
   if (mib !== 0) return mib;

@@ -1,10 +1,9 @@
 // Stands in the place of `tools/heap/assembly/imports.ts` where native programs are profiled: all is known when it is compiled.
 import { allocatedAnyhow } from "../../../tools/heap/assembly/blocks";
+import { WALL_CLOCK } from "../../../tools/heap/assembly/clock";
 import { allocated } from "../../../tools/heap/assembly/heap";
-import { Control } from "../../../tools/heap/assembly/layout.generated";
-import { Header, Place } from "../layout.generated";
-import { load64, scratch, syscall2 } from "../machine";
-import { CLOCK_GETTIME, CLOCK_MONOTONIC } from "../system-calls";
+import { Place } from "../layout.generated";
+import { load64 } from "../machine";
 
 export const SLOTS: u32 = Place.slots;
 export const SLOTS_END: u32 = Place.slotsEnd;
@@ -43,8 +42,7 @@ export const STACK: u32 = 0;
 export const FIRST_STACK: u32 = 0;
 export const STACK_DISTANCE: u32 = 0;
 export const STACK_COUNT: u32 = 0;
-/** Set to 1 by the build where lifetimes are measured in milliseconds. */
-export const WALL_CLOCK: u32 = 0;
+export { WALL_CLOCK };
 
 @inline
 export function programLoad64(address: u64): u64 {
@@ -56,13 +54,6 @@ export function askHost(): u32 {
 }
 export function lock(): void {}
 export function unlock(): void {}
-
-/** Writes the milliseconds since the start to the control block. */
-export function tick(): void {
-  syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, scratch());
-  const now = load64(scratch()) * 1_000_000_000 + load64(scratch() + 8);
-  store<u32>(CONTROL, <u32>((now - load<u64>(Header.start)) / 1_000_000), Control.wallMs);
-}
 
 /** Whether the common path has left a block to the functions that can do all cases. */
 export let isRare: bool = false;
@@ -80,6 +71,8 @@ export function otherwise(): void {
 /** A block was handed out, most often such a one as the common path knows. */
 export function allocatedAsUsual(address: u64, size: u32, thread: u32, self: u32): void {
   beginCommonPath();
-  allocated(address, size, thread);
+  // The common path knows the other clock.
+  if (WALL_CLOCK !== 0) otherwise();
+  else allocated(address, size, thread);
   if (isRare) allocatedAnyhow(address, size, thread, self);
 }

@@ -34,7 +34,7 @@ export interface SharedObject {
   imports: readonly string[];
   /** More of them, whose words lie in the data. */
   preset: readonly { name: string; at: number }[];
-  /** Offset in the code of what runs when the object has been loaded, with argc, argv and envp. */
+  /** Offset in the code of what runs when objects have been loaded, before anything of other ones, with argc, argv and envp. */
   initialize: number;
   /** Bytes of storage that each thread has, zero at first. */
   threadBytes: number;
@@ -63,8 +63,8 @@ const [DT_NULL, DT_NEEDED, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ, DT
   0, 1, 4, 5, 6, 7, 8, 9,
 ];
 const [DT_STRSZ, DT_SYMENT, DT_INIT, DT_SONAME, DT_FLAGS, DT_FLAGS_1] = [10, 11, 12, 14, 30, 0x6ffffffb];
-/** DF_BIND_NOW, DF_STATIC_TLS; DF_1_NOW, DF_1_NODELETE. */
-const [FLAGS, FLAGS_1] = [0x18, 0x9];
+/** DF_BIND_NOW, DF_STATIC_TLS; DF_1_NOW, DF_1_NODELETE, DF_1_INITFIRST. */
+const [FLAGS, FLAGS_1] = [0x18, 0x29];
 const [R_X86_64_GLOB_DAT, R_X86_64_TPOFF64] = [6, 18];
 const [GLOBAL_FUNCTION, WEAK_FUNCTION] = [0x12, 0x22];
 const [SYMBOL_BYTES, RELOCATION_BYTES, WORD_BYTES] = [24, 24, 8];

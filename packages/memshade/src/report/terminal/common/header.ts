@@ -2,7 +2,7 @@ import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import type { HeapProfile, ModuleKnowledge } from "../../../model/heap-profile.ts";
 import { knowsField } from "../../../model/known-fields.ts";
-import type { Clock, RunAllocator, RunEnd } from "../../../model/run.ts";
+import type { Clock, RunAllocator, RunChild, RunEnd } from "../../../model/run.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../../format.ts";
 import { gapsOf } from "../../gaps.ts";
 import { presenceInWords } from "./presence.ts";
@@ -108,12 +108,25 @@ export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
   allocatorsInWords(profile).forEach((words, index) => {
     line(index === 0 ? "Allocator" : "", words);
   });
+  const { children } = profile.description;
+  if (children !== undefined) line("Children", childrenInWords(children));
   facts.push(...binaryFacts(screen, profile, "Binaries"));
   const taken = presenceInWords(screen, profile.description.presence);
   for (const [who, took] of taken) line(who, took);
   if (taken.length === 0 && totals?.profilerBytes !== undefined)
     line("Profiler", `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
   return facts;
+}
+
+/** Names of programs that are named, those that allocated most. */
+const CHILDREN_SHOWN = 5;
+
+function childrenInWords(children: readonly RunChild[]): string {
+  const largest = children.toSorted((a, b) => b.allocatedBytes - a.allocatedBytes);
+  const names = [...new Set(largest.map(({ program }) => printable(program)))];
+  const more = names.length > CHILDREN_SHOWN ? ", …" : "";
+  const shown = names.length === 0 ? "" : ` (${names.slice(0, CHILDREN_SHOWN).join(", ")}${more})`;
+  return `${formatCount(children.length)} with runs of their own${shown}`;
 }
 
 /** What another tool's file does not have. */
@@ -221,6 +234,8 @@ export function endInWords({ kind, exitCode, signal }: RunEnd): string {
       return `ended by ${printable(signal ?? "a signal")}`;
     case "dump":
       return "dumped while it ran";
+    case "ended":
+      return "ended";
     default:
       throw new RangeError(`no such end: ${kind satisfies never}`);
   }

@@ -1,6 +1,8 @@
 import { CONTROL, WALL_CLOCK, tick } from "./imports";
 import { Control } from "./layout.generated";
 
+export { WALL_CLOCK };
+
 const LONGEST_INTERVAL: u32 = 1024;
 
 /**

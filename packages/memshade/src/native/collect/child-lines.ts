@@ -1,0 +1,25 @@
+import { fromHere, quoteForShell } from "../../host/run/terminal-line.ts";
+import { counted, groupDigits } from "../../model/counted.ts";
+import type { WrittenChild } from "./profile-writer.ts";
+
+/** More are counted: those that have allocated most are named. */
+const CHILDREN_SHOWN = 20;
+
+/** What the end of a run says of the processes that the program has started. */
+export function childLines(children: readonly WrittenChild[]): string[] {
+  if (children.length === 0) return [];
+  const shown = [...children]
+    .sort((a, b) => b.child.allocatedBytes - a.child.allocatedBytes)
+    .slice(0, CHILDREN_SHOWN);
+  const rest = children.length - shown.length;
+  const named = children.filter((one) => shown.includes(one));
+  const what = children.length === 1 ? "1 child process has a run of its own" : undefined;
+  return [
+    `${what ?? `${groupDigits(children.length)} child processes have runs of their own`}:`,
+    ...named.map(
+      ({ folder, child }) =>
+        `  ${quoteForShell(fromHere(folder, process.cwd()))}: ${child.program}, ${counted(child.allocations, "block", "blocks")}`,
+    ),
+    ...(rest > 0 ? [`  and ${groupDigits(rest)} more, which have allocated less`] : []),
+  ];
+}

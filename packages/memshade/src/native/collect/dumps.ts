@@ -1,0 +1,47 @@
+import { dumpTemplate, expandOutTemplate, type RunFolders } from "../../host/run/run-folder.ts";
+import { say } from "../../host/run/terminal-line.ts";
+import type { MemoryFile } from "./memory-file.ts";
+import type { MemoryWatch } from "./memory-watch.ts";
+import type { ProfileWriter } from "./profile-writer.ts";
+import type { RecordedProgram } from "./recorded-run.ts";
+
+/** Dumps while the program runs, one after the other: of it and of its children. */
+export class Dumps {
+  readonly #watch: MemoryWatch;
+  readonly #program: RecordedProgram;
+  readonly #folders: RunFolders;
+  readonly #writer: ProfileWriter;
+  #count = 0;
+  done: Promise<void> = Promise.resolve();
+
+  constructor(watch: MemoryWatch, program: RecordedProgram, folders: RunFolders, writer: ProfileWriter) {
+    this.#watch = watch;
+    this.#program = program;
+    this.#folders = folders;
+    this.#writer = writer;
+  }
+
+  write(): void {
+    this.done = this.done.then(() => this.#writeAll());
+  }
+
+  async #writeAll(): Promise<void> {
+    const { memory, running } = this.#watch;
+    if (memory === undefined) {
+      say("nothing has been allocated yet: no dump was written");
+      return;
+    }
+    this.#count++;
+    await this.#writeOne(memory, this.#folders.next(true), this.#program);
+    for (const child of running) {
+      const template = dumpTemplate(child.folder.replaceAll("%", "%%"));
+      const values = { pid: process.pid, sequence: this.#count, environment: process.env };
+      await this.#writeOne(child.memory, expandOutTemplate(template, values), child.program);
+    }
+  }
+
+  async #writeOne(memory: MemoryFile, folder: string, program: RecordedProgram): Promise<void> {
+    const target = { folder, claim: undefined, what: "dump" } as const;
+    this.#writer.write(target, await memory.readStill(), program, { end: { kind: "dump" } });
+  }
+}

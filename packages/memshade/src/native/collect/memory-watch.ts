@@ -1,0 +1,88 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { PlacedImage } from "../image/place-image.ts";
+import { WantedTables } from "../tables/make-wanted.ts";
+import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
+import { MemoryFile } from "./memory-file.ts";
+
+/** So often it is seen to what programs wait for. */
+const WATCH_MS = 10;
+/** A process that was told to end has so long for it. */
+const ENDING_MS = 100;
+
+/** The memory of the program, once there is one, and of its children. Meanwhile the tables are made that they wait for. */
+export class MemoryWatch {
+  /** Is given each child when it has ended. */
+  onChild: (child: ChildProcess) => void = () => undefined;
+  readonly #path: string;
+  readonly #wanted: WantedTables;
+  readonly #timer: NodeJS.Timeout;
+  readonly #children: ChildProcesses | undefined;
+  #memory: MemoryFile | undefined;
+
+  constructor({ memoryOf, tables }: PlacedImage, pid: number, children: ChildProcesses | undefined) {
+    this.#path = memoryOf(pid);
+    this.#wanted = new WantedTables(tables);
+    this.#children = children;
+    this.#timer = setInterval(() => this.#serve(), WATCH_MS);
+  }
+
+  get memory(): MemoryFile | undefined {
+    this.#memory ??= MemoryFile.open(this.#path);
+    return this.#memory;
+  }
+
+  /** Children that have not ended. */
+  get running(): ChildProcess[] {
+    return this.#children?.running() ?? [];
+  }
+
+  /** Children that could not be recorded. */
+  get unrecorded(): number {
+    return this.#children?.unrecorded ?? 0;
+  }
+
+  /** Gives away the children that are left. @returns whether some have not ended */
+  async takeChildren(): Promise<boolean> {
+    const children = this.#children;
+    if (children === undefined) return false;
+    for (let waited = 0; waited < ENDING_MS; waited += WATCH_MS) {
+      while (this.#takeOne(children)) children.serve();
+      if (!children.areRunning) return false;
+      await delay(WATCH_MS);
+    }
+    const left = children.takeRunning();
+    for (const child of left) this.#give(child, children);
+    return left.length > 0;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#children?.close();
+    this.#memory?.close();
+    this.#memory = undefined;
+  }
+
+  /** What somebody waits for comes first; making a run takes a while. */
+  #serve(): void {
+    const { memory } = this;
+    if (memory !== undefined) this.#wanted.make(memory);
+    if (this.#children === undefined) return;
+    this.#children.serve();
+    this.#takeOne(this.#children);
+  }
+
+  #takeOne(children: ChildProcesses): boolean {
+    const child = children.takeEnded();
+    if (child === undefined) return false;
+    this.#give(child, children);
+    return true;
+  }
+
+  #give(child: ChildProcess, children: ChildProcesses): void {
+    try {
+      this.onChild(child);
+    } finally {
+      children.done(child);
+    }
+  }
+}

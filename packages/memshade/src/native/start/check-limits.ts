@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { UserError } from "../../bytes/errors.ts";
+
+const GIB = 2 ** 30;
+
+interface Limit {
+  /** As the kernel calls it, and a shell. */
+  name: string;
+  option: string;
+  /** More than this is needed. */
+  bytes: number;
+  why: string;
+}
+
+const LIMITS: readonly Limit[] = [
+  {
+    ...{ name: "Max address space", option: "-v", bytes: 7 * GIB },
+    why: "recording reserves 6 GiB of addresses beside the program's own, and fills few of them",
+  },
+  {
+    ...{ name: "Max file size", option: "-f", bytes: 4 * GIB + 2 ** 16 },
+    why: "recording makes a file of 4 GiB, most of which is empty",
+  },
+];
+
+/**
+ * Programs get our own limits.
+ *
+ * @throws UserError in one line for one that leaves no room to record
+ */
+export function checkLimits(limits = ownLimits()): void {
+  for (const { name, option, bytes, why } of LIMITS) {
+    const [, soft] = new RegExp(`^${name} +(\\d+) `, "m").exec(limits) ?? [];
+    if (soft !== undefined && Number(soft) < bytes)
+      throw new UserError(`the limit ulimit ${option} is ${soft} bytes, and ${why}; raise it`);
+  }
+}
+
+function ownLimits(): string {
+  try {
+    return readFileSync("/proc/self/limits", "latin1");
+  } catch {
+    // Who hides it says nothing of limits.
+    return "";
+  }
+}
