@@ -2,6 +2,7 @@
 // command is asked for.
 import { renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync } from "node:zlib";
 import { type ChunkingContext, type CodeSplittingGroup, type InputOptions, rolldown } from "rolldown";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
@@ -33,11 +34,12 @@ export const BROWSER_ENTRIES: Entries = {
   unwinding: "unwinding",
 };
 
-/** What runs in the pages of `memshade browser`: scripts by themselves, in dist/. */
-const AGENT_SCRIPTS = [
-  { name: "browser-agent", path: "host/browser/agent/agent" },
-  { name: "browser-reader", path: "host/browser/agent/table-reader" },
-];
+/**
+ * What runs in the pages of `memshade browser`, as JSON in one compressed file in dist/: a script for every context, and one for those with tables
+ * to read.
+ */
+const AGENT_SCRIPTS = { agent: "host/browser/agent/agent", reader: "host/browser/agent/table-reader" };
+const AGENT_FILE = "browser-agent.br";
 
 /**
  * What `memshade node` begins with: the command, the program's main thread and the recording thread. Whoever profiles a short
@@ -112,7 +114,8 @@ export async function bundle(): Promise<void> {
 /** The scripts of web pages' agents, with what audio worklets lack. */
 export async function bundleAgent(): Promise<void> {
   const text = `${source}host/browser/agent/text.ts`;
-  for (const { name, path } of AGENT_SCRIPTS) {
+  const texts: Record<string, string> = {};
+  for (const [name, path] of Object.entries(AGENT_SCRIPTS)) {
     const script = await rolldown({
       input: `${source}${path}.ts`,
       platform: "browser",
@@ -123,11 +126,12 @@ export async function bundleAgent(): Promise<void> {
       ...{ format: "iife", name: "memshadeReader", minify: true, comments: false },
     });
     await script.close();
-    const file = `${dist}${name}.js`;
-    // Whoever reads it meanwhile gets the whole of one.
-    writeFileSync(`${file}.${process.pid}`, `${output[0].code.trim()}\n`);
-    renameSync(`${file}.${process.pid}`, file);
+    texts[name] = output[0].code.trim();
   }
+  const file = `${dist}${AGENT_FILE}`;
+  // Whoever reads it meanwhile gets the whole of one.
+  writeFileSync(`${file}.${process.pid}`, brotliCompressSync(JSON.stringify(texts)));
+  renameSync(`${file}.${process.pid}`, file);
 }
 
 async function write(

@@ -41,6 +41,14 @@ export function groupContexts(profile: HeapProfile, by: GroupBy): ContextGroups 
   return { by, length: contexts.length, groupOf, contexts };
 }
 
+/** A column of the context table added up over some contexts. */
+export function sumOf(
+  column: ArrayLike<number> | ArrayLike<bigint>,
+  contexts: readonly IndexIntoContextTable[],
+): number {
+  return contexts.reduce((total, context) => total + Number(column[context]), 0);
+}
+
 /** A column of the context table (or of numbers in its order), added up for each group. */
 export function sumByGroup(
   groups: ContextGroups,

@@ -26,9 +26,9 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
   "Record:": {
     run: async () => (await import("./commands/run.ts")).addRunCommand,
     node: async () => (await import("./commands/node.ts")).addNodeCommand,
-    browser: async () => (await import("./commands/browser.ts")).addBrowserCommand,
+    browser: async () => (await import("./commands/pages.ts")).addBrowserCommand,
     demo: async () => (await import("./commands/demo.ts")).addDemoCommand,
-    instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
+    instrument: async () => (await import("./commands/pages.ts")).addInstrumentCommand,
   },
   "Look:": {
     report: async () => (await import("./commands/reading.ts")).addReportCommand,

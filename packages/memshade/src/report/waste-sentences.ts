@@ -1,45 +1,8 @@
-import { bareName as bareFunctionName, mainName } from "../analyses/frames/function-names.ts";
-import { ownPlace } from "../analyses/frames/own-place.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
 import type { WasteFinding } from "../analyses/waste/waste-finding.ts";
-import {
-  LIKELY_RULES,
-  MODULE_SPAN,
-  type WasteBlocks,
-  type WasteFrame,
-  type WasteIp,
-  type WasteObjects,
-  type WasteType,
-} from "../model/waste/waste.ts";
+import { LIKELY_RULES, type WasteBlocks, type WasteObjects, type WasteType } from "../model/waste/waste.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent, plural } from "./format.ts";
-import { codeOffset, shortPlace } from "./frames.ts";
-import { compactName } from "./terminal/common/names.ts";
-import { printable } from "./terminal/common/text.ts";
-
-/**
- * A place as `parse (parse.c:88)`, by its function and offset where no line is known. Code of a library that is inlined into
- * the program, or that the program is known to have called, stands behind the program's place:
- * `load (load.cc:7) via std::vector::push_back`.
- */
-export function placeOf(ips: readonly WasteIp[]): string {
-  const [ip] = ips;
-  // Blocks that the host asks the program's allocator for.
-  if (ip === undefined) return "a call from outside";
-  const own = ownPlace(ips);
-  if (own === undefined || own.frame === ip) return frameText(ip, ip.address);
-  const address = own.frame === ips[own.depth] ? ips[own.depth]?.address : undefined;
-  const via = own.depth === 0 ? ip : own.via;
-  return `${frameText(own.frame, address)} via ${bareName(via?.function ?? "a library")}`;
-}
-
-/** A function's bare name, safe to print. */
-export function bareName(name: string): string {
-  return mainName(bareFunctionName(printable(name)));
-}
-
-function shortName(name: string): string {
-  return compactName(name.replace(/\[abi:\w+\]/g, "")).replace(/\bstd::__\d+::/g, "std::");
-}
+import { bareName, placeOf, shortName } from "./place-names.ts";
 
 /** The partner's heaviest place, and how many more it has. */
 function partnerText({ ips, places }: Partner): string {
@@ -58,34 +21,6 @@ function nearText({ ips, kind }: WasteFinding, partner: Partner): string | undef
 /** `parse (parse.c:88 and 2 more places)` */
 function morePlaces(place: string, places: number): string {
   return places < 2 ? place : place.replace(/\)$/, ` and ${plural(places - 1, "more place")})`);
-}
-
-/** A place itself, also where it is in a library, without its line: `memset`, `func[3] (+0x1f2)`. */
-export function siteName(ip: WasteIp): string {
-  return frameText(
-    { function: ip.function, module: ip.module },
-    ip.file === undefined ? ip.address : undefined,
-  );
-}
-
-/** A function's bare name, with its module where the name alone would not tell. */
-export function functionInWords({
-  function: name,
-  module,
-}: WasteFrame & { module?: string | undefined }): string {
-  const own = name === undefined ? "a function without a name" : bareName(name);
-  return module === undefined ? own : `${own} of ${module}`;
-}
-
-function frameText(
-  frame: (WasteFrame & { module?: string | undefined }) | undefined,
-  address: number | undefined,
-): string {
-  const own = frame?.function === undefined ? "unknown code" : mainName(shortName(frame.function));
-  const name = frame?.module === undefined ? own : `${own} of ${frame.module}`;
-  const place = frame && shortPlace(frame);
-  if (place !== undefined) return `${name} (${place})`;
-  return address === undefined || address % MODULE_SPAN === 0 ? name : `${name} (${codeOffset(address)})`;
 }
 
 /** What a finding says, and what to try, as sentences. What the place wastes in another way too comes behind. */

@@ -116,6 +116,32 @@ describe("hooks of the allocator", () => {
     expect(read().totals).toMatchObject({ unfollowedFrees: 1, unmatchedFrees: 0 });
   });
 
+  it("tell blocks apart that begin in the same 32 bytes, as other allocators hand them out", () => {
+    const places = [0x40, 0x50, 0x48, 0x60].map((offset) => HEAP + offset);
+    const left = [...places];
+    process.library.malloc = () => left.shift() as number;
+    for (const _ of places) process.hooks.malloc(8n);
+    const blocks = () =>
+      [...new ShadowReader(process.linear, NATIVE_LAYOUT, { ...INFO, tools: ["alloc"] }).blocks]
+        .map(({ address }) => address)
+        .sort((a, b) => a - b);
+    expect(blocks()).toEqual(places.toSorted((a, b) => a - b));
+    process.hooks.free(BigInt(HEAP + 0x50));
+    expect(blocks()).toEqual([HEAP + 0x40, HEAP + 0x48, HEAP + 0x60]);
+    expect(read().totals).toMatchObject({ liveBlocks: 3, unmatchedFrees: 0, overlaps: 0 });
+  });
+
+  it("give the lock back in a program that has one thread, and wait for it where it was left taken", () => {
+    process.beAlone();
+    process.hooks.malloc(8n);
+    expect(process.header(Header.lock)).toBe(0);
+    process.view.setUint32(Header.lock, 1, true);
+    process.kernel.onWait = () => process.view.setUint32(Header.lock, 0, true);
+    process.hooks.malloc(8n);
+    expect(read().totals.allocations).toBe(2);
+    expect(process.header(Header.lock)).toBe(0);
+  });
+
   it("wait for the lock, and have it when it is given back", () => {
     process.hooks.malloc(8n);
     process.view.setUint32(Header.lock, 1, true);

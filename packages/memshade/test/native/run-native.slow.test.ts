@@ -15,6 +15,8 @@ const canCompile =
   spawnSync("gcc", ["--version"], { stdio: "ignore" }).status === 0;
 const PROFDATA = "llvm-profdata-22";
 const hasProfdata = spawnSync(PROFDATA, ["--version"], { stdio: "ignore" }).status === 0;
+const hasScript = spawnSync("script", ["--version"], { stdio: "ignore" }).status === 0;
+if (!hasScript) console.warn("SKIPPED: script is not installed: no native program is run on a terminal");
 if (!hasProfdata) console.warn(`SKIPPED: ${PROFDATA} is not installed: it reads no native profile`);
 if (!canCompile)
   console.warn("SKIPPED: gcc for x86-64 Linux is not installed: no native program is recorded");
@@ -53,6 +55,14 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
 
   it("ends as it would alone, and sees nothing of the recording", () => {
     expect(ended).toMatchObject({ status: 7, stdout: "clean\n", stderr: "" });
+  });
+
+  it.skipIf(!hasScript)("has its tables made with progress on a terminal, once", () => {
+    const env = { ...process.env, XDG_CACHE_HOME: join(folder, "empty") };
+    const command = [process.execPath, MAIN, "run", "--out", join(folder, "shown"), program].join(" ");
+    const shown = () => spawnSync("script", ["-qec", command, "/dev/null"], { encoding: "utf8", env }).stdout;
+    expect(shown()).toMatch(/memshade: making tables for walking stacks, once: 1 of \d/);
+    expect(shown()).not.toContain("making tables");
   });
 
   it("has all its blocks counted, and none of its child's", () => {

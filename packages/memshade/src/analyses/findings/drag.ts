@@ -2,6 +2,7 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
 import { isCollected } from "../collected.ts";
 import { draggedBlocks, dragOfContexts, lastUse, lastUseTime } from "../dragged-blocks.ts";
+import { sumOf } from "../groups.ts";
 import { heapPhases } from "../over-time/heap-phases.ts";
 import { writtenNeverRead } from "../unused-blocks.ts";
 import { soonCollected } from "./churn.ts";
@@ -22,7 +23,7 @@ export function dragFindings(profile: HeapProfile): DragFinding[] {
     (found) =>
       found.bytes >= LEAST_BYTES &&
       // Some entries of a table that nobody asks for any more are how tables work.
-      2 * found.bytes >= sumOf(found, allocated) &&
+      2 * found.bytes >= sumOf(allocated, found.contexts) &&
       (profile.description.knownHost === true ||
         found.place.path[0]!.address !== undefined ||
         isForModule(profile, found)),
@@ -60,11 +61,7 @@ function isForModule(profile: HeapProfile, found: SiteBlocks): boolean {
   const live = profile.contexts.site?.liveBlocks;
   const unread = writtenNeverRead(profile)?.blocks;
   if (live === undefined || unread === undefined) return false;
-  return 2 * sumOf(found, live) < found.blocks && 2 * sumOf(found, unread) < found.blocks;
-}
-
-function sumOf({ contexts }: SiteBlocks, column: ArrayLike<number>): number {
-  return contexts.reduce((sum: number, context) => sum + column[context]!, 0);
+  return 2 * sumOf(live, found.contexts) < found.blocks && 2 * sumOf(unread, found.contexts) < found.blocks;
 }
 
 /** The function of the phase in which a clock is; undefined where there is one phase only, or several instances. */

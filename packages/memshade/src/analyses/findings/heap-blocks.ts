@@ -1,7 +1,7 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../../model/indices.ts";
 import { type BlockMeasure, blockMeasure } from "../block-measure.ts";
-import { groupContexts } from "../groups.ts";
+import { groupContexts, sumOf } from "../groups.ts";
 import { MOST_SHARE } from "../waste/waste-finding.ts";
 import { byCaller } from "./by-caller.ts";
 import type { FindingPlace } from "./finding.ts";
@@ -51,9 +51,8 @@ function sumsOf(
   contexts: readonly IndexIntoContextTable[],
   measure: BlockMeasure,
 ): Pick<SiteBlocks, "blocks" | "bytes" | "allocated"> {
-  const sumOf = (column: ArrayLike<number>) => contexts.reduce((sum, row) => sum + column[row]!, 0);
-  const [blocks, bytes] = [sumOf(measure.blocks), Math.round(sumOf(measure.bytes))];
-  return { blocks, bytes, allocated: sumOf(profile.contexts.mibs.allocCount) };
+  const [blocks, bytes] = [sumOf(measure.blocks, contexts), Math.round(sumOf(measure.bytes, contexts))];
+  return { blocks, bytes, allocated: sumOf(profile.contexts.mibs.allocCount, contexts) };
 }
 
 /** What an analysis picked out, by sites of the program's own code. The path of a site is the one with most of it. */

@@ -2,7 +2,7 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../../model/indices.ts";
 import { liveBytesOf } from "../../model/over-time/heap-intervals.ts";
 import { dragOfContexts } from "../dragged-blocks.ts";
-import { groupContexts } from "../groups.ts";
+import { groupContexts, sumOf } from "../groups.ts";
 import { rowsOfContexts } from "../over-time/heap-phases.ts";
 import { byCaller } from "./by-caller.ts";
 import type { FindingPlace, PeakFinding } from "./finding.ts";
@@ -62,23 +62,21 @@ function peakOf(
   const peak = totals?.peakBytes ?? 0;
   if (place === undefined || site === undefined || work === undefined || totals?.keptAfterUse === undefined)
     return [];
-  const sumOf = (column: ArrayLike<number | bigint>): number =>
-    contexts.reduce((sum, context) => sum + Number(column[context]), 0);
-  const atPeak = sumOf(site.peakBytes);
+  const atPeak = sumOf(site.peakBytes, contexts);
   // A table or list that grows has its data for good; that it grew is told of it where that matters.
   const copied = contexts.reduce((sum, row) => sum + (site.growth[row]?.copiedBytes ?? 0), 0);
   if (2 * copied >= atPeak) return [];
   // What stays to the end is no matter of a moment.
-  if (atPeak === 0 || 2 * sumOf(site.liveBytes) > atPeak) return [];
+  if (atPeak === 0 || 2 * sumOf(site.liveBytes, contexts) > atPeak) return [];
   const amount = peak - Math.max(peak - atPeak, mostOfOthers(profile, contexts));
   const { byteWork, bytes } = dragOfContexts(profile, contexts);
   if (amount < Math.max(PAGE_BYTES, MOST * peak) || bytes === 0) return [];
   // Blocks that nobody accessed are taken to live as long as the others.
-  const meanwhile = Math.min(work, (byteWork / bytes) * (sumOf(mibs.totalSize) / atPeak));
+  const meanwhile = Math.min(work, (byteWork / bytes) * (sumOf(mibs.totalSize, contexts) / atPeak));
   const without = work - meanwhile;
   const part = (amount / peak) * (without / work);
   // What a program does most of its work with is what it is about.
-  if (part < MOST * MOST || without < MOST * (work - sumOf(mibs.totalAccessCount))) return [];
+  if (part < MOST * MOST || without < MOST * (work - sumOf(mibs.totalAccessCount, contexts))) return [];
   return [{ kind: "peak", tool: "heap", place, amount, unit: "bytes", part, peak, held: meanwhile / work }];
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliDecompressSync } from "node:zlib";
 import { UserError } from "../../bytes/errors.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
@@ -14,7 +15,7 @@ import { NOT_WRITTEN, sayNotWritten } from "../run/profile-failure.ts";
 import { Recorder } from "../run/recorder.ts";
 import type { RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
-import { BrowserSession } from "./browser-session.ts";
+import { type AgentScripts, BrowserSession } from "./browser-session.ts";
 import type { CdpPipe } from "./cdp-pipe.ts";
 import { Images } from "./images.ts";
 import type { AgentSettings } from "./messages.ts";
@@ -75,10 +76,7 @@ export class BrowserRecording {
       note: (sentence) => this.#note(sentence),
       onEmpty,
     });
-    const session = new BrowserSession(cdp, this.#pageRun, settings, {
-      agent: readScript("browser-agent.js"),
-      reader: readScript("browser-reader.js"),
-    });
+    const session = new BrowserSession(cdp, this.#pageRun, settings, readScripts());
     this.#pageRun.browser = session;
     return session;
   }
@@ -156,11 +154,14 @@ export class BrowserRecording {
   }
 }
 
-/** A script of the agents. It lies beside what is built, and the sources find it there. */
-function readScript(name: string): string {
+const AGENT_FILE = "browser-agent.br";
+
+/** The scripts of the agents. The file lies beside what is built, and the sources find it there. */
+function readScripts(): AgentScripts {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
-    for (const place of [join(folder, name), join(folder, "dist", name)])
-      if (existsSync(place)) return readFileSync(place, "utf8");
-    if (folder === dirname(folder)) throw new UserError(`${name} is not part of this installation`);
+    for (const place of [join(folder, AGENT_FILE), join(folder, "dist", AGENT_FILE)])
+      if (existsSync(place))
+        return JSON.parse(brotliDecompressSync(readFileSync(place)).toString()) as AgentScripts;
+    if (folder === dirname(folder)) throw new UserError(`${AGENT_FILE} is not part of this installation`);
   }
 }

@@ -273,7 +273,13 @@ export class BrowserSession {
   #message(session: Session, { payload, executionContextId }: CdpValues): void {
     const context = this.#contextOf(session, executionContextId);
     const [kindEnd, headEnd] = [payload.indexOf(" "), payload.indexOf("\n")];
-    const message = { kind: payload.slice(0, kindEnd), ...JSON.parse(payload.slice(kindEnd + 1, headEnd)) };
+    let message: AgentMessage;
+    try {
+      message = { kind: payload.slice(0, kindEnd), ...JSON.parse(payload.slice(kindEnd + 1, headEnd)) };
+    } catch {
+      // Not of an agent: a page has found the function.
+      return;
+    }
     const contents = Buffer.from(payload.slice(headEnd + 1), "base64");
     this.#events.message(context, message, contents);
   }

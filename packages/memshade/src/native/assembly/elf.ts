@@ -106,7 +106,7 @@ function copyFromNotes(module: usize, notes: u64, end: u64): bool {
 /** As `tables/table-key.ts` adds up the same bytes of the file. */
 function sum(module: usize, start: u64, bytes: u64): void {
   for (let at: u64 = 0; at + 4 <= bytes; at += 4) {
-    const word = module + (<usize>at & (4 * SUM_WORDS - 1));
+    const word = module + ((<usize>at) & (4 * SUM_WORDS - 1));
     const mixed = rotl<u32>(load<u32>(word, Module.buildId) ^ load32(start + at), 13) * SUM_FACTOR;
     store<u32>(word, mixed + 1, Module.buildId);
   }

@@ -3,11 +3,11 @@ import { type RenamedFunctions, toldNames } from "../../analyses/diff/renamed-fu
 import type { Finding, FindingPlace, PlaceFrame } from "../../analyses/findings/finding.ts";
 import { formatBytes, formatCount, plural } from "../format.ts";
 import { codeOffset, shortPlace } from "../frames.ts";
+import { bareName, functionInWords } from "../place-names.ts";
 import { shortenName } from "../terminal/common/names.ts";
 import type { Screen } from "../terminal/common/screen.ts";
 import { cutEnd, cutMiddle, displayWidth, padLeft, padRight, printable } from "../terminal/common/text.ts";
 import { ESTIMATED } from "../terminal/heap/site-rows.ts";
-import { bareName } from "../waste-sentences.ts";
 import { sentenceOf } from "./sentences.ts";
 
 const NO_FINDINGS = "No findings";
@@ -86,7 +86,7 @@ function aroundPlace(screen: Screen, finding: Finding, room: number): { start: s
   const startFor = (width: number, starts = [before, short, shortest]): string | undefined =>
     starts.find((text) => width <= room - widthOf(text, after));
   const own = finding.place.path[0]!;
-  const name = displayWidth(nameOf(own));
+  const name = displayWidth(functionInWords(own));
   const line = displayWidth(lineOf(own));
   const bare = displayWidth(printable(shortPlace(own) ?? ""));
   const start =
@@ -116,8 +116,8 @@ export function findingInWords(
   const full = file === undefined || line === undefined ? file : `${file}:${line}`;
   const at = isShort ? shortPlace(path[0]!) : full;
   const where = at === undefined ? offsetOf(path[0]!) : ` (${at})`;
-  const called = via === undefined ? "" : ` via ${nameOf(via)}`;
-  return `${before} ${nameOf(path[0]!)}${where}${called} ${after}`;
+  const called = via === undefined ? "" : ` via ${functionInWords(via)}`;
+  return `${before} ${functionInWords(path[0]!)}${where}${called} ${after}`;
 }
 
 /** The number that a finding stands with: `1.2 MiB`, `300` blocks or accesses, `≈1.2 MiB` where it is an estimate. */
@@ -142,9 +142,9 @@ function placeInWords(
   width: number,
 ): { name: string; place: string } {
   const own = path[0]!;
-  const full = nameOf(own);
+  const full = functionInWords(own);
   const place = lineOf(own);
-  const called = via === undefined ? "" : nameOf(via);
+  const called = via === undefined ? "" : functionInWords(via);
   if (screen.isWide) return { name: full, place: place + (called === "" ? "" : ` via ${called}`) };
   const room = width - displayWidth(place);
   const forVia = room - displayWidth(full) - " via ".length;
@@ -163,11 +163,6 @@ function placeInWords(
 function lineOf(frame: PlaceFrame): string {
   const line = shortPlace(frame);
   return line === undefined ? offsetOf(frame) : ` (${printable(line)})`;
-}
-
-function nameOf({ function: name, module }: PlaceFrame): string {
-  const own = name === undefined ? "a function without a name" : bareName(name);
-  return module === undefined ? own : `${own} of ${printable(module)}`;
 }
 
 function offsetOf({ address }: PlaceFrame): string {

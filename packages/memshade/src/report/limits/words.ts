@@ -7,7 +7,7 @@ import type { Clock } from "../../model/run.ts";
 import { findingInWords } from "../findings/finding-lines.ts";
 import { formatBytes, formatLifetime, formatMean } from "../format.ts";
 import { codeOffset } from "../frames.ts";
-import { bareName } from "../waste-sentences.ts";
+import { bareName } from "../place-names.ts";
 import type { CheckedRunReport, ReportedLimit } from "./checked.ts";
 
 type Unit = Measure["unit"];

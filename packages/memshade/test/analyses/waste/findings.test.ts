@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { wasteFindings } from "../../../src/analyses/waste/findings.ts";
 import { rankWaste } from "../../../src/analyses/waste/rank-sites.ts";
-import { placeOf, sentencesOf } from "../../../src/report/waste-sentences.ts";
+import { placeOf } from "../../../src/report/place-names.ts";
+import { sentencesOf } from "../../../src/report/waste-sentences.ts";
 import { blocks, load, store, wasteOf } from "./waste-picture.ts";
 
 describe("findings", () => {

@@ -36,49 +36,70 @@ const KINDS: readonly [what: string, site: Record<string, string>, allocations?:
   ["a page", { "/": page(`${INLINED} makeLater().then(() => ${tell("makeNow()")});`) }],
   [
     "a frame of the same origin",
-    { "/": page(`document.documentElement.append(Object.assign(document.createElement("iframe"), { src: "/frame.html" }))`),
-      "/frame.html": page(`${INLINED} makeLater().then(() => ${tell("makeNow()")});`) },
+    {
+      "/": page(
+        `document.documentElement.append(Object.assign(document.createElement("iframe"), { src: "/frame.html" }))`,
+      ),
+      "/frame.html": page(`${INLINED} makeLater().then(() => ${tell("makeNow()")});`),
+    },
   ],
   [
     "a frame without an address",
-    { "/": page(`${INLINED.replaceAll("</", "<\\/")}
+    {
+      "/": page(`${INLINED.replaceAll("</", "<\\/")}
       const frame = document.createElement("iframe");
       frame.srcdoc = "<script>" + ${JSON.stringify(`${INLINED} makeLater().then(() => parent.told(makeNow()));`)} + "<" + "/script>";
       globalThis.told = (text) => ${tell("text")};
-      document.documentElement.append(frame);`) },
+      document.documentElement.append(frame);`),
+    },
   ],
   [
     "a sandboxed frame",
-    { "/": page(`onmessage = ({ data }) => ${tell("data")};
+    {
+      "/": page(`onmessage = ({ data }) => ${tell("data")};
       const frame = document.createElement("iframe");
       frame.sandbox = "allow-scripts"; frame.src = "/frame.html"; document.documentElement.append(frame);`),
-      "/frame.html": page(`${INLINED} makeLater().then(() => parent.postMessage(makeNow(), "*"));`) },
+      "/frame.html": page(`${INLINED} makeLater().then(() => parent.postMessage(makeNow(), "*"));`),
+    },
   ],
   ["a worker", { "/": page(heard(`new Worker("/worker.js")`)), "/worker.js": WORKER }],
-  ["a module worker", { "/": page(heard(`new Worker("/worker.js", { type: "module" })`)), "/worker.js": WORKER }],
+  [
+    "a module worker",
+    { "/": page(heard(`new Worker("/worker.js", { type: "module" })`)), "/worker.js": WORKER },
+  ],
   [
     "a worker from a blob",
     { "/": page(heard(`new Worker(URL.createObjectURL(new Blob([${JSON.stringify(WORKER)}])))`)) },
   ],
   [
     "a worker of a worker",
-    { "/": page(heard(`new Worker("/outer.js")`)),
-      "/outer.js": `new Worker("/worker.js").onmessage = ({ data }) => postMessage(data);`, "/worker.js": WORKER },
+    {
+      "/": page(heard(`new Worker("/outer.js")`)),
+      "/outer.js": `new Worker("/worker.js").onmessage = ({ data }) => postMessage(data);`,
+      "/worker.js": WORKER,
+    },
   ],
   [
     "a shared worker",
-    { "/": page(`const { port } = new SharedWorker("/shared.js"); port.onmessage = ({ data }) => ${tell("data")};`),
-      "/shared.js": `${INLINED} onconnect = ({ ports: [port] }) => makeLater().then(() => port.postMessage(makeNow()));` },
+    {
+      "/": page(
+        `const { port } = new SharedWorker("/shared.js"); port.onmessage = ({ data }) => ${tell("data")};`,
+      ),
+      "/shared.js": `${INLINED} onconnect = ({ ports: [port] }) => makeLater().then(() => port.postMessage(makeNow()));`,
+    },
   ],
   [
     "a service worker",
-    { "/": page(`navigator.serviceWorker.onmessage = ({ data }) => ${tell("data")};
+    {
+      "/": page(`navigator.serviceWorker.onmessage = ({ data }) => ${tell("data")};
       navigator.serviceWorker.register("/service.js").then(async () => (await navigator.serviceWorker.ready).active.postMessage("go"));`),
-      "/service.js": `${INLINED} let made; onmessage = ({ source }) => { makeLater().then(() => source.postMessage(makeNow())); };` },
+      "/service.js": `${INLINED} let made; onmessage = ({ source }) => { makeLater().then(() => source.postMessage(makeNow())); };`,
+    },
   ],
   [
     "an audio worklet",
-    { "/": page(`(async () => {
+    {
+      "/": page(`(async () => {
         const context = new OfflineAudioContext(1, 128, 44100);
         await context.audioWorklet.addModule("/worklet.js");
         const node = new AudioWorkletNode(context, "maker");
@@ -89,7 +110,8 @@ const KINDS: readonly [what: string, site: Record<string, string>, allocations?:
         registerProcessor("maker", class extends AudioWorkletProcessor {
           constructor() { super(); this.port.onmessage = () => makeLater().then(() => this.port.postMessage(makeNow())); }
           process() { return true; }
-        });` },
+        });`,
+    },
   ],
 ];
 

@@ -9,7 +9,7 @@ import { CHROMIUM, isInstalled, serve } from "./support/browse.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const SHIM = fileURLToPath(new URL("../../../bin/memshade-chromium.js", import.meta.url));
+const SHIM = fileURLToPath(new URL("../../../bin/memshade.js", import.meta.url));
 const isBuilt = existsSync(fileURLToPath(new URL("../../../dist/main.js", import.meta.url)));
 if (!isBuilt) console.warn("SKIPPED: the package is not built, no test suite is profiled");
 

@@ -20,7 +20,11 @@ interface Database {
 
 /** SQLite at work, a part of which it gives back; its tables, and what the module says of itself. */
 async function work(tools: ToolOptions, rows: number) {
-  const { bytes, info } = instrument(ORIGINAL, { ...toInstrumentOptions(tools), name: "sql.wasm", sharedShadow: true });
+  const { bytes, info } = instrument(ORIGINAL, {
+    ...toInstrumentOptions(tools),
+    name: "sql.wasm",
+    sharedShadow: true,
+  });
   let memories: ShadowMemories = {};
   // It makes one instance, whoever asks.
   delete require.cache[require.resolve("sql.js")];

@@ -24,6 +24,8 @@ const TLS_WORDS = 8;
 const TEXT = 0x7e00_0000_0000;
 const SCRATCH = 0x7e00_0001_0000;
 const SLOT = 0x7e00_0002_0000;
+/** A byte of the C library. */
+const ALONE = SCRATCH + 4000;
 const LINEAR = 0x7e01_0000_0000;
 const FIRST_THREAD = 100;
 
@@ -132,6 +134,12 @@ export class FakeProcess {
   open(): void {
     this.memory.store64(SLOT, BigInt(LINEAR));
     this.view.setUint32(Header.process, this.kernel.process, true);
+  }
+
+  /** As when the C library knows of one thread only. */
+  beAlone(): void {
+    this.memory.write(ALONE, Uint8Array.of(1));
+    this.memory.store64(TEXT + Text.isSingleThreaded, BigInt(ALONE));
   }
 
   /** Maps an object, and gives the process its tables. */

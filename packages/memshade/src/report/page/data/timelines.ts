@@ -7,7 +7,7 @@ import type {
   InstanceWorkingSet,
   WorkingSetProfile,
 } from "../../../model/working-set/working-set.ts";
-import { bareName } from "../../waste-sentences.ts";
+import { bareName } from "../../place-names.ts";
 import type { PageDeltas, PageLane, PagePhase, PageTimeline } from "./page-data.ts";
 import type { WorkingSetContexts } from "./working-set.ts";
 

@@ -2,7 +2,7 @@ import type { StackFrame } from "../../../analyses/call-tree/weighted-stacks.ts"
 import type { PlaceChange, PlaceDiff } from "../../../analyses/diff/place-diff.ts";
 import { formatBytes, formatCount } from "../../format.ts";
 import { shortPlace } from "../../frames.ts";
-import { bareName } from "../../waste-sentences.ts";
+import { bareName, functionInWords } from "../../place-names.ts";
 import { type DiffTableOptions, diffTableText } from "./diff-table.ts";
 import { shortenName } from "./names.ts";
 import type { Screen } from "./screen.ts";
@@ -45,7 +45,7 @@ function nameOf(
   const line = group === "function" ? undefined : shortPlace(own);
   const place = line === undefined ? "" : ` (${printable(line)})`;
   const behind = callers.map(({ function: name = "?" }) => ` ← ${bareName(name)}`).join("");
-  const name = bareName(own.function ?? "a function without a name");
+  const name = functionInWords({ function: own.function });
   if (screen.isWide) return `${name}${place}${behind}`;
   const short = screen.shorten(name, shortenName(name, Math.max(1, room - displayWidth(place))));
   const rest = room - displayWidth(short) - displayWidth(place);

@@ -7,7 +7,7 @@ import { siteFrameOfContext, siteStackOfContext } from "../../../model/site-fram
 import { framesOfStack } from "../../../model/stacks.ts";
 import { formatPercent, plural } from "../../format.ts";
 import { describeFrame, type FrameDescription, ofModule, shortPlace } from "../../frames.ts";
-import { bareName } from "../../waste-sentences.ts";
+import { bareName } from "../../place-names.ts";
 import { fillLines, foldLibraries } from "../common/call-path.ts";
 import { compactName, shortenName } from "../common/names.ts";
 import type { Screen } from "../common/screen.ts";

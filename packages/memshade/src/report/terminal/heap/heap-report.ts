@@ -2,7 +2,7 @@ import type { BlockMeasure } from "../../../analyses/block-measure.ts";
 import { draggedBlocks, dragOfContexts, lastUse } from "../../../analyses/dragged-blocks.ts";
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { placedAccesses } from "../../../analyses/granule-accesses.ts";
-import { type ContextGroups, groupContexts } from "../../../analyses/groups.ts";
+import { type ContextGroups, groupContexts, sumOf } from "../../../analyses/groups.ts";
 import { capacityOf, copiedBytes, growthOf, spareBytes } from "../../../analyses/growth.ts";
 import { leaks, liveAtPeak } from "../../../analyses/heap/leaks.ts";
 import { classifySites } from "../../../analyses/hot-cold.ts";
@@ -31,7 +31,7 @@ import { callerLines, heaviestPathLine } from "./callers.ts";
 import { printHotCold } from "./hot-cold.ts";
 import { printLiveKinds, reachFacts } from "./live-kinds.ts";
 import { printOverTime } from "./over-time.ts";
-import { SiteFacts, sumOf } from "./site-facts.ts";
+import { SiteFacts } from "./site-facts.ts";
 import { printSiteRows, type SiteRows } from "./site-rows.ts";
 import { printStaticData } from "./static-data.ts";
 

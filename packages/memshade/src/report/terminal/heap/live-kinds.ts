@@ -1,3 +1,4 @@
+import { sumOf } from "../../../analyses/groups.ts";
 import {
   type LiveAmount,
   type LiveKind,
@@ -11,7 +12,6 @@ import { LEAK_KINDS, type LeakKind } from "../../../model/suppression.ts";
 import { formatBlocks, formatBytes, formatCount } from "../../format.ts";
 import { printWrapped } from "../common/header.ts";
 import type { Screen } from "../common/screen.ts";
-import { sumOf } from "./site-facts.ts";
 
 const HANGING = "      ";
 

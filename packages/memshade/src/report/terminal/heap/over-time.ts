@@ -6,7 +6,7 @@ import { counted } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { InstanceHeap } from "../../../model/over-time/heap-intervals.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
-import { bareName } from "../../waste-sentences.ts";
+import { bareName } from "../../place-names.ts";
 import type { Screen } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { bar, displayWidth, padLeft, padRight, printable } from "../common/text.ts";

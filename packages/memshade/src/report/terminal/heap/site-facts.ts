@@ -1,4 +1,5 @@
 import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
+import { sumOf } from "../../../analyses/groups.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../model/indices.ts";
 import { knowsField } from "../../../model/known-fields.ts";
@@ -112,9 +113,4 @@ export class SiteFacts {
     const place = placeInWords(this.profile, frame);
     return [this.screen.shorten(place, cutMiddle(place, this.screen.width - indent))];
   }
-}
-
-/** A column of the context table added up over some contexts. */
-export function sumOf(column: ArrayLike<number> | ArrayLike<bigint>, contexts: Contexts): number {
-  return contexts.reduce((total, context) => total + Number(column[context]), 0);
 }

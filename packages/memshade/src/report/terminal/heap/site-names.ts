@@ -4,7 +4,7 @@ import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../../../model/indices.ts";
 import { framesInsideSite, siteFrameOfContext } from "../../../model/site-frame.ts";
 import { describeFrame, type FrameDescription, ofModule, shortPlace } from "../../frames.ts";
-import { bareName } from "../../waste-sentences.ts";
+import { bareName } from "../../place-names.ts";
 import { shortenName } from "../common/names.ts";
 import type { Screen } from "../common/screen.ts";
 import { cutMiddle, displayWidth, printable } from "../common/text.ts";

@@ -1,6 +1,6 @@
 import type { StackFrame } from "../../../analyses/call-tree/weighted-stacks.ts";
 import { codeOffset, shortPlace } from "../../frames.ts";
-import { bareName } from "../../waste-sentences.ts";
+import { bareName } from "../../place-names.ts";
 import { shortenName } from "../common/names.ts";
 import { cutEnd, displayWidth, printable } from "../common/text.ts";
 

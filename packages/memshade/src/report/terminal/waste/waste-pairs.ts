@@ -1,7 +1,7 @@
 import { type PairTable, rankPairs } from "../../../analyses/waste/pairs.ts";
 import type { PairKind, WasteFile } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
-import { placeOf } from "../../waste-sentences.ts";
+import { placeOf } from "../../place-names.ts";
 import { printGaps } from "../common/header.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { padLeft } from "../common/text.ts";

@@ -1,6 +1,6 @@
 import { ownPlace } from "../../../analyses/frames/own-place.ts";
 import type { WasteFrame, WasteIp } from "../../../model/waste/waste.ts";
-import { functionInWords, siteName } from "../../waste-sentences.ts";
+import { functionInWords, siteName } from "../../place-names.ts";
 import { printCallers } from "../common/call-path.ts";
 import type { Screen } from "../common/screen.ts";
 

@@ -1,7 +1,7 @@
 import { rankWaste, type WasteKey } from "../../../analyses/waste/rank-sites.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatLeastPercent, formatPercent, plural } from "../../format.ts";
-import { placeOf } from "../../waste-sentences.ts";
+import { placeOf } from "../../place-names.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { padLeft, printable } from "../common/text.ts";

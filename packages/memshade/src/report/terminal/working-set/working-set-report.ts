@@ -10,7 +10,7 @@ import type {
 } from "../../../model/working-set/working-set.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
-import { bareName } from "../../waste-sentences.ts";
+import { bareName } from "../../place-names.ts";
 import { printChain } from "../common/call-path.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";

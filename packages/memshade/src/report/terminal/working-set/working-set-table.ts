@@ -8,7 +8,7 @@ import type {
   WorkingSetProfile,
 } from "../../../model/working-set/working-set.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
-import { bareName } from "../../waste-sentences.ts";
+import { bareName } from "../../place-names.ts";
 import { type PathFrame, printCallers } from "../common/call-path.ts";
 import { printGaps } from "../common/header.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bareName } from "../../src/report/waste-sentences.ts";
+import { bareName } from "../../src/report/place-names.ts";
 
 describe("bareName", () => {
   it.each([
