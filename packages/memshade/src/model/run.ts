@@ -30,6 +30,8 @@ export interface Run {
     heap?: HeapTool | undefined;
     waste?: ToolDescription | undefined;
     workingset?: ToolDescription | undefined;
+    /** Call paths by CPU time, of native programs. */
+    cpu?: ToolDescription | undefined;
   };
   end: RunEnd;
   modules: RunModule[];
@@ -46,6 +48,7 @@ export interface Run {
     heapIntervals?: string | undefined;
     waste?: string | undefined;
     workingset?: string | undefined;
+    cpu?: string | undefined;
     /** Accesses to static data, recorded with the heap. */
     statics?: string | undefined;
     /** What the process took; where a run folder was written. */

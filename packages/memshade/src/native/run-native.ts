@@ -4,10 +4,13 @@ import { assertFolderWritable, FolderClaim, writeRunFolder } from "../host/run/f
 import { NOT_WRITTEN, sayNotWritten } from "../host/run/profile-failure.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../host/run/run-folder.ts";
 import { say, sayWritten } from "../host/run/terminal-line.ts";
+import type { CpuSamples } from "../model/cpu/cpu-samples.ts";
 import { RUN_FILE, type RunEnd } from "../model/run.ts";
 import { MemoryFile } from "./collect/memory-file.ts";
-import { type RecordedProgram, recordedRun } from "./collect/recorded-run.ts";
+import { type LeftBehind, type RecordedProgram, recordedRun } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
+import { ProcessSamples } from "./sampling/cpu-samples.ts";
+import { objectsOfSampling, samplePeriod } from "./sampling/start-sampling.ts";
 import { checkProgram } from "./start/check-program.ts";
 import { executedProgram } from "./start/executed-program.ts";
 import { neededObjects } from "./start/needed-objects.ts";
@@ -20,6 +23,8 @@ export interface NativeRun {
   args: readonly string[];
   /** Template of the run folder, see `expandOutTemplate`. */
   out?: string | undefined;
+  /** Samples of call paths per second of CPU time; undefined: none are taken. */
+  sampleHz?: number | undefined;
   /** Where a profile was written is not said. */
   isQuiet?: boolean | undefined;
   /** Is told of the folder of the profile, when everything else has been said. */
@@ -48,12 +53,14 @@ export async function runNative(run: NativeRun): Promise<number> {
   let ended: ProgramEnd;
   let isWritten: boolean;
   try {
-    image = placeImage();
-    for (const object of neededObjects(program)) image.tables.make(object);
+    image = placeImage(run.sampleHz === undefined ? undefined : samplePeriod(run.sampleHz));
+    const interrupted = run.sampleHz === undefined ? [] : objectsOfSampling(image.path);
+    for (const object of [...neededObjects(program), ...interrupted]) image.tables.make(object);
     const { pid, end } = startProgram(executed, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
-    watch = new MemoryWatch(image, pid);
+    const samples = run.sampleHz === undefined ? undefined : new ProcessSamples(run.sampleHz, image.path);
+    watch = new MemoryWatch(image, pid, samples);
     const recorded = {
       command: [run.path, ...run.args],
       program: programName(run.path),
@@ -68,7 +75,7 @@ export async function runNative(run: NativeRun): Promise<number> {
     if (memory === undefined)
       say(`${run.path} has loaded nothing that could record it: no profile was written`);
     const target = { folder, claim, what: "profile", isQuiet: run.isQuiet } as const;
-    isWritten = memory !== undefined && writeProfile(target, memory, recorded, endOf(ended));
+    isWritten = memory !== undefined && writeProfile(target, { memory, samples: watch.samples }, recorded, endOf(ended));
   } finally {
     watch?.stop();
     image?.remove();
@@ -88,20 +95,29 @@ class MemoryWatch {
   readonly #path: string;
   readonly #wanted: WantedTables;
   readonly #timer: NodeJS.Timeout;
+  readonly #samples: ProcessSamples | undefined;
   #memory: MemoryFile | undefined;
 
-  constructor({ memoryOf, tables }: PlacedImage, pid: number) {
+  constructor({ memoryOf, tables }: PlacedImage, pid: number, samples: ProcessSamples | undefined) {
     this.#path = memoryOf(pid);
+    this.#samples = samples;
     this.#wanted = new WantedTables(tables);
     this.#timer = setInterval(() => {
       const { memory } = this;
-      if (memory !== undefined) this.#wanted.make(memory);
+      if (memory === undefined) return;
+      this.#wanted.make(memory);
+      for (const sentence of samples?.readFrom(memory) ?? []) say(sentence);
     }, WATCH_MS);
   }
 
   get memory(): MemoryFile | undefined {
     this.#memory ??= MemoryFile.open(this.#path);
     return this.#memory;
+  }
+
+  /** What was sampled so far, if anything was to be. */
+  get samples(): CpuSamples | undefined {
+    return this.memory && this.#samples?.file(this.memory);
   }
 
   stop(): void {
@@ -137,7 +153,7 @@ class Dumps {
         what: "dump",
         isQuiet: false,
       } as const;
-      writeProfile(target, memory, this.#program, { kind: "dump" });
+      writeProfile(target, { memory, samples: this.#watch.samples }, this.#program, { kind: "dump" });
     });
   }
 }
@@ -152,12 +168,12 @@ interface Target {
 /** Whether what was recorded could be written. */
 function writeProfile(
   { folder, claim, what, isQuiet }: Target,
-  memory: ArrayBuffer,
+  left: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
 ): boolean {
   try {
-    const { run, files } = recordedRun(memory, program, end);
+    const { run, files } = recordedRun(left, program, end);
     const all = [...files, { name: RUN_FILE, contents: `${JSON.stringify(run, null, 2)}\n` }];
     if (claim === undefined) writeRunFolder(folder, all);
     else claim.write(all);

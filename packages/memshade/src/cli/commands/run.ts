@@ -8,6 +8,7 @@ import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
 import { isNativeProgram, verbFor } from "../kind-of-program.ts";
+import { parseSampleRate } from "../option-values.ts";
 import {
   addLearnOption,
   addOutOption,
@@ -23,6 +24,7 @@ interface RunFlags extends ToolFlags {
   dir?: string[];
   env?: string[];
   invoke?: string;
+  sample?: number;
 }
 
 const EXAMPLES = `
@@ -34,6 +36,7 @@ Examples:
   memshade run --tool heap,workingset --who --interval 200000acc solver.wasm
   memshade run --invoke resize library.wasm 640 480
   memshade run python3 script.py
+  memshade run --sample 97hz python3 script.py
 
 Options of memshade come before the program; everything after it belongs to the
 program, with a warning where memshade has such an option too (-- in front of
@@ -57,6 +60,11 @@ export function addRunCommand(program: Command): void {
     .option("--dir <host[::guest]>", "folder the program may use; can be repeated", collect)
     .option("--env <name[=value]>", "environment variable of the program; can be repeated", collect)
     .option("--invoke <name>", "call this exported function with the arguments as numbers")
+    .option(
+      "--sample <rate>",
+      "call paths of native programs by CPU time too: so many samples per second of it, as 97hz",
+      parseSampleRate,
+    )
     .addHelpText("after", EXAMPLES)
     .action(async (path: string, args: string[], flags: RunFlags, own: Command) => {
       if (verbFor(path) === "node")
@@ -68,9 +76,15 @@ export function addRunCommand(program: Command): void {
         refuseForNative(own);
         const { runNative } = await import("../../native/run-native.ts");
         const onWritten = flags.quiet === true ? undefined : saySummary;
-        endProcess(await runNative({ path, args, out: flags.out, isQuiet: flags.quiet, onWritten }));
+        endProcess(await runNative({
+            ...{ path, args, out: flags.out, isQuiet: flags.quiet, onWritten },
+            sampleHz: flags.sample,
+          }),
+        );
         return;
       }
+      if (flags.sample !== undefined)
+        throw new UserError("--sample is for native programs: engines have profilers for the CPU time of WebAssembly");
       const code = await runWasi({
         path,
         args,
@@ -87,7 +101,7 @@ export function addRunCommand(program: Command): void {
 }
 
 /** What native programs can be recorded with. */
-const OF_NATIVE: readonly string[] = ["out", "quiet", "tool"];
+const OF_NATIVE: readonly string[] = ["out", "quiet", "tool", "sample"];
 
 /** @throws UserError for options that mean nothing, or nothing yet, to a native program */
 function refuseForNative(command: Command): void {

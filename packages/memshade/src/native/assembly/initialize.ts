@@ -1,6 +1,8 @@
 // Runs when the image has been loaded, before the program: it takes the traces of us out of the environment, so that neither the program nor
 // what it starts sees them.
 import { Text } from "./layout.generated";
+import { isOpen } from "./open";
+import { beginSampling } from "../sampling/assembly/signals";
 import { load64, load8, store64, store8, text } from "./machine";
 
 // "LD_PRELO", and "AD=" behind it.
@@ -16,6 +18,7 @@ export function initialize(_count: u32, _args: u64, environment: u64): void {
     if (isPreload(value) && !shorten(value + PRELOAD_BYTES)) remove(entry);
     else entry += 8;
   }
+  if (isOpen()) beginSampling();
 }
 
 function isPreload(variable: u64): bool {

@@ -25,6 +25,16 @@ const PUSHED_AT: u64 = 11;
 
 /** Finds the caller of the frame at `from`, which gets its site, and writes it to `to`. `room`: 32 bytes of the thread's own. */
 export function step(from: usize, to: usize, room: usize): Step {
+  return stepBy(from, to, room, false);
+}
+
+/** The same where code may have been interrupted between any two instructions: no page is read that is not known to be mapped. */
+export function stepCarefully(from: usize, to: usize, room: usize): Step {
+  return stepBy(from, to, room, true);
+}
+
+@inline
+function stepBy(from: usize, to: usize, room: usize, isCareful: bool): Step {
   const place = load<u64>(from, StackFrame.place);
   const address = load<u64>(from, StackFrame.address);
   const framePointer = load<u64>(from, StackFrame.framePointer);
@@ -39,19 +49,21 @@ export function step(from: usize, to: usize, room: usize): Step {
   const kind = kindOf(rule);
   if (kind === RuleKind.stackPointer) {
     cfa = place + 8 + offset;
+    if (isCareful && !isReadable(place, cfa - 8)) return Step.lost;
     savedAt = cfa - 8 * words;
   } else if (kind === RuleKind.framePointer) {
     cfa = framePointer + offset;
-    if (!leadsOn(place, cfa)) return Step.lost;
+    if (!leadsOn(place, cfa, isCareful)) return Step.lost;
     savedAt = cfa - 8 * words;
   } else if (kind === RuleKind.saved) {
-    if (!leadsOn(place, framePointer - offset + 8)) return Step.lost;
+    if (!leadsOn(place, framePointer - offset + 8, isCareful)) return Step.lost;
     cfa = load64(framePointer - offset);
-    if (!leadsOn(place, cfa)) return Step.lost;
+    if (!leadsOn(place, cfa, isCareful)) return Step.lost;
     savedAt = framePointer + 8 * (words - 1);
     link = Link.unchecked;
   } else if (kind === RuleKind.linkage) {
     cfa = place + 16 + ((address & 15) >= PUSHED_AT ? 8 : 0);
+    if (isCareful && !isReadable(place, cfa - 8)) return Step.lost;
   } else if (kind === RuleKind.end) return Step.whole;
   else if (kind === RuleKind.signal) return stepOverSignal(place + 8, to);
   else return stepByFramePointer(place, framePointer, to);
@@ -67,12 +79,19 @@ export function step(from: usize, to: usize, room: usize): Step {
 
 /** Whether a frame of the stack can begin at a CFA that a frame pointer gave. */
 @inline
-function leadsOn(place: u64, cfa: u64): bool {
+function leadsOn(place: u64, cfa: u64, isCareful: bool): bool {
   if (cfa - 8 <= place || (cfa & 7) !== 0 || cfa >= ADDRESS_END) return false;
-  return cfa - place <= FAR || isMapped(cfa - 8);
+  return isCareful ? isReadable(place, cfa - 8) : cfa - place <= FAR || isMapped(cfa - 8);
 }
 
-function stepOverSignal(stackPointer: u64, to: usize): Step {
+/** Whether a word can be read where one at `known` can. */
+@inline
+function isReadable(known: u64, address: u64): bool {
+  return (known ^ address) < PAGE_BYTES || isMapped(address);
+}
+
+/** The frame that a signal has interrupted, by what the kernel has saved of it. */
+export function stepOverSignal(stackPointer: u64, to: usize): Step {
   const address = load64(stackPointer + SIGNAL_RIP);
   if (address === 0) return Step.whole;
   store<u64>(to, load64(stackPointer + SIGNAL_RSP) - 8, StackFrame.place);

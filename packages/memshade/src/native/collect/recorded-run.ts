@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
 import { loadObject } from "../../load/objects.ts";
+import { CPU_FILE, type CpuSamples } from "../../model/cpu/cpu-samples.ts";
 import { counted } from "../../model/counted.ts";
 import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { RawSegment } from "../../model/raw-profile.ts";
@@ -28,6 +29,13 @@ export interface RecordedProgram {
   file: string;
 }
 
+/** What a process has left, or has so far. */
+export interface LeftBehind {
+  memory: ArrayBuffer;
+  /** Absent where none were to be taken. */
+  samples?: CpuSamples | undefined;
+}
+
 /** What the run folder gets. */
 export interface NativeRecord {
   run: Run;
@@ -38,7 +46,11 @@ export interface NativeRecord {
  * Makes a run of what a process has left in its memory. Its places in code are the numbers of its sites, so that two runs of one
  * program have the same ones.
  */
-export function recordedRun(memory: ArrayBuffer, program: RecordedProgram, end: RunEnd): NativeRecord {
+export function recordedRun(
+  { memory, samples }: LeftBehind,
+  program: RecordedProgram,
+  end: RunEnd,
+): NativeRecord {
   const view = new DataView(memory);
   const header = (field: number): number => view.getUint32(field, true);
   const modules = readModules(memory, header(Header.modules)).map((module) => ofCode(module, program.file));
@@ -52,13 +64,14 @@ export function recordedRun(memory: ArrayBuffer, program: RecordedProgram, end: 
   const files: ProfileFile[] = [{ name: HEAP_FILE, contents: rawBytes }];
   const hasIntervals = intervals.instances.length > 0;
   if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
+  if (samples !== undefined) files.push({ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` });
   const run: Run = {
     schema: RUN_SCHEMA,
     version: RUN_VERSION,
     memshade: MEMSHADE_VERSION,
     command: [...program.command],
     program: program.program,
-    tools: { heap: tool },
+    tools: { heap: tool, ...(samples === undefined ? {} : { cpu: { hz: samples.hz } }) },
     end,
     modules: modules.map((module, index) => describe(module, index, program)),
     heap: {
@@ -70,7 +83,11 @@ export function recordedRun(memory: ArrayBuffer, program: RecordedProgram, end: 
     },
     notTracked: [],
     presence: { modules: 0, shadow: heap.profilerBytes, recorded: rawBytes.length },
-    files: { heap: HEAP_FILE, ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}) },
+    files: {
+      heap: HEAP_FILE,
+      ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
+      ...(samples === undefined ? {} : { cpu: CPU_FILE }),
+    },
   };
   return { run, files };
 }

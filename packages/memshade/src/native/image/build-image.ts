@@ -4,15 +4,18 @@ import { FormatError, UserError } from "../../bytes/errors.ts";
 import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
+import { SampleText } from "../sampling/layout.ts";
 
-/** Where the image finds and leaves things, as it is told when it is written. */
-export interface ImagePaths {
+/** Where the image finds and leaves things, and how often it takes samples, as it is told when it is written. */
+export interface ImageOptions {
   /** What the number of a process is appended to: the file of its memory. */
   memory: string;
   /** What a build id is appended to: the file of an object's tables. */
   tables: string;
   /** Of the image itself. */
   image: string;
+  /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
+  samplePeriod: number | undefined;
 }
 
 /** The next definitions of these are called, behind the image's own; and the names that the GNU C library alone has for them. */
@@ -29,10 +32,18 @@ const NEXT: Readonly<Record<string, string | undefined>> = {
   posix_memalign: undefined,
   malloc_usable_size: undefined,
   dlclose: undefined,
+  // Where samples are taken.
+  pthread_create: undefined,
+  thrd_create: undefined,
+  sigaction: undefined,
+  signal: undefined,
+  pthread_sigmask: undefined,
+  sigprocmask: undefined,
 };
 const NEXT_NAMES = Object.keys(NEXT);
+const OF_SAMPLING = NEXT_NAMES.slice(NEXT_NAMES.indexOf("pthread_create"));
 /** Functions of the code that are none of the program's names. */
-const INTERNAL = ["memory_open", "initialize"];
+const INTERNAL = ["memory_open", "initialize", "begin_thread", "sample_handler"];
 const WORD_BYTES = 8;
 const SONAME = "memshade";
 /** One of its own for the word with the address of memory, which a child that was forked must find empty; and one to write into. */
@@ -47,9 +58,10 @@ const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
  *
  * @throws UserError if a path is too long to be kept in it
  */
-export function buildImage(native: NativeCode, paths: ImagePaths): Uint8Array {
+export function buildImage(native: NativeCode, options: ImageOptions): Uint8Array {
   assertZero(native);
-  const data = dataOf(paths);
+  const data = dataOf(options);
+  const hidden = options.samplePeriod === undefined ? [...INTERNAL, ...OF_SAMPLING] : INTERNAL;
   const imports = [...new Set(native.relocations.flatMap(({ kind, name }) => (kind === "c" ? [name] : [])))];
   const outer = imports.filter((name) => !NEXT_NAMES.includes(name));
   return writeSharedObject({
@@ -58,7 +70,7 @@ export function buildImage(native: NativeCode, paths: ImagePaths): Uint8Array {
     buildId: sha256(native.code).subarray(0, 20),
     code: native.code,
     exports: [...native.entries]
-      .filter(([name]) => !INTERNAL.includes(name))
+      .filter(([name]) => !hidden.includes(name))
       .map(([name, offset]) => ({ name, offset })),
     imports: outer,
     preset: Object.entries(NEXT).flatMap(([name, known]) =>
@@ -74,7 +86,10 @@ export function buildImage(native: NativeCode, paths: ImagePaths): Uint8Array {
         codeAt,
         at,
       ),
-    link: (code, places) => link(code, native, places, outer),
+    link: (code, places) => {
+      link(code, native, places, outer);
+      tellOfFunctions(data, native, places);
+    },
   });
 }
 
@@ -84,7 +99,7 @@ function assertZero({ globals, data }: NativeCode): void {
     throw new FormatError("unsupported", 0, "native runtime", "its memory does not begin with zeros alone");
 }
 
-function dataOf(paths: ImagePaths): Uint8Array {
+function dataOf({ samplePeriod = 0, ...paths }: ImageOptions): Uint8Array {
   const data = new Uint8Array(TEXT_BYTES);
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
@@ -98,8 +113,20 @@ function dataOf(paths: ImagePaths): Uint8Array {
   NEXT_NAMES.forEach((name, i) => {
     put(name, Text.names + NEXT_NAME_BYTES * i, NEXT_NAME_BYTES);
   });
-  new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  const view = new DataView(data.buffer);
+  view.setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  view.setBigUint64(SampleText.period, BigInt(samplePeriod), true);
   return data;
+}
+
+/** The code cannot ask for the addresses of its functions. */
+function tellOfFunctions(data: Uint8Array, { entries }: NativeCode, places: ObjectPlacement): void {
+  const tell = (name: string, at: number): void => {
+    const distance = places.code + (entries.get(name) as number) - places.data;
+    new DataView(data.buffer).setInt32(at, distance, true);
+  };
+  tell("sample_handler", SampleText.handler);
+  tell("begin_thread", SampleText.beginThread);
 }
 
 function link(code: Uint8Array, native: NativeCode, places: ObjectPlacement, outer: readonly string[]): void {

@@ -30,9 +30,10 @@ export interface PlacedImage {
 /**
  * Writes the image for one run.
  *
+ * @param samplePeriod CPU time of a thread from one sample to the next, ns; undefined: no samples are taken
  * @throws UserError in one line where nothing can be written, or the dynamic linker could not be told of it
  */
-export function placeImage(): PlacedImage {
+export function placeImage(samplePeriod: number | undefined): PlacedImage {
   const folders: string[] = [];
   const remove = (): void => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -50,7 +51,7 @@ export function placeImage(): PlacedImage {
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
     const code = compile(bytesOfBase64(NATIVE_RUNTIME_BASE64));
-    writeFileSync(path, buildImage(code, { memory, tables: tables.prefix, image: path }));
+    writeFileSync(path, buildImage(code, { memory, tables: tables.prefix, image: path, samplePeriod }));
     return { path, tables, memoryOf: (pid) => `${memory}${pid}`, remove };
   } catch (error) {
     remove();
