@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { dieBySignal, onSignals } from "../host/run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim, writeRunFolder } from "../host/run/folder-claim.ts";
@@ -64,7 +65,7 @@ export async function runNative(run: NativeRun): Promise<number> {
     const recorded = {
       command: [run.path, ...run.args],
       program: programName(run.path),
-      file: executed.file,
+      file: resolve(executed.file),
     };
     const dumps = new Dumps(watch, recorded, folders);
     const stopListening = onSignals({ SIGUSR2: () => dumps.write() });

@@ -15,8 +15,11 @@ export interface CpuSamples {
   threads: CpuThread[];
   /** Call paths as a tree: callers stand before what they call. `caller` is −1 for outermost frames, and `site` the place in code. */
   stacks: { caller: number[]; site: number[] };
-  /** A row per sample, in the order of time: milliseconds since the program began, indices of thread and stack (−1: it has none). */
-  samples: { ms: number[]; thread: number[]; stack: number[] };
+  /**
+   * A row per sample, in the order of time: milliseconds since the program began, indices of thread and stack (−1: it has none), and how
+   * many periods of CPU time it stands for: its own, and those of the lost ones before it.
+   */
+  samples: { ms: number[]; thread: number[]; stack: number[]; periods: number[] };
   /** Samples that were due and not taken: the signal was kept off, or there was no room. */
   lost: number;
   /** Samples that fell into memshade's own code inside the program, and are in no row. */

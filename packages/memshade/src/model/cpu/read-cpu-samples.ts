@@ -8,7 +8,9 @@ const file: Check<CpuSamples> = record<CpuSamples>({
   hz: number,
   threads: list(record<CpuThread>({ id: count, name: text })),
   stacks: record<CpuSamples["stacks"]>({ caller: list(integer), site: list(count) }),
-  samples: record<CpuSamples["samples"]>({ ms: list(number), thread: list(count), stack: list(integer) }),
+  samples: record<CpuSamples["samples"]>({
+    ...{ ms: list(number), thread: list(count), stack: list(integer), periods: list(count) },
+  }),
   lost: count,
   own: count,
   endedEarly: count,
@@ -24,7 +26,7 @@ export function readCpuSamples(json: string): CpuSamples {
   const checked = file(parseVersioned(json, CPU_SCHEMA, CPU_VERSION, "does not describe samples of a program"));
   const { stacks, samples, threads } = checked;
   const [rows, frames] = [samples.ms.length, stacks.site.length];
-  if (samples.thread.length !== rows || samples.stack.length !== rows)
+  if (Object.values(samples).some((column) => column.length !== rows))
     throw new UserError("samples: the columns have different lengths");
   if (stacks.caller.length !== frames) throw new UserError("stacks: the columns have different lengths");
   if (stacks.caller.some((caller, stack) => caller < -1 || caller >= stack))

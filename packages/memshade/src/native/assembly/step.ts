@@ -66,7 +66,7 @@ function stepBy(from: usize, to: usize, room: usize, isCareful: bool): Step {
     if (isCareful && !isReadable(place, cfa - 8)) return Step.lost;
   } else if (kind === RuleKind.end) return Step.whole;
   else if (kind === RuleKind.signal) return stepOverSignal(place + 8, to);
-  else return stepByFramePointer(place, framePointer, to);
+  else return stepByFramePointer(place, framePointer, to, room);
   const caller = load64(cfa - 8);
   if (caller === 0) return Step.whole;
   if (caller >= ADDRESS_END) return Step.lost;
@@ -102,16 +102,17 @@ export function stepOverSignal(stackPointer: u64, to: usize): Step {
 }
 
 /** Code without rules, as of compilers at run time, may keep a frame pointer. */
-function stepByFramePointer(place: u64, framePointer: u64, to: usize): Step {
+function stepByFramePointer(place: u64, framePointer: u64, to: usize, room: usize): Step {
   if (framePointer <= place || (framePointer & 7) !== 0 || framePointer >= ADDRESS_END) return Step.lost;
   if (!isMapped(framePointer)) return Step.lost;
   if ((framePointer & (PAGE_BYTES - 1)) === PAGE_BYTES - 8 && !isMapped(framePointer + 8)) return Step.lost;
   const next = load64(framePointer);
-  // The outermost frame of a chain has 0 in place of a frame pointer.
-  if (next !== 0 && (next <= framePointer || (next & 7) !== 0)) return Step.lost;
   const caller = load64(framePointer + 8);
   if (caller === 0) return Step.whole;
   if (caller >= ADDRESS_END || !isMapped(caller)) return Step.lost;
+  // The outermost frame of a chain has 0 in place of a frame pointer; code that has rules keeps anything in the register.
+  const isOfChain = next === 0 || (next > framePointer && (next & 7) === 0);
+  if (!isOfChain && kindOf(ruleOf(caller - 1, room)) === RuleKind.none) return Step.lost;
   store<u64>(to, framePointer + 8, StackFrame.place);
   store<u64>(to, caller, StackFrame.address);
   store<u64>(to, next, StackFrame.framePointer);

@@ -39,11 +39,12 @@ export class ProcessSamples {
         ms: inTime.map(({ ms }) => ms),
         thread: inTime.map(({ thread }) => thread),
         stack: inTime.map(({ stack }) => stack),
+        periods: inTime.map(({ periods }) => periods),
       },
       ...{ lost: missed + refused, own, endedEarly },
       notTracked: [
-        ...lossInWords(missed, refused, rows.length, this.#hz),
-        ...(own === 0 ? [] : [`${counted(own, "sample", "samples")} fell into the recording itself, and are left out.`]),
+        ...lossInWords(missed, refused, rows.length + own, this.#hz),
+        ...(own === 0 ? [] : [`${counted(own, "sample is", "samples are")} left out: they fell into the recording itself.`]),
         ...(endedEarly === cut
           ? []
           : [
@@ -67,7 +68,7 @@ function lossInWords(missed: number, refused: number, taken: number, hz: number)
       `${counted(missed, "sample", "samples")} of ${taken + missed} were lost: ` +
         (isCoarse
           ? `the system's clock is too coarse for ${hz}hz.`
-          : "the program kept signals off, or the system was late."),
+          : "the system was late, or the program kept signals off. The next one of the thread stands for them."),
     );
   }
   if (refused > 0)

@@ -36,6 +36,9 @@ export const RING_BYTES = 32 * MIB;
 export const Sampler = {
   /** The kernel's number of the timer, and 1; 0: there is none. */
   timer: 0,
+  /** Of the sample that is taken: what was lost before it, and u64: the time. */
+  missed: 4,
+  now: 8,
   /** For times, and whether the thread may have locked the tables itself. */
   room: 16,
   mayNotWait: 16 + ROOM_MAY_NOT_WAIT,
@@ -60,7 +63,9 @@ export const Sample = {
   /** Nanoseconds since the start, low half first. */
   time: 16,
   timeHigh: 20,
-  sites: 24,
+  /** Samples of the thread that were due before this one, and lost. */
+  missed: 24,
+  sites: 28,
 } as const;
 
 /** Words of the image's text. */

@@ -6,7 +6,7 @@ import { RING_BYTES, Sample, SamplePlace, Sampling } from "./layout.ts";
 export interface ReadSamples {
   threads: { id: number; name: string }[];
   stacks: { caller: number[]; site: number[] };
-  rows: { ms: number; thread: number; stack: number }[];
+  rows: { ms: number; thread: number; stack: number; periods: number }[];
   own: number;
   endedEarly: number;
   cut: number;
@@ -86,7 +86,8 @@ export class SampleReader {
     for (const site of sites.reverse()) if (!this.#isOwn(site)) stack = this.#stackOf(stack, site);
     const ns = word(Sample.timeHigh) * SITES + word(Sample.time);
     const ms = Math.round((ns / NS_PER_MS) * PER_MS) / PER_MS;
-    this.read.rows.push({ ms, thread: this.#threadOf(index, word(Sample.id)), stack });
+    const thread = this.#threadOf(index, word(Sample.id));
+    this.read.rows.push({ ms, thread, stack, periods: 1 + word(Sample.missed) });
     return index;
   }
 

@@ -31,13 +31,14 @@ export function sample_handler(signal: u32, info: u64, context: u64): void {
   const missed = load32(info + OVERRUN_AT);
   if (missed !== 0) atomic.add<u64>(Sampling.missed, missed);
   const sampler = samplerOf(thread);
+  store<u32>(sampler, missed, Sampler.missed);
   store<u32>(sampler, tlsLoad(Tls.guard) !== 0 ? 1 : 0, Sampler.mayNotWait);
-  const now = monotonic(sampler + Sampler.room);
+  store<u64>(sampler, monotonic(sampler + Sampler.room), Sampler.now);
   syscall2(PRCTL, PR_GET_NAME, processAddress(thread + Thread.name));
-  walkInterrupted(thread, sampler, context, now);
+  walkInterrupted(thread, sampler, context);
 }
 
-function walkInterrupted(thread: u32, sampler: usize, context: u64, now: u64): void {
+function walkInterrupted(thread: u32, sampler: usize, context: u64): void {
   let from = sampler + Sampler.frame;
   let to = from + STACK_FRAME_BYTES;
   let frames: u32 = 0;
@@ -56,5 +57,5 @@ function walkInterrupted(thread: u32, sampler: usize, context: u64, now: u64): v
     to = from;
     from = next;
   }
-  handOut(thread, sampler, frames, end, now);
+  handOut(thread, sampler, frames, end);
 }

@@ -18,6 +18,7 @@ import {
 } from "../../assembly/machine";
 import { ESRCH, RT_SIGPROCMASK, TGKILL } from "../../assembly/system-calls";
 import { isOpen } from "../../assembly/open";
+import { ruleOf } from "../../assembly/rules";
 import { currentThread } from "../../assembly/threads";
 import {
   FIRST_SIGNAL,
@@ -84,9 +85,12 @@ export function beginSampling(): void {
   if (period === 0) return;
   // Children that are forked are not sampled: nobody reads what they leave.
   store64(text() + SampleText.period, 0);
+  const thread = currentThread();
+  takeSignal(samplerOf(thread), FIRST_SIGNAL);
+  // Our own code is interrupted only where nothing that is not known can be looked at.
+  ruleOf(functionAt(SampleText.handler), thread + Thread.room);
   store<u64>(Sampling.period, period);
-  takeSignal(samplerOf(Place.threads), FIRST_SIGNAL);
-  startTimer(currentThread());
+  startTimer(thread);
 }
 
 /** The program wants the signal for itself. */
