@@ -190,7 +190,7 @@ export const Loop = {
 export const LOOP_BYTES = 8;
 export const LOOPS = 64;
 
-/** A live block that is followed to its last access. The first entry stands for the static data: it has `weight` and `sum` alone. */
+/** A live block that is followed to its last access. The first entry stands for the static data: it has `weight` and `accesses` alone. */
 export const Followed = {
   /** Offset of its record. */
   record: 0,
@@ -198,8 +198,8 @@ export const Followed = {
   weight: 4,
   /** Time of the look that found its counters changed last; before that, of its beginning. */
   seen: 8,
-  /** u64: sum of its counters then. */
-  sum: 16,
+  /** u64: its accesses until then. */
+  accesses: 16,
   /** u64: the work that was seen at its beginning, and at `seen`. */
   startWork: 24,
   seenWork: 32,

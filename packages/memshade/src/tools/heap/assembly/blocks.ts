@@ -1,6 +1,6 @@
 import { now } from "./clock";
 import { contextOf, prepareContexts } from "./calls";
-import { claimCounters, countBlock } from "./counters";
+import { claimCounters, countAlone, countBlock } from "./counters";
 import { endFollowed, follow, weightOf } from "./drag";
 import { continueChain, endChain, forgetEnded, noteYoungest, takeChain } from "./growth";
 import { CONTROL, COUNTED, MIB_CAPACITY, MIBS, RECORDS, SHARED, allocatedAsUsual } from "./imports";
@@ -142,6 +142,7 @@ function endBlock(address: Address, copied: bool): bool {
   let size = sizeOfTag(tag);
   let start = load<u32>(slot, Slot.time);
   let folded: u64 = 0;
+  let followed: usize = 0;
   forgetEnded();
   if ((tag & Tag.recorded) === 0) {
     if (tag === 0 || ((tag ^ <u32>address) & Tag.placeMask) !== 0) return false;
@@ -154,7 +155,7 @@ function endBlock(address: Address, copied: bool): bool {
     start = load<u32>(record, Record.time);
     folded = load<u64>(record, Record.folded);
     takeChain(record);
-    if (COUNTED !== 0 && load<u32>(record, Record.followed) !== 0) endFollowed(record, now(), copied);
+    if (COUNTED !== 0 && load<u32>(record, Record.followed) !== 0) followed = record;
     if (SHARED !== 0) noteProcessors(record, mib);
     removeRecord(slot, record);
   }
@@ -163,7 +164,11 @@ function endBlock(address: Address, copied: bool): bool {
   noteChange(mib);
   bump64(mib, Context.freed, unit);
   if (copied || size > LARGEST_SMALL) endChain(address, size, mib, start, copied);
-  countBlock(address, size, mib, start, now(), folded, copied);
+  if (followed === 0) countBlock(address, size, mib, start, now(), folded, copied);
+  else {
+    const accesses = countAlone(address, size, mib, start, now(), folded, copied);
+    endFollowed(followed, accesses, now(), copied);
+  }
   return true;
 }
 

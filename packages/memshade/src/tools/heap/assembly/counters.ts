@@ -45,7 +45,7 @@ export function countBlock(
 ): void {
   if (EXACT === 0 && size <= LARGEST_SMALL && (address & 7) === 0 && folded === 0)
     if (countShape(<u32>(address >>> 1), size, mib, start, time, copied)) return;
-  countLarge(address, size, mib, start, time, folded, copied);
+  countAlone(address, size, mib, start, time, folded, copied);
 }
 
 /** Adds a block to the shape it has, and cleans its counters; false if it has to be counted by itself. */
@@ -67,8 +67,8 @@ function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32, copie
   return true;
 }
 
-/** The same for blocks of any size and address, with any counters. */
-function countLarge(
+/** The same for blocks of any size and address, with any counters; returns the accesses. */
+export function countAlone(
   address: Address,
   size: u32,
   mib: usize,
@@ -76,14 +76,14 @@ function countLarge(
   time: u32,
   folded: u64,
   copied: bool,
-): void {
+): u64 {
   if (HISTOGRAMS !== 0) addHistogram(mib, <u32>address, size);
   let at: u32 = (<u32>(address >>> 3)) << 2;
   const end: u32 = ((<u32>((address + size - 1) >>> 3)) << 2) + 4;
   const granules = (end - at) >>> 2;
   if (COUNTED === 0) {
     addBlock(mib, size, granules, 0, 0, !copied, start, time);
-    return;
+    return 0;
   }
   let touched: u32 = EXACT === 0 && size >= SHORTEST_MARKED ? countMarks(<u32>address, size, true) : 0;
   let accesses = folded;
@@ -119,4 +119,5 @@ function countLarge(
     }
   }
   addBlock(mib, size, granules, accesses, touched, !copied && (flags & 1) === 0, start, time);
+  return accesses;
 }

@@ -20,7 +20,7 @@ import { bump32, bump64 } from "./records";
 
 // How long blocks live after their last access. Nothing is added to an access: once in a while the sums of blocks' counters are
 // compared with those of the last look, and at a block's end with those of its last one. So a block was accessed last before the
-// first look that finds the sum it has in the end.
+// first look that finds the sum that it has in the end.
 //
 //   A block of 64 bytes begins at 10. It is looked at, at 20: sum 5. At 30: sum 8. At 40: 8. It ends at 70, its sum is 8:
 //   it was used until 30 at most, so it was dragged along for 40 of its 60: 64 × 40 bytes × time.
@@ -123,14 +123,14 @@ function workSeen(): u64 {
   return load<u64>(CONTROL, Control.allocations) * ACCESSES_PER_BLOCK + load<u64>(CONTROL, Control.accesses);
 }
 
-/** The counters of what an entry stands for have another sum than at the last look. */
+/** What an entry stands for has other accesses than at the last look: the difference. */
 @inline
-function seeAccesses(entry: usize, sum: u64): void {
-  const before = load<u64>(entry, Followed.sum);
+function seeAccesses(entry: usize, accesses: u64): u64 {
+  const before = load<u64>(entry, Followed.accesses);
   // Counters of static data that had no room for more have begun anew; those of a block may be another one's, which ends inside of it.
-  if (sum < before) return;
-  const accesses = (sum - before) >>> 1;
-  bump64(CONTROL, Control.accesses, accesses * load<u32>(entry, Followed.weight));
+  if (accesses < before) return 0;
+  bump64(CONTROL, Control.accesses, (accesses - before) * load<u32>(entry, Followed.weight));
+  return accesses - before;
 }
 
 /** The block of a record is followed from its beginning on. */
@@ -142,7 +142,7 @@ export function follow(record: usize, weight: u32, time: u32): void {
   store<u32>(entry, weight, Followed.weight);
   store<u32>(entry, time, Followed.seen);
   const work = workSeen();
-  store<u64>(entry, 0, Followed.sum);
+  store<u64>(entry, 0, Followed.accesses);
   store<u64>(entry, work, Followed.startWork);
   store<u64>(entry, work, Followed.seenWork);
   store<u32>(record, index, Record.followed);
@@ -176,25 +176,24 @@ function letGo(sizeClass: u32, place: usize): void {
   }
 }
 
-/** Sum of a block's counters, as they are. */
-function sumOf(record: usize): u64 {
+/** The accesses to a block so far. */
+function accessesOf(record: usize): u64 {
   const address = load<u32>(record, Record.address);
   const at: u32 = (address >>> 3) << 2;
   const end: u32 = (((address + load<u32>(record, Record.size) - 1) >>> 3) << 2) + 4;
-  return sumOfCounters(at, end) + (load<u64>(record, Record.folded) << 1);
+  return accessesIn(at, end) + load<u64>(record, Record.folded);
 }
 
-/** Sum of counters, which are twice the accesses and the bit of reads. */
-function sumOfCounters(from: u32, end: u32): u64 {
-  const low = i64x2.splat(0xffffffff);
+/** What counters have counted: a counter is twice the accesses and the bit of reads. */
+function accessesIn(from: u32, end: u32): u64 {
   let at = from;
   let wide = i64x2.splat(0);
   for (; at + 16 <= end; at += 16) {
     const counters = v128.load(at);
-    wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 32), v128.and(counters, low)));
+    wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33)));
   }
   let sum = i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
-  for (; at < end; at += 4) sum += load<u32>(at);
+  for (; at < end; at += 4) sum += load<u32>(at) >>> 1;
   return sum;
 }
 
@@ -224,10 +223,10 @@ function lookAtAll(): bool {
   for (let entry = entryAt(1); entry <= end; entry += FOLLOWED_BYTES) {
     const record: usize = RECORDS + load<u32>(entry, Followed.record);
     cost += LOOK_WORK + (load<u32>(record, Record.size) >>> 3);
-    const sum = sumOf(record);
-    if (sum === load<u64>(entry, Followed.sum)) continue;
-    seeAccesses(entry, sum);
-    store<u64>(entry, sum, Followed.sum);
+    const accesses = accessesOf(record);
+    if (accesses === load<u64>(entry, Followed.accesses)) continue;
+    seeAccesses(entry, accesses);
+    store<u64>(entry, accesses, Followed.accesses);
     store<u32>(entry, time, Followed.seen);
     store<u64>(entry, LATER, Followed.seenWork);
   }
@@ -252,28 +251,26 @@ function lookAtAll(): bool {
 function lookAtStatics(): u64 {
   const end: u32 = ((STATICS + STATIC_BYTES) >>> 3) << 2;
   const entry = entryAt(0);
-  const sum = sumOfCounters(0, end);
+  const accesses = accessesIn(0, end);
   store<u32>(entry, 1, Followed.weight);
-  seeAccesses(entry, sum);
-  store<u64>(entry, sum, Followed.sum);
+  seeAccesses(entry, accesses);
+  store<u64>(entry, accesses, Followed.accesses);
   return LOOK_WORK + (end >>> 2);
 }
 
 /** Work that is known at the end of a look alone. */
 const LATER: u64 = -1;
 
-/** The followed block of a record ends, before its counters are cleaned. `copied`: a reallocation has just used it. */
-export function endFollowed(record: usize, time: u32, copied: bool): void {
+/** The followed block of a record has ended, with so many accesses. `copied`: a reallocation has just used it. */
+export function endFollowed(record: usize, accesses: u64, time: u32, copied: bool): void {
   const index = load<u32>(record, Record.followed);
   const entry = entryAt(index);
   const size = load<u32>(record, Record.size);
   const start = load<u32>(record, Record.time);
   const weight = load<u32>(entry, Followed.weight);
   const seen = load<u32>(entry, Followed.seen);
-  const before = load<u64>(entry, Followed.sum);
-  const sum = sumOf(record);
-  seeAccesses(entry, sum);
-  const since = sum < before ? 0 : (sum - before) >>> 1;
+  const before = load<u64>(entry, Followed.accesses);
+  const since = seeAccesses(entry, accesses);
   const isIdle = !copied && before !== 0 && since * WIDEST <= max(<u64>size, WIDEST);
   const work = workSeen();
   const all = work - load<u64>(entry, Followed.startWork);

@@ -158,18 +158,18 @@ export class LiveBlocks {
     if (followed === 0) return undefined;
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;
-    const sum = this.sumOfCounters(Math.floor(address / GRANULE_BYTES), end) + folded * 2;
-    const accesses = Math.max(0, sum - this.#u64(entry + Followed.sum)) / 2;
+    const all = this.accessesIn(Math.floor(address / GRANULE_BYTES), end) + folded;
+    const accesses = Math.max(0, all - this.#u64(entry + Followed.accesses));
     const { after } = this.#workOf(entry);
     const isIdle = accesses === 0 && after >= this.workSeen * LEAST_IDLE;
     const startWork = this.#u64(entry + Followed.startWork);
     return { accesses, stands: this.#u32(entry + Followed.weight), isIdle, startWork };
   }
 
-  /** What `endFollowed` of the runtime does for a block that nothing frees yet. `counters`: their sum. */
-  dragOf({ size, time, followed }: LiveBlock, now: number, counters: number): BlockDrag {
+  /** What `endFollowed` of the runtime does for a block that nothing frees yet. `accesses`: all of it. */
+  dragOf({ size, time, followed }: LiveBlock, now: number, accesses: number): BlockDrag {
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
-    const isIdle = counters > 0 && this.#u64(entry + Followed.sum) === counters;
+    const isIdle = accesses > 0 && this.#u64(entry + Followed.accesses) === accesses;
     const lastUse = isIdle ? this.#u32(entry + Followed.seen) : now;
     const { all, after } = this.#workOf(entry);
     return dragOf(
@@ -192,10 +192,10 @@ export class LiveBlocks {
     return this.#control64(Control.allocations) * ACCESSES_PER_BLOCK + this.#control64(Control.accesses);
   }
 
-  /** Sum of the counters of granules as they are, which are twice the accesses and the bit of reads. */
-  sumOfCounters(from: number, end: number): number {
+  /** What the counters of granules have counted: a counter is twice the accesses and the bit of reads. */
+  accessesIn(from: number, end: number): number {
     let sum = 0;
-    for (let granule = from; granule < end; granule++) sum += this.#counters[granule];
+    for (let granule = from; granule < end; granule++) sum += this.#counters[granule] >>> 1;
     return sum;
   }
 

@@ -291,10 +291,10 @@ export class ShadowReader {
   /** Accesses that looks found after the newest allocation, and those since the last look to the static data and a stack below it. */
   accessesAfterAllocations(): number {
     const end = Math.min(this.#statics?.endBytes ?? 0, this.#layout.coveredBytes);
-    const sum = this.blocks.sumOfCounters(0, Math.floor(end / GRANULE_BYTES));
-    const looked = this.#u64(this.#layout.followed + Followed.sum);
+    const accesses = this.blocks.accessesIn(0, Math.floor(end / GRANULE_BYTES));
+    const looked = this.#u64(this.#layout.followed + Followed.accesses);
     const known = this.#control64(Control.accesses) - this.#control64(Control.accessesThen);
-    return known + Math.max(0, sum - looked) / 2;
+    return known + Math.max(0, accesses - looked);
   }
 
   /** Whether several instances have these tables. */
@@ -313,7 +313,6 @@ export class ShadowReader {
     const last = Math.floor((address + size - 1) / GRANULE_BYTES);
     const histogram: bigint[] | undefined = this.#exact ? [] : undefined;
     let accesses = folded;
-    let counters = folded * 2;
     let touched = 0;
     let reads = 0;
     let lastTouched = first - 1;
@@ -327,7 +326,6 @@ export class ShadowReader {
         continue;
       }
       accesses += counter >>> 1;
-      counters += counter;
       touched++;
       lastTouched = granule;
       reads |= counter;
@@ -343,7 +341,7 @@ export class ShadowReader {
       extras.writtenNeverRead++;
       extras.writtenNeverReadBytes += size;
     }
-    if (block.followed > 0) extras.drag = addDrag(extras.drag, this.blocks.dragOf(block, now, counters));
+    if (block.followed > 0) extras.drag = addDrag(extras.drag, this.blocks.dragOf(block, now, accesses));
     const used = Math.min(size, Math.max(0, (lastTouched + 1) * GRANULE_BYTES - address));
     this.#endLiveChain(block, this.#counted ? Math.max(used, block.carried) : size, extras);
     this.#liveCounters += accesses - folded;
