@@ -35,7 +35,7 @@ export function cpuReport(profile: CpuProfile, options: CpuReportOptions): strin
   }
   printGaps(screen, notTracked);
   screen.print("");
-  printFacts(screen, factsOf(profile), LABEL_COLUMNS);
+  printFacts(screen, cpuFacts(profile), LABEL_COLUMNS);
   if (samples.samples.length === 0) return screen.text();
   const places = hotPlaces(samples, CPU_VALUES.samples);
   printHeading(screen, "Where the CPU time goes", `${plural(places.length, "place")} of the program's own code`);
@@ -55,7 +55,8 @@ function totalOf({ samples }: CpuProfile): number {
   return samples.samples.values[CPU_VALUES.samples]!.reduce((sum, value) => sum + value, 0);
 }
 
-function factsOf(profile: CpuProfile): HeadFact[] {
+/** What the head of a report on samples says. */
+export function cpuFacts(profile: CpuProfile): HeadFact[] {
   const { samples, hz, endedEarly } = profile;
   const total = totalOf(profile);
   const { length, timeMs = [] } = samples.samples;
