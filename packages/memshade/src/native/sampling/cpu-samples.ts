@@ -1,8 +1,7 @@
 import { counted } from "../../model/counted.ts";
 import { CPU_SCHEMA, CPU_VERSION, type CpuSamples } from "../../model/cpu/cpu-samples.ts";
-import type { MemoryFile } from "../collect/memory-file.ts";
 import { Sampling } from "./layout.ts";
-import { SampleReader } from "./sample-reader.ts";
+import { type SampledMemory, SampleReader } from "./sample-reader.ts";
 
 /** The samples of one process: what a run keeps of them, and what is said of them while it runs. */
 export class ProcessSamples {
@@ -16,7 +15,7 @@ export class ProcessSamples {
   }
 
   /** To be called often. @returns sentences for the user */
-  readFrom(memory: MemoryFile): string[] {
+  readFrom(memory: SampledMemory): string[] {
     this.#reader.readFrom(memory);
     const moves = memory.header(Sampling.moves);
     if (moves === this.#moves) return [];
@@ -25,7 +24,7 @@ export class ProcessSamples {
   }
 
   /** What `cpu.json` has of all that was read so far. */
-  file(memory: MemoryFile): CpuSamples {
+  file(memory: SampledMemory): CpuSamples {
     this.#reader.readFrom(memory);
     const { threads, stacks, rows, own, endedEarly, cut } = this.#reader.read;
     const inTime = rows.toSorted((a, b) => a.ms - b.ms);
@@ -76,7 +75,7 @@ function lossInWords(missed: number, refused: number, taken: number, hz: number)
   return words;
 }
 
-function moveInWords(memory: MemoryFile): string {
+function moveInWords(memory: SampledMemory): string {
   const signal = memory.header(Sampling.signal);
   const used = `the program uses signal ${memory.header(Sampling.taken)} itself`;
   return signal === 0

@@ -1,6 +1,16 @@
-import type { MemoryFile } from "../collect/memory-file.ts";
+import type { ProcessModule } from "../collect/modules.ts";
 import { Header, Place, THREAD_BYTES, Thread, WalkEnd } from "../layout.ts";
 import { RING_BYTES, Sample, SamplePlace, Sampling } from "./layout.ts";
+
+/** The memory of a process, as far as samples are concerned. */
+export interface SampledMemory {
+  header(field: number): number;
+  u64(at: number): number;
+  setU64(at: number, value: number): void;
+  bytes(at: number, length: number): Buffer;
+  write(at: number, bytes: Uint8Array): void;
+  modules(): readonly ProcessModule[];
+}
 
 /** What has been read of a process: stacks as a tree, and a row per sample, in the order in which threads handed them out. */
 export interface ReadSamples {
@@ -40,7 +50,7 @@ export class SampleReader {
   }
 
   /** To be called often: threads that find no room lose their samples. */
-  readFrom(memory: MemoryFile): void {
+  readFrom(memory: SampledMemory): void {
     const head = memory.u64(Sampling.head);
     let tail = memory.u64(Sampling.tail);
     if (head === tail) return;
@@ -117,7 +127,7 @@ export class SampleReader {
   }
 
   /** Threads are often named after they have begun. */
-  #nameThread(memory: MemoryFile, index: number): void {
+  #nameThread(memory: SampledMemory, index: number): void {
     const head = memory.bytes(Place.threads + index * THREAD_BYTES, Thread.name + NAME_BYTES);
     const thread = this.#threads.get(`${index} ${head.readUInt32LE(Thread.id)}`);
     if (thread === undefined) return;
@@ -125,7 +135,7 @@ export class SampleReader {
     this.read.threads[thread].name = name.split("\0", 1)[0];
   }
 
-  #findImage(memory: MemoryFile): void {
+  #findImage(memory: SampledMemory): void {
     const count = memory.header(Header.modules);
     if (count === this.#modules) return;
     this.#modules = count;
