@@ -39,6 +39,7 @@ import {
   type RunPlace,
   type RunPlaceFrame,
   type RunSite,
+  type RunThreads,
 } from "./run.ts";
 
 const clock: Check<Clock> = record<Clock>({ kind: oneOf("virtual", "wall"), unit: text });
@@ -228,6 +229,9 @@ const heap = record<RunHeap>({
   growth: optional(growth),
   capacity: optional(capacity),
   keptAfterUse: optional(drag),
+  threads: optional(
+    list(record<RunThreads>({ name: text, threads: count, allocations: count, allocatedBytes: count })),
+  ),
   notTracked: optional(list(text)),
   sites: list(site),
 });

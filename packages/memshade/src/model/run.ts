@@ -228,9 +228,19 @@ export interface RunHeap {
   capacity?: BlockCapacity | undefined;
   /** Of all sites; absent where no accesses were counted. */
   keptAfterUse?: BlockDrag | undefined;
+  /** Of native programs, in the order in which they allocated first. */
+  threads?: RunThreads[] | undefined;
   /** Sentences about what the heap's figures do not cover. */
   notTracked?: string[] | undefined;
   sites: RunSite[];
+}
+
+/** What the threads of one name have allocated. */
+export interface RunThreads {
+  name: string;
+  threads: number;
+  allocations: number;
+  allocatedBytes: number;
 }
 
 /**

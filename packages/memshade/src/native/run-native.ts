@@ -9,6 +9,7 @@ import type { CpuSamples } from "../model/cpu/cpu-samples.ts";
 import { RUN_FILE, type RunEnd } from "../model/run.ts";
 import { MemoryFile } from "./collect/memory-file.ts";
 import { type LeftBehind, type RecordedProgram, recordedRun } from "./collect/recorded-run.ts";
+import { ThreadNames } from "./collect/thread-names.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { ProcessSamples } from "./sampling/cpu-samples.ts";
 import { objectsOfSampling, samplePeriod } from "./sampling/start-sampling.ts";
@@ -34,6 +35,8 @@ export interface NativeRun {
 
 /** So often it is seen to what the program waits for. */
 const WATCH_MS = 10;
+/** So many times as rarely the names of threads are looked at. */
+const NAMES_TURNS = 10;
 
 /**
  * Runs a native program, and records its allocations. SIGUSR2 writes a dump.
@@ -66,6 +69,7 @@ export async function runNative(run: NativeRun): Promise<number> {
       command: [run.path, ...run.args],
       program: programName(run.path),
       file: resolve(executed.file),
+      image: image.path,
     };
     const dumps = new Dumps(watch, recorded, folders);
     const stopListening = onSignals({ SIGUSR2: () => dumps.write() });
@@ -76,7 +80,7 @@ export async function runNative(run: NativeRun): Promise<number> {
     if (memory === undefined)
       say(`${run.path} has loaded nothing that could record it: no profile was written`);
     const target = { folder, claim, what: "profile", isQuiet: run.isQuiet } as const;
-    isWritten = memory !== undefined && writeProfile(target, { memory, samples: watch.samples }, recorded, endOf(ended));
+    isWritten = memory !== undefined && writeProfile(target, { memory, names: watch.names, samples: watch.samples }, recorded, endOf(ended));
   } finally {
     watch?.stop();
     image?.remove();
@@ -97,15 +101,19 @@ class MemoryWatch {
   readonly #wanted: WantedTables;
   readonly #timer: NodeJS.Timeout;
   readonly #samples: ProcessSamples | undefined;
+  readonly #threads: ThreadNames;
+  #turn = 0;
   #memory: MemoryFile | undefined;
 
   constructor({ memoryOf, tables }: PlacedImage, pid: number, samples: ProcessSamples | undefined) {
     this.#path = memoryOf(pid);
     this.#samples = samples;
+    this.#threads = new ThreadNames(pid);
     this.#wanted = new WantedTables(tables);
     this.#timer = setInterval(() => {
       const { memory } = this;
       if (memory === undefined) return;
+      if (this.#turn++ % NAMES_TURNS === 0) this.#threads.look();
       this.#wanted.make(memory);
       for (const sentence of samples?.readFrom(memory) ?? []) say(sentence);
     }, WATCH_MS);
@@ -114,6 +122,11 @@ class MemoryWatch {
   get memory(): MemoryFile | undefined {
     this.#memory ??= MemoryFile.open(this.#path);
     return this.#memory;
+  }
+
+  /** Of threads, by their ids. */
+  get names(): ReadonlyMap<number, string> {
+    return this.#threads.names;
   }
 
   /** What was sampled so far, if anything was to be. */
@@ -154,7 +167,7 @@ class Dumps {
         what: "dump",
         isQuiet: false,
       } as const;
-      writeProfile(target, { memory, samples: this.#watch.samples }, this.#program, { kind: "dump" });
+      writeProfile(target, { memory, names: this.#watch.names, samples: this.#watch.samples }, this.#program, { kind: "dump" });
     });
   }
 }

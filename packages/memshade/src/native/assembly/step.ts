@@ -25,16 +25,6 @@ const PUSHED_AT: u64 = 11;
 
 /** Finds the caller of the frame at `from`, which gets its site, and writes it to `to`. `room`: 32 bytes of the thread's own. */
 export function step(from: usize, to: usize, room: usize): Step {
-  return stepBy(from, to, room, false);
-}
-
-/** The same where code may have been interrupted between any two instructions: no page is read that is not known to be mapped. */
-export function stepCarefully(from: usize, to: usize, room: usize): Step {
-  return stepBy(from, to, room, true);
-}
-
-@inline
-function stepBy(from: usize, to: usize, room: usize, isCareful: bool): Step {
   const place = load<u64>(from, StackFrame.place);
   const address = load<u64>(from, StackFrame.address);
   const framePointer = load<u64>(from, StackFrame.framePointer);
@@ -49,24 +39,22 @@ function stepBy(from: usize, to: usize, room: usize, isCareful: bool): Step {
   const kind = kindOf(rule);
   if (kind === RuleKind.stackPointer) {
     cfa = place + 8 + offset;
-    if (isCareful && !isReadable(place, cfa - 8)) return Step.lost;
     savedAt = cfa - 8 * words;
   } else if (kind === RuleKind.framePointer) {
     cfa = framePointer + offset;
-    if (!leadsOn(place, cfa, isCareful)) return Step.lost;
+    if (!leadsOn(place, cfa)) return Step.lost;
     savedAt = cfa - 8 * words;
   } else if (kind === RuleKind.saved) {
-    if (!leadsOn(place, framePointer - offset + 8, isCareful)) return Step.lost;
+    if (!leadsOn(place, framePointer - offset + 8)) return Step.lost;
     cfa = load64(framePointer - offset);
-    if (!leadsOn(place, cfa, isCareful)) return Step.lost;
+    if (!leadsOn(place, cfa)) return Step.lost;
     savedAt = framePointer + 8 * (words - 1);
     link = Link.unchecked;
   } else if (kind === RuleKind.linkage) {
     cfa = place + 16 + ((address & 15) >= PUSHED_AT ? 8 : 0);
-    if (isCareful && !isReadable(place, cfa - 8)) return Step.lost;
   } else if (kind === RuleKind.end) return Step.whole;
   else if (kind === RuleKind.signal) return stepOverSignal(place + 8, to);
-  else return stepByFramePointer(place, framePointer, to, room);
+  else return stepByFramePointer(place, framePointer, to);
   const caller = load64(cfa - 8);
   if (caller === 0) return Step.whole;
   if (caller >= ADDRESS_END) return Step.lost;
@@ -79,15 +67,9 @@ function stepBy(from: usize, to: usize, room: usize, isCareful: bool): Step {
 
 /** Whether a frame of the stack can begin at a CFA that a frame pointer gave. */
 @inline
-function leadsOn(place: u64, cfa: u64, isCareful: bool): bool {
+function leadsOn(place: u64, cfa: u64): bool {
   if (cfa - 8 <= place || (cfa & 7) !== 0 || cfa >= ADDRESS_END) return false;
-  return isCareful ? isReadable(place, cfa - 8) : cfa - place <= FAR || isMapped(cfa - 8);
-}
-
-/** Whether a word can be read where one at `known` can. */
-@inline
-function isReadable(known: u64, address: u64): bool {
-  return (known ^ address) < PAGE_BYTES || isMapped(address);
+  return cfa - place <= FAR || isMapped(cfa - 8);
 }
 
 /** The frame that a signal has interrupted, by what the kernel has saved of it. */
@@ -102,17 +84,16 @@ export function stepOverSignal(stackPointer: u64, to: usize): Step {
 }
 
 /** Code without rules, as of compilers at run time, may keep a frame pointer. */
-function stepByFramePointer(place: u64, framePointer: u64, to: usize, room: usize): Step {
+function stepByFramePointer(place: u64, framePointer: u64, to: usize): Step {
   if (framePointer <= place || (framePointer & 7) !== 0 || framePointer >= ADDRESS_END) return Step.lost;
   if (!isMapped(framePointer)) return Step.lost;
   if ((framePointer & (PAGE_BYTES - 1)) === PAGE_BYTES - 8 && !isMapped(framePointer + 8)) return Step.lost;
   const next = load64(framePointer);
+  // The outermost frame of a chain has 0 in place of a frame pointer.
+  if (next !== 0 && (next <= framePointer || (next & 7) !== 0)) return Step.lost;
   const caller = load64(framePointer + 8);
   if (caller === 0) return Step.whole;
   if (caller >= ADDRESS_END || !isMapped(caller)) return Step.lost;
-  // The outermost frame of a chain has 0 in place of a frame pointer; code that has rules keeps anything in the register.
-  const isOfChain = next === 0 || (next > framePointer && (next & 7) === 0);
-  if (!isOfChain && kindOf(ruleOf(caller - 1, room)) === RuleKind.none) return Step.lost;
   store<u64>(to, framePointer + 8, StackFrame.place);
   store<u64>(to, caller, StackFrame.address);
   store<u64>(to, next, StackFrame.framePointer);

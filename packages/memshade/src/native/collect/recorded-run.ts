@@ -18,6 +18,7 @@ import type { ProfileFile } from "../../tools/session.ts";
 import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
+import { readThreads } from "./threads.ts";
 
 /** What was started. */
 export interface RecordedProgram {
@@ -27,11 +28,15 @@ export interface RecordedProgram {
   program: string;
   /** Path of the file that ran. */
   file: string;
+  /** Path of what has memshade's code. */
+  image: string;
 }
 
 /** What a process has left, or has so far. */
 export interface LeftBehind {
   memory: ArrayBuffer;
+  /** Of threads, by their ids. */
+  names?: ReadonlyMap<number, string> | undefined;
   /** Absent where none were to be taken. */
   samples?: CpuSamples | undefined;
 }
@@ -47,13 +52,15 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, samples }: LeftBehind,
+  { memory, names = new Map(), samples }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
 ): NativeRecord {
   const view = new DataView(memory);
   const header = (field: number): number => view.getUint32(field, true);
-  const modules = readModules(memory, header(Header.modules)).map((module) => ofCode(module, program.file));
+  const modules = readModules(memory, header(Header.modules))
+    .filter(({ name }) => name !== program.image)
+    .map((module) => ofCode(module, program.file));
   const session = new HeapSession({
     ...{ clock: "virtual", rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
   });
@@ -76,6 +83,7 @@ export function recordedRun(
     modules: modules.map((module, index) => describe(module, index, program)),
     heap: {
       ...heap,
+      threads: readThreads(memory, names),
       notTracked: [
         ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
         ...unseen(view),
