@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function compileProgram(source: string): string {
   const target = join(folder, source.replace(".c", ""));
   const path = fileURLToPath(new URL(`../programs/${source}`, import.meta.url));
-  const options = ["-g", "-O1", "-fno-inline", "-fno-optimize-sibling-calls", "-pthread"];
+  const options = ["-g", "-O1", "-fno-inline", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer", "-pthread"];
   spawnSync("gcc", [...options, path, "-o", target], { stdio: "inherit" });
   return target;
 }
