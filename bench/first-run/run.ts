@@ -6,41 +6,17 @@
  *
  * Without scripts, those beside this file. `--write` puts the table into FIRST-RUN.md here and into the project's README.
  */
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { machine } from "../harness/machine.ts";
 import { median } from "../harness/statistics.ts";
+import { type Cost, costOf } from "../harness/whole-command.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const PROGRAMS = ["box2d.mjs", "sqljs.mjs", "rapier.mjs", "mupdf.mjs"];
 const TOOLS = [["heap"], ["waste"], ["workingset"], ["heap", "waste", "workingset"]];
-
-interface Cost {
-  seconds: number;
-  mebibytes: number;
-  output: string;
-}
-
-function run(command: readonly string[]): Cost {
-  const folder = mkdtempSync(join(tmpdir(), "first-run-"));
-  try {
-    const figures = join(folder, "time");
-    const { stdout, stderr, status } = spawnSync(
-      "/usr/bin/time",
-      ["-o", figures, "-f", "%U %S %M", ...command],
-      { encoding: "utf8", cwd: folder, maxBuffer: 1 << 28 },
-    );
-    if (status !== 0) throw new Error(`${command.join(" ")} failed: ${stderr}`);
-    const [user, system, kibibytes] = readFileSync(figures, "utf8").trim().split(" ").map(Number);
-    return { seconds: user + system, mebibytes: kibibytes / 1024, output: stdout };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
 
 interface Measured {
   ratio: number;
@@ -58,12 +34,12 @@ function measure(script: string, checkouts: readonly string[], pairs: number): R
   const plain: Cost[] = [];
   const profiled = checkouts.map(() => TOOLS.map((): Cost[] => []));
   for (let pair = 0; pair < pairs; pair++) {
-    plain.push(run([process.execPath, script]));
+    plain.push(costOf([process.execPath, script]));
     checkouts.forEach((checkout, c) => {
       const memshade = join(checkout, "packages/memshade/bin/memshade.js");
       TOOLS.forEach((tools, t) => {
         const flags = tools.flatMap((tool) => ["--tool", tool]);
-        const cost = run([process.execPath, memshade, "node", "--out", "run", ...flags, script]);
+        const cost = costOf([process.execPath, memshade, "node", "--out", "run", ...flags, script]);
         if (cost.output !== plain[0].output)
           throw new Error(`${script}: other output with ${tools.join(", ")}`);
         profiled[c][t].push(cost);

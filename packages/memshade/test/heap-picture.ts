@@ -181,6 +181,7 @@ const REACH_FACTS = {
   grown: ["lateReachableBlocks"],
   idle: ["idleReachableBlocks"],
   done: ["doneReachableBlocks"],
+  settled: ["settledLostBlocks"],
 } as const;
 
 function reachOf(size: number, facts: ReadonlyMap<string, number>): Partial<RunSite> {

@@ -19,7 +19,8 @@ interface Parameter {
  * `subroutine` may be a copy that was inlined.
  *
  * - A parameter is a number, another one points to a `void *`, or that is what it returns.
- * - It returns a text that may be changed, and takes a `size_t`, or one text and nothing else: `char *copy(const char *)`.
+ * - It returns a text that may be changed, and takes a `size_t`, or one text and nothing else, or several that it does not change, a stretch
+ *   of one too: `char *copy(const char *)`, `char *joined(const char *, const char *)`.
  * - It is a copy constructor, a copy assignment, or one that moves, written by hand or by the compiler.
  *
  * `byResult`: whether to believe the type of the result, which functions of other kinds have, too.
@@ -35,10 +36,10 @@ export function handsOutMemory(subroutine: Die, byResult: boolean): boolean {
     parameters.some(({ type }) => type?.tag === dw.DW_TAG_pointer_type && isUntyped(typeOf(type)));
   if (givesUntyped && parameters.some(({ type }) => type?.tag === dw.DW_TAG_base_type)) return true;
   if (!isText(result) || isConstant(result)) return false;
-  const [only, ...more] = parameters;
+  if (parameters.some(({ die }) => isSize(die))) return true;
+  const isOnly = parameters.length === 1;
   return (
-    parameters.some(({ die }) => isSize(die)) ||
-    (only !== undefined && more.length === 0 && isText(only.type))
+    parameters.length > 0 && parameters.every(({ type }) => isText(type) && (isOnly || isConstant(type)))
   );
 }
 

@@ -1,4 +1,5 @@
 import { FormatError } from "../bytes/errors.ts";
+import { REST } from "../formats/memprof-raw/index.ts";
 
 /** A failure in the words of `llvm-profdata`, for a command whose output replaces that tool's. */
 export class ProfdataError extends Error {
@@ -25,6 +26,8 @@ export function rawError(file: string, error: FormatError): ProfdataError {
       return new ProfdataError(`${file}\n${VERSION}`);
     default: {
       const { detail } = error;
+      // The reference tool takes such a rest for a header, and finds no version in it.
+      if (error.construct === REST) return new ProfdataError(`${file}\n${VERSION}`);
       return error.construct === "memprof raw header"
         ? new ProfdataError(`${file}\n${MALFORMED}`)
         : new ProfdataError(`${MALFORMED}: ${detail}`);

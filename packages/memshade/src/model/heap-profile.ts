@@ -194,9 +194,12 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
 
 /** What is known of the live blocks of each kind: their bytes, how many they are, and further fields. */
 export const REACH_OF_KIND = {
-  definite: ["lostBytes", "lostBlocks", "behindLostBytes", "behindLostBlocks", "lateLostBlocks"],
-  indirect: ["indirectlyLostBytes", "indirectlyLostBlocks", "lateLostBlocks"],
-  possible: ["possiblyLostBytes", "possiblyLostBlocks", "lateLostBlocks"],
+  definite: [
+    ...(["lostBytes", "lostBlocks", "behindLostBytes", "behindLostBlocks"] as const),
+    ...(["lateLostBlocks", "settledLostBlocks"] as const),
+  ],
+  indirect: ["indirectlyLostBytes", "indirectlyLostBlocks", "lateLostBlocks", "settledLostBlocks"],
+  possible: ["possiblyLostBytes", "possiblyLostBlocks", "lateLostBlocks", "settledLostBlocks"],
   reachable: [
     "stillReachableBytes",
     "stillReachableBlocks",

@@ -16,4 +16,5 @@ export const REACH_FIELDS = [
   "lateReachableBlocks",
   "idleReachableBlocks",
   "doneReachableBlocks",
+  "settledLostBlocks",
 ] as const satisfies readonly (keyof RunReach)[];

@@ -300,12 +300,14 @@ export interface RunReach {
   idleReachableBlocks?: number | undefined;
   /** Of the same: those of a context that had stopped to allocate, as the program went on for many times its longest pause. */
   doneReachableBlocks?: number | undefined;
+  /** Of the late ones that are indirectly lost, by estimate: those that were allocated in the first half of the run by its work. */
+  settledLostBlocks?: number | undefined;
 }
 
 /** The same of the whole heap. What is live and in none of them was not looked for. */
 export interface HeapReach
   extends Record<
-    Exclude<keyof RunReach, `behind${string}` | `late${string}` | `idle${string}` | `done${string}`>,
+    Exclude<keyof RunReach, `${"behind" | "late" | "idle" | "done" | "settled"}${string}`>,
     number
   > {
   /** Accesses to live blocks and static data that came soon before the last allocation or after it. Absent: nobody looked. */

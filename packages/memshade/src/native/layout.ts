@@ -52,9 +52,11 @@ export const Header = {
   failure: 100,
   /** Modules that code may be found in: those that are not gone. */
   present: 104,
+  /** Bytes of modules' names so far. */
+  names: 108,
 } as const;
 export const HEADER_MAGIC = 0x4853_4d4e;
-export const HEADER_VERSION = 1;
+export const HEADER_VERSION = 2;
 
 /** What a module's number of sites begins with; below are marks in the place of a site. */
 export const Site = {
@@ -82,17 +84,21 @@ export const Module = {
   kind: 36,
   /** `Header.tablesTurn` when its tables were looked for last. */
   turn: 40,
-  /** Bytes of the build id; behind it so many bytes of the object's name. */
+  /** Bytes of the build id; 0 where there is none: then a sum of what the object's tables are made of is in its place, or zeros. */
   buildIdBytes: 44,
   buildId: 48,
+  /** Bytes of the object's name, and where they are among the names. */
   nameBytes: 68,
   /** u64: allocations before it was seen. */
   time: 72,
   name: 80,
 } as const;
-export const MODULE_BYTES = 256;
+export const MODULE_BYTES = 96;
 export const MOST_BUILD_ID_BYTES = 20;
-export const MOST_NAME_BYTES = 176;
+/** Words of 32 bits in the sum that stands for a build id. */
+export const SUM_WORDS = 4;
+/** `s`, before the digits of a sum in the name of a file of tables. */
+export const SUM_LETTER = 115;
 export const MOST_MODULES = 16384;
 /** `piece`: no object; `gone`: what was here has been unloaded. */
 export const ModuleKind = { object: 1, piece: 2, gone: 3 } as const;
@@ -180,6 +186,8 @@ export const Text = {
   opening: 7680,
   /** Not 0: the next definitions are known. */
   isBound: 7684,
+  /** u64: address of the C library's byte that says whether there is one thread only; 0 where it has none. */
+  isSingleThreaded: 7696,
   /** What `Header.tablesWait` begins with in the process that was started; its children have nobody who makes tables. */
   tablesWait: 7688,
 } as const;
@@ -192,7 +200,7 @@ export const NEXT_NAME_BYTES = 32;
  * 16 bits; where the frame pointer was saved, words below the CFA, 11 bits, 0: it is unchanged.
  */
 export const RuleKind = {
-  /** No function is there, or its tables are not known. */
+  /** No function is there that tables know. */
   none: 0,
   /** CFA = rsp + offset */
   stackPointer: 1,
@@ -202,7 +210,7 @@ export const RuleKind = {
   saved: 3,
   /** There is no caller. */
   end: 4,
-  /** Anything else. */
+  /** Anything else, and where there are no tables. */
   other: 5,
   /** The trampoline behind a signal handler: the kernel has saved all registers. */
   signal: 6,
@@ -248,6 +256,9 @@ export const Place = {
   records: Math.ceil(tablesEnd / RECORD_BYTES) * RECORD_BYTES,
   recordCapacity: RECORDS + 1,
   modules: 384 * MIB,
+  /** What modules are called, one after the other. */
+  names: 386 * MIB,
+  namesEnd: 388 * MIB,
   /** u32 per module, by address. */
   moduleOrder: 388 * MIB,
   /** u32 per region with slots: its number, as the directory counts. */

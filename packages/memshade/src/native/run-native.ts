@@ -3,21 +3,25 @@ import { UserError } from "../bytes/errors.ts";
 import { dieBySignal, onSignals } from "../host/run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim, writeRunFolder } from "../host/run/folder-claim.ts";
 import { NOT_WRITTEN, sayNotWritten } from "../host/run/profile-failure.ts";
+import { Progress } from "../host/run/progress.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../host/run/run-folder.ts";
 import { say, sayWritten } from "../host/run/terminal-line.ts";
+import { loadObject } from "../load/objects.ts";
 import type { CpuSamples } from "../model/cpu/cpu-samples.ts";
 import { RUN_FILE, type RunEnd } from "../model/run.ts";
+import type { ObjectFile } from "../objects/index.ts";
 import { MemoryFile } from "./collect/memory-file.ts";
 import { type LeftBehind, type RecordedProgram, recordedRun } from "./collect/recorded-run.ts";
 import { ThreadNames } from "./collect/thread-names.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { ProcessSamples } from "./sampling/cpu-samples.ts";
-import { objectsOfSampling, samplePeriod } from "./sampling/start-sampling.ts";
+import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkProgram } from "./start/check-program.ts";
 import { executedProgram } from "./start/executed-program.ts";
 import { neededObjects } from "./start/needed-objects.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
 import { WantedTables } from "./tables/make-wanted.ts";
+import type { TableCache } from "./tables/table-cache.ts";
 
 export interface NativeRun {
   /** The program as it was typed: a path, or a name in PATH. */
@@ -58,8 +62,8 @@ export async function runNative(run: NativeRun): Promise<number> {
   let isWritten: boolean;
   try {
     image = placeImage(run.sampleHz === undefined ? undefined : samplePeriod(run.sampleHz));
-    const interrupted = run.sampleHz === undefined ? [] : objectsOfSampling(image.path);
-    for (const object of [...neededObjects(program), ...interrupted]) image.tables.make(object);
+    const interrupted = run.sampleHz === undefined ? [] : [loadObject(image.path).object];
+    makeTables([...neededObjects(program), ...interrupted], image.tables, run.isQuiet);
     const { pid, end } = startProgram(executed, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
@@ -89,6 +93,17 @@ export async function runNative(run: NativeRun): Promise<number> {
   if (isWritten) await run.onWritten?.(folder);
   if (ended.signal !== null) dieBySignal(ended.signal);
   return isWritten ? (ended.code ?? 0) : NOT_WRITTEN;
+}
+
+/** That takes seconds for large objects, once. */
+function makeTables(objects: readonly ObjectFile[], tables: TableCache, isQuiet: boolean | undefined): void {
+  const missing = objects.filter((object) => !tables.has(object));
+  const progress = new Progress("making tables for walking stacks, once", isQuiet ? false : undefined);
+  missing.forEach((object, i) => {
+    progress.show(i + 1, missing.length);
+    tables.make(object);
+  });
+  progress.clear();
 }
 
 function endOf({ code, signal }: ProgramEnd): RunEnd {

@@ -40,8 +40,8 @@ const FINDINGS: readonly GlossaryEntry[] = [
     word: "unread-data",
     also: ["untouched data"],
     text:
-      "A table or variable of the program that this run reads nothing of, or less than half. It is in the module's file, unless it is " +
-      "zero, and in its memory from the start.",
+      "A table or variable of the program that this run reads nothing of, or less than half. It is in the module's file and in its " +
+      "memory from the start; zeros that nobody touches are in neither, and are not told.",
     advice:
       "Make it smaller, make or load it when it is needed first, or leave it out of the build. Other input may need it.",
     more: "concepts.md#static-data",
@@ -49,7 +49,7 @@ const FINDINGS: readonly GlossaryEntry[] = [
   {
     word: "churn",
     also: ["temporary", "short-lived"],
-    text: "Blocks that are freed before the next but one allocation, again and again: the allocator does most of the work. A block that lives that long is called temporary.",
+    text: "Blocks that are freed before the next but one allocation, or after a few others, again and again: the allocator does most of the work. A block that is freed before the next but one is called temporary.",
     advice: "Take one block out of the loop and use it again, or a variable on the stack.",
     more: "concepts.md#time",
   },
@@ -126,7 +126,7 @@ const WORDS: readonly GlossaryEntry[] = [
   {
     word: "finding",
     also: ["summary", "part"],
-    text: "Something that a person can act on. A run has at most five of them, of all tools together, in the order of their parts: how much of all that the program has or does of that sort (bytes at the peak, bytes written, …) goes when the finding is mended. Less than one per cent is none; of what every program is a little (dead, clear, silent, churn, unused, never-read, write-only, cold), less than five.",
+    text: "Something that a person can act on. A run has at most five of them, of all tools together, in the order of their parts: how much of all that the program has or does of that sort (bytes at the peak, bytes written, …) goes when the finding is mended. Less than one per cent is none; of what every program is a little (dead, clear, silent, redundant, churn, unused, never-read, write-only, cold), less than five.",
     more: "report-json.md#finding",
   },
   {

@@ -3,8 +3,8 @@ import { ownPlace } from "../analyses/frames/own-place.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
 import type { WasteFinding } from "../analyses/waste/waste-finding.ts";
 import {
+  LIKELY_RULES,
   MODULE_SPAN,
-  type TypeRule,
   type WasteBlocks,
   type WasteFrame,
   type WasteIp,
@@ -237,7 +237,7 @@ function members({ kind, object, bytes }: WasteFinding, where: string): { says: 
 
 /** Members with the name of their type in front: `track.comment and track.pad`. */
 export function memberNames(fields: Fields, type: WasteType | undefined): string {
-  if (type === undefined || LIKELY.has(type.by)) return fieldNames(fields, type);
+  if (type === undefined || LIKELY_RULES.has(type.by)) return fieldNames(fields, type);
   const of = shortName(type.name);
   return fieldNames(
     fields.map((field) => (field.name === undefined ? field : { ...field, name: `${of}.${field.name}` })),
@@ -252,23 +252,20 @@ export function blocksOf(site: WasteObjects | WasteBlocks): string {
   return type === undefined ? blocks : `${blocks} (${typeText(site, type)})`;
 }
 
-/** Rules of which a type is probable. */
-const LIKELY: ReadonlySet<TypeRule> = new Set(["pointer", "size"]);
-
 function typeText(
   { size, varies }: WasteObjects | WasteBlocks,
   { name, size: element, by }: WasteType,
 ): string {
   const full = shortName(name);
   const array = varies || size !== element ? `array of ${full}` : full;
-  return LIKELY.has(by) ? `probably ${array}` : array;
+  return LIKELY_RULES.has(by) ? `probably ${array}` : array;
 }
 
 type Fields = readonly { name?: string | undefined; offset: number; size: number }[];
 
 /** Fields by their names, or by offset and size. Names of a type that is only likely come behind the offset. */
 export function fieldNames(fields: Fields, type: WasteType | undefined): string {
-  const isLikely = type !== undefined && LIKELY.has(type.by);
+  const isLikely = type !== undefined && LIKELY_RULES.has(type.by);
   const texts = joined(fields).map(({ name, offset, size }) =>
     name !== undefined && !isLikely
       ? name

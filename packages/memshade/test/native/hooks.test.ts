@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Header, Module, Place, Thread } from "../../src/native/layout.ts";
+import { Header, MODULE_BYTES, Module, Place, Thread } from "../../src/native/layout.ts";
 import { NATIVE_LAYOUT } from "../../src/native/memory-layout.ts";
 import { ShadowReader } from "../../src/tools/heap/read/read-shadow.ts";
 import { FakeProcess } from "./support/fake-process.ts";
@@ -25,7 +25,7 @@ describe("hooks of the allocator", () => {
     };
     process.library = {
       ...{ malloc: take, calloc: take, memalign: take, aligned_alloc: take, valloc: take, pvalloc: take },
-      realloc: (old) => old,
+      realloc: (old) => old || take(),
       reallocarray: () => 0,
       posix_memalign: (result) => {
         process.memory.store64(result, BigInt(take()));
@@ -68,6 +68,15 @@ describe("hooks of the allocator", () => {
     expect(read().totals).toMatchObject({ allocations: 1, liveBytes: 600, unmatchedFrees: 0 });
     process.hooks.free(block);
     expect(read().totals).toMatchObject({ liveBytes: 0, unmatchedFrees: 0 });
+  });
+
+  it("take an array for one block, whose function of the C library calls another hook", () => {
+    const array = process.hooks.reallocarray(0n, 3n, 100n);
+    const larger = process.hooks.reallocarray(array, 5n, 100n);
+    expect(read().totals).toMatchObject({ allocations: 2, liveBytes: 500, liveBlocks: 1 });
+    process.hooks.free(larger);
+    expect(read().totals).toMatchObject({ liveBytes: 0, unmatchedFrees: 0 });
+    expect(unrecorded()).toBe(0);
   });
 
   it("tell a moved block from one that another thread got at its old address meanwhile", () => {
@@ -175,7 +184,7 @@ describe("hooks of the allocator", () => {
     process.load({ start: 0x40_0000, end: 0x40_1000, bias: 0, name: "/lib/other.so" });
     process.hooks.malloc(8n);
     expect(process.header(Header.modules)).toBe(2);
-    const kinds = [0, 1].map((i) => process.view.getUint32(Place.modules + i * 256 + Module.kind, true));
+    const kinds = [0, 1].map((i) => process.view.getUint32(Place.modules + MODULE_BYTES * i + Module.kind, true));
     expect(kinds).toEqual([3, 1]);
     expect(read().contexts).toHaveLength(2);
   });

@@ -2,12 +2,14 @@ import type { HeapProfile, SiteColumns, SiteField } from "../../model/heap-profi
 import type { IndexIntoContextTable } from "../../model/indices.ts";
 import { blockMeasure } from "../block-measure.ts";
 import { isCollected } from "../collected.ts";
+import { dragOfContexts } from "../dragged-blocks.ts";
 import { libraryOf, START_UP } from "../frames/libraries.ts";
 import { leaks } from "../heap/leaks.ts";
 import { reachOf } from "../live-blocks.ts";
 import { heapTotals } from "../totals.ts";
 import type { LeakFinding } from "./finding.ts";
 import { blocksByOwner, blocksBySite, LEAST_BYTES, type SiteBlocks } from "./heap-blocks.ts";
+import { accessesOf } from "./work.ts";
 
 /**
  * A host keeps some addresses for good: of the tables that it makes at the start, of an object that it goes on using. A program keeps
@@ -70,14 +72,20 @@ function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): 
 }
 
 /**
- * Whether a place may be one that goes on allocating to the end. If a part of its blocks is allocated in the second half of a run, they live
- * for half of it at most and the others for all of it.
+ * Whether a place may be one that goes on allocating to the end, without a use for most of what it has. If a part of its blocks is
+ * allocated in the second half of a run, they live for half of it at most and the others for all of it. A run is as long as its work: the
+ * clock of allocations stands still while a program computes.
  */
 function isGoingOn(profile: HeapProfile, { contexts, allocated }: SiteBlocks): boolean {
   if (profile.description.clock.kind !== "virtual") return true;
+  const most = 1 - LEAST_LATE / 2;
+  const work = accessesOf(profile);
+  const { blocks, bytes, byteWork, lateBlocks } = dragOfContexts(profile, contexts);
+  if (work !== undefined && blocks > 0)
+    return byteWork <= bytes * work * most && lateBlocks >= blocks * LEAST_IDLE;
   const { totalLifetime } = profile.contexts.mibs;
   const lived = contexts.reduce((sum, context) => sum + Number(totalLifetime[context]!), 0);
-  return lived <= allocated * heapTotals(profile).allocations * (1 - LEAST_LATE / 2);
+  return lived <= allocated * heapTotals(profile).allocations * most;
 }
 
 function lostFindings(
@@ -98,8 +106,9 @@ function lostFindings(
         // Whatever only the host has the address of, there may be others that lead inside it.
         const left = blocks + sum("possiblyLostBlocks");
         const amount = bytes + sum("possiblyLostBytes");
-        if (isRepeated(left, sum("lateLostBlocks")))
-          return [{ ...place, amount, blocks: left, state: "host", behind: 0 }];
+        // What an object of the host's has inside, and had for most of the run's work, it needs.
+        const late = sum("lateLostBlocks") - sum("settledLostBlocks");
+        if (isRepeated(left, late)) return [{ ...place, amount, blocks: left, state: "host", behind: 0 }];
       } else if (lost > 0 && !isOfMain(found)) {
         const all = sum("lostBytes") + sum("behindLostBytes");
         const behind = Math.max(0, lost + sum("behindLostBlocks") - blocks);

@@ -67,6 +67,9 @@ function peakOf(
   const sumOf = (column: ArrayLike<number | bigint>): number =>
     contexts.reduce((sum, context) => sum + Number(column[context]), 0);
   const atPeak = sumOf(site.peakBytes);
+  // A table or list that grows has its data for good; that it grew is told of it where that matters.
+  const copied = contexts.reduce((sum, row) => sum + (site.growth[row]?.copiedBytes ?? 0), 0);
+  if (2 * copied >= atPeak) return [];
   // What stays to the end is no matter of a moment.
   if (atPeak < Math.max(PAGE_BYTES, MOST * peak) || 2 * sumOf(site.liveBytes) > atPeak) return [];
   const amount = peak - Math.max(peak - atPeak, mostOfOthers(profile, contexts));

@@ -9,7 +9,7 @@ export const LEAST_PART = 0.01;
 const LEAST_COMMON_PART = 0.05;
 
 const COMMON: ReadonlySet<Finding["kind"]> = new Set<Finding["kind"]>([
-  ...(["dead", "clear", "silent", "churn"] as const),
+  ...(["dead", "clear", "silent", "redundant", "churn"] as const),
   ...(["unused", "never-read", "write-only", "cold"] as const),
 ]);
 

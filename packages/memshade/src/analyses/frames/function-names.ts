@@ -39,10 +39,13 @@ export function replaceBrackets(name: string, open: "(" | "<", close: ")" | ">")
   return depth === 0 ? result : name;
 }
 
-/** A name without parameters; what stood between brackets of templates is `<…>`. */
+/**
+ * A name without parameters; what stood between brackets of templates is `<…>`. A name that is brackets and nothing else, as
+ * Valgrind's `(below main)`, is the name.
+ */
 export function withoutSignature(name: string): string {
   const short = replaceBrackets(replaceBrackets(name, "(", ")"), "<", ">");
-  return short.replace(/(?<!operator)\(…?\)( const| &&?| \[.*\])*$/, "");
+  return short.replace(/(?<!operator)\(…?\)( const| &&?| \[.*\])*$/, "") || name;
 }
 
 /** The same without what stands for template arguments; in Rust they may be of their own, as in `signed::<…>`. */

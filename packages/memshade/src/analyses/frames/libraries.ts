@@ -70,6 +70,8 @@ const RUST_CRATES = "core|alloc|std|hashbrown|compiler_builtins|dlmalloc|wasm_bi
 
 /** Bare names of functions, for those whose file is not known. */
 const NAMES: readonly (readonly [string, RegExp])[] = [
+  // Made at run time, or what a stack without frame pointers had in place of an address: what it called says more.
+  ["unknown code", /^\[unknown code\]$/],
   [
     START_UP,
     /^(_start(\.command_export)?|_initialize|__main_void|__original_main|__wasm_call_ctors|__libc_(start_main|start_call_main)(_impl)?|start_thread|clone3?)$/,

@@ -38,6 +38,8 @@ export interface StaticObject extends StaticSymbolName {
   /** Bytes that certainly nobody read or wrote, and bytes that were written and certainly not read. */
   readonly untouchedBytes: number;
   readonly unreadBytes: number;
+  /** The module brings all of it or a part: zeros it does not bring, and systems give no memory to what nobody touches of them. */
+  readonly isBrought: boolean;
 }
 
 /** The static data of a run: who has it, and who was accessed. */
@@ -122,7 +124,8 @@ function objectsOf(
     const used = cells.use(data, isShared);
     if (used === undefined) continue;
     const { start, end, ...names } = data;
-    objects.push({ module: module.module, ...names, address: start, bytes: end - start, ...used });
+    const isBrought = module.segments.some((at) => at.start < end && start < at.start + at.bytes);
+    objects.push({ module: module.module, ...names, address: start, bytes: end - start, ...used, isBrought });
   }
   const byStart = new Map(placed.map((data) => [data.start, data]));
   for (const [key, { accesses, cells: members }] of shared) {
@@ -144,6 +147,7 @@ function objectsOf(
       use: owners.some((data) => cells.isUncounted(data)) ? "uncounted" : reads ? "cold" : "unread",
       untouchedBytes: 0,
       unreadBytes: 0,
+      isBrought: true,
     });
   }
   const told = objects.reduce((sum, object) => sum + object.accesses, 0);

@@ -1,4 +1,12 @@
-import type { WasteBlocks, WasteFile, WasteFrame, WasteReallocations } from "../../model/waste/waste.ts";
+import {
+  LIKELY_RULES,
+  type WasteBlocks,
+  type WasteFile,
+  type WasteFrame,
+  type WasteReallocations,
+  type WasteType,
+  type WasteUnreadField,
+} from "../../model/waste/waste.ts";
 import { isLibraryCaller } from "../frames/libraries.ts";
 import { ownPlace } from "../frames/own-place.ts";
 import { MOST_SHARE, PLAIN, type WasteFinding } from "./waste-finding.ts";
@@ -21,6 +29,38 @@ export function movedBlocks({ ips, calls, grown, moves, moved }: WasteReallocati
     },
   ];
 }
+
+/**
+ * The blocks of each place with the members alone that nobody reads in any block of their type: a type has some members for the sake of
+ * one place, and others leave these unread.
+ */
+export function unreadInAllOfType(sites: readonly WasteBlocks[]): WasteBlocks[] {
+  const ofType = new Map<string, ReadonlySet<string>>();
+  for (const { type, fields } of sites) {
+    if (!isCertain(type) || fields === undefined) continue;
+    const unread = new Set(fields.map(partKey));
+    const known = ofType.get(typeKey(type));
+    ofType.set(typeKey(type), known === undefined ? unread : common(known, unread));
+  }
+  return sites.map((site) => {
+    const { type, fields } = site;
+    const unread = isCertain(type) ? ofType.get(typeKey(type)) : undefined;
+    return unread === undefined || fields === undefined
+      ? site
+      : { ...site, fields: fields.filter((field) => unread.has(partKey(field))) };
+  });
+}
+
+function isCertain(type: WasteType | undefined): type is WasteType {
+  return type !== undefined && !LIKELY_RULES.has(type.by);
+}
+
+function common<T>(one: ReadonlySet<T>, other: ReadonlySet<T>): ReadonlySet<T> {
+  return new Set([...one].filter((member) => other.has(member)));
+}
+
+const typeKey = ({ name, size }: WasteType): string => `${size} ${name}`;
+const partKey = ({ offset, size }: WasteUnreadField): string => `${offset} ${size}`;
 
 /** What nobody reads of the blocks of a place: all of them, or members of each. */
 export function unreadBlocks(site: WasteBlocks): WasteFinding[] {

@@ -2,7 +2,7 @@ import type { WasteBlocks, WasteFile, WasteFrame, WasteObjects } from "../../mod
 import { LEAST_PART } from "../findings/rank.ts";
 import { libraryAt, ownPlace } from "../frames/own-place.ts";
 import { AccessFindings } from "./access-findings.ts";
-import { coldFields, movedBlocks, unreadBlocks } from "./block-findings.ts";
+import { coldFields, movedBlocks, unreadBlocks, unreadInAllOfType } from "./block-findings.ts";
 import { reallocationsByPlace } from "./blocks-by-place.ts";
 import { isKnownPlace, mergePlaces, onePerPlace } from "./merge-places.ts";
 import type { WasteFinding, WasteFindings } from "./waste-finding.ts";
@@ -25,7 +25,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     ...file.stores.flatMap((store, index) => accesses.ofStore(store, index)),
     ...file.loads.flatMap((load, index) => accesses.ofLoad(load, index)),
     ...reallocationsByPlace(file.reallocations ?? []).flatMap(movedBlocks),
-    ...blocks.flatMap((site) => [...unreadBlocks(site), ...coldFields(site, file)]),
+    ...unreadInAllOfType(blocks).flatMap((site) => [...unreadBlocks(site), ...coldFields(site, file)]),
   ];
   const weigh = weigher(file);
   const merged = mergePlaces(

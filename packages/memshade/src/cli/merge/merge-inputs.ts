@@ -1,9 +1,9 @@
 import { UserError } from "../../bytes/errors.ts";
+import { Progress } from "../../host/run/progress.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import type { InputMerger, MergeFields } from "../../memprof/input-merger.ts";
 import type { MergeInput } from "../../memprof/inputs.ts";
 import { mergeInputs } from "../../memprof/merge-profiles.ts";
-import { Progress } from "../../memprof/progress.ts";
 import type { MergeFlags } from "./flags.ts";
 
 export const NOTHING_READ = "none of the inputs could be read: nothing was written";
@@ -25,7 +25,7 @@ export async function merge(
       places: { binaries: flags.binary, searchPaths: flags.search },
       ...kept,
       threads: flags.threads,
-      progress: (done, total) => progress.show(done, total),
+      progress: (done, total) => total > 1 && progress.show(done, total),
       ...(flags.skipBad === true
         ? {
             skip: (message: string) => {

@@ -4,6 +4,9 @@ import { Window } from "../../bytes/window.ts";
 import type { RawVersion } from "../../model/raw-profile.ts";
 import { HEADER_BYTES, isRawVersion, MAGIC, NEWEST_VERSION, OLDEST_VERSION } from "./layout.ts";
 
+/** What lies behind the last dump of a file and is too short for one, in errors. */
+export const REST = "rest of the file";
+
 export interface DumpHeader {
   fileOffset: number;
   version: RawVersion;
@@ -31,11 +34,10 @@ export function walkDumps(window: Window): DumpHeader[] {
 function readHeader(window: Window, start: number): DumpHeader {
   const remaining = window.size - start;
   if (remaining < HEADER_BYTES) {
-    // The reference reader takes such a rest for a header too and finds no version in it.
     throw new FormatError(
-      "unsupported-version",
+      "malformed",
       start,
-      "memprof raw header",
+      REST,
       `${remaining} bytes after the last dump are not a dump`,
     );
   }

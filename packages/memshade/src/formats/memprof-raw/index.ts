@@ -3,7 +3,7 @@ export type {
   RawSegment,
 } from "../../model/raw-profile.ts";
 export { contextsOfScan, type RawContexts } from "./contexts.ts";
-export { lastVersion } from "./headers.ts";
+export { lastVersion, REST } from "./headers.ts";
 export { heapProfileFromRaw } from "./heap-profile.ts";
 export { readRaw } from "./merge-dumps.ts";
 export type { RawCursor, RawScan } from "./raw-scan.ts";

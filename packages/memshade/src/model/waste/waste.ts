@@ -266,6 +266,9 @@ export interface WasteUnreadField {
 export const TYPE_RULES = ["constructor", "container", "variable", "result", "pointer", "size"] as const;
 export type TypeRule = (typeof TYPE_RULES)[number];
 
+/** Rules of which a type is probable only. */
+export const LIKELY_RULES: ReadonlySet<TypeRule> = new Set(["pointer", "size"]);
+
 export interface WasteType {
   name: string;
   size: number;

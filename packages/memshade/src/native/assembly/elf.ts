@@ -1,33 +1,90 @@
 // What the file header of a loaded object says.
-import { MOST_BUILD_ID_BYTES, MOST_NAME_BYTES, Module } from "./layout.generated";
-import { load32, load64, load8 } from "./machine";
+import { Header, MOST_BUILD_ID_BYTES, Module, Place, SUM_WORDS } from "./layout.generated";
+import { processAddress } from "./lock";
+import { getauxval, load32, load64, load8, syscall2 } from "./machine";
+import { GETCWD } from "./system-calls";
 
 const ELF_MAGIC: u32 = 0x464c_457f;
 const PROGRAM_HEADERS_AT = 32;
 const PROGRAM_HEADER_COUNT = 56;
 const PROGRAM_HEADER_BYTES = 56;
+const PT_LOAD: u32 = 1;
 const PT_NOTE: u32 = 4;
+const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+const PF_W: u32 = 2;
 const NT_GNU_BUILD_ID: u32 = 3;
 /** "GNU" and a zero. */
 const GNU: u32 = 0x0055_4e47;
+const SUM_FACTOR: u32 = 0x9e37_79b1;
+const SLASH: u32 = 47;
+const AT_PHDR: u64 = 3;
+const AT_PHNUM: u64 = 5;
+const PAGE_BYTES: u64 = 4096;
 
 @inline
 function padded(bytes: u32): u64 {
   return (<u64>bytes + 3) & ~3;
 }
 
-/** Copies the build id of a module's object, if it has one. */
-export function copyBuildId(module: usize): void {
+/** Of a program header: address in the object, and bytes in the file. */
+@inline
+function addressOf(header: u64): u64 {
+  return load64(header + 16);
+}
+@inline
+function bytesOf(header: u64): u64 {
+  return load64(header + 32);
+}
+
+/** The program headers of a module, and behind the last one. */
+let headers: u64 = 0;
+let headersEnd: u64 = 0;
+
+/** The kernel says where those of the program are; others lie where their file header says. False: there are none. */
+function findHeaders(module: usize): bool {
   const start = load<u64>(module, Module.start);
-  if (load32(start) !== ELF_MAGIC) return;
-  const headers = start + load64(start + PROGRAM_HEADERS_AT);
-  const count = load32(start + PROGRAM_HEADER_COUNT) & 0xffff;
-  for (let i: u32 = 0; i < count; i++) {
-    const header = headers + i * PROGRAM_HEADER_BYTES;
-    if (load32(header) !== PT_NOTE) continue;
-    const notes = load<u64>(module, Module.bias) + load64(header + 16);
-    if (copyFromNotes(module, notes, notes + load64(header + 40))) return;
+  let count: u64;
+  if (load<u32>(module, Module.nameBytes) === 0) {
+    headers = getauxval(AT_PHDR);
+    count = getauxval(AT_PHNUM);
+  } else {
+    if (load32(start) !== ELF_MAGIC) return false;
+    headers = start + load64(start + PROGRAM_HEADERS_AT);
+    count = load32(start + PROGRAM_HEADER_COUNT) & 0xffff;
   }
+  headersEnd = headers + PROGRAM_HEADER_BYTES * count;
+  return headers !== 0;
+}
+
+/**
+ * Gives a module all addresses of its object, and what its tables are found by: the build id, or where there is none, a sum of its
+ * content. Its name is known.
+ */
+export function identify(module: usize): void {
+  if (!findHeaders(module)) return;
+  const bias = load<u64>(module, Module.bias);
+  let frames: u64 = 0;
+  let isKnown = false;
+  for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES) {
+    const type = load32(header);
+    const at = bias + addressOf(header);
+    if (type === PT_LOAD) spread(module, at, at + load64(header + 40));
+    else if (type === PT_NOTE && !isKnown) isKnown = copyFromNotes(module, at, at + load64(header + 40));
+    else if (type === PT_GNU_EH_FRAME) frames = addressOf(header);
+  }
+  if (isKnown || frames === 0) return;
+  for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES)
+    if (load32(header) === PT_LOAD && frames - addressOf(header) < bytesOf(header)) {
+      if ((load32(header + 4) & PF_W) === 0) sum(module, bias + addressOf(header), bytesOf(header));
+      return;
+    }
+}
+
+/** Where there are gaps between the segments of the program, the dynamic linker knows each as one of its own. */
+function spread(module: usize, start: u64, end: u64): void {
+  const page = start & ~(PAGE_BYTES - 1);
+  if (page < load<u64>(module, Module.start)) store<u64>(module, page, Module.start);
+  if (end > load<u64>(module, Module.end)) store<u64>(module, end, Module.end);
 }
 
 function copyFromNotes(module: usize, notes: u64, end: u64): bool {
@@ -46,13 +103,43 @@ function copyFromNotes(module: usize, notes: u64, end: u64): bool {
   return false;
 }
 
-/** Copies a name that ends with a zero. */
-export function copyName(module: usize, name: u64): void {
-  let bytes: u32 = 0;
-  for (; bytes < MOST_NAME_BYTES; bytes++) {
-    const byte = load8(name + bytes);
-    if (byte === 0) break;
-    store<u8>(module + bytes, <u8>byte, Module.name);
+/** As `tables/table-key.ts` adds up the same bytes of the file. */
+function sum(module: usize, start: u64, bytes: u64): void {
+  for (let at: u64 = 0; at + 4 <= bytes; at += 4) {
+    const word = module + ((<usize>at) & (4 * SUM_WORDS - 1));
+    const mixed = rotl<u32>(load<u32>(word, Module.buildId) ^ load32(start + at), 13) * SUM_FACTOR;
+    store<u32>(word, mixed + 1, Module.buildId);
   }
-  store<u32>(module, bytes, Module.nameBytes);
+}
+
+/**
+ * Keeps the name of a module, which ends with a zero. One that is relative is taken from the folder where the process is now: most likely it
+ * was when it loaded the object.
+ */
+export function keepName(module: usize, name: u64): void {
+  const start: usize = Place.names + load<u32>(Header.names);
+  let to = start;
+  if (isRelative(name)) {
+    const room = processAddress(start);
+    const bytes = syscall2(GETCWD, room, Place.namesEnd - start);
+    if (bytes > 0 && load8(room) === SLASH) {
+      to += <usize>bytes - 1;
+      if (to + 1 < Place.namesEnd) store<u8>(to++, <u8>SLASH);
+    }
+  }
+  for (let at = name; to < Place.namesEnd; at++) {
+    const byte = load8(at);
+    if (byte === 0) break;
+    store<u8>(to++, <u8>byte);
+  }
+  store<u32>(module, start, Module.name);
+  store<u32>(module, <u32>(to - start), Module.nameBytes);
+  store<u32>(Header.names, <u32>(to - Place.names));
+}
+
+/** Those without any slash are no paths: the kernel's object, or nothing for the program itself. */
+function isRelative(name: u64): bool {
+  if (load8(name) === SLASH) return false;
+  for (let at = name; load8(at) !== 0; at++) if (load8(at) === SLASH) return true;
+  return false;
 }

@@ -161,15 +161,18 @@ export function realloc(old: u64, size: u64): u64 {
 }
 
 export function reallocarray(old: u64, count: u64, size: u64): u64 {
-  if (!enter()) return libcReallocarray(old, count, size);
+  const bytes = total(count, size);
+  if (bytes === <u64>-1) return libcReallocarray(old, count, size);
+  // The C library's function calls `realloc` by its name, which is ours.
+  if (!enter()) return libcRealloc(old, bytes);
   if (old === 0) {
-    const first = libcReallocarray(old, count, size);
-    record(first, count * size, stackPointer(), returnAddress(), framePointer());
+    const first = libcRealloc(old, bytes);
+    record(first, bytes, stackPointer(), returnAddress(), framePointer());
     return first;
   }
   const isOut = takeOut(old);
-  const block = libcReallocarray(old, count, size);
-  if (isOut) recordChange(old, block, total(count, size), stackPointer(), returnAddress(), framePointer());
+  const block = libcRealloc(old, bytes);
+  if (isOut) recordChange(old, block, bytes, stackPointer(), returnAddress(), framePointer());
   else passBy();
   return block;
 }

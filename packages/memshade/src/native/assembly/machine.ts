@@ -92,6 +92,9 @@ export declare function libcSigprocmask(how: u32, set: u64, old: u64): u32;
 /** Which object has an address: 0, and fills in what it found. Takes no lock. */
 @external("native", "_dl_find_object")
 export declare function dlFindObject(address: u64, result: u64): u32;
+/** What the kernel has told the process at its start, by number; 0: nothing. */
+@external("native", "getauxval")
+export declare function getauxval(type: u64): u64;
 /** The definition of a name: with -1, the next one behind the object that calls this. */
 @external("native", "dlsym")
 export declare function dlsym(handle: u64, name: u64): u64;

@@ -1,5 +1,5 @@
 // Tables of an object, a file by its build id: looked for when the object is met, and again when the parent has made more.
-import { Header, Module, Text } from "./layout.generated";
+import { Header, Module, SUM_LETTER, SUM_WORDS, Text } from "./layout.generated";
 import { load8, scratch, store8, syscall1, syscall3, syscall4, syscall6, text } from "./machine";
 import {
   AT_FDCWD,
@@ -30,7 +30,11 @@ function writePath(module: usize): void {
     if (byte === 0) break;
     store8(to++, byte);
   }
-  const bytes = load<u32>(module, Module.buildIdBytes);
+  let bytes = load<u32>(module, Module.buildIdBytes);
+  if (bytes === 0) {
+    store8(to++, SUM_LETTER);
+    bytes = 4 * SUM_WORDS;
+  }
   for (let i: u32 = 0; i < bytes; i++) {
     const byte: u32 = load<u8>(module + i, Module.buildId);
     store8(to++, digit(byte >>> 4));
@@ -42,7 +46,7 @@ function writePath(module: usize): void {
 /** Maps a module's tables, if they are there. Under the lock. */
 export function mapTables(module: usize): void {
   store<u32>(module, load<u32>(Header.tablesTurn), Module.turn);
-  if (load<u32>(module, Module.buildIdBytes) === 0) return;
+  if (!hasKey(module)) return;
   writePath(module);
   const file = syscall4(OPENAT, AT_FDCWD, scratch() + 1024, O_RDONLY_CLOEXEC, 0);
   if (file < 0) {
@@ -59,12 +63,21 @@ export function mapTables(module: usize): void {
   syscall1(CLOSE, file);
 }
 
+/** Whether the tables of a module have a name: its build id, or a sum. */
+@inline
+export function hasKey(module: usize): bool {
+  return (
+    load<u32>(module, Module.buildIdBytes) !== 0 ||
+    (load<u64>(module, Module.buildId) | load<u64>(module, Module.buildId + 8)) !== 0
+  );
+}
+
 /** Whether there may be tables now that were not there before. */
 @inline
 export function mayHaveTables(module: usize): bool {
   return (
     load<u64>(module, Module.table) === 0 &&
-    load<u32>(module, Module.buildIdBytes) !== 0 &&
+    hasKey(module) &&
     load<u32>(module, Module.turn) !== load<u32>(Header.tablesTurn)
   );
 }

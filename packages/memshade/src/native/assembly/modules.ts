@@ -2,7 +2,7 @@
 import { CONTROL } from "../../tools/heap/assembly/imports";
 import { HostSite } from "../../contexts/assembly/layout.generated";
 import { Control } from "../../tools/heap/assembly/layout.generated";
-import { copyBuildId, copyName } from "./elf";
+import { identify, keepName } from "./elf";
 import {
   Header,
   MODULE_BYTES,
@@ -22,6 +22,10 @@ import { mapTables } from "./map-tables";
 const MAP_START = 8;
 const MAP_END = 16;
 const LINK_MAP = 24;
+// Of a link map.
+const DYNAMIC_SECTION = 16;
+const NEXT_MAP = 24;
+const PREVIOUS_MAP = 32;
 
 @inline
 function moduleAt(index: u32): usize {
@@ -62,14 +66,15 @@ export function makeModule(address: u64): usize {
   if (count === MOST_MODULES) return 0;
   const module = moduleAt(count);
   const found = scratch();
+  let linkMap: u64 = 0;
   if (dlFindObject(address, found) === 0) {
-    const linkMap = load64(found + LINK_MAP);
+    linkMap = load64(found + LINK_MAP);
     store<u64>(module, load64(found + MAP_START), Module.start);
     store<u64>(module, load64(found + MAP_END), Module.end);
     store<u64>(module, load64(linkMap), Module.bias);
     store<u32>(module, ModuleKind.object, Module.kind);
-    copyBuildId(module);
-    copyName(module, load64(linkMap + 8));
+    keepName(module, load64(linkMap + 8));
+    identify(module);
   } else {
     const start = (address >>> PIECE_BITS) << PIECE_BITS;
     store<u64>(module, start, Module.start);
@@ -78,7 +83,21 @@ export function makeModule(address: u64): usize {
     store<u32>(module, ModuleKind.piece, Module.kind);
   }
   store<u64>(module, load<u64>(CONTROL, Control.allocations), Module.time);
-  return giveSites(module) ? insert(module, count) : 0;
+  if (!giveSites(module)) return 0;
+  insert(module, count);
+  // A program may give up the rights by which it can read tables: those of all that it begins with are taken at once.
+  if (count === 0 && linkMap !== 0) makeAll(linkMap);
+  return module;
+}
+
+/** Makes modules of all objects that are loaded. */
+function makeAll(linkMap: u64): void {
+  let map = linkMap;
+  while (load64(map + PREVIOUS_MAP) !== 0) map = load64(map + PREVIOUS_MAP);
+  for (; map !== 0; map = load64(map + NEXT_MAP)) {
+    const inside = load64(map + DYNAMIC_SECTION);
+    if (inside !== 0) makeModule(inside);
+  }
 }
 
 /** A piece ends where the next module begins. */
@@ -100,7 +119,7 @@ function giveSites(module: usize): bool {
   return true;
 }
 
-function insert(module: usize, count: u32): usize {
+function insert(module: usize, count: u32): void {
   if (load<u32>(module, Module.kind) === ModuleKind.object) mapTables(module);
   const place = placeBehind(load<u64>(module, Module.start));
   const at: usize = Place.moduleOrder + (place << 2);
@@ -109,7 +128,6 @@ function insert(module: usize, count: u32): usize {
   store<u32>(at, count);
   store<u32>(Header.present, present + 1);
   store<u32>(Header.modules, count + 1);
-  return module;
 }
 
 /** Whether an object is still where it was. */
@@ -119,7 +137,7 @@ function isThere(module: usize): bool {
   return (
     dlFindObject(load<u64>(module, Module.start), found) === 0 &&
     load64(found + MAP_START) === load<u64>(module, Module.start) &&
-    load64(found + MAP_END) === load<u64>(module, Module.end) &&
+    load64(found + MAP_END) <= load<u64>(module, Module.end) &&
     load64(load64(found + LINK_MAP)) === load<u64>(module, Module.bias)
   );
 }

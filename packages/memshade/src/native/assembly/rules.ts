@@ -13,7 +13,7 @@ import {
 } from "./layout.generated";
 import { lock, monotonic, processAddress, unlock } from "./lock";
 import { load64, load8, syscall2 } from "./machine";
-import { mapTables, mayHaveTables } from "./map-tables";
+import { hasKey, mapTables, mayHaveTables } from "./map-tables";
 import { forgetRules, knownModule, makeModule } from "./modules";
 import { NANOSLEEP } from "./system-calls";
 import { ruleAt } from "./tables";
@@ -42,7 +42,7 @@ function lookUp(address: u64, at: usize, room: usize): u64 {
   let module = knownModule(address);
   if (module === 0 || mayHaveTables(module)) {
     module = meet(address, room);
-    if (module === 0) return RuleKind.none | ((<u64>Site.unknown) << 32);
+    if (module === 0) return RuleKind.other | ((<u64>Site.unknown) << 32);
   }
   const rule: u64 = <u64>ruleIn(module, address) | ((<u64>siteIn(module, address)) << 32);
   store<u64>(at, address ^ rule);
@@ -74,7 +74,7 @@ function takeTables(module: usize): void {
 function waitForTables(module: usize, room: usize): void {
   const patience: u64 = load<u32>(Header.tablesWait);
   if (patience === 0 || load<u64>(module, Module.table) !== 0) return;
-  if (load<u32>(module, Module.buildIdBytes) === 0) return;
+  if (!hasKey(module)) return;
   const end = monotonic(room) + patience * 1_000_000;
   while (load<u64>(module, Module.table) === 0 && monotonic(room) < end) {
     store<u64>(room, 0, 16);
@@ -93,7 +93,7 @@ function waitForTables(module: usize, room: usize): void {
 function ruleIn(module: usize, address: u64): u32 {
   const table = load<u64>(module, Module.table);
   const next = address + 1;
-  if (table === 0) return isTrampoline(module, next) ? RuleKind.signal : RuleKind.none;
+  if (table === 0) return isTrampoline(module, next) ? RuleKind.signal : RuleKind.other;
   const bias = load<u64>(module, Module.bias);
   const rule = ruleAt(table, address - bias);
   if (kindOf(rule) === RuleKind.signal) return rule;

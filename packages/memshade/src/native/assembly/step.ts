@@ -1,6 +1,6 @@
 // From a frame to its caller.
 import { Link, Rule, RuleKind, StackFrame } from "./layout.generated";
-import { load64 } from "./machine";
+import { load64, load8 } from "./machine";
 import { isMapped } from "./probe";
 import { kindOf, ruleOf } from "./rules";
 
@@ -20,27 +20,63 @@ const PAGE_BYTES: u64 = 4096;
 const SIGNAL_RBP: u64 = 120;
 const SIGNAL_RSP: u64 = 160;
 const SIGNAL_RIP: u64 = 168;
+/** Opcodes of calls: by a distance, and with a target that is read, which one of several instructions of one opcode is. */
+const CALL: u32 = 0xe8;
+const GROUP_5: u32 = 0xff;
+const GROUP_5_CALL: u32 = 2;
 /** Where the instruction ends that pushes in an entry of a procedure linkage table. */
 const PUSHED_AT: u64 = 11;
 
-/** Finds the caller of the frame at `from`, which gets its site, and writes it to `to`. `room`: 32 bytes of the thread's own. */
+/**
+ * Finds the caller of the frame at `from`, which gets its site, and writes it to `to`. `room`: 32 bytes of the thread's own.
+ * Most frames have a CFA by the stack pointer; all other ways are a function of their own, so that the loop around this stays small.
+ */
+@inline
 export function step(from: usize, to: usize, room: usize): Step {
+  const address = load<u64>(from, StackFrame.address);
+  const isInterrupted = load<u32>(from, StackFrame.link) >>> 31;
+  const rule = ruleOf(address + isInterrupted - 1, room);
+  store<u32>(from, <u32>(rule >>> 32), StackFrame.site);
+  if (kindOf(rule) !== RuleKind.stackPointer) return stepOtherwise(from, to, <u32>rule);
+  const cfa = load<u64>(from, StackFrame.place) + 8 + offsetOf(<u32>rule);
+  const words = wordsOf(<u32>rule);
+  let framePointer = load<u64>(from, StackFrame.framePointer);
+  if (words !== 0) framePointer = load64(cfa - 8 * words);
+  return stepTo(to, cfa, framePointer, <u32>words);
+}
+
+@inline
+function offsetOf(rule: u32): u64 {
+  return 8 * (<u64>(rule >>> Rule.cfaShift) & Rule.cfaMask);
+}
+@inline
+function wordsOf(rule: u32): u64 {
+  return (rule >>> Rule.savedShift) & Rule.savedMask;
+}
+
+/** The frame of the caller, if there is any. */
+@inline
+function stepTo(to: usize, cfa: u64, framePointer: u64, link: u32): Step {
+  const caller = load64(cfa - 8);
+  if (caller - 1 >= ADDRESS_END - 1) return caller === 0 ? Step.whole : Step.lost;
+  store<u64>(to, cfa - 8, StackFrame.place);
+  store<u64>(to, caller, StackFrame.address);
+  store<u64>(to, framePointer, StackFrame.framePointer);
+  store<u32>(to, link, StackFrame.link);
+  return Step.made;
+}
+
+function stepOtherwise(from: usize, to: usize, rule: u32): Step {
   const place = load<u64>(from, StackFrame.place);
   const address = load<u64>(from, StackFrame.address);
   const framePointer = load<u64>(from, StackFrame.framePointer);
-  const isInterrupted = (load<u32>(from, StackFrame.link) & Link.interrupted) !== 0;
-  const rule = ruleOf(isInterrupted ? address : address - 1, room);
-  store<u32>(from, <u32>(rule >>> 32), StackFrame.site);
-  const offset = 8 * (<u64>(<u32>rule >>> Rule.cfaShift) & Rule.cfaMask);
-  const words: u64 = (<u32>rule >>> Rule.savedShift) & Rule.savedMask;
+  const offset = offsetOf(rule);
+  const words = wordsOf(rule);
   let link: u32 = <u32>words;
   let cfa: u64 = 0;
   let savedAt: u64 = 0;
-  const kind = kindOf(rule);
-  if (kind === RuleKind.stackPointer) {
-    cfa = place + 8 + offset;
-    savedAt = cfa - 8 * words;
-  } else if (kind === RuleKind.framePointer) {
+  const kind = rule & Rule.kindMask;
+  if (kind === RuleKind.framePointer) {
     cfa = framePointer + offset;
     if (!leadsOn(place, cfa)) return Step.lost;
     savedAt = cfa - 8 * words;
@@ -54,15 +90,10 @@ export function step(from: usize, to: usize, room: usize): Step {
     cfa = place + 16 + ((address & 15) >= PUSHED_AT ? 8 : 0);
   } else if (kind === RuleKind.end) return Step.whole;
   else if (kind === RuleKind.signal) return stepOverSignal(place + 8, to);
+  // By the ABI, a frame pointer of 0 marks the outermost frame; where rules say nothing of a function, it is a mark indeed.
+  else if (kind === RuleKind.none && framePointer === 0) return Step.whole;
   else return stepByFramePointer(place, framePointer, to);
-  const caller = load64(cfa - 8);
-  if (caller === 0) return Step.whole;
-  if (caller >= ADDRESS_END) return Step.lost;
-  store<u64>(to, cfa - 8, StackFrame.place);
-  store<u64>(to, caller, StackFrame.address);
-  store<u64>(to, words === 0 ? framePointer : load64(savedAt), StackFrame.framePointer);
-  store<u32>(to, link, StackFrame.link);
-  return Step.made;
+  return stepTo(to, cfa, words === 0 ? framePointer : load64(savedAt), link);
 }
 
 /** Whether a frame of the stack can begin at a CFA that a frame pointer gave. */
@@ -89,14 +120,25 @@ function stepByFramePointer(place: u64, framePointer: u64, to: usize): Step {
   if (!isMapped(framePointer)) return Step.lost;
   if ((framePointer & (PAGE_BYTES - 1)) === PAGE_BYTES - 8 && !isMapped(framePointer + 8)) return Step.lost;
   const next = load64(framePointer);
-  // The outermost frame of a chain has 0 in place of a frame pointer.
-  if (next !== 0 && (next <= framePointer || (next & 7) !== 0)) return Step.lost;
   const caller = load64(framePointer + 8);
   if (caller === 0) return Step.whole;
   if (caller >= ADDRESS_END || !isMapped(caller)) return Step.lost;
+  // The outermost frame of a chain has 0 in place of a frame pointer. A caller that has no frame pointer has any value there.
+  const isChain = next === 0 || (next > framePointer && (next & 7) === 0);
+  if (!isChain && !isBehindCall(caller)) return Step.lost;
   store<u64>(to, framePointer + 8, StackFrame.place);
   store<u64>(to, caller, StackFrame.address);
   store<u64>(to, next, StackFrame.framePointer);
   store<u32>(to, 2, StackFrame.link);
   return Step.made;
+}
+
+/** Whether a call stands in front of an address: `call rel32`, or one through a register or memory, of 2 to 7 bytes. */
+function isBehindCall(address: u64): bool {
+  if (!isMapped(address - 8)) return false;
+  if (load8(address - 5) === CALL) return true;
+  for (let bytes: u64 = 2; bytes <= 7; bytes++)
+    if (load8(address - bytes) === GROUP_5 && ((load8(address - bytes + 1) >>> 3) & 7) === GROUP_5_CALL)
+      return true;
+  return false;
 }

@@ -6,6 +6,7 @@ export const MADVISE: u64 = 28;
 export const NANOSLEEP: u64 = 35;
 export const GETPID: u64 = 39;
 export const FTRUNCATE: u64 = 77;
+export const GETCWD: u64 = 79;
 export const PRCTL: u64 = 157;
 export const GETTID: u64 = 186;
 export const FUTEX: u64 = 202;

@@ -27,31 +27,36 @@ function walkedAt(thread: u32, index: i32): usize {
   return thread + WALKED + index * STACK_FRAME_BYTES;
 }
 
+/** Bits in which the states of two frames differ; all at once, for a branch each would cost more. */
 @inline
-function isSame(a: usize, b: usize): bool {
+function difference(a: usize, b: usize): u64 {
   return (
-    load<u64>(a, StackFrame.place) === load<u64>(b, StackFrame.place) &&
-    load<u64>(a, StackFrame.address) === load<u64>(b, StackFrame.address) &&
-    load<u64>(a, StackFrame.framePointer) === load<u64>(b, StackFrame.framePointer) &&
-    ((load<u32>(a, StackFrame.link) ^ load<u32>(b, StackFrame.link)) & Link.interrupted) === 0
+    (load<u64>(a, StackFrame.place) ^ load<u64>(b, StackFrame.place)) |
+    (load<u64>(a, StackFrame.address) ^ load<u64>(b, StackFrame.address)) |
+    (load<u64>(a, StackFrame.framePointer) ^ load<u64>(b, StackFrame.framePointer)) |
+    ((load<u32>(a, StackFrame.link) ^ load<u32>(b, StackFrame.link)) & Link.interrupted)
   );
 }
 
-/** Whether the words that a frame was found by are what they were. */
 @inline
-function isUnchanged(frame: usize): bool {
-  const how = load<u32>(frame, StackFrame.link);
-  if ((how & Link.unchecked) !== 0) return false;
-  const place = load<u64>(frame, StackFrame.place);
-  if (load64(place) !== load<u64>(frame, StackFrame.address)) return false;
-  const words: u64 = how & Link.wordsMask;
-  return words === 0 || load64(place + 8 - 8 * words) === load<u64>(frame, StackFrame.framePointer);
+function copyFrame(to: usize, from: usize): void {
+  v128.store(to, v128.load(from));
+  v128.store(to, v128.load(from, 16), 16);
 }
 
-/** Of the frames further out than `index`, the first that is not what it was; -1: all are. */
+/** Of the frames further out than `index`, the first that the words it was found by have changed of; -1: there is none. */
 function firstChanged(thread: u32, index: i32): i32 {
   let outer = index - 1;
-  while (outer >= 0 && isUnchanged(frameAt(thread, outer))) outer--;
+  for (; outer >= 0; outer--) {
+    const frame = frameAt(thread, outer);
+    const how = load<u32>(frame, StackFrame.link);
+    if ((how & Link.unchecked) !== 0) break;
+    const place = load<u64>(frame, StackFrame.place);
+    if (load64(place) !== load<u64>(frame, StackFrame.address)) break;
+    const words: u64 = how & Link.wordsMask;
+    if (words === 0) continue;
+    if (load64(place + 8 - 8 * words) !== load<u64>(frame, StackFrame.framePointer)) break;
+  }
   return outer;
 }
 
@@ -66,7 +71,7 @@ function lastFrame(thread: u32): i32 {
 /** Nothing led on from the outermost frame; it may by now. */
 function isStillLost(thread: u32): bool {
   const tried = walkedAt(thread, MOST_FRAMES);
-  memory.copy(tried, frameAt(thread, 0), STACK_FRAME_BYTES);
+  copyFrame(tried, frameAt(thread, 0));
   return step(tried, tried + STACK_FRAME_BYTES, thread + Thread.room) === Step.lost;
 }
 
@@ -86,16 +91,17 @@ function walkOn(thread: u32, known: i32): bool {
   while (count < <i32>MOST_FRAMES) {
     const frame = walkedAt(thread, count);
     const place = load<u64>(frame, StackFrame.place);
-    while (known >= 0 && load<u64>(frameAt(thread, known), StackFrame.place) < place) known--;
-    if (known >= 0 && isSame(frameAt(thread, known), frame)) {
-      const changed = firstChanged(thread, known);
-      if (changed < 0 && (load<u32>(thread, Thread.end) === WalkEnd.whole || isStillLost(thread))) {
-        // It is the same frame, but this walk may have found it by other words: by those of the function it calls now.
-        store<u32>(frameAt(thread, known), load<u32>(frame, StackFrame.link), StackFrame.link);
-        return join(thread, known + 1, count);
+    for (; known >= 0; known--) if (load<u64>(frameAt(thread, known), StackFrame.place) >= place) break;
+    if (known >= 0)
+      if (difference(frameAt(thread, known), frame) === 0) {
+        const changed = firstChanged(thread, known);
+        if (changed < 0 && (load<u32>(thread, Thread.end) === WalkEnd.whole || isStillLost(thread))) {
+          // It is the same frame, but this walk may have found it by other words: by those of the function it calls now.
+          store<u32>(frameAt(thread, known), load<u32>(frame, StackFrame.link), StackFrame.link);
+          return join(thread, known + 1, count);
+        }
+        known = changed;
       }
-      known = changed;
-    }
     const result = step(frame, walkedAt(thread, ++count), thread + Thread.room);
     if (result === Step.made) continue;
     store<u32>(thread, result === Step.lost ? WalkEnd.lost : WalkEnd.whole, Thread.end);
@@ -110,7 +116,7 @@ function join(thread: u32, kept: u32, count: u32): bool {
   if (kept + count > MOST_FRAMES) return false;
   let to = frameAt(thread, kept);
   for (let from = walkedAt(thread, count - 1); from >= walkedAt(thread, 0); from -= STACK_FRAME_BYTES) {
-    memory.copy(to, from, STACK_FRAME_BYTES);
+    copyFrame(to, from);
     to += STACK_FRAME_BYTES;
   }
   store<u32>(thread, kept + count, Thread.frames);

@@ -1,7 +1,16 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { FormatError } from "../../bytes/errors.ts";
-import { Control, RECORD_BYTES } from "../../tools/heap/layout.ts";
+import {
+  CHANGE_BYTES,
+  CONTEXT_BYTES,
+  Control,
+  GROWTH_BYTES,
+  INTERVAL_BYTES,
+  NODE_BYTES,
+  PAST_BYTES,
+  RECORD_BYTES,
+} from "../../tools/heap/layout.ts";
 import {
   HEADER_MAGIC,
   HEADER_VERSION,
@@ -104,7 +113,7 @@ export class MemoryFile {
   modules(): ProcessModule[] {
     const memory = new ArrayBuffer(MEMORY_BYTES);
     const count = this.#moduleCount();
-    this.#take(memory, Place.modules, count * MODULE_BYTES);
+    this.#takeModules(memory, count);
     return readModules(memory, count);
   }
 
@@ -126,15 +135,28 @@ export class MemoryFile {
     // Pages of it that nobody writes take no room.
     const memory = new ArrayBuffer(MEMORY_BYTES);
     const take = (from: number, length: number): void => this.#take(memory, from, length);
-    take(0, Place.records);
+    take(0, Place.mibs);
     const control = (field: number): number => new DataView(memory).getUint32(Place.control + field, true);
+    // What serves for finding nodes, and what accesses would be counted in, has no readers.
+    const contexts = control(Control.mibNext) + 1;
+    take(Place.mibs, contexts * CONTEXT_BYTES);
+    take(Place.growths, contexts * GROWTH_BYTES);
+    take(Place.pasts, contexts * PAST_BYTES);
+    take(Place.intervals, control(Control.intervals) * INTERVAL_BYTES);
+    take(Place.changes, control(Control.changes) * CHANGE_BYTES);
+    take(Place.nodes, (control(Control.nodeNext) + 1) * NODE_BYTES);
     take(Place.records, Math.min(control(Control.recordNext) + 1, Place.recordCapacity) * RECORD_BYTES);
-    take(Place.modules, this.#moduleCount() * MODULE_BYTES);
+    this.#takeModules(memory, this.#moduleCount());
     const threads = Math.min(this.header(Header.threads), MOST_THREADS);
     for (let i = 0; i < threads; i++) take(Place.threads + i * THREAD_BYTES, Thread.stack);
     take(Place.regions, Place.ruleCache - Place.regions);
     take(Place.slots, Math.min(control(Control.slotsNext), Place.slotsEnd - Place.slots));
     return memory;
+  }
+
+  #takeModules(memory: ArrayBuffer, count: number): void {
+    this.#take(memory, Place.modules, count * MODULE_BYTES);
+    this.#take(memory, Place.names, Math.min(this.header(Header.names), Place.namesEnd - Place.names));
   }
 
   #moduleCount(): number {

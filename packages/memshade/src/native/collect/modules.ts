@@ -1,4 +1,5 @@
-import { MODULE_BYTES, Module, ModuleKind, Place } from "../layout.ts";
+import { MODULE_BYTES, Module, ModuleKind, Place, SUM_WORDS } from "../layout.ts";
+import { keyOfSum } from "../tables/table-key.ts";
 
 /** An object, or a piece of memory with code, as a process had it. */
 export interface ProcessModule {
@@ -6,6 +7,8 @@ export interface ProcessModule {
   name: string;
   /** Hexadecimal; empty where there is none. */
   buildId: string;
+  /** What its tables are kept by, as `tableKey` has it; empty where they cannot be kept. */
+  tableKey: string;
   /** Number of its first address among the sites of the process, and behind its last one. */
   start: number;
   end: number;
@@ -22,15 +25,22 @@ export function readModules(memory: ArrayBuffer, count: number): ProcessModule[]
     const at = Place.modules + i * MODULE_BYTES;
     const bytes = (from: number, length: number): Uint8Array => new Uint8Array(memory, at + from, length);
     const [start, end] = [u64(at + Module.start), u64(at + Module.end)];
-    const site = view.getUint32(at + Module.site, true);
-    const id = bytes(Module.buildId, view.getUint32(at + Module.buildIdBytes, true));
+    const word = (field: number): number => view.getUint32(at + field, true);
+    const site = word(Module.site);
+    const idBytes = word(Module.buildIdBytes);
+    const id = hex(bytes(Module.buildId, idBytes === 0 ? 4 * SUM_WORDS : idBytes));
     return {
-      name: new TextDecoder().decode(bytes(Module.name, view.getUint32(at + Module.nameBytes, true))),
-      buildId: Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join(""),
+      name: new TextDecoder().decode(new Uint8Array(memory, word(Module.name), word(Module.nameBytes))),
+      buildId: idBytes === 0 ? "" : id,
+      tableKey: idBytes > 0 ? id : /[1-9a-f]/.test(id) ? keyOfSum(id) : "",
       start: site,
       end: site + (end - start),
       address: start - u64(at + Module.bias),
-      isObject: view.getUint32(at + Module.kind, true) !== ModuleKind.piece,
+      isObject: word(Module.kind) !== ModuleKind.piece,
     };
   });
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -54,14 +54,14 @@ const TABLES_WAIT_MS = 1000;
 const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
 
 /**
- * The shared object that records the allocations of the program that it is preloaded into.
+ * The shared object that records the allocations of the program that it is preloaded into, but for what differs from run to run.
  *
- * @throws UserError if a path is too long to be kept in it
+ * @param isSampled whether it stands in front of the functions that samples are about
  */
-export function buildImage(native: NativeCode, options: ImageOptions): Uint8Array {
+export function buildImage(native: NativeCode, isSampled: boolean): Uint8Array {
   assertZero(native);
-  const data = dataOf(options);
-  const hidden = options.samplePeriod === undefined ? [...INTERNAL, ...OF_SAMPLING] : INTERNAL;
+  const data = dataOf();
+  const hidden = isSampled ? INTERNAL : [...INTERNAL, ...OF_SAMPLING];
   const imports = [...new Set(native.relocations.flatMap(({ kind, name }) => (kind === "c" ? [name] : [])))];
   const outer = imports.filter((name) => !NEXT_NAMES.includes(name));
   return writeSharedObject({
@@ -73,9 +73,12 @@ export function buildImage(native: NativeCode, options: ImageOptions): Uint8Arra
       .filter(([name]) => !hidden.includes(name))
       .map(([name, offset]) => ({ name, offset })),
     imports: outer,
-    preset: Object.entries(NEXT).flatMap(([name, known]) =>
-      known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * NEXT_NAMES.indexOf(name) }],
-    ),
+    preset: [
+      ...Object.entries(NEXT).flatMap(([name, known]) =>
+        known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * NEXT_NAMES.indexOf(name) }],
+      ),
+      { name: "__libc_single_threaded", at: Text.isSingleThreaded },
+    ],
     initialize: native.entries.get("initialize") as number,
     threadBytes: THREAD_BYTES,
     data,
@@ -99,8 +102,23 @@ function assertZero({ globals, data }: NativeCode): void {
     throw new FormatError("unsupported", 0, "native runtime", "its memory does not begin with zeros alone");
 }
 
-function dataOf({ samplePeriod = 0, ...paths }: ImageOptions): Uint8Array {
+function dataOf(): Uint8Array {
   const data = new Uint8Array(TEXT_BYTES);
+  NEXT_NAMES.forEach((name, i) => {
+    data.set(new TextEncoder().encode(name), Text.names + NEXT_NAME_BYTES * i);
+  });
+  new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  return data;
+}
+
+/**
+ * Writes what a run has into an image.
+ *
+ * @throws UserError if a path is too long to be kept in it
+ */
+export function setOptions(image: Uint8Array, { samplePeriod = 0, ...paths }: ImageOptions): void {
+  // What can be written is the last part of the file, and the texts are the end of that.
+  const data = image.subarray(image.length - TEXT_BYTES);
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
     if (bytes.length >= most) throw new UserError(`the path ${text} is too long for what records programs`);
@@ -110,13 +128,7 @@ function dataOf({ samplePeriod = 0, ...paths }: ImageOptions): Uint8Array {
   put(paths.memory, Text.memory, 1900);
   put(paths.tables, Text.tables, 1900);
   put(paths.image, Text.image, 2048);
-  NEXT_NAMES.forEach((name, i) => {
-    put(name, Text.names + NEXT_NAME_BYTES * i, NEXT_NAME_BYTES);
-  });
-  const view = new DataView(data.buffer);
-  view.setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
-  view.setBigUint64(SampleText.period, BigInt(samplePeriod), true);
-  return data;
+  new DataView(data.buffer, data.byteOffset).setBigUint64(SampleText.period, BigInt(samplePeriod), true);
 }
 
 /** The code cannot ask for the addresses of its functions. */

@@ -1,4 +1,4 @@
-import { rmSync, statfsSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compile } from "../../aot/index.ts";
@@ -6,9 +6,10 @@ import { bytesOfBase64 } from "../../bytes/base64.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { makeOwnedFolder, removeLeftFolders } from "../../host/run/owned-folders.ts";
+import { writeWholeFile } from "../../load/whole-file.ts";
 import { NATIVE_RUNTIME_BASE64 } from "../runtime.generated.ts";
 import { TableCache } from "../tables/table-cache.ts";
-import { buildImage } from "./build-image.ts";
+import { buildImage, setOptions } from "./build-image.ts";
 
 /** Where memory that processes share is never written to a disk. */
 const SHARED_MEMORY = "/dev/shm";
@@ -16,6 +17,8 @@ const SHARED_MEMORY = "/dev/shm";
 const LEAST_SHARED_BYTES = 2 ** 30;
 
 const KIND = "native";
+/** Sources that run as they are change under one name. */
+const BUILT_FILE = /-([\w-]{8})\.js$/;
 
 /** What is on the file system for the time of a run. */
 export interface PlacedImage {
@@ -33,7 +36,7 @@ export interface PlacedImage {
  * @param samplePeriod CPU time of a thread from one sample to the next, ns; undefined: no samples are taken
  * @throws UserError in one line where nothing can be written, or the dynamic linker could not be told of it
  */
-export function placeImage(samplePeriod: number | undefined): PlacedImage {
+export function placeImage(samplePeriod?: number): PlacedImage {
   const folders: string[] = [];
   const remove = (): void => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -50,13 +53,32 @@ export function placeImage(samplePeriod: number | undefined): PlacedImage {
     const memory = join(folders.at(-1)!, "heap.");
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
-    const code = compile(bytesOfBase64(NATIVE_RUNTIME_BASE64));
-    writeFileSync(path, buildImage(code, { memory, tables: tables.prefix, image: path, samplePeriod }));
+    const image = builtImage(tables.folder, samplePeriod !== undefined);
+    setOptions(image, { memory, tables: tables.prefix, image: path, samplePeriod });
+    writeFileSync(path, image);
     return { path, tables, memoryOf: (pid) => `${memory}${pid}`, remove };
   } catch (error) {
     remove();
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     throw new UserError(`nothing can be written to ${tmpdir()}: ${describeSystemError(error)}`);
+  }
+}
+
+/**
+ * The image without paths. Compiling takes as long as all else before the program starts, so it is kept: under the name of the
+ * built file that this is part of, as the compiler and the runtime are, which has a hash of the contents in it.
+ */
+function builtImage(folder: string, isSampled: boolean): Uint8Array {
+  const build = () => buildImage(compile(bytesOfBase64(NATIVE_RUNTIME_BASE64)), isSampled);
+  const [, version] = BUILT_FILE.exec(import.meta.url) ?? [];
+  if (version === undefined) return build();
+  const path = join(folder, `image-${version}${isSampled ? "-sampled" : ""}`);
+  try {
+    return readFileSync(path);
+  } catch {
+    const image = build();
+    writeWholeFile(path, (file) => file.write(image));
+    return image;
   }
 }
 

@@ -2,6 +2,7 @@ import { loadObject } from "../../load/objects.ts";
 import type { MemoryFile } from "../collect/memory-file.ts";
 import { Header } from "../layout.ts";
 import type { TableCache } from "./table-cache.ts";
+import { tableKey } from "./table-key.ts";
 
 /** Makes tables of what a process loads while it runs, which waits for them when it meets an object without. */
 export class WantedTables {
@@ -18,16 +19,16 @@ export class WantedTables {
     const wanted = memory.header(Header.wanted);
     if (wanted === this.#wanted) return;
     this.#wanted = wanted;
-    for (const { isObject, name, buildId } of memory.modules())
-      if (isObject && name !== "" && buildId !== "") this.#makeOf(name, buildId);
+    for (const { isObject, name, tableKey } of memory.modules())
+      if (isObject && name !== "" && tableKey !== "") this.#makeOf(name, tableKey);
     // Whether or not there are any: nobody waits any longer.
     memory.setHeader(Header.tablesTurn, ++this.#turn);
   }
 
-  #makeOf(path: string, buildId: string): void {
+  #makeOf(path: string, key: string): void {
     try {
       const { object } = loadObject(path);
-      if (object.buildId === buildId) this.#tables.make(object);
+      if (tableKey(object) === key) this.#tables.make(object);
     } catch {
       // It is gone, or it is none, as the kernel's own: stacks end there.
     }

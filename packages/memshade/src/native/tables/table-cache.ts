@@ -6,6 +6,7 @@ import { writeWholeFile } from "../../load/whole-file.ts";
 import type { ObjectFile } from "../../objects/index.ts";
 import { UnwindTable } from "../../unwind/index.ts";
 import { HEADER_VERSION, TABLES_VERSION } from "../layout.ts";
+import { tableKey } from "./table-key.ts";
 import { tablesFile } from "./tables-file.ts";
 
 /** The folder where what is made once per object or version is kept. */
@@ -14,7 +15,7 @@ export function cacheFolder({ env } = process): string {
   return join(caches?.startsWith("/") ? caches : join(homedir(), ".cache"), "memshade", "native");
 }
 
-/** Tables of objects, a file by build id each, which processes map. They are made once. */
+/** Tables of objects, a file by `tableKey` each, which processes map. They are made once. */
 export class TableCache {
   readonly folder: string;
 
@@ -30,22 +31,17 @@ export class TableCache {
     }
   }
 
-  /** What a build id is appended to, for the path of its tables. */
+  /** What the key of an object is appended to, for the path of its tables. */
   get prefix(): string {
     return join(this.folder, "/");
   }
 
-  /** Whether the tables of an object are there; true for what has no build id, and can have none. */
-  has({ buildId }: ObjectFile): boolean {
-    return buildId === undefined || existsSync(join(this.folder, buildId));
-  }
-
-  /** Makes the tables of an object, unless they are there. */
+  /** Makes the tables of an object, unless they are there, or nothing could find them. */
   make(object: ObjectFile): void {
-    const { buildId } = object;
-    if (buildId === undefined || this.has(object)) return;
+    const key = tableKey(object);
+    if (key === undefined || existsSync(join(this.folder, key))) return;
     const bytes = tablesFile(UnwindTable.fromObject(object));
-    writeWholeFile(join(this.folder, buildId), (file) => file.write(bytes));
+    writeWholeFile(join(this.folder, key), (file) => file.write(bytes));
   }
 }
 

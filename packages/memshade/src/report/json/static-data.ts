@@ -48,7 +48,15 @@ export function staticTopJson(statics: StaticsReport, { input, by, order, rows }
   });
 }
 
-function objectJson({ file, line, linkageName, address, members, ...object }: StaticObject): object {
+function objectJson({
+  file,
+  line,
+  linkageName,
+  address,
+  members,
+  isBrought: _,
+  ...object
+}: StaticObject): object {
   return {
     ...object,
     ...(linkageName === undefined ? {} : { linkageName }),

@@ -387,7 +387,7 @@ export const Node = {
   /** Address. */
   mib: 8,
   mark: 12,
-  /** The allocating call that was looked for last, and its context. */
+  /** The allocating call that was looked for last, and its context; in native programs any call, and its node. */
   lastSite: 16,
   lastMib: 20,
   /** The one before it. */

@@ -130,6 +130,9 @@ describe("findings of the heap", () => {
       ]);
       expect(one("live 100  lost 100  late 3")).toEqual([]);
       expect(one("live 9  lost 9  late 9")).toEqual([]);
+      // A world that is built, and then simulated for long, has its parts inside.
+      expect(one("live 100  indirect 100  late 90  settled 70")).toEqual([]);
+      expect(one("live 100  indirect 100  late 90  settled 60")).toHaveLength(1);
     });
   });
 
@@ -160,12 +163,19 @@ describe("findings of the heap", () => {
     expect(findingsOf(picture, { otherAccesses: 10_000_000 })).toEqual([]);
   });
 
+  it("are short-lived where pieces of one thing live for some allocations of each other", () => {
+    const fields = (life: number) =>
+      inShort(findingsOf(`main > split  1000 x 16  life ${life}  access 2  temporary 250`));
+    expect(fields(8)).toEqual(["churn 1000 split"]);
+    expect(fields(9)).toEqual([]);
+  });
+
   it("are not blocks that a reallocation took away: nobody freed these", () => {
     expect(findingsOf("main > put  1000 x 16  access 2  temporary 999  reallocated 999")).toEqual([]);
   });
 
   it("are not made of a place of which most blocks live longer", () => {
-    expect(findingsOf("main > join  1000 x 16  access 2  temporary 400")).toEqual([]);
+    expect(findingsOf("main > join  1000 x 16  life 20  access 2  temporary 400")).toEqual([]);
   });
 
   it("need code of the program on the path, with a name", () => {

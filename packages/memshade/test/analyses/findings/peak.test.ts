@@ -46,6 +46,13 @@ describe("a peak", () => {
     expect(peaksOf(MATRIX.replace("61900", "9900"), [40_000, 48_000])).toEqual([]);
   });
 
+  it("is nobody's where the blocks grew out of each other: a table has its data for good", () => {
+    const grown = (copied: number) =>
+      MATRIX.replace("access 38000", `access 38000  chains 1  copies 5  copied ${copied}`);
+    expect(peaksOf(grown(490_000), [40_000, 100_000])).toEqual([]);
+    expect(peaksOf(grown(480_000), [40_000, 100_000])).toHaveLength(1);
+  });
+
   it("is nobody's where memory grows in larger steps than it would be lower", () => {
     expect(peaksOf(MATRIX.replace("980000", "60000"), [40_000, 100_000])).toEqual([]);
   });

@@ -44,6 +44,15 @@ describe("the finding unread-data", () => {
     expect(findingsOf({}, 64 * KIB)).toEqual([]);
   });
 
+  it("is no matter of zeros that nobody touches, which are neither in the file nor given memory by the system", () => {
+    const behind = 1024 + 200 * KIB;
+    const zeros = (cells: Readonly<Record<number, number[]>>) =>
+      unreadDataFindings(staticsReport(statics(cells, [variable("line", behind, 64 * KIB)], LARGE)), HEAP);
+    expect(zeros({ [behind]: [7] })).toEqual([]);
+    const written = Array.from({ length: (40 * KIB) / 8 }, () => -1);
+    expect(zeros({ [behind]: written })).toMatchObject([{ amount: 40 * KIB, written: true }]);
+  });
+
   it("is told only where it is a part of the program that matters", () => {
     expect(rankFindings(findingsOf({}, 4 * KIB, "table"))).toHaveLength(1);
     const report = staticsReport(statics({}, [variable("table", 1024, 4 * KIB)], LARGE));

@@ -41,6 +41,11 @@ describe("a function whose file is not known", () => {
     expect(nameOnly(name)).toBeUndefined();
   });
 
+  it("is no place of the program where it is in no module", () => {
+    expect(nameOnly("[unknown code]")).toBe("unknown code");
+    expect(nameOnly("[libapp.so]+0x1a2b")).toBeUndefined();
+  });
+
   it("leads to the main function where toolchains call it so", () => {
     for (const name of ["_start", "__main_void", "__original_main"]) expect(nameOnly(name)).toBe(START_UP);
   });

@@ -277,6 +277,19 @@ describe("blocks that nobody reads", () => {
     });
   });
 
+  it("have no members that blocks of their type from another place need", () => {
+    const node = { type: track, element: 32, never_read: 400 };
+    const [comment, spare] = [field(8, true, "comment"), field(16, true, "spare")];
+    expect(
+      findingsOf({ ...node, fields: [comment, spare] }, { ...node, fields: [spare] }).map(
+        ({ object }) => object?.fields,
+      ),
+    ).toEqual([[spare]]);
+    expect(findingsOf({ ...node, fields: [comment] }, { ...node, fields: [] })).toEqual([]);
+    const probable = { ...node, type: { ...track, by: "size" as const }, fields: [] };
+    expect(findingsOf({ ...node, fields: [comment] }, probable)).toMatchObject([{ kind: "write-only" }]);
+  });
+
   it("have no members where they are few, or large ones without a type", () => {
     const fields = [field(0, true)];
     expect(findingsOf({ bytes: 480, never_read: 480, element: 32, fields })).toEqual([]);

@@ -1,6 +1,7 @@
 import { bytesOfBase64 } from "../../../src/bytes/base64.ts";
 import {
   Header,
+  MODULE_BYTES,
   Module,
   Place,
   STACK_FRAME_BYTES,
@@ -150,7 +151,7 @@ export class FakeProcess {
   /** Where a site is: its address in the process, or the number itself where that is a mark. */
   addressOfSite(site: number): number {
     for (let i = 0; i < this.header(Header.modules); i++) {
-      const at = Place.modules + i * 256;
+      const at = Place.modules + i * MODULE_BYTES;
       const start = Number(this.view.getBigUint64(at + Module.start, true));
       const first = this.view.getUint32(at + Module.site, true);
       const bytes = Number(this.view.getBigUint64(at + Module.end, true)) - start;
@@ -209,6 +210,7 @@ export class FakeProcess {
       },
       // The image has no names to look for.
       dlsym: () => 0n,
+      getauxval: () => 0n,
       _dl_find_object: (at: bigint, result: bigint) => this.objects.find(Number(at), Number(result)),
     };
   }

@@ -275,6 +275,56 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     expect(await paths.locator("li").count()).toBe(1);
   });
 
+  it("has the whole line of every place for which there is room, however short the name in front of it", async () => {
+    const strings = data.strings.map((text, index) =>
+      data.frames.function.includes(index) ? "f" : text.replace(/(\w+)\.cpp/, "a_file_with_a_$1_name.cpp"),
+    );
+    for (const width of [900, 1600]) {
+      const page = await browser.open({ ...data, strings }, "", { viewport: { width, height: 900 } });
+      const places = page.locator(".finding-head .place:visible, .largest .place");
+      expect(await places.count()).toBeGreaterThan(2);
+      expect(
+        await places.evaluateAll(
+          (all) => all.filter((place) => place.scrollWidth > place.clientWidth).length,
+        ),
+      ).toBe(0);
+    }
+  });
+
+  it("has the numbers of a line in sight, however long the line is", async () => {
+    const sources = data.sources.map((source) => ({
+      ...source,
+      parts: source.parts.map((part) => ({ ...part, lines: part.lines.map(() => "x = y; ".repeat(60)) })),
+    }));
+    for (const width of [900, 1600]) {
+      const page = await browser.open({ ...data, sources }, "", { viewport: { width, height: 900 } });
+      const note = (await page.locator(".excerpt .note").boundingBox())!;
+      expect(note.x).toBeLessThan(width / 4);
+      expect(note.x + note.width).toBeLessThan(width);
+    }
+  });
+
+  it("says of a run of which nothing was recorded why that is", async () => {
+    const nothing = { ...data, kind: "run" as const, findings: [], objects: [], timelines: [], ratios: [] };
+    const weights = data.weights.map((weight) => ({
+      ...weight,
+      ...{ values: weight.values.map(() => 0), total: 0 },
+    }));
+    const head = { ...data.head, notTracked: ["No allocator was found."] };
+    const page = await browser.open({ ...nothing, weights, head });
+    await page.getByText("No finding: nothing was recorded.").waitFor();
+    await page.locator("#view").getByText("No allocator was found.").waitFor();
+  });
+
+  it("counts the findings of a comparison that came, went and stayed", async () => {
+    const findings = diff.findings.map((finding, index) => ({
+      ...finding,
+      change: index === 0 ? ("new" as const) : ("kept" as const),
+    }));
+    const page = await browser.open({ ...diff, findings });
+    await page.getByText(`Findings: 1 new, 0 gone, ${findings.length - 1} as before.`).waitFor();
+  });
+
   it("says that nothing changed, where nothing did", async () => {
     const same = { ...diff, weights: diff.weights.map((weight) => ({ ...weight, before: weight.values })) };
     const page = await browser.open({ ...same, findings: [] });
@@ -285,6 +335,11 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     const weights = data.weights.filter(({ id }) => ["bytes", "peak", "left"].includes(id));
     const page = await browser.open({ ...data, findings: [], weights, ratios: [] });
     await page.getByText(/Accesses were not recorded/).waitFor();
+    // DHAT knows the blocks that nobody read, and no accesses.
+    const key = { label: "never read", word: "never-read", value: 1, unit: "bytes" } as const;
+    const head = { ...data.head, keys: [key] };
+    const dhat = await browser.open({ ...data, findings: [], weights, ratios: [], head });
+    await dhat.getByText("No finding: nothing here is worth a change.").waitFor();
   });
 
   it("tells samples without names what brings these, on the first screen", async () => {

@@ -9,12 +9,19 @@ export function prepareContexts(): void {
   useChildren(min(FIRST_CHILDREN, CHILD_CAPACITY));
 }
 
-/** The entry in the block table for the stack, 0 if it did not allocate before, or not all of its frames have nodes. */
+/** The entry in the block table for the stack, 0 if it did not allocate before. */
 @inline
 export function knownContext(thread: u32): usize {
+  const node = settledNode(thread);
+  return node === 0 ? 0 : load<u32>(node, Node.mib);
+}
+
+/** The innermost frame's node; 0 when the table is full. */
+@inline
+function settledNode(thread: u32): u32 {
   const frames = load<u32>(thread, Thread.frames);
-  if (load<u32>(thread, Thread.settled) !== frames) return 0;
-  return frames === 0 ? 0 : load<u32>(load<u32>(lastFrame(thread, frames), StackFrame.site), Node.mib);
+  if (load<u32>(thread, Thread.settled) !== frames) return settle(thread);
+  return frames === 0 ? 0 : load<u32>(lastFrame(thread, frames), StackFrame.site);
 }
 
 @inline
@@ -29,6 +36,18 @@ function outermost(thread: u32): u32 {
   return childOf(NODES, end === WalkEnd.cut ? Site.cut : Site.lost);
 }
 
+/** The node of a site called from another one. A node remembers two: neighbours of it are nearer than the table of all. */
+@inline
+function calledFrom(node: u32, site: u32): u32 {
+  if (load<u32>(node, Node.lastSite) === site) return load<u32>(node, Node.lastMib);
+  const other = load<u64>(node, Node.otherSite);
+  store<u64>(node, load<u64>(node, Node.lastSite), Node.otherSite);
+  const child = <u32>other === site ? <u32>(other >>> 32) : childOf(node, site);
+  store<u32>(node, site, Node.lastSite);
+  store<u32>(node, child, Node.lastMib);
+  return child;
+}
+
 /** Gives nodes to the frames that have none; the innermost one's, 0 when the table is full. */
 function settle(thread: u32): u32 {
   const frames = load<u32>(thread, Thread.frames);
@@ -36,7 +55,7 @@ function settle(thread: u32): u32 {
   let node = settled === 0 ? outermost(thread) : load<u32>(lastFrame(thread, settled), StackFrame.site);
   for (; node !== 0 && settled < frames; settled++) {
     const frame = lastFrame(thread, settled + 1);
-    node = childOf(node, load<u32>(frame, StackFrame.site));
+    node = calledFrom(node, load<u32>(frame, StackFrame.site));
     if (node === 0) break;
     store<u32>(frame, node, StackFrame.site);
   }
@@ -46,10 +65,8 @@ function settle(thread: u32): u32 {
 
 /** Address of the block table entry for the stack; that of the overflow when the tables are full. */
 export function contextOf(thread: u32, _self: u32): usize {
-  let mib = knownContext(thread);
-  if (mib !== 0) return mib;
-  const node = settle(thread);
-  if (node !== 0) mib = mibOf(node);
+  const node = settledNode(thread);
+  const mib = node === 0 ? 0 : mibOf(node);
   if (mib !== 0) return mib;
   store<u32>(CONTROL, load<u32>(CONTROL, Control.overflowContexts) + 1, Control.overflowContexts);
   return MIBS;

@@ -43,9 +43,9 @@ export function youngestAddress(low: u32): Address {
   return ((<u64>load<u32>(Header.youngestHigh)) << 32) | low;
 }
 
-/** Programs protect whole pages of their blocks, as guards of stacks. */
-export function isReadable(address: Address, bytes: u32): bool {
-  if (bytes < <u32>PAGE_BYTES) return true;
+/** Programs protect whole pages of their blocks, as guards of stacks: of those that have any. */
+export function isReadable(address: Address, bytes: u32, whole: u32): bool {
+  if (whole < <u32>PAGE_BYTES) return true;
   for (let at = address; at < address + bytes; at = (at & ~(PAGE_BYTES - 1)) + PAGE_BYTES)
     if (!isMapped(at)) return false;
   return true;

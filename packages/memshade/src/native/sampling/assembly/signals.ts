@@ -15,6 +15,7 @@ import {
   syscall4,
   text,
   tlsLoad,
+  tlsStore,
 } from "../../assembly/machine";
 import { ESRCH, RT_SIGPROCMASK, TGKILL } from "../../assembly/system-calls";
 import { isOpen } from "../../assembly/open";
@@ -95,7 +96,13 @@ export function beginSampling(): void {
 
 /** The program wants the signal for itself. */
 function moveOn(thread: u32, signal: u32): void {
-  if (!lock(thread + Thread.room)) return;
+  // A sample that is taken meanwhile must not wait for the tables.
+  tlsStore(Tls.guard, 1);
+  if (lock(thread + Thread.room)) moveUnderLock(thread, signal);
+  tlsStore(Tls.guard, 0);
+}
+
+function moveUnderLock(thread: u32, signal: u32): void {
   // Another thread may have done it meanwhile.
   if (load<u32>(Sampling.signal) === signal) {
     const sampler = samplerOf(thread);

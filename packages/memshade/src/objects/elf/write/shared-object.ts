@@ -1,5 +1,19 @@
 import { ET_DYN, PT_LOAD, PT_NOTE } from "../constants.ts";
-import { headersEnd, type ImageSegment, PAGE_BYTES, PF_R, PF_W, PF_X, writeElfImage } from "./image.ts";
+import {
+  headersEnd,
+  type ImageSegment,
+  PAGE_BYTES,
+  PF_R,
+  PF_W,
+  PF_X,
+  SHF_ALLOC,
+  SHF_EXECINSTR,
+  SHF_WRITE,
+  SHT_DYNAMIC,
+  SHT_DYNSYM,
+  SHT_STRTAB,
+  writeElfImage,
+} from "./image.ts";
 
 /** A function of the object that others can call. */
 export interface ExportedFunction {
@@ -58,7 +72,7 @@ const SEGMENTS = 8;
 
 /**
  * A shared object of x86-64 for ld.so: code that runs anywhere, functions that take the place of others of their names, and words
- * with the addresses of functions of other objects. No sections, no versions.
+ * with the addresses of functions of other objects. No versions; sections for debuggers alone.
  */
 export function writeSharedObject(object: SharedObject): Uint8Array {
   const { code, exports, data, zeroPages, threadBytes } = object;
@@ -149,9 +163,28 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
     ...{ type, flags, address },
     bytes: new Uint8Array(length),
   });
+  const headerBytes = firstFrame(frames);
   return writeElfImage({
     type: ET_DYN,
     entry: 0,
+    sections: [
+      // Symbols of functions name the first one.
+      { name: ".text", flags: SHF_ALLOC | SHF_EXECINSTR, address: codeAt, length: code.length },
+      {
+        ...{ name: ".dynsym", type: SHT_DYNSYM, flags: SHF_ALLOC, address: symbolsAt, length: sizes[1] },
+        ...{ link: ".dynstr", entryBytes: SYMBOL_BYTES },
+      },
+      { name: ".dynstr", type: SHT_STRTAB, flags: SHF_ALLOC, address: stringsAt, length: strings.length },
+      {
+        ...{ name: ".dynamic", type: SHT_DYNAMIC, flags: SHF_ALLOC | SHF_WRITE, address: dynamicAt },
+        ...{ length: 16 * dynamicEntries, link: ".dynstr", entryBytes: 16 },
+      },
+      { name: ".eh_frame_hdr", flags: SHF_ALLOC, address: framesAt, length: headerBytes },
+      {
+        ...{ name: ".eh_frame", flags: SHF_ALLOC, address: framesAt + headerBytes },
+        length: frames.length - headerBytes,
+      },
+    ],
     segments: [
       { type: PT_LOAD, flags: PF_R, address: noteAt, bytes: read },
       { type: PT_LOAD, flags: PF_R | PF_X, address: codeAt, bytes: linked },
@@ -166,6 +199,11 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
       inside(PT_GNU_STACK, PF_R | PF_W, 0, 0),
     ],
   });
+}
+
+/** Where the entries begin behind their header, which has the distance from its second word. */
+function firstFrame(frames: Uint8Array): number {
+  return new DataView(frames.buffer, frames.byteOffset).getInt32(4, true) + 4;
 }
 
 function align(value: number, unit: number): number {

@@ -1,10 +1,13 @@
+import { heapColumn } from "../../../analyses/heap/heap-columns.ts";
+import { whyHeapUnknown } from "../../../analyses/limits/followed-heap.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
 import { CPU_VALUES, type CpuProfile } from "../../../model/cpu/cpu-profile.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
-import { NONE } from "../../../model/indices.ts";
+import { type IndexIntoContextTable, NONE } from "../../../model/indices.ts";
 import { knowsField } from "../../../model/known-fields.ts";
 import type { Presence } from "../../../model/run.ts";
+import { siteFrameOfContext } from "../../../model/site-frame.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../../model/working-set/working-set.ts";
@@ -70,7 +73,7 @@ function factsOf({ heap, waste, workingset, cpu, presence }: HeadOf): HeadFact[]
 }
 
 function heapKeys(heap: HeapProfile | undefined): PageKey[] {
-  if (heap === undefined) return [];
+  if (heap === undefined || whyHeapUnknown({ heap }) !== undefined) return [];
   const { totals, counters, knownHost } = heap.description;
   const { allocatedBytes, allocations } = heapTotals(heap);
   const keys: PageKey[] = [];
@@ -170,27 +173,33 @@ function hintsOf({ heap, waste, workingset }: HeadOf): string[] {
   const isNative = heap?.modules.some(({ objectAddress }) => objectAddress !== undefined) ?? false;
   const isRecorded = heap?.description.recordedBy !== undefined || (heap === undefined && missing.length < 3);
   const hints: string[] = [];
+  const unknown = whyHeapUnknown({ heap });
+  if (unknown !== undefined) hints.push(unknown.charAt(0).toUpperCase() + unknown.slice(1));
   if (isRecorded && missing.length > 0 && !isNative)
     hints.push(
       `Not recorded: ${missing.map((tool) => NAMES[tool]).join(" and ")}. --tool heap,waste,workingset records all of it in one run.`,
     );
-  const hashed = heap === undefined ? 0 : partOfFrames(heap, (name) => HASH_FOR_NAME.test(name));
+  const hashed = heap === undefined ? 0 : hashedFrames(heap);
   if (hashed > 0)
     hints.push(
       `${formatPercent(hashed, 1)} of the frames are known by a hash of their function's name alone. --binary-path PROGRAM names them ` +
         "and their lines: the program that was recorded, with its debug information (-g).",
     );
-  const nameless = heap === undefined ? 0 : partOfFrames(heap, (name) => name === "");
-  if (nameless > 0.5)
+  const nameless = heap === undefined ? undefined : namelessSites(heap);
+  if (nameless !== undefined && nameless.part > 0.5)
     hints.push(
-      `${formatPercent(nameless, 1)} of the frames have neither a name nor a line. ` +
-        (isNative
-          ? "Install the debug symbols of the program and its libraries (on Debian, packages whose names end in -dbgsym or -dbg), or name " +
-            "a folder with them with --binary-path FOLDER."
-          : "Give the module as it was before its names were stripped with --binary-path FOLDER, or build it with -g."),
+      `Who has ${formatPercent(nameless.part, 1)} of the ${nameless.of} is known neither by name nor by line. ` +
+        (heap!.description.importedFrom !== undefined
+          ? `${DEBUG_SYMBOLS}, or build it with -g, and record it again.`
+          : isNative
+            ? `${DEBUG_SYMBOLS}, or name a folder with them with --binary-path FOLDER.`
+            : "Give the module as it was before its names were stripped with --binary-path FOLDER, or build it with -g."),
     );
   return hints;
 }
+
+const DEBUG_SYMBOLS =
+  "Install the debug symbols of the program and its libraries (on Debian, packages whose names end in -dbgsym or -dbg)";
 
 const NAMES: Readonly<Record<string, string>> = {
   heap: "blocks of the heap",
@@ -201,18 +210,36 @@ const NAMES: Readonly<Record<string, string>> = {
 /** As an indexed MemProf profile knows functions. */
 const HASH_FOR_NAME = /^GUID 0x[0-9a-f]+$/;
 
-/** Part of a profile's frames, scripts apart, of which no line is known and the name, empty where there is none, is such. */
-function partOfFrames(
-  { frames, functions, strings }: HeapProfile,
-  isSuch: (name: string) => boolean,
-): number {
+/** Part of a profile's frames, scripts apart, of which a hash is known and no line. */
+function hashedFrames(heap: HeapProfile): number {
   let all = 0;
   let found = 0;
-  for (let frame = 0; frame < frames.length; frame++) {
-    if (frames.host?.[frame] !== undefined) continue;
+  for (let frame = 0; frame < heap.frames.length; frame++) {
+    if (heap.frames.host?.[frame] !== undefined) continue;
     all++;
-    const name = functions.name[frames.function[frame]!]!;
-    if (frames.line[frame] === 0 && isSuch(name === NONE ? "" : strings[name]!)) found++;
+    if (heap.frames.line[frame] === 0 && HASH_FOR_NAME.test(nameOf(heap, frame) ?? "")) found++;
   }
   return all === 0 ? 0 : found / all;
+}
+
+/** Part of the bytes, those at the peak where that is known, that have a place with neither a name nor a line. */
+function namelessSites(heap: HeapProfile): { readonly part: number; readonly of: string } | undefined {
+  const peak = heapColumn(heap, "peakBytes");
+  const amounts = (peak ?? heapColumn(heap, "bytes"))?.amounts;
+  if (amounts === undefined) return undefined;
+  let [all, found] = [0, 0];
+  for (let context = 0; context < heap.contexts.length; context++) {
+    const amount = Number(amounts[context]);
+    const frame = siteFrameOfContext(heap, context as IndexIntoContextTable);
+    all += amount;
+    if (frame === undefined || heap.frames.host?.[frame] !== undefined || heap.frames.line[frame] !== 0)
+      continue;
+    if (nameOf(heap, frame) === undefined) found += amount;
+  }
+  return { part: all === 0 ? 0 : found / all, of: peak === undefined ? "bytes" : "bytes at the peak" };
+}
+
+function nameOf({ frames, functions, strings }: HeapProfile, frame: number): string | undefined {
+  const name = functions.name[frames.function[frame]!]!;
+  return name === NONE ? undefined : strings[name];
 }

@@ -15,7 +15,10 @@ export interface TimeStripProps {
 
 /** What happened when, by the clock of each tool; a range that is chosen here is what all views are of. */
 export function TimeStrip({ data, names, state, selected, onChange }: TimeStripProps) {
-  const timelines = data.timelines.filter(({ ends }) => ends.length > 0);
+  // A run that was ended before its clock went on has no time.
+  const timelines = data.timelines.filter(
+    ({ start, ends }) => ends.length > 0 && ends[ends.length - 1] > start,
+  );
   if (timelines.length === 0) return null;
   return h(
     "section",

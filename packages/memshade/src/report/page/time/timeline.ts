@@ -1,6 +1,7 @@
 import { h, type TargetedKeyboardEvent, type TargetedPointerEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { withoutSignature } from "../../../analyses/frames/function-names.ts";
+import { frameKeys } from "../app/model/grouping.ts";
 import type { FrameNames } from "../app/model/names.ts";
 import { amountInWords } from "../app/parts/amounts.ts";
 import { shown } from "../app/parts/shown-text.ts";
@@ -38,7 +39,7 @@ export function Timeline({ data, names, timeline, selected, range, onRange }: Ti
   const palette = usePalette(element);
   const { width } = useSize(area);
   const plots = useMemo(() => plotsOf(timeline), [timeline]);
-  const sites = useMemo(() => largestSites(data, timeline), [data, timeline]);
+  const sites = useMemo(() => largestSites(data, names, timeline), [data, names, timeline]);
   const ofSelected = useMemo(
     () =>
       selected &&
@@ -178,10 +179,22 @@ export function Timeline({ data, names, timeline, selected, range, onRange }: Ti
 
 /** The sites that had most, and what each had in every interval. */
 function largestSites(
-  { contexts }: PageData,
+  data: PageData,
+  names: FrameNames,
   timeline: PageTimeline,
 ): { frames: number[]; parts: Float64Array[] } {
-  const siteOf = contexts.site.map((site) => (site < 0 ? -1 : contexts.frame[site]));
+  const { contexts } = data;
+  // Several calls in one line are one site, as they are in Sites: the first of their frames stands for all.
+  const keyOf = frameKeys(data, names, "site");
+  const first = new Map<string | number, number>();
+  const siteOf = contexts.site.map((site) => {
+    if (site < 0) return -1;
+    const frame = contexts.frame[site];
+    const key = keyOf(frame);
+    const known = first.get(key);
+    if (known === undefined) first.set(key, frame);
+    return known ?? frame;
+  });
   const frames = largestGroups(
     timeline,
     siteOf,

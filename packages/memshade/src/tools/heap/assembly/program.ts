@@ -55,8 +55,8 @@ export function youngestAddress(low: u32): Address {
   return low;
 }
 
-/** Whether bytes of the program's memory can be read. */
+/** Whether bytes of the program's memory can be read, a part of `_whole` ones. */
 @inline
-export function isReadable(address: Address, bytes: u32): bool {
+export function isReadable(address: Address, bytes: u32, _whole: u32): bool {
   return (address + bytes - 1) >>> PAGE_BITS < programPages();
 }

@@ -11,42 +11,55 @@ export interface MergedContext {
   extras: ContextExtras;
 }
 
+const keys = new WeakMap<readonly number[], string>();
+
+/** A call path as text. The path must not change any more: long ones are made text once, and looked up often. */
+export function pathKey(sites: readonly number[]): string {
+  let key = keys.get(sites);
+  if (key === undefined) {
+    key = sites.join();
+    keys.set(sites, key);
+  }
+  return key;
+}
+
 /** Contexts of all instances, found by module and call path, in the order in which they came. */
 export class ContextTable {
-  readonly #byKey = new Map<string, MergedContext>();
-  /** Made when it is asked for; contexts are only added. */
-  #indices = new Map<string, number>();
+  readonly contexts: MergedContext[] = [];
+  /** By module, and then by call path. */
+  readonly #indices = new Map<number, Map<string, number>>();
 
   add(module: number, context: ShadowContext): void {
-    const { mib } = context;
+    const { mib, sites, extras } = context;
     if (mib === undefined) return;
-    const key = `${module}:${context.sites.join()}`;
-    const known = this.#byKey.get(key);
-    if (known === undefined) {
-      this.#byKey.set(key, { module, sites: context.sites, mib, extras: { ...context.extras } });
+    const index = this.indexOf(module, sites);
+    if (index < 0) {
+      this.#push({ module, sites, mib, extras: { ...extras } });
       return;
     }
+    const known = this.contexts[index]!;
     known.mib = combineMibs(known.mib, mib);
-    known.extras = addExtras(known.extras, context.extras);
+    known.extras = addExtras(known.extras, extras);
   }
 
   /** A table that changes on its own from here on. */
   copy(): ContextTable {
     const copy = new ContextTable();
-    for (const [key, context] of this.#byKey)
-      copy.#byKey.set(key, { ...context, extras: { ...context.extras } });
+    for (const context of this.contexts) copy.#push({ ...context, extras: { ...context.extras } });
     return copy;
   }
 
   /** Which of the contexts it is; −1: none. */
   indexOf(module: number, sites: readonly number[]): number {
-    if (this.#indices.size !== this.#byKey.size)
-      this.#indices = new Map([...this.#byKey.keys()].map((key, index) => [key, index]));
-    return this.#indices.get(`${module}:${sites.join()}`) ?? -1;
+    return this.#indices.get(module)?.get(pathKey(sites)) ?? -1;
   }
 
-  get contexts(): MergedContext[] {
-    return [...this.#byKey.values()];
+  #push(context: MergedContext): void {
+    const { module, sites } = context;
+    const index = this.contexts.push(context) - 1;
+    const ofModule = this.#indices.get(module);
+    if (ofModule === undefined) this.#indices.set(module, new Map([[pathKey(sites), index]]));
+    else ofModule.set(pathKey(sites), index);
   }
 }
 

@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../../bytes/partition-point.ts";
 import {
   type ContextHeap,
   HEAP_INTERVALS_SCHEMA,
@@ -6,7 +7,7 @@ import {
   type InstanceHeap,
 } from "../../../model/over-time/heap-intervals.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
-import type { ContextTable } from "./context-table.ts";
+import { type ContextTable, pathKey } from "./context-table.ts";
 import type { HeapSeries, SeriesChange, SeriesInterval } from "./read-intervals.ts";
 import type { ShadowContents } from "./read-shadow.ts";
 
@@ -54,7 +55,7 @@ function describeInstance(
     const index = table.indexOf(module, sites);
     return index < 0 ? NO_CONTEXT : String(index + 1);
   };
-  const live = new Map(contents.contexts.map(({ sites, extras }) => [sites.join(), extras]));
+  const live = new Map(contents.contexts.map(({ sites, extras }) => [pathKey(sites), extras]));
   const contexts = [...series.changes].map(([key, { sites, changes }]) =>
     describeContext(idOf(sites), changes, intervals, live.get(key) ?? { liveBytes: 0, liveBlocks: 0 }),
   );
@@ -99,7 +100,7 @@ function describeContext(
   const byInterval = new Map<number, SeriesChange>();
   for (const change of changes) {
     // What was handed out while an interval was open is part of it, like what came later.
-    const at = intervals.findLastIndex(({ start }) => start <= change.at);
+    const at = partitionPoint(0, intervals.length, (index) => intervals[index].start <= change.at) - 1;
     const known = byInterval.get(at);
     if (known === undefined) byInterval.set(at, { ...change });
     else {

@@ -21,7 +21,7 @@ import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, LinesOf, SharedPlace } from "../../session.ts";
 import { runPlaces } from "../../source-places.ts";
-import { ContextTable, type MergedContext } from "./context-table.ts";
+import { ContextTable, type MergedContext, pathKey } from "./context-table.ts";
 import { describeIntervals } from "./describe-intervals.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import {
@@ -407,7 +407,7 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
   for (const { stamp, context } of instance.peaks) {
     if (stamp !== now.totals.peakStamp) continue;
     const { peakBytes, peakBlocks } = context.extras;
-    const merged = table.contexts.find(({ sites }) => sites.join() === context.sites.join());
+    const merged = table.contexts.find(({ sites }) => pathKey(sites) === pathKey(context.sites));
     if (merged === undefined) continue;
     merged.extras.peakBytes += peakBytes;
     merged.extras.peakBlocks += peakBlocks;
@@ -511,7 +511,9 @@ function heapOf(
     sites: contexts.map(({ extras, sites }, index): RunSite => {
       const stage = stageOfSites(sites);
       const { temporary, entries, growth, capacity, drag, ...rest } = extras;
-      for (const field of REACH_FIELDS) if (rest[field] === 0) delete (rest as Partial<ReachSums>)[field];
+      // JSON leaves them out. An object that had them deleted would be slow to copy and to write.
+      const counts: Partial<Record<keyof ReachSums, number | undefined>> = rest;
+      for (const field of REACH_FIELDS) if (counts[field] === 0) counts[field] = undefined;
       // Only a clock that counts allocations can tell.
       return {
         stackId: String(index + 1),

@@ -2,7 +2,7 @@ import { HostSite } from "../../../contexts/layout.ts";
 import type { RawSegment } from "../../../model/raw-profile.ts";
 import type { RunHost, RunHostFrame } from "../../../model/run.ts";
 import { contentId } from "../../../wasm/index.ts";
-import { ContextTable } from "./context-table.ts";
+import { ContextTable, pathKey } from "./context-table.ts";
 import type { HeapSeries } from "./read-intervals.ts";
 import type { ShadowContents } from "./read-shadow.ts";
 
@@ -88,8 +88,8 @@ export class HostCallers {
     const changes: HeapSeries["changes"] = new Map();
     for (const one of series.changes.values()) {
       const sites = this.sitesOf(one.sites, threadOf);
-      const known = changes.get(sites.join())?.changes ?? [];
-      changes.set(sites.join(), { sites, changes: [...known, ...one.changes] });
+      const known = changes.get(pathKey(sites))?.changes ?? [];
+      changes.set(pathKey(sites), { sites, changes: [...known, ...one.changes] });
     }
     const intervals = series.intervals.map((interval) => ({
       ...interval,

@@ -12,6 +12,7 @@ import {
   Past,
 } from "../layout.ts";
 import { type Live, splitLive } from "./block-entry.ts";
+import { pathKey } from "./context-table.ts";
 
 /** An interval of the heap: allocations `start` + 1 to `end`. */
 export interface SeriesInterval {
@@ -69,6 +70,7 @@ class SeriesReader {
   readonly #view: DataView;
   readonly #layout: ShadowLayout;
   readonly #sitesOf: (context: number) => readonly number[] | undefined;
+  readonly #byContext = new Map<number, SeriesChange[]>();
   readonly #changes: HeapSeries["changes"] = new Map();
 
   constructor(
@@ -120,20 +122,29 @@ class SeriesReader {
   #addChange(index: number, at: number, isOpen: boolean): void {
     const entry = this.#layout.changes + index * CHANGE_BYTES;
     const context = this.#u32(entry + Change.context);
-    const sites = context === 0 ? [] : this.#sitesOf(context);
-    if (sites === undefined) return;
+    const changes = this.#changesOf(context);
+    if (changes === undefined) return;
     const open = isOpen ? this.#unsettled(context) : NOTHING;
-    const change = {
+    changes.push({
       at,
       allocations: this.#u32(entry + Change.allocations) + open.allocated.blocks,
       allocatedBytes: this.#u64(entry + Change.allocatedBytes) + open.allocated.bytes,
       frees: this.#u32(entry + Change.frees) + open.freed.blocks,
       freedBytes: this.#u64(entry + Change.freedBytes) + open.freed.bytes,
-    };
-    const key = sites.join();
-    const known = this.#changes.get(key);
-    if (known === undefined) this.#changes.set(key, { sites, changes: [change] });
-    else known.changes.push(change);
+    });
+  }
+
+  /** Where the changes of a context go; its path is made once. */
+  #changesOf(context: number): SeriesChange[] | undefined {
+    const known = this.#byContext.get(context);
+    if (known !== undefined) return known;
+    const sites = context === 0 ? [] : this.#sitesOf(context);
+    if (sites === undefined) return undefined;
+    const key = pathKey(sites);
+    const { changes } = this.#changes.get(key) ?? { changes: [] };
+    this.#changes.set(key, { sites, changes });
+    this.#byContext.set(context, changes);
+    return changes;
   }
 
   /** What a context has done since that was added up last. */

@@ -91,7 +91,7 @@ export function blocksOfObjects(
 const MOST_FIELDS = 64;
 
 /**
- * The type of blocks and the parts of it that nobody reads, if there are any. Whoever walks an array of numbers in steps leaves a
+ * The type of blocks and the parts of it that nobody reads: none of them tells that somebody reads all of it. Whoever walks an array of numbers in steps leaves a
  * period in it too, so where debug information knows of no type with members, a period does not make any.
  */
 function unreadParts(
@@ -99,7 +99,7 @@ function unreadParts(
   typesOnce: TypesOnce,
 ): Pick<WasteBlocks, "type" | "element" | "fields"> | undefined {
   const { bytes, tail, size, smallest } = fates;
-  if (tail || bytes.every(isRead)) return undefined;
+  if (tail) return undefined;
   const type = typeOfBlocks(fates, typesOnce());
   if (type !== undefined) {
     const element = folded(bytes, type.size);
@@ -108,6 +108,7 @@ function unreadParts(
       .map((member) => ({ ...member, written: isAnyWritten(element, member.offset, member.size) }));
     return { type: { name: type.name, size: type.size, by: type.by }, element: type.size, fields };
   }
+  if (bytes.every(isRead)) return undefined;
   const period = periodOf(bytes);
   if (period === undefined ? size !== smallest : typesOnce() !== undefined) return undefined;
   const fields = runsOf(folded(bytes, period ?? size));

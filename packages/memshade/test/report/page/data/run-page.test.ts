@@ -26,14 +26,15 @@ const weight = (page: PageData, id: string) => page.weights.find((one) => one.id
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
 const nameOf = (page: PageData, frame: number) => page.strings[page.frames.function[frame]!]!;
 
-const BLOCK = blockMib({
+const ONE_BLOCK = {
   accessCount: 1n,
   size: 8,
   allocTimestamp: 0,
   deallocTimestamp: 1,
   allocCpuId: 0,
   deallocCpuId: 0,
-});
+};
+const BLOCK = blockMib(ONE_BLOCK);
 
 /** An empty profile of a native program. */
 const nativeHeap = () =>
@@ -159,6 +160,32 @@ describe("the page of a run", () => {
     expect(names.toSorted()).toEqual(["GUID 0xa", "GUID 0xb", "GUID 0xc"]);
     expect([...page.frames.address]).toEqual([-1, -1, -1]);
     expect(page.head.hints.join()).toContain("--binary-path PROGRAM names them");
+  });
+
+  it("says what brings names where most of the bytes are of nobody that is known, however many others have names", () => {
+    const nameless = { name: undefined, offset: 1 };
+    const named = (index: number) => ({ name: `small_${index}`, offset: 1 });
+    const builder = nativeHeap();
+    builder.addContext(1n, [nameless], blockMib({ ...ONE_BLOCK, size: 1000 }));
+    for (let index = 0; index < 10; index++) builder.addContext(BigInt(2 + index), [named(index)], BLOCK);
+    expect(pageOfHeap(builder.build()).head.hints.join()).toMatch(
+      /^Who has 92\.6 % of the bytes is known neither/,
+    );
+    const own = nativeHeap();
+    own.addContext(1n, [named(1), nameless, nameless, nameless], BLOCK);
+    expect(pageOfHeap(own.build()).head.hints).toEqual([]);
+  });
+
+  it("says first of all that no allocator was followed, and has no figures of the heap then", () => {
+    const heap = heapOf("main > parse   1 x 8  peak 1");
+    const [module] = heap.modules;
+    const unknown = {
+      ...heap,
+      modules: [{ ...module!, start: 0n, end: 100_000n, allocator: { how: "none" as const, functions: [] } }],
+    };
+    const { hints, keys } = pageOfHeap(unknown).head;
+    expect(hints[0]).toMatch(/^No allocator was followed/);
+    expect(keys).toEqual([]);
   });
 
   it("keeps names as they are, whatever they look like", () => {

@@ -98,6 +98,32 @@ describe.skipIf(!hasChromium)("the time strip", () => {
     expect(await rows.nth(10).textContent()).toMatch(/^11,000pan/);
   });
 
+  it("names a line once, however many calls in it allocate", async () => {
+    const { frames, contexts } = DATA;
+    // All frames are calls of one function in one line.
+    const same = (column: Int32Array) => column.map(() => column[0]);
+    const page = await browser.open({
+      ...DATA,
+      frames: {
+        ...frames,
+        ...{ function: same(frames.function), file: same(frames.file), line: same(frames.line) },
+        ...{ module: same(frames.module), flags: frames.flags.map(() => 0) },
+      },
+      contexts: { ...contexts, site: contexts.site.map((_, context) => context) },
+    });
+    const sites = page.getByRole("list", { name: "Sites" }).getByRole("listitem");
+    expect(await sites.count()).toBe(2);
+  });
+
+  it("is not there for a run that was ended before its clock went on", async () => {
+    const [timeline] = DATA.timelines;
+    const page = await browser.open({
+      ...DATA,
+      timelines: [{ ...timeline, ends: Float64Array.of(0), start: 0 }],
+    });
+    expect(await page.getByRole("region", { name: "Time" }).locator(".timeline").count()).toBe(0);
+  });
+
   it("is not there where nobody recorded the time", async () => {
     const page = await browser.open(madeUpPage({ intervals: 0 }));
     expect(await page.locator(".time").count()).toBe(0);

@@ -55,8 +55,12 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
           "div",
           { key: at, class: at === line ? "line marked" : "line" },
           h("span", { class: "number" }, at),
-          h("code", null, shownLine(part.lines[at - part.first])),
-          at === line && note ? h("span", { class: "note" }, `← ${note}`) : null,
+          h(
+            "span",
+            { class: "text" },
+            h("code", null, shownLine(part.lines[at - part.first])),
+            at === line && note ? h("span", { class: "note" }, `← ${note}`) : null,
+          ),
         );
       }),
     ),

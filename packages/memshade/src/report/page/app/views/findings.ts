@@ -10,7 +10,7 @@ import { sumRows } from "../model/site-rows.ts";
 import { amount, amountInWords, amountOf, difference, formatPercent } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
 import { FrameName } from "../parts/frame-name.ts";
-import { Hints } from "../parts/hints.ts";
+import { Hints, NotTracked } from "../parts/hints.ts";
 import { Bar } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
 import { SourceExcerpt } from "../parts/source-excerpt.ts";
@@ -60,6 +60,9 @@ export function Findings({ model, state, change }: ViewProps) {
     "div",
     { class: "findings" },
     h(Hints, { hints: head.hints }),
+    model.data.kind === "diff" && findings.length > 0
+      ? h("p", { class: "changes" }, changesOf(findings))
+      : null,
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
     findings.length > 0 && listed.length === 0
       ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
@@ -80,8 +83,15 @@ export function Findings({ model, state, change }: ViewProps) {
   );
 }
 
+/** How many findings of a comparison came, went and stayed. */
+function changesOf(findings: readonly PageFinding[]): string {
+  const count = (wanted: PageFinding["change"]) => findings.filter(({ change }) => change === wanted).length;
+  return `Findings: ${count("new")} new, ${count("gone")} gone, ${count("kept")} as before.`;
+}
+
 /** Who has the most: the answer where there is nothing to mend. */
 function Largest({ model, state, change }: ViewProps) {
+  const { kind, findings } = model.data;
   const weight = model.weight(state);
   if (weight === undefined) return h("p", { class: "nothing" }, "Nothing was recorded.");
   const grouping = model.grouping(state, "site");
@@ -90,12 +100,17 @@ function Largest({ model, state, change }: ViewProps) {
   const order = [...sums.keys()]
     .filter((row) => sums[row] !== 0)
     .sort((a, b) => Math.abs(sums[b]) - Math.abs(sums[a]) || a - b);
+  const nothing = findings.length === 0 && kind !== "diff" ? noFinding(model.data) : undefined;
   if (order.length === 0)
-    return h("p", { class: "nothing" }, isDifference ? `No change: ${weight.label}.` : "");
+    return [
+      h("p", { class: "nothing" }, isDifference ? `No change: ${weight.label}.` : nothing),
+      // Why there is nothing is all that there is to say.
+      isEmpty(model.data) ? h(NotTracked, { sentences: model.data.head.notTracked }) : null,
+    ];
   return h(
     "section",
     { class: "largest", "aria-labelledby": "largest" },
-    model.data.findings.length === 0 ? h("p", { class: "nothing" }, noFinding(model.data)) : null,
+    nothing === undefined ? null : h("p", { class: "nothing" }, nothing),
     h(
       "h2",
       { id: "largest" },
@@ -137,9 +152,16 @@ function Largest({ model, state, change }: ViewProps) {
   );
 }
 
+function isEmpty({ weights }: Pick<PageModel["data"], "weights">): boolean {
+  return weights.every(({ total, totalBefore = 0 }) => total === 0 && totalBefore === 0);
+}
+
 /** What is not recorded cannot be found. */
 function noFinding({ head, weights }: PageModel["data"]): string {
-  const knowsUse = weights.some(({ id }) => ["accesses", "dead", "neverRead"].includes(id));
+  if (isEmpty({ weights })) return "No finding: nothing was recorded.";
+  const knowsUse =
+    weights.some(({ id }) => ["accesses", "dead", "neverRead"].includes(id)) ||
+    head.keys.some(({ word }) => word === "never-read");
   if (knowsUse) return "No finding: nothing here is worth a change.";
   return `No finding. Accesses were not recorded: what is never read was not looked for${head.notTracked.length > 0 ? " (Help says more)" : ""}.`;
 }

@@ -1,6 +1,7 @@
 // What the numbers leave out, what the words mean, and how the page is used.
 import { h } from "preact";
 import { GLOSSARY } from "../../../glossary.ts";
+import { NotTracked } from "../parts/hints.ts";
 import { shown } from "../parts/shown-text.ts";
 import type { ViewProps } from "./view.ts";
 
@@ -9,6 +10,7 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["j k", "next and previous finding, or row"],
   ["Enter", "open a finding, select a row"],
   ["1 … 8", "the views, in the order of their tabs"],
+  ["arrows", "in the graph from box to box; over the time from interval to interval, with Shift a range"],
   ["Escape", "select nothing, then the whole run"],
   ["?", "this page"],
 ];
@@ -34,12 +36,9 @@ export function Help({ model }: ViewProps) {
       h("h2", { id: "not-tracked" }, "What was not tracked"),
       head.notTracked.length === 0 && cautions.length === 0
         ? h("p", null, "Everything that the tools of this run can know is in this page.")
-        : h(
-            "ul",
-            null,
-            head.notTracked.map((sentence) => h("li", null, shown(sentence))),
-            cautions.map(({ label, caution }) => h("li", null, `${label}: ${shown(caution!)}`)),
-          ),
+        : h(NotTracked, {
+            sentences: [...head.notTracked, ...cautions.map(({ label, caution }) => `${label}: ${caution}`)],
+          }),
       head.merged
         ? h(
             "p",

@@ -14,6 +14,7 @@ import {
   PLACE_OF_IDLE,
   PLACE_OF_LATE,
   PLACE_OF_REACH,
+  PLACE_OF_SETTLED,
 } from "./reach-sums.ts";
 import { rootRanges } from "./root-ranges.ts";
 
@@ -115,6 +116,7 @@ function sumUp(
   for (const { context } of blocks) if (!places.has(context)) places.set(context, places.size);
   const sums = new Float64Array(places.size * REACH_FIELDS.length);
   const pauses = new AllocationPauses();
+  const held: { at: number; startWork: number; stands: number }[] = [];
   let accessesSince = 0;
   blocks.forEach((block, index) => {
     const { context, size, time } = block;
@@ -123,17 +125,25 @@ function sumUp(
     const place = at + (PLACE_OF_REACH[inside && found !== Reach.Reachable ? Reach.Possible : found] ?? 0);
     sums[place] += size;
     sums[place + 1]++;
-    if (time * 2 > now) sums[at + PLACE_OF_LATE + (found === Reach.Reachable ? 1 : 0)]++;
+    const isLate = time * 2 > now;
+    if (isLate) sums[at + PLACE_OF_LATE + (found === Reach.Reachable ? 1 : 0)]++;
     const followed = reader.blocks.followed(block);
     accessesSince += (followed?.accesses ?? 0) * (followed?.stands ?? 0);
     if (followed !== undefined) pauses.add(context, { time, ...followed });
     if (found === Reach.Reachable && followed?.isIdle === true) sums[at + PLACE_OF_IDLE] += followed.stands;
+    if (found === Reach.Indirect && isLate && followed !== undefined) held.push({ at, ...followed });
     if (inside || found !== Reach.Lost) return;
     sums[at + PLACE_OF_BEHIND] += behindBytes[index];
     sums[at + PLACE_OF_BEHIND + 1] += behindBlocks[index];
   });
   accessesAfter += accessesSince;
   const work = reader.blocks.workSeen + accessesSince;
+  for (const { at, startWork, stands } of held)
+    if (startWork * 2 < work)
+      sums[at + PLACE_OF_SETTLED] = Math.min(
+        sums[at + PLACE_OF_LATE]!,
+        sums[at + PLACE_OF_SETTLED]! + stands,
+      );
   for (const [context, place] of places) {
     const at = place * REACH_FIELDS.length;
     if (pauses.isOver(context, work, accessesAfter))

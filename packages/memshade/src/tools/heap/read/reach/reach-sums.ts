@@ -21,3 +21,5 @@ export const PLACE_OF_BEHIND = 8;
 export const PLACE_OF_LATE = 10;
 export const PLACE_OF_IDLE = 12;
 export const PLACE_OF_DONE = 13;
+/** Of late indirectly lost ones. */
+export const PLACE_OF_SETTLED = 14;

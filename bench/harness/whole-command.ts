@@ -1,0 +1,29 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** What a command took: processor time, user and system, with children, and the largest process. */
+export interface Cost {
+  seconds: number;
+  mebibytes: number;
+  output: string;
+}
+
+/** Runs a command in a new folder. Needs `/usr/bin/time` (GNU). */
+export function costOf(command: readonly string[], input?: string): Cost {
+  const folder = mkdtempSync(join(tmpdir(), "whole-command-"));
+  try {
+    const figures = join(folder, "time");
+    const { stdout, stderr, status } = spawnSync(
+      "/usr/bin/time",
+      ["-o", figures, "-f", "%U %S %M", ...command],
+      { encoding: "utf8", cwd: folder, maxBuffer: 1 << 28, input },
+    );
+    if (status !== 0) throw new Error(`${command.join(" ")} failed: ${stderr}`);
+    const [user, system, kibibytes] = readFileSync(figures, "utf8").trim().split(" ").map(Number);
+    return { seconds: user + system, mebibytes: kibibytes / 1024, output: stdout };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,67 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** A program of Debian with work for a second or more. */
+export interface NativeProgram {
+  name: string;
+  /** Its package. */
+  package: string;
+  /** The command; undefined where it is not installed. `folder`: for what has to be written first. */
+  command: (folder: string) => string[] | undefined;
+  /** What it reads from standard input. */
+  input?: string;
+  /** Looked at before a release only. */
+  isApart?: boolean;
+}
+
+const here = (name: string) => join(import.meta.dirname, name);
+
+function installed(program: string, ...args: string[]) {
+  return () => (existsSync(program) ? [program, ...args] : undefined);
+}
+
+export const PROGRAMS: readonly NativeProgram[] = [
+  { name: "perl", package: "perl-base", command: installed("/usr/bin/perl", here("words.pl")) },
+  { name: "python3", package: "python3-minimal", command: installed("/usr/bin/python3", here("trees.py")) },
+  {
+    name: "sqlite3",
+    package: "sqlite3",
+    command: installed("/usr/bin/sqlite3", ":memory:"),
+    input: readFileSync(here("trips.sql"), "utf8"),
+  },
+  { name: "cc1", package: "cpp", command: compiler },
+  { name: "jq", package: "jq", command: installed("/usr/bin/jq", "-n", "-c", "-f", here("groups.jq")) },
+  { name: "tclsh", package: "tcl", isApart: true, command: installed("/usr/bin/tclsh", here("lists.tcl")) },
+  {
+    name: "cmake",
+    package: "cmake",
+    isApart: true,
+    command: installed("/usr/bin/cmake", "-P", here("strings.cmake")),
+  },
+];
+
+/** The compiler proper, with a file of many functions. */
+function compiler(folder: string): string[] | undefined {
+  const path = spawnSync("gcc", ["-print-prog-name=cc1"], { encoding: "utf8" }).stdout?.trim();
+  if (!path?.startsWith("/")) return undefined;
+  const source = join(folder, "many.c");
+  const functions = Array.from(
+    { length: 900 },
+    (_, i) => `
+struct s${i} { int a[${(i % 7) + 1}]; struct s${i} *next; };
+int f${i}(struct s${i} *s, int n) {
+  int sum = ${i};
+  for (; s; s = s->next)
+    for (int k = 0; k < ${(i % 7) + 1}; k++)
+      switch ((s->a[k] + n) & 3) {
+      case 0: sum += s->a[k] * ${i + 3}; break;
+      case 1: sum ^= n << (k & 7); break;
+      default: sum -= ${i === 0 ? "n" : `f${i - 1}((struct s${i - 1} *)0, sum)`};
+      }
+  return sum;
+}`,
+  );
+  writeFileSync(source, functions.join("\n"));
+  return [path, "-quiet", "-O2", source, "-o", "-"];
+}

@@ -1,0 +1,30 @@
+# A small service in Perl. Something in it is never given back: find out what.
+use strict;
+use warnings;
+
+my %cache;
+
+sub price {
+    my ($item) = @_;
+    # The key is never asked for again.
+    return $cache{"$item->{name} $item->{order}"} //= length($item->{name}) * 7 % 100;
+}
+
+sub take_order {
+    my ($number) = @_;
+    my $order = { number => $number, items => [] };
+    for my $i (1 .. $number % 5 + 1) {
+        # Both refer to each other: a count of references never reaches 0.
+        push @{ $order->{items} }, { name => "item $i", order => $number, of => $order };
+    }
+    return $order;
+}
+
+my $sum = 0;
+for my $number (1 .. 4000) {
+    my $order = take_order($number);
+    $sum += price($_) for @{ $order->{items} };
+    my $letter = join "\n", map { sprintf "%-20s %6d", $_->{name}, $number } @{ $order->{items} };
+    $sum += length $letter;
+}
+print "$sum\n";
