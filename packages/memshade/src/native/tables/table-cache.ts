@@ -36,10 +36,16 @@ export class TableCache {
     return join(this.folder, "/");
   }
 
+  /** Whether there is nothing to make of an object: its tables are there, or nothing could find them. */
+  has(object: ObjectFile): boolean {
+    const key = tableKey(object);
+    return key === undefined || existsSync(join(this.folder, key));
+  }
+
   /** Makes the tables of an object, unless they are there, or nothing could find them. */
   make(object: ObjectFile): void {
     const key = tableKey(object);
-    if (key === undefined || existsSync(join(this.folder, key))) return;
+    if (key === undefined || this.has(object)) return;
     const bytes = tablesFile(UnwindTable.fromObject(object));
     writeWholeFile(join(this.folder, key), (file) => file.write(bytes));
   }
