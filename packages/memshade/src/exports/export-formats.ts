@@ -112,7 +112,10 @@ export function writeStacks(
   return weightDhat(exported, exported.weights[shown] as CountedWeight, scaleOf(recorded));
 }
 
-function scaleOf(recorded: Exclude<ToolProfile, { tool: "heap" | "cpu" }>): { lineBytes: number; end: number } {
+function scaleOf(recorded: Exclude<ToolProfile, { tool: "heap" | "cpu" }>): {
+  lineBytes: number;
+  end: number;
+} {
   if (recorded.tool === "waste") {
     const { stores, loads } = recorded.profile.totals;
     return { lineBytes: 1, end: stores + loads };
@@ -128,10 +131,7 @@ export function* writeCsv(recorded: OverTime): Generator<string> {
 }
 
 /** What is over time of one tool or two as counters, in pieces. */
-export function writeTrace(
-  program: string,
-  recorded: readonly OverTime[],
-): Iterable<string> {
+export function writeTrace(program: string, recorded: readonly OverTime[]): Iterable<string> {
   const tracks = recorded.flatMap((one) =>
     one.tool === "heap" ? detailedHeapCounters(one.profile) : workingSetCounters(one.profile),
   );

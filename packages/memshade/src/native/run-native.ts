@@ -84,7 +84,9 @@ export async function runNative(run: NativeRun): Promise<number> {
     if (memory === undefined)
       say(`${run.path} has loaded nothing that could record it: no profile was written`);
     const target = { folder, claim, what: "profile", isQuiet: run.isQuiet } as const;
-    isWritten = memory !== undefined && writeProfile(target, { memory, names: watch.names, samples: watch.samples }, recorded, endOf(ended));
+    isWritten =
+      memory !== undefined &&
+      writeProfile(target, { memory, names: watch.names, samples: watch.samples }, recorded, endOf(ended));
   } finally {
     watch?.stop();
     image?.remove();
@@ -182,7 +184,12 @@ class Dumps {
         what: "dump",
         isQuiet: false,
       } as const;
-      writeProfile(target, { memory, names: this.#watch.names, samples: this.#watch.samples }, this.#program, { kind: "dump" });
+      writeProfile(
+        target,
+        { memory, names: this.#watch.names, samples: this.#watch.samples },
+        this.#program,
+        { kind: "dump" },
+      );
     });
   }
 }

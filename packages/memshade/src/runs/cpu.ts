@@ -11,6 +11,7 @@ import { readCpuSamples } from "../model/cpu/read-cpu-samples.ts";
 import { NONE } from "../model/indices.ts";
 import { RUN_FILE, type Run, type RunModule } from "../model/run.ts";
 import { type SampleFrame, type SampleProfile, SampleProfileBuilder } from "../model/sample-profile.ts";
+import type { FunctionStarts } from "../objects/index.ts";
 import type { ModuleSymbols } from "../symbolize/run-lines.ts";
 import type { OwnCode } from "./own-code.ts";
 import { runAround } from "./run-of-folder.ts";
@@ -85,7 +86,12 @@ function profileOf({ hz, threads, stacks, samples }: CpuSamples, run: Run, namer
   samples.stack.forEach((stack, row) => {
     const innermost = stack === NONE ? NONE : known[stack]!;
     const periods = samples.periods[row]!;
-    builder.addSample(samples.thread[row]!, innermost, [periods, Math.round(periods * period)], samples.ms[row]!);
+    builder.addSample(
+      samples.thread[row]!,
+      innermost,
+      [periods, Math.round(periods * period)],
+      samples.ms[row]!,
+    );
   });
   return builder.finish();
 }
@@ -95,6 +101,7 @@ class SiteNamer {
   readonly #symbols: RunSymbols;
   readonly #modules: readonly { start: number; module: RunModule; index: number }[];
   readonly #of = new Map<number, ModuleSymbols | undefined>();
+  readonly #starts = new Map<number, FunctionStarts | undefined>();
   readonly #known = new Map<number, readonly SampleFrame[]>();
 
   constructor({ modules }: Run, places: OriginalPlaces) {
@@ -128,7 +135,8 @@ class SiteNamer {
     if (!this.#of.has(index)) this.#of.set(index, this.#symbols.of(module));
     const named = this.#of.get(index)?.frames(address) ?? [];
     const place = { address, module: index };
-    const nameless = `${module.object && module.path ? `[${module.name}]` : module.name}+0x${address.toString(16)}`;
+    const isNamed = named.length > 0 && named.every(({ function: name, inlined }) => inlined || name !== undefined);
+    const nameless = isNamed ? "" : this.#nameless(module, index, address);
     if (named.length === 0) return [{ function: nameless, ...place }];
     return named.toReversed().map(
       ({ function: name, linkageName, file, line, column, startLine, inlined }): SampleFrame => ({
@@ -141,6 +149,14 @@ class SiteNamer {
         ...place,
       }),
     );
+  }
+
+  /** What a function without a name is called: by where it begins. Code that was compiled at run time is all one. */
+  #nameless(module: RunModule, index: number, address: number): string {
+    if (module.path === undefined || module.path === null) return module.name;
+    if (!this.#starts.has(index)) this.#starts.set(index, this.#symbols.functionStarts(module));
+    const start = this.#starts.get(index)?.startOf(address) ?? address;
+    return `[${module.name}]+0x${start.toString(16)}`;
   }
 }
 

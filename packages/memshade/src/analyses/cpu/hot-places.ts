@@ -17,7 +17,10 @@ export interface HotPlace {
 /** Samples by the program's own innermost line, the hottest first. `column`: of the values that are added up. */
 export function hotPlaces(profile: SampleProfile, column: number): HotPlace[] {
   const libraries = profile.frames.map(({ library }) => library);
-  const places = new Map<string, { value: number; frame: number; paths: Map<string, Way>; vias: Map<number, number> }>();
+  const places = new Map<
+    string,
+    { value: number; frame: number; paths: Map<string, Way>; vias: Map<number, number> }
+  >();
   for (const { stack, values } of sumByStack(profile)) {
     const value = values[column]!;
     const frames = stack === NONE ? [] : framesOfSampleStack(profile, stack);

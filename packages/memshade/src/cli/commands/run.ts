@@ -76,7 +76,8 @@ export function addRunCommand(program: Command): void {
         refuseForNative(own);
         const { runNative } = await import("../../native/run-native.ts");
         const onWritten = flags.quiet === true ? undefined : saySummary;
-        endProcess(await runNative({
+        endProcess(
+          await runNative({
             ...{ path, args, out: flags.out, isQuiet: flags.quiet, onWritten },
             sampleHz: flags.sample,
           }),
@@ -84,7 +85,9 @@ export function addRunCommand(program: Command): void {
         return;
       }
       if (flags.sample !== undefined)
-        throw new UserError("--sample is for native programs: engines have profilers for the CPU time of WebAssembly");
+        throw new UserError(
+          "--sample is for native programs: engines have profilers for the CPU time of WebAssembly",
+        );
       const code = await runWasi({
         path,
         args,

@@ -91,7 +91,8 @@ export async function runDiff(
   const all = [...inputs.old, ...inputs.new];
   for (const input of all)
     if (!existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
-  if (options.tool === "cpu") throw new UserError("--tool cpu is not compared: samples differ between any two runs");
+  if (options.tool === "cpu")
+    throw new UserError("--tool cpu is not compared: samples differ between any two runs");
   const common = COMPARED_TOOLS.filter((tool) => all.every((input) => recordedTools(input).includes(tool)));
   const tools = comparedTools(all, common, { ...options, tool: options.tool });
   const places = readOptions(options);

@@ -5,8 +5,8 @@ import {
   EXPORT_FORMATS,
   type ExportFormat,
   exportedTool,
-  TOOL_WEIGHTS,
   type OverTime,
+  TOOL_WEIGHTS,
   writeCsv,
   writeStacks,
   writeTrace,
@@ -87,7 +87,9 @@ async function overTime(input: string, options: ExportOptions): Promise<Exported
     );
   if (tool === "waste") throw new UserError(`${format} files hold what is over time: waste has no time`);
   if (tool === "cpu")
-    throw new UserError(`${format} files hold amounts over time: samples are in --format firefox with their times`);
+    throw new UserError(
+      `${format} files hold amounts over time: samples are in --format firefox with their times`,
+    );
   const recorded = recordedTools(input).filter((one) => one !== "waste" && one !== "cpu");
   const tools = tool !== undefined ? [tool] : recorded.length === 0 ? (["workingset"] as const) : recorded;
   const profiles = [];

@@ -23,7 +23,9 @@ const file: Check<CpuSamples> = record<CpuSamples>({
  * @throws UserError saying what is wrong in one line, without the file's name
  */
 export function readCpuSamples(json: string): CpuSamples {
-  const checked = file(parseVersioned(json, CPU_SCHEMA, CPU_VERSION, "does not describe samples of a program"));
+  const checked = file(
+    parseVersioned(json, CPU_SCHEMA, CPU_VERSION, "does not describe samples of a program"),
+  );
   const { stacks, samples, threads } = checked;
   const [rows, frames] = [samples.ms.length, stacks.site.length];
   if (Object.values(samples).some((column) => column.length !== rows))

@@ -3,6 +3,7 @@ import type { NativeCode } from "../../aot/index.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
+import { openObject } from "../../objects/index.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
 import { SampleText } from "../sampling/layout.ts";
 
@@ -117,8 +118,9 @@ function dataOf(): Uint8Array {
  * @throws UserError if a path is too long to be kept in it
  */
 export function setOptions(image: Uint8Array, { samplePeriod = 0, ...paths }: ImageOptions): void {
-  // What can be written is the last part of the file, and the texts are the end of that.
-  const data = image.subarray(image.length - TEXT_BYTES);
+  // The texts are the end of what can be written, which is loaded last.
+  const { fileOffset, fileSize } = openObject(image).segments.at(-1)!;
+  const data = image.subarray(fileOffset + fileSize - TEXT_BYTES, fileOffset + fileSize);
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
     if (bytes.length >= most) throw new UserError(`the path ${text} is too long for what records programs`);

@@ -43,7 +43,9 @@ export class ProcessSamples {
       ...{ lost: missed + refused, own, endedEarly },
       notTracked: [
         ...lossInWords(missed, refused, rows.length + own, this.#hz),
-        ...(own === 0 ? [] : [`${counted(own, "sample is", "samples are")} left out: they fell into the recording itself.`]),
+        ...(own === 0
+          ? []
+          : [`${counted(own, "sample is", "samples are")} left out: they fell into the recording itself.`]),
         ...(endedEarly === cut
           ? []
           : [
@@ -51,7 +53,9 @@ export class ProcessSamples {
             ]),
         ...(cut === 0
           ? []
-          : [`${counted(cut, "stack of a sample was", "stacks of samples were")} deeper than is kept: outermost frames are missing.`]),
+          : [
+              `${counted(cut, "stack of a sample was", "stacks of samples were")} deeper than is kept: outermost frames are missing.`,
+            ]),
         ...(this.#moves === 0 ? [] : [`${capitalized(moveInWords(memory))}.`]),
         ...failureInWords(memory.header(Sampling.failure)),
       ],
@@ -71,7 +75,9 @@ function lossInWords(missed: number, refused: number, taken: number, hz: number)
     );
   }
   if (refused > 0)
-    words.push(`${counted(refused, "sample was", "samples were")} lost because they came faster than they could be read.`);
+    words.push(
+      `${counted(refused, "sample was", "samples were")} lost because they came faster than they could be read.`,
+    );
   return words;
 }
 

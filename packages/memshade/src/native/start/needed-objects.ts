@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { UserError } from "../../bytes/errors.ts";
 import { loadObject } from "../../load/objects.ts";
 import type { ObjectFile } from "../../objects/index.ts";
-import { kernelObject } from "../tables/kernel-object.ts";
+import { kernelObject } from "../../load/kernel-object.ts";
 import type { NativeProgram } from "./check-program.ts";
 
 /**

@@ -6,7 +6,10 @@ import { NONE } from "../../model/indices.ts";
 export const CPU_REPORT_VERSION = 1;
 
 /** Call paths by CPU time as the report shows them, and more of them; docs/report-json.md has the schema. */
-export function cpuReportJson(profile: CpuProfile, { input, rows }: { input: string; rows?: number | undefined }): string {
+export function cpuReportJson(
+  profile: CpuProfile,
+  { input, rows }: { input: string; rows?: number | undefined },
+): string {
   const { program, command, hz, samples, lost, own, endedEarly, notTracked } = profile;
   const frameOf = (index: number) => {
     const { module, address, ...frame } = samples.frames[index]!;
@@ -35,7 +38,12 @@ export function cpuReportJson(profile: CpuProfile, { input, rows }: { input: str
       })),
     functions: sampledFunctions(samples, CPU_VALUES.samples)
       .slice(0, rows)
-      .map(({ name, module, self, total }) => ({ function: name, module, selfMs: cpuMs(self), totalMs: cpuMs(total) })),
+      .map(({ name, module, self, total }) => ({
+        function: name,
+        module,
+        selfMs: cpuMs(self),
+        totalMs: cpuMs(total),
+      })),
   };
   return `${JSON.stringify(report, null, 2)}\n`;
 }

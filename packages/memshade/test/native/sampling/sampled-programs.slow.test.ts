@@ -20,7 +20,14 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function compileProgram(source: string): string {
   const target = join(folder, source.replace(".c", ""));
   const path = fileURLToPath(new URL(`../programs/${source}`, import.meta.url));
-  const options = ["-g", "-O1", "-fno-inline", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer", "-pthread"];
+  const options = [
+    "-g",
+    "-O1",
+    "-fno-inline",
+    "-fno-optimize-sibling-calls",
+    "-fno-omit-frame-pointer",
+    "-pthread",
+  ];
   spawnSync("gcc", [...options, path, "-o", target], { stdio: "inherit" });
   return target;
 }
@@ -80,7 +87,10 @@ describe.skipIf(!canCompile)("a program with known shares of its CPU time", () =
     const folded = memshade("export", out, "--tool", "cpu", "--format", "folded").stdout;
     expect(folded).toMatch(/^_start;.*;main;burn_twice;burn \d+$/m);
     const firefox = JSON.parse(memshade("export", out, "--tool", "cpu", "--format", "firefox").stdout);
-    expect(firefox.threads.map(({ name }: { name: string }) => name).toSorted()).toEqual(["compiled", "sampled"]);
+    expect(firefox.threads.map(({ name }: { name: string }) => name).toSorted()).toEqual([
+      "compiled",
+      "sampled",
+    ]);
     const pprof = join(folder, "cpu.pb.gz");
     expect(memshade("export", out, "--tool", "cpu", "--format", "pprof", "-o", pprof).status).toBe(0);
     expect(existsSync(pprof)).toBe(true);
@@ -110,15 +120,31 @@ describe.skipIf(!canCompile)("a program that uses signals itself", () => {
   });
 
   it("has no timer and no handler without --sample", () => {
-    const status = memshade("run", "--quiet", "--out", join(folder, "plain"), "/bin/cat", "/proc/self/status").stdout;
-    const timers = memshade("run", "--quiet", "--out", join(folder, "plain"), "/bin/cat", "/proc/self/timers").stdout;
+    const status = memshade(
+      "run",
+      "--quiet",
+      "--out",
+      join(folder, "plain"),
+      "/bin/cat",
+      "/proc/self/status",
+    ).stdout;
+    const timers = memshade(
+      "run",
+      "--quiet",
+      "--out",
+      join(folder, "plain"),
+      "/bin/cat",
+      "/proc/self/timers",
+    ).stdout;
     expect(status).toMatch(/^SigCgt:\t0{16}$/m);
     expect(timers).toBe("");
   });
 });
 
-const PYTHON = "import json\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(24), len(json.dumps(list(range(200000)))))\n";
-const C = "#include <stdio.h>\nint main(void) { for (int i = 0; i < 10; i++) printf(\"%d\\n\", i); return 0; }\n";
+const PYTHON =
+  "import json\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(24), len(json.dumps(list(range(200000)))))\n";
+const C =
+  '#include <stdio.h>\nint main(void) { for (int i = 0; i < 10; i++) printf("%d\\n", i); return 0; }\n';
 const LINES = Array.from({ length: 200_000 }, (_, i) => `${(i * 7919) % 200_003} line`).join("\n");
 
 /** Programs of Debian of several kinds: interpreters, a compiler with its children, threads, pipes. */

@@ -35,7 +35,12 @@ describe("samples of call paths", () => {
     process.interrupt(machine.interrupted);
     const [interrupted, ...callers] = machine.frames;
     expect(pathOf(0)).toEqual([interrupted, ...callers.map((address) => address - 1)]);
-    expect(read()).toMatchObject({ threads: [{ id: 100, name: "thread-100" }], endedEarly: 0, lost: 0, own: 0 });
+    expect(read()).toMatchObject({
+      threads: [{ id: 100, name: "thread-100" }],
+      endedEarly: 0,
+      lost: 0,
+      own: 0,
+    });
   });
 
   it("share what stacks have in common, and stand in the order of time", () => {
@@ -89,8 +94,14 @@ describe("samples of call paths", () => {
     for (let taken = 0; taken < 3; taken++) process.interrupt(machine.interrupted);
     expect(read().samples.ms).toHaveLength(3);
     for (const row of [0, 1, 2]) expect(pathOf(row)).toHaveLength(machine.depth);
-    expect(new Uint8Array(process.linear.buffer, SamplePlace.ring, 4096).every((byte) => byte === 0)).toBe(true);
-    process.view.setBigUint64(Sampling.tail, process.view.getBigUint64(Sampling.head, true) - BigInt(RING_BYTES), true);
+    expect(new Uint8Array(process.linear.buffer, SamplePlace.ring, 4096).every((byte) => byte === 0)).toBe(
+      true,
+    );
+    process.view.setBigUint64(
+      Sampling.tail,
+      process.view.getBigUint64(Sampling.head, true) - BigInt(RING_BYTES),
+      true,
+    );
     process.interrupt(machine.interrupted);
     expect(process.view.getBigUint64(Sampling.refused, true)).toBe(1n);
   });

@@ -33,7 +33,8 @@ export class SampledProcess extends FakeProcess {
       return 0;
     };
     const mask = (how: number, set: number): number => {
-      if (set !== 0) this.kept = how === 1 ? this.kept & ~this.memory.load64(set) : this.kept | this.memory.load64(set);
+      if (set !== 0)
+        this.kept = how === 1 ? this.kept & ~this.memory.load64(set) : this.kept | this.memory.load64(set);
       return 0;
     };
     this.library = {

@@ -1,5 +1,13 @@
 // New threads go through here before they begin, so that those that allocate nothing are sampled too.
-import { jump, libcFree, libcMalloc, libcPthreadCreate, libcThrdCreate, load64, store64 } from "../../assembly/machine";
+import {
+  jump,
+  libcFree,
+  libcMalloc,
+  libcPthreadCreate,
+  libcThrdCreate,
+  load64,
+  store64,
+} from "../../assembly/machine";
 import { isOpen } from "../../assembly/open";
 import { currentThread } from "../../assembly/threads";
 import { SampleText } from "./layout.generated";

@@ -9,7 +9,6 @@ import {
   libcSigprocmask,
   load32,
   load64,
-  store32,
   store64,
   syscall3,
   syscall4,
@@ -21,13 +20,7 @@ import { ESRCH, RT_SIGPROCMASK, TGKILL } from "../../assembly/system-calls";
 import { isOpen } from "../../assembly/open";
 import { ruleOf } from "../../assembly/rules";
 import { currentThread } from "../../assembly/threads";
-import {
-  FIRST_SIGNAL,
-  LAST_SIGNAL,
-  Sampler,
-  SampleText,
-  Sampling,
-} from "./layout.generated";
+import { FIRST_SIGNAL, LAST_SIGNAL, Sampler, SampleText, Sampling } from "./layout.generated";
 import { isSampling, samplerOf, startTimer, stopTimer } from "./timers";
 
 // struct sigaction of the GNU C library: handler, 128 bytes of signals that are kept off, flags.
@@ -72,7 +65,8 @@ function takeSignal(sampler: usize, from: u32): void {
   store<u32>(Sampling.isIgnored, 0);
   for (let signal = from; signal >= LAST_SIGNAL; signal--) {
     if (libcSigaction(signal, 0, processAddress(known)) !== 0 || load<u64>(known) !== SIG_DFL) continue;
-    if (!setAction(sampler, signal, functionAt(SampleText.handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART)) continue;
+    if (!setAction(sampler, signal, functionAt(SampleText.handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART))
+      continue;
     store64(text() + SampleText.set, bitOf(signal));
     store<u32>(Sampling.signal, signal);
     return;
@@ -174,7 +168,8 @@ function keepReachable(how: u32, set: u64): void {
   const kept = load64(set);
   if (ours === 0 || (kept & bitOf(ours)) === 0) return;
   const neighbours = bitOf(ours - 1) | bitOf(ours + 1);
-  if ((kept & neighbours) === neighbours) syscall4(RT_SIGPROCMASK, SIG_UNBLOCK, text() + SampleText.set, 0, 8);
+  if ((kept & neighbours) === neighbours)
+    syscall4(RT_SIGPROCMASK, SIG_UNBLOCK, text() + SampleText.set, 0, 8);
   else {
     const thread = threadOfOurs(ours);
     if (thread !== 0) moveOn(thread, ours);

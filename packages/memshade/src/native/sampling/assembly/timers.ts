@@ -46,7 +46,7 @@ export function startTimer(thread: u32): void {
   store<u32>(sampler, timer + 1, Sampler.timer);
   const period = load<u64>(Sampling.period);
   // A thread that ends within a period is sampled as often as its share of the period says.
-  const first = 1 + ((monotonic(sampler + Sampler.room) ^ id) * 0x9e37_79b9_7f4a_7c15 >>> 16) % period;
+  const first = 1 + ((((monotonic(sampler + Sampler.room) ^ id) * 0x9e37_79b9_7f4a_7c15) >>> 16) % period);
   const times = event;
   store<u64>(times, period / SECOND);
   store<u64>(times, period % SECOND, 8);

@@ -48,7 +48,13 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
   const heapContexts = heap && addHeap(builder, heap);
   const waste = wasteFile && { file: wasteFile, contexts: addWaste(builder, wasteFile) };
   const workingSetContexts = workingset === undefined ? [] : addWorkingSet(builder, workingset);
-  const sampled = cpu && addSamples(builder, cpu.samples, cpu.samples.frames.map(({ library }) => library));
+  const sampled =
+    cpu &&
+    addSamples(
+      builder,
+      cpu.samples,
+      cpu.samples.frames.map(({ library }) => library),
+    );
   const findings = builtFindings(builder, options.findings, { heap: heapContexts, waste });
   const objects = builtObjects(builder, heap && { profile: heap, contexts: heapContexts! }, waste);
   const bound = options.mostContexts ?? MOST_CONTEXTS;

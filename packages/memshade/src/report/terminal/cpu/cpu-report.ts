@@ -38,7 +38,11 @@ export function cpuReport(profile: CpuProfile, options: CpuReportOptions): strin
   printFacts(screen, cpuFacts(profile), LABEL_COLUMNS);
   if (samples.samples.length === 0) return screen.text();
   const places = hotPlaces(samples, CPU_VALUES.samples);
-  printHeading(screen, "Where the CPU time goes", `${plural(places.length, "place")} of the program's own code`);
+  printHeading(
+    screen,
+    "Where the CPU time goes",
+    `${plural(places.length, "place")} of the program's own code`,
+  );
   printRows(screen, places, options.rows ?? PLACES, (place) => printPlace(screen, profile, place));
   printFunctions(screen, profile, options.rows ?? FUNCTIONS);
   screen.printShortened();
@@ -85,7 +89,8 @@ function printHeading(screen: Screen, title: string, size: string): void {
 
 function printRows<Row>(screen: Screen, rows: readonly Row[], most: number, print: (row: Row) => void): void {
   for (const row of rows.slice(0, most)) print(row);
-  if (rows.length > most) screen.print(screen.paint.faint(`  … and ${rows.length - most} more: -n N shows them`));
+  if (rows.length > most)
+    screen.print(screen.paint.faint(`  … and ${rows.length - most} more: -n N shows them`));
 }
 
 function printPlace(screen: Screen, profile: CpuProfile, { frame, value, via, path, paths }: HotPlace): void {
@@ -100,7 +105,9 @@ function printPlace(screen: Screen, profile: CpuProfile, { frame, value, via, pa
   const called = via === NONE ? "" : `, in ${bareName(samples.frames[via]!.function)}`;
   const text = screen.fit(samples.frames[frame]!.function, screen.width - 40);
   const place = shortPlace(samples.frames[frame]!);
-  screen.print(`${screen.paint.amount(lead)}${text}${place === undefined ? "" : `  ${printable(place)}`}${printable(called)}`);
+  screen.print(
+    `${screen.paint.amount(lead)}${text}${place === undefined ? "" : `  ${printable(place)}`}${printable(called)}`,
+  );
   const indent = " ".repeat(lead.length);
   const callers = path.slice(1).map((one) => pathFrame(samples.frames[one]!));
   printChain(screen, callers, `${indent}${paths === 1 ? "" : `of ${paths} paths `}← `);
@@ -117,8 +124,10 @@ function printFunctions(screen: Screen, profile: CpuProfile, most: number): void
   printHeading(screen, "Functions", "themselves, and with what they called");
   screen.print(screen.paint.faint(`${padLeft("self", SHARE_COLUMNS)}${padLeft("total", SHARE_COLUMNS + 1)}`));
   printRows(screen, functions, most, ({ name, module, self, total }) => {
-    const where = module === undefined || name.startsWith(`[${module}]`) ? "" : ` [${module}]`;
+    const where = module === undefined || name.includes(module) ? "" : ` [${module}]`;
     const numbers = [self, total].map((value, i) => padLeft(formatPercent(value, all), SHARE_COLUMNS + i));
-    screen.print(`${screen.paint.amount(numbers.join(""))}  ${screen.fit(name, screen.width - 19 - where.length)}${printable(where)}`);
+    screen.print(
+      `${screen.paint.amount(numbers.join(""))}  ${screen.fit(name, screen.width - 19 - where.length)}${printable(where)}`,
+    );
   });
 }
