@@ -34,7 +34,7 @@ export interface RecordedProgram {
 
 /** What a process has left, or has so far. */
 export interface LeftBehind {
-  memory: ArrayBuffer;
+  memory: SharedArrayBuffer;
   /** Of threads, by their ids. */
   names?: ReadonlyMap<number, string> | undefined;
   /** Absent where none were to be taken. */
@@ -65,7 +65,7 @@ export function recordedRun(
     ...{ clock: "virtual", rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
   });
   // All that the session asks of a memory is its bytes.
-  session.addInstance({ buffer: memory } as WebAssembly.Memory, INFO, UNKNOWN_MODULE, null);
+  session.addInstance({ buffer: memory } as unknown as WebAssembly.Memory, INFO, UNKNOWN_MODULE, null);
   const { heap, tool, notTracked, raw, intervals } = session.snapshot(end);
   const rawBytes = writeRaw({ ...raw, segments: modules.map(segmentOf) }, raw.version);
   const files: ProfileFile[] = [{ name: HEAP_FILE, contents: rawBytes }];

@@ -1,9 +1,10 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import type { NativeCode } from "../../aot/index.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
+import { PROGRAM_HEADER_BYTES } from "../../objects/elf/write/image.ts";
 import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
+import { PT_LOAD } from "../../objects/elf/constants.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
-import { openObject } from "../../objects/index.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
 import { SampleText } from "../sampling/layout.ts";
 
@@ -52,6 +53,9 @@ const ZERO_PAGES = 2;
 const PAGE_BYTES = 4096;
 /** Tables of the largest objects are made in half of it. */
 const TABLES_WAIT_MS = 1000;
+/** In an ELF header, where its program headers are; in one of those, the offset and the size in the file. */
+const HEADERS_AT = 32;
+const [OFFSET, FILE_BYTES] = [8, 32];
 const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
 
 /**
@@ -118,9 +122,7 @@ function dataOf(): Uint8Array {
  * @throws UserError if a path is too long to be kept in it
  */
 export function setOptions(image: Uint8Array, { samplePeriod = 0, ...paths }: ImageOptions): void {
-  // The texts are the end of what can be written, which is loaded last.
-  const { fileOffset, fileSize } = openObject(image).segments.at(-1)!;
-  const data = image.subarray(fileOffset + fileSize - TEXT_BYTES, fileOffset + fileSize);
+  const data = image.subarray(textAt(image));
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
     if (bytes.length >= most) throw new UserError(`the path ${text} is too long for what records programs`);
@@ -141,6 +143,15 @@ function tellOfFunctions(data: Uint8Array, { entries }: NativeCode, places: Obje
   };
   tell("sample_handler", SampleText.handler);
   tell("begin_thread", SampleText.beginThread);
+}
+
+/** Where the texts are in the file: at the end of the last part that is loaded, which is what can be written. */
+function textAt(image: Uint8Array): number {
+  const view = new DataView(image.buffer, image.byteOffset, image.length);
+  const first = Number(view.getBigUint64(HEADERS_AT, true));
+  let last = first;
+  for (let at = first; view.getUint32(at, true) === PT_LOAD; at += PROGRAM_HEADER_BYTES) last = at;
+  return Number(view.getBigUint64(last + OFFSET, true) + view.getBigUint64(last + FILE_BYTES, true)) - TEXT_BYTES;
 }
 
 function link(code: Uint8Array, native: NativeCode, places: ObjectPlacement, outer: readonly string[]): void {
