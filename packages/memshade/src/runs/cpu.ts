@@ -135,7 +135,8 @@ class SiteNamer {
     if (!this.#of.has(index)) this.#of.set(index, this.#symbols.of(module));
     const named = this.#of.get(index)?.frames(address) ?? [];
     const place = { address, module: index };
-    const isNamed = named.length > 0 && named.every(({ function: name, inlined }) => inlined || name !== undefined);
+    const isNamed =
+      named.length > 0 && named.every(({ function: name, inlined }) => inlined || name !== undefined);
     const nameless = isNamed ? "" : this.#nameless(module, index, address);
     if (named.length === 0) return [{ function: nameless, ...place }];
     return named.toReversed().map(

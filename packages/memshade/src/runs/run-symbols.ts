@@ -12,7 +12,12 @@ import { type FileSymbolizer, loadSymbolizer } from "../load/symbolizer.ts";
 import type { ProfileModule } from "../model/heap-profile.ts";
 import type { RunModule, RunPlace } from "../model/run.ts";
 import type { StaticVariable } from "../model/statics/named-statics.ts";
-import { type CodeInstruction, FunctionStarts, instructionReader, type ObjectFile } from "../objects/index.ts";
+import {
+  type CodeInstruction,
+  FunctionStarts,
+  instructionReader,
+  type ObjectFile,
+} from "../objects/index.ts";
 import { recordedPlaces } from "../symbolize/recorded-places.ts";
 import type { ModuleSymbols } from "../symbolize/run-lines.ts";
 

@@ -6,7 +6,10 @@ const HEADER = 0x1000;
 const CODE = 0x2000;
 
 /** An object with functions of 16 bytes at these offsets of its code. */
-function objectWith(starts: readonly number[], change: (header: Uint8Array) => void = () => undefined): ObjectFile {
+function objectWith(
+  starts: readonly number[],
+  change: (header: Uint8Array) => void = () => undefined,
+): ObjectFile {
   const functions = starts.map((start) => ({ start, end: start + 16, rows: [], saved: [] }));
   const table = writeFrameTable(functions, CODE, HEADER);
   change(table);

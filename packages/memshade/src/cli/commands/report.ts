@@ -168,7 +168,9 @@ function* runSourceReport(
     ...(workingset === undefined ? [] : [workingSetLines(workingset)]),
   ];
   if (tables.length === 0)
-    throw new UserError("--source shows lines of the heap, of waste and of working sets: --html has those of samples");
+    throw new UserError(
+      "--source shows lines of the heap, of waste and of working sets: --html has those of samples",
+    );
   const read = createSourceReader(options.pathMap ?? [], modulePathsOf(input));
   const { rows } = options;
   if (options.json !== true) {

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { UserError } from "../../bytes/errors.ts";
+import { kernelObject } from "../../load/kernel-object.ts";
 import { loadObject } from "../../load/objects.ts";
 import type { ObjectFile } from "../../objects/index.ts";
-import { kernelObject } from "../../load/kernel-object.ts";
 import type { NativeProgram } from "./check-program.ts";
 
 /**

@@ -22,7 +22,10 @@ describe("cpu.json", () => {
     ["", "it is not JSON"],
     [changed({ version: 2 }), "version 2"],
     [changed({ hz: "97" }), "hz"],
-    [changed({ stacks: { caller: [0], site: [16] } }), "stacks.caller should be -1 or the number of an earlier stack"],
+    [
+      changed({ stacks: { caller: [0], site: [16] } }),
+      "stacks.caller should be -1 or the number of an earlier stack",
+    ],
     [changed({ stacks: { caller: [], site: [16] } }), "stacks: the columns have different lengths"],
     [changed({ samples: { ...FILE.samples, ms: [] } }), "samples: the columns have different lengths"],
     [changed({ samples: { ...FILE.samples, stack: [2, 0] } }), "samples.stack should be"],

@@ -104,7 +104,8 @@ export class SampledProcess extends FakeProcess {
       setU64: (at, value) => view.setBigUint64(at, BigInt(value), true),
       bytes: (at, length) => Buffer.from(linear.buffer, at, length),
       write: (at, bytes) => new Uint8Array(linear.buffer).set(bytes, at),
-      modules: () => readModules(linear.buffer as unknown as SharedArrayBuffer, view.getUint32(Header.modules, true)),
+      modules: () =>
+        readModules(linear.buffer as unknown as SharedArrayBuffer, view.getUint32(Header.modules, true)),
     };
   }
 
