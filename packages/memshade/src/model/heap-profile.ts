@@ -101,7 +101,10 @@ export interface ProfileModule {
 export interface FunctionTable {
   readonly length: number;
   readonly module: Column<IndexIntoModuleTable | None>;
-  /** Index in the original module; -1 where it is not known. */
+  /**
+   * Index in the original module; of a function without a name in an object of a native program, the address where it begins; -1 where it
+   * is not known.
+   */
   readonly wasmIndex: Int32Array;
   readonly name: Column<IndexIntoStringTable | None>;
 }

@@ -36,7 +36,7 @@ export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable):
   const offset = frames.offset[frame]!;
   const description: FrameDescription = {
     function: frameName(profile, frame),
-    index: index === NONE ? null : index,
+    index: index === NONE || (module !== NONE && modules[module]!.objectAddress !== undefined) ? null : index,
     offset,
   };
   if (module !== NONE) {

@@ -20,6 +20,8 @@ import {
 } from "../objects/index.ts";
 import { recordedPlaces } from "../symbolize/recorded-places.ts";
 import type { ModuleSymbols } from "../symbolize/run-lines.ts";
+import { functionStarts } from "../unwind/index.ts";
+import { NamelessPlaces } from "./nameless-places.ts";
 
 /** Where the original modules of a run may be looked for. */
 export interface OriginalPlaces {
@@ -43,6 +45,7 @@ export class RunSymbols {
   readonly missing: string[] = [];
 
   readonly #finder: ObjectFinder;
+  readonly #nameless = new NamelessPlaces();
 
   constructor(places: OriginalPlaces = {}) {
     this.#places = places;
@@ -97,7 +100,24 @@ export class RunSymbols {
       this.missing.push(`${module.path} ${found.missing}: its functions have no names.`);
       return undefined;
     }
-    return loadSymbolizer(found, { demangle: loadDemangler(), finder: this.#finder });
+    const symbolizer = loadSymbolizer(found, { demangle: loadDemangler(), finder: this.#finder });
+    let starts: ReturnType<typeof functionStarts> | undefined;
+    return {
+      frames: (address) => {
+        const frames = symbolizer.frames(address);
+        this.#nameless.add(found.path, frames.at(-1)?.function !== undefined);
+        return frames;
+      },
+      functionStart: (address) => {
+        starts ??= functionStarts(found.object);
+        return starts(address);
+      },
+    };
+  }
+
+  /** Sentences that say what would bring names, once places have been asked for. */
+  advice(): string[] {
+    return this.#nameless.advice();
   }
 
   /** The kernel gives all processes one object that is in no file. */
@@ -137,20 +157,25 @@ export class RunSymbols {
   ): { file: string; object: ObjectFile } | undefined {
     const candidates = [...this.#candidates(module)];
     let problem = candidates.length === 0 ? undefined : `${candidates[0]} is not there any more`;
-    for (const file of candidates) {
+    for (const file of [...this.#namedFiles(), ...candidates]) {
       if (!isFile(file)) continue;
       try {
         const { object } = loadObject(file);
         if (object.kind === "wasm" && isSame(file, object, module)) return { file, object };
-        problem = `${file} has changed since the run`;
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
-        problem = `${file} has changed since the run`;
       }
+      // A file that the user named may be of another module.
+      if (candidates.includes(file)) problem = `${file} has changed since the run`;
     }
     if (problem !== undefined && tellsMissing)
       this.missing.push(`No source lines for ${module.name}: ${problem}.`);
     return undefined;
+  }
+
+  /** Files that the user named, whatever they are called: a module of `profile()` had no file. */
+  #namedFiles(): string[] {
+    return (this.#places.binaryPaths ?? []).filter(isFile);
   }
 
   *#candidates({ name, path: recorded }: ProfileModule | RunModule): Generator<string> {

@@ -5,6 +5,8 @@ import type { Frame } from "./frame.ts";
 /** Frames of a module's code offset, innermost first. */
 export interface ModuleSymbols {
   frames(offset: number): readonly Frame[];
+  /** Where a function without a name begins, in objects of native programs; undefined where nobody knows. */
+  functionStart?(offset: number): number | undefined;
 }
 
 /**
@@ -27,10 +29,14 @@ export function withLines(
     const { allocator } = modules[module]!;
     if (allocator?.functions.some(({ index }) => index === frame.wasmIndex)) return [frame];
     if (!known.has(module)) known.set(module, symbolsOf(module));
-    const found = known.get(module)?.frames(frame.offset) ?? [];
-    return found.length === 0
-      ? [frame]
-      : found.map((entry, depth) => placed(frame, entry, depth + 1 < found.length));
+    const symbols = known.get(module);
+    const found = symbols?.frames(frame.offset) ?? [];
+    const frames = found.map((entry, depth) => placed(frame, entry, depth + 1 < found.length));
+    const outermost = frames.at(-1) ?? frame;
+    if (outermost.name !== undefined || outermost.wasmIndex !== undefined)
+      return frames.length === 0 ? [frame] : frames;
+    const start = symbols?.functionStart?.(frame.offset);
+    return [...frames.slice(0, -1), start === undefined ? outermost : { ...outermost, wasmIndex: start }];
   };
 }
 

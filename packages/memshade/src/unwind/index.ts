@@ -1,5 +1,6 @@
 export { type UnwindTarget, unwindTarget } from "./architecture.ts";
 export { cfiOfObject, type ObjectCfi } from "./cfi/sections-of-object.ts";
+export { functionStarts } from "./function-starts.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";
 export { type CfiStatistics, cfiStatistics } from "./tables/statistics.ts";
 export { UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";

@@ -1,3 +1,4 @@
+import { functionNumber } from "../frames/frame-name.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../../model/indices.ts";
 import { siteStackOfContext } from "../../model/site-frame.ts";
@@ -57,9 +58,9 @@ function everyContext({ contexts: { length } }: HeapProfile): ContextGroups {
 function stackFrame(profile: HeapProfile, frame: IndexIntoFrameTable): StackFrame {
   const { frames, functions, modules, strings } = profile;
   const row = frames.function[frame]!;
-  const [name, module, index] = [functions.name[row]!, functions.module[row]!, functions.wasmIndex[row]!];
+  const [name, module] = [functions.name[row]!, functions.module[row]!];
   const [file, line] = [frames.file[frame]!, frames.line[frame]!];
-  const named = name !== NONE ? strings[name] : index === NONE ? undefined : `func[${index}]`;
+  const named = name !== NONE ? strings[name] : functionNumber(profile, row);
   const isTelling = modules.length < 2 || (name !== NONE && !ambiguousFunctions(profile).has(strings[name]!));
   return {
     function: named,

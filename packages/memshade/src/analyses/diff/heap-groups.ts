@@ -3,6 +3,7 @@ import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../.
 import { siteFrameOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
 import { ambiguousFunctions } from "../ambiguous-functions.ts";
+import { frameName } from "../frames/frame-name.ts";
 import { type ContextGroups, type GroupBy, groupContexts } from "../groups.ts";
 import { exactKey, type KeyFrame, type PathKey, withSigns } from "./path-keys.ts";
 
@@ -65,12 +66,13 @@ export function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyF
 function nameOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
   const { frames, functions, modules, strings } = profile;
   const row = frames.function[frame]!;
-  const [name, module, index] = [functions.name[row]!, functions.module[row]!, functions.wasmIndex[row]!];
+  const [name, module] = [functions.name[row]!, functions.module[row]!];
   const of = module === NONE ? undefined : modules[module]!.name;
+  const isObject = module !== NONE && modules[module]!.objectAddress !== undefined;
   if (name === NONE)
-    return index === NONE
-      ? `[${of ?? "unknown code"}]+0x${frames.offset[frame]!.toString(16)}`
-      : `${of ?? ""} func[${index}]`;
+    return functions.wasmIndex[row] === NONE || isObject
+      ? frameName(profile, frame)
+      : `${of ?? ""} ${frameName(profile, frame)}`;
   const text = strings[name]!;
   // A file that was renamed is no other program.
   return of === undefined || !ambiguousFunctions(profile).has(text) ? text : `${text} of ${of}`;

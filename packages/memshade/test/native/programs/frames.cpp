@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <vector>
 
-static void *volatile kept;
+static thread_local void *volatile kept;
 #define NOINLINE __attribute__((noinline))
 
 NOINLINE static void take(size_t size) {

@@ -114,7 +114,9 @@ def run():
         unrecorded = word(base + layout["unrecorded"], "<Q")
         thread = gdb.selected_thread()
         lwp = thread.ptid[1]
-        gdb.FinishBreakpoint(hook, internal=True)
+        # Where the hook returns to, this thread comes by first on the way out of it.
+        end = gdb.Breakpoint("*%d" % frames[0][0], internal=True, temporary=True)
+        end.thread = thread.num
         gdb.execute("continue")
         if gdb.selected_inferior().pid == 0:
             break
