@@ -53,6 +53,8 @@ export type Operation =
   | "table"
   | "call"
   | "tail call"
+  // to the function at address a, with b as its argument
+  | "jump out"
   | "return"
   | "trap"
   // destination, value, length; destination, source, length

@@ -25,6 +25,18 @@ export function parseRate(text: string): number {
   return rate;
 }
 
+/** Timers are served as often as the system's clock ticks, which is 1000 times a second at most. */
+const MOST_HZ = 1000;
+
+/** `--sample`: samples per second, `97hz` or `97`. */
+export function parseSampleRate(text: string): number {
+  const [, digits] = /^(\d{1,6}(?:\.\d{1,6})?)(?:hz)?$/i.exec(text) ?? [];
+  const rate = Number(digits);
+  if (!(rate >= 0.1 && rate <= MOST_HZ))
+    throw new InvalidArgumentError(`It must be a rate such as 97hz, from 0.1hz to ${MOST_HZ}hz.`);
+  return rate;
+}
+
 export function parsePositive(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)

@@ -14,10 +14,11 @@ export const STACK_KEYS: { readonly [Tool in ReportedTool]: readonly string[] } 
   heap: HEAP_STACK_KEYS,
   waste: WASTE_METRICS.map(({ key }) => key),
   workingset: WORKING_SET_STACK_KEYS,
+  cpu: ["samples", "cpu"],
 };
 
-/** The call paths that tools recorded, in the order heap, waste, working set. */
-export function stacksOfTools({ heap, waste, workingset }: RecordedTools): WeightedStacks[] {
+/** The call paths that tools recorded, in the order heap, waste, working set, CPU time. */
+export function stacksOfTools({ heap, waste, workingset, cpu }: RecordedTools): WeightedStacks[] {
   const withGaps = (stacks: WeightedStacks, gaps: readonly string[]) => ({
     ...stacks,
     gaps: [...gaps, ...stacks.gaps],
@@ -26,6 +27,7 @@ export function stacksOfTools({ heap, waste, workingset }: RecordedTools): Weigh
     ...(heap === undefined ? [] : [withGaps(heapStacks(heap), gapsOf(heap))]),
     ...(waste === undefined ? [] : [withGaps(wasteStacks(waste), waste.notTracked)]),
     ...(workingset === undefined ? [] : [withGaps(workingSetStacks(workingset), workingset.notTracked)]),
+    ...(cpu === undefined ? [] : [withGaps(sampleStacks(cpu.samples), cpu.notTracked)]),
   ];
 }
 

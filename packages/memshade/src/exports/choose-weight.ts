@@ -44,6 +44,10 @@ export function chooseWeight(
   }
   if (fitsFormat(format, recorded, weights[index]!)) return index;
   const fitting = weights.filter((weight) => fitsFormat(format, recorded, weight));
+  if (fitting.length === 0)
+    throw new UserError(
+      `${format} files hold bytes, and samples have none: --format pprof or firefox has them`,
+    );
   throw new UserError(
     `${format} files hold bytes: ${option} takes one of ${keys(fitting)} with it, not "${weights[index]!.key}"`,
   );

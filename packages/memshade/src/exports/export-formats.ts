@@ -1,10 +1,12 @@
 import { writeChromeTrace } from "../formats/chrome-trace/write.ts";
 import { writeHeapProfile } from "../formats/v8-heap-profile/write.ts";
+import type { CpuProfile } from "../model/cpu/cpu-profile.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import type { WasteFile } from "../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../model/working-set/working-set.ts";
 import { heapCsvLines } from "../report/json/heap-csv.ts";
 import { workingSetCsv } from "../report/json/working-set-csv.ts";
+import { CPU_WEIGHTS, cpuSamples } from "./cpu-samples.ts";
 import { heapDhat, weightDhat } from "./dhat.ts";
 import type { CountedWeight, ExportedSamples, Weight } from "./exported.ts";
 import { detailedHeapCounters } from "./heap-counters.ts";
@@ -56,13 +58,18 @@ export const FORMAT_NAMES = Object.keys(EXPORT_FORMATS) as ExportFormat[];
 export type ToolProfile =
   | { readonly tool: "heap"; readonly profile: HeapProfile }
   | { readonly tool: "waste"; readonly profile: WasteFile }
-  | { readonly tool: "workingset"; readonly profile: WorkingSetProfile };
+  | { readonly tool: "workingset"; readonly profile: WorkingSetProfile }
+  | { readonly tool: "cpu"; readonly profile: CpuProfile };
+
+/** What one tool recorded over time in amounts. */
+export type OverTime = Exclude<ToolProfile, { tool: "waste" | "cpu" }>;
 
 /** What stacks of each tool can be weighed by. */
 export const TOOL_WEIGHTS: Readonly<Record<ToolProfile["tool"], readonly Weight[]>> = {
   heap: Object.values(HEAP_WEIGHTS),
   waste: Object.values(WASTE_WEIGHTS),
   workingset: Object.values(WORKING_SET_WEIGHTS),
+  cpu: Object.values(CPU_WEIGHTS),
 };
 
 export function exportedTool(recorded: ToolProfile): ExportedSamples {
@@ -73,6 +80,8 @@ export function exportedTool(recorded: ToolProfile): ExportedSamples {
       return wasteSamples(recorded.profile);
     case "workingset":
       return workingSetSamples(recorded.profile);
+    case "cpu":
+      return cpuSamples(recorded.profile);
     default:
       throw new RangeError(`no such tool: ${recorded satisfies never}`);
   }
@@ -99,10 +108,14 @@ export function writeStacks(
   if (format === "heapprofile") return writeHeapProfile(exported.profile, shown);
   if (format !== "dhat") return writeSamples(format, exported.profile, shown);
   if (recorded.tool === "heap") return heapDhat(recorded.profile, exported);
+  if (recorded.tool === "cpu") throw new RangeError("samples have no bytes");
   return weightDhat(exported, exported.weights[shown] as CountedWeight, scaleOf(recorded));
 }
 
-function scaleOf(recorded: Exclude<ToolProfile, { tool: "heap" }>): { lineBytes: number; end: number } {
+function scaleOf(recorded: Exclude<ToolProfile, { tool: "heap" | "cpu" }>): {
+  lineBytes: number;
+  end: number;
+} {
   if (recorded.tool === "waste") {
     const { stores, loads } = recorded.profile.totals;
     return { lineBytes: 1, end: stores + loads };
@@ -112,16 +125,13 @@ function scaleOf(recorded: Exclude<ToolProfile, { tool: "heap" }>): { lineBytes:
 }
 
 /** What is over time as a table, in pieces. */
-export function* writeCsv(recorded: Exclude<ToolProfile, { tool: "waste" }>): Generator<string> {
+export function* writeCsv(recorded: OverTime): Generator<string> {
   if (recorded.tool === "workingset") yield workingSetCsv(recorded.profile);
   else for (const line of heapCsvLines(recorded.profile)) yield `${line}\n`;
 }
 
 /** What is over time of one tool or two as counters, in pieces. */
-export function writeTrace(
-  program: string,
-  recorded: readonly Exclude<ToolProfile, { tool: "waste" }>[],
-): Iterable<string> {
+export function writeTrace(program: string, recorded: readonly OverTime[]): Iterable<string> {
   const tracks = recorded.flatMap((one) =>
     one.tool === "heap" ? detailedHeapCounters(one.profile) : workingSetCounters(one.profile),
   );

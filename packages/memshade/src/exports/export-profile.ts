@@ -19,6 +19,7 @@ import {
   type ExportFormat,
   exportedTool,
   FORMAT_NAMES,
+  type OverTime,
   type ToolProfile,
   writeCsv,
   writeStacks,
@@ -69,13 +70,11 @@ export function exportProfile(
   if (by !== undefined) throw new UserError(`${format} files have no stacks: leave out by`);
   if (tool === "waste") throw new UserError(`${format} files hold what is over time: waste has no time`);
   const tools = tool === undefined ? toolsOverTime(profile) : [tool];
-  const recorded = tools.map((one) => recordedBy(profile, one, module) as OverTimeProfile);
+  const recorded = tools.map((one) => recordedBy(profile, one, module) as OverTime);
   return contentOf(format === "csv" ? writeCsv(recorded.at(-1)!) : writeTrace(profile.run.program, recorded));
 }
 
-type OverTimeProfile = Exclude<ToolProfile, { tool: "waste" }>;
-
-function toolsOverTime({ run }: Profile): OverTimeProfile["tool"][] {
+function toolsOverTime({ run }: Profile): OverTime["tool"][] {
   const tools = (["heap", "workingset"] as const).filter((tool) => run.files[tool] !== undefined);
   return tools.length === 0 ? ["heap"] : tools;
 }
@@ -96,7 +95,7 @@ function contentOf(pieces: Iterable<string | Uint8Array>): Uint8Array {
 
 function recordedBy(
   { run, raw, toolFiles }: Profile,
-  tool: ToolProfile["tool"],
+  tool: "heap" | "waste" | "workingset",
   module: Uint8Array | undefined,
 ): ToolProfile {
   const textOf = (name: string | undefined): string | undefined => {

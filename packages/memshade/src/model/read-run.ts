@@ -40,6 +40,7 @@ import {
   type RunPlace,
   type RunPlaceFrame,
   type RunSite,
+  type RunThreads,
 } from "./run.ts";
 
 const clock: Check<Clock> = record<Clock>({ kind: oneOf("virtual", "wall"), unit: text });
@@ -230,6 +231,9 @@ const heap = record<RunHeap>({
   growth: optional(growth),
   capacity: optional(capacity),
   keptAfterUse: optional(drag),
+  threads: optional(
+    list(record<RunThreads>({ name: text, threads: count, allocations: count, allocatedBytes: count })),
+  ),
   notTracked: optional(list(text)),
   sites: list(site),
 });
@@ -244,6 +248,7 @@ const run = record<Run>({
     heap: optional(heapTool),
     waste: optional(settings),
     workingset: optional(settings),
+    cpu: optional(settings),
   }),
   end,
   modules: list(module),
@@ -259,6 +264,7 @@ const run = record<Run>({
     heapIntervals: optional(text),
     waste: optional(text),
     workingset: optional(text),
+    cpu: optional(text),
     statics: optional(text),
     measured: optional(text),
   }),

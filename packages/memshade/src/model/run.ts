@@ -30,6 +30,8 @@ export interface Run {
     heap?: HeapTool | undefined;
     waste?: ToolDescription | undefined;
     workingset?: ToolDescription | undefined;
+    /** Call paths by CPU time, of native programs. */
+    cpu?: ToolDescription | undefined;
   };
   end: RunEnd;
   modules: RunModule[];
@@ -48,6 +50,7 @@ export interface Run {
     heapIntervals?: string | undefined;
     waste?: string | undefined;
     workingset?: string | undefined;
+    cpu?: string | undefined;
     /** Accesses to static data, recorded with the heap. */
     statics?: string | undefined;
     /** What the process took; where a run folder was written. */
@@ -238,9 +241,19 @@ export interface RunHeap {
   capacity?: BlockCapacity | undefined;
   /** Of all sites; absent where no accesses were counted. */
   keptAfterUse?: BlockDrag | undefined;
+  /** Of native programs, in the order in which they allocated first. */
+  threads?: RunThreads[] | undefined;
   /** Sentences about what the heap's figures do not cover. */
   notTracked?: string[] | undefined;
   sites: RunSite[];
+}
+
+/** What the threads of one name have allocated. */
+export interface RunThreads {
+  name: string;
+  threads: number;
+  allocations: number;
+  allocatedBytes: number;
 }
 
 /**

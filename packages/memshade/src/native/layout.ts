@@ -148,6 +148,8 @@ export const Thread = {
   room: 96,
   stack: 256,
 } as const;
+/** Behind the 32 bytes for times: not 0 where the tables' lock may not be waited for, because the thread itself may have it. */
+export const ROOM_MAY_NOT_WAIT = 32;
 export const WalkEnd = { whole: 0, cut: 1, lost: 2 } as const;
 export const MOST_FRAMES = 1024;
 export const MOST_THREADS = 1024;

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { dieBySignal, onSignals } from "../host/run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim } from "../host/run/folder-claim.ts";
@@ -5,7 +6,7 @@ import { NOT_WRITTEN } from "../host/run/profile-failure.ts";
 import { Progress } from "../host/run/progress.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../host/run/run-folder.ts";
 import { say } from "../host/run/terminal-line.ts";
-import type { LoadedObject } from "../load/objects.ts";
+import { type LoadedObject, loadObject } from "../load/objects.ts";
 import { counted } from "../model/counted.ts";
 import type { RunEnd } from "../model/run.ts";
 import { childLines } from "./collect/child-lines.ts";
@@ -15,6 +16,8 @@ import { MemoryWatch } from "./collect/memory-watch.ts";
 import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
 import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
+import { ProcessSamples } from "./sampling/cpu-samples.ts";
+import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, type NativeProgram } from "./start/check-program.ts";
 import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
@@ -29,6 +32,8 @@ export interface NativeRun {
   args: readonly string[];
   /** Template of the run folder, see `expandOutTemplate`. */
   out?: string | undefined;
+  /** Samples of call paths per second of CPU time; undefined: none are taken. */
+  sampleHz?: number | undefined;
   /** Where a profile was written is not said. */
   isQuiet?: boolean | undefined;
   /** Unit of lifetimes: allocations made so far, the default, or milliseconds. */
@@ -117,13 +122,19 @@ class NativeRecording {
   /** Makes the image and the tables. */
   prepare(file: string, program: NativeProgram): RecordedProgram {
     const { path, args, clock = "virtual", mappings = false, traceChildren: children = false } = this.#run;
+    const { sampleHz } = this.#run;
     const objects = neededObjects(program);
     const { foreign: all, notes } = findAllocator(objects);
     // Children may have other allocators, without names of their own.
     const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
-    this.#image = placeImage({ clock, mappings, children, foreign });
-    makeTables(objects, this.#image.tables, this.#run.isQuiet);
-    return { command: [path, ...args], program: programName(path), file, notes };
+    const isSampled = sampleHz !== undefined;
+    const period = isSampled ? samplePeriod(sampleHz) : undefined;
+    const image = placeImage({ clock, mappings, children, foreign, isSampled, samplePeriod: period });
+    this.#image = image;
+    // Samples may fall into the image's own code.
+    const interrupted = isSampled ? [loadObject(image.path)] : [];
+    makeTables([...objects, ...interrupted], image.tables, this.#run.isQuiet);
+    return { command: [path, ...args], program: programName(path), file: resolve(file), notes, image: image.path };
   }
 
   /** Runs the program to its end. */
@@ -132,9 +143,10 @@ class NativeRecording {
     const { pid, end } = startProgram(executed, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
-    const { traceChildren, out } = this.#run;
+    const { traceChildren, out, sampleHz } = this.#run;
+    const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
     const children = traceChildren === true ? new ChildProcesses(image, pid, out) : undefined;
-    const watch = new MemoryWatch(image, pid, children);
+    const watch = new MemoryWatch(image, pid, children, samples);
     this.#watch = watch;
     watch.onChild = (child) => {
       const written = this.writer.child(child);
@@ -150,12 +162,12 @@ class NativeRecording {
   /** Writes what was recorded, of children first. */
   async write(target: ProfileTarget, recorded: RecordedProgram, end: RunEnd): Promise<void> {
     const { path, traceChildren, isQuiet } = this.#run;
-    const memory = this.#watch?.memory?.read();
+    const left = this.#watch?.left();
     this.areChildrenRunning = (await this.#watch?.takeChildren()) ?? false;
-    if (memory === undefined) say(`${path} ${NOT_RECORDED}`);
+    if (left === undefined) say(`${path} ${NOT_RECORDED}`);
     else {
       const children = traceChildren === true ? this.#children.map(({ child }) => child) : undefined;
-      this.isWritten = this.writer.write(target, memory, recorded, { end, children }) !== undefined;
+      this.isWritten = this.writer.write(target, left, recorded, { end, children }) !== undefined;
     }
     const unrecorded = this.#watch?.unrecorded ?? 0;
     if (unrecorded > 0)

@@ -1,5 +1,6 @@
 export * from "./debug-files.ts";
 export { PT_NOTE } from "./elf/constants.ts";
+export { FunctionStarts } from "./elf/function-starts.ts";
 export { type ElfNote, readNotes } from "./elf/notes.ts";
 export { type PltStub, PltStubs } from "./elf/plt.ts";
 export { readString } from "./elf/symbols.ts";

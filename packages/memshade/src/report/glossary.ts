@@ -147,6 +147,12 @@ const WORDS: readonly GlossaryEntry[] = [
     more: "concepts.md#blocks-and-sites",
   },
   {
+    word: "sample",
+    also: ["samples", "cpu", "cpu time", "lost sample"],
+    text: "The call path of a thread at a moment, taken each time that the thread has had its share of CPU time (memshade run --sample 97hz PROGRAM): so many samples of a hundred as a place has of the time. A lost one was due and not taken; the next one of its thread stands for it.",
+    more: "native-programs.md#cpu-time",
+  },
+  {
     word: "call tree",
     also: ["total", "tree"],
     text: "All call paths laid over each other: a place with everything that it called is its total, what it did itself or had libraries do is its own. The totals of all that it called and its own are together its total.",

@@ -1,5 +1,6 @@
 import type { RecordedTools } from "../analyses/findings/run-findings.ts";
 import { UserError } from "../bytes/errors.ts";
+import { hasCpu, loadCpu } from "./cpu.ts";
 import { hasHeap, loadHeap } from "./heap.ts";
 import type { OwnCode } from "./own-code.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
@@ -11,7 +12,7 @@ import { hasWorkingSet, loadWorkingSet } from "./working-set.ts";
 export type ReportedTool = (typeof REPORTED_TOOLS)[number];
 
 /** In the order in which they are shown. */
-export const REPORTED_TOOLS = ["heap", "waste", "workingset"] as const;
+export const REPORTED_TOOLS = ["heap", "waste", "workingset", "cpu"] as const;
 
 /** The tools that a run has profiles of; the heap for what is no run at all: a raw profile, or a mistake that its reader explains. */
 export function recordedTools(input: string): ReportedTool[] {
@@ -19,6 +20,7 @@ export function recordedTools(input: string): ReportedTool[] {
     ["heap", hasHeap(input)],
     ["waste", hasWaste(input)],
     ["workingset", hasWorkingSet(input)],
+    ["cpu", hasCpu(input)],
   ];
   const found = parts.filter(([, isThere]) => isThere).map(([name]) => name);
   return found.length === 0 ? ["heap"] : found;
@@ -41,6 +43,7 @@ export async function loadTools(
     heap: tools.includes("heap") ? (await loadHeap(input, places)).profile : undefined,
     waste,
     workingset: tools.includes("workingset") ? loadWorkingSet(input, places) : undefined,
+    cpu: tools.includes("cpu") ? loadCpu(input, places) : undefined,
     statics: tools.includes("heap") ? loadStatics(input, places) : undefined,
   };
 }

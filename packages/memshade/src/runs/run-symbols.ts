@@ -6,12 +6,18 @@ import { nativeSha256Hex } from "../host/module/native-sha256.ts";
 import { loadDemangler } from "../load/demangler.ts";
 import { readRegular } from "../load/file.ts";
 import { debuginfodCaches } from "../load/installed-objects.ts";
+import { kernelObject } from "../load/kernel-object.ts";
 import { loadObject, ObjectFinder } from "../load/objects.ts";
 import { type FileSymbolizer, loadSymbolizer } from "../load/symbolizer.ts";
 import type { ProfileModule } from "../model/heap-profile.ts";
 import type { RunModule, RunPlace } from "../model/run.ts";
 import type { StaticVariable } from "../model/statics/named-statics.ts";
-import { type CodeInstruction, instructionReader, type ObjectFile } from "../objects/index.ts";
+import {
+  type CodeInstruction,
+  FunctionStarts,
+  instructionReader,
+  type ObjectFile,
+} from "../objects/index.ts";
 import { recordedPlaces } from "../symbolize/recorded-places.ts";
 import type { ModuleSymbols } from "../symbolize/run-lines.ts";
 import { functionStarts } from "../unwind/index.ts";
@@ -89,7 +95,7 @@ export class RunSymbols {
   /** Functions of an object have names where it has symbols alone. */
   #ofObject(module: ProfileModule | RunModule): ModuleSymbols | undefined {
     if (module.path === undefined || module.path === null) return undefined;
-    const found = this.#finder.find({ path: module.path, buildId: module.buildId || undefined });
+    const found = this.#findObject(module.path, module.buildId);
     if ("missing" in found) {
       this.missing.push(`${module.path} ${found.missing}: its functions have no names.`);
       return undefined;
@@ -112,6 +118,20 @@ export class RunSymbols {
   /** Sentences that say what would bring names, once places have been asked for. */
   advice(): string[] {
     return this.#nameless.advice();
+  }
+
+  /** The kernel gives all processes one object that is in no file. */
+  #findObject(path: string, buildId: string): ReturnType<ObjectFinder["find"]> {
+    const object = path.includes("/") ? undefined : kernelObject();
+    if (object !== undefined && object.buildId === buildId) return { path, object };
+    return this.#finder.find({ path, buildId: buildId || undefined });
+  }
+
+  /** Where the functions of an object begin, also those that have no names; undefined where nobody knows. */
+  functionStarts(module: RunModule): FunctionStarts | undefined {
+    if (module.path === undefined || module.path === null) return undefined;
+    const found = this.#findObject(module.path, module.buildId);
+    return "missing" in found ? undefined : FunctionStarts.of(found.object);
   }
 
   /** Variables with addresses of their own; none without debug information. */

@@ -76,6 +76,23 @@ describe.skipIf(!RUNS_NATIVE)("functions of the module `native`", () => {
     expect(run(module, [["pid"], ["map", 8192n]])).toEqual([1n, 8192n]);
   });
 
+  it("leave for a function at an address, which returns to whoever called", () => {
+    // The address is that of a function that adds one: lea rax, [rdi + 1]; ret.
+    const module = `(module
+      (import "native" "syscall6" (func $mmap (param i64 i64 i64 i64 i64 i64 i64) (result i64)))
+      (import "native" "store64" (func $store64 (param i64 i64)))
+      (import "native" "load64" (func $load64 (param i64) (result i64)))
+      (import "native" "scratch" (func $scratch (result i64)))
+      (import "native" "jump" (func $jump (param i64 i64)))
+      (func (export "prepare")
+        (call $store64 (call $scratch) (call $mmap (i64.const 9) (i64.const 0) (i64.const 4096) (i64.const 7) (i64.const 0x22)
+          (i64.const -1) (i64.const 0)))
+        (call $store64 (call $load64 (call $scratch)) (i64.const 0xc301478d48)))
+      (func (export "go") (param $argument i64)
+        (call $jump (call $load64 (call $scratch)) (local.get $argument))))`;
+    expect(run(module, [["prepare"], ["go", 41n], ["go", 7n]]).slice(1)).toEqual([42n, 8n]);
+  });
+
   it("refuse a system call whose number is not constant: its register is filled last", () => {
     const module = `(module (import "native" "syscall0" (func $any (param i64) (result i64)))
       (func (export "f") (param i64) (result i64) (call $any (local.get 0))))`;

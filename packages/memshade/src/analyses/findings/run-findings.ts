@@ -1,3 +1,4 @@
+import type { CpuProfile } from "../../model/cpu/cpu-profile.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
@@ -21,6 +22,8 @@ export interface RecordedTools {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
   readonly workingset?: WorkingSetProfile | undefined;
+  /** Call paths by CPU time. */
+  readonly cpu?: CpuProfile | undefined;
   /** Recorded with the heap. */
   readonly statics?: StaticsReport | undefined;
 }

@@ -14,7 +14,7 @@ export interface Liveness {
   liveOut: Uint32Array[];
 }
 
-const LEAVING: readonly Instruction["op"][] = ["jump", "table", "return", "tail call", "trap"];
+const LEAVING: readonly Instruction["op"][] = ["jump", "table", "return", "tail call", "jump out", "trap"];
 
 export function findLiveness(code: FunctionCode): Liveness {
   const { instructions } = code;

@@ -1,4 +1,4 @@
-import { GENERAL, place, RAX, RBP, RCX, type Register, RSP, relative, VECTOR } from "../../x64/index.ts";
+import { GENERAL, place, R11, RAX, RBP, RCX, type Register, RSP, relative, VECTOR } from "../../x64/index.ts";
 import type { Instruction, Source } from "../code.ts";
 import { ARGUMENTS, SYSTEM_ARGUMENTS } from "../convention.ts";
 import type { Emitter } from "./emitter.ts";
@@ -51,6 +51,11 @@ export const CONTROL_WRITERS: Readonly<Record<string, Writer>> = {
     passArguments(emitter, from);
     emitter.leave();
     emitter.asm.jump(emitter.functions(label));
+  },
+  "jump out": (emitter, { from: [target, argument] }) => {
+    passArguments(emitter, [argument], [{ to: R11, from: emitter.origin(target) }]);
+    emitter.leave();
+    emitter.asm.put("jmp", 8, R11);
   },
   "call C": (emitter, { to, from, name, wide }) => {
     const { asm } = emitter;
@@ -109,10 +114,10 @@ function threadPlace(emitter: Emitter, at: Source) {
 }
 
 /** Brings arguments to where a function expects them; those that lie on the stack first. */
-function passArguments(emitter: Emitter, from: readonly Source[]): void {
+function passArguments(emitter: Emitter, from: readonly Source[], more: readonly Move[] = []): void {
   const { asm } = emitter;
   const vectors = from.map((source) => typeof source === "number" && emitter.isVector(source));
-  const moves: Move[] = [];
+  const moves: Move[] = [...more];
   arrivals(vectors).forEach(({ register, stack = 0 }, i) => {
     if (register === undefined) {
       asm.put("mov", 8, place(RSP, stack), emitter.register(from[i], RAX));

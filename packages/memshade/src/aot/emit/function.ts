@@ -48,6 +48,8 @@ export const MEMORY_SLOT = "memory";
 
 const WRITERS = { ...CONTROL_WRITERS, ...INTEGER_WRITERS, ...MEMORY_WRITERS, ...VECTOR_WRITERS };
 const FUNCTION_ALIGNMENT = 16;
+/** Behind these the stack is again as it was before. */
+const LEAVING: readonly string[] = ["return", "tail call", "jump out"];
 
 export function emitFunction(
   asm: Assembler,
@@ -70,8 +72,7 @@ export function emitFunction(
   const written = code.instructions.filter((one, at) => assignment.dead[at] === 0 && !emitter.isIdle(one));
   for (const instruction of straighten(written)) {
     WRITERS[instruction.op](emitter, instruction);
-    if (instruction.op === "return" || instruction.op === "tail call")
-      rows.push({ at: asm.here(), cfa: frame.cfa });
+    if (LEAVING.includes(instruction.op)) rows.push({ at: asm.here(), cfa: frame.cfa });
   }
   return { start, end: asm.here(), rows };
 }

@@ -24,7 +24,11 @@ export function nativeCall(body: BodyLowering, name: string, type: FuncType): vo
   if (access !== null) accessProcess(body, access[1], Number(access[2]) / 8, type);
   else if (/^syscall[0-6]$/.test(name)) systemCall(body, type);
   else if (name === "tlsLoad" || name === "tlsStore") accessThread(body, name, type);
-  else if (FRAME_WORDS.includes(name)) {
+  else if (name === "jump") {
+    expectShape(body, type, 2, 0);
+    if (!builder.code.exported) throw body.unsupported("only exported functions can be left so");
+    builder.add("jump out", NONE, popArguments(body, 2));
+  } else if (FRAME_WORDS.includes(name)) {
     if (!builder.code.exported) throw body.unsupported("only exported functions have such a frame");
     stack.push(builder.make("frame", [], { name, wide: true }));
   } else if (IMAGE_ADDRESSES[name] !== undefined)

@@ -4,9 +4,8 @@ import { GROUPINGS } from "../../analyses/groups.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import { pagePath } from "../../runs/page/page-file.ts";
-import { REPORTED_TOOLS } from "../../runs/recorded-tools.ts";
 import { chosenSides } from "../chosen-run.ts";
-import { DIFF_KEYS, type DiffOptions, runDiff } from "../diff/run-diff.ts";
+import { COMPARED_TOOLS, DIFF_KEYS, type DiffOptions, runDiff } from "../diff/run-diff.ts";
 import { pageOfDiff } from "../report/diff-page.ts";
 import { askedPage } from "../report/html-options.ts";
 import { writePage } from "../report/write-page.ts";
@@ -102,7 +101,7 @@ function parseKey(text: string): string {
     ? OTHER_WORDS[text]
     : parseChoice(
         "--by",
-        REPORTED_TOOLS.flatMap((tool) => DIFF_KEYS[tool]),
+        COMPARED_TOOLS.flatMap((tool) => DIFF_KEYS[tool]),
         text,
       );
 }

@@ -167,6 +167,10 @@ function* runSourceReport(
     ...(waste === undefined ? [] : [wasteLines(waste)]),
     ...(workingset === undefined ? [] : [workingSetLines(workingset)]),
   ];
+  if (tables.length === 0)
+    throw new UserError(
+      "--source shows lines of the heap, of waste and of working sets: --html has those of samples",
+    );
   const read = createSourceReader(options.pathMap ?? [], modulePathsOf(input));
   const { rows } = options;
   if (options.json !== true) {

@@ -8,6 +8,7 @@ import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
 import { isNativeProgram, verbFor } from "../kind-of-program.ts";
+import { parseSampleRate } from "../option-values.ts";
 import {
   addLearnOption,
   addOutOption,
@@ -25,6 +26,7 @@ interface RunFlags extends ToolFlags {
   invoke?: string;
   traceChildren?: boolean;
   mmap?: boolean;
+  sample?: number;
 }
 
 const EXAMPLES = `
@@ -38,6 +40,7 @@ Examples:
   memshade run python3 script.py
   memshade run --trace-children make
   memshade run --mmap --clock wall ./server
+  memshade run --sample 97hz python3 script.py
 
 Options of memshade come before the program; everything after it belongs to the
 program, with a warning where memshade has such an option too (-- in front of
@@ -64,6 +67,11 @@ export function addRunCommand(program: Command): void {
     .optionsGroup("Options for native programs:")
     .option("--trace-children", "record processes that the program starts, each as a run of its own, too")
     .option("--mmap", "memory that the program maps itself counts as blocks, too")
+    .option(
+      "--sample <rate>",
+      "call paths by CPU time too: so many samples per second of it, as 97hz",
+      parseSampleRate,
+    )
     .optionsGroup("Options:")
     .addHelpText("after", EXAMPLES)
     .action(async (path: string, args: string[], flags: RunFlags, own: Command) => {
@@ -76,6 +84,8 @@ export function addRunCommand(program: Command): void {
         refuseForNative(own);
         const { runNative } = await import("../../native/run-native.ts");
         const onWritten = flags.quiet === true ? undefined : saySummary;
+        if (flags.sample !== undefined && flags.traceChildren === true)
+          throw new UserError("--sample takes samples of one program: leave out --trace-children, or --sample");
         const code = await runNative({
           ...{ path, args, onWritten },
           out: flags.out,
@@ -83,6 +93,7 @@ export function addRunCommand(program: Command): void {
           clock: flags.clock,
           mappings: flags.mmap,
           traceChildren: flags.traceChildren,
+          sampleHz: flags.sample,
         });
         endProcess(code);
         return;
@@ -104,13 +115,17 @@ export function addRunCommand(program: Command): void {
 }
 
 /** What native programs can be recorded with. */
-const OF_NATIVE: readonly string[] = ["out", "quiet", "tool", "clock", "traceChildren", "mmap"];
+const OF_NATIVE: readonly string[] = ["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample"];
 
 /** @throws UserError for options that mean nothing to a WebAssembly program */
-function refuseForWasm({ traceChildren, mmap }: RunFlags): void {
+function refuseForWasm({ traceChildren, mmap, sample }: RunFlags): void {
   const given = traceChildren === true ? "--trace-children" : mmap === true ? "--mmap" : undefined;
   if (given !== undefined)
     throw new UserError(`${given} is for native programs: a WebAssembly program starts and maps nothing`);
+  if (sample !== undefined)
+    throw new UserError(
+      "--sample is for native programs: engines have profilers for the CPU time of WebAssembly",
+    );
 }
 
 /** @throws UserError for options that mean nothing, or nothing yet, to a native program */

@@ -34,11 +34,16 @@ import { loadTools, REPORTED_TOOLS, type ReportedTool, recordedTools } from "../
 import { type ReadFlags, readOptions, screenOptions, type Terminal } from "../commands/report-options.ts";
 import type { HtmlFlags } from "../report/html-options.ts";
 
-export const DIFF_KEYS: { readonly [Tool in ReportedTool]: readonly string[] } = {
+/** Samples vary from run to run by themselves. */
+type ComparedTool = Exclude<ReportedTool, "cpu">;
+
+export const DIFF_KEYS: { readonly [Tool in ComparedTool]: readonly string[] } = {
   heap: METRICS.map(({ key }) => key),
   waste: WASTE_DIFF_KEYS,
   workingset: WORKING_SET_DIFF_KEYS,
 };
+
+export const COMPARED_TOOLS = REPORTED_TOOLS.filter((tool) => tool !== "cpu");
 
 export interface DiffOptions extends ReadFlags, HtmlFlags {
   /** Without it, the first key of the tool. */
@@ -86,8 +91,10 @@ export async function runDiff(
   const all = [...inputs.old, ...inputs.new];
   for (const input of all)
     if (!existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
-  const common = REPORTED_TOOLS.filter((tool) => all.every((input) => recordedTools(input).includes(tool)));
-  const tools = comparedTools(all, common, options);
+  if (options.tool === "cpu")
+    throw new UserError("--tool cpu is not compared: samples differ between any two runs");
+  const common = COMPARED_TOOLS.filter((tool) => all.every((input) => recordedTools(input).includes(tool)));
+  const tools = comparedTools(all, common, { ...options, tool: options.tool });
   const places = readOptions(options);
   const load = async (side: readonly string[]): Promise<RecordedTools[]> => {
     const loaded: RecordedTools[] = [];
@@ -113,7 +120,7 @@ export async function runDiff(
     ...{ found, findings: diffFindings(before!, after!, renamed), renamed },
   };
   const told = { ...options, screen: screenOptions(options, { ...terminal, said: new Set() }) };
-  const compare = (which: ReportedTool, by: string, isWhole: boolean) =>
+  const compare = (which: ComparedTool, by: string, isWhole: boolean) =>
     which === "heap"
       ? compareHeaps(compared, by as MetricKey, told, isWhole)
       : comparePlaces(compared, which, by, told, isWhole);
@@ -145,9 +152,9 @@ export async function runDiff(
 /** @throws UserError where one of the runs has not what is to be compared */
 function comparedTools(
   all: readonly string[],
-  common: readonly ReportedTool[],
-  { tool, by }: DiffOptions,
-): readonly ReportedTool[] {
+  common: readonly ComparedTool[],
+  { tool, by }: { readonly tool?: ComparedTool | undefined; readonly by?: string | undefined },
+): readonly ComparedTool[] {
   if (tool !== undefined && by !== undefined && toolOf(by) !== tool)
     throw new UserError(`--by ${by} is of --tool ${toolOf(by)}, not of ${tool}`);
   const wanted = tool ?? (by === undefined ? undefined : toolOf(by));
@@ -164,20 +171,21 @@ function comparedTools(
 }
 
 /** The first key of a tool that all runs know. */
-function usualKey(tool: ReportedTool, runs: readonly RecordedTools[]): string {
+function usualKey(tool: ComparedTool, runs: readonly RecordedTools[]): string {
   if (tool !== "heap") return DIFF_KEYS[tool][0]!;
   const known = runs.map(({ heap }) => knownMetrics(heap!) as readonly string[]);
   return DIFF_KEYS.heap.find((key) => known.every((keys) => keys.includes(key))) ?? DIFF_KEYS.heap[0]!;
 }
 
 const NAMES: { readonly [Tool in ReportedTool]: string } = {
+  cpu: "call paths by CPU time",
   heap: "the heap",
   waste: "waste",
   workingset: "the working set",
 };
 
-function toolOf(key: string): ReportedTool {
-  return REPORTED_TOOLS.find((tool) => DIFF_KEYS[tool].includes(key))!;
+function toolOf(key: string): ComparedTool {
+  return COMPARED_TOOLS.find((tool) => DIFF_KEYS[tool].includes(key))!;
 }
 
 type Told = DiffOptions & { readonly screen: ScreenOptions };

@@ -1,6 +1,7 @@
 import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { UserError } from "../../bytes/errors.ts";
 import type { ToolProfile } from "../../exports/export-formats.ts";
+import { loadCpu } from "../../runs/cpu.ts";
 import { hasHeap, heapOverTime, loadHeap } from "../../runs/heap.ts";
 import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
 import { loadSuppressions } from "../../runs/suppressions.ts";
@@ -41,6 +42,8 @@ export async function loadTool(input: string, tool: ReportedTool, places: ToolPl
     }
     case "workingset":
       return { tool, profile: loadWorkingSet(input, own) };
+    case "cpu":
+      return { tool, profile: loadCpu(input, own) };
     default:
       throw new RangeError(`no such tool: ${tool satisfies never}`);
   }

@@ -5,8 +5,8 @@ import {
   EXPORT_FORMATS,
   type ExportFormat,
   exportedTool,
+  type OverTime,
   TOOL_WEIGHTS,
-  type ToolProfile,
   writeCsv,
   writeStacks,
   writeTrace,
@@ -86,15 +86,17 @@ async function overTime(input: string, options: ExportOptions): Promise<Exported
       `${format} files have no stacks: leave out ${by !== undefined ? "--by" : "--path-map"}`,
     );
   if (tool === "waste") throw new UserError(`${format} files hold what is over time: waste has no time`);
-  const recorded = recordedTools(input).filter((one) => one !== "waste");
+  if (tool === "cpu")
+    throw new UserError(
+      `${format} files hold amounts over time: samples are in --format firefox with their times`,
+    );
+  const recorded = recordedTools(input).filter((one) => one !== "waste" && one !== "cpu");
   const tools = tool !== undefined ? [tool] : recorded.length === 0 ? (["workingset"] as const) : recorded;
   const profiles = [];
   for (const one of format === "csv" ? tools.slice(-1) : tools)
-    profiles.push((await loadTool(input, one, { ...options, overTimeFor: format })) as OverTimeProfile);
+    profiles.push((await loadTool(input, one, { ...options, overTimeFor: format })) as OverTime);
   const [first] = profiles;
   if (format !== "csv") return { pieces: writeTrace(basename(resolve(input)), profiles), part: tool ?? "" };
   if (tools.length > 1) say(`the table of the working set: --tool heap writes that of the heap`);
   return { pieces: writeCsv(first!), part: first!.tool };
 }
-
-type OverTimeProfile = Exclude<ToolProfile, { tool: "waste" }>;

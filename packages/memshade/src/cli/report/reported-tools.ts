@@ -16,7 +16,8 @@ export function reportedTools(
     return ["workingset"];
   }
   if (csv === true) {
-    if (tool === "waste") throw new UserError("--csv prints what is over time: a working set, or the heap");
+    if (tool === "waste" || tool === "cpu")
+      throw new UserError("--csv prints what is over time: a working set, or the heap");
     const recorded = recordedTools(input);
     return [tool ?? (recorded.includes("workingset") || !recorded.includes("heap") ? "workingset" : "heap")];
   }

@@ -27,3 +27,7 @@ export {
 export { mlockall, mmap, mremap, munmap } from "./mappings/hooks";
 export { initialize } from "./initialize";
 export { memory_open } from "./open";
+// Where samples are taken. `begin_thread` and `sample_handler` are no names of the program's, as `initialize` and `memory_open`.
+export { begin_thread, pthread_create, thrd_create } from "../sampling/assembly/begin-thread";
+export { sample_handler } from "../sampling/assembly/handler";
+export { pthread_sigmask, sigaction, signal, sigprocmask } from "../sampling/assembly/signals";

@@ -1,6 +1,8 @@
 // Runs when the image has been loaded, before the program: it takes the traces of us out of the environment, so that neither the program nor
 // what it starts sees them, unless what it starts is to be recorded too.
 import { Text } from "./layout.generated";
+import { isOpen } from "./open";
+import { beginSampling } from "../sampling/assembly/signals";
 import { load32, load64, load8, store64, store8, text } from "./machine";
 
 // "LD_PRELO", and "AD=" behind it.
@@ -11,7 +13,11 @@ const COLON: u32 = 58;
 const SPACE: u32 = 32;
 
 export function initialize(_count: u32, _args: u64, environment: u64): void {
-  if (load32(text() + Text.children) !== 0) return;
+  if (load32(text() + Text.children) === 0) hide(environment);
+  if (isOpen()) beginSampling();
+}
+
+function hide(environment: u64): void {
   for (let entry = environment; load64(entry) !== 0; ) {
     const value = load64(entry);
     if (isPreload(value) && !shorten(value + PRELOAD_BYTES)) remove(entry);

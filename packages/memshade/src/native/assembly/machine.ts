@@ -25,6 +25,10 @@ export declare function syscall4(number: u64, a: u64, b: u64, c: u64, d: u64): i
 @external("native", "syscall6")
 export declare function syscall6(number: u64, a: u64, b: u64, c: u64, d: u64, e: u64, f: u64): i64;
 
+/** Leaves the function that it is called in for a function at an address, which returns to whoever called this one. */
+@external("native", "jump")
+export declare function jump(to: u64, argument: u64): void;
+
 // A word of the image's thread-local storage, by its offset, a constant.
 @external("native", "tlsLoad")
 export declare function tlsLoad(at: u32): u64;
@@ -106,6 +110,18 @@ export declare function nextDallocx(block: u64, flags: u32): void;
 export declare function nextSdallocx(block: u64, size: u64, flags: u32): void;
 @external("native", "dlclose")
 export declare function libcDlclose(handle: u64): u32;
+@external("native", "pthread_create")
+export declare function libcPthreadCreate(result: u64, attributes: u64, start: u64, argument: u64): u32;
+@external("native", "thrd_create")
+export declare function libcThrdCreate(result: u64, start: u64, argument: u64): u32;
+@external("native", "sigaction")
+export declare function libcSigaction(signal: u32, action: u64, old: u64): u32;
+@external("native", "signal")
+export declare function libcSignal(signal: u32, handler: u64): u64;
+@external("native", "pthread_sigmask")
+export declare function libcPthreadSigmask(how: u32, set: u64, old: u64): u32;
+@external("native", "sigprocmask")
+export declare function libcSigprocmask(how: u32, set: u64, old: u64): u32;
 /** Which object has an address: 0, and fills in what it found. Takes no lock. */
 @external("native", "_dl_find_object")
 export declare function dlFindObject(address: u64, result: u64): u32;

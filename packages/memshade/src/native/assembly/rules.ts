@@ -5,6 +5,7 @@ import {
   Module,
   ModuleKind,
   Place,
+  ROOM_MAY_NOT_WAIT,
   Rule,
   RULE_CACHE_BITS,
   RuleKind,
@@ -56,7 +57,7 @@ function siteIn(module: usize, address: u64): u32 {
 
 /** At first sight of an address, or when there are more tables; 0: it cannot be known now. */
 function meet(address: u64, room: usize): usize {
-  if (!lock(room)) return 0;
+  if (load<u32>(room, ROOM_MAY_NOT_WAIT) !== 0 || !lock(room)) return 0;
   const module = makeModule(address);
   if (module !== 0 && mayHaveTables(module)) takeTables(module);
   unlock();

@@ -103,7 +103,8 @@ function leadsOn(place: u64, cfa: u64): bool {
   return cfa - place <= FAR || isMapped(cfa - 8);
 }
 
-function stepOverSignal(stackPointer: u64, to: usize): Step {
+/** The frame that a signal has interrupted, by what the kernel has saved of it. */
+export function stepOverSignal(stackPointer: u64, to: usize): Step {
   const address = load64(stackPointer + SIGNAL_RIP);
   if (address === 0) return Step.whole;
   store<u64>(to, load64(stackPointer + SIGNAL_RSP) - 8, StackFrame.place);

@@ -1,4 +1,5 @@
 // What the runtime knows of each thread, from its first allocation on.
+import { isSampling, startTimer } from "../sampling/assembly/timers";
 import { CONTROL } from "../../tools/heap/assembly/imports";
 import { Control } from "../../tools/heap/assembly/layout.generated";
 import { Header, MOST_THREADS, Place, THREAD_BYTES, Thread, Tls } from "./layout.generated";
@@ -34,6 +35,7 @@ function beginThread(): u32 {
   store<u32>(thread, <u32>syscall1(GETTID, 0), Thread.id);
   syscall2(PRCTL, PR_GET_NAME, processAddress(thread + Thread.name));
   tlsStore(Tls.thread, ((<u64>load<u32>(Header.process)) << 32) | thread);
+  if (isSampling()) startTimer(thread);
   return thread;
 }
 

@@ -159,7 +159,7 @@ export class ChildProcesses {
     const before = this.#before.get(seen.pid) ?? 0;
     return {
       program: {
-        ...{ command: command.length > 0 ? command : [file], program, file },
+        ...{ command: command.length > 0 ? command : [file], program, file, image: this.#image.path },
         notes: [...(before > 0 ? [copyInWords(before)] : []), ...(isRunning ? [STILL_RUNNING] : [])],
       },
       ...{ memory: seen.memory, folder: seen.folder, isRunning },

@@ -1,9 +1,8 @@
 import { dumpTemplate, expandOutTemplate, type RunFolders } from "../../host/run/run-folder.ts";
 import { say } from "../../host/run/terminal-line.ts";
-import type { MemoryFile } from "./memory-file.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 import type { ProfileWriter } from "./profile-writer.ts";
-import type { RecordedProgram } from "./recorded-run.ts";
+import type { LeftBehind, RecordedProgram } from "./recorded-run.ts";
 
 /** Dumps while the program runs, one after the other: of it and of its children. */
 export class Dumps {
@@ -32,16 +31,17 @@ export class Dumps {
       return;
     }
     this.#count++;
-    await this.#writeOne(memory, this.#folders.next(true), this.#program);
+    const left = await this.#watch.leftSoFar();
+    if (left !== undefined) this.#writeOne(left, this.#folders.next(true), this.#program);
     for (const child of running) {
       const template = dumpTemplate(child.folder.replaceAll("%", "%%"));
       const values = { pid: process.pid, sequence: this.#count, environment: process.env };
-      await this.#writeOne(child.memory, expandOutTemplate(template, values), child.program);
+      this.#writeOne({ memory: await child.memory.readStill() }, expandOutTemplate(template, values), child.program);
     }
   }
 
-  async #writeOne(memory: MemoryFile, folder: string, program: RecordedProgram): Promise<void> {
+  #writeOne(left: LeftBehind, folder: string, program: RecordedProgram): void {
     const target = { folder, claim: undefined, what: "dump" } as const;
-    this.#writer.write(target, await memory.readStill(), program, { end: { kind: "dump" } });
+    this.#writer.write(target, left, program, { end: { kind: "dump" } });
   }
 }

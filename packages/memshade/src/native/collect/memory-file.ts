@@ -85,6 +85,26 @@ export class MemoryFile {
     return word.readUInt32LE();
   }
 
+  u64(at: number): number {
+    return Number(this.bytes(at, 8).readBigUInt64LE());
+  }
+
+  setU64(at: number, value: number): void {
+    const word = Buffer.alloc(8);
+    word.writeBigUInt64LE(BigInt(value));
+    this.write(at, word);
+  }
+
+  bytes(at: number, length: number): Buffer {
+    const bytes = Buffer.alloc(length);
+    readSync(this.#descriptor, bytes, 0, length, MEMORY_AT + at);
+    return bytes;
+  }
+
+  write(at: number, bytes: Uint8Array): void {
+    writeSync(this.#descriptor, bytes, 0, bytes.length, MEMORY_AT + at);
+  }
+
   setHeader(field: number, value: number): void {
     const word = Buffer.alloc(WORD_BYTES);
     word.writeUInt32LE(value);

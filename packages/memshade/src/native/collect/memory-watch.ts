@@ -2,10 +2,16 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { PlacedImage } from "../image/place-image.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
+import { say } from "../../host/run/terminal-line.ts";
+import type { ProcessSamples } from "../sampling/cpu-samples.ts";
 import { MemoryFile } from "./memory-file.ts";
+import type { LeftBehind } from "./recorded-run.ts";
+import { ThreadNames } from "./thread-names.ts";
 
 /** So often it is seen to what programs wait for. */
 const WATCH_MS = 10;
+/** So many times as rarely the names of threads are looked at. */
+const NAMES_TURNS = 10;
 /** A process that was told to end has so long for it. */
 const ENDING_MS = 100;
 
@@ -17,9 +23,19 @@ export class MemoryWatch {
   readonly #wanted: WantedTables;
   readonly #timer: NodeJS.Timeout;
   readonly #children: ChildProcesses | undefined;
+  readonly #samples: ProcessSamples | undefined;
+  readonly #threads: ThreadNames;
+  #turn = 0;
   #memory: MemoryFile | undefined;
 
-  constructor({ memoryOf, tables }: PlacedImage, pid: number, children: ChildProcesses | undefined) {
+  constructor(
+    { memoryOf, tables }: PlacedImage,
+    pid: number,
+    children: ChildProcesses | undefined,
+    samples: ProcessSamples | undefined,
+  ) {
+    this.#samples = samples;
+    this.#threads = new ThreadNames(pid);
     this.#path = memoryOf(pid);
     this.#wanted = new WantedTables(tables);
     this.#children = children;
@@ -29,6 +45,22 @@ export class MemoryWatch {
   get memory(): MemoryFile | undefined {
     this.#memory ??= MemoryFile.open(this.#path);
     return this.#memory;
+  }
+
+  /** What the program has left in it, when it has ended. */
+  left(): LeftBehind | undefined {
+    const { memory } = this;
+    return memory && { memory: memory.read(), ...this.#beside(memory) };
+  }
+
+  /** What it has so far, while no thread changes it. */
+  async leftSoFar(): Promise<LeftBehind | undefined> {
+    const { memory } = this;
+    return memory && { memory: await memory.readStill(), ...this.#beside(memory) };
+  }
+
+  #beside(memory: MemoryFile): Pick<LeftBehind, "names" | "samples"> {
+    return { names: this.#threads.names, samples: this.#samples?.file(memory) };
   }
 
   /** Children that have not ended. */
@@ -65,7 +97,11 @@ export class MemoryWatch {
   /** What somebody waits for comes first; making a run takes a while. */
   #serve(): void {
     const { memory } = this;
-    if (memory !== undefined) this.#wanted.make(memory);
+    if (memory !== undefined) {
+      if (this.#turn++ % NAMES_TURNS === 0) this.#threads.look();
+      this.#wanted.make(memory);
+      for (const sentence of this.#samples?.readFrom(memory) ?? []) say(sentence);
+    }
     if (this.#children === undefined) return;
     this.#children.serve();
     this.#takeOne(this.#children);

@@ -3,7 +3,7 @@ import { sayNotWritten } from "../../host/run/profile-failure.ts";
 import { sayWritten } from "../../host/run/terminal-line.ts";
 import { RUN_FILE, type Run, type RunChild, type RunEnd } from "../../model/run.ts";
 import type { ChildProcess } from "./child-processes.ts";
-import { type RecordedProgram, type RecordingOptions, recordedRun } from "./recorded-run.ts";
+import { type LeftBehind, type RecordedProgram, type RecordingOptions, recordedRun } from "./recorded-run.ts";
 
 export interface ProfileTarget {
   folder: string;
@@ -32,11 +32,11 @@ export class ProfileWriter {
   /** Undefined, with the reason said, where it could not be written. */
   write(
     target: ProfileTarget,
-    memory: SharedArrayBuffer,
+    left: LeftBehind,
     program: RecordedProgram,
     { end, children }: { end: RunEnd; children?: readonly RunChild[] | undefined },
   ): Run | undefined {
-    const run = this.#write(target, memory, program, { end, children });
+    const run = this.#write(target, left, program, { end, children });
     if (run !== undefined && (target.what === "dump" || this.#isQuiet !== true))
       sayWritten(target.folder, process.cwd(), target.what);
     return run;
@@ -46,7 +46,7 @@ export class ProfileWriter {
   child({ folder, memory, program, isRunning }: ChildProcess): WrittenChild | undefined {
     const target = { folder, claim: undefined, what: "profile" } as const;
     const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
-    const run = this.#write(target, memory.read(), program, { end, children: undefined });
+    const run = this.#write(target, { memory: memory.read() }, program, { end, children: undefined });
     if (run === undefined) return undefined;
     const { allocations = 0, allocatedBytes = 0 } = run.heap ?? {};
     return { folder, child: { program: run.program, command: run.command, allocations, allocatedBytes } };
@@ -54,12 +54,12 @@ export class ProfileWriter {
 
   #write(
     { folder, claim }: ProfileTarget,
-    memory: SharedArrayBuffer,
+    left: LeftBehind,
     program: RecordedProgram,
     { end, children }: { end: RunEnd; children: readonly RunChild[] | undefined },
   ): Run | undefined {
     try {
-      const { run, files } = recordedRun(memory, program, end, { ...this.#how, children });
+      const { run, files } = recordedRun(left, program, end, { ...this.#how, children });
       const all = [...files, { name: RUN_FILE, contents: `${JSON.stringify(run, null, 2)}\n` }];
       if (claim === undefined) writeRunFolder(folder, all);
       else claim.write(all);

@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
 import { loadObject } from "../../load/objects.ts";
+import { CPU_FILE, type CpuSamples } from "../../model/cpu/cpu-samples.ts";
 import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { RawSegment } from "../../model/raw-profile.ts";
 import {
@@ -24,6 +25,7 @@ import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 import { unseen } from "./unseen.ts";
+import { readThreads } from "./threads.ts";
 
 /** What was started. */
 export interface RecordedProgram {
@@ -35,6 +37,8 @@ export interface RecordedProgram {
   file: string;
   /** Sentences about what of it was not seen. */
   notes: readonly string[];
+  /** Path of what has memshade's code. */
+  image: string;
 }
 
 /** How it was recorded. */
@@ -45,6 +49,15 @@ export interface RecordingOptions {
   mappings: boolean;
   /** Processes that it has started, if they were recorded. */
   children?: readonly RunChild[] | undefined;
+}
+
+/** What a process has left, or has so far. */
+export interface LeftBehind {
+  memory: SharedArrayBuffer;
+  /** Of threads, by their ids. */
+  names?: ReadonlyMap<number, string> | undefined;
+  /** Absent where none were to be taken. */
+  samples?: CpuSamples | undefined;
 }
 
 /** What the run folder gets. */
@@ -58,7 +71,7 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  memory: SharedArrayBuffer,
+  { memory, names = new Map(), samples }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children }: RecordingOptions,
@@ -66,7 +79,9 @@ export function recordedRun(
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const header = (field: number): number => view.getUint32(field, true);
-  const modules = readModules(memory, header(Header.modules)).map((module) => ofCode(module, program.file));
+  const modules = readModules(memory, header(Header.modules))
+    .filter(({ name }) => name !== program.image)
+    .map((module) => ofCode(module, program.file));
   const session = new HeapSession({
     ...{ clock, rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
   });
@@ -77,17 +92,22 @@ export function recordedRun(
   const files: ProfileFile[] = [{ name: HEAP_FILE, contents: rawBytes }];
   const hasIntervals = intervals.instances.length > 0;
   if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
+  if (samples !== undefined) files.push({ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` });
   const run: Run = {
     schema: RUN_SCHEMA,
     version: RUN_VERSION,
     memshade: MEMSHADE_VERSION,
     command: [...program.command],
     program: program.program,
-    tools: { heap: mappings ? { ...tool, mappings } : tool },
+    tools: {
+      heap: mappings ? { ...tool, mappings } : tool,
+      ...(samples === undefined ? {} : { cpu: { hz: samples.hz } }),
+    },
     end,
     modules: modules.map((module, index) => describe(module, index, program)),
     heap: {
       ...heap,
+      threads: readThreads(memory, names),
       notTracked: [
         ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
         ...program.notes,
@@ -97,7 +117,11 @@ export function recordedRun(
     ...(children === undefined ? {} : { children: [...children] }),
     notTracked: [],
     presence: { modules: 0, shadow: heap.profilerBytes, recorded: rawBytes.length },
-    files: { heap: HEAP_FILE, ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}) },
+    files: {
+      heap: HEAP_FILE,
+      ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
+      ...(samples === undefined ? {} : { cpu: CPU_FILE }),
+    },
   };
   return { run, files };
 }

@@ -5,9 +5,10 @@ import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
 import { openObject } from "../../objects/index.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
+import { SampleText } from "../sampling/layout.ts";
 import { type Hooked, NEXT, nextNames, symbolsOf } from "./functions.ts";
 
-/** Where the image finds and leaves things, as it is told when it is written. */
+/** Where the image finds and leaves things, and how often it takes samples, as it is told when it is written. */
 export interface ImageRun {
   /** What the number of a process is appended to: the file of its memory. */
   memory: string;
@@ -17,6 +18,8 @@ export interface ImageRun {
   image: string;
   /** Child processes are recorded, too. */
   children: boolean;
+  /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
+  samplePeriod?: number | undefined;
 }
 
 const WORD_BYTES = 8;
@@ -59,7 +62,10 @@ export function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
         codeAt,
         at,
       ),
-    link: (code, places) => link(code, native, places, outer),
+    link: (code, places) => {
+      link(code, native, places, outer);
+      tellOfFunctions(data, native, places);
+    },
   });
 }
 
@@ -103,6 +109,18 @@ export function setRun(image: Uint8Array, run: ImageRun): void {
   put(run.tables, Text.tables, 1900);
   put(run.image, Text.image, 2048);
   data[Text.children] = run.children ? 1 : 0;
+  const view = new DataView(data.buffer, data.byteOffset);
+  view.setBigUint64(SampleText.period, BigInt(run.samplePeriod ?? 0), true);
+}
+
+/** The code cannot ask for the addresses of its functions. */
+function tellOfFunctions(data: Uint8Array, { entries }: NativeCode, places: ObjectPlacement): void {
+  const tell = (name: string, at: number): void => {
+    const distance = places.code + (entries.get(name) as number) - places.data;
+    new DataView(data.buffer).setInt32(at, distance, true);
+  };
+  tell("sample_handler", SampleText.handler);
+  tell("begin_thread", SampleText.beginThread);
 }
 
 /** What can be written of an image is loaded last, and the texts are the end of that. */

@@ -2,6 +2,8 @@
 export interface Hooked {
   /** What it maps itself. */
   mappings: boolean;
+  /** What begins threads and what is about signals, where samples are taken. */
+  isSampled: boolean;
   /** Functions of its allocator, if that is another one than the C library's: names of symbols, and addresses in its object. */
   foreign: ReadonlyMap<string, number>;
 }
@@ -44,7 +46,15 @@ export const NEXT: readonly NextFunction[] = [
   { name: "rallocx", foreign: "rallocx" },
   { name: "dallocx", foreign: "dallocx" },
   { name: "sdallocx", foreign: "sdallocx" },
+  // Where samples are taken.
+  { name: "pthread_create" },
+  { name: "thrd_create" },
+  { name: "sigaction" },
+  { name: "signal" },
+  { name: "pthread_sigmask" },
+  { name: "sigprocmask" },
 ];
+const SAMPLING = new Set(["pthread_create", "thrd_create", "sigaction", "signal", "pthread_sigmask", "sigprocmask"]);
 
 /** For each of them the symbol that is looked for, empty where nobody has it: looking in vain would allocate. */
 export function nextNames({ foreign }: Hooked): string[] {
@@ -56,7 +66,7 @@ export function nextNames({ foreign }: Hooked): string[] {
 }
 
 /** Functions of the code that are none of the program's names. */
-const INTERNAL = ["memory_open", "initialize"];
+const INTERNAL = ["memory_open", "initialize", "begin_thread", "sample_handler"];
 /** What is there only where mapped memory is asked for; the one name stands for two functions that are the same on x86-64. */
 const MAPPING: Readonly<Record<string, readonly string[]>> = {
   mmap: ["mmap", "mmap64"],
@@ -110,8 +120,9 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   sdallocx: ["sdallocx"],
 };
 /** The symbols of a function of the code, by which the program finds it. */
-export function symbolsOf(name: string, { mappings, foreign }: Hooked): string[] {
+export function symbolsOf(name: string, { mappings, isSampled, foreign }: Hooked): string[] {
   if (INTERNAL.includes(name)) return [];
+  if (SAMPLING.has(name)) return isSampled ? [name] : [];
   if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];
   const next = NEXT.find((one) => one.name === name);
   // What is there only in other allocators is called there.
@@ -131,6 +142,6 @@ function isReplaced(symbol: string, own: string, foreign: ReadonlyMap<string, nu
 
 /** Whether a function of an allocator is seen when it is called by this name. */
 export function isSeen(symbol: string, foreign: ReadonlyMap<string, number>): boolean {
-  const all = { mappings: false, foreign };
+  const all = { mappings: false, isSampled: false, foreign };
   return NEXT.some(({ name }) => symbolsOf(name, all).includes(symbol));
 }

@@ -23,6 +23,8 @@ const MEMORY_NAME = /^heap\.(\d+)(?:\.\d+)?$/;
 export interface ImageOptions extends KeptImage {
   /** Child processes are recorded, too. */
   children: boolean;
+  /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
+  samplePeriod?: number | undefined;
 }
 
 /** What is on the file system for the time of a run. */
@@ -43,7 +45,7 @@ export interface PlacedImage {
  *
  * @throws UserError in one line where nothing can be written, or the dynamic linker could not be told of it
  */
-export function placeImage({ children, ...options }: ImageOptions): PlacedImage {
+export function placeImage({ children, samplePeriod, ...options }: ImageOptions): PlacedImage {
   const folders: string[] = [];
   const remove = (isUsed = false): void => {
     for (const folder of isUsed ? folders.slice(1) : folders)
@@ -59,7 +61,7 @@ export function placeImage({ children, ...options }: ImageOptions): PlacedImage 
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
     const image = keptImage(tables.folder, options);
-    setRun(image, { memory, tables: tables.prefix, image: path, children });
+    setRun(image, { memory, tables: tables.prefix, image: path, children, samplePeriod });
     writeFileSync(path, image);
     return {
       ...{ path, tables, remove },

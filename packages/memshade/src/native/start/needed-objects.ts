@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { UserError } from "../../bytes/errors.ts";
+import { kernelObject } from "../../load/kernel-object.ts";
 import { type LoadedObject, loadObject } from "../../load/objects.ts";
-import { kernelObject } from "../tables/kernel-object.ts";
 import type { NativeProgram } from "./check-program.ts";
 
 /**

@@ -113,6 +113,7 @@ function totalsOf(profile: HeapProfile): object {
     liveBytes: totals?.liveBytes ?? null,
     liveBlocks: totals?.liveBlocks ?? null,
     otherAccesses: totals?.otherAccesses ?? null,
+    ...(totals?.threads === undefined ? {} : { threads: totals.threads }),
     staticAccesses: totals?.staticAccesses ?? null,
     profilerBytes: totals?.profilerBytes ?? null,
     drag: totals?.keptAfterUse ?? null,

@@ -1,10 +1,12 @@
 import { basename, resolve } from "node:path";
 import type { Finding } from "../../analyses/findings/finding.ts";
 import type { RecordedTools } from "../../analyses/findings/run-findings.ts";
+import type { CpuProfile } from "../../model/cpu/cpu-profile.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { HotColdThresholds } from "../../model/memprof/hot-cold.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import { cpuReportJson } from "../../report/json/cpu-report.ts";
 import { heapCsvLines } from "../../report/json/heap-csv.ts";
 import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
 import { wasteReportJson } from "../../report/json/waste.ts";
@@ -12,6 +14,7 @@ import { workingSetCsv } from "../../report/json/working-set-csv.ts";
 import { workingSetReportJson } from "../../report/json/working-set-report.ts";
 import { createPaint } from "../../report/terminal/common/paint.ts";
 import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
+import { cpuReport } from "../../report/terminal/cpu/cpu-report.ts";
 import { heapReport } from "../../report/terminal/heap/heap-report.ts";
 import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { esanReport } from "../../report/terminal/working-set/esan.ts";
@@ -38,7 +41,7 @@ export interface ReportPart {
 
 /** The reports of the tools that were recorded, in their order. */
 export function reportParts(loaded: RecordedTools, input: string, options: PartOptions): ReportPart[] {
-  const { heap, waste, workingset } = loaded;
+  const { heap, waste, workingset, cpu } = loaded;
   const parts: ReportPart[] = [];
   if (heap !== undefined)
     parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, shown) });
@@ -46,6 +49,7 @@ export function reportParts(loaded: RecordedTools, input: string, options: PartO
     parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, shown)] });
   if (workingset !== undefined)
     parts.push({ tool: "workingset", print: (shown) => [workingSetText(workingset, input, options, shown)] });
+  if (cpu !== undefined) parts.push({ tool: "cpu", print: () => [cpuText(cpu, input, options)] });
   return parts;
 }
 
@@ -105,6 +109,10 @@ function heapText(
 function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
   heapOverTime(profile, input, "--csv");
   for (const line of heapCsvLines(profile)) yield `${line}\n`;
+}
+
+function cpuText(cpu: CpuProfile, input: string, { json, rows, screen }: PartOptions): string {
+  return json ? cpuReportJson(cpu, { input, rows }) : cpuReport(cpu, { ...screen, rows, input });
 }
 
 /** As text, JSON, CSV, or as EfficiencySanitizer prints it. */

@@ -9,6 +9,16 @@ const EINVAL = -22;
 const MAPPINGS = 0x7d00_0000_0000;
 const FIRST_FILE = 3;
 
+/** What a timer was made with; times in ns. */
+export interface FakeTimer {
+  clock: number;
+  signal: number;
+  how: number;
+  thread: number;
+  first: number;
+  period: number;
+}
+
 /** System calls that the runtime makes. */
 export class FakeKernel {
   process = 42;
@@ -18,6 +28,13 @@ export class FakeKernel {
   clock = 10_000_000_000;
   /** Threads that have ended. */
   readonly ended = new Set<number>();
+  /** Signals of a set are let through again. */
+  unblocked: (set: number) => void = () => undefined;
+  /** Timers that there are, by their numbers. */
+  readonly timers = new Map<number, FakeTimer>();
+  /** Why no timer is to be had: an errno; 0: there are timers. */
+  timerFailure = 0;
+  #nextTimer = 0;
   /** Names of the calls that were made. */
   readonly calls: string[] = [];
   threadOf: () => number = () => 1;
@@ -132,8 +149,31 @@ export class FakeKernel {
     return 0;
   }
 
-  rt_sigprocmask([, at]: number[]): number {
+  rt_sigprocmask([how, at]: number[]): number {
+    if (how === 1) {
+      this.unblocked(at);
+      return 0;
+    }
     return this.#memory.isMapped(at) ? EINVAL : EFAULT;
+  }
+
+  timer_create([clock, event, number]: number[]): number {
+    if (this.timerFailure !== 0) return -this.timerFailure;
+    const [signal, how, thread] = [8, 12, 16].map((field) => this.#memory.load32(event + field));
+    this.timers.set(this.#nextTimer, { clock, signal, how, thread, first: 0, period: 0 });
+    this.#memory.store32(number, this.#nextTimer++);
+    return 0;
+  }
+
+  timer_settime([number, , times]: number[]): number {
+    const timer = this.timers.get(number)!;
+    this.timers.set(number, { ...timer, period: this.#time(times), first: this.#time(times + 16) });
+    return 0;
+  }
+
+  timer_delete([number]: number[]): number {
+    this.timers.delete(number);
+    return 0;
   }
 
   #time(at: number): number {
@@ -156,6 +196,9 @@ const HANDLERS: Readonly<Record<number, keyof typeof FakeKernel.prototype & Syst
   157: "prctl",
   186: "gettid",
   202: "futex",
+  222: "timer_create",
+  223: "timer_settime",
+  226: "timer_delete",
   228: "clock_gettime",
   234: "tgkill",
   257: "openat",
@@ -163,5 +206,6 @@ const HANDLERS: Readonly<Record<number, keyof typeof FakeKernel.prototype & Syst
 
 type SystemCall =
   | ("read" | "readlink" | "getrlimit")
+  | ("timer_create" | "timer_settime" | "timer_delete")
   | ("close" | "lseek" | "mmap" | "rt_sigprocmask" | "madvise" | "nanosleep" | "getpid")
   | ("ftruncate" | "prctl" | "gettid" | "futex" | "clock_gettime" | "tgkill" | "openat");

@@ -21,7 +21,7 @@ const RUNTIME = new WebAssembly.Module(bytesOfBase64(NATIVE_RUNTIME_BASE64) as B
 const PAGES = 65536;
 const TLS_WORDS = 8;
 /** Parts of the image, and linear memory, in the process. */
-const TEXT = 0x7e00_0000_0000;
+export const TEXT = 0x7e00_0000_0000;
 const SCRATCH = 0x7e00_0001_0000;
 const SLOT = 0x7e00_0002_0000;
 /** A byte of the C library. */
@@ -62,6 +62,12 @@ export interface FakeLibrary {
   rallocx?: (old: number, size: number, flags: number) => number;
   dallocx?: (block: number, flags: number) => void;
   sdallocx?: (block: number, size: number, flags: number) => void;
+  pthread_create?: (result: number, attributes: number, start: number, argument: number) => number;
+  thrd_create?: (result: number, start: number, argument: number) => number;
+  sigaction?: (signal: number, action: number, old: number) => number;
+  signal?: (signal: number, handler: number) => number;
+  pthread_sigmask?: (how: number, set: number, old: number) => number;
+  sigprocmask?: (how: number, set: number, old: number) => number;
 }
 
 interface RuntimeExports {
@@ -94,6 +100,15 @@ interface RuntimeExports {
   rallocx(old: bigint, size: bigint, flags: number): bigint;
   sdallocx(block: bigint, size: bigint, flags: number): void;
   memory_open(): bigint;
+  initialize(count: number, args: bigint, environment: bigint): void;
+  pthread_create(result: bigint, attributes: bigint, start: bigint, argument: bigint): number;
+  thrd_create(result: bigint, start: bigint, argument: bigint): number;
+  begin_thread(pair: bigint): void;
+  sample_handler(signal: number, info: bigint, context: bigint): void;
+  sigaction(signal: number, action: bigint, old: bigint): number;
+  signal(signal: number, handler: bigint): bigint;
+  pthread_sigmask(how: number, set: bigint, old: bigint): number;
+  sigprocmask(how: number, set: bigint, old: bigint): number;
 }
 
 /** A process with the runtime in it, which V8 runs: its imports are served by models of memory, kernel and C library. */
@@ -109,6 +124,8 @@ export class FakeProcess {
   site: CallSite = { address: 0, place: 0, framePointer: 0 };
   /** The thread that runs. */
   thread = FIRST_THREAD;
+  /** Where a function was left for, and with which argument. */
+  left: { to: number; argument: number } | undefined;
   readonly #tls = new Map<number, BigUint64Array>();
 
   constructor() {
@@ -184,13 +201,19 @@ export class FakeProcess {
     return site;
   }
 
+  setThreadWord(at: number, value: bigint): void {
+    this.#words()[at / 8] = value;
+  }
+
+  #words(): BigUint64Array {
+    const known = this.#tls.get(this.thread) ?? new BigUint64Array(TLS_WORDS);
+    this.#tls.set(this.thread, known);
+    return known;
+  }
+
   #imports(): WebAssembly.ModuleImports {
     const { memory, kernel } = this;
-    const words = () => {
-      const known = this.#tls.get(this.thread) ?? new BigUint64Array(TLS_WORDS);
-      this.#tls.set(this.thread, known);
-      return known;
-    };
+    const words = () => this.#words();
     const library = Object.fromEntries(
       LIBRARY.map(([name, result]) => [
         name,
@@ -223,6 +246,9 @@ export class FakeProcess {
       text: () => BigInt(TEXT),
       scratch: () => BigInt(SCRATCH),
       memorySlot: () => BigInt(SLOT),
+      jump: (to: bigint, argument: bigint) => {
+        this.left = { to: Number(to), argument: Number(argument) };
+      },
       // The image has no names to look for.
       dlsym: () => 0n,
       getauxval: () => 0n,
@@ -256,4 +282,10 @@ const LIBRARY = [
   ["rallocx", "u64"],
   ["dallocx", "none"],
   ["sdallocx", "none"],
+  ["pthread_create", "u32"],
+  ["thrd_create", "u32"],
+  ["sigaction", "u32"],
+  ["signal", "u64"],
+  ["pthread_sigmask", "u32"],
+  ["sigprocmask", "u32"],
 ] as const satisfies readonly (readonly [keyof FakeLibrary, string])[];

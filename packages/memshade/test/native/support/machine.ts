@@ -125,6 +125,11 @@ export class Machine {
     return { address, place: stackPointer - 8, framePointer };
   }
 
+  /** The newest function is interrupted. */
+  get interrupted(): { address: number; stackPointer: number; framePointer: number } {
+    return this.#active.at(-1)!;
+  }
+
   /** Return addresses of the stack, innermost first. */
   get frames(): number[] {
     return this.#active.map(({ address }) => address).reverse();

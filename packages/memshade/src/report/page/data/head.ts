@@ -2,6 +2,7 @@ import { heapColumn } from "../../../analyses/heap/heap-columns.ts";
 import { whyHeapUnknown } from "../../../analyses/limits/followed-heap.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
+import { CPU_VALUES, type CpuProfile } from "../../../model/cpu/cpu-profile.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../../../model/indices.ts";
 import { knowsField } from "../../../model/known-fields.ts";
@@ -10,12 +11,13 @@ import { siteFrameOfContext } from "../../../model/site-frame.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../../model/working-set/working-set.ts";
-import { formatBlocks, formatPercent } from "../../format.ts";
+import { formatBlocks, formatPercent, plural } from "../../format.ts";
 import { gapsOf } from "../../gaps.ts";
 import { endInWords, type HeadFact, heapFacts } from "../../terminal/common/header.ts";
 import { createPaint } from "../../terminal/common/paint.ts";
 import { presenceInWords } from "../../terminal/common/presence.ts";
 import { Screen } from "../../terminal/common/screen.ts";
+import { cpuFacts } from "../../terminal/cpu/cpu-report.ts";
 import { wasteFacts } from "../../terminal/waste/waste-report.ts";
 import { lengthInWords } from "../../terminal/working-set/working-set-report.ts";
 import type { PageHead, PageKey } from "./page-data.ts";
@@ -25,36 +27,39 @@ export interface HeadOf {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
   readonly workingset?: WorkingSetProfile | undefined;
+  readonly cpu?: CpuProfile | undefined;
   readonly presence?: Presence | undefined;
   /** How the user named what is shown. */
   readonly input: string;
 }
 
 export function headOfRun(run: HeadOf): PageHead {
-  const { heap, waste, workingset, input } = run;
-  const command = heap?.description.command ?? workingset?.command ?? (waste && [waste.command]);
+  const { heap, waste, workingset, cpu, input } = run;
+  const command =
+    heap?.description.command ?? workingset?.command ?? cpu?.command ?? (waste && [waste.command]);
   const end = heap?.description.end;
   const notTracked = [
     ...(heap === undefined ? [] : gapsOf(heap)),
     ...(waste?.notTracked ?? []),
     ...(workingset?.notTracked ?? []),
+    ...(cpu?.notTracked ?? []),
     ...notRecorded(run),
   ];
   return {
     writtenBy: MEMSHADE_VERSION,
-    program: heap?.description.program ?? workingset?.program ?? waste?.command ?? input,
+    program: heap?.description.program ?? workingset?.program ?? cpu?.program ?? waste?.command ?? input,
     ...(command === undefined ? {} : { command }),
     ...(end === undefined
       ? {}
       : { ended: endInWords(end) + (end.message === undefined ? "" : `: ${end.message}`) }),
     facts: factsOf(run).map(([label, value]) => ({ label, value })),
-    keys: [...heapKeys(heap), ...wasteKeys(waste), ...workingSetKeys(workingset)],
+    keys: [...heapKeys(heap), ...wasteKeys(waste), ...workingSetKeys(workingset), ...cpuKeys(cpu)],
     notTracked: [...new Set(notTracked)],
     hints: hintsOf(run),
   };
 }
 
-function factsOf({ heap, waste, workingset, presence }: HeadOf): HeadFact[] {
+function factsOf({ heap, waste, workingset, cpu, presence }: HeadOf): HeadFact[] {
   const screen = new Screen({ paint: createPaint(false), width: 80, isWide: true });
   return [
     ...(heap === undefined ? [] : heapFacts(screen, heap)),
@@ -62,6 +67,7 @@ function factsOf({ heap, waste, workingset, presence }: HeadOf): HeadFact[] {
     ...(workingset?.instances ?? []).map(
       (instance): HeadFact => ["Working set", lengthInWords(workingset!, instance)],
     ),
+    ...(cpu === undefined ? [] : cpuFacts(cpu)),
     ...presenceInWords(screen, presence),
   ];
 }
@@ -131,6 +137,13 @@ function workingSetKeys(workingset: WorkingSetProfile | undefined): PageKey[] {
   return [
     { label: "working set", word: "working set", value, unit: "bytes", note: "at most, in an interval" },
   ];
+}
+
+function cpuKeys(cpu: CpuProfile | undefined): PageKey[] {
+  if (cpu === undefined) return [];
+  const value = cpu.samples.samples.values[CPU_VALUES.nanoseconds]!.reduce((sum, one) => sum + one, 0);
+  const note = `in ${plural(cpu.samples.samples.length, "sample")}`;
+  return [{ label: "CPU time", word: "call path", value, unit: "ns", weight: "cpu", note }];
 }
 
 /** Views that options of recording fill, and this run does not. */

@@ -10,6 +10,9 @@ import {
   type PageWeight,
 } from "./page-data.ts";
 
+/** So many contexts are kept; others are merged where they hang, with their sums. */
+export const MOST_CONTEXTS = 100_000;
+
 /** A frame as readers of profiles know it. */
 export interface FrameRow {
   readonly function: string;

@@ -11,7 +11,7 @@ import { headOfRun } from "./head.ts";
 import { addHeap, heapRatios } from "./heap.ts";
 import { pageInstructions, type ReadInstructions } from "./instructions.ts";
 import { type BuiltObject, builtObjects } from "./objects.ts";
-import { type BuiltTables, PageBuilder } from "./page-builder.ts";
+import { type BuiltTables, MOST_CONTEXTS, PageBuilder } from "./page-builder.ts";
 import {
   PAGE_SCHEMA,
   PAGE_VERSION,
@@ -23,13 +23,11 @@ import {
   type PageObject,
   type PageVariable,
 } from "./page-data.ts";
+import { addSamples, samplesTimeline } from "./sample-page.ts";
 import { measuredLines, pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
 import { heapTimeline, workingSetTimeline } from "./timelines.ts";
 import { addWaste, WASTE_RATIOS } from "./waste.ts";
 import { addWorkingSet } from "./working-set.ts";
-
-/** So many contexts are kept; others are merged where they hang, with their sums. */
-export const MOST_CONTEXTS = 100_000;
 
 export interface RunPageOptions {
   /** How the user named the run. */
@@ -45,11 +43,18 @@ export interface RunPageOptions {
 
 /** What the tools recorded of a run, or a MemProf profile, as a page. */
 export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageData {
-  const { heap, waste: wasteFile, workingset, statics } = tools;
+  const { heap, waste: wasteFile, workingset, statics, cpu } = tools;
   const builder = new PageBuilder();
   const heapContexts = heap && addHeap(builder, heap);
   const waste = wasteFile && { file: wasteFile, contexts: addWaste(builder, wasteFile) };
   const workingSetContexts = workingset === undefined ? [] : addWorkingSet(builder, workingset);
+  const sampled =
+    cpu &&
+    addSamples(
+      builder,
+      cpu.samples,
+      cpu.samples.frames.map(({ library }) => library),
+    );
   const findings = builtFindings(builder, options.findings, { heap: heapContexts, waste });
   const objects = builtObjects(builder, heap && { profile: heap, contexts: heapContexts! }, waste);
   const bound = options.mostContexts ?? MOST_CONTEXTS;
@@ -65,6 +70,7 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
   const timelines = [
     heap && heapTimeline(heap, (context) => tables.rowOf[heapContexts![context]!]!),
     workingset && workingSetTimeline(workingset, workingSetContexts, (context) => tables.rowOf[context]!),
+    cpu && samplesTimeline(cpu.samples, (stack) => tables.rowOf[sampled!(stack)]!),
   ];
   const head = headOfRun({ ...tools, input: options.input, presence: options.presence });
   const page: PageData = {

@@ -8,7 +8,7 @@ import {
 } from "../../../model/sample-profile.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
 import { formatCount, formatPercent } from "../../format.ts";
-import { PageBuilder } from "./page-builder.ts";
+import { MOST_CONTEXTS, PageBuilder } from "./page-builder.ts";
 import {
   FRAME_FLAGS,
   PAGE_SCHEMA,
@@ -17,7 +17,6 @@ import {
   type PageTimeline,
   type PageUnit,
 } from "./page-data.ts";
-import { MOST_CONTEXTS } from "./run-page.ts";
 import { measuredLines, pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
 import { Deltas } from "./timelines.ts";
 
@@ -43,33 +42,12 @@ const SYSTEM = /^(?:\/usr)?\/lib(?:32|64|x32|exec)?\/|^\[|^\/System\/|^[A-Z]:\\W
 
 /** Weighted stacks, of a recording or of the threads of a dump, as a page. */
 export function pageOfSamples(profile: SampleProfile, options: SamplePageOptions): PageData {
-  const { name, valueTypes, modules, threads, samples, notes } = profile;
+  const { name, threads, samples, notes } = profile;
   const builder = new PageBuilder();
-  modules.forEach(({ name: module, path, buildId }, index) => {
-    builder.module(index, {
-      name: module,
-      ...(path === undefined ? {} : { path }),
-      ...(buildId === undefined ? {} : { buildId }),
-    });
-  });
-  const contexts = contextsOf(builder, profile, options.rules);
-  const noStack = () =>
-    builder.context(-1, builder.frame({ function: "[no stack]", flags: FRAME_FLAGS.notCode }));
-  const rows = sumByStack(profile);
-  const contextOf = (stack: number) => (stack < 0 ? noStack() : contexts[stack]!);
-  const ofRows = rows.map(({ stack }) => contextOf(stack));
-  const order = [...valueTypes.keys()].reverse();
-  for (const index of order) {
-    const { type, unit } = valueTypes[index]!;
-    builder.addWeight(
-      { id: type, label: type, word: "call path", unit: UNITS[unit], tool: "samples" },
-      ofRows,
-      rows.map(({ values }) => values[index]!),
-    );
-  }
+  const contextOf = addSamples(builder, profile, librariesOf(profile, options.rules));
   const tables = builder.build(MOST_CONTEXTS);
   const { strings, frames, weights, mergedContexts } = tables;
-  const timeline = timelineOf(profile, (stack) => tables.rowOf[contextOf(stack)]!);
+  const timeline = samplesTimeline(profile, (stack) => tables.rowOf[contextOf(stack)]!);
   const page: PageData = {
     ...{ schema: PAGE_SCHEMA, version: PAGE_VERSION, kind: "samples" },
     head: {
@@ -100,13 +78,45 @@ export function pageOfSamples(profile: SampleProfile, options: SamplePageOptions
   return { ...page, ...pageSources(page, measuredLines(page), builder.strings, options) };
 }
 
-/** The context of each stack, with the site that names it. */
-function contextsOf(
+/**
+ * Gives a page what weighted stacks have of frames, contexts and weights.
+ *
+ * @param libraries of each frame, in words
+ * @returns the page's context of a stack
+ */
+export function addSamples(
   builder: PageBuilder,
-  { frames, modules, stackPrefix, stackFrame }: SampleProfile,
-  rules: FrameRules,
-): Int32Array {
-  const libraries = frames.map(
+  profile: SampleProfile,
+  libraries: readonly (string | undefined)[],
+): (stack: number) => number {
+  const { valueTypes, modules } = profile;
+  modules.forEach(({ name: module, path, buildId }, index) => {
+    builder.module(index, {
+      name: module,
+      ...(path === undefined ? {} : { path }),
+      ...(buildId === undefined ? {} : { buildId }),
+    });
+  });
+  const contexts = contextsOf(builder, profile, libraries);
+  const noStack = () =>
+    builder.context(-1, builder.frame({ function: "[no stack]", flags: FRAME_FLAGS.notCode }));
+  const rows = sumByStack(profile);
+  const contextOf = (stack: number) => (stack < 0 ? noStack() : contexts[stack]!);
+  const ofRows = rows.map(({ stack }) => contextOf(stack));
+  const order = [...valueTypes.keys()].reverse();
+  for (const index of order) {
+    const { type, unit } = valueTypes[index]!;
+    builder.addWeight(
+      { id: type, label: type, word: "call path", unit: UNITS[unit], tool: "samples" },
+      ofRows,
+      rows.map(({ values }) => values[index]!),
+    );
+  }
+  return contextOf;
+}
+
+function librariesOf({ frames, modules }: SampleProfile, rules: FrameRules): (string | undefined)[] {
+  return frames.map(
     ({ function: name, file, module }) =>
       rules.libraryOf({
         function: name,
@@ -114,6 +124,14 @@ function contextsOf(
         module: pathOf(module === undefined ? undefined : modules[module]),
       }) ?? (module === undefined || file !== undefined ? undefined : systemLibrary(modules[module])),
   );
+}
+
+/** The context of each stack, with the site that names it. */
+function contextsOf(
+  builder: PageBuilder,
+  { frames, stackPrefix, stackFrame }: SampleProfile,
+  libraries: readonly (string | undefined)[],
+): Int32Array {
   const numbers = frames.map(({ function: name, file, line, column, address, module, inlined }, index) =>
     builder.frame({
       ...{ function: name, module, address, file, line, column, library: libraries[index] },
@@ -157,7 +175,8 @@ function hintsOf({ frames, modules }: SampleProfile): string[] {
   ];
 }
 
-function timelineOf(
+/** Samples over time; undefined where they have no times. */
+export function samplesTimeline(
   { samples, valueTypes }: SampleProfile,
   rowOf: (stack: number) => number,
 ): PageTimeline | undefined {

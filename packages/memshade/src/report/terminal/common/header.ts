@@ -2,7 +2,7 @@ import { areAccessesCut } from "../../../analyses/granule-accesses.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import type { HeapProfile, ModuleKnowledge } from "../../../model/heap-profile.ts";
 import { knowsField } from "../../../model/known-fields.ts";
-import type { Clock, RunAllocator, RunChild, RunEnd } from "../../../model/run.ts";
+import type { Clock, RunAllocator, RunChild, RunEnd, RunThreads } from "../../../model/run.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../../format.ts";
 import { gapsOf } from "../../gaps.ts";
 import { presenceInWords } from "./presence.ts";
@@ -105,6 +105,8 @@ export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
       `in JavaScript: ${formatCount(host.asked)} of ${all} calls asked; what has ≈ is estimated`,
     );
   }
+  const threads = threadsInWords(totals?.threads ?? []);
+  if (threads !== undefined) line("Threads", threads);
   allocatorsInWords(profile).forEach((words, index) => {
     line(index === 0 ? "Allocator" : "", words);
   });
@@ -127,6 +129,21 @@ function childrenInWords(children: readonly RunChild[]): string {
   const more = names.length > CHILDREN_SHOWN ? ", …" : "";
   const shown = names.length === 0 ? "" : ` (${names.slice(0, CHILDREN_SHOWN).join(", ")}${more})`;
   return `${formatCount(children.length)} with runs of their own${shown}`;
+}
+
+const THREADS_SHOWN = 6;
+
+/** Who allocates, those who allocate most first; undefined where there is one thread alone. */
+function threadsInWords(all: readonly RunThreads[]): string | undefined {
+  if (all.reduce((sum, { threads }) => sum + threads, 0) < 2) return undefined;
+  const named = all
+    .toSorted((a, b) => b.allocatedBytes - a.allocatedBytes)
+    .map(({ name, threads, allocations, allocatedBytes }) => {
+      const times = threads === 1 ? "" : ` ×${threads}`;
+      return `${printable(name) || "(no name)"}${times} ${formatBytes(allocatedBytes)} in ${formatBlocks(allocations)}`;
+    });
+  const more = named.length > THREADS_SHOWN ? [`… ${named.length - THREADS_SHOWN} more names`] : [];
+  return [...named.slice(0, THREADS_SHOWN), ...more].join(", ");
 }
 
 /** What another tool's file does not have. */

@@ -3,7 +3,8 @@ import { FrameRules } from "../../../../src/analyses/frames/frame-rules.ts";
 import { withOwnSites } from "../../../../src/analyses/frames/mark-frames.ts";
 import { decodePage } from "../../../../src/report/page/data/decode.ts";
 import { encodePage } from "../../../../src/report/page/data/encode.ts";
-import { MOST_CONTEXTS, pageOfRun } from "../../../../src/report/page/data/run-page.ts";
+import { MOST_CONTEXTS } from "../../../../src/report/page/data/page-builder.ts";
+import { pageOfRun } from "../../../../src/report/page/data/run-page.ts";
 import { generatedHeap } from "../generated-heap.ts";
 
 const MIB = 2 ** 20;

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
-import { FormatError } from "../../bytes/errors.ts";
-import { type ObjectFile, openObject } from "../../objects/index.ts";
+import { FormatError } from "../bytes/errors.ts";
+import { type ObjectFile, openObject } from "../objects/index.ts";
 
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) .*\[vdso\]$/m;
 

@@ -1,0 +1,189 @@
+// Which signal the timers have, and what becomes of a program that uses it itself: the timers take another one, and the program gets
+// what it asked for.
+import { Header, MOST_THREADS, Place, Thread, THREAD_BYTES, Tls } from "../../assembly/layout.generated";
+import { lock, processAddress, unlock } from "../../assembly/lock";
+import {
+  libcPthreadSigmask,
+  libcSigaction,
+  libcSignal,
+  libcSigprocmask,
+  load32,
+  load64,
+  store64,
+  syscall3,
+  syscall4,
+  text,
+  tlsLoad,
+  tlsStore,
+} from "../../assembly/machine";
+import { ESRCH, RT_SIGPROCMASK, TGKILL } from "../../assembly/system-calls";
+import { isOpen } from "../../assembly/open";
+import { ruleOf } from "../../assembly/rules";
+import { currentThread } from "../../assembly/threads";
+import { FIRST_SIGNAL, LAST_SIGNAL, Sampler, SampleText, Sampling } from "./layout.generated";
+import { isSampling, samplerOf, startTimer, stopTimer } from "./timers";
+
+// struct sigaction of the GNU C library: handler, 128 bytes of signals that are kept off, flags.
+const MASK_AT: u32 = 8;
+const FLAGS_AT: u32 = 136;
+const ACTION_BYTES: u32 = 152;
+const SA_SIGINFO: u32 = 4;
+const SA_ONSTACK: u32 = 0x0800_0000;
+const SA_RESTART: u32 = 0x1000_0000;
+const SIG_DFL: u64 = 0;
+const SIG_IGN: u64 = 1;
+const SIG_UNBLOCK: u32 = 1;
+
+/** The address of a function whose distance from the text is kept there. */
+@inline
+export function functionAt(field: u64): u64 {
+  return text() + <u64>(<i64>(<i32>load32(text() + field)));
+}
+
+@inline
+function bitOf(signal: u32): u64 {
+  return (<u64>1) << (signal - 1);
+}
+
+function setAction(sampler: usize, signal: u32, handler: u64, flags: u32): bool {
+  const action = sampler + Sampler.message;
+  memory.fill(action, 0, ACTION_BYTES);
+  store<u64>(action, handler);
+  // Whatever interrupted it might leave it by a jump.
+  memory.fill(action + MASK_AT, 0xff, FLAGS_AT - MASK_AT);
+  store<u32>(action, flags, FLAGS_AT);
+  return libcSigaction(signal, processAddress(action), 0) === 0;
+}
+
+export function actByDefault(sampler: usize, signal: u32): void {
+  setAction(sampler, signal, SIG_DFL, 0);
+}
+
+/** Takes the first signal from one downwards that the program has nothing to do with. */
+function takeSignal(sampler: usize, from: u32): void {
+  const known = sampler + Sampler.message;
+  store<u32>(Sampling.isIgnored, 0);
+  for (let signal = from; signal >= LAST_SIGNAL; signal--) {
+    if (libcSigaction(signal, 0, processAddress(known)) !== 0 || load<u64>(known) !== SIG_DFL) continue;
+    if (!setAction(sampler, signal, functionAt(SampleText.handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART))
+      continue;
+    store64(text() + SampleText.set, bitOf(signal));
+    store<u32>(Sampling.signal, signal);
+    return;
+  }
+  store<u32>(Sampling.signal, 0);
+}
+
+/** Begins with the samples, where they are wanted, in the thread that a program begins with. */
+export function beginSampling(): void {
+  const period = load64(text() + SampleText.period);
+  if (period === 0) return;
+  // Children that are forked are not sampled: nobody reads what they leave.
+  store64(text() + SampleText.period, 0);
+  const thread = currentThread();
+  takeSignal(samplerOf(thread), FIRST_SIGNAL);
+  // Our own code is interrupted only where nothing that is not known can be looked at.
+  ruleOf(functionAt(SampleText.handler), thread + Thread.room);
+  store<u64>(Sampling.period, period);
+  startTimer(thread);
+}
+
+/** The program wants the signal for itself. */
+function moveOn(thread: u32, signal: u32): void {
+  // A sample that is taken meanwhile must not wait for the tables.
+  tlsStore(Tls.guard, 1);
+  if (lock(thread + Thread.room)) moveUnderLock(thread, signal);
+  tlsStore(Tls.guard, 0);
+}
+
+function moveUnderLock(thread: u32, signal: u32): void {
+  // Another thread may have done it meanwhile.
+  if (load<u32>(Sampling.signal) === signal) {
+    const sampler = samplerOf(thread);
+    const threads = min(load<u32>(Header.threads), MOST_THREADS);
+    for (let i: u32 = 0; i < threads; i++) stopTimer(Place.threads + i * THREAD_BYTES);
+    // Signals of the timers that are under way go with it.
+    setAction(sampler, signal, SIG_IGN, 0);
+    setAction(sampler, signal, SIG_DFL, 0);
+    takeSignal(sampler, signal - 1);
+    store<u32>(Sampling.taken, signal);
+    store<u32>(Sampling.moves, load<u32>(Sampling.moves) + 1);
+    for (let i: u32 = 0; i < threads; i++) startIfAlive(Place.threads + i * THREAD_BYTES);
+  }
+  unlock();
+}
+
+function startIfAlive(thread: u32): void {
+  const id = load<u32>(thread, Thread.id);
+  if (id !== 0 && syscall3(TGKILL, load<u32>(Header.process), id, 0) !== -ESRCH) startTimer(thread);
+}
+
+/** The thread that runs, where a call of the program is about the signal of the timers; 0: it is of no concern. */
+@inline
+function threadOfOurs(signal: u32): u32 {
+  if (!isOpen() || !isSampling() || signal === 0 || signal !== load<u32>(Sampling.signal)) return 0;
+  // From inside of a hook the tables may be locked by this very thread.
+  return tlsLoad(Tls.guard) !== 0 ? 0 : currentThread();
+}
+
+/** What the program believes of the signal. */
+@inline
+function believed(): u64 {
+  return load<u32>(Sampling.isIgnored) === 0 ? SIG_DFL : SIG_IGN;
+}
+
+export function sigaction(signal: u32, action: u64, old: u64): u32 {
+  const thread = threadOfOurs(signal);
+  if (thread === 0) return libcSigaction(signal, action, old);
+  const before = believed();
+  const handler = action === 0 ? before : load64(action);
+  if (handler !== SIG_DFL && handler !== SIG_IGN) {
+    moveOn(thread, signal);
+    return libcSigaction(signal, action, old);
+  }
+  store<u32>(Sampling.isIgnored, <u32>handler);
+  if (old !== 0) {
+    for (let at: u32 = 0; at < ACTION_BYTES; at += 8) store64(old + at, 0);
+    store64(old, before);
+  }
+  return 0;
+}
+
+export function signal(number: u32, handler: u64): u64 {
+  const thread = threadOfOurs(number);
+  if (thread === 0) return libcSignal(number, handler);
+  if (handler === SIG_DFL || handler === SIG_IGN) {
+    const before = believed();
+    store<u32>(Sampling.isIgnored, <u32>handler);
+    return before;
+  }
+  moveOn(thread, number);
+  return libcSignal(number, handler);
+}
+
+/** Programs keep all signals off where they want none: this one stays. Who keeps it off and not its neighbours means it, and waits for it. */
+function keepReachable(how: u32, set: u64): void {
+  if (set === 0 || how === SIG_UNBLOCK || !isOpen() || !isSampling()) return;
+  const ours = load<u32>(Sampling.signal);
+  const kept = load64(set);
+  if (ours === 0 || (kept & bitOf(ours)) === 0) return;
+  const neighbours = bitOf(ours - 1) | bitOf(ours + 1);
+  if ((kept & neighbours) === neighbours)
+    syscall4(RT_SIGPROCMASK, SIG_UNBLOCK, text() + SampleText.set, 0, 8);
+  else {
+    const thread = threadOfOurs(ours);
+    if (thread !== 0) moveOn(thread, ours);
+  }
+}
+
+export function pthread_sigmask(how: u32, set: u64, old: u64): u32 {
+  const result = libcPthreadSigmask(how, set, old);
+  if (result === 0) keepReachable(how, set);
+  return result;
+}
+
+export function sigprocmask(how: u32, set: u64, old: u64): u32 {
+  const result = libcSigprocmask(how, set, old);
+  if (result === 0) keepReachable(how, set);
+  return result;
+}

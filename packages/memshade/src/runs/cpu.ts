@@ -1,0 +1,177 @@
+import fs from "node:fs";
+import path from "node:path";
+import { SourcelessCode } from "../analyses/frames/sourceless-code.ts";
+import { UserError } from "../bytes/errors.ts";
+import { partitionPoint } from "../bytes/partition-point.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import { readRegular } from "../load/file.ts";
+import type { CpuProfile } from "../model/cpu/cpu-profile.ts";
+import { CPU_FILE, type CpuSamples } from "../model/cpu/cpu-samples.ts";
+import { readCpuSamples } from "../model/cpu/read-cpu-samples.ts";
+import { NONE } from "../model/indices.ts";
+import { RUN_FILE, type Run, type RunModule } from "../model/run.ts";
+import { type SampleFrame, type SampleProfile, SampleProfileBuilder } from "../model/sample-profile.ts";
+import type { FunctionStarts } from "../objects/index.ts";
+import type { ModuleSymbols } from "../symbolize/run-lines.ts";
+import type { OwnCode } from "./own-code.ts";
+import { runAround } from "./run-of-folder.ts";
+import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+
+const NS_PER_SECOND = 1e9;
+
+/** Whether a run, by its folder or its `run.json`, has call paths by CPU time. */
+export function hasCpu(input: string): boolean {
+  return fs.existsSync(input) && isRun(input) && runAround(input)?.files.cpu !== undefined;
+}
+
+function isRun(input: string): boolean {
+  return fs.statSync(input).isDirectory() || path.basename(input) === RUN_FILE;
+}
+
+/**
+ * Reads the call paths by CPU time of a run's folder, or of its `run.json`.
+ *
+ * @throws UserError in one line: nothing there, not recorded, damaged
+ */
+export function loadCpu(input: string, { rules, ...places }: OriginalPlaces & OwnCode = {}): CpuProfile {
+  if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
+  const run = isRun(input) ? runAround(input) : undefined;
+  if (run?.files.cpu === undefined)
+    throw new UserError(`${input} has no call paths by CPU time: it was recorded without --sample`);
+  const folder = fs.statSync(input).isDirectory() ? input : path.dirname(input);
+  const file = path.join(folder, path.basename(run.files.cpu));
+  if (!fs.existsSync(file)) throw new UserError(`${input} is incomplete: ${CPU_FILE} is missing`);
+  const recorded = readFile(file);
+  const namer = new SiteNamer(run, places);
+  const samples = withLibraries(profileOf(recorded, run, namer), rules);
+  const { hz, lost, own, endedEarly, notTracked } = recorded;
+  return {
+    ...{ program: run.program, command: run.command, hz, samples, lost, own, endedEarly },
+    notTracked: [...notTracked, ...namer.missing],
+  };
+}
+
+function readFile(file: string): CpuSamples {
+  try {
+    return readCpuSamples(readRegular(file).toString());
+  } catch (error) {
+    if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
+  }
+}
+
+function profileOf({ hz, threads, stacks, samples }: CpuSamples, run: Run, namer: SiteNamer): SampleProfile {
+  const builder = new SampleProfileBuilder({
+    name: run.program,
+    valueTypes: [
+      { type: "samples", unit: "count" },
+      { type: "cpu", unit: "nanoseconds" },
+    ],
+  });
+  for (const { name, path: place, buildId, object, codeBytes } of run.modules)
+    builder.addModule({
+      ...{ name, path: place ?? undefined, buildId },
+      ...{ start: object?.address ?? 0, end: (object?.address ?? 0) + codeBytes },
+    });
+  const main = threads[0]?.id ?? 0;
+  for (const { id, name } of threads) builder.addThread({ pid: main, tid: id, name });
+  const known: number[] = [];
+  stacks.site.forEach((site, index) => {
+    const caller = stacks.caller[index]!;
+    let stack: number = caller === NONE ? NONE : known[caller]!;
+    for (const frame of namer.frames(site)) stack = builder.stack(stack, builder.frame(frame));
+    known.push(stack);
+  });
+  const period = NS_PER_SECOND / hz;
+  samples.stack.forEach((stack, row) => {
+    const innermost = stack === NONE ? NONE : known[stack]!;
+    const periods = samples.periods[row]!;
+    builder.addSample(
+      samples.thread[row]!,
+      innermost,
+      [periods, Math.round(periods * period)],
+      samples.ms[row]!,
+    );
+  });
+  return builder.finish();
+}
+
+/** Names of places in code, by the numbers that a run has for them. */
+class SiteNamer {
+  readonly #symbols: RunSymbols;
+  readonly #modules: readonly { start: number; module: RunModule; index: number }[];
+  readonly #of = new Map<number, ModuleSymbols | undefined>();
+  readonly #starts = new Map<number, FunctionStarts | undefined>();
+  readonly #known = new Map<number, readonly SampleFrame[]>();
+
+  constructor({ modules }: Run, places: OriginalPlaces) {
+    this.#symbols = new RunSymbols(places);
+    this.#modules = modules
+      .map((module, index) => ({ start: Number(module.start), module, index }))
+      .sort((a, b) => a.start - b.start);
+  }
+
+  get missing(): readonly string[] {
+    return this.#symbols.missing;
+  }
+
+  /** Outermost first: several where functions were inlined. */
+  frames(site: number): readonly SampleFrame[] {
+    let frames = this.#known.get(site);
+    if (frames === undefined) {
+      frames = this.#name(site);
+      this.#known.set(site, frames);
+    }
+    return frames;
+  }
+
+  #name(site: number): readonly SampleFrame[] {
+    const all = this.#modules;
+    const found = all[partitionPoint(0, all.length, (at) => all[at]!.start <= site) - 1];
+    if (found === undefined || site >= found.start + found.module.codeBytes)
+      return [{ function: "[unknown code]" }];
+    const { module, index, start } = found;
+    const address = site - start + (module.object?.address ?? 0);
+    if (!this.#of.has(index)) this.#of.set(index, this.#symbols.of(module));
+    const named = this.#of.get(index)?.frames(address) ?? [];
+    const place = { address, module: index };
+    const isNamed =
+      named.length > 0 && named.every(({ function: name, inlined }) => inlined || name !== undefined);
+    const nameless = isNamed ? "" : this.#nameless(module, index, address);
+    if (named.length === 0) return [{ function: nameless, ...place }];
+    return named.toReversed().map(
+      ({ function: name, linkageName, file, line, column, startLine, inlined }): SampleFrame => ({
+        function: name ?? (inlined ? "(inlined)" : nameless),
+        ...(linkageName === name ? {} : { linkageName }),
+        ...(file === undefined || line === 0
+          ? {}
+          : { file, line, ...(column === 0 ? {} : { column }), ...(startLine === 0 ? {} : { startLine }) }),
+        ...(inlined ? { inlined } : {}),
+        ...place,
+      }),
+    );
+  }
+
+  /** What a function without a name is called: by where it begins. Code that was compiled at run time is all one. */
+  #nameless(module: RunModule, index: number, address: number): string {
+    if (module.path === undefined || module.path === null) return module.name;
+    if (!this.#starts.has(index)) this.#starts.set(index, this.#symbols.functionStarts(module));
+    const start = this.#starts.get(index)?.startOf(address) ?? address;
+    return `[${module.name}]+0x${start.toString(16)}`;
+  }
+}
+
+/** Has the frames say of what library they are, as those of the heap do. */
+function withLibraries(profile: SampleProfile, rules: OwnCode["rules"]): SampleProfile {
+  if (rules === undefined) return profile;
+  const sourceless = new SourcelessCode(rules);
+  for (const { function: name, file, module } of profile.frames) sourceless.add(module, name, file);
+  const frames = profile.frames.map((frame): SampleFrame => {
+    const { function: name, file, module: index } = frame;
+    const module = index === undefined ? undefined : profile.modules[index];
+    const named = { function: name, file, module: module?.path ?? module?.name };
+    const library = rules.libraryOf(named) ?? sourceless.libraryOf(index, name, named);
+    return library === undefined ? frame : { ...frame, library };
+  });
+  return { ...profile, frames };
+}
