@@ -184,7 +184,9 @@ describe("hooks of the allocator", () => {
     process.load({ start: 0x40_0000, end: 0x40_1000, bias: 0, name: "/lib/other.so" });
     process.hooks.malloc(8n);
     expect(process.header(Header.modules)).toBe(2);
-    const kinds = [0, 1].map((i) => process.view.getUint32(Place.modules + MODULE_BYTES * i + Module.kind, true));
+    const kinds = [0, 1].map((i) =>
+      process.view.getUint32(Place.modules + MODULE_BYTES * i + Module.kind, true),
+    );
     expect(kinds).toEqual([3, 1]);
     expect(read().contexts).toHaveLength(2);
   });

@@ -2,7 +2,9 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import type { NativeCode } from "../../aot/index.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
+import { PF_W } from "../../objects/elf/write/image.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
+import { openObject } from "../../objects/index.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
 
 /** Where the image finds and leaves things, as it is told when it is written. */
@@ -98,8 +100,10 @@ function dataOf(): Uint8Array {
  * @throws UserError if a path is too long to be kept in it
  */
 export function setPaths(image: Uint8Array, paths: ImagePaths): void {
-  // What can be written is the last part of the file, and the texts are the end of that.
-  const data = image.subarray(image.length - TEXT_BYTES);
+  // The texts are the end of what can be written.
+  const { fileOffset, fileSize } = openObject(image).segments.find(({ flags }) => (flags & PF_W) !== 0)!;
+  const end = fileOffset + fileSize;
+  const data = image.subarray(end - TEXT_BYTES, end);
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
     if (bytes.length >= most) throw new UserError(`the path ${text} is too long for what records programs`);

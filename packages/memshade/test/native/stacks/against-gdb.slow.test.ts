@@ -93,7 +93,10 @@ describe.skipIf(!canStop)("recorded stacks are those of gdb", () => {
   for (const [how, options] of [
     ["-O2, with a build id", ["-O2"]],
     ["-O0, without a build id", ["-O0", "-Wl,--build-id=none"]],
-    ["-O2 at fixed addresses, with gaps between its segments", ["-O2", "-no-pie", "-Wl,-z,max-page-size=0x200000"]],
+    [
+      "-O2 at fixed addresses, with gaps between its segments",
+      ["-O2", "-no-pie", "-Wl,-z,max-page-size=0x200000"],
+    ],
   ] as const)
     it(`in a C++ program that allocates from frames of all kinds (${how})`, async () => {
       const program = join(folder, "frames");
@@ -102,7 +105,12 @@ describe.skipIf(!canStop)("recorded stacks are those of gdb", () => {
       await expectEqualStacks({ command: [program], gap: 5 }, 200);
     });
 
-  const programs: readonly (readonly [file: string, args: readonly string[], gap: number, content: string])[] = [
+  const programs: readonly (readonly [
+    file: string,
+    args: readonly string[],
+    gap: number,
+    content: string,
+  ])[] = [
     ["/usr/bin/python3", [script], 10, PYTHON],
     ["/usr/bin/perl", [script], 5, PERL],
     ["/usr/bin/sqlite3", [":memory:", SQL], 10, ""],
@@ -115,7 +123,10 @@ describe.skipIf(!canStop)("recorded stacks are those of gdb", () => {
     if (!isThere) console.warn(`SKIPPED: ${file} is not installed: its stacks are not compared with gdb's`);
     it.skipIf(!isThere)(`in ${file}`, async () => {
       writeFileSync(script, content);
-      await expectEqualStacks({ command: [file, ...args], gap, cwd: fileURLToPath(new URL(".", import.meta.url)) }, 50);
+      await expectEqualStacks(
+        { command: [file, ...args], gap, cwd: fileURLToPath(new URL(".", import.meta.url)) },
+        50,
+      );
     });
   }
 });
