@@ -1,6 +1,6 @@
 # Dictionaries, lists and strings.
 set d [dict create]
-for {set i 0} {$i < 300000} {incr i} {
+for {set i 0} {$i < 1500000} {incr i} {
   dict lappend d key[expr {$i % 1000}] "value $i"
 }
 set sum 0

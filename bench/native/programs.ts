@@ -47,7 +47,7 @@ function compiler(folder: string): string[] | undefined {
   if (!path?.startsWith("/")) return undefined;
   const source = join(folder, "many.c");
   const functions = Array.from(
-    { length: 900 },
+    { length: 300 },
     (_, i) => `
 struct s${i} { int a[${(i % 7) + 1}]; struct s${i} *next; };
 int f${i}(struct s${i} *s, int n) {

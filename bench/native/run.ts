@@ -6,7 +6,7 @@
  *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write]
  *
  * `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
- * installed, once each. `--write`: all of it, to NATIVE.md beside this folder, and the mean to docs/costs.md.
+ * installed, once each. `--write`: with those kept apart, to NATIVE.md beside this folder, and the mean to docs/costs.md.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -69,7 +69,7 @@ function measure(program: NativeProgram, folder: string): Row | undefined {
     allocations: heap.allocations,
     ratio: middle(({ plain, recorded }) => recorded.seconds / plain.seconds),
     mebibytes: middle(({ recorded }) => recorded.mebibytes),
-    peers: values.peers || values.write ? peersOf(command, program, seconds) : {},
+    peers: values.peers ? peersOf(command, program, seconds) : {},
   };
 }
 
@@ -139,7 +139,7 @@ ${machine()}
 
 Processor time of the whole command \`memshade run --quiet PROGRAM\` over that of the program alone, and the largest process of each: medians of
 ${values.pairs} pairs in alternation; tables for walking were made before. The programs are Debian's, the work is in [native](native/programs.ts); those
-kept apart were looked at when the figures were taken only. Heaptrack and DHAT ran once.
+kept apart were looked at when the figures were taken only.${values.peers ? " Heaptrack and DHAT ran once." : ""}
 
 ${text}
 `;

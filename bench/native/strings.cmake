@@ -1,6 +1,6 @@
 # Variables, lists and strings of a build that builds nothing.
 set(total 0)
-foreach(i RANGE 1 40000)
+foreach(i RANGE 1 160000)
   math(EXPR key "${i} % 500")
   string(APPEND "text_${key}" "item ${i};")
   string(TOUPPER "name ${i}" name)

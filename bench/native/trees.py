@@ -10,8 +10,8 @@ class Node:
         return 1 + sum(child.count() for child in self.children)
 
 
-total = sum(Node(6).count() for _ in range(40))
-records = [{"id": i, "name": f"record {i}", "tags": [str(j) for j in range(i % 7)]} for i in range(60_000)]
+total = sum(Node(6).count() for _ in range(100))
+records = [{"id": i, "name": f"record {i}", "tags": [str(j) for j in range(i % 7)]} for i in range(150_000)]
 text = json.dumps(records)
 again = json.loads(text)
 print(total, len(text), sum(len(record["tags"]) for record in again))

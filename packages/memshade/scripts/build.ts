@@ -7,8 +7,9 @@ const inPackage = (path: string) => fileURLToPath(new URL(`../${path}`, import.m
 
 await import("./build-shadow-runtime.ts");
 rmSync(inPackage("dist"), { recursive: true, force: true });
-const { bundle } = await import("./bundle.ts");
+const { bundle, bundleAgent } = await import("./bundle.ts");
 await bundle();
+await bundleAgent();
 const { writeReportPage } = await import("./report-page.ts");
 await writeReportPage();
 const { writeTypes } = await import("./write-types.ts");

@@ -1,5 +1,6 @@
 // Puts the modules of src/ into few files: to find, read and link several hundred takes longer than most of what the
 // command is asked for.
+import { renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type ChunkingContext, type CodeSplittingGroup, type InputOptions, rolldown } from "rolldown";
 
@@ -31,6 +32,12 @@ export const BROWSER_ENTRIES: Entries = {
   loader: "host/loader",
   unwinding: "unwinding",
 };
+
+/** What runs in the pages of `memshade browser`: scripts by themselves, in dist/. */
+const AGENT_SCRIPTS = [
+  { name: "browser-agent", path: "host/browser/agent/agent" },
+  { name: "browser-reader", path: "host/browser/agent/table-reader" },
+];
 
 /**
  * What `memshade node` begins with: the command, the program's main thread and the recording thread. Whoever profiles a short
@@ -100,6 +107,27 @@ export async function bundle(): Promise<void> {
   );
   for (const [name, path] of Object.entries(BROWSER_ENTRIES))
     await write(`${dist}browser/`, { [name]: path }, { platform: "browser" }, false);
+}
+
+/** The scripts of web pages' agents, with what audio worklets lack. */
+export async function bundleAgent(): Promise<void> {
+  const text = `${source}host/browser/agent/text.ts`;
+  for (const { name, path } of AGENT_SCRIPTS) {
+    const script = await rolldown({
+      input: `${source}${path}.ts`,
+      platform: "browser",
+      checks: { unresolvedImport: true },
+      transform: { inject: { TextDecoder: [text, "Utf8Decoder"], TextEncoder: [text, "Utf8Encoder"] } },
+    });
+    const { output } = await script.generate({
+      ...{ format: "iife", name: "memshadeReader", minify: true, comments: false },
+    });
+    await script.close();
+    const file = `${dist}${name}.js`;
+    // Whoever reads it meanwhile gets the whole of one.
+    writeFileSync(`${file}.${process.pid}`, `${output[0].code.trim()}\n`);
+    renameSync(`${file}.${process.pid}`, file);
+  }
 }
 
 async function write(

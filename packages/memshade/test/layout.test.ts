@@ -106,8 +106,9 @@ const WITHOUT_NODE = [
   ],
   "report/",
 ];
-/** What a web page imports; nothing of Node may be behind it, however many files away. */
-const WEB_ENTRY = "host/loader.ts";
+/** What a web page imports, and what is brought into one; nothing of Node may be behind it, however many files away. */
+const AGENT = "host/browser/agent/agent.ts";
+const WEB_ENTRIES = ["host/loader.ts", AGENT];
 
 interface SourceFile {
   /** Path below src/, with slashes. */
@@ -223,8 +224,8 @@ describe("the rooms of src/", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("need no Node behind what a web page imports, and no package but those bundled with it", () => {
-    const reached = [WEB_ENTRY];
+  it.each(WEB_ENTRIES)("need no Node behind %s, and no package but those bundled with it", (entry) => {
+    const reached = [entry];
     for (const path of reached) {
       const file = sources.find((source) => source.path === path)!;
       expect(
@@ -239,14 +240,14 @@ describe("the rooms of src/", () => {
     expect(reached.length).toBeGreaterThan(1);
   });
 
-  it("have no rewriter behind readers of profiles, behind what starts Node, and behind the thread that records", () => {
+  it("have no rewriter behind readers of profiles, behind what starts Node or runs in pages, and behind the thread that records", () => {
     const runsBehind = (path: string): string[] =>
       executedImportsOf(path)
         .filter(isRelative)
         .map((specifier) => join(dirname(path), specifier).replaceAll("\\", "/"));
     const readers = sources.filter(({ path }) => /^tools\/.*\bread\//.test(path)).map(({ path }) => path);
     expect(readers.length).toBeGreaterThan(1);
-    const begins = [...readers, "host/node/run-node.ts", "host/node/recording/recording-thread.ts"];
+    const begins = [...readers, AGENT, "host/node/run-node.ts", "host/node/recording/recording-thread.ts"];
     const cameFrom = new Map(begins.map((path) => [path, path]));
     for (const [path] of cameFrom)
       for (const target of runsBehind(path)) if (!cameFrom.has(target)) cameFrom.set(target, path);

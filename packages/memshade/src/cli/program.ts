@@ -10,6 +10,7 @@ Examples:
   memshade demo                    profile a small program that comes along
   memshade run program.wasm        profile a WASI program
   memshade node app.js             profile the modules of a Node program
+  memshade browser localhost:5173  profile those of a web page
   memshade report                  see what the newest run recorded
   memshade tree --by left          see from where what is left was allocated
 
@@ -25,6 +26,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
   "Record:": {
     run: async () => (await import("./commands/run.ts")).addRunCommand,
     node: async () => (await import("./commands/node.ts")).addNodeCommand,
+    browser: async () => (await import("./commands/browser.ts")).addBrowserCommand,
     demo: async () => (await import("./commands/demo.ts")).addDemoCommand,
     instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
   },

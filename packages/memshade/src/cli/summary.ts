@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { PlaceFrame } from "../analyses/findings/finding.ts";
+import { isNameless } from "../analyses/findings/nameless.ts";
 import { findsAnything, type RecordedTools, runFindings } from "../analyses/findings/run-findings.ts";
 import { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { findingLines } from "../report/findings/finding-lines.ts";
@@ -25,10 +26,12 @@ export async function summaryLines(folder: string): Promise<string[]> {
   if (!findsAnything(tools)) return isHeapUnseen(tools) ? [NOTHING_KNOWN] : [];
   const summary = linesOf(tools, COLUMNS, createPaint(false));
   if (summary.length > 0) return summary.map(({ line }) => line);
-  return [isHeapUnseen(tools) ? NOTHING_KNOWN : "no findings"];
+  if (isHeapUnseen(tools)) return [NOTHING_KNOWN];
+  return [tools.heap !== undefined && isNameless(tools.heap) ? NAMELESS : "no findings"];
 }
 
 const NOTHING_KNOWN = "no findings, but no allocator was found: nothing is known of the heap";
+const NAMELESS = "no findings, but the code that allocates has no names: findings need one";
 
 /** Whether a heap was to be followed, and none was: no findings say nothing of it then. */
 function isHeapUnseen({ heap }: RecordedTools): boolean {

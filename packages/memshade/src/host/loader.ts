@@ -15,6 +15,7 @@ import { connectHost } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
 import { HostStacks } from "./instance/host-stacks.ts";
 import { knownScripts } from "./instance/known-scripts.ts";
+import { isOwnScript } from "./instance/own-scripts.ts";
 import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { customSectionsOf } from "./module/custom-sections.ts";
 import { type Profile, Recorder, UNKNOWN_MODULE } from "./run/recorder.ts";
@@ -98,6 +99,7 @@ export function watchInstance(
     stacks: new HostStacks({
       tell: (news) => recorder.learnStacks(0, news),
       sourceOf: knownScripts()?.sourceOf,
+      isOurs: isOwnScript,
     }),
   });
   if (memories.heap === undefined && info.layout !== undefined) {

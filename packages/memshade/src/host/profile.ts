@@ -1,3 +1,4 @@
+import type { Run, RunEnd } from "../model/run.ts";
 import { type InstrumentedInfo, instrument } from "../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
 import type { InstanceHandle } from "../tools/session.ts";
@@ -6,6 +7,7 @@ import { connectHost } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
 import { HostStacks } from "./instance/host-stacks.ts";
 import { knownScripts } from "./instance/known-scripts.ts";
+import { isOwnScript } from "./instance/own-scripts.ts";
 import { noteSuspending } from "./instance/suspending-imports.ts";
 import { lookThroughNow } from "./instance/wasm-frames.ts";
 import { withBranchHints } from "./module/branch-hints.ts";
@@ -101,6 +103,7 @@ export async function profile<T>(
   const stacks = new HostStacks({
     tell: (news) => recorder.learnStacks(0, news),
     sourceOf: knownScripts()?.sourceOf,
+    isOurs: isOwnScript,
   });
   const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
   noteSuspending(WebAssembly);
@@ -113,19 +116,31 @@ export async function profile<T>(
     return record(recorder, { info, original, stacks, guarded }, instance);
   };
 
+  const take = (end: RunEnd): Profile => {
+    const taken = recorder.takeProfile(end);
+    originals.set(taken.run, { name, bytes: original });
+    return taken;
+  };
   const recording: Recording = {
-    dump: () => recorder.takeProfile({ kind: "dump" }),
+    dump: () => take({ kind: "dump" }),
     reset: () => recorder.reset(),
   };
   active.push(recording);
   try {
     const value = await run(instantiate, recording);
-    return { ...recorder.takeProfile({ kind: "exit", exitCode: 0 }), value };
+    return { ...take({ kind: "exit", exitCode: 0 }), value };
   } catch (error) {
-    throw new ProfiledError(error, recorder.takeProfile(describeEnd(error)));
+    throw new ProfiledError(error, take(describeEnd(error)));
   } finally {
     active.splice(active.indexOf(recording), 1);
   }
+}
+
+const originals = new WeakMap<Run, { readonly name: string; readonly bytes: Uint8Array }>();
+
+/** The module that a run of `profile()` is of, as it was given, which has the names and lines; undefined for other runs. */
+export function originalOf(run: Run): { readonly name: string; readonly bytes: Uint8Array } | undefined {
+  return originals.get(run);
 }
 
 /** What is known of an instance that is recorded. */

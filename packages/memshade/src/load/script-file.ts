@@ -29,6 +29,9 @@ const GLUE: readonly (readonly [string, RegExp])[] = [
   ["Emscripten", /\b(HEAPU8|HEAP32)\b[\s\S]*\bWebAssembly\.|\bWebAssembly\.[\s\S]*\b(HEAPU8|HEAP32)\b/],
 ];
 
+/** The text of a file or of what an address leads to; undefined where it cannot be had. */
+export type ReadText = (place: string) => string | undefined;
+
 /** The script that a program ran, as far as its file tells. */
 export class ScriptFile {
   /** The tool that made it to connect a module with its callers. */
@@ -36,11 +39,16 @@ export class ScriptFile {
   readonly #lines: readonly string[];
   readonly #map: TraceMap | undefined;
 
-  /** A file that cannot be read tells nothing. */
-  constructor(file: string) {
-    const text = readText(file);
+  /**
+   * A file that cannot be read tells nothing.
+   *
+   * @param file its path, or the address of a page's script
+   * @param read the text of a file or address
+   */
+  constructor(file: string, read: ReadText = readText) {
+    const text = read(file) ?? "";
     this.glue = GLUE.find(([, pattern]) => pattern.test(text))?.[0];
-    this.#map = readMap(file, text);
+    this.#map = readMap(file, text, read);
     this.#lines = this.#map === undefined ? [] : text.split("\n");
   }
 
@@ -98,28 +106,34 @@ function positionsOf(name: string, text: string, around: number): number[] {
 /** What may stand between a function's beginning and its name: `async function* `. */
 const LONGEST_FUNCTION_WORD = 16;
 
-function readText(file: string): string {
-  if (!path.isAbsolute(file)) return "";
+/** The text of a file of this machine. */
+export function readText(file: string): string | undefined {
+  if (!path.isAbsolute(file)) return undefined;
   try {
     const bytes = readRegular(file);
-    return bytes.length > LARGEST_BYTES ? "" : bytes.toString();
+    return bytes.length > LARGEST_BYTES ? undefined : bytes.toString();
   } catch {
-    return "";
+    return undefined;
   }
 }
 
 const MAP_LINE = /^[ \t]*\/\/[#@] ?sourceMappingURL=(\S+)[ \t\r]*$/gm;
 
+/** What a script says of where its source map is: in itself as `data:`, or elsewhere. */
+export function sourceMapUrl(text: string): string | undefined {
+  return [...text.matchAll(MAP_LINE)].at(-1)?.[1];
+}
+
 /** The source map at the end of a script: inline, or in a file. */
-function readMap(file: string, text: string): TraceMap | undefined {
-  const url = [...text.matchAll(MAP_LINE)].at(-1)?.[1];
+function readMap(file: string, text: string, read: ReadText): TraceMap | undefined {
+  const url = sourceMapUrl(text);
   if (url === undefined) return undefined;
   const inline = /^data:[^,]*?(;base64)?,(.*)$/s.exec(url);
   try {
     const place = inline === null ? besides(file, url) : file;
     const json =
       inline === null
-        ? readRegular(place).toString()
+        ? read(place)!
         : inline[1] === undefined
           ? decodeURIComponent(inline[2]!)
           : Buffer.from(inline[2]!, "base64").toString();
@@ -130,7 +144,9 @@ function readMap(file: string, text: string): TraceMap | undefined {
   }
 }
 
-function besides(file: string, url: string): string {
+/** Where a script's source map is. */
+export function besides(file: string, url: string): string {
+  if (/^https?:/.test(file)) return new URL(url, file).href;
   return url.startsWith("file:")
     ? fileURLToPath(url)
     : path.resolve(path.dirname(file), decodeURIComponent(url));

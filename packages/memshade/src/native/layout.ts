@@ -1,4 +1,4 @@
-import { CONTROL_BYTES, RECORD_BYTES } from "../tools/heap/layout.ts";
+import { CONTROL_BYTES, RECORD_BYTES, SLOT_BYTES } from "../tools/heap/layout.ts";
 import { placeTables } from "../tools/heap/place-tables.ts";
 
 // Where things are in the memory that the runtime has in a native program, for the code that fills it and for the one that reads it
@@ -238,9 +238,13 @@ export const TABLE_BLOCK_BITS = 12;
 export const RULE_CACHE_BITS = 14;
 export const CACHED_RULE_BYTES = 16;
 
-/** Bits of an address within its region, and bytes of its slots: 8 for 16 of the program. */
+/**
+ * Bits of an address within its region, and within its slot: the GNU C library's smallest blocks take 32 bytes. Where others begin
+ * nearer to each other, both have records.
+ */
 export const NATIVE_REGION_BITS = 20;
-export const NATIVE_REGION_SLOTS = 2 ** (NATIVE_REGION_BITS - 1);
+export const NATIVE_SLOT_BITS = 5;
+export const NATIVE_REGION_SLOTS = 2 ** (NATIVE_REGION_BITS - NATIVE_SLOT_BITS) * SLOT_BYTES;
 /** Bits of an address of a program. */
 export const ADDRESS_BITS = 47;
 

@@ -166,7 +166,7 @@ interface Target {
 /** Whether what was recorded could be written. */
 function writeProfile(
   { folder, claim, what, isQuiet }: Target,
-  memory: ArrayBuffer,
+  memory: SharedArrayBuffer,
   program: RecordedProgram,
   end: RunEnd,
 ): boolean {

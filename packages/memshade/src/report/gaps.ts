@@ -1,3 +1,4 @@
+import { isNameless } from "../analyses/findings/nameless.ts";
 import { areAccessesCut } from "../analyses/granule-accesses.ts";
 import { dominantBlocks } from "../analyses/heap/dominant-blocks.ts";
 import { heapTotals } from "../analyses/totals.ts";
@@ -5,6 +6,9 @@ import { agreeing, counted, groupDigits } from "../model/counted.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import type { RunAllocator } from "../model/run.ts";
 import { formatBytes, formatPercent } from "./format.ts";
+
+const NAMELESS =
+  "The code that allocates has neither names nor lines, and findings of its blocks need one: build with names (docs/guides/names.md).";
 
 /** Some blocks stand out if they are no more than this part of all. */
 const FEW = 1 / 100;
@@ -30,6 +34,7 @@ export function gapsOf(profile: HeapProfile): string[] {
         `${profile.description.granuleBytes} bytes of a block, and some may be full: what they count is that or more.`,
     );
   }
+  if (isNameless(profile)) gaps.push(NAMELESS);
   gaps.push(...heapsInBlocks(profile), ...suppressedInWords(profile));
   const sentences = new Set(gaps);
   // What several tools say of a module, one with its name and one without, is said once.

@@ -66,8 +66,8 @@ const FINDINGS: readonly GlossaryEntry[] = [
   {
     word: "peak",
     text:
-      "The moment when most bytes of blocks were live, and how many that were. As a finding: one place makes more than half of it, and is " +
-      "done soon, so that the program needs less than half of the memory for the rest of its work.",
+      "The moment when most bytes of blocks were live, and how many that were. As a finding: one place makes more than half of it, and " +
+      "the program does more than half of its other work without these blocks.",
     advice: "Work in parts, or in place, so that less is there at once.",
     more: "concepts.md#how-much",
   },

@@ -137,20 +137,25 @@ export class RunSymbols {
   ): { file: string; object: ObjectFile } | undefined {
     const candidates = [...this.#candidates(module)];
     let problem = candidates.length === 0 ? undefined : `${candidates[0]} is not there any more`;
-    for (const file of candidates) {
+    for (const file of [...this.#namedFiles(), ...candidates]) {
       if (!isFile(file)) continue;
       try {
         const { object } = loadObject(file);
         if (object.kind === "wasm" && isSame(file, object, module)) return { file, object };
-        problem = `${file} has changed since the run`;
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
-        problem = `${file} has changed since the run`;
       }
+      // A file that the user named may be of another module.
+      if (candidates.includes(file)) problem = `${file} has changed since the run`;
     }
     if (problem !== undefined && tellsMissing)
       this.missing.push(`No source lines for ${module.name}: ${problem}.`);
     return undefined;
+  }
+
+  /** Files that the user named, whatever they are called: a module of `profile()` had no file. */
+  #namedFiles(): string[] {
+    return (this.#places.binaryPaths ?? []).filter(isFile);
   }
 
   *#candidates({ name, path: recorded }: ProfileModule | RunModule): Generator<string> {

@@ -89,11 +89,11 @@ export async function expectLimits(
     throw new UserError("suppressions should be a list of files");
   const compared = baseline ?? given.baseline;
   const runs = compared === undefined ? [run] : [run, compared];
-  const report = await withFolders(runs, async (folder, baselineFolder) =>
+  const report = await withFolders(runs, async ([folder, baselineFolder], modules) =>
     checkRun(
       folder!,
       { ...given, baseline: baselineFolder, leaks: [...loadSuppressions(suppressions), ...given.leaks] },
-      { rules: new FrameRules({ own, library }) },
+      { rules: new FrameRules({ own, library }), binaryPaths: modules },
     ),
   );
   const failed = failedLimits(report);

@@ -1,25 +1,38 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { UserError } from "../bytes/errors.ts";
+import { originalOf } from "../host/profile.ts";
 import { writeRunFolder } from "../host/run/folder-claim.ts";
 import { profileFiles, type RecordedFiles } from "../host/run/recorder.ts";
 
 /** A run that is given by its path, or by what `profile()` or `dump()` gave. */
 export type GivenRun = string | RecordedFiles;
 
-/** Gives `use` the folders of runs; those of profiles in memory are there for as long as that takes. */
+/**
+ * Gives `use` the folders of runs, and those of their modules, which have the names and lines. Folders of profiles in memory are
+ * there for as long as that takes.
+ */
 export async function withFolders<T>(
   runs: readonly GivenRun[],
-  use: (...folders: string[]) => Promise<T>,
+  use: (folders: readonly string[], modules: readonly string[]) => Promise<T>,
 ): Promise<T> {
   runs.forEach(assertRun);
   const parent = mkdtempSync(join(tmpdir(), "memshade-"));
   const folders = runs.map((run, index) => (typeof run === "string" ? run : join(parent, `${index}`)));
   try {
-    for (const [index, run] of runs.entries())
-      if (typeof run !== "string") writeRunFolder(folders[index]!, profileFiles(run));
-    return await use(...folders);
+    const modules: string[] = [];
+    for (const [index, run] of runs.entries()) {
+      if (typeof run === "string") continue;
+      writeRunFolder(folders[index]!, profileFiles(run));
+      const original = originalOf(run.run);
+      if (original === undefined) continue;
+      const folder = join(parent, `modules-${index}`);
+      mkdirSync(folder);
+      writeFileSync(join(folder, basename(original.name)), original.bytes);
+      modules.push(folder);
+    }
+    return await use(folders, modules);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     // Nobody has named these folders, and they are gone when somebody reads of them.

@@ -121,8 +121,8 @@ export interface ShadowLayout {
   slotsEnd: number;
   marks: number;
   directory: number;
-  /** Of native programs: bits of an address in its region, and a u32 per region with slots, in the order of those: its number. */
-  regions?: { readonly bits: number; readonly numbers: number };
+  /** Of native programs: bits of an address in its region and slot, and a u32 per region with slots, in the order of those: its number. */
+  regions?: { readonly bits: number; readonly slotBits: number; readonly numbers: number };
   control: number;
   /** Where the host's stacks are asked for. */
   hostEntries?: number;

@@ -44,6 +44,21 @@ describe("memshade run", () => {
     );
   });
 
+  it("does not say that all is well where the code has no names to tell of", async () => {
+    const cwd = newFolder();
+    const program = `(module (memory (export "memory") 1) (global (mut i32) (i32.const 1024))
+      (func (export "malloc") (param i32) (result i32)
+        (global.set 0 (i32.add (global.get 0) (i32.const 64))) (global.get 0))
+      (func (export "free") (param i32))
+      (func (drop (call 0 (i32.const 48))))
+      (func (export "_start") (call 2) (call 2)))`;
+    writeProgram(cwd, "stripped.wasm", program);
+    const { stderr } = await memshade(["run", "--out", "run", "stripped.wasm"], { cwd });
+    expect(stderr).toContain("no findings, but the code that allocates has no names: findings need one\n");
+    const { stdout } = await memshade(["report", "run"], { cwd });
+    expect(stdout).toContain("The code that allocates has neither names nor lines");
+  });
+
   it("passes input through and leaves the output to the program", async () => {
     const cwd = newFolder();
     writeProgram(cwd, "copy.wasm", COPY_INPUT);

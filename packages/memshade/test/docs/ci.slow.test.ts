@@ -1,11 +1,10 @@
-import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { newFolder } from "../cli/support/command-line.ts";
 import { SARIF, violations } from "../report/limits/sarif-schema.ts";
+import { folderOfUser, type } from "./as-typed.ts";
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const TEXT = readFileSync(pathOf("../../../../docs/ci.md"), "utf8");
@@ -15,35 +14,17 @@ interface Step {
   readonly run?: string;
 }
 
-/** A repository as the page has it, whose program is the demo's. npm does nothing, and npx runs the sources. */
-const cwd = newFolder();
+/** A repository as the page has it, whose program is the demo's. */
+const cwd = folderOfUser();
 for (const build of ["build", "base/build"]) {
   mkdirSync(join(cwd, build), { recursive: true });
   copyFileSync(pathOf("../../demo/shop.wasm"), join(cwd, build, "app.wasm"));
 }
 writeFileSync(join(cwd, "memory.yaml"), budget!);
 writeFileSync(join(cwd, "leaks.supp"), "leak:nobody\n");
-const bin = join(cwd, "bin");
-mkdirSync(bin);
-const main = pathOf("../../src/cli/main.ts");
-for (const [name, text] of [
-  ["npm", "exit 0"],
-  ["npx", `[ "$1" = memshade ] && shift && exec "${process.execPath}" "${main}" "$@"`],
-]) {
-  writeFileSync(join(bin, name!), `#!/bin/sh\n${text}\n`);
-  chmodSync(join(bin, name!), 0o755);
-}
 
 function runStep({ run }: Step) {
-  const summary = join(cwd, "summary.md");
-  const env = {
-    ...process.env,
-    ...{ PATH: `${bin}${delimiter}${process.env.PATH}`, GITHUB_STEP_SUMMARY: summary, NODE_OPTIONS: "" },
-  };
-  const { status, stdout, stderr } = spawnSync("bash", ["-eo", "pipefail", "-c", run!], {
-    ...{ cwd, env, encoding: "utf8" },
-  });
-  return { run, status, stdout, stderr };
+  return { run, ...type(cwd, run!, { GITHUB_STEP_SUMMARY: join(cwd, "summary.md") }) };
 }
 
 describe("the workflow in docs/ci.md", () => {

@@ -1,7 +1,5 @@
 /** Programs of which a report does not say what it should yet, each with the reason. Their tests are skipped as long as that holds. */
 export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
-  "c/ini-reader.c":
-    "half of the blocks of the line that leaks are freed, and the function between that trims them asks for a size of its own",
   "cpp/json-tree.cc":
     "calls of functions that call each other are one, so that the leak is told where all values are made",
   "sound/sieve-blocks.wasm":

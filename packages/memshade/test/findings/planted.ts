@@ -94,6 +94,39 @@ export const PROBLEMS: readonly PlantedProblem[] = [
     among("over-capacity", inWasm("c/lines-of-file.c", ["over-capacity"], bytes(2_500 * (256 - 10), 0.01))),
   ],
 
+  ...[
+    among("leak", inWasm("c/escaped-pages.c", LEAK, blocks(30))),
+    // Each letter of 120 pages but their first ones.
+    among("growth", inWasm("c/escaped-pages.c", GROWTH, times(77_330))),
+  ],
+  inWasm("c/job-queue.c", LEAK, blocks(500)),
+  inWasm("c/glyph-cache.c", ["write-only", "never-read"], bytes(60 * 40 * 256)),
+  ...[
+    among("peak", inWasm("c/terrain.c", ["peak"], bytes(300 * 300 * 4))),
+    // What is read shares its cells with what is near.
+    among("unread-data", inWasm("c/terrain.c", ["unread-data"], bytes(596 * 44, 0.03))),
+  ],
+  ...[
+    among("silent", inWasm("c/seen-cells.c", ["silent"], accesses(39 * 80 * 60), bytes(39 * 80 * 60))),
+    among("dead", inWasm("c/seen-cells.c", ["dead"], bytes(40 * 80 * 60 * 4))),
+  ],
+  // What does not fit with 16 bytes more.
+  inWasm("c/page-builder.c", GROWTH, times(3_896)),
+
+  ...[
+    among("growth", inWasm("cpp/tokenizer.cc", GROWTH, bytes(30 * 4_095 * 24, SMALL))),
+    among("churn", inWasm("cpp/tokenizer.cc", ["churn"], blocks(30 * 600))),
+  ],
+  ...[
+    among("drag", inWasm("cpp/scene.cc", KEPT, bytes(150_000, 0.001))),
+    // A label of 48 bytes, four tints, and the flags.
+    among("cold", inWasm("cpp/scene.cc", ["cold"], bytes(1_200 * 68))),
+  ],
+  // An answer has twice the letters of its question; room for more, and the questions, which nobody finds again, come on top.
+  inWasm("cpp/answers-cache.cc", ["never-read"], least(244_280)),
+  inWasm("cpp/pipeline.cc", ["peak"], bytes(256 * 200 * 4)),
+  inWasm("cpp/upload.cc", KEPT, bytes(40 * 800 * 20)),
+
   inWasm("cpp/unreserved-vector.cc", GROWTH, bytes(40 * 4_095 * 16, SMALL), times(40 * 12), times(40 * 13)),
   inWasm("cpp/over-capacity.cc", ["over-capacity"], bytes(200 * (2_048 - 64))),
   inWasm("cpp/cold-fields.cc", ["never-read", "write-only", "cold"], bytes(2_000 * 64)),
@@ -161,6 +194,16 @@ export const PROBLEMS: readonly PlantedProblem[] = [
     among("clear", inWasm("rust/log-analysis.rs", ["clear", "peak"], bytes(512 * 512 * 4))),
   ],
 
+  ...[
+    // It prints how many it turns away.
+    among("leak", inWasm("rust/gossip.rs", LEAK, blocks(3_937), bytes(3_937 * 128))),
+    among("churn", inWasm("rust/gossip.rs", ["churn"], blocks(40_000 - 3_937))),
+  ],
+  among("silent", inWasm("rust/ledger.rs", ["silent"], bytes(99 * 2_000 * 4), accesses(99 * 2_000))),
+  // A list and four texts for each line.
+  among("churn", inWasm("rust/columns.rs", ["churn"], blocks(4_000 * 5))),
+  inWasm("rust/undo.rs", ["never-read"], blocks(1_500), bytes(675_750)),
+
   // An array of AssemblyScript has 16 bytes in front.
   inWasm("assemblyscript/kept-results.as", LEAK, bytes(800 * (16 + 96)), blocks(800)),
   inWasm("assemblyscript/vector-per-step.as", ["churn"], blocks(15_000)),
@@ -172,6 +215,13 @@ export const PROBLEMS: readonly PlantedProblem[] = [
     // Two points for each pair of 60 trees, in 60 years.
     among("churn", inWasm("assemblyscript/tree-rings.as", ["churn"], blocks(2 * 60 * 60 * 59))),
   ],
+  ...[
+    among("leak", inWasm("assemblyscript/tiles.as", LEAK, blocks(1_500), bytes(1_500 * (16 + 16)))),
+    // A step to the side and one up or down, of which one is taken, as the crow flies between 1,500 pairs of places.
+    among("churn", inWasm("assemblyscript/tiles.as", ["churn"], blocks(61_427))),
+  ],
+  // A number, the same with a semicolon, and the row so far.
+  among("churn", inWasm("assemblyscript/report.as", ["churn"], blocks(250 * 6 * 3))),
   inWasm("assemblyscript/csv-columns.as", ["churn"], blocks(3_000 * 6)),
   // A note has its header of 16 bytes, and three numbers.
   inWasm("assemblyscript/visited-cells.as", LEAK, bytes(2_000 * 28), blocks(2_000)),
@@ -243,4 +293,13 @@ export const SOUND: readonly string[] = [
   "sound/lines.wasm",
   "sound/search-tree.wasm",
   "sound/every-fourth.wasm",
+  "sound/arena-parser.wasm",
+  "sound/free-list.wasm",
+  "sound/compress.wasm",
+  "sound/gamma.wasm",
+  "sound/memo.wasm",
+  "sound/life.wasm",
+  "sound/words.wasm",
+  "sound/raytrace.wasm",
+  "sound/queens.wasm",
 ];

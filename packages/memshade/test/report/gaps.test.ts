@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NONE } from "../../src/model/indices.ts";
 import { gapsOf } from "../../src/report/gaps.ts";
 import { heapPicture, profileOfPicture } from "../heap-picture.ts";
 
@@ -36,5 +37,23 @@ describe("a heap that consists of a few blocks", () => {
     expect(gaps(ARENA, "option", ["malloc=_emalloc,free=_efree"])).toBe("");
     expect(gaps("main > work 1000 x 48 peak 1000", "exports", ["malloc=_emalloc,free=_efree"])).toBe("");
     expect(gaps("main > work 1 x 48 peak 1", "exports", ["malloc=_emalloc,free=_efree"])).toBe("");
+  });
+});
+
+describe("code that allocates", () => {
+  const profile = profileOfPicture("main > start > newTable 10 x 100");
+  const without = (isNamed: (name: string) => boolean) => {
+    const name = Array.from(profile.functions.name, (row) =>
+      row !== NONE && isNamed(profile.strings[row]!) ? row : NONE,
+    );
+    return { ...profile, functions: { ...profile.functions, name } };
+  };
+
+  it("is said to have no names where it has none, as findings need one", () => {
+    expect(gapsOf(without(() => false)).join()).toMatch(
+      /^The code that allocates has neither names nor lines/,
+    );
+    expect(gapsOf(without((name) => name !== "main"))).toEqual([]);
+    expect(gapsOf(profile)).toEqual([]);
   });
 });

@@ -33,3 +33,8 @@ it("who copies an object is the statement that asks for it, whoever wrote the co
 it("a function that makes something of its own does not, inlined or not", () => {
   expect(layersOf("c/growing-sessions.wasm")).toEqual([]);
 });
+
+it("a function that makes a text of several, or of a stretch of one, hands out memory where it is inlined", () => {
+  expect(layersOf("c/escaped-pages.wasm")).toEqual(["escape", "joined"]);
+  expect(layersOf("c/ini-reader.wasm")).toEqual(["duplicate", "trimmed"]);
+});

@@ -1,6 +1,7 @@
 import { AssertionError } from "node:assert";
 import fs from "node:fs";
 import path from "node:path";
+import { WASI } from "node:wasi";
 import { describe, expect, it } from "vitest";
 import { profile, UserError } from "../../src/index.ts";
 import { expectMemory, expectNoLeak } from "../../src/testing/index.ts";
@@ -63,6 +64,17 @@ describe("expectMemory", () => {
     const error = await failure(expectMemory(recorded).toStayBelow({ left: 71 }));
     expect(error.message).toMatch(/left is 72 B, more than 71 B; most at fill/);
     expect(temporary().filter((name) => !before.includes(name))).toEqual([]);
+  });
+
+  it("knows the source lines of what profile() gave, so that limits of files are about something", async () => {
+    const shop = fs.readFileSync(new URL("../../demo/shop.wasm", import.meta.url));
+    const wasi = new WASI({ version: "preview1", stdout: fs.openSync("/dev/null", "w"), returnOnExit: true });
+    const recorded = await profile(shop, async (instantiate) => {
+      wasi.start(await instantiate(wasi.getImportObject() as WebAssembly.Imports));
+    });
+    await expectMemory(recorded).toStayBelow({ "left[file=till.c]": 0 });
+    const error = await failure(expectMemory(recorded).toStayBelow({ "left[file=shop.c]": 0 }));
+    expect(error.message).toMatch(/left\[file=shop\.c\] is .*36,000 B.*; most at take_order \(shop\.c:42\)/);
   });
 
   it("names a profile by its program where it has not what a limit takes", async () => {

@@ -18,6 +18,11 @@ import { accessesOf } from "./work.ts";
 const MANY_BLOCKS = 10;
 /** Blocks that are allocated all through a run are allocated in its second half as often as in its first; some less will do. */
 const LEAST_LATE = 1 / 4;
+/**
+ * What an object of the host's has inside, and had for most of the run's work, it needs. By work fewer will do: what an object does often
+ * takes the longer the more it has.
+ */
+const LEAST_LATE_BY_WORK = LEAST_LATE / 2;
 /** Of a collection that only grows, so much is never released. */
 const MOST = 9 / 10;
 /** And so much is not used when the program ends. */
@@ -106,9 +111,9 @@ function lostFindings(
         // Whatever only the host has the address of, there may be others that lead inside it.
         const left = blocks + sum("possiblyLostBlocks");
         const amount = bytes + sum("possiblyLostBytes");
-        // What an object of the host's has inside, and had for most of the run's work, it needs.
-        const late = sum("lateLostBlocks") - sum("settledLostBlocks");
-        if (isRepeated(left, late)) return [{ ...place, amount, blocks: left, state: "host", behind: 0 }];
+        const late = sum("lateLostBlocks");
+        if (isRepeated(left, late) && late - sum("settledLostBlocks") >= left * LEAST_LATE_BY_WORK)
+          return [{ ...place, amount, blocks: left, state: "host", behind: 0 }];
       } else if (lost > 0 && !isOfMain(found)) {
         const all = sum("lostBytes") + sum("behindLostBytes");
         const behind = Math.max(0, lost + sum("behindLostBlocks") - blocks);

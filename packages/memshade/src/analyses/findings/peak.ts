@@ -9,17 +9,15 @@ import type { FindingPlace, PeakFinding } from "./finding.ts";
 import { callerPlace, heapPlace } from "./place.ts";
 import { accessesOf } from "./work.ts";
 
-/** Of the peak: with more than that, one place decides how high it is. */
+/** Of the peak: with more than that, one place decides how high it is. And of the work that is done without its blocks. */
 const MOST = 1 / 2;
-/** A short part of the run, by its work. */
-const SHORT = 1 / 4;
 /** WebAssembly has memory in such pages: with less, nothing is won. */
 const PAGE_BYTES = 65_536;
 
 /**
- * Places that make more than half of the peak, for a short part of the run: the program does less than a quarter of its other work, which
- * is all that does not access their blocks, while these are there, and for a quarter of the run at least they are not. Work is counted in
- * memory accesses, since the clock of allocations stands still while a program computes.
+ * Places that make more than half of the peak for a part of the run: of its other work, which is all that does not access their blocks,
+ * the program does more than half while these are not there. Work is counted in memory accesses, since the clock of allocations stands
+ * still while a program computes. What goes is as much at least as half of the peak for half of the run.
  *
  *         ┌──┐ peak          100 accesses, 38 of them to the place's blocks, which are there for 40:
  *         │▒▒│               of the other 62, 2 are made meanwhile
@@ -71,15 +69,16 @@ function peakOf(
   const copied = contexts.reduce((sum, row) => sum + (site.growth[row]?.copiedBytes ?? 0), 0);
   if (2 * copied >= atPeak) return [];
   // What stays to the end is no matter of a moment.
-  if (atPeak < Math.max(PAGE_BYTES, MOST * peak) || 2 * sumOf(site.liveBytes) > atPeak) return [];
+  if (atPeak === 0 || 2 * sumOf(site.liveBytes) > atPeak) return [];
   const amount = peak - Math.max(peak - atPeak, mostOfOthers(profile, contexts));
   const { byteWork, bytes } = dragOfContexts(profile, contexts);
   if (amount < Math.max(PAGE_BYTES, MOST * peak) || bytes === 0) return [];
   // Blocks that nobody accessed are taken to live as long as the others.
   const meanwhile = Math.min(work, (byteWork / bytes) * (sumOf(mibs.totalSize) / atPeak));
   const without = work - meanwhile;
-  if (without < SHORT * work || without < (1 - SHORT) * (work - sumOf(mibs.totalAccessCount))) return [];
   const part = (amount / peak) * (without / work);
+  // What a program does most of its work with is what it is about.
+  if (part < MOST * MOST || without < MOST * (work - sumOf(mibs.totalAccessCount))) return [];
   return [{ kind: "peak", tool: "heap", place, amount, unit: "bytes", part, peak, held: meanwhile / work }];
 }
 

@@ -14,7 +14,9 @@ const COMMON: ReadonlySet<Finding["kind"]> = new Set<Finding["kind"]>([
 ]);
 
 /** Of the blocks of one place only one of these is told: the first that holds is why those behind it hold too. */
-const OF_BLOCKS: readonly Finding["kind"][] = ["leak", "unused", "never-read", "write-only", "drag", "cold"];
+const OF_BLOCKS: readonly Finding["kind"][] = [
+  ...(["leak", "unused", "never-read", "write-only", "drag", "cold", "peak"] as const),
+];
 
 /** A first screen has room for so many. */
 export const MOST_FINDINGS = 5;

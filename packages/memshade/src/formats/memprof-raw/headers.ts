@@ -34,12 +34,7 @@ export function walkDumps(window: Window): DumpHeader[] {
 function readHeader(window: Window, start: number): DumpHeader {
   const remaining = window.size - start;
   if (remaining < HEADER_BYTES) {
-    throw new FormatError(
-      "malformed",
-      start,
-      REST,
-      `${remaining} bytes after the last dump are not a dump`,
-    );
+    throw new FormatError("malformed", start, REST, `${remaining} bytes after the last dump are not a dump`);
   }
   const at = window.at(start, HEADER_BYTES);
   const { view } = window;

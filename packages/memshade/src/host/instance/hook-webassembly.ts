@@ -17,7 +17,7 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
   const { Module, Instance } = namespace;
   const modules = new TrackedModules(namespace, observer);
   const instances = new TrackedInstances(namespace, modules, observer);
-  replaceFunctions(namespace, new Compiler(modules, instances, observer), modules);
+  replaceFunctions(namespace, new Compiler(modules, instances, observer), modules, observer);
   replaceClasses(namespace, modules, instances);
   replaceGetter(Instance.prototype, "exports", {
     apply: (target, self, args) => instances.exportsOf(self) ?? Reflect.apply(target, self, args),
@@ -67,14 +67,21 @@ class Compiler {
   }
 }
 
-function replaceFunctions(namespace: typeof WebAssembly, compiler: Compiler, modules: TrackedModules): void {
+function replaceFunctions(
+  namespace: typeof WebAssembly,
+  compiler: Compiler,
+  modules: TrackedModules,
+  observer: InstantiationObserver,
+): void {
   replaceFunction(namespace, "compile", {
     apply(target, self, [source, ...more]) {
-      const rewritten = modules.rewrite(source);
       const plain = (bytes: unknown) => Reflect.apply(target, self, [bytes, ...more]);
-      return rewritten === undefined
-        ? plain(source)
-        : compiler.compile(rewritten, more, () => plain(rewritten.original));
+      return modules.rewriteThen(
+        source,
+        { caller: observer.caller?.() },
+        (rewritten) => compiler.compile(rewritten, more, () => plain(rewritten.original)),
+        plain,
+      );
     },
   });
 
@@ -82,22 +89,30 @@ function replaceFunctions(namespace: typeof WebAssembly, compiler: Compiler, mod
     apply(target, self, args) {
       const [source, ...more] = args;
       if (modules.find(source) !== undefined) return compiler.instances.instantiate(source, more);
-      const rewritten =
-        modules.isModule(source) || !acceptsImports(more) ? undefined : modules.rewrite(source);
-      if (rewritten === undefined) return Reflect.apply(target, self, args);
-      const plain = () => Reflect.apply(target, self, [rewritten.original, ...more]);
-      return compiler.instantiate(rewritten, more, plain);
+      const plain = (bytes: unknown) => Reflect.apply(target, self, [bytes, ...more]);
+      if (modules.isModule(source) || !acceptsImports(more)) return Reflect.apply(target, self, args);
+      return modules.rewriteThen(
+        source,
+        { caller: observer.caller?.() },
+        (rewritten) => compiler.instantiate(rewritten, more, () => plain(rewritten.original)),
+        (bytes) => (bytes === source ? Reflect.apply(target, self, args) : plain(bytes)),
+      );
     },
   });
 
   const streaming = (compile: Compiler["compile" | "instantiate"]): ProxyHandler<AnyFunction> => ({
     async apply(target, self, [source, ...more]) {
+      const caller = observer.caller?.();
       const response = await source;
       const read = acceptsImports(more) ? await readResponse(response) : undefined;
       if (read === undefined) return Reflect.apply(target, self, [response, ...more]);
       const plain = () => Reflect.apply(target, self, [moduleResponse(read.bytes), ...more]);
-      const rewritten = modules.rewrite(read.bytes, read.url);
-      return rewritten === undefined ? plain() : compile.call(compiler, rewritten, more, plain);
+      return modules.rewriteThen(
+        read.bytes,
+        { address: read.url, caller },
+        (rewritten) => compile.call(compiler, rewritten, more, plain),
+        plain,
+      );
     },
   });
   replaceFunction(namespace, "compileStreaming", streaming(compiler.compile));

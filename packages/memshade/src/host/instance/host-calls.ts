@@ -1,6 +1,13 @@
 import { Control, HostEntries } from "../../tools/heap/layout.ts";
-import { STACK_BEYOND, STACKS_OF_INSTANCE, UNKNOWN_STACK } from "../../tools/heap/read/host-callers.ts";
-import { HostSite, HostSlot, SHADOW_MEMORY } from "../../tools/host-interface.ts";
+import {
+  HostSite,
+  HostSlot,
+  SHADOW_MEMORY,
+  STACK_BEYOND,
+  STACKS_OF_INSTANCE,
+  UNKNOWN_STACK,
+  Waiting,
+} from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ToolName, WorkingSetLayout } from "../../tools/index.ts";
 import { stackNoter } from "../../tools/working-set/read/note-stack.ts";
 import type { HostStacks } from "./host-stacks.ts";
@@ -9,6 +16,10 @@ import { WaitingSample } from "./waiting-sample.ts";
 /** Exports of such a module: where the stack of this instance begins, and its number among them. */
 export const STACK_BASE = "memshade.base";
 const LOCAL_NUMBER = "memshade.instance";
+/** How it waits for others: see `Waiting`. */
+const WAITING = "memshade.waiting";
+/** While the lock of tables stays in one hand for so long, its holder is taken for dead. */
+const PATIENCE_MS = 2000;
 /** Export with the functions the module calls: when its tables are full, and to learn the time. */
 const HOST_TABLE = "memshade.table";
 
@@ -62,6 +73,10 @@ export function connectHost(
   }
   if (memory === undefined || table === undefined || info.layout === undefined) return memories;
   table.set(HostSlot.Flush, tableFunction(calls.flush));
+  const waiting = exports[WAITING] as WebAssembly.Global | undefined;
+  if (waiting !== undefined && mayStandStill()) waiting.value = Waiting.stands;
+  else if (waiting !== undefined)
+    table.set(HostSlot.Spin, tableFunction(spinWatch(waiting, memory, info.layout.control)));
   if (info.layout.hostEntries !== undefined && calls.stacks !== undefined)
     answerCallers(exports, table, new DataView(memory.buffer, info.layout.hostEntries), info, calls.stacks);
   if (info.clock === "wall") {
@@ -77,6 +92,29 @@ export function connectHost(
   }
   memories.heap = memory;
   return memories;
+}
+
+/** Whether this thread may stand still: those of windows, worklets and service workers must not. */
+function mayStandStill(): boolean {
+  return !["document", "WorkletGlobalScope", "ServiceWorkerGlobalScope"].some((name) => name in globalThis);
+}
+
+/** Looks at a lock while an instance spins for it, and says when its holder must be dead. */
+function spinWatch(waiting: WebAssembly.Global, memory: WebAssembly.Memory, control: number): () => void {
+  const words = new Int32Array(memory.buffer, control);
+  let turn = Number.NaN;
+  let since = 0;
+  return () => {
+    const now = Date.now();
+    const seen = Atomics.load(words, Control.lockTurn / 4);
+    if (seen !== turn) {
+      turn = seen;
+      since = now;
+    } else if (now - since > PATIENCE_MS) {
+      waiting.value = Waiting.lost;
+      turn = Number.NaN;
+    }
+  };
 }
 
 /** The number of a stack, undefined for what stands for none. */

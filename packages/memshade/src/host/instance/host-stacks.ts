@@ -1,5 +1,6 @@
 import type { RunHostFrame } from "../../model/run.ts";
-import { type HostFrame, STACK_BEYOND, UNKNOWN_STACK } from "../../tools/heap/read/host-callers.ts";
+import type { HostFrame } from "../../tools/heap/read/host-callers.ts";
+import { STACK_BEYOND, UNKNOWN_STACK } from "../../tools/host-interface.ts";
 import { isWasm, type Trace, type TraceFrame, traceBelow } from "./host-trace.ts";
 
 /** Frames and stacks that one thread has met, since it told of some before. */
@@ -15,6 +16,8 @@ export type SourceOf = (script: string, line: number, column: number) => RunHost
 export interface HostStackOptions {
   tell: (news: HostStackNews) => void;
   sourceOf?: SourceOf | undefined;
+  /** Whether a script is the profiler's own: nobody is interested in its frames. */
+  isOurs: (script: string) => boolean;
 }
 
 const FRAMES_READ = 200;
@@ -26,12 +29,6 @@ const MOST_STACKS = 2 ** 20;
 
 const CUT: RunHostFrame = { name: "[frames further out]", is: "unknown" };
 const OTHER_MODULE: RunHostFrame = { name: "[another module]", is: "unknown" };
-
-/** Folder of this package's own code, whose frames nobody is interested in: `src/`, or `dist/`, whose files lie side by side. */
-const OWN_FOLDER = new URL(import.meta.url.endsWith(".ts") ? "../../" : ".", import.meta.url).href;
-const OWN_PATH = OWN_FOLDER.startsWith("file://")
-  ? decodeURIComponent(new URL(OWN_FOLDER).pathname)
-  : OWN_FOLDER;
 
 /** The stacks by which the code of one thread enters modules, each with a number. */
 export class HostStacks {
@@ -52,9 +49,10 @@ export class HostStacks {
   numberOf(above: number, below: unknown): number {
     try {
       const trace = traceBelow(below, FRAMES_READ);
+      const { isOurs } = this.#options;
       const found =
-        stretch(trace, above) ??
-        (trace?.isCut === true ? stretch(traceBelow(below, FRAMES_READ_AT_MOST), above) : undefined);
+        stretch(trace, above, isOurs) ??
+        (trace?.isCut === true ? stretch(traceBelow(below, FRAMES_READ_AT_MOST), above, isOurs) : undefined);
       return found === undefined ? UNKNOWN_STACK : this.#number(found);
     } catch {
       // There may be no room left on the engine's stack.
@@ -145,7 +143,11 @@ export class HostStacks {
  * The host's frames between two calls of the instance, or between its outermost one and the end of the stack. Undefined where the
  * trace does not reach so far.
  */
-function stretch(trace: Trace | undefined, above: number): Trace | undefined {
+function stretch(
+  trace: Trace | undefined,
+  above: number,
+  isOurs: HostStackOptions["isOurs"],
+): Trace | undefined {
   if (trace === undefined) return undefined;
   const { frames } = trace;
   // The instance's own code is what has asked.
@@ -161,14 +163,12 @@ function stretch(trace: Trace | undefined, above: number): Trace | undefined {
     if (isCut && start === at) return undefined;
     return {
       isCut,
-      frames: frames.slice(start, at).filter(({ script }) => !isWasm(script) && !isOurs(script)),
+      frames: frames
+        .slice(start, at)
+        .filter(({ script }) => !isWasm(script) && !(script !== undefined && isOurs(script))),
     };
   }
   return undefined;
-}
-
-function isOurs(script: string | undefined): boolean {
-  return script !== undefined && (script.startsWith(OWN_FOLDER) || script.startsWith(OWN_PATH));
 }
 
 /** `file:` addresses as paths, others as they are. */

@@ -27,6 +27,21 @@ export interface InstantiationObserver {
    * @param address where the bytes came from, if that is known (`Response.url`).
    */
   rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined;
+  /**
+   * As `rewrite`, for a program that waits for a promise anyway; undefined: the module is left alone. Where there is no such function,
+   * `rewrite` is asked.
+   *
+   * @param caller what `caller` has said when the program asked for the module.
+   */
+  rewriteLater?(
+    bytes: Uint8Array,
+    address: string | undefined,
+    caller: readonly string[] | undefined,
+  ): Promise<RewrittenModule | undefined> | undefined;
+  /** The scripts that have called, innermost first. */
+  caller?(): readonly string[];
+  /** Where the bytes of a module are copied to; by default to memory of this thread alone. */
+  roomFor?(length: number): Uint8Array;
   /** The rewritten module does not compile, or cannot run with its imports; the original does. */
   rejected(module: TrackedModule, error: unknown): void;
   /** Rewrites a module anew, where the tools in it cannot follow the memory that it is to import. Undefined: they can. */

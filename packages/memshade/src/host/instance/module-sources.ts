@@ -10,39 +10,53 @@ export function acceptsImports([imports]: unknown[]): boolean {
   );
 }
 
-const bufferLengths: AnyFunction[] = [ArrayBuffer, SharedArrayBuffer].map(
-  (kind) => Object.getOwnPropertyDescriptor(kind.prototype, "byteLength")!.get!,
-);
+const { Memory } = WebAssembly;
+const lengthOf = (prototype: object): AnyFunction =>
+  Object.getOwnPropertyDescriptor(prototype, "byteLength")!.get!;
+const bufferLengths: AnyFunction[] = [lengthOf(ArrayBuffer.prototype)];
+
+/**
+ * The ways to ask a buffer for its length. The class of shared ones has a name in some pages alone, and workers of others crash that
+ * ask for it before their script begins.
+ */
+function* lengthGetters(): Generator<AnyFunction> {
+  yield bufferLengths[0]!;
+  bufferLengths[1] ??= lengthOf(
+    Object.getPrototypeOf(new Memory({ initial: 0, maximum: 0, shared: true }).buffer),
+  );
+  yield bufferLengths[1];
+}
 
 /** Whether a value is a buffer, of this realm or another. */
 function isBuffer(value: unknown): value is ArrayBuffer {
-  return bufferLengths.some((length) => {
+  for (const length of lengthGetters()) {
     try {
       return Reflect.apply(length, value, []) >= 0;
     } catch {
-      return false;
+      // Not one of these.
     }
-  });
+  }
+  return false;
 }
 
-/** A copy of the bytes of a buffer source that threads can have in common, or undefined for anything else. */
-export function copyBytes(source: unknown): Uint8Array | undefined {
+/** A copy of the bytes of a buffer source, or undefined for anything else. */
+export function copyBytes(
+  source: unknown,
+  roomFor: (length: number) => Uint8Array = (length) => new Uint8Array(length),
+): Uint8Array | undefined {
   try {
+    let bytes: Uint8Array;
     if (ArrayBuffer.isView(source))
-      return sharedCopy(new Uint8Array(source.buffer, source.byteOffset, source.byteLength));
-    return isBuffer(source) ? sharedCopy(new Uint8Array(source)) : undefined;
+      bytes = new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+    else if (isBuffer(source)) bytes = new Uint8Array(source);
+    else return undefined;
+    const copy = roomFor(bytes.length);
+    copy.set(bytes);
+    return copy;
   } catch {
     // A detached buffer, which the engine refuses too.
     return undefined;
   }
-}
-
-function sharedCopy(bytes: Uint8Array): Uint8Array {
-  // Pages that are not isolated have no shared memory, and one thread.
-  if (typeof SharedArrayBuffer !== "function") return bytes.slice();
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  copy.set(bytes);
-  return copy;
 }
 
 /** Reads a response that the engine would take. Undefined, with the response untouched: let the engine judge it. */

@@ -15,6 +15,8 @@ interface Entry extends SharedShadow {
 }
 
 const PAGE_BYTES = 65536;
+// The program's memories are watched where that class is replaced, and these are none of them.
+const { Memory } = WebAssembly;
 /** Nobody waits at the null address: a wait there disturbs no program. */
 const NULL_WORD = 0;
 const WAIT_MS = 1000;
@@ -23,7 +25,7 @@ const WAIT_MS = 1000;
  * Whether two views are of one memory, whatever objects stand for it in whatever threads. Found out without a write:
  * one view waits, the other wakes.
  */
-function areSame(first: Int32Array, second: Int32Array): boolean {
+export function areSame(first: Int32Array, second: Int32Array): boolean {
   if (first.length === 0 || second.length === 0) return false;
   for (;;) {
     const waiting = Atomics.waitAsync(first, NULL_WORD, Atomics.load(first, NULL_WORD), WAIT_MS);
@@ -45,7 +47,7 @@ export function newShadow({ layout, clock }: InstrumentedInfo): WebAssembly.Memo
 
 export function shadowOf(layout: ShadowLayout | undefined): WebAssembly.Memory {
   const pages = (layout?.endBytes ?? 0) / PAGE_BYTES;
-  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  return new Memory({ initial: pages, maximum: pages, shared: true });
 }
 
 /** Finds the shadow memory for each memory that several instances have: one per module and memory. */

@@ -12,6 +12,13 @@ export interface Rewritten extends RewrittenModule {
   original: Uint8Array;
 }
 
+/** How a program asked for a module. */
+export interface Asked {
+  /** Where its bytes came from, if that is known. */
+  address?: string;
+  caller: readonly string[] | undefined;
+}
+
 /** The modules of a `WebAssembly` namespace that were rewritten, and what the program is to see of them. */
 export class TrackedModules {
   readonly #namespace: typeof WebAssembly;
@@ -47,9 +54,37 @@ export class TrackedModules {
 
   /** Bytes are copied at once, as the engine does: the program may change them while they are compiled. */
   rewrite(source: unknown, address?: string): Rewritten | undefined {
-    const original = copyBytes(source);
+    const original = this.#copy(source);
     const rewritten = original === undefined ? undefined : this.#observer.rewrite(original, address);
     return rewritten === undefined ? undefined : { ...rewritten, original: original! };
+  }
+
+  #copy(source: unknown): Uint8Array | undefined {
+    return copyBytes(source, this.#observer.roomFor?.bind(this.#observer));
+  }
+
+  /**
+   * As `rewrite`, for a program that waits for a promise: goes on with what was rewritten, or with the module as it was, at once where
+   * the observer knows at once.
+   */
+  rewriteThen(
+    source: unknown,
+    { address, caller }: Asked,
+    goOn: (rewritten: Rewritten) => Promise<unknown>,
+    plain: (source: unknown) => Promise<unknown>,
+  ): Promise<unknown> {
+    const original = this.#copy(source);
+    if (original === undefined) return plain(source);
+    if (this.#observer.rewriteLater === undefined) {
+      const rewritten = this.#observer.rewrite(original, address);
+      return rewritten === undefined ? plain(source) : goOn({ ...rewritten, original });
+    }
+    const later = this.#observer.rewriteLater(original, address, caller);
+    if (later === undefined) return plain(source);
+    return (async () => {
+      const rewritten = await later;
+      return rewritten === undefined ? plain(original) : goOn({ ...rewritten, original });
+    })();
   }
 
   async compile(source: Rewritten, options: unknown[]): Promise<WebAssembly.Module> {

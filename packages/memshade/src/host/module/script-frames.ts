@@ -1,10 +1,16 @@
-import { ScriptFile } from "../../load/script-file.ts";
+import { type ReadText, ScriptFile } from "../../load/script-file.ts";
 import type { RunHostFrame } from "../../model/run.ts";
 import type { HostFrame } from "../../tools/heap/read/host-callers.ts";
 
 /** Tells of frames what the files of their scripts say: where they were written, and what is glue. Reads each file once. */
 export class ScriptFrames {
   readonly #files = new Map<string, ScriptFile>();
+  readonly #read: ReadText | undefined;
+
+  /** @param read the text of a script or of its source map; by default files of this machine */
+  constructor(read?: ReadText) {
+    this.#read = read;
+  }
 
   readonly describe = ({ start, ...frame }: HostFrame): RunHostFrame => {
     const { file, line = 0, column = 0 } = frame;
@@ -19,7 +25,7 @@ export class ScriptFrames {
   };
 
   #fileOf(file: string): ScriptFile {
-    const known = this.#files.get(file) ?? new ScriptFile(file);
+    const known = this.#files.get(file) ?? new ScriptFile(file, this.#read);
     this.#files.set(file, known);
     return known;
   }

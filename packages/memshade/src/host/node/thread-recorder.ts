@@ -1,13 +1,6 @@
 import { followedMemory } from "../../tools/followed-memory.ts";
-import {
-  AllocatorMismatch,
-  type Instrumented,
-  type InstrumentedInfo,
-  type InstrumentOptions,
-  instrument,
-  type ShadowLayout,
-} from "../../tools/index.ts";
-import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
+import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import { wasteDescription } from "../../tools/waste/description.ts";
 import { memoryBeyond } from "../../tools/waste/read/held-memory.ts";
@@ -18,16 +11,13 @@ import type {
   RewrittenModule,
   TrackedModule,
 } from "../instance/instantiation-observer.ts";
+import { isOwnScript } from "../instance/own-scripts.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { lookThroughNow } from "../instance/wasm-frames.ts";
-import { LearnedRuns } from "../learned-runs.ts";
-import { memoryShortage } from "../memory-need.ts";
-import { customSectionsOf } from "../module/custom-sections.ts";
-import { initialMemory } from "../module/initial-memory.ts";
 import { knownSource } from "../module/known-source.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
-import { moduleName } from "../module/module-name.ts";
-import { nativeSha256, nativeSha256Hex } from "../module/native-sha256.ts";
+import { ModuleWeaver, moduleKey } from "../module/module-weaver.ts";
+import { nativeSha256Hex } from "../module/native-sha256.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { say } from "../run/terminal-line.ts";
 import { threadMs } from "../run/thread-time.ts";
@@ -51,15 +41,6 @@ export interface RecordingLink {
   flush(id: string): void;
 }
 
-/** What rewriting needs to know of a module. */
-interface Facts {
-  name: string;
-  /** The one that compiles it, where no file is known to have it. */
-  script: string | undefined;
-  glue: string;
-  reason: string | undefined;
-}
-
 /** Rewritten modules that are known for programs that compile the same bytes again, as long as there is memory for them. */
 const CACHED_MODULES = 8;
 
@@ -70,7 +51,7 @@ const HAS_LIBRARIES = { unknown: "libraries were loaded into the memory, whose v
 
 /** Watches the modules that one thread compiles and instantiates, and reports them to the recording thread. */
 export class ThreadRecorder implements InstantiationObserver {
-  readonly #tools: ToolOptions;
+  readonly #weaver: ModuleWeaver;
   readonly #link: RecordingLink;
   readonly #cache = new Map<string, WeakRef<RewrittenModule>>();
   readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
@@ -87,11 +68,14 @@ export class ThreadRecorder implements InstantiationObserver {
   #beside: ShadowLayout | undefined;
 
   constructor(tools: ToolOptions, link: RecordingLink) {
-    this.#tools = tools;
+    this.#weaver = new ModuleWeaver(tools, (mismatch) =>
+      link.post({ kind: "allocator-option", ...(mismatch === undefined ? {} : { mismatch }) }),
+    );
     this.#link = link;
     this.#stacks = new HostStacks({
       tell: (news) => link.post({ kind: "stacks", thread: link.thread, news }),
       sourceOf: knownSource,
+      isOurs: isOwnScript,
     });
     this.#gone = new FinalizationRegistry((id) => link.post({ kind: "released", id }));
   }
@@ -116,13 +100,9 @@ export class ThreadRecorder implements InstantiationObserver {
     const path = findModuleFile(bytes, scripts, address, glue);
     let name: string | undefined;
     try {
-      name = moduleName(bytes, { path, address, scripts }, nativeSha256);
-      if (customSectionsOf(bytes, "memshade").length > 0) {
-        throw new Error("it is instrumented already; read its profile with the loader");
-      }
-      const shortage = this.#shortage("The module's memory begins with", initialMemory(bytes));
+      name = this.#weaver.nameOf(bytes, { path, address, scripts });
       const script = path === null ? scripts.find((one) => !one.startsWith("node:")) : undefined;
-      const module = this.#weave(bytes, { key, path, name, script, glue, reason: shortage });
+      const module = this.#weaver.first(bytes, name, { key, path, script, glue, beside: this.#beside });
       const { info } = module.tracked;
       this.#remember(key, module);
       // Now, as another thread may be the one that instantiates it.
@@ -135,6 +115,11 @@ export class ThreadRecorder implements InstantiationObserver {
     }
   }
 
+  /** The recording thread gets the bytes too. */
+  roomFor(length: number): Uint8Array {
+    return new Uint8Array(new SharedArrayBuffer(length));
+  }
+
   #timed<T>(rewrite: () => T): T {
     const start = threadMs();
     try {
@@ -144,61 +129,25 @@ export class ThreadRecorder implements InstantiationObserver {
     }
   }
 
-  /** `reason`: why the waste tool is left out; undefined: it is not. */
-  #weave(
-    bytes: Uint8Array,
-    { key, path, name, script, glue, reason }: Omit<TrackedModule, "info" | "original"> & Facts,
-  ): RewrittenModule {
-    const { bytes: rewritten, info } = this.#instrument(bytes, {
-      sha256: nativeSha256,
-      ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),
-      name,
-      script,
-      ...(glue === "" ? {} : { glue }),
-      sharedShadow: true,
-      acrossThreads: true,
-      beside: this.#beside,
-      leftOut: reason === undefined ? undefined : { waste: reason },
-    });
-    return { bytes: rewritten, tracked: { info, key, path, original: bytes, glue } };
-  }
-
-  /** That there is too little memory for the waste tool, as a sentence. */
-  #shortage(what: string, bytes: number): string | undefined {
-    const shortage = memoryShortage(bytes, this.#tools);
-    if (shortage === undefined) return undefined;
-    const { figures, help } = shortage;
-    return `${what} ${figures}: the waste tool counts nothing of this module. To have it do so, ${help}.`;
-  }
-
   rewriteFor(module: TrackedModule, imports: WebAssembly.Imports): RewrittenModule | undefined {
     const { info, original, glue = "" } = module;
     if (original === undefined || wasteDescription(info) === undefined) return undefined;
     const given = followedMemory(info, imports, undefined)?.buffer.byteLength ?? 0;
-    const reason = memoryBeyond(imports, info) ?? this.#shortage("The memory from outside has", given);
+    const reason = memoryBeyond(imports, info) ?? this.#weaver.shortage("The memory from outside has", given);
     if (reason === undefined) return undefined;
     const anew =
       this.#anew.get(module) ??
       this.#timed(() =>
-        this.#weave(original, { ...module, name: info.name, script: info.script, glue, reason }),
+        this.#weaver.weave(original, info.name, {
+          ...module,
+          script: info.script,
+          glue,
+          beside: this.#beside,
+          reason,
+        }),
       );
     this.#anew.set(module, anew);
     return anew;
-  }
-
-  /** Rewrites a module; one that `--allocator` does not fit as if it was not given. */
-  #instrument(bytes: Uint8Array, options: InstrumentOptions): Instrumented {
-    const { allocator, ...others } = options;
-    if (allocator === undefined) return instrument(bytes, others);
-    try {
-      const instrumented = instrument(bytes, options);
-      this.#link.post({ kind: "allocator-option" });
-      return instrumented;
-    } catch (error) {
-      if (!(error instanceof AllocatorMismatch)) throw error;
-      this.#link.post({ kind: "allocator-option", mismatch: error.message });
-      return instrument(bytes, others);
-    }
   }
 
   rejected(module: TrackedModule, error: unknown): void {
@@ -298,11 +247,6 @@ export class ThreadRecorder implements InstantiationObserver {
     if (this.#cache.size >= CACHED_MODULES) this.#cache.delete(this.#cache.keys().next().value!);
     this.#cache.set(key, new WeakRef(module));
   }
-}
-
-/** Names a module across threads by what its instrumented form says of itself. */
-function moduleKey(info: InstrumentedInfo): string {
-  return `${info.buildId}:${info.originalBytes}`;
 }
 
 /** Whether intervals of working sets are measured in time, which another thread tells. */

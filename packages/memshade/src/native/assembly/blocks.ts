@@ -4,15 +4,18 @@ import { released } from "../../tools/heap/assembly/heap";
 import { allocatedAsUsual, CONTROL, RECORDS } from "../../tools/heap/assembly/imports";
 import { Control, RECORD_BYTES, Record, Slot, Tag } from "../../tools/heap/assembly/layout.generated";
 import {
+  blockStart,
   bump32,
   bump64,
   findRecord,
   makeSlot,
   moveToRecord,
+  placeDifference,
   recordOf,
   regionOf,
   removeRecord,
   slotIn,
+  slotStart,
 } from "../../tools/heap/assembly/records";
 import { beginCommonPath, isRare } from "./front-end/imports";
 import { Header, Thread, WalkEnd } from "./layout.generated";
@@ -65,7 +68,7 @@ export function takeOut(thread: u32, address: u64): void {
   const tag = load<u32>(slot, Slot.tag);
   let record: usize;
   if ((tag & Tag.recorded) === 0) {
-    if (tag === 0 || ((tag ^ <u32>address) & Tag.placeMask) !== 0) return;
+    if (tag === 0 || placeDifference(tag, address) !== 0) return;
     record = moveToRecord(slot, address);
   } else record = findRecord(slot, address);
   if (record === 0) return;
@@ -84,7 +87,7 @@ function putBack(thread: u32, address: u64): void {
   const slot = makeSlot(address);
   let tag = load<u32>(slot, Slot.tag);
   if (tag !== 0 && (tag & Tag.recorded) === 0) {
-    moveToRecord(slot, (address & ~(<u64>Tag.placeMask)) | (tag & Tag.placeMask));
+    moveToRecord(slot, blockStart(slotStart(address), tag));
     tag = load<u32>(slot, Slot.tag);
   }
   store<u32>(record, tag === 0 ? 0 : <u32>(recordOf(tag) - RECORDS), Record.next);

@@ -26,6 +26,7 @@ import { type ProcessModule, readModules } from "./modules.ts";
 
 /** Globals come first in the file. */
 const MEMORY_AT = 0x1_0000;
+/** Pages of copies that nobody writes take no room; of those that are shared, the garbage collector takes no notice. */
 const MEMORY_BYTES = 2 ** 32;
 const PIECE_BYTES = 2 ** 20;
 const WORD_BYTES = 4;
@@ -91,14 +92,14 @@ export class MemoryFile {
 
   /** The modules that the process has met. */
   modules(): ProcessModule[] {
-    const memory = new ArrayBuffer(MEMORY_BYTES);
+    const memory = new SharedArrayBuffer(MEMORY_BYTES);
     const count = this.#moduleCount();
     this.#takeModules(memory, count);
     return readModules(memory, count);
   }
 
   /** What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. */
-  async readStill(): Promise<ArrayBuffer> {
+  async readStill(): Promise<SharedArrayBuffer> {
     const request = ++this.#requests;
     this.setHeader(Header.request, request);
     try {
@@ -111,9 +112,8 @@ export class MemoryFile {
   }
 
   /** What the tables use; everything else is zeros. */
-  read(): ArrayBuffer {
-    // Pages of it that nobody writes take no room.
-    const memory = new ArrayBuffer(MEMORY_BYTES);
+  read(): SharedArrayBuffer {
+    const memory = new SharedArrayBuffer(MEMORY_BYTES);
     const take = (from: number, length: number): void => this.#take(memory, from, length);
     take(0, Place.mibs);
     const control = (field: number): number => new DataView(memory).getUint32(Place.control + field, true);
@@ -134,7 +134,7 @@ export class MemoryFile {
     return memory;
   }
 
-  #takeModules(memory: ArrayBuffer, count: number): void {
+  #takeModules(memory: SharedArrayBuffer, count: number): void {
     this.#take(memory, Place.modules, count * MODULE_BYTES);
     this.#take(memory, Place.names, Math.min(this.header(Header.names), Place.namesEnd - Place.names));
   }
@@ -144,7 +144,7 @@ export class MemoryFile {
   }
 
   /** Zeros are left out: they are there already. */
-  #take(memory: ArrayBuffer, from: number, length: number): void {
+  #take(memory: SharedArrayBuffer, from: number, length: number): void {
     const bytes = new Uint8Array(memory);
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, length));
     for (let at = from; at < from + length; at += PIECE_BYTES) {

@@ -18,19 +18,20 @@ export interface ProcessModule {
 }
 
 /** The modules of a process, in the order in which it met them. */
-export function readModules(memory: ArrayBuffer, count: number): ProcessModule[] {
+export function readModules(memory: SharedArrayBuffer, count: number): ProcessModule[] {
   const view = new DataView(memory);
   const u64 = (at: number): number => Number(view.getBigUint64(at, true));
   return Array.from({ length: count }, (_, i) => {
     const at = Place.modules + i * MODULE_BYTES;
-    const bytes = (from: number, length: number): Uint8Array => new Uint8Array(memory, at + from, length);
+    const bytes = (from: number, length: number): Uint8Array =>
+      new Uint8Array(memory, at + from, length).slice();
     const [start, end] = [u64(at + Module.start), u64(at + Module.end)];
     const word = (field: number): number => view.getUint32(at + field, true);
     const site = word(Module.site);
     const idBytes = word(Module.buildIdBytes);
     const id = hex(bytes(Module.buildId, idBytes === 0 ? 4 * SUM_WORDS : idBytes));
     return {
-      name: new TextDecoder().decode(new Uint8Array(memory, word(Module.name), word(Module.nameBytes))),
+      name: new TextDecoder().decode(new Uint8Array(memory, word(Module.name), word(Module.nameBytes)).slice()),
       buildId: idBytes === 0 ? "" : id,
       tableKey: idBytes > 0 ? id : /[1-9a-f]/.test(id) ? keyOfSum(id) : "",
       start: site,

@@ -38,7 +38,7 @@ export interface NativeRecord {
  * Makes a run of what a process has left in its memory. Its places in code are the numbers of its sites, so that two runs of one
  * program have the same ones.
  */
-export function recordedRun(memory: ArrayBuffer, program: RecordedProgram, end: RunEnd): NativeRecord {
+export function recordedRun(memory: SharedArrayBuffer, program: RecordedProgram, end: RunEnd): NativeRecord {
   const view = new DataView(memory);
   const header = (field: number): number => view.getUint32(field, true);
   const modules = readModules(memory, header(Header.modules)).map((module) => ofCode(module, program.file));
@@ -46,7 +46,7 @@ export function recordedRun(memory: ArrayBuffer, program: RecordedProgram, end: 
     ...{ clock: "virtual", rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
   });
   // All that the session asks of a memory is its bytes.
-  session.addInstance({ buffer: memory } as WebAssembly.Memory, INFO, UNKNOWN_MODULE, null);
+  session.addInstance({ buffer: memory } as unknown as WebAssembly.Memory, INFO, UNKNOWN_MODULE, null);
   const { heap, tool, notTracked, raw, intervals } = session.snapshot(end);
   const rawBytes = writeRaw({ ...raw, segments: modules.map(segmentOf) }, raw.version);
   const files: ProfileFile[] = [{ name: HEAP_FILE, contents: rawBytes }];

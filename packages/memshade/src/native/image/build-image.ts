@@ -1,10 +1,10 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import type { NativeCode } from "../../aot/index.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
+import { PROGRAM_HEADER_BYTES } from "../../objects/elf/write/image.ts";
 import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
-import { PF_W } from "../../objects/elf/write/image.ts";
+import { PT_LOAD } from "../../objects/elf/constants.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
-import { openObject } from "../../objects/index.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
 
 /** Where the image finds and leaves things, as it is told when it is written. */
@@ -42,6 +42,9 @@ const ZERO_PAGES = 2;
 const PAGE_BYTES = 4096;
 /** Tables of the largest objects are made in half of it. */
 const TABLES_WAIT_MS = 1000;
+/** In an ELF header, where its program headers are; in one of those, the offset and the size in the file. */
+const HEADERS_AT = 32;
+const [OFFSET, FILE_BYTES] = [8, 32];
 const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
 
 /** The shared object that records the allocations of the program that it is preloaded into, but for its paths. */
@@ -100,10 +103,7 @@ function dataOf(): Uint8Array {
  * @throws UserError if a path is too long to be kept in it
  */
 export function setPaths(image: Uint8Array, paths: ImagePaths): void {
-  // The texts are the end of what can be written.
-  const { fileOffset, fileSize } = openObject(image).segments.find(({ flags }) => (flags & PF_W) !== 0)!;
-  const end = fileOffset + fileSize;
-  const data = image.subarray(end - TEXT_BYTES, end);
+  const data = image.subarray(textAt(image));
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
     if (bytes.length >= most) throw new UserError(`the path ${text} is too long for what records programs`);
@@ -113,6 +113,15 @@ export function setPaths(image: Uint8Array, paths: ImagePaths): void {
   put(paths.memory, Text.memory, 1900);
   put(paths.tables, Text.tables, 1900);
   put(paths.image, Text.image, 2048);
+}
+
+/** Where the texts are in the file: at the end of the last part that is loaded, which is what can be written. */
+function textAt(image: Uint8Array): number {
+  const view = new DataView(image.buffer, image.byteOffset, image.length);
+  const first = Number(view.getBigUint64(HEADERS_AT, true));
+  let last = first;
+  for (let at = first; view.getUint32(at, true) === PT_LOAD; at += PROGRAM_HEADER_BYTES) last = at;
+  return Number(view.getBigUint64(last + OFFSET, true) + view.getBigUint64(last + FILE_BYTES, true)) - TEXT_BYTES;
 }
 
 function link(code: Uint8Array, native: NativeCode, places: ObjectPlacement, outer: readonly string[]): void {

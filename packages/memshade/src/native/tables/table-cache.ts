@@ -36,7 +36,7 @@ export class TableCache {
     return join(this.folder, "/");
   }
 
-  /** Whether there is nothing to make of an object: its tables are there, or nothing could find them. */
+  /** Whether the tables of an object are there, or nothing could find them. */
   has(object: ObjectFile): boolean {
     const key = tableKey(object);
     return key === undefined || existsSync(join(this.folder, key));

@@ -412,14 +412,15 @@ export const CHILD_BYTES = 16;
 /** Entries of the first table of children: most programs need no page more. */
 export const FIRST_CHILDREN = 256;
 
-/** Bits of an address within its region of program memory, which has 8 bytes of slots for 16 of the program. */
+/** Bits of an address within its region of program memory, and within its slot. */
 export const REGION_BITS = 16;
+export const SLOT_BITS = 4;
 export const SLOT_BYTES = 8;
-export const SLOT_REGION_BYTES = 2 ** (REGION_BITS - 1);
+export const SLOT_REGION_BYTES = 2 ** (REGION_BITS - SLOT_BITS) * SLOT_BYTES;
 /** Slot of the live block that starts in its bytes. One that has never had a block is zero. */
 export const Slot = { time: 0, tag: 4 } as const;
 /**
- * What a slot's tag is: 0 for no block, or the index of its context, its size, and the address's last four bits; or with the
+ * What a slot's tag is: 0 for no block, or the index of its context, its size, and where in its 16 bytes it begins; or with the
  * highest bit the index of the first in a chain of records. The owner of a shape is alike.
  */
 export const Tag = {
@@ -427,6 +428,7 @@ export const Tag = {
   contextShift: 14,
   sizeShift: 4,
   sizeMask: 1023,
+  /** Bits of the address; where slots are for more than 16 bytes, without the lowest ones, which are 0. */
   placeMask: 15,
   /** Contexts with an index from here on have records for all their blocks. */
   contexts: 131072,

@@ -131,8 +131,8 @@ describe("findings of the heap", () => {
       expect(one("live 100  lost 100  late 3")).toEqual([]);
       expect(one("live 9  lost 9  late 9")).toEqual([]);
       // A world that is built, and then simulated for long, has its parts inside.
-      expect(one("live 100  indirect 100  late 90  settled 70")).toEqual([]);
-      expect(one("live 100  indirect 100  late 90  settled 60")).toHaveLength(1);
+      expect(one("live 100  indirect 100  late 90  settled 78")).toEqual([]);
+      expect(one("live 100  indirect 100  late 90  settled 77")).toHaveLength(1);
     });
   });
 

@@ -51,6 +51,8 @@ describe("the findings of a run", () => {
       ["leak", 0.8],
       ["leak", 0.7],
     ]);
+    const peak = { ...leak(at(1), 0.9), kind: "peak" } as Finding;
+    expect(rankFindings([peak, { ...unread, part: 0.4 }])).toMatchObject([{ kind: "never-read" }]);
   });
 
   it("are five at most, none of them for less than the least part", () => {

@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { amount } from "../../../src/report/page/app/parts/amounts.ts";
 import { madeUpPage } from "./made-up-page.ts";
@@ -20,6 +20,16 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
 
   const tab = (page: Page, name: string) => page.getByRole("tab", { name }).click();
   const hash = (page: Page) => new URL(page.url()).hash;
+  /** How many of some elements have more text than they have room for, be it by a part of a pixel. */
+  const cut = (elements: Locator) =>
+    elements.evaluateAll(
+      (all) =>
+        all.filter((element) => {
+          const text = document.createRange();
+          text.selectNodeContents(element);
+          return text.getBoundingClientRect().width > element.getBoundingClientRect().width + 0.001;
+        }).length,
+    );
   const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? "");
 
   it("says on the first screen what the problem is, and which line it is", async () => {
@@ -283,12 +293,19 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
       const page = await browser.open({ ...data, strings }, "", { viewport: { width, height: 900 } });
       const places = page.locator(".finding-head .place:visible, .largest .place");
       expect(await places.count()).toBeGreaterThan(2);
-      expect(
-        await places.evaluateAll(
-          (all) => all.filter((place) => place.scrollWidth > place.clientWidth).length,
-        ),
-      ).toBe(0);
+      expect(await cut(places)).toBe(0);
     }
+  });
+
+  it("cuts off callers before names, and names before lines", async () => {
+    const strings = data.strings.map((text, index) =>
+      data.frames.function.includes(index) ? `f${"_of_many_words".repeat(index % 2 === 0 ? 10 : 0)}` : text,
+    );
+    const page = await browser.open({ ...data, strings }, "tab=sites&group=path");
+    const ofRow = page.locator(".table .frame");
+    expect(await cut(ofRow.locator(".function"))).toBeGreaterThan(0);
+    expect(await cut(ofRow.locator(".place"))).toBe(0);
+    expect(await cut(ofRow.locator(".function").filter({ hasText: /^f$/ }))).toBe(0);
   });
 
   it("has the numbers of a line in sight, however long the line is", async () => {

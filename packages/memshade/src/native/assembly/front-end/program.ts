@@ -1,10 +1,18 @@
 // Stands in the place of `tools/heap/assembly/program.ts` where native programs are profiled.
-import { ADDRESS_BITS, Header, NATIVE_REGION_BITS, NATIVE_REGION_SLOTS, Place } from "../layout.generated";
+import {
+  ADDRESS_BITS,
+  Header,
+  NATIVE_REGION_BITS,
+  NATIVE_REGION_SLOTS,
+  NATIVE_SLOT_BITS,
+  Place,
+} from "../layout.generated";
 import { isMapped } from "../probe";
 
 export type Address = u64;
 
 export const PROGRAM_REGION_BITS: u32 = NATIVE_REGION_BITS;
+export const PROGRAM_SLOT_BITS: u32 = NATIVE_SLOT_BITS;
 export const REGION_SLOTS: u32 = NATIVE_REGION_SLOTS;
 export const END: Address = (<u64>1) << ADDRESS_BITS;
 
@@ -28,7 +36,7 @@ export function beginRegion(region: usize, address: Address, _smallest: u32): vo
 @inline
 export function raiseHighWater(_end: Address): void {}
 
-/** Records hang on the slot of their 16 bytes, so the high halves of their addresses are equal. */
+/** Records hang on the slot of their 32 bytes, so the high halves of their addresses are equal. */
 @inline
 export function nearby(low: u32, other: Address): Address {
   return (other & 0xffff_ffff_0000_0000) | low;

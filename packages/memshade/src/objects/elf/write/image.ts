@@ -44,7 +44,7 @@ export const PF_W = 2;
 export const PF_R = 4;
 
 const HEADER_BYTES = 64;
-const PROGRAM_HEADER_BYTES = 56;
+export const PROGRAM_HEADER_BYTES = 56;
 export const PAGE_BYTES = 0x1000;
 const WORD_BYTES = 8;
 const NOTE_ALIGNMENT = 4;

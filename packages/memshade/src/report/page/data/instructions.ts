@@ -1,5 +1,5 @@
 import type { PageCode, PageData } from "./page-data.ts";
-import { type MeasuredLine, measuredLines } from "./sources.ts";
+import type { MeasuredLine } from "./sources.ts";
 
 /** An instruction, by its offset in the code section, and the line that it is of, from 1; 0: none. */
 export interface PlacedInstruction {
@@ -20,9 +20,13 @@ const MOST_READ = 50_000;
 const MOST_OF_LINE = 64;
 
 /** The instructions of measured lines, in the functions where they were measured. */
-export function pageInstructions(page: PageData, read: ReadInstructions): readonly PageCode[] {
+export function pageInstructions(
+  page: PageData,
+  measured: readonly MeasuredLine[],
+  read: ReadInstructions,
+): readonly PageCode[] {
   const { frames } = page;
-  const lines = measuredLines(page).slice(0, MOST_LINES);
+  const lines = measured.slice(0, MOST_LINES);
   const wanted = new Map(lines.map((line) => [keyOf(line), [] as number[]]));
   for (let frame = 0; frame < frames.length; frame++) {
     const file = page.strings[frames.file[frame]!];

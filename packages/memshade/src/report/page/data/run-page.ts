@@ -23,7 +23,7 @@ import {
   type PageObject,
   type PageVariable,
 } from "./page-data.ts";
-import { pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
+import { measuredLines, pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
 import { heapTimeline, workingSetTimeline } from "./timelines.ts";
 import { addWaste, WASTE_RATIOS } from "./waste.ts";
 import { addWorkingSet } from "./working-set.ts";
@@ -83,8 +83,11 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
     sources: [],
     sourcesKept: options.sources,
   };
-  const code = options.sources === "none" ? [] : pageInstructions(page, options.instructions ?? (() => []));
-  return { ...page, ...pageSources(page, builder.strings, options), ...(code.length === 0 ? {} : { code }) };
+  if (options.sources === "none") return page;
+  const measured = measuredLines(page);
+  const code = pageInstructions(page, measured, options.instructions ?? (() => []));
+  const sources = pageSources(page, measured, builder.strings, options);
+  return { ...page, ...sources, ...(code.length === 0 ? {} : { code }) };
 }
 
 function pageFinding(

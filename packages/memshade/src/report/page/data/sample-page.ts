@@ -18,7 +18,7 @@ import {
   type PageUnit,
 } from "./page-data.ts";
 import { MOST_CONTEXTS } from "./run-page.ts";
-import { pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
+import { measuredLines, pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
 import { Deltas } from "./timelines.ts";
 
 export interface SamplePageOptions {
@@ -96,7 +96,8 @@ export function pageOfSamples(profile: SampleProfile, options: SamplePageOptions
     ...{ ratios: [], findings: [], objects: [], histograms: [], statics: [] },
     ...{ sources: [], sourcesKept: options.sources },
   };
-  return { ...page, ...pageSources(page, builder.strings, options) };
+  if (options.sources === "none") return page;
+  return { ...page, ...pageSources(page, measuredLines(page), builder.strings, options) };
 }
 
 /** The context of each stack, with the site that names it. */

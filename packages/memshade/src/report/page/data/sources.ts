@@ -18,13 +18,11 @@ const LONGEST_LINE = 1000;
 
 /** The source that a page brings along: only of code that is the program's own. */
 export function pageSources(
-  page: PageData,
+  { head }: PageData,
+  measured: readonly MeasuredLine[],
   strings: { readonly texts: readonly string[]; of(text: string): number },
   { sources: kept, read }: { readonly sources: SourcesKept; readonly read: ReadSource },
 ): Pick<PageData, "sources" | "head"> {
-  const { head } = page;
-  if (kept === "none") return { sources: [], head };
-  const measured = measuredLines(page);
   const shown = measured.slice(0, MOST_LINES);
   const byFile = new Map<string, { module: string | undefined; lines: Set<number> }>();
   for (const { file, module, line } of shown) {

@@ -134,7 +134,7 @@ function lifetimesInWords({ kind, unit }: Clock): string {
 
 /** What to look at when nothing was allocated. */
 export function printNothingAllocated(screen: Screen, profile: HeapProfile): void {
-  screen.print("", screen.paint.strong("No allocations were recorded."), "");
+  screen.print("", screen.paint.strong("No allocations were recorded."));
   const advice: string[] = [];
   for (const { name, allocator } of profile.modules) {
     // Of one without an allocator the head of the report says why.
@@ -145,6 +145,7 @@ export function printNothingAllocated(screen: Screen, profile: HeapProfile): voi
   if (advice.length === 0 && profile.modules.every(({ allocator }) => allocator === undefined)) {
     advice.push("No WebAssembly module with an allocator was run, or the program ended before it allocated.");
   }
+  if (advice.length > 0) screen.print("");
   for (const sentence of advice) {
     printWrapped(screen, printable(sentence), "  · ", "    ");
   }

@@ -1,5 +1,6 @@
 import type { SourceColumn, SourceLine, SourceTable } from "../../../analyses/source/source-table.ts";
 import { formatBytes, formatCount, plural } from "../../format.ts";
+import { printWrapped } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { cutEnd, padLeft, printable } from "./text.ts";
 
@@ -16,6 +17,9 @@ const TITLES: { readonly [Tool in SourceTable["tool"]]: string } = {
   workingset: "Source lines of the working set",
 };
 
+const NO_LINES =
+  "No line is known of a place that has such figures: there are none, the modules have no debug information, or they were not found again.";
+
 /** Source text by file name, split into lines; undefined where the file was not found. */
 export type SourceReader = (file: string) => readonly string[] | undefined;
 
@@ -31,10 +35,8 @@ export function sourceReport(table: SourceTable, read: SourceReader, options: So
   const { heading, faint, strong } = screen.paint;
   screen.printEnds(TITLES[table.tool], plural(lines.length, "line"), strong);
   if (lines.length === 0) {
-    screen.print(
-      "",
-      "No source lines are known: the modules have no debug information, or were not found again.",
-    );
+    screen.print("");
+    printWrapped(screen, NO_LINES, "", "");
     return screen.text();
   }
   const shown = lines.slice(0, options.rows ?? USUAL_ROWS);

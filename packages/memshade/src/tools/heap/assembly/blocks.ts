@@ -27,6 +27,7 @@ import { liveUnit, noticePeak, roomLeft } from "./live";
 import { Address, END, nearby, raiseHighWater } from "./program";
 import {
   addRecord,
+  blockStart,
   bump32,
   bump64,
   contextAt,
@@ -34,11 +35,13 @@ import {
   makeSlot,
   mibOfTag,
   moveToRecord,
+  placeDifference,
   recordOf,
   regionOf,
   removeRecord,
   sizeOfTag,
   slotIn,
+  slotStart,
   tagOf,
 } from "./records";
 import { noteOwner, noteProcessors } from "./threads";
@@ -50,11 +53,10 @@ function prepare(): void {
   prepareIntervals();
 }
 
-/** Another live block starts in the same 16 bytes, or this very block was never seen to end. */
+/** Another live block starts in the same slot, or this very block was never seen to end. */
 function meetNeighbours(slot: usize, address: Address, size: u32): void {
-  const place = address & ~(<Address>Tag.placeMask);
   const tag = load<u32>(slot, Slot.tag);
-  if ((tag & Tag.recorded) === 0) moveToRecord(slot, place | (tag & Tag.placeMask));
+  if ((tag & Tag.recorded) === 0) moveToRecord(slot, blockStart(slotStart(address), tag));
   if (findRecord(slot, address) !== 0) {
     // Its release was not seen. It ends here, or its successor would inherit it.
     bump32(CONTROL, Control.overlaps, 1);
@@ -145,7 +147,7 @@ function endBlock(address: Address, copied: bool): bool {
   let followed: usize = 0;
   forgetEnded();
   if ((tag & Tag.recorded) === 0) {
-    if (tag === 0 || ((tag ^ <u32>address) & Tag.placeMask) !== 0) return false;
+    if (tag === 0 || placeDifference(tag, address) !== 0) return false;
     store<u32>(slot, 0, Slot.tag);
   } else {
     const record = findRecord(slot, address);

@@ -12,7 +12,7 @@ import {
 } from "./layout.generated";
 import { keepPeak, liveUnit, noticePeak } from "./live";
 import { Address, END } from "./program";
-import { bump32, mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
+import { bump32, mibOfTag, placeDifference, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf } from "./shapes";
 import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-counters";
 
@@ -94,7 +94,7 @@ export function released(address: Address): void {
   }
   const slot = slotIn(region, address);
   const tag = load<u32>(slot, Slot.tag);
-  if (((tag ^ <u32>address) & Tag.placeMask) !== 0) {
+  if (placeDifference(tag, address) !== 0) {
     otherwise();
     return;
   }

@@ -1,12 +1,14 @@
 // Addresses of the program, and where the slots of its regions are: what differs between WebAssembly programs and native ones. This
 // is the side of WebAssembly; the build puts another file in its place for native programs.
 import { CONTROL, COVERED, DIRECTORY, programPages } from "./imports";
-import { Control, REGION_BITS, SLOT_REGION_BYTES } from "./layout.generated";
+import { Control, REGION_BITS, SLOT_BITS, SLOT_REGION_BYTES } from "./layout.generated";
 
 export type Address = u32;
 
 /** Bits of an address within its region. */
 export const PROGRAM_REGION_BITS: u32 = REGION_BITS;
+/** Bits of an address within its slot. */
+export const PROGRAM_SLOT_BITS: u32 = SLOT_BITS;
 /** Bytes of slots per region. */
 export const REGION_SLOTS: u32 = SLOT_REGION_BYTES;
 /** Behind the last address that blocks are followed at. */

@@ -7,6 +7,7 @@ import {
   END,
   nearby,
   PROGRAM_REGION_BITS,
+  PROGRAM_SLOT_BITS,
   REGION_SLOTS,
 } from "./program";
 
@@ -28,12 +29,34 @@ export function regionOf(address: Address): usize {
 /** The slot of an address in its region. */
 @inline
 export function slotIn(region: usize, address: Address): usize {
-  return region + (<u32>(address >>> 1) & (REGION_SLOTS - 8));
+  return region + (<u32>(address >>> (PROGRAM_SLOT_BITS - 3)) & (REGION_SLOTS - 8));
+}
+
+/** Bits of an address in its slot that a tag has no room for. */
+const UNTOLD_BITS: u32 = PROGRAM_SLOT_BITS - 4;
+
+/** The first address of a slot. */
+@inline
+export function slotStart(address: Address): Address {
+  return address & ~((<Address>1 << PROGRAM_SLOT_BITS) - 1);
+}
+
+/** Where the block of a tag begins, in the slot that begins at an address. */
+@inline
+export function blockStart(slot: Address, tag: u32): Address {
+  return slot | (<Address>(tag & Tag.placeMask) << UNTOLD_BITS);
+}
+
+/** 0: the block of a tag begins at an address of its slot. */
+@inline
+export function placeDifference(tag: u32, address: Address): u32 {
+  return (tag ^ <u32>(address >>> UNTOLD_BITS)) & Tag.placeMask;
 }
 
 @inline
 export function tagOf(mib: usize, size: u32, address: Address): u32 {
-  return ((mib - MIBS) << (Tag.contextShift - 8)) | (size << Tag.sizeShift) | (<u32>address & Tag.placeMask);
+  const place = <u32>(address >>> UNTOLD_BITS) & Tag.placeMask;
+  return ((mib - MIBS) << (Tag.contextShift - 8)) | (size << Tag.sizeShift) | place;
 }
 @inline
 export function mibOfTag(tag: u32): usize {
@@ -123,7 +146,7 @@ export function removeRecord(slot: usize, record: usize): void {
 
 /** The record of the live block that `address` lies in, made if it has none; 0 when there is no block. */
 export function recordAround(address: Address): usize {
-  let place = address & ~(<Address>Tag.placeMask);
+  let place = slotStart(address);
   while (true) {
     const region = regionOf(place);
     if (region === 0) place &= ~((1 << PROGRAM_REGION_BITS) - 1);
@@ -132,7 +155,7 @@ export function recordAround(address: Address): usize {
       const tag = load<u32>(slot, Slot.tag);
       if (tag !== 0) {
         if ((tag & Tag.recorded) === 0) {
-          const start: Address = place | (tag & Tag.placeMask);
+          const start = blockStart(place, tag);
           if (start <= address) return address - start < sizeOfTag(tag) ? moveToRecord(slot, start) : 0;
         } else {
           let below = false;
@@ -151,7 +174,7 @@ export function recordAround(address: Address): usize {
       }
     }
     if (place === 0) return 0;
-    place -= Tag.placeMask + 1;
+    place -= 1 << PROGRAM_SLOT_BITS;
   }
 }
 
@@ -162,7 +185,7 @@ export function contextAt(address: Address): usize {
   const slot = slotIn(region, address);
   const tag = load<u32>(slot, Slot.tag);
   if ((tag & Tag.recorded) === 0)
-    return tag !== 0 && ((tag ^ <u32>address) & Tag.placeMask) === 0 ? mibOfTag(tag) : 0;
+    return tag !== 0 && placeDifference(tag, address) === 0 ? mibOfTag(tag) : 0;
   const record = findRecord(slot, address);
   return record === 0 ? 0 : load<u32>(record, Record.mib);
 }

@@ -3,6 +3,7 @@ import { ENTRY_WORD, HOST_WORD, STACK_FRAME_BYTES, StackFrame } from "../../../c
 import type { AppendedFunctions } from "../../../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, type ValType } from "../../../wasm/index.ts";
+import { Waiting } from "../../host-interface.ts";
 import type { ShadowLayout } from "../../options.ts";
 import { Control } from "../layout.ts";
 
@@ -10,6 +11,8 @@ const HAS_MEMORY_INDEX = 0x40;
 const WORD = 2 | HAS_MEMORY_INDEX;
 const { instances: INSTANCES, lock: LOCK, lockTurn: LOCK_TURN } = Control;
 const SPINS = 100;
+/** Spins from one call of the host to the next, where nothing but spinning is allowed: a power of two. */
+const SPINS_TO_HOST = 65_536;
 const WAIT_NANOSECONDS = 100_000;
 /** Waits in which the lock stays in one hand until its holder is taken for dead: some seconds. */
 const PATIENCE = 20_000;
@@ -30,14 +33,20 @@ export interface ThreadSharing {
   exports: { name: string; index: number }[];
 }
 
-/** Adds what instances of a module need that share the shadow memory. `newest`: global with the newest frame. */
+/**
+ * Adds what instances of a module need that share the shadow memory.
+ *
+ * @param newest global with the newest frame
+ * @param spun function () → i32 that tells the host of spins, and says whether there is one
+ */
 export function shareTables(
   appended: AppendedFunctions,
   layout: ShadowLayout,
   shadowMemory: number,
   newest: number,
+  spun: number,
 ): ThreadSharing {
-  const [base, instance, depth] = [newest + 1, newest + 2, newest + 3];
+  const [base, instance, depth, waiting] = [newest + 1, newest + 2, newest + 3, newest + 4];
   const nothing = appended.typeIndex([], []);
   const baseBytes = layout.stack - layout.hostWord;
   const emptyStack = baseBytes - STACK_FRAME_BYTES;
@@ -87,6 +96,18 @@ export function shareTables(
     body.op("local.tee", holder).op("i32.eqz").op("br_if", 1);
     body.op("local.get", spins).i32(1).op("i32.add").op("local.tee", spins);
     body.i32(SPINS).op("i32.lt_u").op("br_if", 0);
+    // Where a thread must not stand still, as that of a page.
+    body.op("global.get", waiting).i32(Waiting.stands).op("i32.ne").open("if");
+    body
+      .op("local.get", spins)
+      .i32(SPINS_TO_HOST - 1)
+      .op("i32.and")
+      .op("br_if", 1);
+    body.op("call", spun).op("drop");
+    body.op("global.get", waiting).i32(Waiting.lost).op("i32.ne").op("br_if", 1);
+    body.i32(Waiting.spins).op("global.set", waiting);
+    take(() => body.op("local.get", holder));
+    body.op("local.get", holder).op("i32.ne").op("br_if", 1).op("br", 2).end();
     control(body).op("i32.atomic.load", WORD, shadowMemory, LOCK_TURN).op("local.get", turn).op("i32.ne");
     body.open("if");
     control(body).op("i32.atomic.load", WORD, shadowMemory, LOCK_TURN).op("local.set", turn);
@@ -116,7 +137,7 @@ export function shareTables(
   const zero = { type: I32, initial: encodeConstantExpression(I32, 0) };
   return {
     frames: { hostWord: { global: base, offset: 0 }, emptyStack: { global: base, offset: emptyStack } },
-    globals: [zero, zero, zero],
+    globals: [zero, zero, zero, zero],
     constants: {
       STACK: placeCode({ global: base, offset: baseBytes }),
       INSTANCE: placeCode({ global: instance, offset: 0 }),
@@ -127,6 +148,7 @@ export function shareTables(
     exports: [
       { name: "base", index: base },
       { name: "instance", index: instance },
+      { name: "waiting", index: waiting },
     ],
   };
 }

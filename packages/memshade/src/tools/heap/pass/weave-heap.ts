@@ -36,7 +36,9 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
   const acrossThreads = options.acrossThreads === true && recordsBlocks && canShareMemory(module);
   const hostStacks = recordsBlocks ? (options.hostStacks ?? "off") : "off";
   const layout = beside ?? layoutOf(around, { recordsBlocks, acrossThreads, asksHost: hostStacks !== "off" });
-  const threads = acrossThreads ? shareTables(appended, layout, shadowMemory, firstGlobal) : undefined;
+  const threads = acrossThreads
+    ? shareTables(appended, layout, shadowMemory, firstGlobal, around.callHost(HostSlot.Spin, true))
+    : undefined;
   // The data of a library lies in its program's memory, where the loader puts it.
   const statics = beside === undefined ? staticData(module, scan, around.stackPointer) : undefined;
   const runtime = mergeHeapRuntime(around, { layout, threads, statics, counted, hostStacks });

@@ -2,6 +2,7 @@ import { HostSite } from "../../../contexts/layout.ts";
 import type { RawSegment } from "../../../model/raw-profile.ts";
 import type { RunHost, RunHostFrame } from "../../../model/run.ts";
 import { contentId } from "../../../wasm/index.ts";
+import { STACKS_OF_INSTANCE } from "../../host-interface.ts";
 import { ContextTable, pathKey } from "./context-table.ts";
 import type { HeapSeries } from "./read-intervals.ts";
 import type { ShadowContents } from "./read-shadow.ts";
@@ -28,11 +29,6 @@ export interface ToldStacks {
 
 /** Which thread's stacks the host sites of an instance are: by the number that it has where several share their tables. */
 export type ThreadOf = (local: number) => number | undefined;
-
-/** Stacks of instances that share their tables have numbers from multiples of this on. */
-export const STACKS_OF_INSTANCE = 2 ** 21;
-/** Numbers that are none of stacks: nobody knows which one it is; there was no room for it. */
-export const { unknown: UNKNOWN_STACK, beyond: STACK_BEYOND } = HostSite;
 
 const LEFT_OUT: HostFrame = { name: "[callers not asked]", is: "left-out" };
 const BEYOND: HostFrame = { name: "[stacks beyond the bound]", is: "unknown" };

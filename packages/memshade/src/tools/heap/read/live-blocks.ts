@@ -13,13 +13,15 @@ import {
   RECORD_BYTES,
   REGION_BITS,
   Record,
+  SLOT_BITS,
   SLOT_BYTES,
   Slot,
   Tag,
 } from "../layout.ts";
 
 export const GRANULE_BYTES = 8;
-const PROGRAM_BYTES_PER_SLOT_BYTE = 2;
+/** Bits of an address in its slot that a tag has. */
+const PLACE_BITS = 4;
 /** A block that was not used while the program did so much of its work is idle. */
 const LEAST_IDLE = 1 / 64;
 
@@ -76,22 +78,30 @@ export class LiveBlocks {
     }
   }
 
+  /** Bits of an address in its slot. */
+  get #slotBits(): number {
+    return this.#layout.regions?.slotBits ?? SLOT_BITS;
+  }
+
   /** Of a region. */
   get #slotBytes(): number {
-    return 2 ** ((this.#layout.regions?.bits ?? REGION_BITS) - 1);
+    return 2 ** ((this.#layout.regions?.bits ?? REGION_BITS) - this.#slotBits) * SLOT_BYTES;
   }
 
   /** Blocks that live, by address. */
   *[Symbol.iterator](): Generator<LiveBlock> {
     const instance = this.#control32(Control.instance);
+    const perByte = 2 ** this.#slotBits / SLOT_BYTES;
+    const untold = 2 ** (this.#slotBits - PLACE_BITS);
+    const slotBytes = this.#slotBytes;
     for (const { start, slots } of this.#regions()) {
-      for (let at = 0; at < this.#slotBytes; at += SLOT_BYTES) {
+      for (let at = 0; at < slotBytes; at += SLOT_BYTES) {
         const tag = this.#u32(slots + at + Slot.tag);
         if (tag === 0) continue;
         if (tag >= Tag.recorded) yield* this.#recordedBlocks(tag - Tag.recorded, start);
         else
           yield {
-            address: start + at * PROGRAM_BYTES_PER_SLOT_BYTE + (tag & Tag.placeMask),
+            address: start + at * perByte + (tag & Tag.placeMask) * untold,
             size: (tag >>> Tag.sizeShift) & Tag.sizeMask,
             context: tag >>> Tag.contextShift,
             time: this.#u32(slots + at + Slot.time),
@@ -141,7 +151,7 @@ export class LiveBlocks {
   lowest(): number | undefined {
     for (const { start, slots } of this.#regions())
       for (let at = 0; at < this.#slotBytes; at += SLOT_BYTES)
-        if (this.#u64(slots + at) !== 0) return start + at * PROGRAM_BYTES_PER_SLOT_BYTE;
+        if (this.#u64(slots + at) !== 0) return start + at * (2 ** this.#slotBits / SLOT_BYTES);
     return undefined;
   }
 

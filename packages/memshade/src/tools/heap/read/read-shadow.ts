@@ -40,7 +40,7 @@ import { type StaticCounts, StaticReader } from "./read-statics.ts";
 /** Only blocks this long can have marks. */
 const SHORTEST_MARKED_BYTES = LARGEST_UNMARKED + 1;
 /** Memory above the highest block that is looked through for accesses outside of blocks. */
-const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
+export const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 /** A counter above this is close to the 31 bits it has. */
 const NEARLY_FULL = 2 ** 30;
 

@@ -84,9 +84,10 @@ function sumRange(
   const values = new Float64Array(data.contexts.length);
   const last = deltas.offset.length - 1;
   const [begin, end] = [deltas.offset[Math.min(from, last)], deltas.offset[Math.min(to, last)]];
-  for (let row = begin; row < end; row++)
-    for (const [term, [, factor]] of terms.entries())
-      values[deltas.context[row]] += factor * columns[term][row];
+  for (const [term, [, factor]] of terms.entries()) {
+    const column = columns[term];
+    for (let row = begin; row < end; row++) values[deltas.context[row]] += factor * column[row];
+  }
   return values;
 }
 

@@ -1,5 +1,6 @@
 // What is selected, in a line at the foot of the page: it is the same in all views.
 import { h } from "preact";
+import { useMemo } from "preact/hooks";
 import type { PageModel } from "../model/page-model.ts";
 import { rowName } from "../model/row-name.ts";
 import { amount, difference, formatCount, formatPercent } from "../parts/amounts.ts";
@@ -11,6 +12,16 @@ import { select, type ViewProps } from "./view.ts";
 
 export function Selected({ model, state, change }: ViewProps) {
   const selected = model.selected(state);
+  const figures = model.figures(state);
+  const contexts = useMemo(
+    () => Int32Array.from(selected?.keys() ?? []).filter((context) => selected![context] === 1),
+    [selected],
+  );
+  const sums = useMemo(
+    () => figures.map((figure) => ({ figure, sum: sumOf(figure.values, contexts) })),
+    [figures, contexts],
+  );
+  const line = useMemo(() => model.life?.line(contexts), [model, contexts]);
   if (selected === undefined)
     return h(
       "footer",
@@ -18,14 +29,6 @@ export function Selected({ model, state, change }: ViewProps) {
       h("span", { class: "title" }, "Nothing selected"),
       h("span", { class: "dim" }, "A click on a finding, a row, a line or a box shows its numbers here."),
     );
-  const contexts: number[] = [];
-  selected.forEach((is, context) => {
-    if (is === 1) contexts.push(context);
-  });
-  const sums = model.figures(state).map((figure) => ({
-    figure,
-    sum: contexts.reduce((sum, context) => sum + figure.values[context], 0),
-  }));
   const ratios = model.data.ratios.flatMap((ratio) => {
     const of = sums.find(({ figure }) => figure.id === ratio.of);
     const by = sums.find(({ figure }) => figure.id === ratio.by);
@@ -36,7 +39,7 @@ export function Selected({ model, state, change }: ViewProps) {
     "footer",
     { class: "selected", "aria-label": "Selected" },
     h("span", { class: "title" }, shown(titleOfSelection(model, state))),
-    model.life ? h(Sparkline, { values: model.life.line(contexts) }) : null,
+    line === undefined ? null : h(Sparkline, { values: line }),
     h(
       "dl",
       // It scrolls.
@@ -81,6 +84,12 @@ export function Selected({ model, state, change }: ViewProps) {
       "×",
     ),
   );
+}
+
+function sumOf(values: Float64Array, contexts: Int32Array): number {
+  let sum = 0;
+  for (const context of contexts) sum += values[context];
+  return sum;
 }
 
 function titleOfSelection(model: PageModel, state: PageState): string {

@@ -44,8 +44,8 @@ export function arrange(found: FoundBoxes): { tree: CallTree; placeOf: Int32Arra
     childStart: new Int32Array(count),
     childEnd: new Int32Array(count),
     depth: new Uint16Array(count),
-    own: found.own.map(() => new Float64Array(count)),
-    total: found.own.map(() => new Float64Array(count)),
+    own: [],
+    total: [],
     start: new Float64Array(count),
   };
   const placeOf = new Int32Array(count);
@@ -56,10 +56,6 @@ export function arrange(found: FoundBoxes): { tree: CallTree; placeOf: Int32Arra
     const source = order[box];
     placeOf[source] = box;
     tree.frame[box] = found.frame[source];
-    for (const [column, own] of found.own.entries()) {
-      tree.own[column][box] = own[source];
-      tree.total[column][box] = foundTotal[column][source];
-    }
     const end = children.start[source + 1];
     sortBySize(children.order, children.start[source], end, foundTotal[0]);
     tree.childStart[box] = placed;
@@ -75,7 +71,15 @@ export function arrange(found: FoundBoxes): { tree: CallTree; placeOf: Int32Arra
     }
     tree.childEnd[box] = placed;
   }
-  return { tree, placeOf };
+  const own = found.own.map((values) => inOrder(values, order));
+  const total = foundTotal.map((values) => inOrder(values, order));
+  return { tree: { ...tree, own, total }, placeOf };
+}
+
+function inOrder(values: Float64Array, order: Int32Array): Float64Array {
+  const ordered = new Float64Array(order.length);
+  for (let row = 0; row < order.length; row++) ordered[row] = values[order[row]];
+  return ordered;
 }
 
 /** Adds every value to those of all boxes above it, in place. */

@@ -1,9 +1,6 @@
-/** So many times the longest pause between allocations, and a context allocates no more. */
+/** So many times the longest pause between allocations, and a context allocates no more: of pauses that chance makes, one in 150 is as long. */
 const MANY_PAUSES = 5;
-/** Accesses that a program makes as it prints its last lines, whatever it did before. */
-const LAST_WORDS = 500;
-/** Work is known when followed blocks are looked at, which is when it has grown by 1/64 as a rule: in a part like this several looks have been. */
-const LEAST_PAUSE = 1 / 16;
+/** Work is known when followed blocks are looked at, which is when it has grown by so much as a rule: no shorter pause shows. */
 const LOOK = 1 / 64;
 
 /** A followed block that lives at the end. */
@@ -45,7 +42,6 @@ export class AllocationPauses {
     const own = longestPause(blocks, ({ stands }) => stands);
     const any = longestPause(blocks, ({ time }, index) => blocks[index + 1]!.time - time);
     const sinceOwn = work * (1 - LOOK) - last.startWork;
-    if (Math.max(after, sinceOwn) < LAST_WORDS) return false;
     return after > MANY_PAUSES * any || sinceOwn > MANY_PAUSES * own;
   }
 }
@@ -60,7 +56,7 @@ function longestPause(
   let fromIndex = 0;
   for (const [index, block] of blocks.entries()) {
     const pause = block.startWork - from.startWork;
-    if (pause <= from.startWork * LEAST_PAUSE) continue;
+    if (pause <= from.startWork * LOOK) continue;
     let between = 0;
     for (let at = fromIndex; at < index; at++) between += allocations(blocks[at]!, at);
     longest = Math.max(longest, pause / Math.max(1, between));

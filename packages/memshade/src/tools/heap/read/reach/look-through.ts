@@ -17,6 +17,7 @@ import {
   PLACE_OF_SETTLED,
 } from "./reach-sums.ts";
 import { rootRanges } from "./root-ranges.ts";
+import { SettledBlocks } from "./settled-blocks.ts";
 
 /** Which of an instance's live blocks can still be reached, by context; threads can send it to each other. */
 export interface InstanceReach {
@@ -116,7 +117,7 @@ function sumUp(
   for (const { context } of blocks) if (!places.has(context)) places.set(context, places.size);
   const sums = new Float64Array(places.size * REACH_FIELDS.length);
   const pauses = new AllocationPauses();
-  const held: { at: number; startWork: number; stands: number }[] = [];
+  const settled = new SettledBlocks();
   let accessesSince = 0;
   blocks.forEach((block, index) => {
     const { context, size, time } = block;
@@ -131,19 +132,15 @@ function sumUp(
     accessesSince += (followed?.accesses ?? 0) * (followed?.stands ?? 0);
     if (followed !== undefined) pauses.add(context, { time, ...followed });
     if (found === Reach.Reachable && followed?.isIdle === true) sums[at + PLACE_OF_IDLE] += followed.stands;
-    if (found === Reach.Indirect && isLate && followed !== undefined) held.push({ at, ...followed });
+    if (found === Reach.Indirect && isLate) settled.add(context, followed);
     if (inside || found !== Reach.Lost) return;
     sums[at + PLACE_OF_BEHIND] += behindBytes[index];
     sums[at + PLACE_OF_BEHIND + 1] += behindBlocks[index];
   });
   accessesAfter += accessesSince;
   const work = reader.blocks.workSeen + accessesSince;
-  for (const { at, startWork, stands } of held)
-    if (startWork * 2 < work)
-      sums[at + PLACE_OF_SETTLED] = Math.min(
-        sums[at + PLACE_OF_LATE]!,
-        sums[at + PLACE_OF_SETTLED]! + stands,
-      );
+  for (const [context, blocks] of settled.settled(work))
+    sums[places.get(context)! * REACH_FIELDS.length + PLACE_OF_SETTLED] = blocks;
   for (const [context, place] of places) {
     const at = place * REACH_FIELDS.length;
     if (pauses.isOver(context, work, accessesAfter))

@@ -1,0 +1,128 @@
+import { pathToFileURL } from "node:url";
+import type { Command } from "commander";
+import { InvalidArgumentError } from "commander";
+import { UserError } from "../../bytes/errors.ts";
+import { runAsBrowser } from "../../host/browser/as-browser.ts";
+import { runBrowser } from "../../host/browser/run-browser.ts";
+import { say } from "../../host/run/terminal-line.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
+import { collect } from "../collect.ts";
+import { endProcess } from "../end-process.ts";
+import { saySummary } from "../end-summary.ts";
+import { oneLine } from "../failures.ts";
+import {
+  addHostStacksOption,
+  addLearnOption,
+  addOutOption,
+  addToolOptions,
+  type ToolFlags,
+  toolOptionsOf,
+} from "../tool-options.ts";
+
+interface BrowserFlags extends ToolFlags {
+  out?: string;
+  quiet?: boolean;
+  for?: number;
+  browser?: string;
+  browserArg?: string[];
+  headless?: boolean;
+  origin?: string[];
+  allOrigins?: boolean;
+  asBrowser?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  memshade browser http://localhost:5173/
+  memshade browser --for 10s --headless https://example.org/app
+  memshade browser --tool heap,waste index.html
+
+Chromium or Chrome is opened with a profile of its own. Every WebAssembly module
+that the page compiles is instrumented on the way, in its frames, workers and
+threads too; nothing is edited, served or downloaded. The run ends when the last
+page is closed, by Ctrl-C, or after --for. Keys in the terminal: d writes a dump,
+r forgets what was recorded so far, q ends. SIGUSR2 writes a dump too.`;
+
+export function addBrowserCommand(program: Command): void {
+  const command = program
+    .command("browser")
+    .summary("open a web page and profile the WebAssembly modules it uses")
+    .description(
+      "Opens a web page in Chromium and writes the profile of the WebAssembly modules that it instantiates.",
+    )
+    .argument("<url>", "address of the page, or a file; with --as-browser the browser's program")
+    .argument("[args...]", "with --as-browser: the browser's arguments");
+  addLearnOption(addOutOption(addHostStacksOption(addToolOptions(command))))
+    .option("--for <time>", "end after this time, as 10s, 500ms or 2min", parseTime)
+    .option("--headless", "without a window (default where there is no display)")
+    .option("--browser <path>", "the browser's program (default: CHROME_PATH, then the usual names)")
+    .option("--browser-arg <option>", "option for the browser itself; can be repeated", collect)
+    .option("--origin <origin>", "profile pages of this origin too; can be repeated", collect)
+    .option("--all-origins", "profile the pages of all origins")
+    .option("--as-browser", "stand in for the browser under Playwright and the like, which start it")
+    .addHelpText("after", EXAMPLES)
+    .action(async (url: string, args: string[], flags: BrowserFlags) => {
+      const shared = {
+        out: flags.out,
+        isQuiet: flags.quiet,
+        tools: pageTools(await toolOptionsOf(flags)),
+        origins: (flags.origin ?? []).map(originOf),
+        onWritten: flags.quiet === true ? undefined : saySummaryAndPage,
+      };
+      if (flags.asBrowser === true) endProcess(await runAsBrowser({ ...shared, browser: url, args }));
+      if (args.length > 0)
+        throw new UserError(
+          `${args.join(" ")}: one page is opened; options for the browser go behind --browser-arg`,
+        );
+      const code = await runBrowser({
+        ...shared,
+        url,
+        browser: flags.browser,
+        browserArgs: flags.browserArg ?? [],
+        headless: flags.headless,
+        forMs: flags.for,
+        allOrigins: flags.allOrigins === true,
+      });
+      endProcess(code);
+    });
+}
+
+/** @throws UserError for what cannot be measured in pages */
+function pageTools(tools: ToolOptions): ToolOptions {
+  const { unit } = tools.workingset ?? {};
+  if (unit !== undefined && unit !== "accesses")
+    throw new UserError("nobody can look at a busy page's clock: give --interval in accesses, as 1000000acc");
+  return tools;
+}
+
+/** @throws UserError for what names no origin */
+function originOf(text: string): string {
+  try {
+    return new URL(text).origin;
+  } catch {
+    throw new UserError(`--origin ${text}: it is no origin, such as https://example.org`);
+  }
+}
+
+/** What was found, and where to see more. */
+async function saySummaryAndPage(folder: string): Promise<void> {
+  await saySummary(folder);
+  try {
+    // Nothing of it is needed while the page runs.
+    const { writeReportPage } = await import("../../runs/page/run-page.ts");
+    say(`page with all of it: ${pathToFileURL(await writeReportPage(folder)).href}`);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    say(oneLine(error.message));
+  }
+}
+
+const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000 };
+
+function parseTime(text: string): number {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|min)$/.exec(text) ?? [];
+  const time = Number(digits) * MILLISECONDS[unit];
+  if (unit === undefined || time < 1 || time > 2 ** 31 - 1)
+    throw new InvalidArgumentError("It must be a time such as 10s, 500ms or 2min.");
+  return time;
+}

@@ -1,0 +1,179 @@
+import type { ShadowLayout } from "../../../tools/index.ts";
+import type { RewrittenModule } from "../../instance/instantiation-observer.ts";
+import { type AgentSettings, type AnswerHead, PIECE_BYTES } from "../messages.ts";
+import type { ProcessLink } from "./process-link.ts";
+import { randomName } from "./random-name.ts";
+import { bytesOf, Utf8Decoder } from "./text.ts";
+
+/** What a module is asked for with. */
+export interface ModuleQuestion {
+  address: string | undefined;
+  caller: readonly string[];
+  beside: ShadowLayout | undefined;
+  /** Why the waste tool is to be left out. */
+  reason?: string | undefined;
+}
+
+/** An answer that comes in pieces. */
+interface Pushed {
+  pieces: Uint8Array[];
+  whole: Uint8Array | undefined;
+  done: (() => void) | undefined;
+}
+
+/** A loop that nobody has interrupted ends then. */
+const INTERRUPTED_WITHIN_MS = 20_000;
+const OPAQUE = "https://memshade.invalid";
+
+// Programs replace these.
+const { parse } = JSON;
+const { now } = Date;
+const { fetch, XMLHttpRequest } = globalThis as Partial<typeof globalThis>;
+
+/** Has modules rewritten by the process. */
+export class ModuleAnswers {
+  readonly #settings: AgentSettings;
+  readonly #link: ProcessLink;
+  readonly #pushed = new Map<number, Pushed>();
+  #questions = 0;
+  /** Tells this context's requests from those of others. */
+  #nonce: string | undefined;
+
+  constructor(settings: AgentSettings, link: ProcessLink) {
+    this.#settings = settings;
+    this.#link = link;
+  }
+
+  /** For a program that waits for a promise. */
+  async later(bytes: Uint8Array, question: ModuleQuestion): Promise<RewrittenModule | undefined> {
+    const isLarge = bytes.length > PIECE_BYTES && fetch !== undefined && !isServed();
+    const id = this.#ask(bytes, question, isLarge ? "request" : "push");
+    const pushed = this.#expect(id);
+    if (isLarge)
+      try {
+        const response: Response = await Reflect.apply(fetch as typeof globalThis.fetch, globalThis, [
+          this.#addressOf(id),
+        ]);
+        if (response.ok) return read(new Uint8Array(await response.arrayBuffer()), bytes);
+        throw response;
+      } catch {
+        // The page may forbid requests to itself.
+        this.#link.post({ kind: "push", id });
+      }
+    await new Promise<void>((done) => {
+      if (pushed.whole === undefined) pushed.done = done;
+      else done();
+    });
+    this.#pushed.delete(id);
+    return read(pushed.whole as Uint8Array, bytes);
+  }
+
+  /** For a program that waits. */
+  now(bytes: Uint8Array, question: ModuleQuestion): RewrittenModule | undefined {
+    const id = this.#ask(bytes, question, "request");
+    this.#link.hurry();
+    const requested = isServed() ? undefined : this.#request(id);
+    if (requested !== undefined) return read(requested, bytes);
+    const pushed = this.#expect(id);
+    if (this.#settings.isWorker) {
+      this.#link.post({ kind: "interrupt", id });
+      this.#link.hurry();
+      for (const start = now(); pushed.whole === undefined && now() - start < INTERRUPTED_WITHIN_MS; );
+    }
+    this.#pushed.delete(id);
+    if (pushed.whole !== undefined) return read(pushed.whole, bytes);
+    this.#link.post({
+      kind: "note",
+      sentence: this.#settings.isWorker
+        ? "A module that a worker compiled at once runs without being profiled: nobody answered."
+        : "A module that a page compiled at once runs without being profiled: the page forbids requests to itself.",
+    });
+    return undefined;
+  }
+
+  /** The process pushes a piece of an answer. */
+  push(id: number, text: string, isLast: boolean): void {
+    const pushed = this.#pushed.get(id);
+    if (pushed === undefined) return;
+    pushed.pieces.push(bytesOf(text));
+    if (!isLast) return;
+    pushed.whole = joined(pushed.pieces);
+    pushed.done?.();
+  }
+
+  #ask(bytes: Uint8Array, question: ModuleQuestion, way: "push" | "request"): number {
+    const id = ++this.#questions;
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+      this.#link.post({ kind: "part", id }, bytes.subarray(at, at + PIECE_BYTES));
+    this.#link.post({ kind: "rewrite", id, way, place: this.#placeOf(id), ...question });
+    return id;
+  }
+
+  #placeOf(id: number): string | undefined {
+    this.#nonce ??= randomName();
+    return this.#nonce === undefined ? undefined : `${this.#nonce}/${id}`;
+  }
+
+  #expect(id: number): Pushed {
+    const pushed: Pushed = { pieces: [], whole: undefined, done: undefined };
+    this.#pushed.set(id, pushed);
+    return pushed;
+  }
+
+  /** Asks for an answer and waits for it; undefined where that cannot be. */
+  #request(id: number): Uint8Array | undefined {
+    if (XMLHttpRequest === undefined) return undefined;
+    try {
+      const request = new XMLHttpRequest();
+      request.open("GET", this.#addressOf(id), false);
+      if (this.#settings.isWorker) request.responseType = "arraybuffer";
+      // Windows get no bytes when they wait: a text with a character for each.
+      else request.overrideMimeType("text/plain; charset=x-user-defined");
+      request.send();
+      if (request.status !== 200) return undefined;
+      return this.#settings.isWorker ? new Uint8Array(request.response) : bytesOfText(request.response);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #addressOf(id: number): string {
+    const { origin } = location;
+    return `${/^https?:/.test(origin) ? origin : OPAQUE}/.memshade-${this.#settings.token}/${this.#placeOf(id)}`;
+  }
+}
+
+/** Whether a service worker of the program would see what this context asks for. */
+function isServed(): boolean {
+  try {
+    return !!(globalThis as { navigator?: Navigator }).navigator?.serviceWorker?.controller;
+  } catch {
+    // A sandboxed frame has none.
+    return false;
+  }
+}
+
+/** What an answer has: nothing where the module is to be left alone. */
+function read(answer: Uint8Array, original: Uint8Array): RewrittenModule | undefined {
+  if (answer.length === 0) return undefined;
+  const view = new DataView(answer.buffer, answer.byteOffset);
+  const end = 4 + view.getUint32(0, true);
+  const head: AnswerHead = parse(new Utf8Decoder().decode(answer.subarray(4, end)));
+  return { bytes: answer.subarray(end), tracked: { ...head, original } };
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+function bytesOfText(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}

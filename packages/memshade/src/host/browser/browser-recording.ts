@@ -1,0 +1,166 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { UserError } from "../../bytes/errors.ts";
+import type { RunEnd } from "../../model/run.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
+import { LearnedRuns } from "../learned-runs.ts";
+import { moduleLines } from "../module/module-lines.ts";
+import { moduleTypes } from "../module/module-types.ts";
+import { ScriptFrames } from "../module/script-frames.ts";
+import { FolderClaim } from "../run/folder-claim.ts";
+import { takeRun } from "../run/measured.ts";
+import { NOT_WRITTEN, sayNotWritten } from "../run/profile-failure.ts";
+import { Recorder } from "../run/recorder.ts";
+import type { RunFolders } from "../run/run-folder.ts";
+import { say, sayWritten } from "../run/terminal-line.ts";
+import { BrowserSession } from "./browser-session.ts";
+import type { CdpPipe } from "./cdp-pipe.ts";
+import { Images } from "./images.ts";
+import type { AgentSettings } from "./messages.ts";
+import { ModuleService } from "./module-service.ts";
+import { PageRun } from "./page-run.ts";
+import { PageTexts } from "./page-texts.ts";
+
+export interface RecordingOptions {
+  tools: ToolOptions;
+  /** What was asked for, and its short name. */
+  command: readonly string[];
+  program: string;
+  folders: RunFolders;
+  claim: FolderClaim;
+  isQuiet: boolean;
+  /** Is told of the folder of the profile, when everything else has been said. */
+  onWritten?: ((folder: string) => Promise<void>) | undefined;
+  /** Makes room for a line. */
+  beforeLine(): void;
+}
+
+/** What is recorded of one browser, and its way into folders. */
+export class BrowserRecording {
+  readonly #options: RecordingOptions;
+  readonly #recorder: Recorder;
+  readonly #modules: ModuleService;
+  #pageRun!: PageRun;
+  #texts: PageTexts | undefined;
+  readonly #frames = new ScriptFrames((place) => this.#texts?.read(place));
+
+  constructor(options: RecordingOptions) {
+    const { tools, command, program } = options;
+    this.#options = options;
+    this.#recorder = new Recorder({
+      ...{ tools, command, program },
+      observesHost: true,
+      linesOf: moduleLines,
+      typesOf: moduleTypes,
+      describeFrame: (frame) => this.#frames.describe(frame),
+    });
+    this.#modules = new ModuleService(tools, (sentence) => this.#note(sentence));
+  }
+
+  /** Instances that came into being so far. */
+  get instanceCount(): number {
+    return this.#recorder.instanceCount;
+  }
+
+  /** Follows the contexts of a browser. @param onEmpty is called when the last page was closed */
+  follow(cdp: CdpPipe, settings: Omit<AgentSettings, "isWorker">, onEmpty: () => void): BrowserSession {
+    this.#texts = new PageTexts(cdp);
+    this.#pageRun = new PageRun({
+      cdp,
+      recorder: this.#recorder,
+      images: new Images(this.#recorder, this.#modules.original),
+      modules: this.#modules,
+      texts: this.#texts,
+      note: (sentence) => this.#note(sentence),
+      onEmpty,
+    });
+    const session = new BrowserSession(cdp, this.#pageRun, settings, {
+      agent: readScript("browser-agent.js"),
+      reader: readScript("browser-reader.js"),
+    });
+    this.#pageRun.browser = session;
+    return session;
+  }
+
+  /** Reads the tables of all contexts. `isEnd`: what is busy is made to stop. */
+  async collect(isEnd: boolean): Promise<void> {
+    await this.#pageRun.collect(isEnd);
+    await this.#texts?.settled();
+  }
+
+  #note(sentence: string): void {
+    this.#recorder.note(sentence);
+    this.#say(sentence);
+  }
+
+  #say(sentence: string): void {
+    this.#options.beforeLine();
+    say(sentence);
+  }
+
+  /** Forgets what was recorded so far. */
+  async reset(): Promise<void> {
+    await this.#pageRun.collect(false, true);
+    this.#recorder.reset();
+    this.#say("what was recorded so far is forgotten; blocks that live now stay known");
+  }
+
+  /** Writes the profile up to now into a folder of its own. */
+  async dump(): Promise<void> {
+    await this.collect(false);
+    if (this.#recorder.instanceCount === 0) {
+      this.#say("nothing to dump yet: no WebAssembly module has been instantiated");
+      return;
+    }
+    const folder = this.#options.folders.next(true);
+    this.#options.beforeLine();
+    try {
+      const claim = FolderClaim.take(folder);
+      try {
+        claim.write(takeRun(this.#recorder, { kind: "dump" }, this.#modules.rewritingMs).files);
+      } finally {
+        claim.release();
+      }
+      this.#recorder.forgetReach();
+      sayWritten(folder, process.cwd(), "dump");
+    } catch (error) {
+      sayNotWritten(folder, process.cwd(), error);
+    }
+  }
+
+  /** Writes the profile. @returns the exit code */
+  async finish(end: RunEnd): Promise<number> {
+    const { claim, tools, isQuiet, onWritten } = this.#options;
+    const { mistake } = this.#modules.allocatorOption;
+    if (mistake !== undefined) this.#note(mistake);
+    if (this.#recorder.instanceCount === 0) {
+      say("no WebAssembly module was instantiated; nothing was written");
+      return mistake === undefined ? 0 : 2;
+    }
+    const { folder } = claim;
+    let isLearned = true;
+    try {
+      const { profile, files } = takeRun(this.#recorder, end, this.#modules.rewritingMs);
+      profile.warnings.forEach(say);
+      claim.write(files);
+      isLearned = new LearnedRuns(tools.learn).keep(profile.siteRuns);
+    } catch (error) {
+      sayNotWritten(folder, process.cwd(), error);
+      return NOT_WRITTEN;
+    }
+    if (!isQuiet) sayWritten(folder, process.cwd(), "profile");
+    await onWritten?.(folder);
+    if (!isLearned) return NOT_WRITTEN;
+    return mistake === undefined ? 0 : 2;
+  }
+}
+
+/** A script of the agents. It lies beside what is built, and the sources find it there. */
+function readScript(name: string): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    for (const place of [join(folder, name), join(folder, "dist", name)])
+      if (existsSync(place)) return readFileSync(place, "utf8");
+    if (folder === dirname(folder)) throw new UserError(`${name} is not part of this installation`);
+  }
+}

@@ -1,0 +1,319 @@
+import type { CdpEvent, CdpPipe, CdpValues } from "./cdp-pipe.ts";
+import { AGENT_SCRIPT, type AgentMessage, type AgentSettings } from "./messages.ts";
+
+/** A connection to a page, frame, worker or worklet. */
+export interface Session {
+  id: string;
+  type: string;
+  target: string;
+  url: string;
+  /** That of the page, frame or worker which has started it. */
+  parent: Session | undefined;
+  isWorker: boolean;
+  /** Resolves when the agent's commands have been answered. */
+  injected: Promise<unknown>;
+}
+
+/** A page, frame, worker or worklet with an agent in it. */
+export interface Context {
+  /** Numbers the contexts of a run, from 1 on. */
+  number: number;
+  session: Session;
+  /** What its session calls it. */
+  executionContext: number;
+  /** What the protocol calls the agent. */
+  agent: string | undefined;
+  url: string | undefined;
+  /** How many times it has begun to send a memory. */
+  begun: number;
+  isExtended: boolean;
+}
+
+/** The scripts of contexts as they were built: what each gets, and what is added where there are instances. */
+export interface AgentScripts {
+  agent: string;
+  reader: string;
+}
+
+/** What happens in the browser. */
+export interface BrowserEvents {
+  message(context: Context, message: AgentMessage, contents: Buffer): void;
+  /** A context is gone, whatever ended it. */
+  gone(context: Context, isCrash: boolean): void;
+  /** An agent asks for an answer over an address: what stands behind the token. */
+  requested(place: string, session: Session, request: string): void;
+  /** A document is about to be replaced. To be followed by `continueRequest`. */
+  replacing(session: Session, request: string): void;
+  paused(session: Session): void;
+  /** The last page was closed. */
+  empty(): void;
+}
+
+const AUTO_ATTACH = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true };
+const WINDOWS = ["page", "iframe"];
+
+/** The contexts of a browser: each gets an agent before its first statement. Knows nothing of files and recordings. */
+export class BrowserSession {
+  readonly #cdp: CdpPipe;
+  readonly #events: BrowserEvents;
+  readonly #settings: Omit<AgentSettings, "isWorker">;
+  readonly #scripts: AgentScripts;
+  readonly #sessions = new Map<string, Session>();
+  readonly #contexts = new Map<string, Context>();
+  readonly #onFirstPage: ((session: Session) => void)[] = [];
+  /** Who has started targets, as others have told. */
+  readonly #parents = new Map<string, string | undefined>();
+  /** Whether this is what finds new targets. */
+  #finds = false;
+  #numbers = 0;
+
+  constructor(
+    cdp: CdpPipe,
+    events: BrowserEvents,
+    settings: Omit<AgentSettings, "isWorker">,
+    scripts: AgentScripts,
+  ) {
+    this.#cdp = cdp;
+    this.#events = events;
+    this.#settings = settings;
+    this.#scripts = scripts;
+  }
+
+  get contexts(): readonly Context[] {
+    return [...this.#contexts.values()];
+  }
+
+  get pages(): readonly Session[] {
+    return [...this.#sessions.values()].filter(({ type }) => type === "page");
+  }
+
+  /**
+   * Attaches to a target that somebody else has found, and brings the agent in, which takes until the promise resolves.
+   *
+   * @param parent the target that has started it
+   */
+  async attach(target: string, parent: string | undefined): Promise<void> {
+    this.#parents.set(target, parent);
+    await this.#cdp.call("Target.attachToTarget", { targetId: target, flatten: true });
+    await this.#sessionOf(target)?.injected;
+  }
+
+  #sessionOf(target: string | undefined): Session | undefined {
+    return [...this.#sessions.values()].find((session) => session.target === target);
+  }
+
+  hasTarget(target: string): boolean {
+    return this.#sessionOf(target) !== undefined;
+  }
+
+  /** Whether a session is one of these. */
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
+  /** Begins to attach to everything, and waits for the first page. */
+  async start(): Promise<Session> {
+    this.#finds = true;
+    const first = new Promise<Session>((done) => this.#onFirstPage.push(done));
+    await this.#cdp.call("Target.setAutoAttach", AUTO_ATTACH);
+    return first;
+  }
+
+  /** Takes in what the browser tells. */
+  readonly take = ({ method, params, sessionId }: CdpEvent): void => {
+    if (method === "Target.attachedToTarget") {
+      this.#attached(params, sessionId);
+      return;
+    }
+    if (method === "Target.detachedFromTarget") {
+      this.#detached(params.sessionId);
+      return;
+    }
+    const session = this.#sessions.get(sessionId ?? "");
+    if (session === undefined) return;
+    switch (method) {
+      case "Runtime.bindingCalled":
+        if (params.name === this.#settings.token) this.#message(session, params);
+        return;
+      case "Runtime.consoleAPICalled":
+        if (params.args.length === 2 && params.args[0].value === this.#settings.token)
+          this.#contextOf(session, params.executionContextId).agent = params.args[1].objectId;
+        return;
+      case "Runtime.executionContextDestroyed":
+        this.#gone(session, params.executionContextId);
+        return;
+      case "Runtime.executionContextsCleared":
+        this.#gone(session);
+        return;
+      case "Fetch.requestPaused":
+        this.#requestPaused(session, params);
+        return;
+      case "Inspector.targetCrashed":
+        this.#crashed(session);
+        return;
+      case "Debugger.paused":
+        this.#events.paused(session);
+        return;
+    }
+  };
+
+  /** Adds what reads tables to an agent. */
+  extend(context: Context): void {
+    if (context.isExtended) return;
+    context.isExtended = true;
+    this.#cdp.tell(
+      "Runtime.callFunctionOn",
+      {
+        objectId: context.agent,
+        functionDeclaration: `function(){${this.#scripts.reader}\nthis.extend(memshadeReader.reader)}`,
+        silent: true,
+      },
+      context.session.id,
+    );
+  }
+
+  /** Calls a function of an agent. @throws CdpError where the context is gone */
+  async call(context: Context, name: string, ...args: unknown[]): Promise<unknown> {
+    const { result, exceptionDetails } = await this.#cdp.call(
+      "Runtime.callFunctionOn",
+      {
+        objectId: context.agent,
+        functionDeclaration: `function(a,b,c){return this.${name}(a,b,c)}`,
+        arguments: args.map((value) => ({ value })),
+        returnByValue: true,
+        silent: true,
+      },
+      context.session.id,
+    );
+    if (exceptionDetails !== undefined) throw new Error(exceptionDetails.exception?.description);
+    return result?.value;
+  }
+
+  #attached(
+    { sessionId: id, targetInfo, waitingForDebugger }: CdpValues,
+    parentId: string | undefined,
+  ): void {
+    const { targetId: target, type, url } = targetInfo;
+    const isWorker = /work(er|let)$/.test(type);
+    const isKnown = this.#sessionOf(target) !== undefined;
+    const calls: Promise<unknown>[] = [];
+    const tell = (method: string, params: CdpValues = {}): void => {
+      calls.push(this.#cdp.call(method, params, id).catch(() => {}));
+    };
+    if (isKnown || !(isWorker || WINDOWS.includes(type))) {
+      if (waitingForDebugger) tell("Runtime.runIfWaitingForDebugger");
+      // A service worker comes once per page and once from the browser.
+      if (isKnown) this.#cdp.tell("Target.detachFromTarget", { sessionId: id });
+      return;
+    }
+    const parent = this.#sessions.get(parentId ?? "") ?? this.#sessionOf(this.#parents.get(target));
+    const session: Session = { id, type, target, url, parent, isWorker, injected: Promise.resolve() };
+    this.#sessions.set(id, session);
+    if (this.#finds) tell("Target.setAutoAttach", AUTO_ATTACH);
+    if (!isWorker || this.#isWanted(session)) this.#inject(session, tell);
+    session.injected = Promise.all(calls);
+    if (waitingForDebugger) tell("Runtime.runIfWaitingForDebugger");
+    if (type === "page") this.#onFirstPage.shift()?.(session);
+  }
+
+  #inject({ isWorker }: Session, tell: (method: string, params?: CdpValues) => void): void {
+    const settings: AgentSettings = { ...this.#settings, isWorker };
+    const source = `{const memshadeSettings=${JSON.stringify(settings)};${this.#scripts.agent}}\n//# sourceURL=${AGENT_SCRIPT}`;
+    tell("Runtime.enable");
+    tell("Runtime.addBinding", { name: this.#settings.token });
+    if (isWorker) tell("Runtime.evaluate", { expression: source, silent: true });
+    else {
+      tell("Page.enable");
+      tell("Inspector.enable");
+      tell("Page.addScriptToEvaluateOnNewDocument", { source, runImmediately: true });
+    }
+    tell("Fetch.enable", {
+      patterns: [
+        { urlPattern: `*/.memshade-${this.#settings.token}/*` },
+        ...(isWorker ? [] : [{ urlPattern: "*", resourceType: "Document" }]),
+      ],
+    });
+  }
+
+  /** Whether a worker belongs to what is profiled: that of a page does if the page does. */
+  #isWanted({ parent, url }: Session): boolean {
+    const { origins } = this.#settings;
+    if (origins === undefined) return true;
+    if (parent !== undefined) {
+      let page = parent;
+      while (page.parent !== undefined) page = page.parent;
+      return (
+        this.contexts.some(({ session }) => isBelow(session, page)) || (page.isWorker && this.#isWanted(page))
+      );
+    }
+    try {
+      return origins.includes(new URL(url).origin);
+    } catch {
+      return false;
+    }
+  }
+
+  #contextOf(session: Session, executionContext: number): Context {
+    const key = `${session.id} ${executionContext}`;
+    const known = this.#contexts.get(key);
+    if (known !== undefined) return known;
+    const context: Context = {
+      number: ++this.#numbers,
+      session,
+      executionContext,
+      agent: undefined,
+      url: undefined,
+      begun: 0,
+      isExtended: false,
+    };
+    this.#contexts.set(key, context);
+    return context;
+  }
+
+  #message(session: Session, { payload, executionContextId }: CdpValues): void {
+    const context = this.#contextOf(session, executionContextId);
+    const [kindEnd, headEnd] = [payload.indexOf(" "), payload.indexOf("\n")];
+    const message = { kind: payload.slice(0, kindEnd), ...JSON.parse(payload.slice(kindEnd + 1, headEnd)) };
+    const contents = Buffer.from(payload.slice(headEnd + 1), "base64");
+    this.#events.message(context, message, contents);
+  }
+
+  #requestPaused(session: Session, { requestId, request, resourceType, frameId }: CdpValues): void {
+    const ours = `/.memshade-${this.#settings.token}/`;
+    const at = request.url.indexOf(ours);
+    if (at >= 0) this.#events.requested(request.url.slice(at + ours.length), session, requestId);
+    else if (resourceType === "Document" && frameId === session.target)
+      this.#events.replacing(session, requestId);
+    else this.#cdp.tell("Fetch.continueRequest", { requestId }, session.id);
+  }
+
+  #gone(session: Session, executionContext?: number, isCrash = false): void {
+    for (const [key, context] of this.#contexts) {
+      if (context.session !== session) continue;
+      if (executionContext !== undefined && context.executionContext !== executionContext) continue;
+      this.#contexts.delete(key);
+      this.#events.gone(context, isCrash);
+    }
+  }
+
+  /** What a page has started lives in the process that has crashed. */
+  #crashed(page: Session): void {
+    for (const session of this.#sessions.values())
+      if (isBelow(session, page)) this.#gone(session, undefined, true);
+    this.#detached(page.id);
+  }
+
+  #detached(id: string): void {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return;
+    this.#sessions.delete(id);
+    this.#gone(session);
+    if (session.type === "page" && this.pages.length === 0) this.#events.empty();
+  }
+}
+
+/** Whether a session is that of a page, or of what the page has started. */
+export function isBelow(session: Session, page: Session): boolean {
+  for (let at: Session | undefined = session; at !== undefined; at = at.parent) if (at === page) return true;
+  return false;
+}

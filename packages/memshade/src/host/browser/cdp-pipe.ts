@@ -1,0 +1,119 @@
+import type { Readable, Writable } from "node:stream";
+
+/** Parameters and results of the Chrome DevTools Protocol, as far as they are looked at. */
+// biome-ignore lint/suspicious/noExplicitAny: the protocol has thousands of messages
+export type CdpValues = Record<string, any>;
+
+/** A message without an id that asked for it. */
+export interface CdpEvent {
+  method: string;
+  params: CdpValues;
+  /** The session it is of; undefined: the browser's own. */
+  sessionId: string | undefined;
+}
+
+/** The browser has refused a command, or is gone. */
+export class CdpError extends Error {
+  readonly isGone: boolean;
+
+  constructor(message: string, isGone = false) {
+    super(message);
+    this.name = "CdpError";
+    this.isGone = isGone;
+  }
+}
+
+interface Waiting {
+  done(result: CdpValues): void;
+  failed(error: CdpError): void;
+}
+
+const END = 0;
+
+/** Cuts a stream of bytes into messages, which end with a zero. */
+export function onMessages(stream: Readable, take: (text: string) => void): void {
+  let pieces: Buffer[] = [];
+  stream.on("data", (data: Buffer) => {
+    let start = 0;
+    for (let end = data.indexOf(END); end >= 0; end = data.indexOf(END, start)) {
+      const last = data.subarray(start, end);
+      take((pieces.length === 0 ? last : Buffer.concat([...pieces, last])).toString());
+      pieces = [];
+      start = end + 1;
+    }
+    if (start < data.length) pieces.push(data.subarray(start));
+  });
+}
+
+/** From this on ids are ours, where somebody else uses the same pipe. */
+const FIRST_ID = 1_000_000_000;
+
+export interface CdpListener {
+  /** Is called in the order in which the browser tells; answers to commands come in the same order. */
+  onEvent(event: CdpEvent): void;
+  /** The browser has closed its end. */
+  onGone(): void;
+  /**
+   * Takes what is for somebody else who uses the pipe: an event, or without one an answer. False: it is not for them. Absent: there
+   * is nobody else.
+   */
+  takeForeign?(text: string, event: CdpEvent | undefined): boolean;
+}
+
+/** The Chrome DevTools Protocol over a pair of pipes. */
+export class CdpPipe {
+  readonly #to: Writable;
+  readonly #listener: CdpListener;
+  readonly #waiting = new Map<number, Waiting>();
+  #last = FIRST_ID;
+  #isGone = false;
+
+  constructor(from: Readable, to: Writable, listener: CdpListener) {
+    this.#to = to;
+    this.#listener = listener;
+    to.on("error", () => {});
+    from.on("error", () => {});
+    onMessages(from, (text) => this.#take(text));
+    from.on("close", () => {
+      this.#isGone = true;
+      for (const { failed } of this.#waiting.values()) failed(new CdpError("the browser has gone", true));
+      this.#waiting.clear();
+      listener.onGone();
+    });
+  }
+
+  #take(text: string): void {
+    const { id, method, params, result, error, sessionId }: CdpValues = JSON.parse(text);
+    if (id === undefined) {
+      const event = { method, params: params ?? {}, sessionId };
+      if (this.#listener.takeForeign?.(text, event) !== true) this.#listener.onEvent(event);
+      return;
+    }
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (waiting === undefined) this.#listener.takeForeign?.(text, undefined);
+    else if (error === undefined) waiting.done(result ?? {});
+    else waiting.failed(new CdpError(String(error.message)));
+  }
+
+  /** Hands on what somebody else says. */
+  relay(text: string): void {
+    this.#to.write(`${text}\0`);
+  }
+
+  /** @throws CdpError */
+  call(method: string, params: CdpValues = {}, sessionId?: string): Promise<CdpValues> {
+    if (this.#isGone) return Promise.reject(new CdpError("the browser has gone", true));
+    const id = ++this.#last;
+    const message = { id, method, params, ...(sessionId === undefined ? {} : { sessionId }) };
+    return new Promise((done, failed) => {
+      this.#waiting.set(id, { done, failed });
+      this.relay(JSON.stringify(message));
+    });
+  }
+
+  /** Sends a command whose answer nobody waits for: what it is about may be gone. */
+  tell(method: string, params: CdpValues = {}, sessionId?: string): void {
+    this.call(method, params, sessionId).catch(() => {});
+  }
+}

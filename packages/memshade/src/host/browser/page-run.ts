@@ -1,0 +1,335 @@
+import type { Recorder } from "../run/recorder.ts";
+import { describeThrown } from "../run/run-end.ts";
+import {
+  type BrowserEvents,
+  type BrowserSession,
+  type Context,
+  isBelow,
+  type Session,
+} from "./browser-session.ts";
+import type { CdpPipe } from "./cdp-pipe.ts";
+import type { Images } from "./images.ts";
+import { type AgentMessage, PIECE_BYTES } from "./messages.ts";
+import type { ModuleService } from "./module-service.ts";
+import type { LoadedFrom, PageTexts } from "./page-texts.ts";
+
+/** A context that does not answer for so long is busy. */
+const BUSY_MS = 2000;
+/** One that sends a memory takes no longer for it. */
+const SENDING_MS = 30_000;
+/** A context that was made to stop has so much time to send what it has. */
+const STOPPED_MS = 10_000;
+/** An answer that nobody has asked for by then will not be asked for. */
+const REQUESTED_WITHIN_MS = 10_000;
+
+export interface PageRunParts {
+  cdp: CdpPipe;
+  recorder: Recorder;
+  images: Images;
+  modules: ModuleService;
+  texts: PageTexts;
+  /** Says a sentence that the profile has too. */
+  note(sentence: string): void;
+  /** The last page was closed. */
+  onEmpty(): void;
+}
+
+/** How tables are read. */
+interface Collecting {
+  isEnd: boolean;
+  resets: boolean;
+}
+
+/** An answer that is waited for, whichever side comes first. */
+interface Answer {
+  bytes: Promise<Uint8Array>;
+  give(bytes: Promise<Uint8Array>): void;
+}
+
+/** What a run does with what happens in the browser: modules are answered, tables become images. */
+export class PageRun implements BrowserEvents {
+  readonly #parts: PageRunParts;
+  browser!: BrowserSession;
+  /** Bytes of modules that are coming, by context and number. */
+  readonly #parcels = new Map<string, Buffer[]>();
+  /** Answers by the place that they are asked for at, and by context and number. */
+  readonly #places = new Map<string, Answer>();
+  readonly #answers = new Map<string, Promise<Uint8Array>>();
+  /** Contexts of workers, by the names that those who have made them gave them. */
+  readonly #workers = new Map<string, Context>();
+  /** What to do with sessions that stand still, once they do. */
+  readonly #onPaused = new Map<Session, () => Promise<unknown>>();
+
+  constructor(parts: PageRunParts) {
+    this.#parts = parts;
+  }
+
+  message(context: Context, message: AgentMessage, contents: Buffer): void {
+    const { images, recorder, modules, note, texts } = this.#parts;
+    const { number } = context;
+    switch (message.kind) {
+      case "hello":
+        context.url = message.url ?? context.session.url;
+        return;
+      case "part":
+        this.#parcel(context, message.id).push(contents);
+        return;
+      case "rewrite":
+        this.#rewrite(context, message);
+        return;
+      case "push":
+        void this.#push(context, message.id);
+        return;
+      case "interrupt":
+        this.#interrupt(context, message.id);
+        return;
+      case "rejected":
+        modules.reject(message.key, message.name, message.reason);
+        return;
+      case "instance":
+        try {
+          images.add(number, message);
+          this.browser.extend(context);
+        } catch (error) {
+          note(`an instance of ${message.info.name} is not recorded: ${describeThrown(error)}`);
+        }
+        return;
+      case "begin":
+        context.begun++;
+        images.begin(number, message);
+        return;
+      case "data":
+        images.write(number, message, contents);
+        return;
+      case "flush":
+        images.flush(number, message);
+        return;
+      case "reach":
+        images.setReach(number, message);
+        return;
+      case "released":
+        images.release(number, message);
+        return;
+      case "named":
+        this.#workers.set(message.worker, context);
+        return;
+      case "ending":
+        void this.#endWorker(context, message.worker);
+        return;
+      case "stacks":
+        recorder.learnStacks(number, message.news);
+        // Later the page may be gone.
+        for (const { file } of message.news.frames)
+          if (file !== undefined) texts.load(file, loadedFrom(context.session));
+        return;
+      case "note":
+        note(message.sentence);
+        return;
+    }
+  }
+
+  #parcel(context: Context, id: number): Buffer[] {
+    const key = `${context.number}:${id}`;
+    const known = this.#parcels.get(key) ?? [];
+    this.#parcels.set(key, known);
+    return known;
+  }
+
+  #rewrite(context: Context, message: AgentMessage & { kind: "rewrite" }): void {
+    const { id, way, place } = message;
+    const key = `${context.number}:${id}`;
+    const bytes = Buffer.concat(this.#parcel(context, id));
+    this.#parcels.delete(key);
+    const from = loadedFrom(context.session);
+    const answer = this.#parts.modules.answer(
+      new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length),
+      message,
+      (url) => this.#parts.texts.textOf(url, from),
+    );
+    this.#answers.set(key, answer);
+    if (way === "push") void this.#push(context, id);
+    else if (place !== undefined) this.#answerAt(place).give(answer);
+  }
+
+  #answerAt(place: string): Answer {
+    const known = this.#places.get(place);
+    if (known !== undefined) return known;
+    let give!: Answer["give"];
+    const bytes = new Promise<Uint8Array>((done) => {
+      give = done;
+    });
+    const answer = { bytes, give };
+    this.#places.set(place, answer);
+    setTimeout(() => this.#places.delete(place), REQUESTED_WITHIN_MS).unref();
+    return answer;
+  }
+
+  requested(place: string, session: Session, requestId: string): void {
+    const { cdp } = this.#parts;
+    void this.#answerAt(place).bytes.then((bytes) => {
+      this.#places.delete(place);
+      cdp.tell(
+        "Fetch.fulfillRequest",
+        {
+          requestId,
+          responseCode: 200,
+          responseHeaders: Object.entries({
+            "Content-Type": "application/octet-stream",
+            "Cache-Control": "no-store",
+            "Access-Control-Allow-Origin": "*",
+            "Cross-Origin-Resource-Policy": "cross-origin",
+          }).map(([name, value]) => ({ name, value })),
+          body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64"),
+        },
+        session.id,
+      );
+    });
+  }
+
+  /** Sends an answer in pieces. */
+  async #push(context: Context, id: number): Promise<void> {
+    const key = `${context.number}:${id}`;
+    const bytes = await this.#answers.get(key);
+    this.#answers.delete(key);
+    if (bytes === undefined) return;
+    const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    let at = 0;
+    const calls: Promise<unknown>[] = [];
+    do {
+      const piece = whole.subarray(at, at + PIECE_BYTES);
+      at += PIECE_BYTES;
+      calls.push(this.browser.call(context, "answer", id, piece.toString("base64"), at >= whole.length));
+    } while (at < whole.length);
+    await Promise.allSettled(calls);
+  }
+
+  /** Answers an agent that waits in a loop: its session stands still meanwhile. */
+  #interrupt(context: Context, id: number): void {
+    const answer = this.#answers.get(`${context.number}:${id}`);
+    void Promise.resolve(answer).then(() => this.#pause(context.session, () => this.#push(context, id)));
+  }
+
+  /** Lets a busy session stand still for a while. */
+  #pause(session: Session, act: () => Promise<unknown>): void {
+    const { cdp } = this.#parts;
+    this.#onPaused.set(session, act);
+    cdp.tell("Debugger.enable", {}, session.id);
+    cdp.tell("Debugger.pause", {}, session.id);
+  }
+
+  paused(session: Session): void {
+    const { cdp } = this.#parts;
+    const act = this.#onPaused.get(session);
+    this.#onPaused.delete(session);
+    void Promise.resolve(act?.()).finally(() => {
+      cdp.tell("Debugger.resume", {}, session.id);
+      // Code runs at less than half its speed where the debugger is on.
+      cdp.tell("Debugger.disable", {}, session.id);
+    });
+  }
+
+  /** Reads the tables of a worker that its maker ends. */
+  async #endWorker(maker: Context, name: string): Promise<void> {
+    const worker = this.#workers.get(name);
+    if (worker !== undefined) await this.#collect([worker], { isEnd: true, resets: false });
+    await this.browser.call(maker, "ended", name).catch(() => {});
+  }
+
+  replacing(session: Session, requestId: string): void {
+    // The page itself has sent what it has, and takes no message now.
+    const below = this.browser.contexts.filter(
+      (context) => context.session !== session && isBelow(context.session, session),
+    );
+    void this.#collect(below, { isEnd: false, resets: false }).finally(() =>
+      this.#parts.cdp.tell("Fetch.continueRequest", { requestId }, session.id),
+    );
+  }
+
+  gone(context: Context, isCrash: boolean): void {
+    const lost = this.#parts.images.releaseAll(context.number);
+    const how = isCrash ? "crashed" : "ended before its tables were read";
+    for (const name of lost) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`);
+  }
+
+  empty(): void {
+    this.#parts.onEmpty();
+  }
+
+  /** Reads the tables of all instances. `isEnd`: what is busy is made to stop; `resets`: what was recorded is forgotten then. */
+  async collect(isEnd: boolean, resets = false): Promise<void> {
+    await this.#collect(this.browser.contexts, { isEnd, resets });
+  }
+
+  async #collect(contexts: readonly Context[], how: Collecting): Promise<void> {
+    const { images } = this.#parts;
+    const asked = contexts.filter((context) => context.agent !== undefined && images.has(context.number));
+    const alone = asked.filter(({ number }) => !images.hasGroups(number));
+    const read: string[] = [];
+    const inGroups = async (): Promise<void> => {
+      // Who came first, as a rule the one that started the others, may have the tables of all.
+      for (const context of asked)
+        if (images.hasGroups(context.number) && images.has(context.number, read))
+          read.push(...(await this.#collectOne(context, how, read)));
+    };
+    await Promise.all([inGroups(), ...alone.map((context) => this.#collectOne(context, how))]);
+  }
+
+  /** @returns the groups that were read */
+  async #collectOne(
+    context: Context,
+    { isEnd, resets }: Collecting,
+    read: readonly string[] = [],
+  ): Promise<string[]> {
+    const { cdp, note } = this.#parts;
+    let groups: string[] = [];
+    const collecting = this.browser.call(context, "collect", read, resets).then(
+      (sent) => {
+        groups = sent as string[];
+      },
+      () => {},
+    );
+    if (await this.#isAnswered(context, collecting, BUSY_MS)) return groups;
+    if (isEnd) {
+      cdp.tell("Runtime.terminateExecution", {}, context.session.id);
+      if (await this.#isAnswered(context, collecting, STOPPED_MS)) return groups;
+    } else if (context.session.isWorker) {
+      this.#pause(context.session, () => collecting);
+      if (await this.#isAnswered(context, collecting, STOPPED_MS)) return groups;
+    }
+    if (this.browser.contexts.includes(context))
+      note(`${describe(context)} is busy: its figures are those of before, if there are any`);
+    return groups;
+  }
+
+  /** Waits for a context, and longer when it has begun to send. @returns whether it has answered */
+  async #isAnswered(context: Context, answer: Promise<unknown>, ms: number): Promise<boolean> {
+    for (let [seen, wait] = [context.begun, ms]; ; seen = context.begun, wait = SENDING_MS) {
+      if (await within(answer, wait)) return true;
+      if (context.begun === seen) return false;
+    }
+  }
+}
+
+/** A context as people know it. */
+function describe({ url, session: { isWorker } }: Context): string {
+  const address =
+    url === undefined || url === "" ? "" : ` ${url.length > 100 ? `${url.slice(0, 100)}…` : url}`;
+  return `${isWorker ? "the worker" : "the page"}${address}`;
+}
+
+/** @returns whether it came in time */
+async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((done) => {
+    timer = setTimeout(done, ms, false);
+  });
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function loadedFrom(session: Session): LoadedFrom {
+  return { session: session.id, frame: session.isWorker ? undefined : session.target };
+}
