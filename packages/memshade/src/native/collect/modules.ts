@@ -31,7 +31,9 @@ export function readModules(memory: SharedArrayBuffer, count: number): ProcessMo
     const idBytes = word(Module.buildIdBytes);
     const id = hex(bytes(Module.buildId, idBytes === 0 ? 4 * SUM_WORDS : idBytes));
     return {
-      name: new TextDecoder().decode(new Uint8Array(memory, word(Module.name), word(Module.nameBytes)).slice()),
+      name: new TextDecoder().decode(
+        new Uint8Array(memory, word(Module.name), word(Module.nameBytes)).slice(),
+      ),
       buildId: idBytes === 0 ? "" : id,
       tableKey: idBytes > 0 ? id : /[1-9a-f]/.test(id) ? keyOfSum(id) : "",
       start: site,

@@ -1,9 +1,9 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import type { NativeCode } from "../../aot/index.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
-import { PROGRAM_HEADER_BYTES } from "../../objects/elf/write/image.ts";
-import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
 import { PT_LOAD } from "../../objects/elf/constants.ts";
+import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
+import { PROGRAM_HEADER_BYTES } from "../../objects/elf/write/image.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
 
@@ -121,7 +121,9 @@ function textAt(image: Uint8Array): number {
   const first = Number(view.getBigUint64(HEADERS_AT, true));
   let last = first;
   for (let at = first; view.getUint32(at, true) === PT_LOAD; at += PROGRAM_HEADER_BYTES) last = at;
-  return Number(view.getBigUint64(last + OFFSET, true) + view.getBigUint64(last + FILE_BYTES, true)) - TEXT_BYTES;
+  return (
+    Number(view.getBigUint64(last + OFFSET, true) + view.getBigUint64(last + FILE_BYTES, true)) - TEXT_BYTES
+  );
 }
 
 function link(code: Uint8Array, native: NativeCode, places: ObjectPlacement, outer: readonly string[]): void {
