@@ -166,7 +166,10 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
     return {
       ...profile,
       modules: profile.modules.map(withReadableAllocator),
-      description: { ...description, notTracked: [...description.notTracked, ...symbols.missing, ...symbols.advice()] },
+      description: {
+        ...description,
+        notTracked: [...description.notTracked, ...symbols.missing, ...symbols.advice()],
+      },
     };
   } catch (error) {
     throw error instanceof FormatError ? new UserError(`${file} ${faultOf(error)}`) : error;

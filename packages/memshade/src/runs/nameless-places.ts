@@ -2,30 +2,29 @@ import { packageOf } from "../load/installed-package.ts";
 
 /** Counts the places of native programs whose functions have no names. */
 export class NamelessPlaces {
-  #places = 0;
-  #nameless = 0;
-  readonly #ofObject = new Map<string, number>();
+  readonly #ofObject = new Map<string, { places: number; nameless: number }>();
 
   /** A place in the object at a path. */
   add(path: string, isNamed: boolean): void {
-    this.#places++;
-    if (isNamed) return;
-    this.#nameless++;
-    this.#ofObject.set(path, (this.#ofObject.get(path) ?? 0) + 1);
+    const count = this.#ofObject.get(path) ?? { places: 0, nameless: 0 };
+    this.#ofObject.set(path, count);
+    count.places++;
+    if (!isNamed) count.nameless++;
   }
 
-  /** A sentence where most places have no name: what brings those of the object that has the most of them. */
+  /** A sentence about the object with the most of them, where those are most of its places: what brings their names. */
   advice(): string[] {
-    const [most] = [...this.#ofObject].sort(([, a], [, b]) => b - a);
-    if (most === undefined || this.#nameless <= this.#places / 2) return [];
-    const [path] = most;
+    const [most] = [...this.#ofObject].sort(([, a], [, b]) => b.nameless - a.nameless);
+    if (most === undefined) return [];
+    const [path, { places, nameless }] = most;
+    if (nameless <= places / 2) return [];
     const found = packageOf(path);
     const source =
       found === undefined
         ? "the file as it was before its symbols were stripped (--binary-path FOLDER), or building it with -g"
         : `the package ${found}-dbgsym (of some also ${found}-dbg)`;
     return [
-      `${this.#nameless} of ${this.#places} places have no function's name, most of them in ${path}. What brings its names: ${source}.`,
+      `${path} has no function's name for ${nameless} of its ${places} places. What brings them: ${source}.`,
     ];
   }
 }
