@@ -86,7 +86,12 @@ export function recordedRun(
     ...{ clock, rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
   });
   // All that the session asks of a memory is its bytes.
-  session.addInstance({ buffer: memory } as unknown as WebAssembly.Memory, { ...INFO, clock }, UNKNOWN_MODULE, null);
+  session.addInstance(
+    { buffer: memory } as unknown as WebAssembly.Memory,
+    { ...INFO, clock },
+    UNKNOWN_MODULE,
+    null,
+  );
   const { heap, tool, notTracked, raw, intervals } = session.snapshot(end);
   const rawBytes = writeRaw({ ...raw, segments: modules.map(segmentOf) }, raw.version);
   const files: ProfileFile[] = [{ name: HEAP_FILE, contents: rawBytes }];
