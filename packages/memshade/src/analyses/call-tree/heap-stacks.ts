@@ -1,10 +1,10 @@
-import { functionNumber } from "../frames/frame-name.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../../model/indices.ts";
 import { siteStackOfContext } from "../../model/site-frame.ts";
 import { framesOfStack } from "../../model/stacks.ts";
 import { MODULE_SPAN } from "../../model/waste/waste.ts";
 import { ambiguousFunctions } from "../ambiguous-functions.ts";
+import { functionNumber } from "../frames/frame-name.ts";
 import type { ContextGroups } from "../groups.ts";
 import { METRICS, type MetricKey, measureGroups } from "../metrics.ts";
 import { StackCollector, type StackFrame, type StackMetric, type WeightedStacks } from "./weighted-stacks.ts";
