@@ -40,6 +40,8 @@ describe("the agent's scripts", () => {
     expect(sent).toEqual([expect.stringMatching(/^hello /)]);
     expect(asked).toEqual([]);
     expect(vm.runInContext("typeof run", context)).toBe("undefined");
-    expect(vm.runInContext(`${scripts.reader};typeof memshadeReader.reader.usedParts`, context)).toBe("function");
+    expect(vm.runInContext(`${scripts.reader};typeof memshadeReader.reader.usedParts`, context)).toBe(
+      "function",
+    );
   });
 });
