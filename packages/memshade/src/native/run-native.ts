@@ -134,7 +134,13 @@ class NativeRecording {
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
     makeTables([...objects, ...interrupted], image.tables, this.#run.isQuiet);
-    return { command: [path, ...args], program: programName(path), file: resolve(file), notes, image: image.path };
+    return {
+      command: [path, ...args],
+      program: programName(path),
+      file: resolve(file),
+      notes,
+      image: image.path,
+    };
   }
 
   /** Runs the program to its end. */

@@ -1,4 +1,4 @@
-export { contextKey, frameKey, functionsKey, type KeyedFrame, keyOf, siteKey } from "./keys.ts";
+export { contextKey, frameKey, functionsKey, keyOf, siteKey } from "./keys.ts";
 export {
   columnOfField,
   OWN_FIELDS,
@@ -13,4 +13,4 @@ export {
   type StoreType,
   tableOf,
 } from "./schema.ts";
-export { type StoreRow, type StoreValue, writeTable } from "./write-table.ts";
+export { type StoreRow, writeTable } from "./write-table.ts";

@@ -2,7 +2,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import type { MemprofFrame } from "../../model/memprof/index.ts";
 
 /** What a frame's key is made of: what LLVM knows of it. */
-export type KeyedFrame = Pick<MemprofFrame, "guid" | "lineOffset" | "column" | "inline">;
+type KeyedFrame = Pick<MemprofFrame, "guid" | "lineOffset" | "column" | "inline">;
 
 const ENCODER = new TextEncoder();
 

@@ -2,7 +2,7 @@ import { ByteWriter, type ColumnSource, parquetWrite } from "hyparquet-writer";
 import type { StoreColumn, StoreTable, StoreType } from "./schema.ts";
 
 /** What stands in a column: numbers and bigints for `int64`, milliseconds since 1970 for `timestamp`. */
-export type StoreValue = bigint | number | string | boolean | readonly (bigint | number)[] | undefined;
+type StoreValue = bigint | number | string | boolean | readonly (bigint | number)[] | undefined;
 export type StoreRow = Readonly<Record<string, StoreValue>>;
 
 const BASIC = {

@@ -64,15 +64,16 @@ export function identify(module: usize): void {
   if (!findHeaders(module)) return;
   const bias = load<u64>(module, Module.bias);
   let frames: u64 = 0;
-  let isKnown = false;
+  let known: u32 = 0;
   for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES) {
     const type = load32(header);
     const at = bias + addressOf(header);
     if (type === PT_LOAD) spread(module, at, at + load64(header + 40));
-    else if (type === PT_NOTE && !isKnown) isKnown = copyFromNotes(module, at, at + load64(header + 40));
+    else if (type === PT_NOTE && known === 0)
+      known = copyFromNotes(module, at, at + load64(header + 40)) ? 1 : 0;
     else if (type === PT_GNU_EH_FRAME) frames = addressOf(header);
   }
-  if (isKnown || frames === 0) return;
+  if (known !== 0 || frames === 0) return;
   for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES)
     if (load32(header) === PT_LOAD && frames - addressOf(header) < bytesOf(header)) {
       if ((load32(header + 4) & PF_W) === 0) sum(module, bias + addressOf(header), bytesOf(header));
@@ -106,7 +107,7 @@ function copyFromNotes(module: usize, notes: u64, end: u64): bool {
 /** As `tables/table-key.ts` adds up the same bytes of the file. */
 function sum(module: usize, start: u64, bytes: u64): void {
   for (let at: u64 = 0; at + 4 <= bytes; at += 4) {
-    const word = module + ((<usize>at) & (4 * SUM_WORDS - 1));
+    const word = module + (<usize>at & (4 * SUM_WORDS - 1));
     const mixed = rotl<u32>(load<u32>(word, Module.buildId) ^ load32(start + at), 13) * SUM_FACTOR;
     store<u32>(word, mixed + 1, Module.buildId);
   }

@@ -36,7 +36,11 @@ export class Dumps {
     for (const child of running) {
       const template = dumpTemplate(child.folder.replaceAll("%", "%%"));
       const values = { pid: process.pid, sequence: this.#count, environment: process.env };
-      this.#writeOne({ memory: await child.memory.readStill() }, expandOutTemplate(template, values), child.program);
+      this.#writeOne(
+        { memory: await child.memory.readStill() },
+        expandOutTemplate(template, values),
+        child.program,
+      );
     }
   }
 

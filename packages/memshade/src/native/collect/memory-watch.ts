@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { say } from "../../host/run/terminal-line.ts";
 import type { PlacedImage } from "../image/place-image.ts";
+import type { ProcessSamples } from "../sampling/cpu-samples.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
-import { say } from "../../host/run/terminal-line.ts";
-import type { ProcessSamples } from "../sampling/cpu-samples.ts";
 import { MemoryFile } from "./memory-file.ts";
 import type { LeftBehind } from "./recorded-run.ts";
 import { ThreadNames } from "./thread-names.ts";

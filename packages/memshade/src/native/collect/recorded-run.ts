@@ -24,8 +24,8 @@ import type { ProfileFile } from "../../tools/session.ts";
 import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
-import { unseen } from "./unseen.ts";
 import { readThreads } from "./threads.ts";
+import { unseen } from "./unseen.ts";
 
 /** What was started. */
 export interface RecordedProgram {

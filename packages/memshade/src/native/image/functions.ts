@@ -54,7 +54,14 @@ export const NEXT: readonly NextFunction[] = [
   { name: "pthread_sigmask" },
   { name: "sigprocmask" },
 ];
-const SAMPLING = new Set(["pthread_create", "thrd_create", "sigaction", "signal", "pthread_sigmask", "sigprocmask"]);
+const SAMPLING = new Set([
+  "pthread_create",
+  "thrd_create",
+  "sigaction",
+  "signal",
+  "pthread_sigmask",
+  "sigprocmask",
+]);
 
 /** For each of them the symbol that is looked for, empty where nobody has it: looking in vain would allocate. */
 export function nextNames({ foreign }: Hooked): string[] {

@@ -91,7 +91,13 @@ export async function stopsByGdb(program: StoppedProgram): Promise<{ stops: Stop
   writeFileSync(input, program.input ?? "");
   const [name, ...args] = program.command;
   const { file, argv } = executedProgram(name, args);
-  const image = placeImage({ clock: "virtual", mappings: false, foreign: new Map(), children: true, isSampled: false });
+  const image = placeImage({
+    clock: "virtual",
+    mappings: false,
+    foreign: new Map(),
+    children: true,
+    isSampled: false,
+  });
   const memoryPrefix = image.memoryOf(0).slice(0, -1);
   const wanted = new WantedTables(image.tables);
   const memories = new Map<string, MemoryFile>();

@@ -38,13 +38,13 @@ const UNTOLD_BITS: u32 = PROGRAM_SLOT_BITS - 4;
 /** The first address of a slot. */
 @inline
 export function slotStart(address: Address): Address {
-  return address & ~((<Address>1 << PROGRAM_SLOT_BITS) - 1);
+  return address & ~(((<Address>1) << PROGRAM_SLOT_BITS) - 1);
 }
 
 /** Where the block of a tag begins, in the slot that begins at an address. */
 @inline
 export function blockStart(slot: Address, tag: u32): Address {
-  return slot | (<Address>(tag & Tag.placeMask) << UNTOLD_BITS);
+  return slot | ((<Address>(tag & Tag.placeMask)) << UNTOLD_BITS);
 }
 
 /** 0: the block of a tag begins at an address of its slot. */
@@ -184,8 +184,7 @@ export function contextAt(address: Address): usize {
   if (region === 0) return 0;
   const slot = slotIn(region, address);
   const tag = load<u32>(slot, Slot.tag);
-  if ((tag & Tag.recorded) === 0)
-    return tag !== 0 && placeDifference(tag, address) === 0 ? mibOfTag(tag) : 0;
+  if ((tag & Tag.recorded) === 0) return tag !== 0 && placeDifference(tag, address) === 0 ? mibOfTag(tag) : 0;
   const record = findRecord(slot, address);
   return record === 0 ? 0 : load<u32>(record, Record.mib);
 }
