@@ -65,7 +65,9 @@ function heapsInBlocks(profile: HeapProfile): string[] {
   const further = profile.modules.flatMap(({ allocator }) => allocator?.further ?? []);
   const searched = profile.modules.some(({ allocator }) => allocator !== undefined && isFound(allocator.how));
   const isFew = blocks === 1 || (further.length > 0 && blocks <= peakBlocks * FEW);
-  if (!searched || !isFew) return [];
+  // Allocators of native programs are those that the dynamic linker knows.
+  const isNative = profile.modules.some(({ objectAddress }) => objectAddress !== undefined);
+  if (!searched || !isFew || isNative) return [];
   const share = `${formatPercent(bytes, peakBytes)} of the peak`;
   const what =
     blocks === 1

@@ -79,8 +79,10 @@ export function recordedRun(
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const header = (field: number): number => view.getUint32(field, true);
-  const modules = readModules(memory, header(Header.modules))
-    .filter(({ name }) => name !== program.image)
+  const all = readModules(memory, header(Header.modules));
+  const ours = all.filter(({ name }) => name === program.image);
+  const modules = all
+    .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
   const session = new HeapSession({
     ...{ clock, rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
@@ -93,7 +95,8 @@ export function recordedRun(
     null,
   );
   const { heap, tool, notTracked, raw, intervals } = session.snapshot(end);
-  const rawBytes = writeRaw({ ...raw, segments: modules.map(segmentOf) }, raw.version);
+  const contexts = raw.contexts.map((context) => ({ ...context, pcs: withoutOurs(context.pcs, ours) }));
+  const rawBytes = writeRaw({ ...raw, contexts, segments: modules.map(segmentOf) }, raw.version);
   const files: ProfileFile[] = [{ name: HEAP_FILE, contents: rawBytes }];
   const hasIntervals = intervals.instances.length > 0;
   if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
@@ -129,6 +132,12 @@ export function recordedRun(
     },
   };
   return { run, files };
+}
+
+/** A path without the functions that stand in front of the program's: what begins a thread calls one of them. */
+function withoutOurs(pcs: bigint[], ours: readonly ProcessModule[]): bigint[] {
+  if (ours.length === 0) return pcs;
+  return pcs.filter((pc) => !ours.some(({ start, end }) => pc >= start && pc < end));
 }
 
 /** Blocks that are live end now: the process has looked at the clock when it allocated last. */

@@ -68,7 +68,7 @@ function lossInWords(missed: number, refused: number, taken: number, hz: number)
   if (missed > 0) {
     const isCoarse = missed > taken;
     words.push(
-      `${counted(missed, "sample", "samples")} of ${taken + missed} were lost: ` +
+      `${counted(missed, "sample", "samples")} of ${taken + missed} ${missed === 1 ? "was" : "were"} lost: ` +
         (isCoarse
           ? `the system's clock is too coarse for ${hz}hz.`
           : "the system was late, or the program kept signals off. The next one of the thread stands for them."),

@@ -43,6 +43,7 @@ export function heapReportJsonPieces(
   { input, rows, thresholds = LLVM_THRESHOLDS, findings, statics }: HeapReportJsonOptions,
 ): Generator<string, void, undefined> {
   const { description, modules } = profile;
+  const isCounted = description.counters !== "none";
   const groups = groupContexts(profile, "path");
   const order = measureGroups(profile, groups, "bytes") ?? measureGroups(profile, groups, "live");
   const ranking = rankAll(order ?? new Float64Array(groups.length));
@@ -80,8 +81,8 @@ export function heapReportJsonPieces(
     summary: findings && findingsJson(findings),
     findings: {
       leaks: findingOf(profile, leaks(profile)),
-      neverAccessed: findingOf(profile, neverAccessed(profile)),
-      writtenNeverRead: findingOf(profile, writtenNeverRead(profile)),
+      neverAccessed: isCounted ? findingOf(profile, neverAccessed(profile)) : null,
+      writtenNeverRead: isCounted ? findingOf(profile, writtenNeverRead(profile)) : null,
       temporary: findingOf(profile, temporaryBlocks(profile)),
       dragged: findingOf(profile, draggedBlocks(profile)),
     },

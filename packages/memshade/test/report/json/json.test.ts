@@ -101,6 +101,14 @@ describe("the report as JSON", () => {
     expect(raw.sites[0]).toMatchObject({ totalSize: 8_720_000, peakBytes: null });
   });
 
+  it("has null where nobody counted accesses", () => {
+    const profile = profileOfPicture(DATABASE);
+    const description = { ...profile.description, counters: "none" as const };
+    const { findings } = JSON.parse(heapReportJson({ ...profile, description }, { input }));
+    expect(findings).toMatchObject({ neverAccessed: null, writtenNeverRead: null });
+    expect(findings.leaks.blocks).toBe(44);
+  });
+
   it("writes a u64 as text where a number would round it", () => {
     expect(jsonText({ small: 2n ** 53n - 1n, large: 2n ** 53n })).toBe(
       '{\n  "small": 9007199254740991,\n  "large": "9007199254740992"\n}\n',

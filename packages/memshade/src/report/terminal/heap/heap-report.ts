@@ -103,18 +103,22 @@ class HeapSections {
     this.printOwners(liveAtPeak(profile));
     printOverTime(this.screen, profile, this.rows);
     this.printLive(leaks(profile));
-    this.printFinding("Never accessed", neverAccessed(profile), "every block was accessed");
-    this.printFinding(
-      "Written but never read",
-      writtenNeverRead(profile),
-      "every block that was written was also read",
-    );
+    if (profile.description.counters !== "none") this.printUnused();
     this.printDragged(draggedBlocks(profile));
     this.printTemporary(temporaryBlocks(profile));
     this.printGrowth(copiedBytes(profile));
     this.printCapacity(spareBytes(profile));
     this.printPlaces(placedAccesses(profile));
     this.printQuiet();
+  }
+
+  private printUnused(): void {
+    this.printFinding("Never accessed", neverAccessed(this.profile), "every block was accessed");
+    this.printFinding(
+      "Written but never read",
+      writtenNeverRead(this.profile),
+      "every block that was written was also read",
+    );
   }
 
   /** The sites that make up the peak with their callers, then those that allocate most. */

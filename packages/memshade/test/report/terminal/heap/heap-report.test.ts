@@ -43,6 +43,13 @@ describe("the report of a run", () => {
     await expect(report(profile)).toMatchFileSnapshot(golden("gaps"));
   });
 
+  it("says nothing of accesses where nobody counted them", () => {
+    const profile = profileOfPicture(TIDY);
+    expect(report(profile)).toContain("every block that was written was also read");
+    const uncounted = { ...profile, description: { ...profile.description, counters: "none" as const } };
+    expect(report(uncounted)).not.toMatch(/accessed|also read/);
+  });
+
   it("says when blocks are counted twice, and has no empty tables where no site is known", () => {
     const dumped = report(profileOfPicture(TIDY, {}, { allocations: 900 })).replace(/\s+/g, " ");
     expect(dumped).toContain("The sites below add up to 100 allocations more than the run counted: a block");
