@@ -5,7 +5,7 @@ const SCRIPT_NAME = /\.[cm]?[jt]s$/;
 /** Whether a file or a name in PATH is neither a WebAssembly module nor a script of Node's: a native program, if any. */
 export function isNativeProgram(name: string): boolean {
   if (statSync(name, { throwIfNoEntry: false })?.isFile() !== true)
-    return !name.includes("/") && !name.endsWith(".wasm") && !SCRIPT_NAME.test(name);
+    return !/\/|^\.\.?$/.test(name) && !name.endsWith(".wasm") && !SCRIPT_NAME.test(name);
   return verbFor(name) === undefined;
 }
 
