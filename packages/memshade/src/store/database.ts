@@ -132,7 +132,7 @@ function viewOf({ name, columns, key }: StoreTable, files: readonly string[]): s
 /** GUIDs are hashes of 64 bits without a sign. */
 function shownColumn(column: StoreColumn): string {
   const name = quoted(column);
-  if (column.name !== "guid") return name;
+  if (column.name !== "guid") return `${name}::${DUCKDB_TYPES[column.type]} as ${name}`;
   return `(case when ${name} < 0 then ${name}::hugeint + 18446744073709551616 else ${name}::hugeint end)::ubigint as ${name}`;
 }
 

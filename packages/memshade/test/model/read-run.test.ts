@@ -78,7 +78,7 @@ describe("reading run.json", () => {
     [
       "an unknown word",
       JSON.stringify({ ...run, end: { kind: "nap" } }),
-      'end.kind should be "exit" or "trap" or "exception" or "signal" or "dump", but found "nap"',
+      'end.kind should be "exit" or "trap" or "exception" or "signal" or "dump" or "ended", but found "nap"',
     ],
   ])("says in one line what is wrong: %s", (_, json, message) => {
     expect(() => readRun(json)).toThrow(new UserError(message));
