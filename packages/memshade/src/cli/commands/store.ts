@@ -26,7 +26,7 @@ Examples:
   memshade store add --to fleet memshade.out/app.4711
   memshade store add --to fleet --project server --label host=a1 profiles/
   memshade store trend fleet --by bytes --fail-on bytes+5%
-  memshade store query fleet "select build, max(peak_bytes) from runs group by 1"
+  memshade store query fleet "select build, peak_bytes from runs order by 2"
   memshade store merge fleet -o fleet.memprofdata --where "build = 'b7'"
   memshade store advise fleet
   memshade store compact fleet --older-than 30d --keep rollup
