@@ -7,13 +7,16 @@ import { folderOfUser, type } from "./as-typed.ts";
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const GUIDES = pathOf("../../../../docs/guides/");
 
+/** What opens pages of others has tests of its own, against a server. */
+const OPENS_PAGES = /memshade browser|playwright/;
+
 /** The command lines of a guide, one after the other. */
 function commandsOf(guide: string): string[] {
   const text = readFileSync(`${GUIDES}${guide}`, "utf8");
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)]
     .flatMap(([, block]) => block!.trim().split("\n"))
     .map((line) => line.replace(/\s+#.*$/, "").replace(" --open", ""))
-    .filter((line) => line !== "");
+    .filter((line) => line !== "" && !OPENS_PAGES.test(line));
 }
 
 const guides = readdirSync(GUIDES).filter((guide) => commandsOf(guide).length > 0);

@@ -59,7 +59,7 @@ const LEAST_OVERLAP = 0.9;
 /**
  * Fields that nobody reads in any of the runs that allocate such records.
  *
- * @example 96-byte records, 12 runs, each with 1,000 of them, and 24 bytes that none reads: saves 24,000
+ * For example: 96-byte records, 12 runs, each with 1,000 of them, and 24 bytes that none reads: saves 24,000
  */
 export function coldFields(rows: readonly LayoutRow[]): ColdFields[] {
   const places = grouped(rows, ({ site, type, element }) => `${site} ${type} ${element}`);

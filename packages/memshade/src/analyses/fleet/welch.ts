@@ -37,7 +37,7 @@ export const LEAST_T = 5;
  * How many standard errors the mean of `now` is above that of `before` (Welch's t, of samples whose spreads differ); undefined
  * for fewer than three samples a side.
  *
- * @example Ten runs with 100 ± 10, ten with 125 ± 10: 25 / √(100 / 9 + 100 / 9) = 5.3
+ * For example: ten runs with 100 ± 10, ten with 125 ± 10: 25 / √(100 / 9 + 100 / 9) = 5.3
  */
 export function welchT(before: Samples, now: Samples): number | undefined {
   if (before.count < LEAST_SAMPLES || now.count < LEAST_SAMPLES) return undefined;
