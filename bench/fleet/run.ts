@@ -59,7 +59,8 @@ async function writeRuns(store: string): Promise<void> {
   const place = "'made-up' as project, '2026-11-24' as day";
   const build = `'b' || lpad(((r.range // ${RUNS_PER_BUILD})::int)::varchar, 5, '0')`;
   const time = `timestamp '2026-01-01' + to_seconds(r.range // ${RUNS_PER_BUILD} * 3600)`;
-  for (const table of ["runs", "metrics"]) mkdirSync(join(store, table, "project=made-up/day=2026-11-24"), { recursive: true });
+  for (const table of ["runs", "metrics"])
+    mkdirSync(join(store, table, "project=made-up/day=2026-11-24"), { recursive: true });
   const typed = (table: string) =>
     tableOf(table)
       .columns.map(({ name }) => `"${name}"`)
@@ -90,7 +91,9 @@ async function writeRuns(store: string): Promise<void> {
   await connection.run(
     `copy (select ${runColumns.join(", ")} from range(${RUNS}) as r) to '${store}/runs/project=made-up/day=2026-11-24/0.parquet' (format parquet)`,
   );
-  await connection.run(`create table contexts as select row_number() over () - 1 as i, * from read_parquet('${store}/contexts/0.parquet')`);
+  await connection.run(
+    `create table contexts as select row_number() over () - 1 as i, * from read_parquet('${store}/contexts/0.parquet')`,
+  );
   const figures = tableOf("metrics").columns.map(({ name }) => {
     if (name === "run") return `${RUN_KEY} as run`;
     if (["project", "day"].includes(name)) return "";
@@ -107,14 +110,27 @@ async function writeRuns(store: string): Promise<void> {
 }
 
 function ask(name: string, args: readonly string[]): void {
-  const command = ["-f", "%e s, %U s of CPU, %M KiB", process.execPath, "--no-warnings", MEMSHADE, "store", ...args];
+  const command = [
+    "-f",
+    "%e s, %U s of CPU, %M KiB",
+    process.execPath,
+    "--no-warnings",
+    MEMSHADE,
+    "store",
+    ...args,
+  ];
   const { stderr, status } = spawnSync("time", command, { encoding: "utf8" });
-  console.log(`${name}: ${stderr.trim().split("\n").at(-1)}${status === 0 ? "" : ` (ended with ${status}: ${stderr.trim()})`}`);
+  console.log(
+    `${name}: ${stderr.trim().split("\n").at(-1)}${status === 0 ? "" : ` (ended with ${status}: ${stderr.trim()})`}`,
+  );
 }
 
 const store = mkdtempSync(join(tmpdir(), "memshade-fleet-"));
 try {
-  writeFileSync(join(store, "memshade-store.json"), JSON.stringify({ schema: STORE_SCHEMA, version: STORE_VERSION }));
+  writeFileSync(
+    join(store, "memshade-store.json"),
+    JSON.stringify({ schema: STORE_SCHEMA, version: STORE_VERSION }),
+  );
   writeContexts(store);
   await writeRuns(store);
   console.log(`${RUNS} runs of ${CONTEXTS} contexts`);
