@@ -8,7 +8,9 @@ const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const GUIDES = pathOf("../../../../docs/guides/");
 
 /** What opens pages of others has tests of its own, against a server. */
-const OPENS_PAGES = /memshade browser|playwright/;
+const OPENS_PAGES = /memshade browser/;
+/** Its run is that of a test suite, which has a test of its own too. */
+const OF_A_SUITE = "playwright-tests.md";
 
 /** The command lines of a guide, one after the other. */
 function commandsOf(guide: string): string[] {
@@ -19,7 +21,7 @@ function commandsOf(guide: string): string[] {
     .filter((line) => line !== "" && !OPENS_PAGES.test(line));
 }
 
-const guides = readdirSync(GUIDES).filter((guide) => commandsOf(guide).length > 0);
+const guides = readdirSync(GUIDES).filter((guide) => guide !== OF_A_SUITE && commandsOf(guide).length > 0);
 
 describe("the commands of a guide do what they are there for, typed one after the other", () => {
   it.each(guides)("%s", (guide) => {
