@@ -8,7 +8,7 @@ const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const GUIDES = pathOf("../../../../docs/guides/");
 
 /** What opens pages of others has tests of its own, against a server. */
-const OPENS_PAGES = /memshade browser/;
+const OPENS_PAGES = /memshade browser|playwright/;
 /** Its run is that of a test suite, which has a test of its own too. */
 const OF_A_SUITE = "playwright-tests.md";
 
