@@ -16,7 +16,7 @@ import {
   writeTable,
 } from "../../packages/memshade/src/formats/parquet-store/index.ts";
 
-const MEMSHADE = new URL("../../packages/memshade/src/cli/main.ts", import.meta.url).pathname;
+const MEMSHADE = new URL("../../packages/memshade/bin/memshade.js", import.meta.url).pathname;
 const [runs, contexts] = process.argv.slice(2).map(Number);
 const RUNS = runs ?? 10_020;
 const CONTEXTS = contexts ?? 2000;
