@@ -4,6 +4,7 @@ import type { PlaceFrame } from "../analyses/findings/finding.ts";
 import { isNameless } from "../analyses/findings/nameless.ts";
 import { findsAnything, type RecordedTools, runFindings } from "../analyses/findings/run-findings.ts";
 import { FrameRules } from "../analyses/frames/frame-rules.ts";
+import { whyHeapUnknown } from "../analyses/limits/followed-heap.ts";
 import { findingLines } from "../report/findings/finding-lines.ts";
 import { createPaint, type Paint } from "../report/terminal/common/paint.ts";
 import { Screen } from "../report/terminal/common/screen.ts";
@@ -34,9 +35,8 @@ const NOTHING_KNOWN = "no findings, but no allocator was found: nothing is known
 const NAMELESS = "no findings, but the code that allocates has no names: findings need one";
 
 /** Whether a heap was to be followed, and none was: no findings say nothing of it then. */
-function isHeapUnseen({ heap }: RecordedTools): boolean {
-  const modules = heap?.modules ?? [];
-  return modules.length > 0 && modules.every(({ allocator }) => allocator?.how === "none");
+function isHeapUnseen(tools: RecordedTools): boolean {
+  return whyHeapUnknown(tools) !== undefined;
 }
 
 /** The findings of a run, as lines of so many columns at most, with the program's own frame of each. */

@@ -49,7 +49,7 @@ const FINDINGS: readonly GlossaryEntry[] = [
   {
     word: "churn",
     also: ["temporary", "short-lived"],
-    text: "Blocks that are freed before the next but one allocation, or after a few others, again and again: the allocator does most of the work. A block that is freed before the next but one is called temporary.",
+    text: "Blocks that are freed before the next but one allocation, again and again: the allocator does most of the work. A block that lives that long is called temporary.",
     advice: "Take one block out of the loop and use it again, or a variable on the stack.",
     more: "concepts.md#time",
   },

@@ -100,7 +100,12 @@ async function loadDirectory(input: string, directory: string, places: OriginalP
   return { input, run, profile: { ...profile, overTime: overTimeOf(input, directory, run) } };
 }
 
-function overTimeOf(input: string, directory: string, run: Run): HeapIntervals | undefined {
+/**
+ * The heap over time of a run's directory; undefined where nobody recorded it.
+ *
+ * @throws UserError where its file is missing or damaged
+ */
+export function overTimeOf(input: string, directory: string, run: Run): HeapIntervals | undefined {
   const name = run.files.heapIntervals;
   if (name === undefined) return undefined;
   const file = path.join(directory, name);

@@ -2,13 +2,14 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { dayOf } from "../analyses/fleet/day.ts";
 import { FormatError, UserError } from "../bytes/errors.ts";
 import { readRegular } from "../load/file.ts";
 import { type BinaryPlaces, ProfiledBinaries } from "../memprof/binaries.ts";
 import { RUN_PAGES } from "../model/run.ts";
 import { StoreFolder } from "./folder.ts";
 import { readStoredRun, type StoreInput, storeInputs } from "./read/read-run.ts";
-import { dayOf, type RunIdentity, type RunRows, rowsOfRun, runKey } from "./rows.ts";
+import { type RunIdentity, type RunRows, rowsOfRun, runKey } from "./rows.ts";
 
 export interface AddOptions {
   readonly places: BinaryPlaces;

@@ -1,6 +1,8 @@
 import { statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { sha256 } from "@noble/hashes/sha2.js";
+import { dayOf } from "../analyses/fleet/day.ts";
+import { sqlText } from "../analyses/fleet/statements.ts";
 import {
   columnOfField,
   OWN_FIELDS,
@@ -11,10 +13,9 @@ import {
 import { makeFolders } from "../host/run/make-folders.ts";
 import { LLVM_THRESHOLDS } from "../model/memprof/hot-cold.ts";
 import { ruleOf } from "../model/memprof/index.ts";
-import { literal, StoreDatabase } from "./database.ts";
+import { StoreDatabase } from "./database.ts";
 import { batchId, type StoreFolder } from "./folder.ts";
 import { coldIn } from "./merge-store.ts";
-import { dayOf } from "./rows.ts";
 import { pendingSwap, Swap } from "./swap.ts";
 
 /** Files become no larger by being joined: engines read parts of this size at a time. */
@@ -53,8 +54,8 @@ export async function compactStore(
       const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);
       const distinct = table.key === undefined ? "" : `distinct on (${table.key}) `;
       await database.run(
-        `copy (select ${distinct}* from read_parquet([${files.map(literal).join(", ")}], hive_partitioning = false)
-         order by ${table.key ?? "run"}) to ${literal(partial)} (format parquet)`,
+        `copy (select ${distinct}* from read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false)
+         order by ${table.key ?? "run"}) to ${sqlText(partial)} (format parquet)`,
       );
       come.push({ partial: relative(store.path, partial), file: relative(store.path, file) });
       go.push(...files.map((old) => relative(store.path, old)));
@@ -99,7 +100,7 @@ async function rollUp(store: StoreFolder, day: string): Promise<number> {
   const database = await StoreDatabase.open(store, { writes: true });
   await database.run(
     `create temporary table old as select r.run, r.project, r.build, r.started from runs as r
-     where r.day < ${literal(day)} and r.fields_known <> 0 and r.run not in (select run from rolled)`,
+     where r.day < ${sqlText(day)} and r.fields_known <> 0 and r.run not in (select run from rolled)`,
   );
   const { rows } = await database.ask("select project, list(run) from old group by project order by project");
   const come: { partial: string; file: string }[] = [];
@@ -109,12 +110,12 @@ async function rollUp(store: StoreFolder, day: string): Promise<number> {
     rolledUp += runs.length;
     for (const [table, select] of [
       ["rollup", rollUpStatement(project as string)],
-      ["rolled", `select run, project, build from old where project = ${literal(project as string)}`],
+      ["rolled", `select run, project, build from old where project = ${sqlText(project as string)}`],
     ] as const) {
       const file = store.fileOf(table, batchId(runs), { project: project as string });
       const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);
       makeFolders(dirname(file));
-      await database.run(`copy (${select}) to ${literal(partial)} (format parquet)`);
+      await database.run(`copy (${select}) to ${sqlText(partial)} (format parquet)`);
       come.push({ partial: relative(store.path, partial), file: relative(store.path, file) });
     }
   }
@@ -139,6 +140,6 @@ function rollUpStatement(project: string): string {
   );
   return `select arg_max(m.run, (r.started, m.run)) as run, r.project, r.build, m.ctx, any_value(m.site) as site, count(*) as runs,
     ${[...fields, ...own, ...squares].join(", ")}, sum(${coldIn(LLVM_THRESHOLDS)})::bigint as cold_runs
-    from metrics as m join old as r on r.run = m.run where r.project = ${literal(project)}
+    from metrics as m join old as r on r.run = m.run where r.project = ${sqlText(project)}
     group by r.project, r.build, m.ctx order by r.build, m.ctx`;
 }

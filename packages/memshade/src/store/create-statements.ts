@@ -1,6 +1,5 @@
-import { FLEET_QUESTIONS } from "../analyses/fleet/statements.ts";
+import { FLEET_QUESTIONS, sqlText } from "../analyses/fleet/statements.ts";
 import { STORE_TABLES, type StoreType } from "../formats/parquet-store/index.ts";
-import { literal } from "./database.ts";
 
 export const DIALECTS = ["clickhouse", "duckdb"] as const;
 export type Dialect = (typeof DIALECTS)[number];
@@ -23,16 +22,16 @@ export function createStatements(dialect: Dialect, store: string): string {
     const comment = `-- ${table.name}: ${table.meaning}`;
     if (dialect === "duckdb") {
       const distinct = table.key === undefined ? "" : `distinct on (${table.key}) `;
-      return `${comment}\ncreate view ${table.name} as select ${distinct}* from read_parquet(${literal(files)}, hive_partitioning = false);`;
+      return `${comment}\ncreate view ${table.name} as select ${distinct}* from read_parquet(${sqlText(files)}, hive_partitioning = false);`;
     }
     const columns = table.columns.map(({ name, type, isRequired, meaning }) => {
       const known = CLICKHOUSE_TYPES[type];
       const of = isRequired || type === "int64s" ? known : `Nullable(${known})`;
-      return `  \`${name}\` ${of} comment ${literal(meaning)}`;
+      return `  \`${name}\` ${of} comment ${sqlText(meaning)}`;
     });
     const limit = table.key === undefined ? "" : ` limit 1 by ${table.key}`;
     const view = table.key === undefined ? table.name : `${table.name}_files`;
-    const create = `create table ${view} (\n${columns.join(",\n")}\n) engine = File(Parquet, ${literal(files)});`;
+    const create = `create table ${view} (\n${columns.join(",\n")}\n) engine = File(Parquet, ${sqlText(files)});`;
     return table.key === undefined
       ? `${comment}\n${create}`
       : `${comment}\n${create}\ncreate view ${table.name} as select * from ${view}${limit};`;

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { contextSums } from "../analyses/fleet/statements.ts";
+import { contextSums, sqlText } from "../analyses/fleet/statements.ts";
 import { UserError } from "../bytes/errors.ts";
 import {
   SPREAD_COLUMNS,
@@ -42,8 +42,8 @@ export class StoreDatabase {
   /**
    * Opens the tables of a store as views, and nothing else of the machine.
    *
-   * @param prepare is run before the rest of the machine is shut out
-   * @throws UserError where DuckDB is not installed
+   * @param writes files are to be made: the rest of the machine stays open
+   * @throws UserError where DuckDB is not installed, or a file of the store is damaged
    */
   static async open(
     store: StoreFolder,
@@ -60,7 +60,7 @@ export class StoreDatabase {
     for (const table of STORE_TABLES) await database.run(viewOf(table, store.filesOf(table.name)));
     await database.run(contextSums(SPREAD_COLUMNS));
     if (!writes) {
-      await database.run(`set allowed_directories = [${literal(store.path)}]`);
+      await database.run(`set allowed_directories = [${sqlText(store.path)}]`);
       await database.run("set enable_external_access = false");
       await database.run("set lock_configuration = true");
     }
@@ -68,7 +68,11 @@ export class StoreDatabase {
   }
 
   async run(sql: string): Promise<void> {
-    await this.connection.run(sql);
+    try {
+      await this.connection.run(sql);
+    } catch (error) {
+      throw saidBy(error);
+    }
   }
 
   /** @throws UserError with what DuckDB says of the statement */
@@ -77,7 +81,7 @@ export class StoreDatabase {
       const reader = await this.connection.runAndReadAll(sql);
       return { columns: reader.columnNames(), rows: reader.getRowsJS() as Cell[][] };
     } catch (error) {
-      throw new UserError(`DuckDB: ${(error as Error).message.split("\n")[0]}`);
+      throw saidBy(error);
     }
   }
 
@@ -97,14 +101,18 @@ export class StoreDatabase {
       if (statementType !== StatementType.SELECT)
         throw new UserError("a question only reads: it begins with select or with");
     } catch (error) {
-      if (error instanceof UserError) throw error;
-      throw new UserError(`DuckDB: ${(error as Error).message.split("\n")[0]}`);
+      throw error instanceof UserError ? error : saidBy(error);
     }
   }
 
   close(): void {
     this.connection.closeSync();
   }
+}
+
+/** What DuckDB says, in one line; it names the file where one is damaged. */
+function saidBy(error: unknown): UserError {
+  return new UserError(`DuckDB: ${(error as Error).message.split("\n")[0]}`);
 }
 
 async function loadDuckdb(): Promise<typeof import("@duckdb/node-api")> {
@@ -116,15 +124,11 @@ async function loadDuckdb(): Promise<typeof import("@duckdb/node-api")> {
   }
 }
 
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
 function viewOf({ name, columns, key }: StoreTable, files: readonly string[]): string {
   const rows =
     files.length === 0
       ? `(select ${columns.map((column) => `null::${DUCKDB_TYPES[column.type]} as ${quoted(column)}`).join(", ")} where false)`
-      : `read_parquet([${files.map(literal).join(", ")}], hive_partitioning = false)`;
+      : `read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false)`;
   const shown = columns.map((column) => shownColumn(column)).join(", ");
   return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shown} from ${rows}`;
 }

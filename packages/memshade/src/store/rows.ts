@@ -1,3 +1,4 @@
+import { dayOf } from "../analyses/fleet/day.ts";
 import {
   columnOfField,
   contextKey,
@@ -37,11 +38,6 @@ export function runKey(
   return keyOf(JSON.stringify([digest, project, build, commit, host, all]));
 }
 
-/** As in 2026-11-24. */
-export function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10);
-}
-
 /** The rows that a run becomes. */
 export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): RunRows {
   const frames = new FrameRows();
@@ -75,8 +71,9 @@ export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): R
       callees,
     })),
     other_functions: otherFunctions,
-    series: run.series.map(({ t, liveBytes, liveBlocks }) => ({
+    series: run.series.map(({ instance, t, liveBytes, liveBlocks }) => ({
       ...place,
+      instance,
       t,
       live_bytes: liveBytes,
       live_blocks: liveBlocks,

@@ -80,7 +80,12 @@ export interface StoredRun {
   /** Absent where they are those that the contexts pass through. */
   readonly callSites?: readonly StoredCallSite[] | undefined;
   readonly modules: readonly { readonly buildId: string; readonly name?: string | undefined }[];
-  readonly series: readonly { readonly t: number; readonly liveBytes: number; readonly liveBlocks: number }[];
+  readonly series: readonly {
+    readonly instance: number;
+    readonly t: number;
+    readonly liveBytes: number;
+    readonly liveBlocks: number;
+  }[];
   readonly waste: readonly StoredWaste[];
   readonly layouts: readonly StoredLayout[];
   readonly workingSet: readonly StoredWorkingSet[];

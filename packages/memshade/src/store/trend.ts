@@ -5,6 +5,7 @@ import {
   type BuildPart,
   type BuildTotals,
   changedParts,
+  type FailedStep,
   failedSteps,
   sidesOf,
   type Trend,
@@ -34,11 +35,11 @@ export interface TrendOptions {
 export async function trendOf(database: StoreDatabase, options: TrendOptions): Promise<Trend> {
   const project = options.project ?? (await onlyProject(database));
   const trend = await followed(database, project, options.measure, options);
-  const failed: Trend["failed"][number][] = [];
+  const failed: FailedStep[] = [];
   for (const limit of options.limits) {
     const of =
       limit.measure === options.measure ? trend : await followed(database, project, limit.measure, options);
-    failed.push(...failedSteps(of.steps, limit));
+    failed.push(...failedSteps(of, limit));
   }
   return { ...trend, failed };
 }

@@ -61,6 +61,12 @@ describe("a trend", () => {
     expect((await trend(cwd, "--by", "bytes", "--fail-on", "bytes+10%")).code).toBe(0);
   });
 
+  it("tells limits of other measures in their own units, at their own builds", async () => {
+    const cwd = await storeOf(["b1", "b2"], 1, (build) => ({ parse: build === 0 ? 100 : 300 }));
+    const { stdout } = await trend(cwd, "--by", "bytes", "--fail-on", "count+10%");
+    expect(stdout).toMatch(/^FAILED count\+10%: b2 is 200 above the build before$/m);
+  });
+
   it("looks at every step of the window, not at its ends", async () => {
     const cwd = await storeOf(["b1", "b2", "b3"], 1, (build) => ({ parse: [100, 200, 100][build]! }));
     const failing = await trend(cwd, "--by", "bytes", "--fail-on", "bytes+5%");
@@ -133,6 +139,23 @@ describe("runs that are added", () => {
     expect(stdout).toBe("n\n4\n");
   });
 
+  it("with a heap that nobody followed have no figures, which is said", async () => {
+    const cwd = newFolder();
+    const picture = heapPicture("");
+    for (const module of picture.run.modules) module.allocator = { how: "none", functions: [] };
+    picture.run.modules = [
+      { ...heapPicture("main > parse  1 x 8").run.modules[0]!, allocator: { how: "none", functions: [] } },
+    ];
+    writePicture(join(cwd, "x"), picture);
+    const { code, stderr } = await memshade(["store", "add", "--to", "fleet", "--build", "b", "x"], { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/x: no allocator was followed, so nothing is known of its heap/);
+    expect(await trend(cwd, "--by", "bytes")).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no run of default knows its bytes allocated/),
+    });
+  });
+
   it("by somebody who is killed leave nothing half written", async () => {
     const cwd = await runs();
     writePicture(join(cwd, "x"), heapPicture("main > x  5 x 8"));
@@ -179,6 +202,26 @@ describe("questions", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^memshade: [^\n]+\n$/);
     expect(stderr).toMatch(message);
+  });
+
+  it.each([0, 300])("of a file that ends at byte %i end in one line that names it", async (length) => {
+    const cwd = await storeOf(["b1"], 1, () => ({ parse: 100 }));
+    const folder = join(cwd, "fleet/runs/project=default");
+    const [file] = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".parquet"),
+    );
+    writeFileSync(join(folder, file!), readFileSync(join(folder, file!)).subarray(0, length));
+    for (const args of [
+      ["trend", "fleet"],
+      ["query", "fleet", "select 1 from runs"],
+      ["compact", "fleet"],
+      ["add", "--to", "fleet", "--build", "b2", "b1-0"],
+    ]) {
+      const { code, stderr } = await memshade(["store", ...args], { cwd });
+      expect({ args, code }).toEqual({ args, code: 2 });
+      expect(stderr).toMatch(/^memshade: [^\n]+\n$/);
+      expect(stderr).toContain(file);
+    }
   });
 
   it("say what to install where DuckDB is not there", async () => {

@@ -11,14 +11,11 @@ import { accessesOf } from "./work.ts";
 /** Of a place's blocks, the part from which on it is one that makes temporary blocks. */
 const MOST = 0.5;
 
-/** Pieces of one thing that is made and thrown away live for some allocations of each other: so many on average, not for all to count. */
-const FEW_ALLOCATIONS = 8;
-
 /** Mean life of what a collector soon frees, as a part of the run. */
 const SOON = 1 / 8;
 
 /**
- * Places that keep making blocks which are freed before the next one is made, or a few others. Their part is that of the program's memory accesses which
+ * Places that keep making blocks which are freed before the next one is made. Their part is that of the program's memory accesses which
  * the allocator makes for them: where little is allocated beside much other work, it is none that matters.
  */
 export function churnFindings(profile: HeapProfile): ChurnFinding[] {
@@ -58,18 +55,14 @@ export function soonCollected(profile: HeapProfile): BlockMeasure {
   return blockMeasure(blocks, new Float64Array(length));
 }
 
-/** Short-lived blocks but for those that others came out of as they grew, or took the place of: nobody freed these. */
+/** Temporary blocks but for those that others came out of as they grew, or took the place of: nobody freed these. */
 function withoutOutgrown(profile: HeapProfile): BlockMeasure | undefined {
   const temporary = temporaryBlocks(profile);
   if (temporary === undefined) return undefined;
   const { blocks, bytes } = temporary;
-  const { mibs, site } = profile.contexts;
-  const others = blocks.map((count, context) => {
-    const allocated = mibs.allocCount[context]!;
-    const isShort = Number(mibs.totalLifetime[context]) <= allocated * FEW_ALLOCATIONS;
-    const short = isShort ? allocated - (site?.liveBlocks[context] ?? 0) : count;
-    const outgrown = Math.max(site?.growth[context]?.copies ?? 0, site?.reallocations[context] ?? 0);
-    return Math.max(0, short - outgrown);
-  });
+  const { growth, reallocations } = profile.contexts.site ?? {};
+  const others = blocks.map((count, context) =>
+    Math.max(0, count - Math.max(growth?.[context]?.copies ?? 0, reallocations?.[context] ?? 0)),
+  );
   return blockMeasure(others, bytes);
 }

@@ -48,6 +48,13 @@ export interface TrendStep {
   readonly parts: readonly PartChange[];
 }
 
+/** A step that grew by more than a limit allows, of the limit's measure. */
+export interface FailedStep {
+  readonly limit: StepLimit;
+  readonly build: string;
+  readonly growth: number;
+}
+
 export interface Trend {
   readonly project: string;
   readonly measure: FleetMeasure;
@@ -55,7 +62,7 @@ export interface Trend {
   /** Whether one run of a build stands for all. */
   readonly isRepeatable: boolean;
   readonly steps: readonly TrendStep[];
-  readonly failed: readonly { readonly limit: string; readonly at: number; readonly growth: number }[];
+  readonly failed: readonly FailedStep[];
   /** Sentences: what the answer does not cover. */
   readonly notes: readonly string[];
 }
@@ -116,14 +123,12 @@ function pairs(
 }
 
 /** The steps that grow by more than a limit allows. */
-export function failedSteps(
-  steps: readonly TrendStep[],
-  { text, amount, isPercent }: StepLimit,
-): Trend["failed"] {
+export function failedSteps({ steps, builds }: Trend, limit: StepLimit): FailedStep[] {
+  const { amount, isPercent } = limit;
   return steps.flatMap(({ at, before, now }) => {
     const growth = now - before;
     const most = isPercent ? (before * amount) / 100 : amount;
-    return growth > 0 && growth > most ? [{ limit: text, at, growth }] : [];
+    return growth > 0 && growth > most ? [{ limit, build: builds[at]!.build, growth }] : [];
   });
 }
 

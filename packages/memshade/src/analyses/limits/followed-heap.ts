@@ -2,10 +2,21 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import { TRAMPOLINE_BYTES } from "../../model/run.ts";
 import type { RecordedTools } from "../findings/run-findings.ts";
 
+interface FollowedModule {
+  readonly codeBytes: number;
+  readonly allocator?: { readonly how: string; readonly refused?: string | undefined } | undefined;
+}
+
 /** Whether blocks were seen at all: of a run whose modules have code and no allocator that was found, nothing is known, also not 0. */
-function isHeapFollowed({ modules }: HeapProfile): boolean {
-  const known = modules.filter(({ start, end, allocator }) => allocator && end - start > TRAMPOLINE_BYTES);
+export function areBlocksSeen(modules: readonly FollowedModule[]): boolean {
+  const known = modules.filter(({ codeBytes, allocator }) => allocator && codeBytes > TRAMPOLINE_BYTES);
   return known.length === 0 || known.some(({ allocator }) => !isGivenUp(allocator!));
+}
+
+function isHeapFollowed({ modules }: HeapProfile): boolean {
+  return areBlocksSeen(
+    modules.map(({ start, end, allocator }) => ({ codeBytes: Number(end - start), allocator })),
+  );
 }
 
 function isGivenUp({ how, refused }: { how: string; refused?: string | undefined }): boolean {

@@ -206,10 +206,11 @@ export const STORE_TABLES: readonly StoreTable[] = [
   },
   {
     name: "series",
-    meaning: "one row per interval of a run: the heap at its end",
+    meaning: "one row per interval of an instance: the heap at its end",
     by: "day",
     columns: [
       ...PLACE,
+      required("instance", "int64", "is the number of the instance in the run"),
       required("t", "int64", "is the time of its end, in the clock's unit"),
       required("live_bytes", "int64", "is what was live then"),
       required("live_blocks", "int64", "is how many blocks that were"),

@@ -1,7 +1,7 @@
+import { dayOf } from "../../analyses/fleet/day.ts";
 import type { Trend, TrendStep } from "../../analyses/fleet/trend.ts";
 import { meanOf } from "../../analyses/fleet/welch.ts";
 import { plural } from "../format.ts";
-import { dayOf } from "./trend-text.ts";
 import {
   amountInWords,
   differenceInWords,
@@ -42,7 +42,7 @@ export function trendHtml(trend: Trend): string {
 <title>${text(project)}: ${measure.title}</title><style>${STYLE}</style></head><body>
 <h1>${text(project)}: ${measure.title}</h1>
 <p class="faint">${plural(builds.length, "build")}, ${plural(runs, "run")}, the newest last.</p>
-${failed.map(({ limit, at, growth }) => `<p class="failed">${text(limit)} failed at ${text(shortBuild(builds[at]!.build))}: ${amountInWords(measure, growth)} more than the build before.</p>`).join("\n")}
+${failed.map(({ limit, build, growth }) => `<p class="failed">${text(limit.text)} failed at ${text(shortBuild(build))}: ${amountInWords(limit.measure, growth)} more than the build before.</p>`).join("\n")}
 <table><thead><tr><th>build</th><th>day</th><th class="number">runs</th><th class="number">mean</th><th></th><th class="number">change</th></tr></thead>
 <tbody>${rows.join("\n")}</tbody></table>
 ${steps.length === 0 ? "<p>Nothing has changed by more than the runs of one build differ.</p>" : ""}

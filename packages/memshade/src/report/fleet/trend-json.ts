@@ -42,7 +42,7 @@ export function trendJson({ project, measure, builds, steps, failed, notes, isRe
         })),
       })),
     })),
-    failed: failed.map(({ limit, at, growth }) => ({ limit, build: builds[at]!.build, growth })),
+    failed: failed.map(({ limit, build, growth }) => ({ limit: limit.text, build, growth })),
     notTracked: notes,
   });
 }

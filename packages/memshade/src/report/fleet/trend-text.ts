@@ -1,3 +1,4 @@
+import { dayOf } from "../../analyses/fleet/day.ts";
 import type { Trend, TrendStep } from "../../analyses/fleet/trend.ts";
 import { meanOf } from "../../analyses/fleet/welch.ts";
 import { plural } from "../format.ts";
@@ -49,17 +50,17 @@ export function printTrend(screen: Screen, trend: Trend): void {
   }
   for (const step of steps) printStep(screen, trend, step);
   for (const note of trend.notes) screen.print(...wrapWords(note, screen.width).map(paint.faint));
-  for (const { limit, at, growth } of trend.failed)
+  for (const { limit, build, growth } of trend.failed)
     screen.print(
       paint.warning(
-        `FAILED ${limit}: ${shortBuild(builds[at]!.build)} is ${amountInWords(measure, growth)} above the build before`,
+        `FAILED ${limit.text}: ${printable(shortBuild(build))} is ${amountInWords(limit.measure, growth)} above the build before`,
       ),
     );
 }
 
 function printStep(screen: Screen, { builds, measure }: Trend, step: TrendStep): void {
   const { paint } = screen;
-  const build = shortBuild(builds[step.at]!.build);
+  const build = printable(shortBuild(builds[step.at]!.build));
   screen.print(
     paint.strong(
       `${build}: ${measure.key} ${differenceInWords(measure, step)} (${factorInWords(step)}, ${noiseInWords(step)})`,
@@ -83,8 +84,4 @@ function printStep(screen: Screen, { builds, measure }: Trend, step: TrendStep):
       paint.faint(`  ${plural(moved, "path")} matched by function: lines have moved inside of it`),
     );
   screen.print("");
-}
-
-export function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10);
 }

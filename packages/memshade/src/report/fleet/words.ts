@@ -2,6 +2,8 @@ import type { FleetMeasure } from "../../analyses/fleet/measures.ts";
 import type { PartChange, PartFrame, TrendStep } from "../../analyses/fleet/trend.ts";
 import { ownDepth } from "../../analyses/frames/own-place.ts";
 import { formatBytes, formatCount } from "../format.ts";
+import { shortPlace } from "../frames.ts";
+import { bareName } from "../place-names.ts";
 
 /** An amount of a measure. */
 export function amountInWords({ unit }: FleetMeasure, amount: number): string {
@@ -36,12 +38,8 @@ export function placeInWords(frames: readonly PartFrame[]): string {
   const frame = frames[own];
   if (frame === undefined) return "unknown";
   const via = frames[own - 1];
-  const file = frame.file?.slice(frame.file.lastIndexOf("/") + 1);
-  const place =
-    file === undefined
-      ? ""
-      : ` (${file}${frame.line === undefined || frame.line === 0 ? "" : `:${frame.line}`})`;
-  return `${frame.name}${place}${via === undefined ? "" : ` via ${via.name}`}`;
+  const place = shortPlace(frame);
+  return `${bareName(frame.name)}${place === undefined ? "" : ` (${place})`}${via === undefined ? "" : ` via ${bareName(via.name)}`}`;
 }
 
 /** A commit, or a build that is called otherwise, in few characters. */

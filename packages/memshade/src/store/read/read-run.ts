@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { areBlocksSeen } from "../../analyses/limits/followed-heap.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { isMemprofRaw } from "../../formats/memprof-raw/index.ts";
 import { readRegular } from "../../load/file.ts";
@@ -8,7 +9,7 @@ import { faultOf } from "../../memprof/input-reader.ts";
 import { expandInputs, type MergeInput } from "../../memprof/inputs.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { RUN_FILE, type Run } from "../../model/run.ts";
-import { loadHeap } from "../../runs/heap.ts";
+import { overTimeOf } from "../../runs/heap.ts";
 import { runOf } from "../../runs/run-of-folder.ts";
 import { hasWaste } from "../../runs/waste.ts";
 import { hasWorkingSet } from "../../runs/working-set.ts";
@@ -63,9 +64,9 @@ export async function readStoredRun(
   const contexts = heap === undefined ? undefined : await contextsOf(heap, run, places, shared);
   const waste = folder !== undefined && hasWaste(folder) ? wasteOf(folder) : undefined;
   const workingSet = folder !== undefined && hasWorkingSet(folder) ? workingSetOf(folder) : undefined;
-  const overTime =
-    run?.files.heapIntervals === undefined ? undefined : (await loadHeap(path)).profile.overTime;
+  const overTime = run === undefined ? undefined : overTimeOf(path, folder!, run);
   const started = statSync(heap?.path ?? join(path, RUN_FILE)).mtimeMs;
+  const isUnseen = run?.heap !== undefined && !areBlocksSeen(run.modules);
   return {
     program: run?.program ?? basename(path),
     started: Math.floor(started),
@@ -73,7 +74,7 @@ export async function readStoredRun(
     toolVersion: run?.memshade ?? "",
     isSampled: run?.host?.mode === "sampled" && run.host.leftOut > 0,
     totals: {
-      ...totalsOf(run, contexts?.contexts ?? []),
+      ...(isUnseen ? {} : totalsOf(run, contexts?.contexts ?? [])),
       wastedBytes: waste?.bytes,
       workingSetBytes: workingSet?.largest,
     },
@@ -82,8 +83,9 @@ export async function readStoredRun(
     callSites: contexts?.callSites,
     modules: run?.modules.map(({ buildId, name }) => ({ buildId, name })) ?? contexts?.modules ?? [],
     series:
-      overTime?.instances.flatMap(({ intervals }) =>
+      overTime?.instances.flatMap(({ intervals, instance }) =>
         intervals.end.map((t, index) => ({
+          instance,
           t,
           liveBytes: intervals.liveBytes[index]!,
           liveBlocks: intervals.liveBlocks[index]!,
@@ -92,7 +94,10 @@ export async function readStoredRun(
     waste: waste?.rows ?? [],
     layouts: waste?.layouts ?? [],
     workingSet: workingSet?.rows ?? [],
-    leftOut: contexts?.hasDataAccess === true ? ["Accesses to static data are not kept in a store."] : [],
+    leftOut: [
+      ...(contexts?.hasDataAccess === true ? ["accesses to static data are not kept in a store"] : []),
+      ...(isUnseen ? [`${path}: no allocator was followed, so nothing is known of its heap`] : []),
+    ],
   };
 }
 

@@ -163,13 +163,6 @@ describe("findings of the heap", () => {
     expect(findingsOf(picture, { otherAccesses: 10_000_000 })).toEqual([]);
   });
 
-  it("are short-lived where pieces of one thing live for some allocations of each other", () => {
-    const fields = (life: number) =>
-      inShort(findingsOf(`main > split  1000 x 16  life ${life}  access 2  temporary 250`));
-    expect(fields(8)).toEqual(["churn 1000 split"]);
-    expect(fields(9)).toEqual([]);
-  });
-
   it("are not blocks that a reallocation took away: nobody freed these", () => {
     expect(findingsOf("main > put  1000 x 16  access 2  temporary 999  reallocated 999")).toEqual([]);
   });

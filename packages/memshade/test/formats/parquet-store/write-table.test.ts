@@ -41,7 +41,9 @@ describe("tables as Parquet", () => {
   });
 
   it("are the same bytes for the same rows", () => {
-    const rows = [{ run: 1n, project: "p", day: "2026-11-24", t: 1, live_bytes: 2, live_blocks: 3 }];
+    const rows = [
+      { run: 1n, project: "p", day: "2026-11-24", instance: 0, t: 1, live_bytes: 2, live_blocks: 3 },
+    ];
     expect(writeTable(tableOf("series"), rows)).toEqual(writeTable(tableOf("series"), rows));
   });
 
