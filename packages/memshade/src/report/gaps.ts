@@ -34,7 +34,8 @@ export function gapsOf(profile: HeapProfile): string[] {
         `${profile.description.granuleBytes} bytes of a block, and some may be full: what they count is that or more.`,
     );
   }
-  if (isNameless(profile)) gaps.push(NAMELESS);
+  // What brings names of native programs stands there already.
+  if (isNameless(profile) && !isNative(profile)) gaps.push(NAMELESS);
   gaps.push(...heapsInBlocks(profile), ...suppressedInWords(profile));
   const sentences = new Set(gaps);
   // What several tools say of a module, one with its name and one without, is said once.
@@ -66,8 +67,7 @@ function heapsInBlocks(profile: HeapProfile): string[] {
   const searched = profile.modules.some(({ allocator }) => allocator !== undefined && isFound(allocator.how));
   const isFew = blocks === 1 || (further.length > 0 && blocks <= peakBlocks * FEW);
   // Allocators of native programs are those that the dynamic linker knows.
-  const isNative = profile.modules.some(({ objectAddress }) => objectAddress !== undefined);
-  if (!searched || !isFew || isNative) return [];
+  if (!searched || !isFew || isNative(profile)) return [];
   const share = `${formatPercent(bytes, peakBytes)} of the peak`;
   const what =
     blocks === 1
@@ -79,6 +79,9 @@ function heapsInBlocks(profile: HeapProfile): string[] {
   const or = others.length === 0 ? "" : ` Others that may: ${others.join("; ")}.`;
   return [`${what}; these functions look like they do: ${first}.${or}`];
 }
+
+const isNative = ({ modules }: HeapProfile) =>
+  modules.some(({ objectAddress }) => objectAddress !== undefined);
 
 const quoted = (text: string) => (/^[\w=:,.]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
