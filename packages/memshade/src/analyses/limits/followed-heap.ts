@@ -1,22 +1,13 @@
-import type { HeapProfile } from "../../model/heap-profile.ts";
-import { TRAMPOLINE_BYTES } from "../../model/run.ts";
 import type { RecordedTools } from "../findings/run-findings.ts";
 
 interface FollowedModule {
-  readonly codeBytes: number;
   readonly allocator?: { readonly how: string; readonly refused?: string | undefined } | undefined;
 }
 
 /** Whether blocks were seen at all: of a run whose modules have code and no allocator that was found, nothing is known, also not 0. */
 export function areBlocksSeen(modules: readonly FollowedModule[]): boolean {
-  const known = modules.filter(({ codeBytes, allocator }) => allocator && codeBytes > TRAMPOLINE_BYTES);
-  return known.length === 0 || known.some(({ allocator }) => !isGivenUp(allocator!));
-}
-
-function isHeapFollowed({ modules }: HeapProfile): boolean {
-  return areBlocksSeen(
-    modules.map(({ start, end, allocator }) => ({ codeBytes: Number(end - start), allocator })),
-  );
+  const known = modules.flatMap(({ allocator }) => allocator ?? []);
+  return known.length === 0 || known.some((allocator) => !isGivenUp(allocator));
 }
 
 function isGivenUp({ how, refused }: { how: string; refused?: string | undefined }): boolean {
@@ -25,7 +16,7 @@ function isGivenUp({ how, refused }: { how: string; refused?: string | undefined
 
 /** Why a run that was recorded with a tool for the heap has no figures of it; undefined: it has them. */
 export function whyHeapUnknown({ heap }: RecordedTools): string | undefined {
-  if (heap === undefined || isHeapFollowed(heap)) return undefined;
+  if (heap === undefined || areBlocksSeen(heap.modules)) return undefined;
   const { notTracked } = heap.description;
   return `no allocator was followed, so that nothing is known of the heap. ${notTracked.join(" ")}`.trim();
 }
