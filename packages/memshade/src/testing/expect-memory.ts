@@ -45,12 +45,18 @@ export interface MemoryExpectation {
  * import { profile } from "memshade";
  * import { expectMemory } from "memshade/testing";
  *
- * const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
- * const recorded = await profile(empty, async (instantiate) => {
- *   await instantiate();
+ * // It has the functions malloc and free; a program has it from a file.
+ * const module = Buffer.from(
+ *   "AGFzbQEAAAABCgJgAX8Bf2ABfwADAwIAAQUDAQABBgcBfwFBgAgLBxoDBm1l" +
+ *     "bW9yeQIABm1hbGxvYwAABGZyZWUAAQoQAgsAIwAjACAAaiQACwIACw==",
+ *   "base64",
+ * );
+ * const recorded = await profile(module, async (instantiate) => {
+ *   const { exports } = await instantiate();
+ *   exports.free(exports.malloc(100));
  * });
  * await expectMemory(recorded).toStayBelow({ peak: "8 MiB", left: 0 });
- * await assert.rejects(expectMemory(recorded).toStayBelow({ blocks: ">=1" }), /blocks is 0 blocks/);
+ * await assert.rejects(expectMemory(recorded).toStayBelow({ blocks: 0 }), /blocks is 1 block/);
  * ```
  */
 export function expectMemory(run: GivenRun, options: ExpectMemoryOptions = {}): MemoryExpectation {

@@ -31,12 +31,18 @@ export interface ExpectNoLeakOptions {
  * import { profile } from "memshade";
  * import { expectNoLeak } from "memshade/testing";
  *
- * const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
- * await profile(empty, async (instantiate) => {
- *   await instantiate();
- *   await expectNoLeak(async () => {}, { warmUp: 3, rounds: 10 });
+ * // It has the functions malloc and free; a program has it from a file.
+ * const module = Buffer.from(
+ *   "AGFzbQEAAAABCgJgAX8Bf2ABfwADAwIAAQUDAQABBgcBfwFBgAgLBxoDBm1l" +
+ *     "bW9yeQIABm1hbGxvYwAABGZyZWUAAQoQAgsAIwAjACAAaiQACwIACw==",
+ *   "base64",
+ * );
+ * await profile(module, async (instantiate) => {
+ *   const { exports } = await instantiate();
+ *   await expectNoLeak(() => exports.free(exports.malloc(100)), { warmUp: 3, rounds: 10 });
+ *   await assert.rejects(expectNoLeak(() => exports.malloc(100)), /more is live after 10 rounds/);
  * });
- * await assert.rejects(expectNoLeak(async () => {}), /nothing is recorded here/);
+ * await assert.rejects(expectNoLeak(() => {}), /nothing is recorded here/);
  * ```
  */
 export async function expectNoLeak(

@@ -151,6 +151,8 @@ class BrowserSupervisor {
     take = this.#session.take;
     for (const event of events) take(event);
     const page = await this.#session.start();
+    // The page's own process may be another one, which knows only what this one has taken in.
+    await Promise.race([page.injected, this.#ended]);
     const navigating = cdp.call("Page.navigate", { url: this.#url }, page.id);
     // A server may never answer.
     const { errorText } = await Promise.race([navigating, this.#ended.then((): CdpValues => ({}))]);

@@ -50,8 +50,7 @@ describe.skipIf(!isInstalled)("threads of a page that share a memory", () => {
       "started by a worker",
       `const worker = new Worker("/main.js"); worker.onmessage = ({ data }) => tell(data); worker.postMessage("go");`,
     ],
-    // On a machine with much else to do a run was seen that had recorded nothing: the reason is not known.
-  ])("free each other's blocks: the counts are the program's own, %s", { retry: 2 }, async (_how, script) => {
+  ])("free each other's blocks: the counts are the program's own, %s", async (_how, script) => {
     const page = `<!doctype html><script>${TELL}${script}</script>`;
     const { told, run, stderr } = await browse({ ...SITE, "/": page }, { isolated: true });
     const counted = JSON.parse(told);
