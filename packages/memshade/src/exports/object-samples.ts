@@ -39,7 +39,12 @@ export function objectSamples(profile: ObjectsProfile): ExportedSamples {
   const column = (of: (row: Row) => number) => wholeAmounts(rows.map(of));
   const isSampled = parts.some(({ samples }) => samples.site.length > 0);
   const ends = modules.map((_, index) =>
-    Math.max(0, ...parts.filter(({ module }) => module === index).flatMap(({ sites }) => sites.map(({ offset }) => offset + 1))),
+    Math.max(
+      0,
+      ...parts
+        .filter(({ module }) => module === index)
+        .flatMap(({ sites }) => sites.map(({ offset }) => offset + 1)),
+    ),
   );
   return exportedSamples({
     name: `objects of ${program}`,
@@ -66,6 +71,9 @@ function rowsOf(part: ModuleObjects): Row[] {
   }));
 }
 
-function frameOf({ function: index, offset, name, file, line, library }: StackFrame, module: number): SampleFrame {
+function frameOf(
+  { function: index, offset, name, file, line, library }: StackFrame,
+  module: number,
+): SampleFrame {
   return { function: name ?? `func[${index}]`, file, line, library, address: offset, module };
 }

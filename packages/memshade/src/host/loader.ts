@@ -8,9 +8,9 @@
 import type { RunEnd } from "../model/run.ts";
 import { SHADOW_MEMORY } from "../tools/host-interface.ts";
 import type { InstrumentedInfo } from "../tools/index.ts";
+import { objectsOptionsOf } from "../tools/objects/memory-plan.ts";
 import type { ToolOptions } from "../tools/run-options.ts";
 import type { InstanceHandle } from "../tools/session.ts";
-import { objectsOptionsOf } from "../tools/objects/memory-plan.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost, settleObjects } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";

@@ -36,7 +36,16 @@ function named(
   frames: readonly RecordedFrame[],
 ): StackFrame[] {
   return fromOwn(frames).stack.map((frame) => {
-    const { function: index, name = `func[${index}]`, file, line, startLine, inlined, offset, library } = frame;
+    const {
+      function: index,
+      name = `func[${index}]`,
+      file,
+      line,
+      startLine,
+      inlined,
+      offset,
+      library,
+    } = frame;
     const of = parts.length < 2 || frame.name !== undefined ? undefined : modules[module]?.name;
     return { function: name, module: of, file, line, startLine, inlined, address: offset, library };
   });

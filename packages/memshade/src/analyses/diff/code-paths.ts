@@ -19,7 +19,6 @@ export function codePaths({ heap, waste, workingset, objects }: RecordedTools): 
   if (workingset !== undefined)
     for (const { path } of workingSetPlaces(workingset, "path").places)
       paths.push(path.filter(({ isWord }) => isWord !== true).map(keyFrame));
-  if (objects !== undefined)
-    for (const { path } of objectPlaces(objects)) paths.push(path.map(keyFrame));
+  if (objects !== undefined) for (const { path } of objectPlaces(objects)) paths.push(path.map(keyFrame));
   return paths;
 }

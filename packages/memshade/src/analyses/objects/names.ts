@@ -15,4 +15,3 @@ export function fieldName(type: ObjectType, field: number): string {
 export function typesByIndex({ types }: ModuleObjects): ReadonlyMap<number, ObjectType> {
   return new Map(types.map((type) => [type.index, type]));
 }
-

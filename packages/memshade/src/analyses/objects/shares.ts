@@ -13,26 +13,35 @@ export interface SiteShare {
   readonly live: number;
 }
 
-/** What sites made is shared out among the callers of objects that were followed as these are; sites without any stand alone. */
+/** What sites made is shared out among the callers that were noted for their objects, as these are; sites without any stand alone. */
 export function siteShares({ samples, sites, stacks }: ModuleObjects): SiteShare[] {
-  const shares = sites.map(() => new Map<number, { bytes: number; live: number }>());
+  const noted = sites.map(() => new Map<number, { bytes: number; live: number }>());
+  /** Bytes in use of objects whose callers were not noted. */
+  const others = new Float64Array(sites.length);
   samples.site.forEach((site, sample) => {
     const stack = samples.stack[sample]!;
-    const share = shares[site]!.get(stack) ?? { bytes: 0, live: 0 };
-    shares[site]!.set(stack, share);
     const bytes = samples.size[sample]! * samples.weight[sample]!;
+    const live = samples.death[sample]! < 0 && !samples.unknown[sample]! ? bytes : 0;
+    if (stack < 0) {
+      others[site]! += live;
+      return;
+    }
+    const share = noted[site]!.get(stack) ?? { bytes: 0, live: 0 };
+    noted[site]!.set(stack, share);
     share.bytes += bytes;
-    if (samples.death[sample]! < 0 && !samples.unknown[sample]!) share.live += bytes;
+    share.live += live;
   });
   return sites.flatMap((site, index): SiteShare[] => {
     const { frame, bytes, objects } = site;
-    const own = frame === undefined ? [] : [frame];
-    const all = [...shares[index]!.values()].reduce((sum, share) => sum + share.bytes, 0);
-    if (all === 0) return [{ site, frames: own, bytes, objects, live: 0 }];
-    return [...shares[index]!].map(([stack, share]) => ({
-      ...{ site, frames: stack < 0 ? own : stacks[stack]!, live: share.live },
-      bytes: (bytes * share.bytes) / all,
-      objects: (objects * share.bytes) / all,
-    }));
+    const all = [...noted[index]!.values()].reduce((sum, share) => sum + share.bytes, 0);
+    if (all === 0)
+      return [{ site, frames: frame === undefined ? [] : [frame], bytes, objects, live: others[index]! }];
+    return [...noted[index]!].map(([stack, share]) => {
+      const part = share.bytes / all;
+      return {
+        ...{ site, frames: stacks[stack]!, bytes: bytes * part, objects: objects * part },
+        live: share.live + others[index]! * part,
+      };
+    });
   });
 }

@@ -51,18 +51,33 @@ export function survivalBy<Key>(
     sums.ages[bound < 0 ? AGE_BOUNDS.length : bound]! += weight * size;
   });
   return new Map(
-    [...found].map(([key, { variance, ...sums }]) => [key, { ...sums, error: Math.sqrt(Math.max(0, variance)) }]),
+    [...found].map(([key, { variance, ...sums }]) => [
+      key,
+      { ...sums, error: Math.sqrt(Math.max(0, variance)) },
+    ]),
   );
 }
 
 /** What is in use of all of a module's objects; undefined where nothing was followed. */
 export function wholeSurvival(part: ModuleObjects): Survival | undefined {
   if (part.samples.site.length === 0) return undefined;
-  return survivalBy(part, () => 0).get(0) ?? { objects: 0, bytes: 0, error: 0, followed: 0, ages: [0, 0, 0, 0] };
+  return (
+    survivalBy(part, () => 0).get(0) ?? { objects: 0, bytes: 0, error: 0, followed: 0, ages: [0, 0, 0, 0] }
+  );
 }
 
-/** Estimated bytes in use at the ends of equal stretches of what was allocated. */
-export function liveOverTime({ samples }: ModuleObjects, steps: number): number[] {
+/** Deaths that are seen at the very end say nothing of when they were: most must be seen before. */
+const LEAST_SEEN = 0.5;
+
+/**
+ * Estimated bytes in use at the ends of equal stretches of what was allocated. Undefined where the engine had no pause to tell what is gone:
+ * it does between the tasks of a program, and not inside of one.
+ */
+export function liveOverTime({ samples }: ModuleObjects, steps: number): number[] | undefined {
+  const dead = samples.death.filter((death) => death >= 0);
+  const isSeen = (death: number, sample: number) => death >= 0 && death < samples.now[sample]!;
+  if (samples.site.length === 0 || samples.death.filter(isSeen).length < dead.length * LEAST_SEEN)
+    return undefined;
   const end = samples.now.reduce((most, now) => Math.max(most, now), 0);
   const changes = new Array<number>(steps + 1).fill(0);
   const stepOf = (at: number): number => Math.min(steps, Math.floor((at / Math.max(1, end)) * steps));

@@ -71,7 +71,10 @@ export function connectHost(
   if (table !== undefined && memories.workingset !== undefined) {
     const layout = info.toolLayouts?.workingset as WorkingSetLayout;
     const noted = {
-      ...{ stack: layout.control + WorkingSetControl.stack, used: layout.control + WorkingSetControl.stackNext },
+      ...{
+        stack: layout.control + WorkingSetControl.stack,
+        used: layout.control + WorkingSetControl.stackNext,
+      },
       ...{ stacks: layout.stacks, stacksEnd: layout.stacksEnd, calls: layout.calls as string },
     };
     const note = stackNoter(memories.workingset, noted, layout.asksHost ? hostStackOf : undefined);

@@ -9,7 +9,7 @@ import type { DescribeHostFrame, ToldStacks } from "../../tools/heap/read/host-c
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
-import { type ToolOptions, recordedToolsOf } from "../../tools/run-options.ts";
+import { recordedToolsOf, type ToolOptions } from "../../tools/run-options.ts";
 import type {
   InstanceHandle,
   LinesOf,
@@ -185,7 +185,8 @@ export class Recorder {
     const { heap, modules, tool, notTracked, raw, intervals, rewrittenBytes, statics, host } =
       this.#session.snapshot(end, this.#options.describeFrame, this.#options.linesOf);
     // Nobody asked for it by name.
-    const isLeftOut = ({ isEmpty }: ToolSession) => this.#options.tools.tools === undefined && isEmpty === true;
+    const isLeftOut = ({ isEmpty }: ToolSession) =>
+      this.#options.tools.tools === undefined && isEmpty === true;
     const sessions = this.#sessions.filter((session) => !isLeftOut(session));
     const isOfObjects =
       this.#options.tools.tools === undefined &&

@@ -1,5 +1,16 @@
 import { UserError } from "../../bytes/errors.ts";
-import { count, flag, integer, list, number, oneOf, optional, parseVersioned, record, text } from "../check.ts";
+import {
+  count,
+  flag,
+  integer,
+  list,
+  number,
+  oneOf,
+  optional,
+  parseVersioned,
+  record,
+  text,
+} from "../check.ts";
 import { namedModule } from "../named-module.ts";
 import { stackFrame } from "../working-set/read-working-set.ts";
 import {

@@ -76,7 +76,12 @@ function neededTools({ limits }: GivenLimits): ReportedTool[] {
 }
 
 function programOf({ name, tools }: CheckedRun): string {
-  return tools.heap?.description.program ?? tools.workingset?.program ?? tools.objects?.program ?? path.basename(name);
+  return (
+    tools.heap?.description.program ??
+    tools.workingset?.program ??
+    tools.objects?.program ??
+    path.basename(name)
+  );
 }
 
 function notesOf({ heap, waste, workingset, objects }: RecordedTools): string[] {

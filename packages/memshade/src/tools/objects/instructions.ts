@@ -3,7 +3,9 @@ import * as Op from "../../wasm/op.generated.ts";
 
 /** Whether an instruction makes an object. */
 export function allocates(op: number): boolean {
-  return (op >= Op.STRUCT_NEW && op <= Op.STRUCT_NEW_DEFAULT) || (op >= Op.ARRAY_NEW && op <= Op.ARRAY_NEW_ELEM);
+  return (
+    (op >= Op.STRUCT_NEW && op <= Op.STRUCT_NEW_DEFAULT) || (op >= Op.ARRAY_NEW && op <= Op.ARRAY_NEW_ELEM)
+  );
 }
 
 /** Whether the number of elements that an instruction works on lies on top of the stack. */
@@ -19,7 +21,8 @@ export function hasLength(op: number): boolean {
 
 /** What an instruction does to fields or elements, besides making objects. */
 export function accesses(op: number): { reads: boolean; writes: boolean } {
-  const reads = (op >= Op.STRUCT_GET && op <= Op.STRUCT_GET_U) || (op >= Op.ARRAY_GET && op <= Op.ARRAY_GET_U);
+  const reads =
+    (op >= Op.STRUCT_GET && op <= Op.STRUCT_GET_U) || (op >= Op.ARRAY_GET && op <= Op.ARRAY_GET_U);
   const writes =
     op === Op.STRUCT_SET || op === Op.ARRAY_SET || (op >= Op.ARRAY_FILL && op <= Op.ARRAY_INIT_ELEM);
   return { reads: reads || op === Op.ARRAY_COPY, writes };

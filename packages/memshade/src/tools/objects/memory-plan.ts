@@ -36,7 +36,9 @@ export interface ObjectsPlan {
 }
 
 /** The options that a module was woven with, undefined for one without the tool. */
-export function objectsOptionsOf({ toolLayouts }: Pick<InstrumentedInfo, "toolLayouts">): ObjectsOptions | undefined {
+export function objectsOptionsOf({
+  toolLayouts,
+}: Pick<InstrumentedInfo, "toolLayouts">): ObjectsOptions | undefined {
   if (toolLayouts?.objects === undefined) return undefined;
   const { fields, meanBytes, references } = toolLayouts.objects as ObjectsLayout;
   return { fields, sampleBytes: meanBytes, references };

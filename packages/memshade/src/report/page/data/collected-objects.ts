@@ -27,7 +27,10 @@ export function addCollected(builder: PageBuilder, profile: ObjectsProfile): Obj
   });
   for (const { part, name, types } of unreadFields(profile)) {
     const contexts = ofTypes[profile.parts.indexOf(part)]!;
-    byName.set(name, types.flatMap(({ index }) => contexts.get(index) ?? []));
+    byName.set(
+      name,
+      types.flatMap(({ index }) => contexts.get(index) ?? []),
+    );
   }
   const objects = profile.parts.flatMap((part, index) =>
     part.types.flatMap((type): BuiltObject[] => {
@@ -38,7 +41,9 @@ export function addCollected(builder: PageBuilder, profile: ObjectsProfile): Obj
   return {
     objects: objects.sort((a, b) => b.bytes - a.bytes).slice(0, MOST_TYPES),
     contextsOf: (finding) =>
-      byName.get(finding.kind === "unread-objects" ? finding.type : (finding.place.path[0]!.function ?? "")) ?? [],
+      byName.get(
+        finding.kind === "unread-objects" ? finding.type : (finding.place.path[0]!.function ?? ""),
+      ) ?? [],
   };
 }
 
@@ -63,7 +68,13 @@ function addPart(builder: PageBuilder, profile: ObjectsProfile, part: ModuleObje
   );
   builder.addWeight(
     {
-      ...{ id: "objectsInUse", label: "bytes of objects in use", unit: "bytes", tool: "objects", word: "in use" },
+      ...{
+        id: "objectsInUse",
+        label: "bytes of objects in use",
+        unit: "bytes",
+        tool: "objects",
+        word: "in use",
+      },
       caution: "Estimated by the objects that were followed.",
     },
     contexts,

@@ -8,10 +8,10 @@ import { CPU_VALUES, type CpuProfile } from "../../../model/cpu/cpu-profile.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../../../model/indices.ts";
 import { knowsField } from "../../../model/known-fields.ts";
+import type { ObjectsProfile } from "../../../model/objects/objects.ts";
 import type { Presence } from "../../../model/run.ts";
 import { siteFrameOfContext } from "../../../model/site-frame.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
-import type { ObjectsProfile } from "../../../model/objects/objects.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../../model/working-set/working-set.ts";
 import { formatBlocks, formatBytes, formatPercent, plural } from "../../format.ts";
@@ -57,13 +57,25 @@ export function headOfRun(run: HeadOf): PageHead {
   ];
   return {
     writtenBy: MEMSHADE_VERSION,
-    program: heap?.description.program ?? workingset?.program ?? objects?.program ?? cpu?.program ?? waste?.command ?? input,
+    program:
+      heap?.description.program ??
+      workingset?.program ??
+      objects?.program ??
+      cpu?.program ??
+      waste?.command ??
+      input,
     ...(command === undefined ? {} : { command }),
     ...(end === undefined
       ? {}
       : { ended: endInWords(end) + (end.message === undefined ? "" : `: ${end.message}`) }),
     facts: factsOf(run).map(([label, value]) => ({ label, value })),
-    keys: [...heapKeys(heap), ...wasteKeys(waste), ...workingSetKeys(workingset), ...objectKeys(objects), ...cpuKeys(cpu)],
+    keys: [
+      ...heapKeys(heap),
+      ...wasteKeys(waste),
+      ...workingSetKeys(workingset),
+      ...objectKeys(objects),
+      ...cpuKeys(cpu),
+    ],
     notTracked: [...new Set(notTracked)],
     hints: hintsOf(run),
   };

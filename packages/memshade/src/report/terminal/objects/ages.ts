@@ -16,7 +16,10 @@ export function printAges(screen: Screen, part: ModuleObjects, rows: number): vo
   if (live.length === 0) return;
   const { strong, faint } = screen.paint;
   const last = AGE_BOUNDS.length - 1;
-  const heads = [...AGE_BOUNDS.map((bound) => `< ${formatBytes(bound)}`), `≥ ${formatBytes(AGE_BOUNDS[last]!)}`];
+  const heads = [
+    ...AGE_BOUNDS.map((bound) => `< ${formatBytes(bound)}`),
+    `≥ ${formatBytes(AGE_BOUNDS[last]!)}`,
+  ];
   screen.print("", strong("In use by age") + faint("  (estimated; age is in bytes allocated since)"));
   screen.print(faint(`  ${heads.map((head) => padLeft(head, WIDTH)).join(" ")}  ${padLeft("±", 9)}  TYPE`));
   const names = typesByIndex(part);

@@ -1,7 +1,12 @@
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { fromOwn } from "../../../analyses/frames/own-place.ts";
 import { typeName, typesByIndex } from "../../../analyses/objects/names.ts";
-import { liveOverTime, type Survival, survivalBy, wholeSurvival } from "../../../analyses/objects/survival.ts";
+import {
+  liveOverTime,
+  type Survival,
+  survivalBy,
+  wholeSurvival,
+} from "../../../analyses/objects/survival.ts";
 import { objectTotals } from "../../../analyses/objects/totals.ts";
 import type { ModuleObjects, ObjectSite, ObjectsProfile } from "../../../model/objects/objects.ts";
 import type { Presence } from "../../../model/run.ts";
@@ -72,7 +77,12 @@ function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects,
   if (live !== undefined) {
     const most = part.samples.settled ? "" : "at most, ";
     const how = `${most}± ${formatBytes(live.error)}: an estimate by ${plural(part.samples.site.length, "object")} that were followed`;
-    printWrapped(screen, how, `in use     ${paint.amount(padLeft(`≈${formatBytes(live.bytes)}`, 9))}  `, " ".repeat(22));
+    printWrapped(
+      screen,
+      how,
+      `in use     ${paint.amount(padLeft(`≈${formatBytes(live.bytes)}`, 9))}  `,
+      " ".repeat(22),
+    );
     printOverTime(screen, part);
   }
   printTypes(screen, part, bytes, rows);
@@ -83,6 +93,7 @@ function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects,
 function printOverTime(screen: Screen, part: ModuleObjects): void {
   const width = (screen.isWide ? 160 : screen.width) - 2;
   const live = liveOverTime(part, width);
+  if (live === undefined) return;
   const peak = live.reduce((most, bytes) => Math.max(most, bytes), 0);
   const { strong, faint, bar } = screen.paint;
   screen.print(
@@ -142,7 +153,11 @@ function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width: numbe
   const place = line === undefined ? ` (0x${offset.toString(16)})` : ` (${printable(line)})`;
   const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
   const left = Math.max(8, width - displayWidth(place));
-  return screen.paint.strong(screen.shorten(name, shortenName(name, screen.isWide ? Number.POSITIVE_INFINITY : left))) + screen.paint.faint(place);
+  return (
+    screen.paint.strong(
+      screen.shorten(name, shortenName(name, screen.isWide ? Number.POSITIVE_INFINITY : left)),
+    ) + screen.paint.faint(place)
+  );
 }
 
 /** The stack that most of a site's followed objects have, −1: none. */
@@ -164,7 +179,9 @@ function printCallers(screen: Screen, stack: readonly StackFrame[]): void {
     .map(({ name, function: index }) => functionInWords({ function: name ?? `func[${index}]` }))
     .join(" ← ");
   const margin = " ".repeat(COLUMNS_WIDTH);
-  screen.print(`${margin}${screen.paint.faint(screen.shorten(`← ${text}`, cutMiddle(`← ${text}`, room(screen))))}`);
+  screen.print(
+    `${margin}${screen.paint.faint(screen.shorten(`← ${text}`, cutMiddle(`← ${text}`, room(screen))))}`,
+  );
 }
 
 /** The columns of a row in front of its name. */

@@ -92,14 +92,23 @@ export class ObjectsPass implements ToolPass {
     if (this.#current === NONE) {
       const counter = this.#counter();
       this.#current = counter;
-      insertions.add(start, this.#insertion((sink) => this.#add(sink, counter, () => sink.i64(1))));
+      insertions.add(
+        start,
+        this.#insertion((sink) => this.#add(sink, counter, () => sink.i64(1))),
+      );
     }
     let elements = 0;
     if (hasLength(op)) {
       elements = this.#counter();
       if (this.#length === NO_LOCAL) this.#length = extraLocal(temporaries, I32);
-      insertions.add(start, this.#insertion((sink) => sink.local(Op.LOCAL_TEE, this.#length)));
-      insertions.add(end, this.#insertion((sink) => this.#addLength(sink, elements)));
+      insertions.add(
+        start,
+        this.#insertion((sink) => sink.local(Op.LOCAL_TEE, this.#length)),
+      );
+      insertions.add(
+        end,
+        this.#insertion((sink) => this.#addLength(sink, elements)),
+      );
     }
     const event = { offset: start - module.codePayloadStart, counter: this.#current, elements };
     const number = this.events.push(event) - 1;
@@ -113,7 +122,10 @@ export class ObjectsPass implements ToolPass {
   /** Where the code of calls comes to lie: they may be on the stack when an object is chosen. */
   call(_callee: number, tail: boolean, start: number): void {
     if (this.#targets.sampling !== undefined && !tail)
-      this.#state.insertions.add(start, this.#insertion((sink) => sink.mark(start)));
+      this.#state.insertions.add(
+        start,
+        this.#insertion((sink) => sink.mark(start)),
+      );
   }
 
   #counter(): number {
@@ -144,10 +156,7 @@ export class ObjectsPass implements ToolPass {
   }
 
   /** Behind an allocation, whose object is on top of the stack. */
-  #countDown(
-    sampling: SamplingTargets,
-    { number, type, length, start, end }: Allocation,
-  ): void {
+  #countDown(sampling: SamplingTargets, { number, type, length, start, end }: Allocation): void {
     const { countdown } = sampling;
     const { insertions, module, temporaries } = this.#state;
     if (this.#left === NO_LOCAL) this.#left = extraLocal(temporaries, I32);

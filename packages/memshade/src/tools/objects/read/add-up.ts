@@ -51,7 +51,14 @@ export function addUp(
       const index = perOffset.get(offset) ?? sites.length;
       perOffset.set(offset, index);
       siteOfEvent[number] = index;
-      sites[index] ??= { offset, type, instruction: OPCODE_NAME[op] ?? "", objects: 0, elements: 0, bytes: 0 };
+      sites[index] ??= {
+        offset,
+        type,
+        instruction: OPCODE_NAME[op] ?? "",
+        objects: 0,
+        elements: 0,
+        bytes: 0,
+      };
       sites[index].objects += times;
       sites[index].elements += length;
       sites[index].bytes += bytes;
@@ -138,4 +145,3 @@ function fieldCounts(type: CompositeType): FieldCounts {
   const { length } = fieldsOf(type);
   return { reads: new Float64Array(length), writes: new Float64Array(length) };
 }
-

@@ -25,6 +25,10 @@ interface Followed {
 /** More than a countdown can hold. */
 const LONGEST_COUNTDOWN = 2 ** 30;
 
+/** The first samples of an instance are noted with their callers, then one in so many. */
+const STACKS_AT_FIRST = 16;
+const STACKS_LATER = 32;
+
 /** How many samplers there have been in this thread: each has random numbers of its own, the same in every run. */
 let samplers = 0;
 
@@ -39,6 +43,8 @@ export class ObjectSampler {
   readonly #tokens = new WeakMap<object, object>();
   readonly #registry = new FinalizationRegistry<Followed>((followed) => this.#died(followed));
   readonly #followed = new Set<Followed>();
+  /** Samples so far. */
+  #taken = 0;
   /** What the module calls. */
   readonly take: () => void;
 
@@ -71,12 +77,18 @@ export class ObjectSampler {
     const view = this.#view;
     const size = view.getUint32(Control.size, true);
     const rest = view.getInt32(Control.rest, true);
-    const allocated =
-      view.getFloat64(Control.allocated, true) + view.getInt32(Control.loaded, true) - rest;
+    const allocated = view.getFloat64(Control.allocated, true) + view.getInt32(Control.loaded, true) - rest;
     view.setFloat64(Control.allocated, allocated, true);
-    this.#noteStack();
+    this.#noteCallers();
     this.#add(view.getUint32(Control.site, true), size, allocated);
     view.setInt32(Control.next, this.#startCountdown(), true);
+  }
+
+  /** Stacks take longer than all else that is done for a sample. */
+  #noteCallers(): void {
+    if (this.#taken < STACKS_AT_FIRST || this.#taken % STACKS_LATER === 0) this.#noteStack();
+    else this.#view.setUint32(Control.stack, 0, true);
+    this.#taken++;
   }
 
   #add(site: number, size: number, birth: number): void {
@@ -101,7 +113,8 @@ export class ObjectSampler {
     this.#tokens.set(object, token);
     const followed = { row, token: new WeakRef(token), job: new WeakRef({}) };
     this.#followed.add(followed);
-    this.#registry.register(object, followed);
+    // Young objects that are registered stay until all of the heap is collected, with all that they lead to; the token leads to nothing.
+    this.#registry.register(token, followed);
   }
 
   #died(followed: Followed): void {
@@ -159,7 +172,10 @@ export class ObjectSampler {
   /** Draws the bytes until the next sample. */
   #startCountdown(): number {
     const mean = this.#view.getFloat64(Control.mean, true);
-    const bytes = Math.min(LONGEST_COUNTDOWN, Math.max(1, Math.round(-Math.log(1 - this.#random.next()) * mean)));
+    const bytes = Math.min(
+      LONGEST_COUNTDOWN,
+      Math.max(1, Math.round(-Math.log(1 - this.#random.next()) * mean)),
+    );
     this.#view.setInt32(Control.loaded, bytes, true);
     return bytes;
   }

@@ -1,6 +1,6 @@
 import { type NotedFrame, notedFrames } from "../../working-set/read/note-stack.ts";
 import { allocates, fixedLength } from "../instructions.ts";
-import { Control, COUNTER_BYTES, SAMPLE_BYTES, Sample, SampleState } from "../layout.ts";
+import { COUNTER_BYTES, Control, SAMPLE_BYTES, Sample, SampleState } from "../layout.ts";
 import type { ObjectsLayout } from "../memory-plan.ts";
 import type { SizeModel } from "../size-model.ts";
 import type { KnownObjects } from "./module-objects.ts";

@@ -148,7 +148,9 @@ export class ObjectsSession implements ToolSession {
         `Of ${counted(unknown, "object")} that ${unknown === 1 ? "was" : "were"} chosen it is not known whether ${unknown === 1 ? "it is" : "they are"} gone: the code that made them had not come to its end, or was gone itself.`,
       );
     if (parts.length > 1)
-      said.push("Accesses of one module to objects that another one made are counted with the module that accesses.");
+      said.push(
+        "Accesses of one module to objects that another one made are counted with the module that accesses.",
+      );
     return [...new Set(said)];
   }
 
@@ -184,7 +186,9 @@ export class ObjectsSession implements ToolSession {
           },
         };
       }),
-      samples: this.#samples(module, model, facts, original, stacks, (event) => places.get(siteOfEvent[event])),
+      samples: this.#samples(module, model, facts, original, stacks, (event) =>
+        places.get(siteOfEvent[event]),
+      ),
       stacks: stacks.stacks,
     };
   }
@@ -204,8 +208,11 @@ export class ObjectsSession implements ToolSession {
     for (const { tables, before, isGone, thread } of instances) {
       const rows = tables.samples();
       const noted = new Map(rows.map(({ stack }) => [stack, tables.frames(stack)]));
-      const described = describeStacks(noted, () => original, facts.linesOf, (number) =>
-        this.#callers.framesOfTold(thread, number).map(facts.describeFrame ?? withoutStart),
+      const described = describeStacks(
+        noted,
+        () => original,
+        facts.linesOf,
+        (number) => this.#callers.framesOfTold(thread, number).map(facts.describeFrame ?? withoutStart),
       );
       const numbers = described.stacks.map((frames) => stacks.add(frames));
       const allocated = known!.events.length === 0 ? 0 : tables.allocatedBytes(known!, model);
