@@ -58,12 +58,18 @@ export function survivalBy<Key>(
   );
 }
 
+/** With no object of those that were followed in use, no more than so many are missed but once in twenty times. */
+const MOST_MISSED = 3;
+
 /** What is in use of all of a module's objects; undefined where nothing was followed. */
 export function wholeSurvival(part: ModuleObjects): Survival | undefined {
-  if (part.samples.site.length === 0) return undefined;
-  return (
-    survivalBy(part, () => 0).get(0) ?? { objects: 0, bytes: 0, error: 0, followed: 0, ages: [0, 0, 0, 0] }
-  );
+  const { size, weight } = part.samples;
+  if (size.length === 0) return undefined;
+  const found = survivalBy(part, () => 0).get(0);
+  if (found !== undefined) return found;
+  const largest = size.reduce((most, bytes, sample) => Math.max(most, bytes * weight[sample]!), 0);
+  const ages = [...AGE_BOUNDS, 0].map(() => 0);
+  return { objects: 0, bytes: 0, error: MOST_MISSED * largest, followed: 0, ages };
 }
 
 /** Deaths that are seen at the very end say nothing of when they were: most must be seen before. */
