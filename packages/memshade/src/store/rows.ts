@@ -13,8 +13,8 @@ import {
 import { powersOf } from "./powers.ts";
 import type { StoredDataAccess, StoredFrame, StoredRun } from "./stored-run.ts";
 
-const [SIZE, LIFETIME] = (["minSize", "minLifetime"] as const).map((name) =>
-  STORED_FIELDS.find((field) => field.name === name)!,
+const [SIZE, LIFETIME] = (["minSize", "minLifetime"] as const).map(
+  (name) => STORED_FIELDS.find((field) => field.name === name)!,
 );
 
 /** What a run is known by besides its content. */

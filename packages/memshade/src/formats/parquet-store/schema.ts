@@ -259,10 +259,22 @@ export const STORE_TABLES: readonly StoreTable[] = [
       ...PLACE,
       required("position", "int64", "is its place in the profile, or by name"),
       column("symbol", "string", "is its name as the compiler has it"),
-      column("hash", "int64", "is the hash of a string literal, which has no name: 64 bits as a signed number"),
-      column("access_count", "int64", "is the number of accesses; none for what a profile only lists as cold"),
+      column(
+        "hash",
+        "int64",
+        "is the hash of a string literal, which has no name: 64 bits as a signed number",
+      ),
+      column(
+        "access_count",
+        "int64",
+        "is the number of accesses; none for what a profile only lists as cold",
+      ),
       required("cold", "boolean", "says that nobody touched it, or that a profile lists it as cold"),
-      required("counted", "boolean", "says that memshade counted it; else it is of a profile's list of hot ones"),
+      required(
+        "counted",
+        "boolean",
+        "says that memshade counted it; else it is of a profile's list of hot ones",
+      ),
     ],
   },
   {

@@ -1,7 +1,13 @@
 import { contextKey, frameKey } from "../../formats/parquet-store/index.ts";
 import type { BinaryPlaces } from "../../memprof/binaries.ts";
 import { InputMerger } from "../../memprof/input-merger.ts";
-import { type DataAccessProfile, frameAt, framesOfStack, type MemprofProfile, ProfileMerger } from "../../model/memprof/index.ts";
+import {
+  type DataAccessProfile,
+  frameAt,
+  framesOfStack,
+  type MemprofProfile,
+  ProfileMerger,
+} from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import { MIB_FIELDS, zeroMib } from "../../model/mib-fields.ts";
 import { callSitesOf, type StoredCallSite, type StoredContext, type StoredFrame } from "../stored-run.ts";
