@@ -200,7 +200,10 @@ export class ObjectFinder {
   }
 
   /** The package with the split debug information of an object, which may lie with its debug file. */
-  findPackage({ path: objectPath }: LoadedObject, debugFile: LoadedObject | undefined): LoadedObject | undefined {
+  findPackage(
+    { path: objectPath }: LoadedObject,
+    debugFile: LoadedObject | undefined,
+  ): LoadedObject | undefined {
     const candidates = dwpCandidates(objectPath, debugFile?.path);
     const named = (this.#places.binaryPaths ?? []).flatMap((place) =>
       isFile(place) ? [place] : candidates.map((one) => path.join(place, path.basename(one))),

@@ -9,7 +9,8 @@ import { loadHeap } from "../../src/runs/heap.ts";
 import { canCompile, memshadeRun } from "./support/record.ts";
 
 const SOURCE = fileURLToPath(new URL("programs/inlined.c", import.meta.url));
-const isInstalled = (tool: string): boolean => spawnSync(tool, ["--version"], { stdio: "ignore" }).status === 0;
+const isInstalled = (tool: string): boolean =>
+  spawnSync(tool, ["--version"], { stdio: "ignore" }).status === 0;
 
 /** A way to keep debug information, as shell commands that make `program` of `$SOURCE`. */
 interface Way {
@@ -63,7 +64,11 @@ const WAYS: readonly Way[] = [
     needs: ["dwz"],
     build: `${PLAIN} && gcc -g -O2 $SOURCE -o other && dwz -m common.debug program other && ${LINKED}`,
   },
-  { what: "compressed in the program", needs: ["clang-22"], build: `clang-22 -gz=zstd -g -O1 $SOURCE -o program` },
+  {
+    what: "compressed in the program",
+    needs: ["clang-22"],
+    build: `clang-22 -gz=zstd -g -O1 $SOURCE -o program`,
+  },
 ];
 
 describe.skipIf(!canCompile)("debug information", () => {
@@ -87,7 +92,8 @@ describe.skipIf(!canCompile)("debug information", () => {
 
   for (const way of WAYS) {
     const missing = (way.needs ?? []).filter((tool) => !isInstalled(tool));
-    if (missing.length > 0) console.warn(`SKIPPED: debug information ${way.what}: ${missing.join(", ")} missing`);
+    if (missing.length > 0)
+      console.warn(`SKIPPED: debug information ${way.what}: ${missing.join(", ")} missing`);
     it.skipIf(missing.length > 0)(`is found ${way.what}`, async () => {
       const { path, notes } = await recorded(way);
       expect(path.slice(0, 3)).toEqual(["make:7", "grow:11", "main:15"]);
@@ -98,7 +104,9 @@ describe.skipIf(!canCompile)("debug information", () => {
   it("that is nowhere is said to be missing, where split units have it", async () => {
     const { path, notes } = await recorded({ build: `CC=gcc; ${SPLIT} && rm unit.*` });
     expect(path.slice(0, 2)).toEqual(["grow:7", "main:15"]);
-    expect(notes).toMatch(/program refers to unit\.dwo, which was not found: inlined functions, and some lines/);
+    expect(notes).toMatch(
+      /program refers to unit\.dwo, which was not found: inlined functions, and some lines/,
+    );
   });
 
   it.skipIf(!isInstalled("xz"))("in small gives names without lines (.gnu_debugdata)", async () => {
@@ -114,7 +122,9 @@ describe.skipIf(!canCompile)("debug information", () => {
   it("that was thrown away leaves functions that differ by where they begin, and a word on what brings names", async () => {
     const { path, notes } = await recorded({ build: `${PLAIN} && strip --strip-all program` });
     expect(path.slice(0, 2)).toEqual(["?:0", "?:0"]);
-    expect(notes).toMatch(/program has no function's name for \d+ of its \d+ places\. What brings them: the file/);
+    expect(notes).toMatch(
+      /program has no function's name for \d+ of its \d+ places\. What brings them: the file/,
+    );
   });
 });
 
