@@ -24,6 +24,7 @@ export class CdpError extends Error {
 }
 
 interface Waiting {
+  sessionId: string | undefined;
   done(result: CdpValues): void;
   failed(error: CdpError): void;
 }
@@ -82,10 +83,20 @@ export class CdpPipe {
     });
   }
 
+  /** The browser answers nothing for a session that has ended. */
+  #failAll(ended: string): void {
+    for (const [id, { sessionId, failed }] of this.#waiting) {
+      if (sessionId !== ended) continue;
+      this.#waiting.delete(id);
+      failed(new CdpError("the session has ended"));
+    }
+  }
+
   #take(text: string): void {
     const { id, method, params, result, error, sessionId }: CdpValues = JSON.parse(text);
     if (id === undefined) {
       const event = { method, params: params ?? {}, sessionId };
+      if (method === "Target.detachedFromTarget") this.#failAll(event.params.sessionId);
       if (this.#listener.takeForeign?.(text, event) !== true) this.#listener.onEvent(event);
       return;
     }
@@ -107,7 +118,7 @@ export class CdpPipe {
     const id = ++this.#last;
     const message = { id, method, params, ...(sessionId === undefined ? {} : { sessionId }) };
     return new Promise((done, failed) => {
-      this.#waiting.set(id, { done, failed });
+      this.#waiting.set(id, { done, failed, sessionId });
       this.relay(JSON.stringify(message));
     });
   }

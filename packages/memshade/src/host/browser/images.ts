@@ -29,37 +29,44 @@ class Image {
     this.#own = own === undefined ? undefined : new DataView(this.memory.buffer, own, 4);
   }
 
-  clear(from: number, to: number): void {
-    this.#keepOwn(() => {
-      for (const page of this.#written) {
-        const [start, end] = [Math.max(from, page * RUN_BYTES), Math.min(to, (page + 1) * RUN_BYTES)];
-        if (start < end) this.#bytes.fill(0, start, end);
-      }
-    });
-  }
-
-  write(runs: readonly number[], contents: Uint8Array): void {
-    this.#keepOwn(() => {
-      for (let i = 0, at = 0; i < runs.length; i += 2) {
-        const [to, length] = [runs[i], runs[i + 1]];
-        this.#bytes.set(contents.subarray(at, at + length), to);
-        at += length;
-        for (let page = Math.floor(to / RUN_BYTES); page * RUN_BYTES < to + length; page++)
-          this.#written.add(page);
-      }
-    });
-  }
-
-  #keepOwn(change: () => void): void {
+  /** Takes what has come in place of what it had between two addresses. */
+  take({ from, to, pieces }: Transfer): void {
     const own = this.#own?.getUint32(0, true);
-    change();
+    this.#clear(from, to);
+    for (const { runs, contents } of pieces) this.#write(runs, contents);
     if (own !== undefined) this.#own?.setUint32(0, own, true);
   }
+
+  #clear(from: number, to: number): void {
+    for (const page of this.#written) {
+      const [start, end] = [Math.max(from, page * RUN_BYTES), Math.min(to, (page + 1) * RUN_BYTES)];
+      if (start < end) this.#bytes.fill(0, start, end);
+    }
+  }
+
+  #write(runs: readonly number[], contents: Uint8Array): void {
+    for (let i = 0, at = 0; i < runs.length; i += 2) {
+      const [to, length] = [runs[i], runs[i + 1]];
+      this.#bytes.set(contents.subarray(at, at + length), to);
+      at += length;
+      for (let page = Math.floor(to / RUN_BYTES); page * RUN_BYTES < to + length; page++)
+        this.#written.add(page);
+    }
+  }
+}
+
+/** An image that is coming. A context may end in the middle of it, and what came before is worth more than a half. */
+interface Transfer {
+  from: number;
+  to: number;
+  pieces: { runs: readonly number[]; contents: Uint8Array }[];
 }
 
 interface Instance {
   handle: InstanceHandle;
   images: Map<string, Image>;
+  /** What is coming, by the names of memories. */
+  transfers: Map<string, Transfer>;
   context: number;
   name: string;
   /** Others have all that it has. */
@@ -107,21 +114,28 @@ export class Images {
     this.#instances.set(keyOf(context, id), {
       ...{ handle, images, context, group },
       name: info.name,
+      transfers: new Map(),
       isRead: false,
     });
   }
 
   begin(context: number, { id, memory, from, to }: Of<"begin">): void {
-    const instance = this.#instances.get(keyOf(context, id));
-    if (instance === undefined) return;
-    const image = instance.images.get(memory);
-    for (const other of this.#instances.values())
-      if (other === instance || other.images.get(memory) === image) other.isRead = true;
-    image?.clear(from, to);
+    this.#instances.get(keyOf(context, id))?.transfers.set(memory, { from, to, pieces: [] });
   }
 
   write(context: number, { id, memory, runs }: Of<"data">, contents: Uint8Array): void {
-    this.#instances.get(keyOf(context, id))?.images.get(memory)?.write(runs, contents);
+    this.#instances.get(keyOf(context, id))?.transfers.get(memory)?.pieces.push({ runs, contents });
+  }
+
+  end(context: number, { id, memory }: Of<"end">): void {
+    const instance = this.#instances.get(keyOf(context, id));
+    const transfer = instance?.transfers.get(memory);
+    if (instance === undefined || transfer === undefined) return;
+    instance.transfers.delete(memory);
+    const image = instance.images.get(memory);
+    image?.take(transfer);
+    for (const other of this.#instances.values())
+      if (other === instance || other.images.get(memory) === image) other.isRead = true;
   }
 
   flush(context: number, { id }: Of<"flush">): void {
@@ -163,16 +177,18 @@ export class Images {
     );
   }
 
-  /** A context is gone: so are its instances. @returns the names of those of which nothing has come. */
-  releaseAll(context: number): string[] {
-    const lost: string[] = [];
+  /** A context is gone: so are its instances. @returns the names of those of which nothing has come, or not all of the last time */
+  releaseAll(context: number): { never: string[]; halfway: string[] } {
+    const never: string[] = [];
+    const halfway: string[] = [];
     for (const [key, instance] of this.#instances) {
       if (instance.context !== context) continue;
-      if (!instance.isRead) lost.push(instance.name);
+      if (!instance.isRead) never.push(instance.name);
+      else if (instance.transfers.size > 0) halfway.push(instance.name);
       this.#instances.delete(key);
       this.#recorder.releaseInstance(instance.handle);
     }
-    return lost;
+    return { never, halfway };
   }
 }
 

@@ -101,6 +101,9 @@ export class PageRun implements BrowserEvents {
       case "data":
         images.write(number, message, contents);
         return;
+      case "end":
+        images.end(number, message);
+        return;
       case "flush":
         images.flush(number, message);
         return;
@@ -246,9 +249,12 @@ export class PageRun implements BrowserEvents {
   }
 
   gone(context: Context, isCrash: boolean): void {
-    const lost = this.#parts.images.releaseAll(context.number);
+    const { never, halfway } = this.#parts.images.releaseAll(context.number);
+    const { note } = this.#parts;
     const how = isCrash ? "crashed" : "ended before its tables were read";
-    for (const name of lost) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`);
+    for (const name of never) note(`an instance of ${name} is lost: ${describe(context)} ${how}`);
+    for (const name of halfway)
+      note(`figures of ${name} are those of before: ${describe(context)} ended while its tables were read`);
   }
 
   empty(): void {
