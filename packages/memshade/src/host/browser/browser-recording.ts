@@ -13,10 +13,9 @@ import { NOT_WRITTEN, sayNotWritten } from "../run/profile-failure.ts";
 import { Recorder } from "../run/recorder.ts";
 import type { RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
-import { type AgentScripts, BrowserSession } from "./browser-session.ts";
+import { type AgentScripts, BrowserSession, type SessionSettings } from "./browser-session.ts";
 import type { CdpPipe } from "./cdp-pipe.ts";
 import { Images } from "./images.ts";
-import type { AgentSettings } from "./messages.ts";
 import { ModuleService } from "./module-service.ts";
 import { PageRun } from "./page-run.ts";
 import { PageSymbols } from "./page-symbols.ts";
@@ -65,7 +64,7 @@ export class BrowserRecording {
   }
 
   /** Follows the contexts of a browser. @param onEmpty is called when the last page was closed */
-  follow(cdp: CdpPipe, settings: Omit<AgentSettings, "isWorker">, onEmpty: () => void): BrowserSession {
+  follow(cdp: CdpPipe, settings: SessionSettings, onEmpty: () => void): BrowserSession {
     this.#texts = new PageTexts(cdp);
     this.#symbols = new PageSymbols(this.#texts, (sentence) => this.#note(sentence));
     this.#pageRun = new PageRun({

@@ -103,6 +103,9 @@ export class PageRun implements BrowserEvents {
       case "data":
         images.write(number, message, contents);
         return;
+      case "done":
+        images.finish(number, message);
+        return;
       case "flush":
         images.flush(number, message);
         return;
@@ -251,9 +254,13 @@ export class PageRun implements BrowserEvents {
   }
 
   gone(context: Context, isCrash: boolean): void {
-    const lost = this.#parts.images.releaseAll(context.number);
     const how = isCrash ? "crashed" : "ended before its tables were read";
-    for (const name of lost) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`);
+    for (const { name, isRead, isComing } of this.#parts.images.releaseAll(context.number))
+      if (!isRead) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`);
+      else if (isComing || isCrash)
+        this.#parts.note(
+          `an instance of ${name} has the figures of before: ${describe(context)} ${isCrash ? how : "ended while its tables were read"}`,
+        );
   }
 
   empty(): void {
