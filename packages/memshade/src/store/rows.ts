@@ -61,8 +61,8 @@ export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): R
       if (known.has(field)) row[columnOfField(field.name)] = mib[field.name];
     }
     for (const field of OWN_FIELDS) row[columnOfField(field)] = own?.[field];
-    row["size_log2"] = known.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
-    row["lifetime_log2"] = known.has(LIFETIME)
+    row.size_log2 = known.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
+    row.lifetime_log2 = known.has(LIFETIME)
       ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime)
       : [];
     metrics.push(row);
