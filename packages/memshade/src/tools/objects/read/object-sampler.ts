@@ -32,6 +32,9 @@ const STACKS_LATER = 32;
 /** How many samplers there have been in this thread: each has random numbers of its own, the same in every run. */
 let samplers = 0;
 
+/** Those that follow objects: some of these may still be there when the instance is gone. */
+const following = new Set<ObjectSampler>();
+
 /** Follows single objects of an instance in the thread that runs it, without keeping them alive, and writes into the tool's memory what becomes of them. */
 export class ObjectSampler {
   readonly #view: DataView;
@@ -113,12 +116,14 @@ export class ObjectSampler {
     this.#tokens.set(object, token);
     const followed = { row, token: new WeakRef(token), job: new WeakRef({}) };
     this.#followed.add(followed);
+    following.add(this);
     // Young objects that are registered stay until all of the heap is collected, with all that they lead to; the token leads to nothing.
     this.#registry.register(token, followed);
   }
 
   #died(followed: Followed): void {
     if (!this.#followed.delete(followed) || followed.row < 0) return;
+    if (this.#followed.size === 0) following.delete(this);
     const view = this.#view;
     const at = this.#rowAt(followed.row);
     view.setFloat64(at + Sample.death, this.#now(), true);

@@ -36,8 +36,8 @@ const NOT_COLLECTED =
 interface SessionInstance {
   readonly number: number;
   readonly thread: number;
-  /** A copy once the instance is gone. */
-  tables: ObjectTables;
+  /** They stay when the instance is gone: what becomes of its objects is still written there. */
+  readonly tables: ObjectTables;
   isGone: boolean;
   /** Counters at the last reset. */
   before: ObjectTables | undefined;
@@ -92,10 +92,7 @@ export class ObjectsSession implements ToolSession {
   releaseInstance(handle: InstanceHandle): void {
     for (const { instances } of this.#modules.values())
       for (const instance of instances)
-        if (instance.number === handle.number && !instance.isGone) {
-          instance.tables = instance.tables.copy();
-          instance.isGone = true;
-        }
+        if (instance.number === handle.number) instance.isGone = true;
   }
 
   reset(): void {
@@ -228,7 +225,7 @@ export class ObjectsSession implements ToolSession {
         samples.birth.push(birth);
         samples.death.push(isDead ? death : -1);
         samples.unknown.push(
-          state === "unknown" || (!isDead && isGone) || (state === "taken" && tables.settled >= 0),
+          state === "unknown" || (state === "taken" && (isGone || tables.settled >= 0)),
         );
         const number = described.numbers.get(stack);
         samples.stack.push(number === undefined ? -1 : numbers[number]);
