@@ -15,7 +15,7 @@ export function findingsOf(tools: RecordedTools): StoredFinding[] {
     place: frameOf(finding.place, starts),
     bytes: finding.unit === "bytes" ? Math.round(finding.amount) : undefined,
     part: finding.part,
-    text: findingInWords(finding),
+    text: findingInWords(finding, { isShort: true }),
   }));
 }
 
