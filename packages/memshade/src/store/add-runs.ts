@@ -126,7 +126,7 @@ class Batch {
   add(key: bigint, rows: RunRows): void {
     this.runs.push(key);
     this.parts.push(rows);
-    this.length += rows["metrics"]!.length;
+    this.length += rows.metrics!.length;
   }
 
   /** Contexts and frames that several runs have stand there once. */

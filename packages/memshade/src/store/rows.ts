@@ -72,8 +72,8 @@ export function rowsOfRun(
     const row: Record<string, StoreRow[string]> = { ...METRICS_ROW, ...place, ctx, site };
     for (const { name, column } of columns) row[column] = mib[name];
     for (const { name, column } of OWN_COLUMNS) row[column] = own?.[name];
-    row["size_log2"] = known.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
-    row["lifetime_log2"] = known.has(LIFETIME)
+    row.size_log2 = known.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
+    row.lifetime_log2 = known.has(LIFETIME)
       ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime)
       : [];
     metrics.push(row);

@@ -33,8 +33,8 @@ export function writeMadeUpStores(folders: readonly string[]): void {
       const key = BigInt(run) * 7919n - 500_000n;
       keys.push(key);
       const { row, metrics } = madeUpRun(run, key);
-      tables["runs"]!.push(row);
-      tables["metrics"]!.push(...metrics);
+      tables.runs!.push(row);
+      tables.metrics!.push(...metrics);
     }
     const rows = { ...tables, ...sharedRows() } as RunRows;
     store.write(keys, { project: "made-up", day: DAY }, rows);
