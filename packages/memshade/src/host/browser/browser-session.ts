@@ -73,12 +73,7 @@ export class BrowserSession {
   #finds = false;
   #numbers = 0;
 
-  constructor(
-    cdp: CdpPipe,
-    events: BrowserEvents,
-    settings: SessionSettings,
-    scripts: AgentScripts,
-  ) {
+  constructor(cdp: CdpPipe, events: BrowserEvents, settings: SessionSettings, scripts: AgentScripts) {
     this.#cdp = cdp;
     this.#events = events;
     this.#settings = settings;

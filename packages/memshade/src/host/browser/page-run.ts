@@ -1,3 +1,4 @@
+import { counted } from "../../model/counted.ts";
 import type { Recorder } from "../run/recorder.ts";
 import { describeThrown } from "../run/run-end.ts";
 import {
@@ -267,6 +268,14 @@ export class PageRun implements BrowserEvents {
     this.#parts.onEmpty();
   }
 
+  /** Nobody waits for tables any more: says which instances nothing is known of. */
+  giveUp(): void {
+    for (const [name, count] of countsOf(this.#parts.images.unread))
+      this.#parts.note(
+        `${counted(count, "instance")} of ${name} lost: the run was ended before the tables were read`,
+      );
+  }
+
   /** Reads the tables of all instances. `isEnd`: what is busy is made to stop; `resets`: what was recorded is forgotten then. */
   async collect(isEnd: boolean, resets = false): Promise<void> {
     await this.#collect(this.browser.contexts, { isEnd, resets });
@@ -320,6 +329,13 @@ export class PageRun implements BrowserEvents {
       if (context.begun === seen) return false;
     }
   }
+}
+
+/** How often each text is there. */
+function countsOf(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
 }
 
 /** A context as people know it. */

@@ -51,7 +51,10 @@ export class PageSymbols {
   }
 
   async #load({ original, name, base }: PageModule, from: LoadedFrom): Promise<void> {
-    const symbolizer = new Symbolizer(openObject(original), { decompressors: nodeDecompressors, readSourceMap });
+    const symbolizer = new Symbolizer(openObject(original), {
+      decompressors: nodeDecompressors,
+      readSourceMap,
+    });
     let debug: Uint8Array | undefined;
     let place = base;
     for (const request of symbolizer.needs()) {
@@ -60,8 +63,7 @@ export class PageSymbols {
       const file = url === undefined ? undefined : await this.#texts.debugFile(url, from);
       if (file === undefined) {
         for (const end of complaintOf(request)) this.#note(`${name} ${end}: places may lack source lines.`);
-      }
-      else if (request.kind === "external-debug-info") {
+      } else if (request.kind === "external-debug-info") {
         debug = file;
         place = url;
       }

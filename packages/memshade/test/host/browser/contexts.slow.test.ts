@@ -144,7 +144,11 @@ describe.skipIf(!isInstalled)("the modules of", () => {
   });
 
   it.each([
-    ["is not", [], /runs without being profiled: the page forbids requests to itself \(--bypass-csp lifts that\)/],
+    [
+      "is not",
+      [],
+      /runs without being profiled: the page forbids requests to itself \(--bypass-csp lifts that\)/,
+    ],
     ["is with --bypass-csp", ["--bypass-csp"], /profile written/],
   ])("a page that forbids requests, compiled at once: it %s profiled", async (_what, args, said) => {
     const { told, stderr } = await browse(

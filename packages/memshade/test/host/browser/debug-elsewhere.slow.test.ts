@@ -16,9 +16,7 @@ const page = (make: string): string => `<!doctype html><script>
   ${make}.then(({ instance }) => instance.exports._start()).then(() => "done", String)
     .then((body) => fetch("/told", { method: "POST", body }));
 </script>`;
-const STREAMED = page(
-  `WebAssembly.instantiateStreaming(fetch("/build/app.wasm"), { env: { abort() {} } })`,
-);
+const STREAMED = page(`WebAssembly.instantiateStreaming(fetch("/build/app.wasm"), { env: { abort() {} } })`);
 const AS_BYTES = page(
   `fetch("/build/app.wasm").then((answer) => answer.arrayBuffer()).then((bytes) => WebAssembly.instantiate(bytes, {}))`,
 );
@@ -82,7 +80,9 @@ describe.skipIf(!isInstalled)("debug information that a page's module has elsewh
       ...(isThere ? { "/build/app.wasm.dwp": read("debug/c-blocks.split.wasm.dwp") } : {}),
     });
     expect(placesOf(run), stderr).toContain("move debug/c-blocks.c:47");
-    expect(stderr.includes("/build/app.wasm.dwp was not found: inlined functions are unknown.\n")).toBe(!isThere);
+    expect(stderr.includes("/build/app.wasm.dwp was not found: inlined functions are unknown.\n")).toBe(
+      !isThere,
+    );
   });
 
   it("may be a source map", async () => {

@@ -55,14 +55,10 @@ type Answer = Record<string, any>;
 
 /** Starts memshade as a client does, and speaks the protocol with it. */
 function startAsClient(out: string) {
-  const child = spawn(
-    SHIM,
-    [...ARGUMENTS, `--user-data-dir=${newFolder()}`, "--remote-debugging-pipe"],
-    {
-      stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
-      env: { ...process.env, MEMSHADE_OUT: out, MEMSHADE_CHROMIUM: CHROMIUM, MEMSHADE_TOOLS: "heap,waste" },
-    },
-  );
+  const child = spawn(SHIM, [...ARGUMENTS, `--user-data-dir=${newFolder()}`, "--remote-debugging-pipe"], {
+    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+    env: { ...process.env, MEMSHADE_OUT: out, MEMSHADE_CHROMIUM: CHROMIUM, MEMSHADE_TOOLS: "heap,waste" },
+  });
   let stderr = "";
   child.stderr!.on("data", (data) => {
     stderr += data;
