@@ -131,11 +131,14 @@ describe.skipIf(!isInstalled)("a page at its limits", () => {
   });
 
   it("never comes, and the run can be ended", async () => {
-    const asked = Promise.withResolvers<void>();
-    const server = createServer(() => asked.resolve());
+    let isAsked!: () => void;
+    const asked = new Promise<void>((done) => {
+      isAsked = done;
+    });
+    const server = createServer(() => isAsked());
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     const { started, folder } = open(`http://localhost:${(server.address() as AddressInfo).port}/`);
-    await asked.promise;
+    await asked;
     started.child.kill("SIGINT");
     const { stderr, code } = await ended(started, folder);
     server.closeAllConnections();
