@@ -187,7 +187,7 @@ class BrowserSupervisor {
       counted(pages.length, "page"),
       ...(workers === 0 ? [] : [counted(workers, "worker")]),
       counted(this.#recording.instanceCount, "instance"),
-    ].join(", ")}; keys: d dump, r reset, q end`;
+    ].join(", ")}${process.stdin.isTTY ? "; keys: d dump, r reset, q end" : ""}`;
   }
 }
 
