@@ -3,8 +3,8 @@ export function work({ Database }) {
   const run = () => {
     const database = new Database();
     database.exec("CREATE TABLE trip (city TEXT, price REAL)");
-    for (let i = 0; i < 20_000; i++) database.run("INSERT INTO trip VALUES (?, ?)", [`city ${i % 97}`, i]);
-    for (let i = 0; i < 20; i++) database.exec("SELECT city, sum(price) FROM trip GROUP BY city ORDER BY 2");
+    for (let i = 0; i < 5000; i++) database.run("INSERT INTO trip VALUES (?, ?)", [`city ${i % 97}`, i]);
+    for (let i = 0; i < 10; i++) database.exec("SELECT city, sum(price) FROM trip GROUP BY city ORDER BY 2");
     database.close();
   };
   run();

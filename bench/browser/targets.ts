@@ -86,6 +86,7 @@ for (let pair = 0; pair < pairs; pair++) {
   }
 }
 
+console.error(Object.fromEntries(figures));
 const { agent } = JSON.parse(brotliDecompressSync(readFileSync(AGENT)).toString());
 const ms = (name: string): string => `${Math.round(median(figures.get(name)!))} ms`;
 const ratio = (name: string): string => `${median(figures.get(name)!).toFixed(2)}x`;
