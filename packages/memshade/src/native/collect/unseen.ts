@@ -2,11 +2,19 @@ import { counted, groupDigits } from "../../model/counted.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import { Header, Place } from "../layout.ts";
 
-/** Sentences about what the hooks did not see. */
-export function unseen(view: DataView): string[] {
+/**
+ * Sentences about what the hooks did not see.
+ *
+ * @param replacedBy path of the program that the process has replaced itself by
+ */
+export function unseen(view: DataView, replacedBy?: string): string[] {
   const count = (field: number): number => Number(view.getBigUint64(field, true));
   const sentences: string[] = [];
-  if (view.getBigUint64(Place.control + Control.allocations, true) === 0n)
+  if (replacedBy !== undefined)
+    sentences.push(
+      `The program has replaced itself by ${replacedBy} (exec), of which nothing is recorded: run that one, or record both with --trace-children.`,
+    );
+  else if (view.getBigUint64(Place.control + Control.allocations, true) === 0n)
     sentences.push(
       "No allocation was seen: the program has an allocator of its own, or has replaced itself by another program at once.",
     );
