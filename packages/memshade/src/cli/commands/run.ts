@@ -84,10 +84,6 @@ export function addRunCommand(program: Command): void {
         refuseForNative(own);
         const { runNative } = await import("../../native/run-native.ts");
         const onWritten = flags.quiet === true ? undefined : saySummary;
-        if (flags.sample !== undefined && flags.traceChildren === true)
-          throw new UserError(
-            "--sample takes samples of one program: leave out --trace-children, or --sample",
-          );
         const code = await runNative({
           ...{ path, args, onWritten },
           out: flags.out,
