@@ -71,24 +71,11 @@ export function loadSymbolizer(
         return loadMiniDebugInfo(request.compressed);
     }
   };
-  const answerRequests = (): boolean => {
-    const requests = symbolizer.needs();
-    for (const request of requests) {
-      const found = findFile(request);
-      if (found === undefined) missing.push(...complaintOf(request));
-      symbolizer.provide(request, found);
-    }
-    return requests.length > 0;
-  };
-  while (answerRequests());
-  /** Asks again as long as files were asked for. */
-  const answered =
-    <T, A extends [] | [number]>(ask: (...address: A) => T) =>
-    (...address: A): T => {
-      let answer = ask(...address);
-      while (answerRequests()) answer = ask(...address);
-      return answer;
-    };
+  const answered = askedAgain(symbolizer, (request) => {
+    const found = findFile(request);
+    if (found === undefined) missing.push(...complaintOf(request));
+    return found;
+  });
   return {
     path: loaded.path,
     symbolizer,
@@ -108,8 +95,27 @@ function linkedFrom(loaded: LoadedObject, debugFile: LoadedObject | undefined): 
   return loaded.object.debugAltLink === undefined && debugFile !== undefined ? debugFile : loaded;
 }
 
-/** What is worth saying when a file is not there. */
-function complaintOf(request: FileRequest): string[] {
+/** Questions to a symbolizer, which are asked again as long as it has asked for files. */
+export function askedAgain(
+  symbolizer: Symbolizer,
+  find: (request: FileRequest) => ProvidedFile,
+): <T, A extends [] | [number]>(ask: (...address: A) => T) => (...address: A) => T {
+  const answerRequests = (): boolean => {
+    const requests = symbolizer.needs();
+    for (const request of requests) symbolizer.provide(request, find(request));
+    return requests.length > 0;
+  };
+  while (answerRequests());
+  return (ask) =>
+    (...address) => {
+      let answer = ask(...address);
+      while (answerRequests()) answer = ask(...address);
+      return answer;
+    };
+}
+
+/** What is worth saying when a file is not there, as the end of a sentence that begins with the object's name. */
+export function complaintOf(request: FileRequest): string[] {
   switch (request.kind) {
     case "dwo":
       return [`refers to ${request.name}, which was not found`];

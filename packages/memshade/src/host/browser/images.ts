@@ -29,50 +29,52 @@ class Image {
     this.#own = own === undefined ? undefined : new DataView(this.memory.buffer, own, 4);
   }
 
-  /** Takes what has come in place of what it had between two addresses. */
-  take({ from, to, pieces }: Transfer): void {
+  clear(from: number, to: number): void {
+    this.#keepOwn(() => {
+      for (const page of this.#written) {
+        const [start, end] = [Math.max(from, page * RUN_BYTES), Math.min(to, (page + 1) * RUN_BYTES)];
+        if (start < end) this.#bytes.fill(0, start, end);
+      }
+    });
+  }
+
+  write(runs: readonly number[], contents: Uint8Array): void {
+    this.#keepOwn(() => {
+      for (let i = 0, at = 0; i < runs.length; i += 2) {
+        const [to, length] = [runs[i], runs[i + 1]];
+        this.#bytes.set(contents.subarray(at, at + length), to);
+        at += length;
+        for (let page = Math.floor(to / RUN_BYTES); page * RUN_BYTES < to + length; page++)
+          this.#written.add(page);
+      }
+    });
+  }
+
+  #keepOwn(change: () => void): void {
     const own = this.#own?.getUint32(0, true);
-    this.#clear(from, to);
-    for (const { runs, contents } of pieces) this.#write(runs, contents);
+    change();
     if (own !== undefined) this.#own?.setUint32(0, own, true);
-  }
-
-  #clear(from: number, to: number): void {
-    for (const page of this.#written) {
-      const [start, end] = [Math.max(from, page * RUN_BYTES), Math.min(to, (page + 1) * RUN_BYTES)];
-      if (start < end) this.#bytes.fill(0, start, end);
-    }
-  }
-
-  #write(runs: readonly number[], contents: Uint8Array): void {
-    for (let i = 0, at = 0; i < runs.length; i += 2) {
-      const [to, length] = [runs[i], runs[i + 1]];
-      this.#bytes.set(contents.subarray(at, at + length), to);
-      at += length;
-      for (let page = Math.floor(to / RUN_BYTES); page * RUN_BYTES < to + length; page++)
-        this.#written.add(page);
-    }
   }
 }
 
-/** An image that is coming. A context may end in the middle of it, and what came before is worth more than a half. */
-interface Transfer {
+/** Contents of a part of a shadow memory that have come so far. */
+interface Coming {
   from: number;
   to: number;
-  pieces: { runs: readonly number[]; contents: Uint8Array }[];
+  pieces: [runs: readonly number[], contents: Uint8Array][];
 }
 
 interface Instance {
   handle: InstanceHandle;
   images: Map<string, Image>;
-  /** What is coming, by the names of memories. */
-  transfers: Map<string, Transfer>;
   context: number;
   name: string;
   /** Others have all that it has. */
   group: string | undefined;
   /** Its tables have come at least once. */
   isRead: boolean;
+  /** What is on its way, by names of memories: whoever sends it may end before it is whole. */
+  coming: Map<string, Coming>;
 }
 
 /** The instances of all contexts, by images of their shadow memories. */
@@ -114,28 +116,29 @@ export class Images {
     this.#instances.set(keyOf(context, id), {
       ...{ handle, images, context, group },
       name: info.name,
-      transfers: new Map(),
       isRead: false,
+      coming: new Map(),
     });
   }
 
   begin(context: number, { id, memory, from, to }: Of<"begin">): void {
-    this.#instances.get(keyOf(context, id))?.transfers.set(memory, { from, to, pieces: [] });
+    this.#instances.get(keyOf(context, id))?.coming.set(memory, { from, to, pieces: [] });
   }
 
   write(context: number, { id, memory, runs }: Of<"data">, contents: Uint8Array): void {
-    this.#instances.get(keyOf(context, id))?.transfers.get(memory)?.pieces.push({ runs, contents });
+    this.#instances.get(keyOf(context, id))?.coming.get(memory)?.pieces.push([runs, contents]);
   }
 
-  end(context: number, { id, memory }: Of<"end">): void {
+  finish(context: number, { id, memory }: Of<"done">): void {
     const instance = this.#instances.get(keyOf(context, id));
-    const transfer = instance?.transfers.get(memory);
-    if (instance === undefined || transfer === undefined) return;
-    instance.transfers.delete(memory);
+    const coming = instance?.coming.get(memory);
+    if (instance === undefined || coming === undefined) return;
+    instance.coming.delete(memory);
     const image = instance.images.get(memory);
-    image?.take(transfer);
     for (const other of this.#instances.values())
       if (other === instance || other.images.get(memory) === image) other.isRead = true;
+    image?.clear(coming.from, coming.to);
+    for (const [runs, contents] of coming.pieces) image?.write(runs, contents);
   }
 
   flush(context: number, { id }: Of<"flush">): void {
@@ -177,18 +180,17 @@ export class Images {
     );
   }
 
-  /** A context is gone: so are its instances. @returns the names of those of which nothing has come, or not all of the last time */
-  releaseAll(context: number): { never: string[]; halfway: string[] } {
-    const never: string[] = [];
-    const halfway: string[] = [];
+  /** A context is gone: so are its instances. @returns what had come of them. */
+  releaseAll(context: number): { name: string; isRead: boolean; isComing: boolean }[] {
+    const released: ReturnType<Images["releaseAll"]> = [];
     for (const [key, instance] of this.#instances) {
       if (instance.context !== context) continue;
-      if (!instance.isRead) never.push(instance.name);
-      else if (instance.transfers.size > 0) halfway.push(instance.name);
+      const { name, isRead, coming } = instance;
+      released.push({ name, isRead, isComing: coming.size > 0 });
       this.#instances.delete(key);
       this.#recorder.releaseInstance(instance.handle);
     }
-    return { never, halfway };
+    return released;
   }
 }
 

@@ -14,7 +14,7 @@ it("calls to a session that ends fail, which the browser does not say; those to 
   const toWorker = cdp.call("Runtime.callFunctionOn", {}, "worker");
   const toPage = cdp.call("Runtime.callFunctionOn", {}, "page");
   tell({ method: "Target.detachedFromTarget", params: { sessionId: "worker" }, sessionId: "page" });
-  await expect(toWorker).rejects.toThrow("the session has ended");
+  await expect(toWorker).rejects.toThrow("the target has gone");
   expect(events).toMatchObject([{ method: "Target.detachedFromTarget" }]);
   tell({ id: 1_000_000_002, result: { value: 7 }, sessionId: "page" });
   await expect(toPage).resolves.toEqual({ value: 7 });

@@ -28,17 +28,17 @@ function follow(): { images: Images; tables: Uint8Array } {
 }
 
 const begin = { kind: "begin", id: 1, memory: "heap", from: 0, to: 65536 } as const;
-const end = { kind: "end", id: 1, memory: "heap" } as const;
+const done = { kind: "done", id: 1, memory: "heap" } as const;
 const data = (at: number) => ({ kind: "data", id: 1, memory: "heap", runs: [at, 4] }) as const;
 
 it("what a context had sent stays whole when it ends in the middle of sending again", () => {
   const { images, tables } = follow();
   images.begin(CONTEXT, begin);
   images.write(CONTEXT, data(0), Uint8Array.of(1, 2, 3, 4));
-  images.end(CONTEXT, end);
+  images.finish(CONTEXT, done);
   images.begin(CONTEXT, begin);
   images.write(CONTEXT, data(8), Uint8Array.of(5, 6, 7, 8));
-  expect(images.releaseAll(CONTEXT)).toEqual({ never: [], halfway: ["some.wasm"] });
+  expect(images.releaseAll(CONTEXT)).toEqual([{ name: "some.wasm", isRead: true, isComing: true }]);
   expect([...tables.subarray(0, 12)]).toEqual([1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0]);
 });
 
@@ -47,15 +47,15 @@ it("what is sent again stands in place of what was there", () => {
   for (const at of [0, 8]) {
     images.begin(CONTEXT, begin);
     images.write(CONTEXT, data(at), Uint8Array.of(1, 2, 3, 4));
-    images.end(CONTEXT, end);
+    images.finish(CONTEXT, done);
   }
   expect([...tables.subarray(0, 12)]).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
-  expect(images.releaseAll(CONTEXT)).toEqual({ never: [], halfway: [] });
+  expect(images.releaseAll(CONTEXT)).toEqual([{ name: "some.wasm", isRead: true, isComing: false }]);
 });
 
 it("an instance of which only a half has come is lost", () => {
   const { images } = follow();
   images.begin(CONTEXT, begin);
   images.write(CONTEXT, data(0), Uint8Array.of(1, 2, 3, 4));
-  expect(images.releaseAll(CONTEXT)).toEqual({ never: ["some.wasm"], halfway: [] });
+  expect(images.releaseAll(CONTEXT)).toEqual([{ name: "some.wasm", isRead: false, isComing: true }]);
 });
