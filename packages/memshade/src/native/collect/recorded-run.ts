@@ -121,7 +121,7 @@ export function recordedRun(
       notTracked: [
         ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
         ...program.notes,
-        ...unseen(view, replacedBy),
+        ...unseen(view, program.notes, replacedBy),
       ],
     },
     ...(children === undefined ? {} : { children: [...children] }),
