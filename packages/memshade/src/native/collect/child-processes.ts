@@ -8,8 +8,8 @@ import {
   programName,
 } from "../../host/run/run-folder.ts";
 import { counted } from "../../model/counted.ts";
-import { Control } from "../../tools/heap/layout.ts";
 import type { CpuSamples } from "../../model/cpu/cpu-samples.ts";
+import { Control } from "../../tools/heap/layout.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header, Place } from "../layout.ts";
 import { ProcessSamples } from "../sampling/cpu-samples.ts";

@@ -14,7 +14,8 @@ describe.skipIf(!canCompile)("with --sample and --trace-children", () => {
   beforeAll(() => compileProgram("forked.c", program));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  const samplesIn = (run: string): CpuSamples => JSON.parse(readFileSync(join(folder, run, "cpu.json"), "utf8"));
+  const samplesIn = (run: string): CpuSamples =>
+    JSON.parse(readFileSync(join(folder, run, "cpu.json"), "utf8"));
   const countOf = ({ samples }: CpuSamples): number => samples.periods.reduce((sum, one) => sum + one, 0);
 
   for (const [what, args] of [
@@ -24,7 +25,16 @@ describe.skipIf(!canCompile)("with --sample and --trace-children", () => {
     it(`${what} has its CPU time in the samples of its own run`, () => {
       const name = `of-${args.length}`;
       const ended = memshadeRun(folder, [
-        ...["--quiet", "--sample", `${HZ}hz`, "--trace-children", "--out", join(folder, name), program, ...args],
+        ...[
+          "--quiet",
+          "--sample",
+          `${HZ}hz`,
+          "--trace-children",
+          "--out",
+          join(folder, name),
+          program,
+          ...args,
+        ],
       ]);
       expect(ended).toMatchObject({ status: 0, stderr: "" });
       const [child, ...others] = readdirSync(folder).filter((one) => one.startsWith(`${name}.`));

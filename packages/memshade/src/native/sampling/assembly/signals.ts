@@ -1,6 +1,14 @@
 // Which signal the timers have, and what becomes of a program that uses it itself: the timers take another one, and the program gets
 // what it asked for.
-import { Header, MOST_THREADS, Place, Thread, Text, THREAD_BYTES, Tls } from "../../assembly/layout.generated";
+import {
+  Header,
+  MOST_THREADS,
+  Place,
+  Thread,
+  Text,
+  THREAD_BYTES,
+  Tls,
+} from "../../assembly/layout.generated";
 import { lock, processAddress, unlock } from "../../assembly/lock";
 import {
   libcPthreadSigmask,
