@@ -261,16 +261,18 @@ export const Rule = { kindMask: 7, cfaShift: 3, cfaMask: 0xffff, savedShift: 19,
 export const TablesHead = {
   magic: 0,
   version: 4,
+  /** Of all behind it, `SUM_WORDS` words: what is kept for long may be damaged. */
+  sum: 8,
   /** u64: address in the object that the first block begins at. */
-  base: 8,
+  base: 24,
   /** Blocks of 4 KiB of code; entries; rules. */
-  blocks: 16,
-  entries: 20,
-  rules: 24,
+  blocks: 32,
+  entries: 36,
+  rules: 40,
 } as const;
-export const TABLES_HEAD_BYTES = 32;
+export const TABLES_HEAD_BYTES = 48;
 export const TABLES_MAGIC = 0x5453_4d4e;
-export const TABLES_VERSION = 1;
+export const TABLES_VERSION = 2;
 /** Blocks of so many bits. An entry has the place within its block, and above that the index of its rule; where a block has entries, one is for place 0. */
 export const TABLE_BLOCK_BITS = 12;
 

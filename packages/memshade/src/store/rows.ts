@@ -10,7 +10,12 @@ import {
   type StoreRow,
   siteKey,
 } from "../formats/parquet-store/index.ts";
-import type { StoredFrame, StoredRun } from "./stored-run.ts";
+import { powersOf } from "./powers.ts";
+import type { StoredDataAccess, StoredFrame, StoredRun } from "./stored-run.ts";
+
+const [SIZE, LIFETIME] = (["minSize", "minLifetime"] as const).map(
+  (name) => STORED_FIELDS.find((field) => field.name === name)!,
+);
 
 /** What a run is known by besides its content. */
 export interface RunIdentity {
@@ -56,6 +61,10 @@ export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): R
       if (known.has(field)) row[columnOfField(field.name)] = mib[field.name];
     }
     for (const field of OWN_FIELDS) row[columnOfField(field)] = own?.[field];
+    row.size_log2 = known.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
+    row.lifetime_log2 = known.has(LIFETIME)
+      ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime)
+      : [];
     metrics.push(row);
     for (const guid of others) otherFunctions.push({ ...place, ctx, guid });
   }
@@ -86,6 +95,15 @@ export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): R
       count,
       partner_site: partner && frames.add(partner),
     })),
+    findings: run.findings.map(({ rule, place: at, bytes, part, text }) => ({
+      ...place,
+      rule,
+      site: frames.add(at),
+      bytes,
+      part,
+      text,
+    })),
+    ...dataRows(run.dataAccesses ?? [], place),
     layouts: run.layouts.map(({ place: at, type, element, bytes }) => ({
       ...place,
       site: frames.add(at),
@@ -118,6 +136,25 @@ export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): R
   return { ...rows, frames: frames.rows };
 }
 
+function dataRows(
+  accesses: readonly StoredDataAccess[],
+  place: StoreRow,
+): { readonly data_accesses: StoreRow[]; readonly data_places: StoreRow[] } {
+  return {
+    data_accesses: accesses.map(({ symbol, accesses: count, isCold, isCounted }, position) => ({
+      ...place,
+      position,
+      ...(typeof symbol === "string" ? { symbol } : { hash: symbol }),
+      access_count: count,
+      cold: isCold,
+      counted: isCounted,
+    })),
+    data_places: accesses.flatMap(({ places }, position) =>
+      places.map(({ file, line }, at) => ({ ...place, position, place: at, file_name: file, line })),
+    ),
+  };
+}
+
 function runRow(run: StoredRun, key: bigint, identity: RunIdentity): StoreRow {
   const { totals } = run;
   return {
@@ -145,6 +182,7 @@ function runRow(run: StoredRun, key: bigint, identity: RunIdentity): StoreRow {
     input_size: identity.inputSize,
     fields_known: run.fields.reduce((bits, { tag }) => bits | (1 << (tag - 1)), 0),
     derived_calls: run.callSites === undefined,
+    static_data: run.dataAccesses !== undefined,
   };
 }
 

@@ -26,9 +26,12 @@ import { mergeStore } from "../../store/merge-store.ts";
 import { trendOf } from "../../store/trend.ts";
 import { type ScreenFlags, screenOptions, standardOutput } from "../commands/report-options.ts";
 import { type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { sayDataAccess, sayDataAccessLeftOut } from "../merge/say-written.ts";
 
 /** A limit failed. */
 const LIMIT_FAILED = 1;
+/** The first version of profiles with accesses to static data. */
+const DATA_ACCESS_VERSION = 4;
 /** The indexed file around a profile, as `merge` writes it by default. */
 const CONTAINER = 13;
 
@@ -225,6 +228,9 @@ export async function runStoreMerge(path: string, flags: MergeFlags): Promise<vo
   say(
     `${flags.output} written: ${counted(runs, "run")}, ${counted(contexts, "context")}, ${counted(functions, "function")}`,
   );
+  const { dataAccess } = tables;
+  if (flags.memprofVersion >= DATA_ACCESS_VERSION) sayDataAccess(dataAccess);
+  else if (dataAccess !== undefined) sayDataAccessLeftOut(dataAccess);
   if (dropped > 0) say(`left out: ${counted(dropped, "context")} without a frame that has debug information`);
   if (flags.coldIn !== undefined)
     say(`not cold in enough runs, and so not cold: ${counted(warmed, "context")}`);

@@ -3,6 +3,7 @@ export {
   columnOfField,
   OWN_FIELDS,
   type OwnField,
+  POWER_COLUMNS,
   SPREAD_COLUMNS,
   STORE_SCHEMA,
   STORE_TABLES,

@@ -11,6 +11,7 @@ import type { CdpPipe } from "./cdp-pipe.ts";
 import type { Images } from "./images.ts";
 import { type AgentMessage, PIECE_BYTES } from "./messages.ts";
 import type { ModuleService } from "./module-service.ts";
+import type { PageSymbols } from "./page-symbols.ts";
 import type { LoadedFrom, PageTexts } from "./page-texts.ts";
 
 /** A context that does not answer for so long is busy. */
@@ -28,6 +29,7 @@ export interface PageRunParts {
   images: Images;
   modules: ModuleService;
   texts: PageTexts;
+  symbols: PageSymbols;
   /** Says a sentence that the profile has too. */
   note(sentence: string): void;
   /** The last page was closed. */
@@ -101,6 +103,9 @@ export class PageRun implements BrowserEvents {
       case "data":
         images.write(number, message, contents);
         return;
+      case "done":
+        images.finish(number, message);
+        return;
       case "flush":
         images.flush(number, message);
         return;
@@ -144,7 +149,10 @@ export class PageRun implements BrowserEvents {
     const answer = this.#parts.modules.answer(
       new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length),
       message,
-      (url) => this.#parts.texts.textOf(url, from),
+      {
+        textOf: (url) => this.#parts.texts.textOf(url, from),
+        onNew: (module) => this.#parts.symbols.load(module, from),
+      },
     );
     this.#answers.set(key, answer);
     if (way === "push") void this.#push(context, id);
@@ -246,9 +254,13 @@ export class PageRun implements BrowserEvents {
   }
 
   gone(context: Context, isCrash: boolean): void {
-    const lost = this.#parts.images.releaseAll(context.number);
     const how = isCrash ? "crashed" : "ended before its tables were read";
-    for (const name of lost) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`);
+    for (const { name, isRead, isComing } of this.#parts.images.releaseAll(context.number))
+      if (!isRead) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`);
+      else if (isComing || isCrash)
+        this.#parts.note(
+          `an instance of ${name} has the figures of before: ${describe(context)} ${isCrash ? how : "ended while its tables were read"}`,
+        );
   }
 
   empty(): void {

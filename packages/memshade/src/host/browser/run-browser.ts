@@ -27,6 +27,8 @@ export interface BrowserRun {
   /** Origins whose pages are profiled besides that of `url`. */
   origins: readonly string[];
   allOrigins: boolean;
+  /** Whether pages are freed of what their content security policies forbid. */
+  bypassesPolicies: boolean;
   out?: string | undefined;
   isQuiet?: boolean | undefined;
   tools: ToolOptions;
@@ -147,7 +149,9 @@ class BrowserSupervisor {
     );
     const { cdp } = this.#chromium;
     const origins = this.#run.allOrigins ? undefined : [originOf(this.#url), ...this.#run.origins];
-    this.#session = this.#recording.follow(cdp, { token: newToken(), origins }, () => this.#end(ENDED));
+    const { bypassesPolicies } = this.#run;
+    const settings = { token: newToken(), origins, bypassesPolicies };
+    this.#session = this.#recording.follow(cdp, settings, () => this.#end(ENDED));
     take = this.#session.take;
     for (const event of events) take(event);
     const page = await this.#session.start();

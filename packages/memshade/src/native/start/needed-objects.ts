@@ -7,9 +7,13 @@ import type { NativeProgram } from "./check-program.ts";
 /**
  * The objects that a program begins with: itself, the dynamic linker, and what that lists for it, and the kernel's. What the program
  * loads later is not among them.
+ *
+ * @throws UserError in one line where the dynamic linker would not start it: a library is missing, or is another version
  */
 export function neededObjects({ file, object, linker }: NativeProgram): LoadedObject[] {
-  const { stdout } = spawnSync(linker, ["--list", file], { encoding: "utf8" });
+  const { stdout, stderr, status } = spawnSync(linker, ["--list", file], { encoding: "utf8" });
+  const complaint = (stderr ?? "").split("\n").find((line) => line.startsWith(`${file}: `));
+  if (status !== 0 && complaint !== undefined) throw new UserError(complaint);
   // What is preloaded comes first, and stands there as it was asked for.
   const listed = [...(stdout ?? "").matchAll(/^\t(?:.* => )?(\/.*) \(0x[0-9a-f]+\)$/gm)].map(
     ([, path]) => path,
