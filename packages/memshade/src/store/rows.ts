@@ -62,9 +62,7 @@ export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): R
     }
     for (const field of OWN_FIELDS) row[columnOfField(field)] = own?.[field];
     row.size_log2 = known.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
-    row.lifetime_log2 = known.has(LIFETIME)
-      ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime)
-      : [];
+    row.lifetime_log2 = known.has(LIFETIME) ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime) : [];
     metrics.push(row);
     for (const guid of others) otherFunctions.push({ ...place, ctx, guid });
   }

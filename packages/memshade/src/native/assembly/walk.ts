@@ -47,7 +47,7 @@ function difference(a: usize, b: usize): u64 {
     (load<u64>(a, StackFrame.place) ^ load<u64>(b, StackFrame.place)) |
     (load<u64>(a, StackFrame.address) ^ load<u64>(b, StackFrame.address)) |
     ((load<u64>(a, StackFrame.framePointer) ^ load<u64>(b, StackFrame.framePointer)) &
-      -<u64>isNeeded(load<u32>(a, StackFrame.link))) |
+      -(<u64>isNeeded(load<u32>(a, StackFrame.link)))) |
     ((load<u32>(a, StackFrame.link) ^ load<u32>(b, StackFrame.link)) & Link.interrupted)
   );
 }

@@ -31,7 +31,7 @@ function bucketAt(index: u32): usize {
 /** Bits of hashes tell of a bucket: as many as the last one's index has, or one less where that is not divided yet. */
 function bucketOf(address: Address): usize {
   const last = load<u32>(Header.lastBucket);
-  const mask = <u32>((<u64>0xffff_ffff) >> clz(last));
+  const mask = <u32>(<u64>0xffff_ffff >> clz(last));
   const index = hash(address) & mask;
   return bucketAt(index > last ? index & (mask >> 1) : index);
 }

@@ -111,7 +111,8 @@ export class LiveBlocks {
         const tag = this.#u32(slots + at + Slot.tag);
         if (tag === 0) continue;
         if (tag >= Tag.recorded) {
-          if (native === undefined) for (const record of this.#chainOf(tag)) yield this.#recordedBlock(record);
+          if (native === undefined)
+            for (const record of this.#chainOf(tag)) yield this.#recordedBlock(record);
           continue;
         }
         const address = start + at * perByte + (tag & Tag.placeMask) * untold;
@@ -143,7 +144,8 @@ export class LiveBlocks {
       if (tag >= Tag.recorded) records.push(...this.#chainOf(tag));
     };
     const slotBytes = this.#slotBytes;
-    for (const { slots } of this.#regions()) for (let at = 0; at < slotBytes; at += SLOT_BYTES) take(slots + at);
+    for (const { slots } of this.#regions())
+      for (let at = 0; at < slotBytes; at += SLOT_BYTES) take(slots + at);
     for (let bucket = 0; bucket <= this.#u32(lastBucket); bucket++) take(buckets + SLOT_BYTES * bucket);
     return records.sort((a, b) => this.#addressOf(a) - this.#addressOf(b));
   }
