@@ -49,13 +49,15 @@ const FINDINGS: readonly GlossaryEntry[] = [
   {
     word: "unread-field",
     text: "A field of garbage-collected objects that no instruction read in any of them, neither as their type nor as one that it extends or that extends it.",
-    advice: "Leave the field out, or keep it in a subtype or a table of the few objects that need it. Other input may read it.",
+    advice:
+      "Leave the field out, or keep it in a subtype or a table of the few objects that need it. Other input may read it.",
     more: "tools/objects.md#fields",
   },
   {
     word: "unread-objects",
     text: "Garbage-collected objects of a type of which no instruction read a field or an element: they are made, and at most written, and thrown away.",
-    advice: "Do not make them, or make them only where somebody looks into them. Comparing references and testing types is no reading.",
+    advice:
+      "Do not make them, or make them only where somebody looks into them. Comparing references and testing types is no reading.",
     more: "tools/objects.md#fields",
   },
   {

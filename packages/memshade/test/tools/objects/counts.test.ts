@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readObjects } from "../../../src/model/objects/read-objects.ts";
 import type { ObjectsOptions } from "../../../src/tools/options.ts";
-import { record } from "../../support/recorded.ts";
 import { binaryenTool, watByBinaryen } from "../../support/assemble.ts";
+import { record } from "../../support/recorded.ts";
 import { moduleText, RandomProgram } from "./random-program.ts";
 
 const ARGUMENTS = [0, 5, 10, 15];

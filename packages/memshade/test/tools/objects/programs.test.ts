@@ -5,13 +5,14 @@ import { survivalBy } from "../../../src/analyses/objects/survival.ts";
 import { objectTotals } from "../../../src/analyses/objects/totals.ts";
 import { unreadFields, unreadTypes } from "../../../src/analyses/objects/unread.ts";
 import { profile } from "../../../src/host/profile.ts";
-import { readObjects } from "../../../src/model/objects/read-objects.ts";
 import type { ObjectsProfile } from "../../../src/model/objects/objects.ts";
+import { readObjects } from "../../../src/model/objects/read-objects.ts";
 import { instrument } from "../../../src/tools/index.ts";
 import type { ObjectsOptions } from "../../../src/tools/options.ts";
 
 const FOLDER = new URL("../../fixtures/programs/objects/", import.meta.url);
-const moduleOf = (name: string) => new Uint8Array(readFileSync(fileURLToPath(new URL(`${name}.wasm`, FOLDER))));
+const moduleOf = (name: string) =>
+  new Uint8Array(readFileSync(fileURLToPath(new URL(`${name}.wasm`, FOLDER))));
 
 type Exports = { run(n: number): number; made?: WebAssembly.Global };
 
@@ -37,16 +38,22 @@ async function plain(name: string, n: number): Promise<number> {
 /** Bytes that the samples stand for, by type, and the standard error of all of them together. */
 function estimated({ parts: [part] }: ObjectsProfile): { bytes: number; error: number } {
   const { samples } = part!;
-  const everything = { ...part!, samples: { ...samples, death: samples.death.map(() => -1), unknown: samples.unknown.map(() => false) } };
+  const everything = {
+    ...part!,
+    samples: { ...samples, death: samples.death.map(() => -1), unknown: samples.unknown.map(() => false) },
+  };
   return survivalBy(everything, () => 0).get(0)!;
 }
 
 describe("programs as compilers write them", () => {
-  it.each(["kotlin", "dart", "scheme"])("%s counts its objects itself, and so many are seen", async (name) => {
-    const { result, made, objects } = await profiled(name, 5000);
-    expect(result).toBe(await plain(name, 5000));
-    expect(objectTotals(objects).objects).toBe(made);
-  });
+  it.each(["kotlin", "dart", "scheme"])(
+    "%s counts its objects itself, and so many are seen",
+    async (name) => {
+      const { result, made, objects } = await profiled(name, 5000);
+      expect(result).toBe(await plain(name, 5000));
+      expect(objectTotals(objects).objects).toBe(made);
+    },
+  );
 
   it("of MoonBit behave as they do without the tool", async () => {
     const { result, objects } = await profiled("words", 5000);
@@ -65,21 +72,29 @@ describe("programs as compilers write them", () => {
       expect.arrayContaining(["Point.label", "Point.y", "ArrayList.modCount", "Any.hash"]),
     );
     expect(unreadFields(objects).some(({ name }) => name === "Point.x")).toBe(false);
-    expect(unreadFields(objects).find(({ name }) => name === "ArrayList.modCount")).toMatchObject({ written: true });
+    expect(unreadFields(objects).find(({ name }) => name === "ArrayList.modCount")).toMatchObject({
+      written: true,
+    });
     expect(unreadTypes(objects).map(({ type }) => type.name)).toEqual(["String", "Chars", "Vtable"]);
   });
 
   it("give the same exact counts in two runs", async () => {
-    const [one, two] = [await profiled("dart", 500, { sampleBytes: 0 }), await profiled("dart", 500, { sampleBytes: 0 })];
+    const [one, two] = [
+      await profiled("dart", 500, { sampleBytes: 0 }),
+      await profiled("dart", 500, { sampleBytes: 0 }),
+    ];
     expect(one.text).toBe(two.text);
   });
 
-  it.each(["kotlin", "dart", "scheme", "words"])("%s: samples stand for all bytes that were allocated", async (name) => {
-    const { objects } = await profiled(name, 5000, { sampleBytes: 2048 });
-    const { bytes, error } = estimated(objects);
-    expect(Math.abs(bytes - objectTotals(objects).bytes)).toBeLessThan(4 * error);
-    expect(objects.parts[0]!.samples.site.length).toBeGreaterThan(30);
-  });
+  it.each(["kotlin", "dart", "scheme", "words"])(
+    "%s: samples stand for all bytes that were allocated",
+    async (name) => {
+      const { objects } = await profiled(name, 5000, { sampleBytes: 2048 });
+      const { bytes, error } = estimated(objects);
+      expect(Math.abs(bytes - objectTotals(objects).bytes)).toBeLessThan(4 * error);
+      expect(objects.parts[0]!.samples.site.length).toBeGreaterThan(30);
+    },
+  );
 
   it("are told of what is in use when the engine has collected", async () => {
     const { objects } = await profiled("kotlin", 20_000, { sampleBytes: 1024 });

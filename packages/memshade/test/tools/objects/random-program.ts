@@ -19,7 +19,15 @@ interface Statement {
 }
 
 const SIMPLE = [
-  ...(["new point", "new default point", "new spot", "read x", "write y", "read colour", "write colour"] as const),
+  ...([
+    "new point",
+    "new default point",
+    "new spot",
+    "read x",
+    "write y",
+    "read colour",
+    "write colour",
+  ] as const),
   ...(["new array", "new default array", "new fixed array", "new array of data", "read element"] as const),
   ...(["write element", "fill", "copy", "init"] as const),
 ];
@@ -157,8 +165,7 @@ const TEXTS: Readonly<Record<(typeof SIMPLE)[number], (count: number) => string>
   "new default array": (count) => `(local.set $bytes (array.new_default $bytes (i32.const ${16 + count})))`,
   "new fixed array": (count) =>
     `(local.set $words (array.new_fixed $words ${16 + count} ${"(i32.const 3)".repeat(16 + count)}))`,
-  "new array of data": () =>
-    "(local.set $bytes (array.new_data $bytes $text (i32.const 0) (i32.const 16)))",
+  "new array of data": () => "(local.set $bytes (array.new_data $bytes $text (i32.const 0) (i32.const 16)))",
   "read element": () => "(drop (array.get $words (local.get $words) (i32.const 0)))",
   "write element": () => "(array.set $bytes (local.get $bytes) (i32.const 1) (i32.const 2))",
   fill: (count) => `(array.fill $words (local.get $words) (i32.const 0) (i32.const 5) (i32.const ${count}))`,

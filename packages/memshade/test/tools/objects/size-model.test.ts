@@ -36,23 +36,27 @@ describe("the model of sizes", () => {
     ["(field i8) (field i8) (field i32) (field i32)", struct(PACKED_I8, PACKED_I8, I32, I32)],
   ];
   // Node has no compressed pointers.
-  it.skipIf(binaryenTool("wasm-as") === undefined).each(TEXTS)("is what Node takes for a struct of %s", (fields, type) => {
-    const module = watByBinaryen(`(module (type $t (struct ${fields})) (type $all (array (mut (ref null $t))))
+  it.skipIf(binaryenTool("wasm-as") === undefined).each(TEXTS)(
+    "is what Node takes for a struct of %s",
+    (fields, type) => {
+      const module =
+        watByBinaryen(`(module (type $t (struct ${fields})) (type $all (array (mut (ref null $t))))
       (global $kept (mut (ref null $all)) (ref.null $all))
       (func (export "begin") (global.set $kept (array.new_default $all (i32.const ${COUNT}))))
       (func (export "make") (local $i i32)
         (loop $next (array.set $all (global.get $kept) (local.get $i) (struct.new_default $t))
           (br_if $next (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${COUNT}))))))`);
-    const instance = new WebAssembly.Instance(new WebAssembly.Module(module as BufferSource));
-    const { begin, make } = instance.exports as Record<string, () => void>;
-    const used = (): number => {
-      collectGarbage();
-      return process.memoryUsage().heapUsed;
-    };
-    begin!();
-    const before = used();
-    make!();
-    const each = (used() - before) / COUNT;
-    expect(Math.abs(each - new SizeModel(8).fixedBytes(type))).toBeLessThan(4);
-  });
+      const instance = new WebAssembly.Instance(new WebAssembly.Module(module as BufferSource));
+      const { begin, make } = instance.exports as Record<string, () => void>;
+      const used = (): number => {
+        collectGarbage();
+        return process.memoryUsage().heapUsed;
+      };
+      begin!();
+      const before = used();
+      make!();
+      const each = (used() - before) / COUNT;
+      expect(Math.abs(each - new SizeModel(8).fixedBytes(type))).toBeLessThan(4);
+    },
+  );
 });

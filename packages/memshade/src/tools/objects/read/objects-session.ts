@@ -91,8 +91,7 @@ export class ObjectsSession implements ToolSession {
 
   releaseInstance(handle: InstanceHandle): void {
     for (const { instances } of this.#modules.values())
-      for (const instance of instances)
-        if (instance.number === handle.number) instance.isGone = true;
+      for (const instance of instances) if (instance.number === handle.number) instance.isGone = true;
   }
 
   reset(): void {
@@ -224,9 +223,7 @@ export class ObjectsSession implements ToolSession {
         samples.weight.push(weight);
         samples.birth.push(birth);
         samples.death.push(isDead ? death : -1);
-        samples.unknown.push(
-          state === "unknown" || (state === "taken" && (isGone || tables.settled >= 0)),
-        );
+        samples.unknown.push(state === "unknown" || (state === "taken" && (isGone || tables.settled >= 0)));
         const number = described.numbers.get(stack);
         samples.stack.push(number === undefined ? -1 : numbers[number]);
         samples.now.push(Math.max(now, birth));
