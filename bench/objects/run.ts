@@ -16,13 +16,13 @@ import { geometricMean, median } from "../harness/statistics.ts";
 
 const FOLDER = new URL("../../packages/memshade/test/fixtures/programs/objects/", import.meta.url);
 
-/** How much each program does: some 50 ms. */
+/** How much each program does: some 100 ms. */
 const PROGRAMS: Readonly<Record<string, number>> = {
-  trees: 300,
-  kotlin: 500_000,
-  dart: 60_000,
-  scheme: 100_000,
-  words: 100_000,
+  trees: 2000,
+  kotlin: 4_000_000,
+  dart: 1_500_000,
+  scheme: 1_200_000,
+  words: 250_000,
 };
 
 /** Allocations alone, with fields, and each with samples. */
@@ -33,7 +33,7 @@ const VARIANTS: Readonly<Record<string, ObjectsOptions>> = {
   "fields and samples": {},
 };
 
-const WARM_UPS = 2;
+const WARM_UPS = 1;
 
 interface Compiled {
   readonly module: WebAssembly.Module;

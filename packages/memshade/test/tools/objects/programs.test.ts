@@ -96,6 +96,15 @@ describe("programs as compilers write them", () => {
     },
   );
 
+  it("have samples that stand for twice as many where the table is full", async () => {
+    const { objects } = await profiled("dart", 2500, { sampleBytes: 1 });
+    const { samples } = objects.parts[0]!;
+    expect(samples.site.length).toBeLessThanOrEqual(32_768);
+    expect(Math.max(...samples.weight)).toBeGreaterThan(1.9);
+    const { bytes, error } = estimated(objects);
+    expect(Math.abs(bytes - objectTotals(objects).bytes)).toBeLessThan(4 * error);
+  });
+
   it("are told of what is in use when the engine has collected", async () => {
     const { objects } = await profiled("kotlin", 20_000, { sampleBytes: 1024 });
     const [part] = objects.parts;

@@ -29,7 +29,7 @@ import { ObjectTables } from "./object-tables.ts";
 export const OBJECTS_FILE = "objects.json";
 
 const CUT_SHORT =
-  "Code trapped or was stopped in the middle of a stretch that is counted as one: allocations and accesses of that stretch count though it did not come to all of them.";
+  "The program did not end by itself: where its code was stopped in the middle of a stretch that is counted as one, allocations and accesses of all of the stretch count.";
 const NOT_COLLECTED =
   "The engine does not let itself be asked to collect garbage here: objects that it has not taken away yet count as in use.";
 
