@@ -19,11 +19,27 @@ export function someObjects(): ObjectsProfile {
         ...{ module: 0, instances: 1 },
         types: [
           {
-            ...{ index: 0, name: "Node", kind: "struct", objects: 1000, constant: 0, elements: 0, bytes: 16_000 },
+            ...{
+              index: 0,
+              name: "Node",
+              kind: "struct",
+              objects: 1000,
+              constant: 0,
+              elements: 0,
+              bytes: 16_000,
+            },
             fields: [field("value", 500, 2), field("debugName", 0, 0)],
           },
           {
-            ...{ index: 1, name: "Text", kind: "array", objects: 10, constant: 0, elements: 1000, bytes: 4120 },
+            ...{
+              index: 1,
+              name: "Text",
+              kind: "array",
+              objects: 10,
+              constant: 0,
+              elements: 1000,
+              bytes: 4120,
+            },
             fields: [field("", 0, 0)].map(({ name: _, ...rest }) => rest),
           },
         ],

@@ -38,7 +38,12 @@ describe("the report of objects", () => {
     const json = JSON.parse(objectsReportJson(profile, { input: "run", rows: undefined }));
     expect(json.totals).toEqual({ objects: 1010, bytes: 20_120, types: 2, sites: 2 });
     expect(json.parts[0].types[0].inUse).toMatchObject({ bytes: 8000, objects: 500, followed: 1 });
-    expect(json.unreadFields[0]).toMatchObject({ name: "Node.debugName", each: 4, objects: 1000, written: false });
+    expect(json.unreadFields[0]).toMatchObject({
+      name: "Node.debugName",
+      each: 4,
+      objects: 1000,
+      written: false,
+    });
     expect(json.unreadTypes[0]).toMatchObject({ name: "Text" });
   });
 });
