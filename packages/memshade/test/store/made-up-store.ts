@@ -1,5 +1,5 @@
-import { contextKey, frameKey, functionsKey, siteKey } from "../../src/formats/parquet-store/index.ts";
 import { StoreFolder } from "../../src/store/folder.ts";
+import { contextKey, frameKey, functionsKey, siteKey } from "../../src/store/keys.ts";
 import type { RunRows } from "../../src/store/rows.ts";
 
 const DAY = "2026-11-24";

@@ -7,6 +7,7 @@ import { writePieces } from "../../memprof/write-pieces.ts";
 import { counted } from "../../model/counted.ts";
 import { HOT_COLD_FIELDS } from "../../model/memprof/index.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
+import { findingInWords } from "../../report/findings/finding-lines.ts";
 import { adviceJson, printAdvice } from "../../report/fleet/advice-text.ts";
 import { trendHtml } from "../../report/fleet/trend-html.ts";
 import { trendJson } from "../../report/fleet/trend-json.ts";
@@ -64,6 +65,7 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
   const { added, known, contexts, leftOut } = await addRuns(flags.to, runs, {
     places: { binaries: flags.binary, searchPaths: flags.search },
     force: flags.force,
+    sayFinding: (finding) => findingInWords(finding, { isShort: true }),
     identity: {
       project: flags.project,
       build,
@@ -186,17 +188,17 @@ function answerText({ columns, rows }: Answer): string {
 /** What `memshade store advise` does. */
 export async function runStoreAdvise(
   path: string,
-  flags: ScreenFlags & { readonly json?: boolean },
+  flags: ScreenFlags & { readonly project?: string; readonly json?: boolean },
 ): Promise<void> {
   const database = await StoreDatabase.open(StoreFolder.open(path));
   const rules = new FrameRules({ own: flags.own, library: flags.library });
-  const { advice, frames, runs } = await adviceOf(database, rules);
+  const found = await adviceOf(database, { project: flags.project, rules });
   if (flags.json === true) {
-    process.stdout.write(adviceJson(advice, frames, runs));
+    process.stdout.write(adviceJson(found));
     return;
   }
   const screen = new Screen(screenOptions(flags, standardOutput()));
-  printAdvice(screen, advice, frames, runs);
+  printAdvice(screen, found);
   process.stdout.write(screen.text());
 }
 

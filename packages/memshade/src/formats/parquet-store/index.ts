@@ -1,4 +1,3 @@
-export { contextKey, frameKey, functionsKey, keyOf, siteKey } from "./keys.ts";
 export {
   columnOfField,
   OWN_FIELDS,

@@ -1,13 +1,12 @@
-import type { FindingPlace } from "../../analyses/findings/finding.ts";
+import type { Finding, FindingPlace } from "../../analyses/findings/finding.ts";
 import { findsAnything, type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { NONE } from "../../model/indices.ts";
-import { findingInWords } from "../../report/findings/finding-lines.ts";
 import type { StoredFinding, StoredFrame } from "../stored-run.ts";
 import { sourceFrame } from "./source-frame.ts";
 
 /** What the report of a run would tell, all of it. */
-export function findingsOf(tools: RecordedTools): StoredFinding[] {
+export function findingsOf(tools: RecordedTools, say: (finding: Finding) => string): StoredFinding[] {
   if (!findsAnything(tools)) return [];
   const starts = firstLines(tools);
   return runFindings(tools, Number.POSITIVE_INFINITY).map((finding) => ({
@@ -15,7 +14,7 @@ export function findingsOf(tools: RecordedTools): StoredFinding[] {
     place: frameOf(finding.place, starts),
     bytes: finding.unit === "bytes" ? Math.round(finding.amount) : undefined,
     part: finding.part,
-    text: findingInWords(finding),
+    text: say(finding),
   }));
 }
 

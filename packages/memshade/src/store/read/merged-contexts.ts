@@ -1,4 +1,3 @@
-import { contextKey, frameKey } from "../../formats/parquet-store/index.ts";
 import type { BinaryPlaces } from "../../memprof/binaries.ts";
 import { InputMerger } from "../../memprof/input-merger.ts";
 import {
@@ -10,6 +9,7 @@ import {
 } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import { MIB_FIELDS, zeroMib } from "../../model/mib-fields.ts";
+import { contextKey, frameKey } from "../keys.ts";
 import { callSitesOf, type StoredCallSite, type StoredContext, type StoredFrame } from "../stored-run.ts";
 import { asPlace } from "./raw-contexts.ts";
 

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { Finding } from "../../analyses/findings/finding.ts";
 import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { areBlocksSeen } from "../../analyses/limits/followed-heap.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
@@ -18,7 +19,7 @@ import type { StoredRun } from "../stored-run.ts";
 import { countedAccesses, listedAccesses } from "./data-accesses.ts";
 import { findingsOf } from "./findings.ts";
 import { mergedContexts } from "./merged-contexts.ts";
-import { rawContexts } from "./raw-contexts.ts";
+import { rawContexts, type SharedFrames } from "./raw-contexts.ts";
 import { wasteOf, workingSetOf } from "./tools.ts";
 
 const RULES = new FrameRules();
@@ -55,6 +56,15 @@ function isHeapOf(folder: string, file: string): boolean {
   return join(folder, runOf(folder)?.files.heap ?? "heap.memprofraw") === file;
 }
 
+/** What all runs are read with. */
+export interface Reading {
+  readonly places: BinaryPlaces;
+  readonly binaries: ProfiledBinaries;
+  readonly frames: SharedFrames;
+  /** A finding as a sentence. */
+  readonly sayFinding: (finding: Finding) => string;
+}
+
 /**
  * All that a store keeps of a run.
  *
@@ -62,11 +72,11 @@ function isHeapOf(folder: string, file: string): boolean {
  */
 export async function readStoredRun(
   { path, heap, folder }: StoreInput,
-  places: BinaryPlaces,
-  shared: ProfiledBinaries,
+  reading: Reading,
 ): Promise<StoredRun> {
+  const { places, sayFinding } = reading;
   const run = folder === undefined ? undefined : runOf(folder);
-  const contexts = heap === undefined ? undefined : await contextsOf(heap, run, places, shared);
+  const contexts = heap === undefined ? undefined : await contextsOf(heap, run, reading);
   const tools =
     folder === undefined
       ? {}
@@ -104,7 +114,7 @@ export async function readStoredRun(
         })),
       ) ?? [],
     waste: waste?.rows ?? [],
-    findings: findingsOf(tools),
+    findings: findingsOf(tools, sayFinding),
     dataAccesses:
       tools.statics === undefined
         ? contexts?.dataAccess && listedAccesses(contexts.dataAccess)
@@ -123,14 +133,13 @@ interface ReadContexts extends Pick<StoredRun, "contexts" | "callSites" | "field
 async function contextsOf(
   { path, modules }: MergeInput,
   run: Run | undefined,
-  places: BinaryPlaces,
-  shared: ProfiledBinaries,
+  { places, binaries, frames }: Reading,
 ): Promise<ReadContexts> {
   const bytes = readRegular(path);
   if (!isMemprofRaw(bytes)) return { ...(await mergedContexts(path, places)), modules: [] };
-  for (const module of modules) shared.add(module.path, module.buildId);
+  for (const module of modules) binaries.add(module.path, module.buildId);
   try {
-    const raw = rawContexts(bytes, run, shared);
+    const raw = rawContexts(bytes, run, binaries, frames);
     return {
       contexts: raw.contexts,
       callSites: undefined,
