@@ -156,7 +156,7 @@ class NativeRecording {
     });
     const { traceChildren, out, sampleHz } = this.#run;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
-    const children = traceChildren === true ? new ChildProcesses(image, pid, out) : undefined;
+    const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
     const watch = new MemoryWatch(image, pid, children, samples);
     this.#watch = watch;
     watch.onChild = (child) => {

@@ -42,7 +42,8 @@ Chromium or Chrome is opened with a profile of its own. Every WebAssembly module
 that the page compiles is instrumented on the way, in its frames, workers and
 threads too; nothing is edited, served or downloaded. The run ends when the last
 page is closed, by Ctrl-C, or after --for. Keys in the terminal: d writes a
-dump, r forgets what was recorded so far, q ends. SIGUSR2 writes a dump too.`;
+dump, r forgets what was recorded so far, q ends. SIGUSR2 writes a dump too. A
+second Ctrl-C does not wait for busy pages.`;
 
 export function addBrowserCommand(program: Command): void {
   const command = program

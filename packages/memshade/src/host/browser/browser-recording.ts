@@ -88,6 +88,12 @@ export class BrowserRecording {
     await this.#texts?.settled();
   }
 
+  /** Ends without reading anything more. */
+  giveUp(): void {
+    this.#note("ended at once: what was not read yet is missing");
+    this.#pageRun.giveUp();
+  }
+
   #note(sentence: string): void {
     this.#recorder.note(sentence);
     this.#say(sentence);

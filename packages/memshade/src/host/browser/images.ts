@@ -165,6 +165,11 @@ export class Images {
     this.#recorder.releaseInstance(instance.handle);
   }
 
+  /** The names of instances of which nothing has come. */
+  get unread(): string[] {
+    return [...this.#instances.values()].filter(({ isRead }) => !isRead).map(({ name }) => name);
+  }
+
   /** Whether a context has instances whose tables are not those of groups that were read. */
   has(context: number, read: readonly string[] = []): boolean {
     return [...this.#instances.values()].some(
