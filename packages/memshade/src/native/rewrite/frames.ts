@@ -32,6 +32,7 @@ export function writeFrames(
   out.bytes(new Uint8Array(headerBytes));
   const tables = code.functions.map((one, f) => {
     if (one.exceptions === undefined) return undefined;
+    pad(out);
     const at = address + out.length;
     writeExceptionTable(out, one, one.exceptions, new Places(code, text, f), address);
     return at;
@@ -106,12 +107,7 @@ function writeEntry(
 }
 
 /** The same instructions, with other distances between them. */
-function writeInstructions(
-  out: ByteWriter,
-  instructions: Uint8Array,
-  unit: number,
-  places: Places,
-): void {
+function writeInstructions(out: ByteWriter, instructions: Uint8Array, unit: number, places: Places): void {
   const cursor = new CfiCursor({ kind: "eh_frame", bytes: instructions, address: 0, addressSize: 8 });
   cursor.end = instructions.length;
   let old = 0;
@@ -195,7 +191,6 @@ function writeExceptionTable(
   places: Places,
   address: number,
 ): void {
-  pad(out);
   const sites = new ByteWriter(16 * callSites.length);
   for (const site of callSites) {
     const from = places.of(site.start);

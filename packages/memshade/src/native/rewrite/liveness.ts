@@ -14,11 +14,11 @@ const CALLER_SAVED = 0xffff & ~CALLEE_SAVED;
 /**
  * Which registers and flags may still be read, at the end of each block.
  *
- * Calls of known functions count as what these read and write: compilers keep values in registers over calls of functions that do
- * not write them (GCC's -fipa-ra), so what counts as overwritten must never be more than what is. A function's end
- * needs what its callers need behind their calls.
+ * Calls of known functions count as what these read, and what they overwrite on each way that returns: compilers keep values in
+ * registers over calls of functions that do not write them (GCC's -fipa-ra). A function's end needs what its callers need behind
+ * their calls. Calls of others follow the ABI.
  *
- * Two passes over the functions, with a summary of each: callees first, for what they read before they write it; then
+ * Passes over the functions, with a summary of each: callees first, for what they overwrite and what they read before; then
  * callers first, for what they need afterwards. A function is solved again only when a summary that it uses has grown.
  */
 export class Liveness {
@@ -27,13 +27,11 @@ export class Liveness {
   readonly #kills: Int32Array;
   /** Per block: live at its start. */
   readonly #liveIn: Int32Array;
-  /** Per function: read before they are written; written by it or by what it calls; needed by its callers. */
+  /** Per function: read before they are written; needed by its callers. */
   readonly #used: Int32Array;
-  readonly #clobbered: Int32Array;
   readonly #needed: Int32Array;
-  /** Per block: whether the function's end can be reached behind it; per function: whether it can at all. */
-  readonly #reachesEnd: Uint8Array;
-  readonly #returns: Uint8Array;
+  /** Per block: overwritten on each way from its start to the function's end; all where no way leads there. */
+  readonly #overwritten: Int32Array;
   /** Functions of each group. */
   readonly #members: Int32Array[];
   /** Groups with a function that calls one of the group. */
@@ -46,18 +44,15 @@ export class Liveness {
     this.#kills = new Int32Array(graph.count);
     this.#liveIn = new Int32Array(graph.count);
     this.#used = new Int32Array(functions);
-    this.#clobbered = new Int32Array(functions);
     this.#needed = new Int32Array(functions);
-    this.#reachesEnd = new Uint8Array(graph.count);
-    this.#returns = new Uint8Array(functions);
+    this.#overwritten = new Int32Array(graph.count).fill(ALL_REGISTERS);
     this.#members = groupMembers(graph);
     this.#callersOf = Array.from({ length: functions }, () => new Set());
     this.#summarizeBlocks();
     const order = this.#calleesFirst();
     this.#solveAll(order, (group, again) => {
-      if (this.#findEnds(group)) for (const caller of this.#callersOf[group]) again(caller);
+      if (this.#findOverwritten(group)) for (const caller of this.#callersOf[group]) again(caller);
     });
-    this.#findClobbered(order);
     this.#solveAll(order, (group, again) => {
       this.#solve(group);
       if (this.#keepUsed(group)) for (const caller of this.#callersOf[group]) again(caller);
@@ -150,67 +145,54 @@ export class Liveness {
     }
   }
 
-  /** Finds from which blocks of a group its end can be reached; whether another function returns now. */
-  #findEnds(group: number): boolean {
+  /** Finds what the functions of a group overwrite on each way that returns; whether that is less now for one of them. */
+  #findOverwritten(group: number): boolean {
     const { blocksOf } = this.#graph;
     const members = this.#members[group];
+    let isLess = false;
     for (let changed = true; changed; ) {
       changed = false;
-      for (const f of members)
+      for (let member = members.length - 1; member >= 0; member--) {
+        const f = members[member];
         for (let block = blocksOf[f + 1] - 1; block >= blocksOf[f]; block--) {
-          if (this.#reachesEnd[block] || !this.#leadsToEnd(block)) continue;
-          this.#reachesEnd[block] = 1;
+          const mask = this.#kills[block] | this.#overwrittenBehind(block);
+          if (mask === this.#overwritten[block]) continue;
+          this.#overwritten[block] = mask;
           changed = true;
+          isLess ||= block === blocksOf[f];
         }
+      }
     }
-    let found = false;
-    for (const f of members) {
-      if (this.#returns[f] || !this.#reachesEnd[blocksOf[f]]) continue;
-      this.#returns[f] = 1;
-      found = true;
-    }
-    return found;
+    return isLess;
   }
 
-  #leadsToEnd(block: number): boolean {
-    const { exits, nexts, targets, callees } = this.#graph;
-    const reaches = (other: number): boolean => other !== NONE && this.#reachesEnd[other] !== 0;
+  #overwrittenBehind(block: number): number {
+    const { exits, nexts, targets } = this.#graph;
+    const at = (other: number): number => (other === NONE ? ALL_REGISTERS : this.#overwritten[other]);
     switch (exits[block]) {
-      case EXIT.call:
-        return this.#returns[callees[block]] !== 0 && reaches(nexts[block]);
-      case EXIT.tailCall:
-        return this.#returns[callees[block]] !== 0 || reaches(nexts[block]);
       case EXIT.blocks:
+        return at(nexts[block]) & at(targets[block]);
+      case EXIT.call:
+        return this.#overwrittenBy(block) | at(nexts[block]);
       case EXIT.unknownCall:
+        return CALLER_SAVED | FLAGS | at(nexts[block]);
       case EXIT.opaqueCall:
-        return reaches(nexts[block]) || reaches(targets[block]);
+        return at(nexts[block]);
+      case EXIT.tailCall:
+        return this.#overwrittenBy(block) & at(nexts[block]);
+      case EXIT.unknownTailCall:
+        return (CALLER_SAVED | FLAGS) & at(nexts[block]);
       case EXIT.trap:
-        return false;
+        return ALL_REGISTERS;
       default:
-        return true;
+        return 0;
     }
   }
 
-  /** What is overwritten on a way that returns: compilers know that no other one leads back to the caller. */
-  #findClobbered(order: Int32Array): void {
-    const { blocksOf, exits, callees } = this.#graph;
-    this.#solveAll(order, (group, again) => {
-      const members = this.#members[group];
-      let clobbered = 0;
-      for (const f of members)
-        for (let block = blocksOf[f]; block < blocksOf[f + 1]; block++) {
-          if (!this.#reachesEnd[block]) continue;
-          clobbered |= this.#kills[block];
-          const exit = exits[block];
-          if (exit === EXIT.unknownCall || exit === EXIT.unknownTailCall) clobbered |= CALLER_SAVED | FLAGS;
-          else if (callees[block] !== NONE && this.#returns[callees[block]])
-            clobbered |= this.#clobbered[callees[block]];
-        }
-      clobbered &= CALLER_SAVED | FLAGS;
-      if (clobbered === this.#clobbered[members[0]]) return;
-      for (const f of members) this.#clobbered[f] = clobbered;
-      for (const caller of this.#callersOf[group]) again(caller);
-    });
+  /** What the function that a block calls overwrites in any case. What functions keep, they write back. */
+  #overwrittenBy(block: number): number {
+    const { callees, blocksOf } = this.#graph;
+    return this.#overwritten[blocksOf[callees[block]]] & ~CALLEE_SAVED;
   }
 
   /** Solves the blocks of a group to the fixpoint. */
@@ -253,7 +235,7 @@ export class Liveness {
         return this.#at(graph.nexts[block]) | this.#at(graph.targets[block]);
       case EXIT.call: {
         const callee = graph.callees[block];
-        return CALLEE_SAVED | this.#used[callee] | (this.#behindCall(block) & ~this.#clobbered[callee]);
+        return CALLEE_SAVED | this.#used[callee] | (this.#behindCall(block) & ~this.#overwrittenBy(block));
       }
       case EXIT.unknownCall:
         return CALLEE_SAVED | ARGUMENTS | (this.#behindCall(block) & ~CALLER_SAVED & ~FLAGS);
@@ -262,7 +244,7 @@ export class Liveness {
       case EXIT.tailCall: {
         const callee = graph.callees[block];
         const behind = this.#at(graph.nexts[block]);
-        return CALLEE_SAVED | behind | this.#used[callee] | (this.#needed[f] & ~this.#clobbered[callee]);
+        return CALLEE_SAVED | behind | this.#used[callee] | (this.#needed[f] & ~this.#overwrittenBy(block));
       }
       case EXIT.unknownTailCall:
         return CALLEE_SAVED | ARGUMENTS | this.#at(graph.nexts[block]);
@@ -290,9 +272,7 @@ export class Liveness {
 
   /** Behind a call: where it returns to, or where an exception lands. */
   #behindCall(block: number): number {
-    const callee = this.#graph.callees[block];
-    const returns = callee === NONE || this.#returns[callee] !== 0;
-    let live = returns ? this.#at(this.#graph.nexts[block]) : 0;
+    let live = this.#at(this.#graph.nexts[block]);
     for (const pad of this.#graph.landingPads[this.#graph.functionOf[block]] ?? [])
       live |= this.#liveIn[pad] & ~RESULTS;
     return live;
