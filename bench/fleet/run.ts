@@ -6,15 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import {
-  contextKey,
-  frameKey,
-  functionsKey,
   STORE_SCHEMA,
   STORE_VERSION,
-  siteKey,
   tableOf,
   writeTable,
 } from "../../packages/memshade/src/formats/parquet-store/index.ts";
+import { contextKey, frameKey, functionsKey, siteKey } from "../../packages/memshade/src/store/keys.ts";
 
 const MEMSHADE = new URL("../../packages/memshade/bin/memshade.js", import.meta.url).pathname;
 const [runs, contexts] = process.argv.slice(2).map(Number);

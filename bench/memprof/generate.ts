@@ -13,6 +13,18 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
+/** Offsets in the segment of code that has debug information: PCs of a raw profile, and what lies between them. */
+export function codePlaces(sample: string): number[] {
+  const raw = readRaw(readFileSync(sample));
+  const segment = raw.segments[0]!;
+  const inside = raw.contexts
+    .flatMap(({ pcs }) => pcs)
+    .filter((pc) => pc > segment.start && pc <= segment.end)
+    .map((pc) => Number(pc - segment.start));
+  const [low, high] = [Math.min(...inside), Math.max(...inside)];
+  return Array.from({ length: high - low + 1 }, (_, index) => low + index);
+}
+
 export interface GenerateOptions {
   readonly profiles: number;
   readonly contexts: number;

@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-import { readRaw } from "../../packages/memshade/src/formats/memprof-raw/index.ts";
-import { generateProfiles } from "./generate.ts";
+import { codePlaces, generateProfiles } from "./generate.ts";
 
 // Merges many generated raw profiles with memshade and with llvm-profdata, in alternation:
 //   node bench/memprof/merge.ts --binary app.exe --sample app.memprofraw [--profiles 500] [--contexts 10000]
@@ -53,21 +52,9 @@ function measure(command: string, args: readonly string[]): Measured {
   return { seconds: elapsed, cpuSeconds: user + system, peakMebibytes: peak / 1024 };
 }
 
-/** Offsets in the segment of code that has debug information: PCs of the sample, and what lies between them. */
-function codePlaces(): number[] {
-  const raw = readRaw(readFileSync(sample));
-  const segment = raw.segments[0]!;
-  const inside = raw.contexts
-    .flatMap(({ pcs }) => pcs)
-    .filter((pc) => pc > segment.start && pc <= segment.end)
-    .map((pc) => Number(pc - segment.start));
-  const [low, high] = [Math.min(...inside), Math.max(...inside)];
-  return Array.from({ length: high - low + 1 }, (_, index) => low + index);
-}
-
 try {
   const profiles = Number(values.profiles);
-  const files = generateProfiles(folder, binary, sample, codePlaces(), {
+  const files = generateProfiles(folder, binary, sample, codePlaces(sample), {
     profiles,
     contexts: Number(values.contexts),
     unique: Number(values.unique),

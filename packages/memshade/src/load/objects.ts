@@ -9,6 +9,7 @@ import {
   type Decompressors,
   debugAltLinkCandidates,
   debugLinkCandidates,
+  dwpCandidates,
   type ObjectFile,
   openObject,
 } from "../objects/index.ts";
@@ -196,6 +197,21 @@ export class ObjectFinder {
       if (loaded !== undefined && candidate !== objectPath && belongs(loaded, object)) return loaded;
     }
     return undefined;
+  }
+
+  /** The package with the split debug information of an object, which may lie with its debug file. */
+  findPackage(
+    { path: objectPath }: LoadedObject,
+    debugFile: LoadedObject | undefined,
+  ): LoadedObject | undefined {
+    const candidates = dwpCandidates(objectPath, debugFile?.path);
+    const named = (this.#places.binaryPaths ?? []).flatMap((place) =>
+      isFile(place) ? [place] : candidates.map((one) => path.join(place, path.basename(one))),
+    );
+    const wanted = new Set(candidates.map((one) => path.basename(one)));
+    return [...named.filter((one) => wanted.has(path.basename(one))), ...candidates]
+      .map(tryLoad)
+      .find((loaded) => loaded !== undefined);
   }
 
   #cached(buildId: string): string[] {

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type FormatError, UserError } from "../bytes/errors.ts";
-import { dwoCandidates, dwpCandidates } from "../objects/index.ts";
+import { dwoCandidates } from "../objects/index.ts";
 import type { FileRequest, ProvidedFile } from "../symbolize/file-request.ts";
 import type { Frame } from "../symbolize/frame.ts";
 import { Symbolizer, type SymbolizerOptions } from "../symbolize/symbolizer.ts";
@@ -47,25 +47,35 @@ export function loadSymbolizer(
     readSourceMap,
     ...options,
   });
+  const finder = options.finder ?? new ObjectFinder();
   const missing: string[] = [];
-  const answerRequests = (): boolean => {
-    const requests = symbolizer.needs();
-    for (const request of requests) {
-      const found = findFile(loaded, request, options);
-      if (found === undefined) missing.push(...complaintOf(request));
-      symbolizer.provide(request, found);
+  let debugFile: LoadedObject | undefined;
+  const findFile = (request: FileRequest): ProvidedFile => {
+    switch (request.kind) {
+      case "debug-file":
+        debugFile = finder.findDebugFile(loaded);
+        return debugFile?.object;
+      case "shared-debug-file":
+        return finder.findSharedDebugFile(linkedFrom(loaded, debugFile))?.object;
+      case "external-debug-info":
+        return firstObject([besides(loaded.path, request.name)]);
+      case "source-map":
+        return readSourceMapFile(loaded.path, request.name);
+      case "dwp":
+        return options.dwp === undefined
+          ? finder.findPackage(loaded, debugFile)?.object
+          : firstObject([options.dwp]);
+      case "dwo":
+        return firstObject(dwoCandidates(loaded.path, request.name, request.compilationDirectory));
+      case "mini-debug-info":
+        return loadMiniDebugInfo(request.compressed);
     }
-    return requests.length > 0;
   };
-  while (answerRequests());
-  /** Asks again as long as files were asked for. */
-  const answered =
-    <T, A extends [] | [number]>(ask: (...address: A) => T) =>
-    (...address: A): T => {
-      let answer = ask(...address);
-      while (answerRequests()) answer = ask(...address);
-      return answer;
-    };
+  const answered = askedAgain(symbolizer, (request) => {
+    const found = findFile(request);
+    if (found === undefined) missing.push(...complaintOf(request));
+    return found;
+  });
   return {
     path: loaded.path,
     symbolizer,
@@ -80,28 +90,32 @@ export function loadSymbolizer(
   };
 }
 
-function findFile(loaded: LoadedObject, request: FileRequest, options: FileSymbolizerOptions): ProvidedFile {
-  const finder = options.finder ?? new ObjectFinder();
-  switch (request.kind) {
-    case "debug-file":
-      return finder.findDebugFile(loaded)?.object;
-    case "shared-debug-file":
-      return finder.findSharedDebugFile(loaded)?.object;
-    case "external-debug-info":
-      return firstObject([besides(loaded.path, request.name)]);
-    case "source-map":
-      return readSourceMapFile(loaded.path, request.name);
-    case "dwp":
-      return firstObject(options.dwp === undefined ? dwpCandidates(loaded.path) : [options.dwp]);
-    case "dwo":
-      return firstObject(dwoCandidates(loaded.path, request.name, request.compilationDirectory));
-    case "mini-debug-info":
-      return loadMiniDebugInfo(request.compressed);
-  }
+/** The link to shared debug information stands where the debug information is. */
+function linkedFrom(loaded: LoadedObject, debugFile: LoadedObject | undefined): LoadedObject {
+  return loaded.object.debugAltLink === undefined && debugFile !== undefined ? debugFile : loaded;
 }
 
-/** What is worth saying when a file is not there. */
-function complaintOf(request: FileRequest): string[] {
+/** Questions to a symbolizer, which are asked again as long as it has asked for files. */
+export function askedAgain(
+  symbolizer: Symbolizer,
+  find: (request: FileRequest) => ProvidedFile,
+): <T, A extends [] | [number]>(ask: (...address: A) => T) => (...address: A) => T {
+  const answerRequests = (): boolean => {
+    const requests = symbolizer.needs();
+    for (const request of requests) symbolizer.provide(request, find(request));
+    return requests.length > 0;
+  };
+  while (answerRequests());
+  return (ask) =>
+    (...address) => {
+      let answer = ask(...address);
+      while (answerRequests()) answer = ask(...address);
+      return answer;
+    };
+}
+
+/** What is worth saying when a file is not there, as the end of a sentence that begins with the object's name. */
+export function complaintOf(request: FileRequest): string[] {
   switch (request.kind) {
     case "dwo":
       return [`refers to ${request.name}, which was not found`];

@@ -46,8 +46,10 @@ export const Header = {
   lostStacks: 80,
   /** u64: nanoseconds of the monotonic clock at the start. */
   start: 88,
-  /** u64: high half of the address of `Control.youngest`. */
-  youngestHigh: 96,
+  /** Index of the last bucket that large blocks are found in. */
+  lastBucket: 96,
+  /** Parts of the address space that have regions. */
+  parts: 112,
   /** Why the memory has no file: an errno. */
   failure: 100,
   /** Modules that code may be found in: those that are not gone. */
@@ -76,7 +78,7 @@ export const Header = {
 /** Bytes of a program's path, and of its arguments, that are kept. */
 export const MOST_PROGRAM_BYTES = 4096;
 export const HEADER_MAGIC = 0x4853_4d4e;
-export const HEADER_VERSION = 2;
+export const HEADER_VERSION = 3;
 
 /** What a module's number of sites begins with; below are marks in the place of a site. */
 export const Site = {
@@ -173,6 +175,10 @@ export const StackFrame = {
 export const STACK_FRAME_BYTES = 32;
 export const Link = {
   wordsMask: 0x7ff,
+  /** The frame pointer of the frame that it was called from led to it. */
+  byPointer: 0x1000_0000,
+  /** Frames further out depend on its frame pointer: only then does it matter what that is. */
+  needed: 0x2000_0000,
   /** More words than these were read to find the frame. */
   unchecked: 0x4000_0000,
   /** It was interrupted, not called. */
@@ -255,16 +261,18 @@ export const Rule = { kindMask: 7, cfaShift: 3, cfaMask: 0xffff, savedShift: 19,
 export const TablesHead = {
   magic: 0,
   version: 4,
+  /** Of all behind it, `SUM_WORDS` words: what is kept for long may be damaged. */
+  sum: 8,
   /** u64: address in the object that the first block begins at. */
-  base: 8,
+  base: 24,
   /** Blocks of 4 KiB of code; entries; rules. */
-  blocks: 16,
-  entries: 20,
-  rules: 24,
+  blocks: 32,
+  entries: 36,
+  rules: 40,
 } as const;
-export const TABLES_HEAD_BYTES = 32;
+export const TABLES_HEAD_BYTES = 48;
 export const TABLES_MAGIC = 0x5453_4d4e;
-export const TABLES_VERSION = 1;
+export const TABLES_VERSION = 2;
 /** Blocks of so many bits. An entry has the place within its block, and above that the index of its rule; where a block has entries, one is for place 0. */
 export const TABLE_BLOCK_BITS = 12;
 
@@ -274,13 +282,22 @@ export const CACHED_RULE_BYTES = 16;
 
 /**
  * Bits of an address within its region, and within its slot: the GNU C library's smallest blocks take 32 bytes. Where others begin
- * nearer to each other, both have records.
+ * nearer to each other, both have records. The slots of a region are a line of the cache.
  */
-export const NATIVE_REGION_BITS = 20;
+export const NATIVE_REGION_BITS = 8;
 export const NATIVE_SLOT_BITS = 5;
 export const NATIVE_REGION_SLOTS = 2 ** (NATIVE_REGION_BITS - NATIVE_SLOT_BITS) * SLOT_BYTES;
 /** Bits of an address of a program. */
 export const ADDRESS_BITS = 47;
+/** Bits of an address within its part of the address space. A part is a u32 per region: where its slots are, 0 while it has none. */
+export const PART_BITS = 20;
+export const PART_BYTES = 2 ** (PART_BITS - NATIVE_REGION_BITS) * 4;
+/** A part that has regions: its number, as the directory counts, and where it is. */
+export const StartedPart = { number: 0, regions: 4 } as const;
+export const STARTED_PART_BYTES = 8;
+export const MOST_PARTS = 128 * 1024;
+/** Blocks of more bytes have a record and a bucket, which take as much as the slots of a block of this size. */
+export const NATIVE_LARGEST_IN_SLOT = 224;
 
 /** Addresses of a range of pages, and behind the last one: u64. */
 export const Mapping = { start: 0, end: 8 } as const;
@@ -297,20 +314,23 @@ export const Place = {
   ...tables,
   records: Math.ceil(tablesEnd / RECORD_BYTES) * RECORD_BYTES,
   recordCapacity: RECORDS + 1,
+  /** `Slot`s with chains of records of large blocks, as many as there are records. */
+  buckets: 336 * MIB,
   modules: 384 * MIB,
   /** What modules are called, one after the other. */
   names: 386 * MIB,
   namesEnd: 388 * MIB,
   /** u32 per module, by address. */
   moduleOrder: 388 * MIB,
-  /** u32 per region with slots: its number, as the directory counts. */
-  regions: 389 * MIB,
+  /** A `StartedPart` for each part of the address space that has regions. */
+  parts: 389 * MIB,
   ruleCache: 390 * MIB,
   /** A `Mapping` for each range that the program has mapped itself, by address. */
   mappings: 391 * MIB,
   threads: 392 * MIB,
-  /** u32 per region of the address space: where its slots are. */
+  /** u32 per part of the address space: its distance from the first one; 0 for that one, which has no regions. */
   directory: 512 * MIB,
+  /** The first part, then parts and slots as they are needed. */
   slots: 1024 * MIB,
   slotsEnd: 4095 * MIB,
 } as const;

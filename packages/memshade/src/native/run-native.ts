@@ -22,6 +22,7 @@ import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, type NativeProgram } from "./start/check-program.ts";
 import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
 import { findAllocator, isOwnName } from "./start/find-allocator.ts";
+import { killedForMemory } from "./start/memory-group.ts";
 import { neededObjects } from "./start/needed-objects.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
 import type { TableCache } from "./tables/table-cache.ts";
@@ -49,7 +50,9 @@ export interface NativeRun {
 const STILL_RUNNING =
   "processes that the program has started are running still: what they do from here on is not recorded";
 const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in /dev/shm";
-const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, or could make no file to share its memory by (${NO_MEMORY})`;
+const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, has rights of its own (file capabilities), or could make no file to share its memory by (${NO_MEMORY})`;
+const KILLED_FOR_MEMORY =
+  "the system has killed a process because its control group was at the limit of its memory; recording takes some of that: 64 bytes per live block, and 30 MB";
 
 /**
  * Runs a native program, and records its allocations. SIGUSR2 writes a dump.
@@ -68,9 +71,11 @@ export async function runNative(run: NativeRun): Promise<number> {
   const claim = run.out === undefined ? undefined : FolderClaim.take(folder);
   let ended: ProgramEnd;
   const recording = new NativeRecording(run);
+  const killed = killedForMemory();
   try {
     const recorded = recording.prepare(executed.file, program);
     ended = await recording.run(executed, recorded, folders);
+    if (ended.signal === "SIGKILL" && killedForMemory() !== killed) say(KILLED_FOR_MEMORY);
     if (ended.error !== undefined) throw new UserError(`${run.path}: ${ended.error.message}`);
     await recording.write({ folder, claim, what: "profile" }, recorded, endOf(ended));
   } finally {
@@ -151,7 +156,7 @@ class NativeRecording {
     });
     const { traceChildren, out, sampleHz } = this.#run;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
-    const children = traceChildren === true ? new ChildProcesses(image, pid, out) : undefined;
+    const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
     const watch = new MemoryWatch(image, pid, children, samples);
     this.#watch = watch;
     watch.onChild = (child) => {

@@ -52,9 +52,14 @@ export function debugAltLinkCandidates(
   ];
 }
 
-/** The package with all split units of an object: the object's name with `.dwp` behind it. */
-export function dwpCandidates(objectPath: string): string[] {
-  return [`${objectPath}.dwp`];
+/**
+ * The package with all split units of an object: the object's name with `.dwp` behind it, or that of its debug file, with or without
+ * `.debug`.
+ */
+export function dwpCandidates(objectPath: string, debugFilePath?: string): string[] {
+  const paths = [objectPath];
+  if (debugFilePath !== undefined) paths.push(debugFilePath, debugFilePath.replace(/\.debug$/, ""));
+  return [...new Set(paths)].map((one) => `${one}.dwp`);
 }
 
 /**

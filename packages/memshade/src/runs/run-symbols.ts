@@ -9,6 +9,7 @@ import { debuginfodCaches } from "../load/installed-objects.ts";
 import { kernelObject } from "../load/kernel-object.ts";
 import { loadObject, ObjectFinder } from "../load/objects.ts";
 import { type FileSymbolizer, loadSymbolizer } from "../load/symbolizer.ts";
+import { counted } from "../model/counted.ts";
 import type { ProfileModule } from "../model/heap-profile.ts";
 import type { RunModule, RunPlace } from "../model/run.ts";
 import type { StaticVariable } from "../model/statics/named-statics.ts";
@@ -46,6 +47,7 @@ export class RunSymbols {
 
   readonly #finder: ObjectFinder;
   readonly #nameless = new NamelessPlaces();
+  readonly #objects: FileSymbolizer[] = [];
 
   constructor(places: OriginalPlaces = {}) {
     this.#places = places;
@@ -101,6 +103,7 @@ export class RunSymbols {
       return undefined;
     }
     const symbolizer = loadSymbolizer(found, { demangle: loadDemangler(), finder: this.#finder });
+    this.#objects.push(symbolizer);
     let starts: ReturnType<typeof functionStarts> | undefined;
     return {
       frames: (address) => {
@@ -117,7 +120,7 @@ export class RunSymbols {
 
   /** Sentences that say what would bring names, once places have been asked for. */
   advice(): string[] {
-    return this.#nameless.advice();
+    return [...this.#nameless.advice(), ...this.#objects.flatMap(missingParts)];
   }
 
   /** The kernel gives all processes one object that is in no file. */
@@ -197,6 +200,14 @@ function isSame(file: string, object: ObjectFile, { bytes, buildId }: ProfileMod
   if (bytes !== undefined && object.size !== bytes) return false;
   const hash = nativeSha256Hex(readRegular(file));
   return hash.slice(0, 2 * HASH_BYTES) === buildId;
+}
+
+/** A sentence about an object whose debug information is not all there. A large program may have thousands of files of it. */
+function missingParts({ path: file, missing }: FileSymbolizer): string[] {
+  const [first, ...others] = missing;
+  if (first === undefined) return [];
+  const more = others.length === 0 ? "" : `, nor were ${counted(others.length, "other file", "other files")}`;
+  return [`${file} ${first}${more}: inlined functions, and some lines, are not known there.`];
 }
 
 function isFile(file: string): boolean {

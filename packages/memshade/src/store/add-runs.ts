@@ -2,18 +2,25 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import type { Finding } from "../analyses/findings/finding.ts";
 import { dayOf } from "../analyses/fleet/day.ts";
 import { FormatError, UserError } from "../bytes/errors.ts";
 import { readRegular } from "../load/file.ts";
 import { type BinaryPlaces, ProfiledBinaries } from "../memprof/binaries.ts";
 import { RUN_PAGES } from "../model/run.ts";
 import { StoreFolder } from "./folder.ts";
+import { StoreKeys } from "./keys.ts";
 import { readStoredRun, type StoreInput, storeInputs } from "./read/read-run.ts";
 import { type RunIdentity, type RunRows, rowsOfRun, runKey } from "./rows.ts";
+
+/** Rows of contexts that are kept until they are written: a file of some MB. */
+const MOST_ROWS = 100_000;
 
 export interface AddOptions {
   readonly places: BinaryPlaces;
   readonly identity: RunIdentity;
+  /** A finding as a sentence. */
+  readonly sayFinding: (finding: Finding) => string;
   /** Runs are added although they are there. */
   readonly force?: boolean | undefined;
   readonly progress?: ((done: number, total: number) => void) | undefined;
@@ -32,7 +39,7 @@ export interface AddedRuns {
  * Adds runs and profiles to a store. What is there already stays as it is; nobody ever sees half of a run.
  *
  * @param args run folders, profiles, folders with such, response files
- * @throws UserError for the first that cannot be read, and nothing is added
+ * @throws UserError for the first that cannot be read; runs before it may have been added
  */
 export async function addRuns(
   store: string,
@@ -40,8 +47,17 @@ export async function addRuns(
   options: AddOptions,
 ): Promise<AddedRuns> {
   const inputs = storeInputs(args);
-  const binaries = new ProfiledBinaries(options.places);
+  const { places, sayFinding, identity } = options;
+  const reading = { places, binaries: new ProfiledBinaries(places), frames: new Map(), sayFinding };
+  const keys = new StoreKeys();
   const batches = new Map<string, Batch>();
+  let added = 0;
+  const write = (day: string) => {
+    const batch = batches.get(day)!;
+    folder.write(batch.runs, { project: identity.project, day }, batch.rows());
+    batches.delete(day);
+    added += batch.runs.length;
+  };
   const folder = StoreFolder.openOrMake(store);
   const present = await runsIn(folder);
   const known: string[] = [];
@@ -49,23 +65,22 @@ export async function addRuns(
   let contexts = 0;
   for (const [index, input] of inputs.entries()) {
     options.progress?.(index, inputs.length);
-    const key = runKey(digestOf(input), options.identity);
+    const key = runKey(digestOf(input), identity);
     if (present.has(key) && options.force !== true) {
       known.push(input.path);
       continue;
     }
     present.add(key);
-    const run = await readStoredRun(input, options.places, binaries);
+    const run = await readStoredRun(input, reading);
     for (const sentence of run.leftOut) leftOut.add(sentence);
     contexts += run.contexts.length;
     const day = dayOf(run.started);
     const batch = batches.get(day) ?? new Batch();
     batches.set(day, batch);
-    batch.add(key, rowsOfRun(run, key, options.identity));
+    batch.add(key, rowsOfRun(run, key, identity, keys));
+    if (batch.length >= MOST_ROWS) write(day);
   }
-  for (const [day, batch] of batches)
-    folder.write(batch.runs, { project: options.identity.project, day }, batch.rows());
-  const added = [...batches.values()].reduce((sum, { runs }) => sum + runs.length, 0);
+  for (const day of [...batches.keys()]) write(day);
   return { added, known, contexts, leftOut: [...leftOut] };
 }
 
@@ -105,10 +120,13 @@ async function runsIn(store: StoreFolder): Promise<Set<bigint>> {
 class Batch {
   readonly runs: bigint[] = [];
   private readonly parts: RunRows[] = [];
+  /** Rows of the largest table. */
+  length = 0;
 
   add(key: bigint, rows: RunRows): void {
     this.runs.push(key);
     this.parts.push(rows);
+    this.length += rows.metrics!.length;
   }
 
   /** Contexts and frames that several runs have stand there once. */

@@ -1,15 +1,19 @@
 import {
   coldFields,
+  type IntervalRow,
   type LayoutAdvice,
   type LayoutRow,
+  LEAST_INTERVALS,
   type OwnerRow,
   usedTogether,
 } from "../analyses/fleet/advice.ts";
+import { sqlText } from "../analyses/fleet/statements.ts";
 import type { PartFrame } from "../analyses/fleet/trend.ts";
 import type { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { UserError } from "../bytes/errors.ts";
 import type { StoreDatabase } from "./database.ts";
 import { namedFrames } from "./frames.ts";
+import { onlyProject } from "./projects.ts";
 
 const LINE_BYTES = 64;
 
@@ -18,6 +22,8 @@ export interface StoreAdvice {
   readonly advice: readonly LayoutAdvice[];
   readonly frames: ReadonlyMap<bigint, PartFrame>;
   readonly runs: number;
+  /** Sentences: what the answer does not cover. */
+  readonly notes: readonly string[];
 }
 
 /**
@@ -25,10 +31,15 @@ export interface StoreAdvice {
  *
  * @throws UserError where no run knows anything of it
  */
-export async function adviceOf(database: StoreDatabase, rules: FrameRules): Promise<StoreAdvice> {
+export async function adviceOf(
+  database: StoreDatabase,
+  { project: named, rules }: { readonly project?: string | undefined; readonly rules: FrameRules },
+): Promise<StoreAdvice> {
+  const project = sqlText(named ?? (await onlyProject(database)));
   const layouts = await database.ask(
     `select l.run, l.site, l.type_name, l.element, l.bytes, f.field_name, f.field_offset, f.size from layouts as l
-     left join fields as f on f.run = l.run and f.site = l.site order by l.run, l.site, l.element, f.field_offset`,
+     left join fields as f on f.run = l.run and f.site = l.site where l.project = ${project}
+     order by l.run, l.site, l.element, f.field_offset`,
   );
   const places = new Map<string, LayoutRow & { readonly fields: LayoutRow["fields"][number][] }>();
   for (const [run, site, type, element, bytes, name, offset, size] of layouts.rows) {
@@ -51,7 +62,12 @@ export async function adviceOf(database: StoreDatabase, rules: FrameRules): Prom
   }
   const owners = await database.ask(
     `select o.run, o.interval, o.site, sum(o.lines), min(w.touched_bytes), min(w.bytes) from owners as o
-     join workingset as w on w.run = o.run and w.interval = o.interval group by o.run, o.interval, o.site`,
+     join workingset as w on w.run = o.run and w.interval = o.interval where o.project = ${project}
+     group by o.run, o.interval, o.site`,
+  );
+  const workingSets = await database.ask(
+    `select w.run, w.interval, w.bytes from workingset as w
+     where w.project = ${project} and w.run in (select o.run from owners as o)`,
   );
   if (places.size === 0 && owners.rows.length === 0)
     throw new UserError(
@@ -66,10 +82,29 @@ export async function adviceOf(database: StoreDatabase, rules: FrameRules): Prom
       fill: touched === null || Number(bytes) === 0 ? undefined : Number(touched) / Number(bytes),
     }),
   );
-  const advice = [...coldFields([...places.values()]), ...usedTogether(used)].sort(
+  const intervals = workingSets.rows.map(
+    ([run, interval, bytes]): IntervalRow => ({
+      run: run as bigint,
+      interval: Number(interval),
+      bytes: Number(bytes),
+    }),
+  );
+  const advice = [...coldFields([...places.values()]), ...usedTogether(used, intervals)].sort(
     (a, b) => b.saves - a.saves,
   );
   const sites = advice.flatMap((one) => (one.kind === "cold-fields" ? [one.site] : one.sites));
   const runs = new Set([...[...places.values()].map(({ run }) => run), ...used.map(({ run }) => run)]).size;
-  return { advice, frames: await namedFrames(database, sites, rules), runs };
+  const notes = notesOf(intervals);
+  return { advice, frames: await namedFrames(database, sites, rules), runs, notes };
+}
+
+function notesOf(intervals: readonly IntervalRow[]): string[] {
+  const counts = new Map<bigint, number>();
+  for (const { run } of intervals) counts.set(run, (counts.get(run) ?? 0) + 1);
+  const short = [...counts.values()].filter((count) => count < LEAST_INTERVALS).length;
+  return short === 0
+    ? []
+    : [
+        `Of ${counts.size} runs with a working set, ${short} have fewer than ${LEAST_INTERVALS} intervals, which say nothing of what is used together: record with a shorter --interval.`,
+      ];
 }

@@ -6,6 +6,7 @@ import { sqlText } from "../analyses/fleet/statements.ts";
 import {
   columnOfField,
   OWN_FIELDS,
+  POWER_COLUMNS,
   SPREAD_COLUMNS,
   STORE_TABLES,
   STORED_FIELDS,
@@ -127,6 +128,19 @@ async function rollUp(store: StoreFolder, day: string): Promise<number> {
   return rolledUp;
 }
 
+/**
+ * Lists of powers of two, added up by build and context; empty where one of the runs has none, as it is not known there. A run has all
+ * blocks of a context in the last number.
+ */
+function summedPowers(name: string, project: string): string {
+  return `${name}_sums as (
+    select build, ctx, case when min(n) = 0 then []
+      else list_transform(range(1, max(n) + 1), lambda power: coalesce(map(list(n), list(total))[power], 0)) end as sums
+    from (select r.build, m.ctx, len(m.${name}) as n, sum(m.alloc_count)::bigint as total
+      from metrics as m join old as r on r.run = m.run where r.project = ${sqlText(project)} group by r.build, m.ctx, n)
+    group by build, ctx)`;
+}
+
 function rollUpStatement(project: string): string {
   const fields = STORED_FIELDS.map((field) => {
     const name = columnOfField(field.name);
@@ -135,11 +149,16 @@ function rollUpStatement(project: string): string {
     return `case when count(m.${name}) = count(*) then ${value} end as ${name}`;
   });
   const own = OWN_FIELDS.map((field) => `sum(m.${columnOfField(field)})::bigint as ${columnOfField(field)}`);
+  const powers = POWER_COLUMNS.map((name) => `any_value(${name}_sums.sums) as ${name}`);
   const squares = SPREAD_COLUMNS.map(
     (name) => `sum(m.${name}::double * m.${name}::double) as ${name}_squares`,
   );
-  return `select arg_max(m.run, (r.started, m.run)) as run, r.project, r.build, m.ctx, any_value(m.site) as site, count(*) as runs,
-    ${[...fields, ...own, ...squares].join(", ")}, sum(${coldIn(LLVM_THRESHOLDS)})::bigint as cold_runs
-    from metrics as m join old as r on r.run = m.run where r.project = ${sqlText(project)}
-    group by r.project, r.build, m.ctx order by r.build, m.ctx`;
+  const joined = POWER_COLUMNS.map(
+    (name) => `join ${name}_sums on ${name}_sums.build = r.build and ${name}_sums.ctx = m.ctx`,
+  );
+  return `with ${POWER_COLUMNS.map((name) => summedPowers(name, project)).join(", ")}
+    select arg_max(m.run, (r.started, m.run)) as run, r.project, r.build, m.ctx, any_value(m.site) as site, count(*) as runs,
+    ${[...fields, ...own, ...powers, ...squares].join(", ")}, sum(${coldIn(LLVM_THRESHOLDS)})::bigint as cold_runs
+    from metrics as m join old as r on r.run = m.run ${joined.join(" ")}
+    where r.project = ${sqlText(project)} group by r.project, r.build, m.ctx order by r.build, m.ctx`;
 }

@@ -4,6 +4,7 @@ import { classifyAllocation, type HotColdThresholds, LLVM_THRESHOLDS } from "../
 import { type MemprofFrame, ProfileBuilder, ProfileMerger, ruleOf } from "../model/memprof/index.ts";
 import type { MibField } from "../model/mib-fields.ts";
 import type { Cell, StoreDatabase } from "./database.ts";
+import { addDataAccesses } from "./merge-data-accesses.ts";
 import { callSitesOf, type StoredFrame } from "./stored-run.ts";
 
 export interface MergeStoreOptions {
@@ -34,7 +35,7 @@ const LEAST_RUNS = 10;
  */
 export async function mergeStore(database: StoreDatabase, options: MergeStoreOptions): Promise<MergedStore> {
   const { where, schema } = options;
-  const chosen = `select run, project, build, started, fields_known, derived_calls from runs where ${where ?? "true"}`;
+  const chosen = `select run, project, build, started, fields_known, derived_calls, static_data from runs where ${where ?? "true"}`;
   await database.checkOnlyReading(chosen);
   await database.run(`create temporary table chosen as ${chosen}`);
   const [[runs, known] = []] = (
@@ -83,6 +84,7 @@ export async function mergeStore(database: StoreDatabase, options: MergeStoreOpt
     rows.map(([ctx]) => ctx as bigint),
   );
   tables.addProfile(builder.build(), 0);
+  await addDataAccesses(database, tables);
   return { tables, runs: Number(runs), warmed, dropped };
 }
 

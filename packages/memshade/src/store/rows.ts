@@ -1,16 +1,29 @@
 import { dayOf } from "../analyses/fleet/day.ts";
 import {
   columnOfField,
-  contextKey,
-  frameKey,
-  functionsKey,
-  keyOf,
   OWN_FIELDS,
   STORED_FIELDS,
   type StoreRow,
-  siteKey,
+  tableOf,
 } from "../formats/parquet-store/index.ts";
-import type { StoredFrame, StoredRun } from "./stored-run.ts";
+import { keyOf, StoreKeys } from "./keys.ts";
+import { powersOf } from "./powers.ts";
+import type { StoredDataAccess, StoredFrame, StoredRun } from "./stored-run.ts";
+
+const [SIZE, LIFETIME] = (["minSize", "minLifetime"] as const).map(
+  (name) => STORED_FIELDS.find((field) => field.name === name)!,
+);
+
+const FIELD_COLUMNS = STORED_FIELDS.map((field) => ({
+  field,
+  name: field.name,
+  column: columnOfField(field.name),
+}));
+/** With all columns from the start: rows that grow column by column are copied again and again. */
+const METRICS_ROW: StoreRow = Object.fromEntries(
+  tableOf("metrics").columns.map(({ name }) => [name, undefined]),
+);
+const OWN_COLUMNS = OWN_FIELDS.map((name) => ({ name, column: columnOfField(name) }));
 
 /** What a run is known by besides its content. */
 export interface RunIdentity {
@@ -39,23 +52,30 @@ export function runKey(
 }
 
 /** The rows that a run becomes. */
-export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): RunRows {
-  const frames = new FrameRows();
+export function rowsOfRun(
+  run: StoredRun,
+  key: bigint,
+  identity: RunIdentity,
+  keys: StoreKeys = new StoreKeys(),
+): RunRows {
+  const frames = new FrameRows(keys);
   const place = { run: key, project: identity.project, day: dayOf(run.started) };
   const known = new Set(run.fields);
+  const columns = FIELD_COLUMNS.filter(({ field }) => known.has(field));
   const contexts: StoreRow[] = [];
   const metrics: StoreRow[] = [];
   const otherFunctions: StoreRow[] = [];
   for (const { frames: path, mib, own, otherFunctions: others = [] } of run.contexts) {
-    const keys = path.map((frame) => frames.add(frame));
-    const ctx = contextKey(keys);
-    const site = siteKey(path[0]!);
-    contexts.push({ ctx, ctx_functions: functionsKey(path.map(({ guid }) => guid)), site, frames: keys });
-    const row: Record<string, StoreRow[string]> = { ...place, ctx, site };
-    for (const field of STORED_FIELDS) {
-      if (known.has(field)) row[columnOfField(field.name)] = mib[field.name];
-    }
-    for (const field of OWN_FIELDS) row[columnOfField(field)] = own?.[field];
+    for (const frame of path) frames.add(frame);
+    const { ctx, site, functions, frames: of } = keys.context(path);
+    contexts.push({ ctx, ctx_functions: functions, site, frames: of });
+    const row: Record<string, StoreRow[string]> = { ...METRICS_ROW, ...place, ctx, site };
+    for (const { name, column } of columns) row[column] = mib[name];
+    for (const { name, column } of OWN_COLUMNS) row[column] = own?.[name];
+    row.size_log2 = known.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
+    row.lifetime_log2 = known.has(LIFETIME)
+      ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime)
+      : [];
     metrics.push(row);
     for (const guid of others) otherFunctions.push({ ...place, ctx, guid });
   }
@@ -86,6 +106,15 @@ export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): R
       count,
       partner_site: partner && frames.add(partner),
     })),
+    findings: run.findings.map(({ rule, place: at, bytes, part, text }) => ({
+      ...place,
+      rule,
+      site: frames.add(at),
+      bytes,
+      part,
+      text,
+    })),
+    ...dataRows(run.dataAccesses ?? [], place),
     layouts: run.layouts.map(({ place: at, type, element, bytes }) => ({
       ...place,
       site: frames.add(at),
@@ -118,6 +147,25 @@ export function rowsOfRun(run: StoredRun, key: bigint, identity: RunIdentity): R
   return { ...rows, frames: frames.rows };
 }
 
+function dataRows(
+  accesses: readonly StoredDataAccess[],
+  place: StoreRow,
+): { readonly data_accesses: StoreRow[]; readonly data_places: StoreRow[] } {
+  return {
+    data_accesses: accesses.map(({ symbol, accesses: count, isCold, isCounted }, position) => ({
+      ...place,
+      position,
+      ...(typeof symbol === "string" ? { symbol } : { hash: symbol }),
+      access_count: count,
+      cold: isCold,
+      counted: isCounted,
+    })),
+    data_places: accesses.flatMap(({ places }, position) =>
+      places.map(({ file, line }, at) => ({ ...place, position, place: at, file_name: file, line })),
+    ),
+  };
+}
+
 function runRow(run: StoredRun, key: bigint, identity: RunIdentity): StoreRow {
   const { totals } = run;
   return {
@@ -145,19 +193,21 @@ function runRow(run: StoredRun, key: bigint, identity: RunIdentity): StoreRow {
     input_size: identity.inputSize,
     fields_known: run.fields.reduce((bits, { tag }) => bits | (1 << (tag - 1)), 0),
     derived_calls: run.callSites === undefined,
+    static_data: run.dataAccesses !== undefined,
   };
 }
 
 class FrameRows {
   readonly rows: StoreRow[] = [];
-  private readonly keys = new Map<StoredFrame, bigint>();
+  private readonly keys: StoreKeys;
   private readonly known = new Set<bigint>();
 
+  constructor(keys: StoreKeys) {
+    this.keys = keys;
+  }
+
   add(frame: StoredFrame): bigint {
-    let key = this.keys.get(frame);
-    if (key !== undefined) return key;
-    key = frameKey(frame);
-    this.keys.set(frame, key);
+    const key = this.keys.frame(frame);
     if (this.known.has(key)) return key;
     this.known.add(key);
     this.rows.push({

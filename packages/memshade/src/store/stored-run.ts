@@ -56,6 +56,29 @@ export interface StoredWorkingSet {
   readonly owners: readonly { readonly place: StoredFrame; readonly lines: number }[];
 }
 
+/** One thing that a report of the run tells. */
+export interface StoredFinding {
+  readonly rule: string;
+  readonly place: StoredFrame;
+  /** What goes if it is mended; undefined where that is no number of bytes. */
+  readonly bytes?: number | undefined;
+  /** The same as a part, 0…1. */
+  readonly part: number;
+  readonly text: string;
+}
+
+/** How static data of one name was accessed. */
+export interface StoredDataAccess {
+  /** Its name, or the hash of a string literal. */
+  readonly symbol: string | bigint;
+  /** Undefined where a profile lists it as cold. */
+  readonly accesses?: number | bigint | undefined;
+  readonly isCold: boolean;
+  /** In a run of memshade: what is hot follows from all runs together. */
+  readonly isCounted: boolean;
+  readonly places: readonly { readonly file: string; readonly line: number }[];
+}
+
 /** What was read of a run, before it has keys. Absent figures are not known. */
 export interface StoredRun {
   readonly program: string;
@@ -87,6 +110,9 @@ export interface StoredRun {
     readonly liveBlocks: number;
   }[];
   readonly waste: readonly StoredWaste[];
+  readonly findings: readonly StoredFinding[];
+  /** In the order of the profile; absent where nobody counted accesses to static data. */
+  readonly dataAccesses?: readonly StoredDataAccess[] | undefined;
   readonly layouts: readonly StoredLayout[];
   readonly workingSet: readonly StoredWorkingSet[];
   /** Sentences: what of it a store does not keep. */

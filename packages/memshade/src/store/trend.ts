@@ -16,6 +16,7 @@ import { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { UserError } from "../bytes/errors.ts";
 import type { Cell, StoreDatabase } from "./database.ts";
 import { namedFrames } from "./frames.ts";
+import { onlyProject } from "./projects.ts";
 
 export interface TrendOptions {
   /** Absent: the only one there is. */
@@ -83,15 +84,6 @@ async function followed(
     steps.push({ at: point.at, before: meanOf(before), now: meanOf(now), t: point.t, parts });
   }
   return { project, measure, builds, isRepeatable: isExact, steps, failed: [], notes };
-}
-
-async function onlyProject(database: StoreDatabase): Promise<string> {
-  const { rows } = await database.ask("select distinct project as project from runs order by project");
-  const projects = rows.map(([name]) => name as string);
-  if (projects.length === 0) throw new UserError("there are no runs in this store");
-  if (projects.length > 1)
-    throw new UserError(`this store has several projects: --project takes one of ${projects.join(", ")}`);
-  return projects[0]!;
 }
 
 function buildOf(row: readonly Cell[]): BuildTotals & { readonly isOfWallClock: boolean } {

@@ -119,6 +119,11 @@ export class Symbolizer {
     return this.#dwarfFile().info.bytes.length > 0 || this.#sourceMap !== undefined;
   }
 
+  /** Whether units have their larger half in another file, as far as can be read. */
+  get isSplit(): boolean {
+    return this.#guarded(() => this.#dwarfFile().units.some(isSkeleton)) ?? false;
+  }
+
   /** What was found to be damaged so far. */
   get problems(): readonly FormatError[] {
     const dwarf = this.#dwarf?.problems ?? [];
@@ -443,4 +448,8 @@ export class Symbolizer {
     };
     return [inlined, { ...UNKNOWN_FRAME, ...outer }];
   }
+}
+
+function isSkeleton({ attributes }: Unit): boolean {
+  return attributes.dwoName !== undefined;
 }

@@ -113,6 +113,20 @@ export interface LocalityOptions {
   cacheBytes?: number | undefined;
 }
 
+/** Where the slots of native programs are, and the chains of records of their large blocks. */
+export interface NativeBlocks {
+  /** Bits of an address in its part of the address space, its region and its slot. */
+  readonly partBits: number;
+  readonly regionBits: number;
+  readonly slotBits: number;
+  /** Address of the number of parts that have regions, and of a list of them: their numbers and where they are. */
+  readonly partCount: number;
+  readonly parts: number;
+  /** Address of the index of the last bucket, and of the first bucket. */
+  readonly lastBucket: number;
+  readonly buckets: number;
+}
+
 /** Addresses of the tables inside the shadow memory, in bytes, and how many entries they hold. */
 export interface ShadowLayout {
   /** Program memory covered by counters, bytes. */
@@ -121,8 +135,8 @@ export interface ShadowLayout {
   slotsEnd: number;
   marks: number;
   directory: number;
-  /** Of native programs: bits of an address in its region and slot, and a u32 per region with slots, in the order of those: its number. */
-  regions?: { readonly bits: number; readonly slotBits: number; readonly numbers: number };
+  /** How native programs find their blocks. */
+  native?: NativeBlocks;
   control: number;
   /** Where the host's stacks are asked for. */
   hostEntries?: number;

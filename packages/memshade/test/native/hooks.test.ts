@@ -232,4 +232,20 @@ describe("hooks of the allocator", () => {
     process.hooks.malloc(8n);
     expect(process.view.getBigUint64(Place.modules + Module.table, true)).not.toBe(0n);
   });
+
+  it("take none of tables that are damaged, and wait for others", () => {
+    const whole = process.kernel.files.get(`/tables/${"01".repeat(20)}`)!;
+    const damaged = whole.map((byte, at) => (at === whole.length - 9 ? byte ^ 1 : byte));
+    process.load({ start: 0x50_0000, end: 0x50_1000, bias: 0, name: "/lib/late.so" }, damaged);
+    process.site = { ...process.site, address: 0x50_0010 };
+    process.view.setUint32(Header.tablesWait, 100, true);
+    const table = () => process.view.getBigUint64(Place.modules + Module.table, true);
+    process.kernel.onSleep = () => {
+      expect([process.header(Header.wanted), table()]).toEqual([1, 0n]);
+      process.kernel.files.set(`/tables/${"02".repeat(20)}`, whole);
+      process.view.setUint32(Header.tablesTurn, 1, true);
+    };
+    process.hooks.malloc(8n);
+    expect(table()).not.toBe(0n);
+  });
 });

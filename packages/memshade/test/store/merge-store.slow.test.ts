@@ -32,6 +32,14 @@ const GROUPS: Readonly<
     inputs: ["c-basic/v5.v3.memprofdata", "cpp-inline/v4.v4.full.memprofdata", "hint/v5.v2.memprofdata"],
     binaries: [],
   },
+  "profiles with accesses to static data": {
+    inputs: ["yaml/data-order.in.yaml", "yaml/callees-and-data.in.yaml", "c-basic/v5.v3.memprofdata"],
+    binaries: [],
+  },
+  "a profile that lists accesses to static data in an order of its own": {
+    inputs: ["yaml/callees-and-data.v4.memprofdata"],
+    binaries: [],
+  },
   "YAML with call sites of its own": {
     inputs: ["yaml/bounds.in.yaml", "yaml/callees-and-data.in.yaml", "yaml/quoting.in.yaml"],
     binaries: [],
@@ -77,7 +85,7 @@ describe.skipIf(profiles === undefined)("one profile of a store", () => {
     const files = copied(GROUPS[name]!);
     const { cwd, inputs, binaries } = files;
     await succeed(["store", "add", "--to", "fleet", "--build", "b1", ...inputs, ...binaries], cwd);
-    for (const options of [[], ["--memprof-version", "2"], ["--full-schema"]])
+    for (const options of [[], ["--memprof-version", "2"], ["--memprof-version", "4"], ["--full-schema"]])
       expect(await mergedStore(files, options)).toEqual(await mergedFiles(files, options));
   });
 

@@ -24,8 +24,10 @@ export interface UsedTogether {
   /** Part of the intervals with either that have both, in the run where it is smallest. */
   readonly overlap: number;
   readonly runs: number;
-  /** Bytes of the largest working set, at most: what their lines have that nobody touches. */
+  /** Bytes in the interval where it is most, at most: what their lines have that nobody touches. */
   readonly saves: number;
+  /** By how much the largest working set of a run would be smaller, at most: another interval may then be the largest. */
+  readonly savesOfLargest: number;
 }
 
 export type LayoutAdvice = ColdFields | UsedTogether;
@@ -50,11 +52,21 @@ export interface OwnerRow {
   readonly fill: number | undefined;
 }
 
+/** The working set of an interval of a run, in bytes. */
+export interface IntervalRow {
+  readonly run: bigint;
+  readonly interval: number;
+  readonly bytes: number;
+}
+
 /** In fewer runs nothing is said of all runs. */
 const LEAST_RUNS = 2;
-/** With fewer intervals two places are in the same ones by chance. */
-const LEAST_INTERVALS = 8;
+/** Of two places that are each used in half of the intervals, by chance, eight intervals have both or none once in 6,561 times. */
+export const LEAST_INTERVALS = 8;
+/** At the ends of phases intervals have one of the two alone. */
 const LEAST_OVERLAP = 0.9;
+/** Memory comes in lines: what saves less than one changes nothing. */
+const LINE_BYTES = 64;
 
 /**
  * Fields that nobody reads in any of the runs that allocate such records.
@@ -72,7 +84,10 @@ export function coldFields(rows: readonly LayoutRow[]): ColdFields[] {
     if (runs < LEAST_RUNS || cold.length === 0) return [];
     const part = cold.reduce((sum, { size }) => sum + size, 0) / element;
     const bytes = of.reduce((sum, row) => sum + row.bytes, 0) / runs;
-    return [{ kind: "cold-fields", site, type, element, fields: cold, runs, saves: bytes * part }];
+    const saves = bytes * part;
+    return saves < LINE_BYTES
+      ? []
+      : [{ kind: "cold-fields", site, type, element, fields: cold, runs, saves }];
   });
 }
 
@@ -80,12 +95,17 @@ function isSame(a: UnreadField, b: UnreadField): boolean {
   return a.offset === b.offset && a.size === b.size && a.name === b.name;
 }
 
-/** Places whose blocks are used in the same intervals, in each run that has both. */
-export function usedTogether(rows: readonly OwnerRow[]): UsedTogether[] {
+/**
+ * Places whose blocks are used in the same intervals, in each run that has both.
+ *
+ * @param intervals of all runs; the largest of a run may be one that has none of the places
+ */
+export function usedTogether(rows: readonly OwnerRow[], intervals: readonly IntervalRow[]): UsedTogether[] {
+  const intervalsOf = grouped(intervals, ({ run }) => run);
   const pairs = new Map<string, UsedTogether>();
   const dropped = new Set<string>();
   const byRun = grouped(rows, ({ run }) => run);
-  for (const of of byRun.values()) {
+  for (const [run, of] of byRun) {
     const places = [...grouped(of, ({ site }) => site)].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [index, [a, ofA]] of places.entries())
       for (const [b, ofB] of places.slice(index + 1)) {
@@ -93,17 +113,19 @@ export function usedTogether(rows: readonly OwnerRow[]): UsedTogether[] {
         const overlap = overlapOf(ofA, ofB);
         if (overlap < LEAST_OVERLAP) dropped.add(key);
         const known = pairs.get(key);
+        const saved = savedBy(ofA, ofB, intervalsOf.get(run) ?? []);
         pairs.set(key, {
           kind: "used-together",
           sites: [a, b],
           overlap: Math.min(overlap, known?.overlap ?? 1),
           runs: (known?.runs ?? 0) + 1,
-          saves: Math.max(savedBy(ofA, ofB), known?.saves ?? 0),
+          saves: Math.max(saved.most, known?.saves ?? 0),
+          savesOfLargest: Math.max(saved.ofLargest, known?.savesOfLargest ?? 0),
         });
       }
   }
   return [...pairs].flatMap(([key, pair]) =>
-    dropped.has(key) || pair.runs < LEAST_RUNS || pair.saves === 0 ? [] : [pair],
+    dropped.has(key) || pair.runs < LEAST_RUNS || pair.saves < LINE_BYTES ? [] : [pair],
   );
 }
 
@@ -114,12 +136,18 @@ function overlapOf(a: readonly OwnerRow[], b: readonly OwnerRow[]): number {
   return both < LEAST_INTERVALS ? 0 : both / (inA.size + inB.size - both);
 }
 
-/** Of the interval where the two have most: the bytes of their lines that nobody touches. */
-function savedBy(a: readonly OwnerRow[], b: readonly OwnerRow[]): number {
-  const bytes = new Map<number, number>();
-  for (const { interval, bytes: of, fill } of [...a, ...b])
-    bytes.set(interval, (bytes.get(interval) ?? 0) + (fill === undefined ? 0 : of * (1 - fill)));
-  return Math.max(...bytes.values());
+/** The bytes of their lines that nobody touches: in the interval where they are most, and what the largest of all intervals has of it. */
+function savedBy(
+  a: readonly OwnerRow[],
+  b: readonly OwnerRow[],
+  intervals: readonly IntervalRow[],
+): { readonly most: number; readonly ofLargest: number } {
+  const saved = new Map<number, number>();
+  for (const { interval, bytes, fill = 1 } of [...a, ...b])
+    saved.set(interval, (saved.get(interval) ?? 0) + bytes * (1 - fill));
+  const largest = Math.max(0, ...intervals.map(({ bytes }) => bytes));
+  const then = Math.max(0, ...intervals.map(({ interval, bytes }) => bytes - (saved.get(interval) ?? 0)));
+  return { most: Math.max(...saved.values()), ofLargest: largest - then };
 }
 
 function grouped<Row, Key>(rows: readonly Row[], keyOf: (row: Row) => Key): Map<Key, Row[]> {

@@ -2,11 +2,16 @@ import { canonicalSymbol, type DataAccessProfile, type DataAccessRecord } from "
 import { HOT_PART, type StaticObject, type StaticSymbolName, type StaticsReport } from "./static-objects.ts";
 
 /** Of one symbol, in all runs together. */
-interface SymbolUse {
-  accesses: number;
+export interface SymbolUse {
+  readonly accesses: number;
   /** Nobody read or wrote it in any run. */
-  isUntouched: boolean;
-  readonly places: Map<string, { readonly file: string; readonly line: number }>;
+  readonly isUntouched: boolean;
+  readonly places: readonly SymbolPlace[];
+}
+
+export interface SymbolPlace {
+  readonly file: string;
+  readonly line: number;
 }
 
 /**
@@ -15,9 +20,24 @@ interface SymbolUse {
  * others there.
  */
 export function dataAccessProfile(reports: readonly StaticsReport[]): DataAccessProfile {
-  const symbols = new Map<string, SymbolUse>();
-  for (const { objects } of reports)
-    for (const object of objects) for (const name of namesOf(object)) add(symbols, name, object);
+  return profileOfSymbols(reports.flatMap((report) => [...symbolUses(report)]));
+}
+
+/** What a run says of its symbols, by the names that the compiler has for them. */
+export function symbolUses({ objects }: StaticsReport): Map<string, SymbolUse> {
+  return together(
+    objects.flatMap((object) =>
+      namesOf(object).map((name): [string, SymbolUse] => [
+        symbolOf(name),
+        { accesses: object.accesses, isUntouched: object.use === "untouched", places: placesOf(name) },
+      ]),
+    ),
+  );
+}
+
+/** As {@link dataAccessProfile}, of the symbols of all runs. */
+export function profileOfSymbols(uses: Iterable<readonly [string, SymbolUse]>): DataAccessProfile {
+  const symbols = together(uses);
   const ranked = [...symbols].sort(([a, x], [b, y]) => y.accesses - x.accesses || compare(a, b));
   const total = ranked.reduce((sum, [, { accesses }]) => sum + accesses, 0);
   const hot = new Map<string, DataAccessRecord>();
@@ -30,7 +50,7 @@ export function dataAccessProfile(reports: readonly StaticsReport[]): DataAccess
     hot.set(symbol, {
       symbol,
       accessCount: BigInt(Math.round(accesses)) + (before?.accessCount ?? 0n),
-      locations: [...(before?.locations ?? []), ...places.values()],
+      locations: [...(before?.locations ?? []), ...places],
     });
   }
   return {
@@ -45,14 +65,31 @@ function namesOf(object: StaticObject): readonly StaticSymbolName[] {
   return object.kind === "variable" ? [object] : [];
 }
 
-function add(symbols: Map<string, SymbolUse>, name: StaticSymbolName, { accesses, use }: StaticObject): void {
-  const key = symbolOf(name);
-  const symbol = symbols.get(key) ?? { accesses: 0, isUntouched: true, places: new Map() };
-  symbol.accesses += accesses;
-  symbol.isUntouched &&= use === "untouched";
-  const { file, line } = name;
-  if (file !== undefined && line > 0) symbol.places.set(`${line} ${file}`, { file, line });
-  symbols.set(key, symbol);
+function placesOf({ file, line }: StaticSymbolName): SymbolPlace[] {
+  return file !== undefined && line > 0 ? [{ file, line }] : [];
+}
+
+/** Each symbol once. */
+function together(uses: Iterable<readonly [string, SymbolUse]>): Map<string, SymbolUse> {
+  const symbols = new Map<string, SymbolUse>();
+  for (const [name, use] of uses) {
+    const known = symbols.get(name);
+    symbols.set(
+      name,
+      known === undefined
+        ? use
+        : {
+            accesses: known.accesses + use.accesses,
+            isUntouched: known.isUntouched && use.isUntouched,
+            places: distinct([...known.places, ...use.places]),
+          },
+    );
+  }
+  return symbols;
+}
+
+function distinct(places: readonly SymbolPlace[]): SymbolPlace[] {
+  return [...new Map(places.map((place) => [`${place.line} ${place.file}`, place])).values()];
 }
 
 /** As the compiler names it; a variable inside of a C function is that function's. */

@@ -28,6 +28,7 @@ interface BrowserFlags extends ToolFlags {
   headless?: boolean;
   origin?: string[];
   allOrigins?: boolean;
+  bypassCsp?: boolean;
   asBrowser?: boolean;
 }
 
@@ -41,7 +42,8 @@ Chromium or Chrome is opened with a profile of its own. Every WebAssembly module
 that the page compiles is instrumented on the way, in its frames, workers and
 threads too; nothing is edited, served or downloaded. The run ends when the last
 page is closed, by Ctrl-C, or after --for. Keys in the terminal: d writes a
-dump, r forgets what was recorded so far, q ends. SIGUSR2 writes a dump too.`;
+dump, r forgets what was recorded so far, q ends. SIGUSR2 writes a dump too. A
+second Ctrl-C does not wait for busy pages.`;
 
 export function addBrowserCommand(program: Command): void {
   const command = program
@@ -59,6 +61,7 @@ export function addBrowserCommand(program: Command): void {
     .option("--browser-arg <option>", "option for the browser itself; can be repeated", collect)
     .option("--origin <origin>", "profile pages of this origin too; can be repeated", collect)
     .option("--all-origins", "profile the pages of all origins")
+    .option("--bypass-csp", "lift the content security policies of pages")
     .option("--as-browser", "stand in for the browser under Playwright and the like, which start it")
     .addHelpText("after", EXAMPLES)
     .action(async (url: string, args: string[], flags: BrowserFlags) => {
@@ -67,6 +70,7 @@ export function addBrowserCommand(program: Command): void {
         isQuiet: flags.quiet,
         tools: pageTools(await toolOptionsOf(flags)),
         origins: (flags.origin ?? []).map(originOf),
+        bypassesPolicies: flags.bypassCsp === true,
         onWritten: flags.quiet === true ? undefined : saySummaryAndPage,
       };
       if (flags.asBrowser === true) endProcess(await runAsBrowser({ ...shared, browser: url, args }));

@@ -55,7 +55,7 @@ export function addRunCommand(program: Command): void {
     .command("run")
     .summary("run a program and write its profile")
     .description(
-      "Runs a WebAssembly program (WASI preview 1), or a native x86-64 Linux program as it is,\nand writes the profile of its memory. Of native programs the allocations are recorded.",
+      "Runs a WebAssembly program (WASI preview 1), or a native x86-64 Linux program as it is, and writes the profile of its memory. Of native programs the allocations are recorded.",
     )
     .argument("<program>", "WebAssembly module, native program, or its name in PATH")
     .argument("[args...]", "its arguments")
@@ -84,10 +84,6 @@ export function addRunCommand(program: Command): void {
         refuseForNative(own);
         const { runNative } = await import("../../native/run-native.ts");
         const onWritten = flags.quiet === true ? undefined : saySummary;
-        if (flags.sample !== undefined && flags.traceChildren === true)
-          throw new UserError(
-            "--sample takes samples of one program: leave out --trace-children, or --sample",
-          );
         const code = await runNative({
           ...{ path, args, onWritten },
           out: flags.out,

@@ -119,7 +119,8 @@ function addAdvise(store: Command): void {
   const command = store
     .command("advise")
     .description("Says how data should lie: fields that no run reads, and blocks that all runs use together.")
-    .argument("<store>", "folder of the store");
+    .argument("<store>", "folder of the store")
+    .option("--project <name>", "which one, of several");
   addShared(command, "json", "own", "library", "color").action((path: string, flags) =>
     runStoreAdvise(path, flags),
   );

@@ -1,10 +1,10 @@
 import { dataAccessProfile } from "../../analyses/statics/data-access-profile.ts";
 import { type StaticsReport, staticsReport } from "../../analyses/statics/static-objects.ts";
-import { say } from "../../host/run/terminal-line.ts";
 import type { MergeInput } from "../../memprof/inputs.ts";
 import type { DataAccessProfile } from "../../model/memprof/index.ts";
 import { loadNamedStatics } from "../../runs/statics.ts";
 import type { MergeFlags } from "./flags.ts";
+import { sayDataAccessLeftOut } from "./say-written.ts";
 
 /**
  * What runs among the inputs recorded of accesses to static data, as LLVM's data access profile; undefined if none did. Only version 4
@@ -24,7 +24,6 @@ export function dataAccessOf(
   if (reports.length === 0) return undefined;
   const profile = dataAccessProfile(reports);
   if (format !== "indexed" || memprofVersion >= 4) return profile;
-  if (profile.records.length > 0)
-    say("accesses to static data are left out: --memprof-version 4 has room for them");
+  sayDataAccessLeftOut(profile);
   return undefined;
 }

@@ -41,6 +41,11 @@ export function sayWritten(
   }
 }
 
+/** Only version 4 of profiles has room for accesses to static data. */
+export function sayDataAccessLeftOut({ records }: DataAccessProfile): void {
+  if (records.length > 0) say("accesses to static data are left out: --memprof-version 4 has room for them");
+}
+
 /** How much static data was told to be hot or cold. */
 export function sayDataAccess(profile: DataAccessProfile | undefined): void {
   if (profile === undefined) return;

@@ -7,6 +7,7 @@ import { writePieces } from "../../memprof/write-pieces.ts";
 import { counted } from "../../model/counted.ts";
 import { HOT_COLD_FIELDS } from "../../model/memprof/index.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
+import { findingInWords } from "../../report/findings/finding-lines.ts";
 import { adviceJson, printAdvice } from "../../report/fleet/advice-text.ts";
 import { trendHtml } from "../../report/fleet/trend-html.ts";
 import { trendJson } from "../../report/fleet/trend-json.ts";
@@ -26,9 +27,12 @@ import { mergeStore } from "../../store/merge-store.ts";
 import { trendOf } from "../../store/trend.ts";
 import { type ScreenFlags, screenOptions, standardOutput } from "../commands/report-options.ts";
 import { type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { sayDataAccess, sayDataAccessLeftOut } from "../merge/say-written.ts";
 
 /** A limit failed. */
 const LIMIT_FAILED = 1;
+/** The first version of profiles with accesses to static data. */
+const DATA_ACCESS_VERSION = 4;
 /** The indexed file around a profile, as `merge` writes it by default. */
 const CONTAINER = 13;
 
@@ -61,6 +65,7 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
   const { added, known, contexts, leftOut } = await addRuns(flags.to, runs, {
     places: { binaries: flags.binary, searchPaths: flags.search },
     force: flags.force,
+    sayFinding: (finding) => findingInWords(finding, { isShort: true }),
     identity: {
       project: flags.project,
       build,
@@ -183,17 +188,17 @@ function answerText({ columns, rows }: Answer): string {
 /** What `memshade store advise` does. */
 export async function runStoreAdvise(
   path: string,
-  flags: ScreenFlags & { readonly json?: boolean },
+  flags: ScreenFlags & { readonly project?: string; readonly json?: boolean },
 ): Promise<void> {
   const database = await StoreDatabase.open(StoreFolder.open(path));
   const rules = new FrameRules({ own: flags.own, library: flags.library });
-  const { advice, frames, runs } = await adviceOf(database, rules);
+  const found = await adviceOf(database, { project: flags.project, rules });
   if (flags.json === true) {
-    process.stdout.write(adviceJson(advice, frames, runs));
+    process.stdout.write(adviceJson(found));
     return;
   }
   const screen = new Screen(screenOptions(flags, standardOutput()));
-  printAdvice(screen, advice, frames, runs);
+  printAdvice(screen, found);
   process.stdout.write(screen.text());
 }
 
@@ -225,6 +230,9 @@ export async function runStoreMerge(path: string, flags: MergeFlags): Promise<vo
   say(
     `${flags.output} written: ${counted(runs, "run")}, ${counted(contexts, "context")}, ${counted(functions, "function")}`,
   );
+  const { dataAccess } = tables;
+  if (flags.memprofVersion >= DATA_ACCESS_VERSION) sayDataAccess(dataAccess);
+  else if (dataAccess !== undefined) sayDataAccessLeftOut(dataAccess);
   if (dropped > 0) say(`left out: ${counted(dropped, "context")} without a frame that has debug information`);
   if (flags.coldIn !== undefined)
     say(`not cold in enough runs, and so not cold: ${counted(warmed, "context")}`);

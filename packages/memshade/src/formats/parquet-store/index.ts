@@ -1,8 +1,8 @@
-export { contextKey, frameKey, functionsKey, keyOf, siteKey } from "./keys.ts";
 export {
   columnOfField,
   OWN_FIELDS,
   type OwnField,
+  POWER_COLUMNS,
   SPREAD_COLUMNS,
   STORE_SCHEMA,
   STORE_TABLES,

@@ -62,6 +62,12 @@ const PLACE = [
 /** Of what is summed up by build: columns whose squares are kept for the spread of its runs. */
 export const SPREAD_COLUMNS = ["alloc_count", "total_size", "peak_bytes", "live_bytes"] as const;
 
+/** Lists of blocks by powers of two. */
+export const POWER_COLUMNS = ["size_log2", "lifetime_log2"] as const;
+
+const BUCKETS =
+  "those with 0, with 1, with 2 and 3, and so on by powers of two; empty where the smallest and the largest are not of one power";
+
 const FIGURES = [
   ...STORED_FIELDS.map(({ name }) => column(columnOfField(name), "int64", `is MemProf's ${name}`)),
   column("live_bytes", "int64", "is what was live at the end"),
@@ -71,6 +77,8 @@ const FIGURES = [
   column("never_accessed_bytes", "int64", "is the size of the blocks that nobody touched"),
   column("written_never_read_bytes", "int64", "is the size of those that nobody read"),
   column("temporary", "int64", "is the number of blocks that were freed at once"),
+  required("size_log2", "int64s", `has the blocks by size: ${BUCKETS}`),
+  required("lifetime_log2", "int64s", `has the blocks by lifetime: ${BUCKETS}`),
 ];
 
 export const STORE_TABLES: readonly StoreTable[] = [
@@ -101,6 +109,7 @@ export const STORE_TABLES: readonly StoreTable[] = [
       column("input_size", "double", "is the size of the input, where somebody said it"),
       required("fields_known", "int64", "has bit n where the MemProf field with tag n + 1 is known"),
       required("derived_calls", "boolean", "says that call sites follow from the contexts"),
+      required("static_data", "boolean", "says that data_accesses has all accesses to static data of it"),
     ],
   },
   {
@@ -227,6 +236,57 @@ export const STORE_TABLES: readonly StoreTable[] = [
       required("bytes", "int64", "is what was stored or loaded for nothing"),
       required("count", "int64", "is how often"),
       column("partner_site", "int64", "is the frame that made it waste"),
+    ],
+  },
+  {
+    name: "findings",
+    meaning: "one row per run and finding of its report",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("rule", "string", "is the kind of the finding, as memshade explain has it"),
+      required("site", "int64", "is the key of the place, a frame"),
+      column("bytes", "int64", "is what goes if it is mended, where that is bytes"),
+      required("part", "double", "is the same as a part of all that the program has of that sort, 0 to 1"),
+      required("text", "string", "is the sentence of the report"),
+    ],
+  },
+  {
+    name: "data_accesses",
+    meaning: "one row per run and symbol of static data that somebody counted the accesses to",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("position", "int64", "is its place in the profile, or by name"),
+      column("symbol", "string", "is its name as the compiler has it"),
+      column(
+        "hash",
+        "int64",
+        "is the hash of a string literal, which has no name: 64 bits as a signed number",
+      ),
+      column(
+        "access_count",
+        "int64",
+        "is the number of accesses; none for what a profile only lists as cold",
+      ),
+      required("cold", "boolean", "says that nobody touched it, or that a profile lists it as cold"),
+      required(
+        "counted",
+        "boolean",
+        "says that memshade counted it; else it is of a profile's list of hot ones",
+      ),
+    ],
+  },
+  {
+    name: "data_places",
+    meaning: "one row per run, such a symbol, and place in the source that it is told to be at",
+    by: "day",
+    columns: [
+      ...PLACE,
+      required("position", "int64", "is that of the symbol in data_accesses"),
+      required("place", "int64", "is its number among those of the symbol"),
+      required("file_name", "string", "is the source file"),
+      required("line", "int64", "is the line in it"),
     ],
   },
   {

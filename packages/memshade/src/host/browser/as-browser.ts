@@ -20,6 +20,8 @@ export interface ClientRun {
   args: readonly string[];
   /** Origins whose pages are profiled; none: all. */
   origins: readonly string[];
+  /** Whether pages are freed of what their content security policies forbid. */
+  bypassesPolicies: boolean;
   out?: string | undefined;
   isQuiet?: boolean | undefined;
   tools: ToolOptions;
@@ -106,7 +108,7 @@ class Relay {
   }
 
   async run(): Promise<number> {
-    const { args, origins } = this.#run;
+    const { args, origins, bypassesPolicies } = this.#run;
     // A name alone is one of those that are looked for.
     const browser = this.#run.browser === "chromium" ? findChromium(undefined) : this.#run.browser;
     const early: [text: string, event: CdpEvent | undefined][] = [];
@@ -125,7 +127,11 @@ class Relay {
     );
     const { cdp } = this.#chromium;
     this.#cdp = cdp;
-    const settings = { token: this.#token, origins: origins.length === 0 ? undefined : origins };
+    const settings = {
+      token: this.#token,
+      origins: origins.length === 0 ? undefined : origins,
+      bypassesPolicies,
+    };
     this.#session = this.#recording.follow(cdp, settings, () => {});
     for (const [text, event] of early) this.#takeForeign(text, event);
     // As a file it would keep this process from ending while nothing comes.

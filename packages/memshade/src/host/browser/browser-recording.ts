@@ -6,8 +6,6 @@ import { UserError } from "../../bytes/errors.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import { LearnedRuns } from "../learned-runs.ts";
-import { moduleLines } from "../module/module-lines.ts";
-import { moduleTypes } from "../module/module-types.ts";
 import { ScriptFrames } from "../module/script-frames.ts";
 import { FolderClaim } from "../run/folder-claim.ts";
 import { takeRun } from "../run/measured.ts";
@@ -15,12 +13,12 @@ import { NOT_WRITTEN, sayNotWritten } from "../run/profile-failure.ts";
 import { Recorder } from "../run/recorder.ts";
 import type { RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
-import { type AgentScripts, BrowserSession } from "./browser-session.ts";
+import { type AgentScripts, BrowserSession, type SessionSettings } from "./browser-session.ts";
 import type { CdpPipe } from "./cdp-pipe.ts";
 import { Images } from "./images.ts";
-import type { AgentSettings } from "./messages.ts";
 import { ModuleService } from "./module-service.ts";
 import { PageRun } from "./page-run.ts";
+import { PageSymbols } from "./page-symbols.ts";
 import { PageTexts } from "./page-texts.ts";
 
 export interface RecordingOptions {
@@ -44,6 +42,7 @@ export class BrowserRecording {
   readonly #modules: ModuleService;
   #pageRun!: PageRun;
   #texts: PageTexts | undefined;
+  #symbols: PageSymbols | undefined;
   readonly #frames = new ScriptFrames((place) => this.#texts?.read(place));
 
   constructor(options: RecordingOptions) {
@@ -52,8 +51,8 @@ export class BrowserRecording {
     this.#recorder = new Recorder({
       ...{ tools, command, program },
       observesHost: true,
-      linesOf: moduleLines,
-      typesOf: moduleTypes,
+      linesOf: (original) => this.#symbols?.linesOf(original),
+      typesOf: (original) => this.#symbols?.typesOf(original),
       describeFrame: (frame) => this.#frames.describe(frame),
     });
     this.#modules = new ModuleService(tools, (sentence) => this.#note(sentence));
@@ -65,14 +64,16 @@ export class BrowserRecording {
   }
 
   /** Follows the contexts of a browser. @param onEmpty is called when the last page was closed */
-  follow(cdp: CdpPipe, settings: Omit<AgentSettings, "isWorker">, onEmpty: () => void): BrowserSession {
+  follow(cdp: CdpPipe, settings: SessionSettings, onEmpty: () => void): BrowserSession {
     this.#texts = new PageTexts(cdp);
+    this.#symbols = new PageSymbols(this.#texts, (sentence) => this.#note(sentence));
     this.#pageRun = new PageRun({
       cdp,
       recorder: this.#recorder,
       images: new Images(this.#recorder, this.#modules.original),
       modules: this.#modules,
       texts: this.#texts,
+      symbols: this.#symbols,
       note: (sentence) => this.#note(sentence),
       onEmpty,
     });
@@ -85,6 +86,12 @@ export class BrowserRecording {
   async collect(isEnd: boolean): Promise<void> {
     await this.#pageRun.collect(isEnd);
     await this.#texts?.settled();
+  }
+
+  /** Ends without reading anything more. */
+  giveUp(): void {
+    this.#note("ended at once: what was not read yet is missing");
+    this.#pageRun.giveUp();
   }
 
   #note(sentence: string): void {

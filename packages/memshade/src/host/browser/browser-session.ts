@@ -35,6 +35,12 @@ export interface AgentScripts {
   reader: string;
 }
 
+/** What holds for all contexts. */
+export interface SessionSettings extends Omit<AgentSettings, "isWorker"> {
+  /** Whether pages are freed of what their content security policies forbid. */
+  bypassesPolicies: boolean;
+}
+
 /** What happens in the browser. */
 export interface BrowserEvents {
   message(context: Context, message: AgentMessage, contents: Buffer): void;
@@ -56,7 +62,7 @@ const WINDOWS = ["page", "iframe"];
 export class BrowserSession {
   readonly #cdp: CdpPipe;
   readonly #events: BrowserEvents;
-  readonly #settings: Omit<AgentSettings, "isWorker">;
+  readonly #settings: SessionSettings;
   readonly #scripts: AgentScripts;
   readonly #sessions = new Map<string, Session>();
   readonly #contexts = new Map<string, Context>();
@@ -67,12 +73,7 @@ export class BrowserSession {
   #finds = false;
   #numbers = 0;
 
-  constructor(
-    cdp: CdpPipe,
-    events: BrowserEvents,
-    settings: Omit<AgentSettings, "isWorker">,
-    scripts: AgentScripts,
-  ) {
+  constructor(cdp: CdpPipe, events: BrowserEvents, settings: SessionSettings, scripts: AgentScripts) {
     this.#cdp = cdp;
     this.#events = events;
     this.#settings = settings;
@@ -217,19 +218,21 @@ export class BrowserSession {
   }
 
   #inject({ isWorker }: Session, tell: (method: string, params?: CdpValues) => void): void {
-    const settings: AgentSettings = { ...this.#settings, isWorker };
+    const { token, origins, bypassesPolicies } = this.#settings;
+    const settings: AgentSettings = { token, origins, isWorker };
     const source = `{const memshadeSettings=${JSON.stringify(settings)};${this.#scripts.agent}}\n//# sourceURL=${AGENT_SCRIPT}`;
     tell("Runtime.enable");
-    tell("Runtime.addBinding", { name: this.#settings.token });
+    tell("Runtime.addBinding", { name: token });
     if (isWorker) tell("Runtime.evaluate", { expression: source, silent: true });
     else {
       tell("Page.enable");
+      if (bypassesPolicies) tell("Page.setBypassCSP", { enabled: true });
       tell("Inspector.enable");
       tell("Page.addScriptToEvaluateOnNewDocument", { source, runImmediately: true });
     }
     tell("Fetch.enable", {
       patterns: [
-        { urlPattern: `*/.memshade-${this.#settings.token}/*` },
+        { urlPattern: `*/.memshade-${token}/*` },
         ...(isWorker ? [] : [{ urlPattern: "*", resourceType: "Document" }]),
       ],
     });

@@ -24,6 +24,7 @@ export class CdpError extends Error {
 }
 
 interface Waiting {
+  session: string | undefined;
   done(result: CdpValues): void;
   failed(error: CdpError): void;
 }
@@ -76,15 +77,25 @@ export class CdpPipe {
     onMessages(from, (text) => this.#take(text));
     from.on("close", () => {
       this.#isGone = true;
-      for (const { failed } of this.#waiting.values()) failed(new CdpError("the browser has gone", true));
-      this.#waiting.clear();
+      this.#failAll("the browser has gone", () => true);
       listener.onGone();
     });
+  }
+
+  #failAll(reason: string, isMeant: (waiting: Waiting) => boolean): void {
+    for (const [id, waiting] of this.#waiting) {
+      if (!isMeant(waiting)) continue;
+      this.#waiting.delete(id);
+      waiting.failed(new CdpError(reason, true));
+    }
   }
 
   #take(text: string): void {
     const { id, method, params, result, error, sessionId }: CdpValues = JSON.parse(text);
     if (id === undefined) {
+      // Nobody answers any more what it was asked.
+      if (method === "Target.detachedFromTarget")
+        this.#failAll("the target has gone", ({ session }) => session === params.sessionId);
       const event = { method, params: params ?? {}, sessionId };
       if (this.#listener.takeForeign?.(text, event) !== true) this.#listener.onEvent(event);
       return;
@@ -107,7 +118,7 @@ export class CdpPipe {
     const id = ++this.#last;
     const message = { id, method, params, ...(sessionId === undefined ? {} : { sessionId }) };
     return new Promise((done, failed) => {
-      this.#waiting.set(id, { done, failed });
+      this.#waiting.set(id, { session: sessionId, done, failed });
       this.relay(JSON.stringify(message));
     });
   }

@@ -57,6 +57,13 @@ class Image {
   }
 }
 
+/** Contents of a part of a shadow memory that have come so far. */
+interface Coming {
+  from: number;
+  to: number;
+  pieces: [runs: readonly number[], contents: Uint8Array][];
+}
+
 interface Instance {
   handle: InstanceHandle;
   images: Map<string, Image>;
@@ -66,6 +73,8 @@ interface Instance {
   group: string | undefined;
   /** Its tables have come at least once. */
   isRead: boolean;
+  /** What is on its way, by names of memories: whoever sends it may end before it is whole. */
+  coming: Map<string, Coming>;
 }
 
 /** The instances of all contexts, by images of their shadow memories. */
@@ -108,20 +117,28 @@ export class Images {
       ...{ handle, images, context, group },
       name: info.name,
       isRead: false,
+      coming: new Map(),
     });
   }
 
   begin(context: number, { id, memory, from, to }: Of<"begin">): void {
-    const instance = this.#instances.get(keyOf(context, id));
-    if (instance === undefined) return;
-    const image = instance.images.get(memory);
-    for (const other of this.#instances.values())
-      if (other === instance || other.images.get(memory) === image) other.isRead = true;
-    image?.clear(from, to);
+    this.#instances.get(keyOf(context, id))?.coming.set(memory, { from, to, pieces: [] });
   }
 
   write(context: number, { id, memory, runs }: Of<"data">, contents: Uint8Array): void {
-    this.#instances.get(keyOf(context, id))?.images.get(memory)?.write(runs, contents);
+    this.#instances.get(keyOf(context, id))?.coming.get(memory)?.pieces.push([runs, contents]);
+  }
+
+  finish(context: number, { id, memory }: Of<"done">): void {
+    const instance = this.#instances.get(keyOf(context, id));
+    const coming = instance?.coming.get(memory);
+    if (instance === undefined || coming === undefined) return;
+    instance.coming.delete(memory);
+    const image = instance.images.get(memory);
+    for (const other of this.#instances.values())
+      if (other === instance || other.images.get(memory) === image) other.isRead = true;
+    image?.clear(coming.from, coming.to);
+    for (const [runs, contents] of coming.pieces) image?.write(runs, contents);
   }
 
   flush(context: number, { id }: Of<"flush">): void {
@@ -148,6 +165,11 @@ export class Images {
     this.#recorder.releaseInstance(instance.handle);
   }
 
+  /** The names of instances of which nothing has come. */
+  get unread(): string[] {
+    return [...this.#instances.values()].filter(({ isRead }) => !isRead).map(({ name }) => name);
+  }
+
   /** Whether a context has instances whose tables are not those of groups that were read. */
   has(context: number, read: readonly string[] = []): boolean {
     return [...this.#instances.values()].some(
@@ -163,16 +185,17 @@ export class Images {
     );
   }
 
-  /** A context is gone: so are its instances. @returns the names of those of which nothing has come. */
-  releaseAll(context: number): string[] {
-    const lost: string[] = [];
+  /** A context is gone: so are its instances. @returns what had come of them. */
+  releaseAll(context: number): { name: string; isRead: boolean; isComing: boolean }[] {
+    const released: ReturnType<Images["releaseAll"]> = [];
     for (const [key, instance] of this.#instances) {
       if (instance.context !== context) continue;
-      if (!instance.isRead) lost.push(instance.name);
+      const { name, isRead, coming } = instance;
+      released.push({ name, isRead, isComing: coming.size > 0 });
       this.#instances.delete(key);
       this.#recorder.releaseInstance(instance.handle);
     }
-    return lost;
+    return released;
   }
 }
 

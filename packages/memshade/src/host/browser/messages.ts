@@ -74,10 +74,11 @@ export type AgentMessage =
       /** Its shadow memories by their names, and their sizes in bytes. */
       memories: Readonly<Record<string, number>>;
     }
-  /** The image of a shadow memory between two addresses is about to come: what it had there is void. */
+  /** The image of a shadow memory between two addresses is about to come: once it is done, what it had there is void. */
   | { kind: "begin"; id: number; memory: string; from: number; to: number }
   /** Pieces of it: pairs of address and length in `runs`, one after the other in the contents. */
   | { kind: "data"; id: number; memory: string; runs: readonly number[] }
+  | { kind: "done"; id: number; memory: string }
   | { kind: "flush"; id: number }
   /** What was found of an instance's live blocks; numbers as plain arrays. */
   | { kind: "reach"; id: number; reach: SentReach | undefined }

@@ -8,9 +8,18 @@ import { OptionFit } from "../node/option-fit.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { threadMs } from "../run/thread-time.ts";
 import type { AgentMessage, AnswerHead } from "./messages.ts";
+import type { PageModule } from "./page-symbols.ts";
 
 /** What a context asks for, with the bytes of its module. */
 export type ModuleRequest = Omit<AgentMessage & { kind: "rewrite" }, "kind" | "id" | "way" | "place">;
+
+/** Where a context is of use for its modules. */
+export interface ModuleAsker {
+  /** The text of a script, empty where there is none. */
+  textOf(url: string): Promise<string>;
+  /** A module was rewritten that nobody had before. */
+  onNew(module: PageModule): void;
+}
 
 /** So much source text is searched for names, and no more. */
 const GLUE_LIMIT_BYTES = 8 << 20;
@@ -40,16 +49,8 @@ export class ModuleService {
   /** The bytes of a module before it was rewritten, by `moduleKey`. */
   readonly original = (key: string): Uint8Array | undefined => this.#originals.get(key);
 
-  /**
-   * What a context is answered.
-   *
-   * @param textOf gives the text of a script, empty where there is none
-   */
-  async answer(
-    bytes: Uint8Array,
-    request: ModuleRequest,
-    textOf: (url: string) => Promise<string>,
-  ): Promise<Uint8Array> {
+  /** What a context is answered. */
+  async answer(bytes: Uint8Array, request: ModuleRequest, asker: ModuleAsker): Promise<Uint8Array> {
     if (describePreambleProblem(bytes) !== undefined) return NONE;
     const { beside, reason } = request;
     const key = nativeSha256Hex(bytes);
@@ -58,9 +59,9 @@ export class ModuleService {
     const known = this.#cache.get(alone) ?? this.#cache.get(withTables) ?? this.#pending.get(withTables);
     if (known !== undefined) return known;
     const making = (async () => {
-      const glue = await glueOf(request.caller, textOf);
+      const glue = await glueOf(request.caller, asker.textOf);
       const start = threadMs();
-      const module = this.#rewrite(bytes, key, glue, request);
+      const module = this.#rewrite(bytes, key, glue, request, asker);
       this.rewritingMs += threadMs() - start;
       const answer = module === undefined ? NONE : answerOf(module);
       // Only libraries depend on what is beside them.
@@ -77,6 +78,7 @@ export class ModuleService {
     key: string,
     glue: string,
     { address, caller, beside, reason }: ModuleRequest,
+    asker: ModuleAsker,
   ): RewrittenModule | undefined {
     let name: string | undefined;
     try {
@@ -84,7 +86,11 @@ export class ModuleService {
       name = this.#weaver.nameOf(bytes, { path, address, scripts: caller.map(withoutQuery) });
       const script = path === null ? caller[0] : undefined;
       const module = this.#weaver.first(bytes, name, { key, path, script, glue, beside, reason });
-      this.#originals.set(moduleKey(module.tracked.info), bytes);
+      const known = moduleKey(module.tracked.info);
+      if (!this.#originals.has(known)) {
+        this.#originals.set(known, bytes);
+        asker.onNew({ original: bytes, name, base: address ?? caller[0] });
+      }
       return module;
     } catch (error) {
       // Bytes that the engine refuses too are the program's own affair: it gets to see the engine's error.

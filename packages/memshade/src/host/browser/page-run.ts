@@ -1,3 +1,4 @@
+import { counted } from "../../model/counted.ts";
 import type { Recorder } from "../run/recorder.ts";
 import { describeThrown } from "../run/run-end.ts";
 import {
@@ -8,17 +9,13 @@ import {
   type Session,
 } from "./browser-session.ts";
 import type { CdpPipe } from "./cdp-pipe.ts";
+import { describe, TableCollector } from "./collect-tables.ts";
 import type { Images } from "./images.ts";
 import { type AgentMessage, PIECE_BYTES } from "./messages.ts";
 import type { ModuleService } from "./module-service.ts";
+import type { PageSymbols } from "./page-symbols.ts";
 import type { LoadedFrom, PageTexts } from "./page-texts.ts";
 
-/** A context that does not answer for so long is busy. */
-const BUSY_MS = 2000;
-/** One that sends a memory takes no longer for it. */
-const SENDING_MS = 30_000;
-/** A context that was made to stop has so much time to send what it has. */
-const STOPPED_MS = 10_000;
 /** An answer that nobody has asked for by then will not be asked for. */
 const REQUESTED_WITHIN_MS = 10_000;
 
@@ -28,16 +25,11 @@ export interface PageRunParts {
   images: Images;
   modules: ModuleService;
   texts: PageTexts;
+  symbols: PageSymbols;
   /** Says a sentence that the profile has too. */
   note(sentence: string): void;
   /** The last page was closed. */
   onEmpty(): void;
-}
-
-/** How tables are read. */
-interface Collecting {
-  isEnd: boolean;
-  resets: boolean;
 }
 
 /** An answer that is waited for, whichever side comes first. */
@@ -57,11 +49,12 @@ export class PageRun implements BrowserEvents {
   readonly #answers = new Map<string, Promise<Uint8Array>>();
   /** Contexts of workers, by the names that those who have made them gave them. */
   readonly #workers = new Map<string, Context>();
-  /** What to do with sessions that stand still, once they do. */
-  readonly #onPaused = new Map<Session, () => Promise<unknown>>();
+  readonly #collector: TableCollector;
 
   constructor(parts: PageRunParts) {
     this.#parts = parts;
+    const { cdp, images, note } = parts;
+    this.#collector = new TableCollector({ cdp, images, note, browser: () => this.browser });
   }
 
   message(context: Context, message: AgentMessage, contents: Buffer): void {
@@ -100,6 +93,9 @@ export class PageRun implements BrowserEvents {
         return;
       case "data":
         images.write(number, message, contents);
+        return;
+      case "done":
+        images.finish(number, message);
         return;
       case "flush":
         images.flush(number, message);
@@ -144,7 +140,10 @@ export class PageRun implements BrowserEvents {
     const answer = this.#parts.modules.answer(
       new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length),
       message,
-      (url) => this.#parts.texts.textOf(url, from),
+      {
+        textOf: (url) => this.#parts.texts.textOf(url, from),
+        onNew: (module) => this.#parts.symbols.load(module, from),
+      },
     );
     this.#answers.set(key, answer);
     if (way === "push") void this.#push(context, id);
@@ -206,32 +205,19 @@ export class PageRun implements BrowserEvents {
   /** Answers an agent that waits in a loop: its session stands still meanwhile. */
   #interrupt(context: Context, id: number): void {
     const answer = this.#answers.get(`${context.number}:${id}`);
-    void Promise.resolve(answer).then(() => this.#pause(context.session, () => this.#push(context, id)));
-  }
-
-  /** Lets a busy session stand still for a while. */
-  #pause(session: Session, act: () => Promise<unknown>): void {
-    const { cdp } = this.#parts;
-    this.#onPaused.set(session, act);
-    cdp.tell("Debugger.enable", {}, session.id);
-    cdp.tell("Debugger.pause", {}, session.id);
+    void Promise.resolve(answer).then(() =>
+      this.#collector.pause(context.session, () => this.#push(context, id)),
+    );
   }
 
   paused(session: Session): void {
-    const { cdp } = this.#parts;
-    const act = this.#onPaused.get(session);
-    this.#onPaused.delete(session);
-    void Promise.resolve(act?.()).finally(() => {
-      cdp.tell("Debugger.resume", {}, session.id);
-      // Code runs at less than half its speed where the debugger is on.
-      cdp.tell("Debugger.disable", {}, session.id);
-    });
+    this.#collector.paused(session);
   }
 
   /** Reads the tables of a worker that its maker ends. */
   async #endWorker(maker: Context, name: string): Promise<void> {
     const worker = this.#workers.get(name);
-    if (worker !== undefined) await this.#collect([worker], { isEnd: true, resets: false });
+    if (worker !== undefined) await this.#collector.collect([worker], { isEnd: true, resets: false });
     await this.browser.call(maker, "ended", name).catch(() => {});
   }
 
@@ -240,94 +226,44 @@ export class PageRun implements BrowserEvents {
     const below = this.browser.contexts.filter(
       (context) => context.session !== session && isBelow(context.session, session),
     );
-    void this.#collect(below, { isEnd: false, resets: false }).finally(() =>
-      this.#parts.cdp.tell("Fetch.continueRequest", { requestId }, session.id),
-    );
+    void this.#collector
+      .collect(below, { isEnd: false, resets: false })
+      .finally(() => this.#parts.cdp.tell("Fetch.continueRequest", { requestId }, session.id));
   }
 
   gone(context: Context, isCrash: boolean): void {
-    const lost = this.#parts.images.releaseAll(context.number);
     const how = isCrash ? "crashed" : "ended before its tables were read";
-    for (const name of lost) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`);
+    for (const { name, isRead, isComing } of this.#parts.images.releaseAll(context.number))
+      if (!isRead) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`);
+      else if (isComing || isCrash)
+        this.#parts.note(
+          `an instance of ${name} has the figures of before: ${describe(context)} ${isCrash ? how : "ended while its tables were read"}`,
+        );
   }
 
   empty(): void {
     this.#parts.onEmpty();
   }
 
+  /** Nobody waits for tables any more: says which instances nothing is known of. */
+  giveUp(): void {
+    for (const [name, count] of countsOf(this.#parts.images.unread))
+      this.#parts.note(
+        `${counted(count, "instance")} of ${name} lost: the run was ended before the tables were read`,
+      );
+  }
+
   /** Reads the tables of all instances. `isEnd`: what is busy is made to stop; `resets`: what was recorded is forgotten then. */
   async collect(isEnd: boolean, resets = false): Promise<void> {
-    await this.#collect(this.browser.contexts, { isEnd, resets });
-  }
-
-  async #collect(contexts: readonly Context[], how: Collecting): Promise<void> {
-    const { images } = this.#parts;
-    const asked = contexts.filter((context) => context.agent !== undefined && images.has(context.number));
-    const alone = asked.filter(({ number }) => !images.hasGroups(number));
-    const read: string[] = [];
-    const inGroups = async (): Promise<void> => {
-      // Who came first, as a rule the one that started the others, may have the tables of all.
-      for (const context of asked)
-        if (images.hasGroups(context.number) && images.has(context.number, read))
-          read.push(...(await this.#collectOne(context, how, read)));
-    };
-    await Promise.all([inGroups(), ...alone.map((context) => this.#collectOne(context, how))]);
-  }
-
-  /** @returns the groups that were read */
-  async #collectOne(
-    context: Context,
-    { isEnd, resets }: Collecting,
-    read: readonly string[] = [],
-  ): Promise<string[]> {
-    const { cdp, note } = this.#parts;
-    let groups: string[] = [];
-    const collecting = this.browser.call(context, "collect", read, resets).then(
-      (sent) => {
-        groups = sent as string[];
-      },
-      () => {},
-    );
-    if (await this.#isAnswered(context, collecting, BUSY_MS)) return groups;
-    if (isEnd) {
-      cdp.tell("Runtime.terminateExecution", {}, context.session.id);
-      if (await this.#isAnswered(context, collecting, STOPPED_MS)) return groups;
-    } else if (context.session.isWorker) {
-      this.#pause(context.session, () => collecting);
-      if (await this.#isAnswered(context, collecting, STOPPED_MS)) return groups;
-    }
-    if (this.browser.contexts.includes(context))
-      note(`${describe(context)} is busy: its figures are those of before, if there are any`);
-    return groups;
-  }
-
-  /** Waits for a context, and longer when it has begun to send. @returns whether it has answered */
-  async #isAnswered(context: Context, answer: Promise<unknown>, ms: number): Promise<boolean> {
-    for (let [seen, wait] = [context.begun, ms]; ; seen = context.begun, wait = SENDING_MS) {
-      if (await within(answer, wait)) return true;
-      if (context.begun === seen) return false;
-    }
+    await this.#collector.collect(this.browser.contexts, { isEnd, resets });
   }
 }
 
-/** A context as people know it. */
-function describe({ url, session: { isWorker } }: Context): string {
-  const address =
-    url === undefined || url === "" ? "" : ` ${url.length > 100 ? `${url.slice(0, 100)}…` : url}`;
-  return `${isWorker ? "the worker" : "the page"}${address}`;
-}
-
-/** @returns whether it came in time */
-async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((done) => {
-    timer = setTimeout(done, ms, false);
-  });
-  try {
-    return await Promise.race([promise.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** How often each text is there. */
+function countsOf(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
 }
 
 function loadedFrom(session: Session): LoadedFrom {

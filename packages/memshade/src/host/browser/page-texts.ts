@@ -10,8 +10,12 @@ export interface LoadedFrom {
   frame: string | undefined;
 }
 
+/** What is larger is not loaded: a script or source map, and debug information of a module. */
 const LARGEST_BYTES = 64 << 20;
+const LARGEST_DEBUG_BYTES = 512 << 20;
 const WITHIN_MS = 5000;
+/** Debug information is ten times as large as code. */
+const DEBUG_WITHIN_MS = 30_000;
 
 /** The files that pages are made of, each loaded once. */
 export class PageTexts {
@@ -27,21 +31,31 @@ export class PageTexts {
 
   /** The text of a script; empty where it cannot be had. */
   async textOf(url: string, from: LoadedFrom): Promise<string> {
-    const text = (await this.#bytesOf(url, from))?.toString();
+    const text = (await this.#bytesOf(url, from, LARGEST_BYTES, WITHIN_MS))?.toString();
     if (text !== undefined) this.#texts.set(url, text);
     return text ?? "";
+  }
+
+  /** Debug information of a module; undefined where it cannot be had. */
+  debugFile(url: string, from: LoadedFrom): Promise<Buffer | undefined> {
+    return this.#bytesOf(url, from, LARGEST_DEBUG_BYTES, DEBUG_WITHIN_MS);
   }
 
   /** Loads a script and its source map, while the page is there. */
   load(script: string, from: LoadedFrom): void {
     if (this.#scripts.has(script) || !/^https?:/.test(script)) return;
     this.#scripts.add(script);
-    this.#loading.push(
+    this.awaits(
       (async () => {
         const map = sourceMapUrl(await this.textOf(script, from));
         if (map !== undefined && !map.startsWith("data:")) await this.textOf(besides(script, map), from);
-      })().catch(() => {}),
+      })(),
     );
+  }
+
+  /** Something is loaded, which is of use before the profile is made. */
+  awaits(loading: Promise<void>): void {
+    this.#loading.push(loading.catch(() => {}));
   }
 
   /** Resolves when what was to be loaded is there, or cannot be had. */
@@ -53,15 +67,15 @@ export class PageTexts {
   readonly read = (place: string): string | undefined => this.#texts.get(place) ?? readText(place);
 
   /** What an address leads to; undefined where that cannot be had. */
-  #bytesOf(url: string, from: LoadedFrom): Promise<Buffer | undefined> {
+  #bytesOf(url: string, from: LoadedFrom, largest: number, withinMs: number): Promise<Buffer | undefined> {
     const known = this.#files.get(url);
     if (known !== undefined) return known;
-    const loading = withTimeout(this.#load(url, from)).catch(() => undefined);
+    const loading = withTimeout(this.#load(url, from, largest), withinMs).catch(() => undefined);
     this.#files.set(url, loading);
     return loading;
   }
 
-  async #load(url: string, { session, frame }: LoadedFrom): Promise<Buffer | undefined> {
+  async #load(url: string, { session, frame }: LoadedFrom, largest: number): Promise<Buffer | undefined> {
     if (url.startsWith("file:")) return readRegular(fileURLToPath(url.replace(/[?#].*$/s, "")));
     if (url.startsWith("data:")) return Buffer.from(await (await fetch(url)).arrayBuffer());
     if (!/^https?:/.test(url)) return undefined;
@@ -76,22 +90,23 @@ export class PageTexts {
     );
     if (resource?.success !== true) return undefined;
     const pieces: Buffer[] = [];
-    for (let length = 0; length <= LARGEST_BYTES; ) {
+    let isWhole = false;
+    for (let length = 0; length <= largest && !isWhole; ) {
       const read = await this.#cdp.call("IO.read", { handle: resource.stream, size: 1 << 20 }, session);
       const piece = Buffer.from(read.data, read.base64Encoded === true ? "base64" : "utf8");
       pieces.push(piece);
       length += piece.length;
-      if (read.eof === true) break;
+      isWhole = read.eof === true;
     }
     this.#cdp.tell("IO.close", { handle: resource.stream }, session);
-    return Buffer.concat(pieces);
+    return isWhole ? Buffer.concat(pieces) : undefined;
   }
 }
 
-async function withTimeout<T>(promise: Promise<T>): Promise<T | undefined> {
+async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((done) => {
-    timer = setTimeout(done, WITHIN_MS, undefined);
+    timer = setTimeout(done, ms, undefined);
   });
   try {
     return await Promise.race([promise, late]);

@@ -6,7 +6,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { counted } from "../../model/counted.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
-import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
+import { dieBySignal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
 import { FolderClaim } from "../run/folder-claim.ts";
 import { defaultOutTemplate, RunFolders } from "../run/run-folder.ts";
 import { say } from "../run/terminal-line.ts";
@@ -27,6 +27,8 @@ export interface BrowserRun {
   /** Origins whose pages are profiled besides that of `url`. */
   origins: readonly string[];
   allOrigins: boolean;
+  /** Whether pages are freed of what their content security policies forbid. */
+  bypassesPolicies: boolean;
   out?: string | undefined;
   isQuiet?: boolean | undefined;
   tools: ToolOptions;
@@ -96,6 +98,13 @@ class BrowserSupervisor {
     this.#end = done;
   });
 
+  /** When the end began. Whoever gives a signal behind that has no patience. */
+  #signalled: number | undefined;
+  #hurry!: () => void;
+  readonly #hurried = new Promise<false>((done) => {
+    this.#hurry = () => done(false);
+  });
+
   constructor(run: BrowserRun, url: string, folders: RunFolders, claim: FolderClaim) {
     this.#run = run;
     this.#url = url;
@@ -109,7 +118,12 @@ class BrowserSupervisor {
 
   async run(): Promise<number> {
     const recording = this.#recording;
-    const onSignal = (signal: NodeJS.Signals) => this.#end({ kind: "signal", signal });
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (this.#signalled === undefined) {
+        this.#signalled = performance.now();
+        this.#end({ kind: "signal", signal });
+      } else if (performance.now() - this.#signalled > SAME_SIGNAL_MS) this.#hurry();
+    };
     const stopListening = onSignals({
       ...{ SIGINT: onSignal, SIGTERM: onSignal, SIGHUP: onSignal },
       SIGUSR2: () => void recording.dump(),
@@ -123,8 +137,10 @@ class BrowserSupervisor {
     const { forMs } = this.#run;
     const timer = forMs === undefined ? undefined : setTimeout(() => this.#end(ENDED), forMs);
     const end = await this.#ended;
+    this.#signalled ??= performance.now();
     clearTimeout(timer);
-    await recording.collect(true);
+    const isRead = await Promise.race([recording.collect(true).then(() => true), this.#hurried]);
+    if (!isRead) recording.giveUp();
     this.#status.stop();
     stopKeys();
     await this.#chromium.close();
@@ -147,7 +163,9 @@ class BrowserSupervisor {
     );
     const { cdp } = this.#chromium;
     const origins = this.#run.allOrigins ? undefined : [originOf(this.#url), ...this.#run.origins];
-    this.#session = this.#recording.follow(cdp, { token: newToken(), origins }, () => this.#end(ENDED));
+    const { bypassesPolicies } = this.#run;
+    const settings = { token: newToken(), origins, bypassesPolicies };
+    this.#session = this.#recording.follow(cdp, settings, () => this.#end(ENDED));
     take = this.#session.take;
     for (const event of events) take(event);
     const page = await this.#session.start();
@@ -169,7 +187,7 @@ class BrowserSupervisor {
       counted(pages.length, "page"),
       ...(workers === 0 ? [] : [counted(workers, "worker")]),
       counted(this.#recording.instanceCount, "instance"),
-    ].join(", ")}; keys: d dump, r reset, q end`;
+    ].join(", ")}${process.stdin.isTTY ? "; keys: d dump, r reset, q end" : ""}`;
   }
 }
 

@@ -12,8 +12,13 @@ export class StatusLine {
 
   constructor(text: () => string, isWanted: boolean) {
     if (!isWanted || !isatty(2)) return;
-    this.#timer = setInterval(() => this.#write(`${ERASE_LINE}${text()}`, true), SHOWN_EVERY_MS);
+    this.#timer = setInterval(() => this.#show(text()), SHOWN_EVERY_MS);
     this.#timer.unref();
+  }
+
+  /** A line that wraps could not be erased. */
+  #show(text: string): void {
+    this.#write(`${ERASE_LINE}${text.slice(0, (process.stderr.columns || 80) - 1)}`, true);
   }
 
   /** Makes room for another line. */

@@ -1,4 +1,5 @@
 import { openObject } from "../../objects/index.ts";
+import type { Frame } from "../../symbolize/frame.ts";
 import { Symbolizer } from "../../symbolize/symbolizer.ts";
 import type { LinesOf } from "../../tools/session.ts";
 
@@ -8,11 +9,16 @@ export const moduleLines: LinesOf = (original) => {
     const object = openObject(original);
     if (object.section(".debug_info") === undefined) return undefined;
     const symbolizer = new Symbolizer(object);
-    return (offset) => {
-      const [innermost, ...outer] = symbolizer.frames(offset);
-      return outer.length === 0 ? innermost : { ...innermost!, outer };
-    };
+    return linesBy((offset) => symbolizer.frames(offset));
   } catch {
     return undefined;
   }
 };
+
+/** Lines by what is known of the frames at an offset, innermost first. */
+export function linesBy(frames: (offset: number) => Frame[]): ReturnType<LinesOf> {
+  return (offset) => {
+    const [innermost, ...outer] = frames(offset);
+    return outer.length === 0 ? innermost : { ...innermost!, outer };
+  };
+}

@@ -9,9 +9,12 @@ import * as Op from "../../wasm/op.generated.ts";
 const LOOKED_AT = 24;
 
 /** Types of the blocks of a module by its own debug information; undefined where it has none that can be read. */
-export const moduleTypes: TypesOf = (original) => {
+export const moduleTypes: TypesOf = (original) => typesBy(original, original);
+
+/** The same by the debug information of another file. */
+export function typesBy(original: Uint8Array, debug: Uint8Array): ReturnType<TypesOf> {
   try {
-    const object = openObject(original);
+    const object = openObject(debug);
     if (object.section(".debug_info") === undefined) return undefined;
     const types = new BlockTypes(object);
     const module = decodeModule(original);
@@ -37,4 +40,4 @@ export const moduleTypes: TypesOf = (original) => {
   } catch {
     return undefined;
   }
-};
+}

@@ -1,20 +1,17 @@
 // What the hooks tell the tables of the heap, under the lock.
 import { reallocated, releasedAnyhow } from "../../tools/heap/assembly/blocks";
 import { released } from "../../tools/heap/assembly/heap";
-import { allocatedAsUsual, CONTROL, RECORDS } from "../../tools/heap/assembly/imports";
-import { Control, RECORD_BYTES, Record, Slot, Tag } from "../../tools/heap/assembly/layout.generated";
+import { allocatedAsUsual, CONTROL } from "../../tools/heap/assembly/imports";
+import { Control, Record, Slot, Tag } from "../../tools/heap/assembly/layout.generated";
+import { slotFor, slotOf } from "../../tools/heap/assembly/places";
 import {
   blockStart,
   bump32,
   bump64,
-  findRecord,
-  makeSlot,
+  linkRecord,
   moveToRecord,
-  placeDifference,
-  recordOf,
-  regionOf,
+  recordAt,
   removeRecord,
-  slotIn,
   slotStart,
 } from "../../tools/heap/assembly/records";
 import { beginCommonPath, isRare, otherwise, WALL_CLOCK } from "./front-end/imports";
@@ -62,37 +59,24 @@ export function end(address: u64): void {
  * the tables of addresses, and all else stays as it is.
  */
 export function takeOut(thread: u32, address: u64): void {
-  store<u32>(thread, 0, Thread.parked);
-  const region = regionOf(address);
-  if (region === 0) return;
-  const slot = slotIn(region, address);
-  const tag = load<u32>(slot, Slot.tag);
-  let record: usize;
-  if ((tag & Tag.recorded) === 0) {
-    if (tag === 0 || placeDifference(tag, address) !== 0) return;
-    record = moveToRecord(slot, address);
-  } else record = findRecord(slot, address);
+  const record = recordAt(address);
+  store<u32>(thread, record, Thread.parked);
   if (record === 0) return;
   const isYoungest = load<u32>(CONTROL, Control.youngest) === record;
   store<u32>(thread, isYoungest ? 1 : 0, Thread.parkedYoungest);
   // Its memory may be gone before anybody looks for a copy of another block in it.
   if (isYoungest) store<u32>(CONTROL, 0, Control.youngest);
-  removeRecord(slot, record);
+  removeRecord(slotOf(address), record);
   store<u32>(CONTROL, load<u32>(record, Record.next), Control.recordFree);
-  store<u32>(thread, record, Thread.parked);
 }
 
 /** Puts back what was taken out, in front of what has begun at its address since. */
 function putBack(thread: u32, address: u64): void {
   const record = load<u32>(thread, Thread.parked);
-  const slot = makeSlot(address);
-  let tag = load<u32>(slot, Slot.tag);
-  if (tag !== 0 && (tag & Tag.recorded) === 0) {
-    moveToRecord(slot, blockStart(slotStart(address), tag));
-    tag = load<u32>(slot, Slot.tag);
-  }
-  store<u32>(record, tag === 0 ? 0 : <u32>(recordOf(tag) - RECORDS), Record.next);
-  store<u32>(slot, <u32>((record - RECORDS) / RECORD_BYTES) | Tag.recorded, Slot.tag);
+  const slot = slotFor(address, load<u32>(record, Record.size));
+  const tag = load<u32>(slot, Slot.tag);
+  if (tag !== 0 && (tag & Tag.recorded) === 0) moveToRecord(slot, blockStart(slotStart(address), tag));
+  linkRecord(slot, record);
   if (load<u32>(thread, Thread.parkedYoungest) !== 0 && load<u32>(CONTROL, Control.youngest) === 0)
     store<u32>(CONTROL, record, Control.youngest);
 }

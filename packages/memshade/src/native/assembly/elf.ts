@@ -1,7 +1,8 @@
 // What the file header of a loaded object says.
-import { Header, MOST_BUILD_ID_BYTES, Module, Place, SUM_WORDS } from "./layout.generated";
+import { Header, MOST_BUILD_ID_BYTES, Module, Place } from "./layout.generated";
 import { processAddress } from "./lock";
 import { getauxval, load32, load64, load8, syscall2 } from "./machine";
+import { storeSum } from "./sum";
 import { GETCWD } from "./system-calls";
 
 const ELF_MAGIC: u32 = 0x464c_457f;
@@ -15,7 +16,6 @@ const PF_W: u32 = 2;
 const NT_GNU_BUILD_ID: u32 = 3;
 /** "GNU" and a zero. */
 const GNU: u32 = 0x0055_4e47;
-const SUM_FACTOR: u32 = 0x9e37_79b1;
 const SLASH: u32 = 47;
 const AT_PHDR: u64 = 3;
 const AT_PHNUM: u64 = 5;
@@ -76,7 +76,8 @@ export function identify(module: usize): void {
   if (known !== 0 || frames === 0) return;
   for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES)
     if (load32(header) === PT_LOAD && frames - addressOf(header) < bytesOf(header)) {
-      if ((load32(header + 4) & PF_W) === 0) sum(module, bias + addressOf(header), bytesOf(header));
+      if ((load32(header + 4) & PF_W) === 0)
+        storeSum(module + Module.buildId, bias + addressOf(header), bytesOf(header));
       return;
     }
 }
@@ -102,15 +103,6 @@ function copyFromNotes(module: usize, notes: u64, end: u64): bool {
     note = text + padded(bytes);
   }
   return false;
-}
-
-/** As `tables/table-key.ts` adds up the same bytes of the file. */
-function sum(module: usize, start: u64, bytes: u64): void {
-  for (let at: u64 = 0; at + 4 <= bytes; at += 4) {
-    const word = module + (<usize>at & (4 * SUM_WORDS - 1));
-    const mixed = rotl<u32>(load<u32>(word, Module.buildId) ^ load32(start + at), 13) * SUM_FACTOR;
-    store<u32>(word, mixed + 1, Module.buildId);
-  }
 }
 
 /**

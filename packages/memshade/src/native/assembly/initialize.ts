@@ -1,9 +1,12 @@
 // Runs when the image has been loaded, before the program: it takes the traces of us out of the environment, so that neither the program nor
-// what it starts sees them, unless what it starts is to be recorded too.
-import { Text } from "./layout.generated";
+// what it starts sees them, unless what it starts is to be recorded too. And it takes what a program may later forbid itself to open.
+import { Text, Thread } from "./layout.generated";
+import { lock, unlock } from "./lock";
+import { makeModule } from "./modules";
 import { isOpen } from "./open";
 import { beginSampling } from "../sampling/assembly/signals";
 import { load32, load64, load8, store64, store8, text } from "./machine";
+import { currentThread } from "./threads";
 
 // "LD_PRELO", and "AD=" behind it.
 const PRELOAD: u64 = 0x4f4c_4552_505f_444c;
@@ -14,7 +17,17 @@ const SPACE: u32 = 32;
 
 export function initialize(_count: u32, _args: u64, environment: u64): void {
   if (load32(text() + Text.children) === 0) hide(environment);
-  if (isOpen()) beginSampling();
+  if (!isOpen()) return;
+  beginSampling();
+  takeObjects();
+}
+
+/** With the first module come those of all that is loaded. */
+function takeObjects(): void {
+  const thread = currentThread();
+  if (thread === 0 || !lock(thread + Thread.room)) return;
+  makeModule(text());
+  unlock();
 }
 
 function hide(environment: u64): void {

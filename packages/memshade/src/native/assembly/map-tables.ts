@@ -1,12 +1,13 @@
 // Tables of an object, a file by its build id: looked for when the object is met, and again when the parent has made more.
 import { Header, Module, SUM_LETTER, SUM_WORDS, Text } from "./layout.generated";
-import { load8, scratch, store8, syscall1, syscall3, syscall4, syscall6, text } from "./machine";
+import { load8, scratch, store8, syscall1, syscall2, syscall3, syscall4, syscall6, text } from "./machine";
 import {
   AT_FDCWD,
   CLOSE,
   LSEEK,
   MAP_PRIVATE,
   MMAP,
+  MUNMAP,
   O_RDONLY_CLOEXEC,
   OPENAT,
   PROT_READ,
@@ -49,18 +50,21 @@ export function mapTables(module: usize): void {
   if (!hasKey(module)) return;
   writePath(module);
   const file = syscall4(OPENAT, AT_FDCWD, scratch() + 1024, O_RDONLY_CLOEXEC, 0);
-  if (file < 0) {
-    store<u32>(Header.wanted, load<u32>(Header.wanted) + 1);
-    return;
+  if (file >= 0) {
+    mapFile(module, file);
+    syscall1(CLOSE, file);
   }
+  // They are made where they are damaged, too.
+  if (load<u64>(module, Module.table) === 0) store<u32>(Header.wanted, load<u32>(Header.wanted) + 1);
+}
+
+function mapFile(module: usize, file: i64): void {
   const bytes = syscall3(LSEEK, file, 0, SEEK_END);
-  if (bytes >= <i64>TABLES_HEAD_BYTES) {
-    const table = syscall6(MMAP, 0, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    if (table > 0 || table < -4095) {
-      if (isTables(table, bytes)) store<u64>(module, table, Module.table);
-    }
-  }
-  syscall1(CLOSE, file);
+  if (bytes < <i64>TABLES_HEAD_BYTES) return;
+  const table = syscall6(MMAP, 0, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  if (table < 0 && table >= -4095) return;
+  if (isTables(table, bytes)) store<u64>(module, table, Module.table);
+  else syscall2(MUNMAP, table, bytes);
 }
 
 /** Whether the tables of a module have a name: its build id, or a sum. */

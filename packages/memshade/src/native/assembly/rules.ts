@@ -31,9 +31,7 @@ export function kindOf(rule: u64): u32 {
  */
 @inline
 export function ruleOf(address: u64, room: usize): u64 {
-  const at: usize =
-    Place.ruleCache +
-    <usize>((address * 0x9e37_79b9_7f4a_7c15) >>> (64 - RULE_CACHE_BITS)) * CACHED_RULE_BYTES;
+  const at: usize = Place.ruleCache + (<u32>address & ((1 << RULE_CACHE_BITS) - 1)) * CACHED_RULE_BYTES;
   const rule = load<u64>(at, 8);
   return (load<u64>(at) ^ rule) === address ? rule : lookUp(address, at, room);
 }

@@ -80,12 +80,13 @@ function stepOtherwise(from: usize, to: usize, rule: u32): Step {
     cfa = framePointer + offset;
     if (!leadsOn(place, cfa)) return Step.lost;
     savedAt = cfa - 8 * words;
+    link |= Link.byPointer;
   } else if (kind === RuleKind.saved) {
     if (!leadsOn(place, framePointer - offset + 8)) return Step.lost;
     cfa = load64(framePointer - offset);
     if (!leadsOn(place, cfa)) return Step.lost;
     savedAt = framePointer + 8 * (words - 1);
-    link = Link.unchecked;
+    link = Link.unchecked | Link.byPointer;
   } else if (kind === RuleKind.linkage) {
     cfa = place + 16 + ((address & 15) >= PUSHED_AT ? 8 : 0);
   } else if (kind === RuleKind.end) return Step.whole;
@@ -129,7 +130,7 @@ function stepByFramePointer(place: u64, framePointer: u64, to: usize): Step {
   store<u64>(to, framePointer + 8, StackFrame.place);
   store<u64>(to, caller, StackFrame.address);
   store<u64>(to, next, StackFrame.framePointer);
-  store<u32>(to, 2, StackFrame.link);
+  store<u32>(to, 2 | Link.byPointer, StackFrame.link);
   return Step.made;
 }
 

@@ -2,6 +2,7 @@
 export const READ: u64 = 0;
 export const LSEEK: u64 = 8;
 export const MMAP: u64 = 9;
+export const MUNMAP: u64 = 11;
 export const RT_SIGPROCMASK: u64 = 14;
 export const MADVISE: u64 = 28;
 export const NANOSLEEP: u64 = 35;

@@ -7,6 +7,7 @@ import {
   TablesHead,
 } from "./layout.generated";
 import { load32, load64 } from "./machine";
+import { hasSum } from "./sum";
 
 export const TABLES_HEAD_BYTES: u64 = HEAD;
 
@@ -19,7 +20,8 @@ export function isTables(table: u64, bytes: u64): bool {
     1 +
     load32(table + TablesHead.entries) +
     load32(table + TablesHead.rules);
-  return bytes === HEAD + 4 * words;
+  const start = table + TablesHead.base;
+  return bytes === HEAD + 4 * words && hasSum(table + TablesHead.sum, start, table + bytes - start);
 }
 
 /** The rule at an address of the object. */

@@ -1,4 +1,5 @@
 // What the runtime knows of each thread, from its first allocation on.
+import { beginIn } from "../sampling/assembly/signals";
 import { isSampling, startTimer } from "../sampling/assembly/timers";
 import { CONTROL } from "../../tools/heap/assembly/imports";
 import { Control } from "../../tools/heap/assembly/layout.generated";
@@ -36,6 +37,7 @@ function beginThread(): u32 {
   syscall2(PRCTL, PR_GET_NAME, processAddress(thread + Thread.name));
   tlsStore(Tls.thread, ((<u64>load<u32>(Header.process)) << 32) | thread);
   if (isSampling()) startTimer(thread);
+  else if (load<u32>(Header.parent) !== 0) beginIn(thread);
   return thread;
 }
 

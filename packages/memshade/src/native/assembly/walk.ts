@@ -4,7 +4,8 @@
 // it and from the words in memory that were read on the way: return addresses and saved frame pointers. So where a frame of this
 // walk has the state of a frame of the last one, and all those words of the frames further out are what they were, these frames
 // are what they were, and keep their nodes. The words are looked at outwards, frame by frame, so that only memory is read that
-// is part of the stack of now.
+// is part of the stack of now. Frame pointers are part of this only where frames further out depend on them: in most code the
+// register is one like others, and has a new value whenever a loop goes round.
 import {
   Header,
   MOST_FRAMES,
@@ -27,13 +28,26 @@ function walkedAt(thread: u32, index: i32): usize {
   return thread + WALKED + index * STACK_FRAME_BYTES;
 }
 
-/** Bits in which the states of two frames differ; all at once, for a branch each would cost more. */
+@inline
+function isNeeded(link: u32): bool {
+  return (link & Link.needed) !== 0;
+}
+
+/** Of the link of a frame, with `outer` that of its caller's: whether frames further out depend on its frame pointer. */
+@inline
+function needed(outer: u32): u32 {
+  if ((outer & Link.byPointer) !== 0) return Link.needed;
+  return (outer & (Link.wordsMask | Link.unchecked)) === 0 ? outer & Link.needed : 0;
+}
+
+/** Bits in which the states of two frames differ, one of them of the last stack; all at once, for a branch each would cost more. */
 @inline
 function difference(a: usize, b: usize): u64 {
   return (
     (load<u64>(a, StackFrame.place) ^ load<u64>(b, StackFrame.place)) |
     (load<u64>(a, StackFrame.address) ^ load<u64>(b, StackFrame.address)) |
-    (load<u64>(a, StackFrame.framePointer) ^ load<u64>(b, StackFrame.framePointer)) |
+    ((load<u64>(a, StackFrame.framePointer) ^ load<u64>(b, StackFrame.framePointer)) &
+      -(<u64>isNeeded(load<u32>(a, StackFrame.link)))) |
     ((load<u32>(a, StackFrame.link) ^ load<u32>(b, StackFrame.link)) & Link.interrupted)
   );
 }
@@ -46,18 +60,19 @@ function copyFrame(to: usize, from: usize): void {
 
 /** Of the frames further out than `index`, the first that the words it was found by have changed of; -1: there is none. */
 function firstChanged(thread: u32, index: i32): i32 {
-  let outer = index - 1;
-  for (; outer >= 0; outer--) {
-    const frame = frameAt(thread, outer);
+  const outermost = frameAt(thread, 0);
+  let frame = frameAt(thread, index - 1);
+  for (; frame >= outermost; frame -= STACK_FRAME_BYTES) {
     const how = load<u32>(frame, StackFrame.link);
     if ((how & Link.unchecked) !== 0) break;
     const place = load<u64>(frame, StackFrame.place);
     if (load64(place) !== load<u64>(frame, StackFrame.address)) break;
+    if (!isNeeded(how)) continue;
     const words: u64 = how & Link.wordsMask;
     if (words === 0) continue;
     if (load64(place + 8 - 8 * words) !== load<u64>(frame, StackFrame.framePointer)) break;
   }
-  return outer;
+  return <i32>((frame + STACK_FRAME_BYTES - outermost) / STACK_FRAME_BYTES) - 1;
 }
 
 /** The innermost frame of the last stack that can be of use; -1: there is none. */
@@ -97,7 +112,9 @@ function walkOn(thread: u32, known: i32): bool {
         const changed = firstChanged(thread, known);
         if (changed < 0 && (load<u32>(thread, Thread.end) === WalkEnd.whole || isStillLost(thread))) {
           // It is the same frame, but this walk may have found it by other words: by those of the function it calls now.
-          store<u32>(frameAt(thread, known), load<u32>(frame, StackFrame.link), StackFrame.link);
+          const last = frameAt(thread, known);
+          const link = load<u32>(last, StackFrame.link) & Link.needed;
+          store<u32>(last, load<u32>(frame, StackFrame.link) | link, StackFrame.link);
           return join(thread, known + 1, count);
         }
         known = changed;
@@ -115,8 +132,12 @@ function walkOn(thread: u32, known: i32): bool {
 function join(thread: u32, kept: u32, count: u32): bool {
   if (kept + count > MOST_FRAMES) return false;
   let to = frameAt(thread, kept);
+  // What led on from the outermost frame, or did not, may have been its frame pointer.
+  let outer: u32 = kept === 0 ? Link.byPointer : load<u32>(to - STACK_FRAME_BYTES, StackFrame.link);
   for (let from = walkedAt(thread, count - 1); from >= walkedAt(thread, 0); from -= STACK_FRAME_BYTES) {
     copyFrame(to, from);
+    outer = load<u32>(from, StackFrame.link) | needed(outer);
+    store<u32>(to, outer, StackFrame.link);
     to += STACK_FRAME_BYTES;
   }
   store<u32>(thread, kept + count, Thread.frames);

@@ -8,9 +8,11 @@ import {
   programName,
 } from "../../host/run/run-folder.ts";
 import { counted } from "../../model/counted.ts";
+import type { CpuSamples } from "../../model/cpu/cpu-samples.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header, Place } from "../layout.ts";
+import { ProcessSamples } from "../sampling/cpu-samples.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import { MemoryFile } from "./memory-file.ts";
 import type { RecordedProgram } from "./recorded-run.ts";
@@ -19,6 +21,8 @@ import type { RecordedProgram } from "./recorded-run.ts";
 export interface ChildProcess {
   program: RecordedProgram;
   memory: MemoryFile;
+  /** Absent where none were to be taken. */
+  samples: CpuSamples | undefined;
   /** Where its run goes. */
   folder: string;
   isRunning: boolean;
@@ -38,6 +42,7 @@ interface SeenMemory {
   start: bigint;
   memory: MemoryFile;
   wanted: WantedTables;
+  samples: ProcessSamples | undefined;
   folder: string | undefined;
 }
 
@@ -46,21 +51,27 @@ export class ChildProcesses {
   readonly #image: PlacedImage;
   readonly #main: string;
   readonly #out: string | undefined;
+  readonly #sampleHz: number | undefined;
   readonly #seen = new Map<string, SeenMemory>();
   /** By process: allocations that it made before it replaced itself by the program of its next memory. */
   readonly #before = new Map<number, number>();
 
-  /** @param out template of run folders, undefined for the usual ones */
-  constructor(image: PlacedImage, pid: number, out: string | undefined) {
+  /** @param out template of run folders, undefined for the usual ones @param sampleHz undefined: no samples are taken */
+  constructor(image: PlacedImage, pid: number, out: string | undefined, sampleHz?: number) {
+    this.#sampleHz = sampleHz;
     this.#image = image;
     this.#main = image.memoryOf(pid);
     this.#out = out;
   }
 
-  /** Makes tables that processes wait for. To be called often. */
+  /** Makes tables that processes wait for, and reads their samples. To be called often. */
   serve(): void {
     this.#look();
-    for (const { memory, wanted } of this.#seen.values()) wanted.make(memory, memory.program().file);
+    for (const { memory, wanted, samples } of this.#seen.values()) {
+      wanted.make(memory, memory.program().file);
+      // What is to be said of them stands in their runs.
+      samples?.readFrom(memory);
+    }
   }
 
   /** Takes a process that has ended, if there is one, the earliest first. */
@@ -115,7 +126,9 @@ export class ChildProcesses {
       const memory = MemoryFile.open(path);
       if (memory === undefined) continue;
       const wanted = new WantedTables(this.#image.tables);
-      this.#seen.set(path, { path, pid, start: memory.start(), memory, wanted, folder: undefined });
+      const samples =
+        this.#sampleHz === undefined ? undefined : new ProcessSamples(this.#sampleHz, this.#image.path);
+      this.#seen.set(path, { path, pid, start: memory.start(), memory, wanted, samples, folder: undefined });
     }
   }
 
@@ -162,7 +175,7 @@ export class ChildProcesses {
         ...{ command: command.length > 0 ? command : [file], program, file, image: this.#image.path },
         notes: [...(before > 0 ? [copyInWords(before)] : []), ...(isRunning ? [STILL_RUNNING] : [])],
       },
-      ...{ memory: seen.memory, folder: seen.folder, isRunning },
+      ...{ memory: seen.memory, samples: seen.samples?.file(seen.memory), folder: seen.folder, isRunning },
     };
   }
 

@@ -10,6 +10,7 @@ import {
   NODE_BYTES,
   PAST_BYTES,
   RECORD_BYTES,
+  SLOT_BYTES,
 } from "../../tools/heap/layout.ts";
 import {
   HEADER_MAGIC,
@@ -20,6 +21,7 @@ import {
   MOST_PROGRAM_BYTES,
   MOST_THREADS,
   Place,
+  STARTED_PART_BYTES,
   THREAD_BYTES,
   Thread,
 } from "../layout.ts";
@@ -168,7 +170,8 @@ export class MemoryFile {
     this.#takeModules(memory, this.#moduleCount());
     const threads = Math.min(this.header(Header.threads), MOST_THREADS);
     for (let i = 0; i < threads; i++) take(Place.threads + i * THREAD_BYTES, Thread.stack);
-    take(Place.regions, Place.ruleCache - Place.regions);
+    take(Place.buckets, (this.header(Header.lastBucket) + 1) * SLOT_BYTES);
+    take(Place.parts, this.header(Header.parts) * STARTED_PART_BYTES);
     take(Place.slots, Math.min(control(Control.slotsNext), Place.slotsEnd - Place.slots));
     return memory;
   }

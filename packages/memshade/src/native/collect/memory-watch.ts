@@ -6,6 +6,7 @@ import { WantedTables } from "../tables/make-wanted.ts";
 import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
 import { MemoryFile } from "./memory-file.ts";
 import type { LeftBehind } from "./recorded-run.ts";
+import { ReplacedProgram } from "./replaced-program.ts";
 import { ThreadNames } from "./thread-names.ts";
 
 /** So often it is seen to what programs wait for. */
@@ -25,6 +26,8 @@ export class MemoryWatch {
   readonly #children: ChildProcesses | undefined;
   readonly #samples: ProcessSamples | undefined;
   readonly #threads: ThreadNames;
+  /** Undefined where it is recorded, as children are. */
+  readonly #replaced: ReplacedProgram | undefined;
   #turn = 0;
   #memory: MemoryFile | undefined;
 
@@ -36,6 +39,7 @@ export class MemoryWatch {
   ) {
     this.#samples = samples;
     this.#threads = new ThreadNames(pid);
+    this.#replaced = children === undefined ? new ReplacedProgram(pid) : undefined;
     this.#path = memoryOf(pid);
     this.#wanted = new WantedTables(tables);
     this.#children = children;
@@ -59,8 +63,11 @@ export class MemoryWatch {
     return memory && { memory: await memory.readStill(), ...this.#beside(memory) };
   }
 
-  #beside(memory: MemoryFile): Pick<LeftBehind, "names" | "samples"> {
-    return { names: this.#threads.names, samples: this.#samples?.file(memory) };
+  #beside(memory: MemoryFile): Omit<LeftBehind, "memory"> {
+    return {
+      ...{ names: this.#threads.names, samples: this.#samples?.file(memory) },
+      replacedBy: this.#replaced?.path,
+    };
   }
 
   /** Children that have not ended. */
@@ -97,6 +104,7 @@ export class MemoryWatch {
   /** What somebody waits for comes first; making a run takes a while. */
   #serve(): void {
     const { memory } = this;
+    this.#replaced?.look();
     if (memory !== undefined) {
       if (this.#turn++ % NAMES_TURNS === 0) this.#threads.look();
       this.#wanted.make(memory);

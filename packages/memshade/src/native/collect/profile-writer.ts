@@ -43,10 +43,13 @@ export class ProfileWriter {
   }
 
   /** A child is told of at the end of all. */
-  child({ folder, memory, program, isRunning }: ChildProcess): WrittenChild | undefined {
+  child({ folder, memory, samples, program, isRunning }: ChildProcess): WrittenChild | undefined {
     const target = { folder, claim: undefined, what: "profile" } as const;
     const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
-    const run = this.#write(target, { memory: memory.read() }, program, { end, children: undefined });
+    const run = this.#write(target, { memory: memory.read(), samples }, program, {
+      end,
+      children: undefined,
+    });
     if (run === undefined) return undefined;
     const { allocations = 0, allocatedBytes = 0 } = run.heap ?? {};
     return { folder, child: { program: run.program, command: run.command, allocations, allocatedBytes } };

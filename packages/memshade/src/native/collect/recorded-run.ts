@@ -58,6 +58,8 @@ export interface LeftBehind {
   names?: ReadonlyMap<number, string> | undefined;
   /** Absent where none were to be taken. */
   samples?: CpuSamples | undefined;
+  /** Path of the program that the process has replaced itself by, which is not recorded. */
+  replacedBy?: string | undefined;
 }
 
 /** What the run folder gets. */
@@ -71,7 +73,7 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, names = new Map(), samples }: LeftBehind,
+  { memory, names = new Map(), samples, replacedBy }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children }: RecordingOptions,
@@ -119,7 +121,7 @@ export function recordedRun(
       notTracked: [
         ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
         ...program.notes,
-        ...unseen(view),
+        ...unseen(view, program.notes, replacedBy),
       ],
     },
     ...(children === undefined ? {} : { children: [...children] }),

@@ -2,13 +2,21 @@ import { counted, groupDigits } from "../../model/counted.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import { Header, Place } from "../layout.ts";
 
-/** Sentences about what the hooks did not see. */
-export function unseen(view: DataView): string[] {
+/**
+ * Sentences about what the hooks did not see.
+ *
+ * @param notes sentences about the program's own allocator @param replacedBy path of the program that the process has replaced itself by
+ */
+export function unseen(view: DataView, notes: readonly string[], replacedBy?: string): string[] {
   const count = (field: number): number => Number(view.getBigUint64(field, true));
   const sentences: string[] = [];
-  if (view.getBigUint64(Place.control + Control.allocations, true) === 0n)
+  if (replacedBy !== undefined)
     sentences.push(
-      "No allocation was seen: the program has an allocator of its own, or has replaced itself by another program at once.",
+      `The program has replaced itself by ${replacedBy} (exec), of which nothing is recorded: run that one, or record both with --trace-children.`,
+    );
+  else if (notes.length === 0 && view.getBigUint64(Place.control + Control.allocations, true) === 0n)
+    sentences.push(
+      "No allocation was seen: the program makes none, has an allocator of its own, or has replaced itself by another program at once.",
     );
   const say = (number: number, one: string, many: string, rest: string): void => {
     if (number > 0) sentences.push(`${counted(number, one, many)} ${rest}`);

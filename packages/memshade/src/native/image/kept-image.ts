@@ -6,6 +6,7 @@ import { bytesOfBase64 } from "../../bytes/base64.ts";
 import { writeWholeFile } from "../../load/whole-file.ts";
 import { NATIVE_RUNTIME_BASE64 } from "../runtime.generated.ts";
 import { NATIVE_WALL_RUNTIME_BASE64 } from "../runtime-wall.generated.ts";
+import { hasSum, SUM_BYTES, sumOf } from "../tables/sum.ts";
 import { buildImage } from "./build-image.ts";
 import { type Hooked, NEXT, nextNames, symbolsOf } from "./functions.ts";
 
@@ -29,12 +30,29 @@ export function keptImage(folder: string, options: KeptImage): Uint8Array {
   const [, version] = BUILT_FILE.exec(import.meta.url) ?? [];
   if (version === undefined) return build();
   const path = join(folder, `image-${version}-${digestOf(options)}`);
+  const kept = readKept(path);
+  if (kept !== undefined) return kept;
+  const image = build();
+  writeKept(path, image);
+  return image;
+}
+
+/** Writes an image with its sum in front: files that are kept outlive full disks and lost power. */
+export function writeKept(path: string, image: Uint8Array): void {
+  writeWholeFile(path, (file) => {
+    file.write(sumOf(image));
+    file.write(image);
+  });
+}
+
+/** Undefined where there is none, or it is not what was written. */
+export function readKept(path: string): Uint8Array | undefined {
   try {
-    return readFileSync(path);
+    const bytes = readFileSync(path);
+    const image = bytes.subarray(SUM_BYTES);
+    return hasSum(image, bytes.subarray(0, SUM_BYTES)) ? image : undefined;
   } catch {
-    const image = build();
-    writeWholeFile(path, (file) => file.write(image));
-    return image;
+    return undefined;
   }
 }
 

@@ -1,13 +1,15 @@
 import { statSync } from "node:fs";
 import { UserError } from "../../bytes/errors.ts";
-import { readRegular } from "../../load/file.ts";
+import { fileSource, readRegular } from "../../load/file.ts";
 import { loadObject } from "../../load/objects.ts";
 import type { ObjectFile, ObjectSegment } from "../../objects/index.ts";
+import { fileCapabilities } from "./file-capabilities.ts";
 
 const PT_DYNAMIC = 2;
 const PT_INTERP = 3;
 const DT_FLAGS_1 = 0x6ffffffbn;
 const DF_1_PIE = 0x0800_0000n;
+const MAGIC = [0x7f, 0x45, 0x4c, 0x46];
 const SET_USER_ID = 0o4000;
 const SET_GROUP_ID = 0o2000;
 
@@ -30,10 +32,14 @@ export function checkProgram(file: string): NativeProgram {
     throw new UserError(
       `native programs are recorded on Linux on x86-64; this is ${process.platform} on ${process.arch}`,
     );
-  const { object } = loadObject(file);
   const refuse = (reason: string): never => {
     throw new UserError(`${file}: ${reason}`);
   };
+  if (!isElf(file))
+    refuse(
+      "it is no program, neither ELF nor WebAssembly, and no script: those begin with #! and an interpreter",
+    );
+  const { object } = loadObject(file);
   if (object.type === "core") refuse("it is a core dump, no program; memshade unwind reads it");
   if (object.kind !== "elf" || object.type === "relocatable") refuse("it is no program");
   if (object.architecture !== "x86_64")
@@ -42,9 +48,9 @@ export function checkProgram(file: string): NativeProgram {
     refuse("its pointers have 32 bits; programs with 64-bit pointers can be recorded");
   const damage = damageOf(object);
   if (damage !== undefined) refuse(`it is damaged: ${damage}`);
-  const foreign = foreignIdentity(file);
+  const foreign = foreignRights(file);
   if (foreign !== undefined)
-    refuse(`it is ${foreign}, and the system lets nobody look into it; run a copy without that bit`);
+    refuse(`it ${foreign}, and the system lets nobody look into it; run a copy, which has none of that`);
   const interpreter = object.programHeaders.find(({ type }) => type === PT_INTERP);
   if (interpreter === undefined)
     return refuse(
@@ -92,12 +98,18 @@ function machineOf({ architecture }: ObjectFile): string {
   return architecture === "other" ? "neither x86 nor ARM" : architecture;
 }
 
-/** Whose rights a program takes that are not ours: then the dynamic linker preloads nothing. */
-function foreignIdentity(file: string): string | undefined {
+function isElf(file: string): boolean {
+  const head = fileSource(file).read(0, MAGIC.length);
+  return MAGIC.every((byte, at) => head[at] === byte);
+}
+
+/** What rights a program takes that are not ours: then the dynamic linker preloads nothing. */
+function foreignRights(file: string): string | undefined {
   const { mode, uid, gid } = statSync(file);
-  if ((mode & SET_USER_ID) !== 0 && uid !== process.getuid?.()) return "set-user-id";
-  if ((mode & SET_GROUP_ID) !== 0 && gid !== process.getgid?.()) return "set-group-id";
-  return undefined;
+  if ((mode & SET_USER_ID) !== 0 && uid !== process.getuid?.()) return "is set-user-id";
+  if ((mode & SET_GROUP_ID) !== 0 && gid !== process.getgid?.()) return "is set-group-id";
+  const capabilities = process.getuid?.() === 0 ? undefined : fileCapabilities(file);
+  return capabilities === undefined ? undefined : `has file capabilities (${capabilities})`;
 }
 
 function textOf(object: ObjectFile, { address, fileSize }: ObjectSegment): string {

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { makeFolders } from "../../host/run/make-folders.ts";
@@ -7,7 +7,7 @@ import type { ObjectFile } from "../../objects/index.ts";
 import { UnwindTable } from "../../unwind/index.ts";
 import { HEADER_VERSION, TABLES_VERSION } from "../layout.ts";
 import { tableKey } from "./table-key.ts";
-import { tablesFile } from "./tables-file.ts";
+import { isTablesFile, tablesFile } from "./tables-file.ts";
 
 /** The folder where what is made once per object or version is kept. */
 export function cacheFolder({ env } = process): string {
@@ -36,10 +36,19 @@ export class TableCache {
     return join(this.folder, "/");
   }
 
-  /** Whether the tables of an object are there, or nothing could find them. */
+  /** Whether the tables of an object are there as they were made, or nothing could find them. */
   has(object: ObjectFile): boolean {
     const key = tableKey(object);
-    return key === undefined || existsSync(join(this.folder, key));
+    return key === undefined || this.#isWhole(join(this.folder, key));
+  }
+
+  /** Kept files outlive full disks and lost power. */
+  #isWhole(path: string): boolean {
+    try {
+      return isTablesFile(readFileSync(path));
+    } catch {
+      return false;
+    }
   }
 
   /** Makes the tables of an object, unless they are there, or nothing could find them. */

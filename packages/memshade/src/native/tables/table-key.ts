@@ -1,9 +1,9 @@
 import type { ObjectFile } from "../../objects/index.ts";
-import { SUM_LETTER, SUM_WORDS } from "../layout.ts";
+import { SUM_LETTER } from "../layout.ts";
+import { sumOf } from "./sum.ts";
 
 const PT_GNU_EH_FRAME = 0x6474e550;
 const PF_W = 2;
-const SUM_FACTOR = 0x9e3779b1;
 
 /**
  * What the tables of an object are kept by: its build id; where it has none, a sum of the loaded segment with its call frame
@@ -19,21 +19,10 @@ export function tableKey(object: ObjectFile): string | undefined {
       ({ address, fileSize }) => frames.address >= address && frames.address - address < fileSize,
     );
   if (segment === undefined || (segment.flags & PF_W) !== 0) return undefined;
-  return keyOfSum(sumOf(object.bytesAt(segment.address, segment.fileSize)));
+  return keyOfSum(Buffer.from(sumOf(object.bytesAt(segment.address, segment.fileSize))).toString("hex"));
 }
 
 /** The name of tables that are kept by a sum, of which these are the bytes in hexadecimal. */
 export function keyOfSum(sum: string): string {
   return String.fromCharCode(SUM_LETTER) + sum;
-}
-
-function sumOf(bytes: Uint8Array): string {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const words = new Uint32Array(SUM_WORDS);
-  for (let at = 0; at + 4 <= bytes.length; at += 4) {
-    const i = (at >>> 2) % SUM_WORDS;
-    const mixed = words[i] ^ view.getUint32(at, true);
-    words[i] = Math.imul((mixed << 13) | (mixed >>> 19), SUM_FACTOR) + 1;
-  }
-  return Buffer.from(words.buffer).toString("hex");
 }

@@ -1,6 +1,7 @@
 import type { UnwindTable } from "../../unwind/index.ts";
 import { TABLE_BLOCK_BITS, TABLES_HEAD_BYTES, TABLES_MAGIC, TABLES_VERSION, TablesHead } from "../layout.ts";
 import { processRule } from "./process-rule.ts";
+import { hasSum, SUM_BYTES, sumOf } from "./sum.ts";
 
 const IN_BLOCK = 2 ** TABLE_BLOCK_BITS - 1;
 
@@ -8,7 +9,7 @@ const IN_BLOCK = 2 ** TABLE_BLOCK_BITS - 1;
  * The tables of an object as processes map them: where which rule holds, 4 bytes per entry. An object without call frame information
  * has tables without blocks. `layout.ts` has the format.
  *
- *     head     magic, version, base, 2 blocks, 3 entries, 2 rules
+ *     head     magic, version, sum, base, 2 blocks, 3 entries, 2 rules
  *     firsts   0, 2, 3
  *     entries  0 << 12 | 0x000, 1 << 12 | 0x040, 1 << 12 | 0x000
  *     rules    none, CFA = rsp + 8
@@ -29,7 +30,23 @@ export function tablesFile(table: UnwindTable): Uint8Array {
   all.set(firsts);
   all.set(entries, firsts.length);
   all.set(rules, firsts.length + entries.length);
+  setTablesSum(bytes);
   return bytes;
+}
+
+/** Gives tables the sum of what is in them. */
+export function setTablesSum(bytes: Uint8Array): void {
+  bytes.set(sumOf(bytes.subarray(TablesHead.base)), TablesHead.sum);
+}
+
+/** Whether a file has tables as they were made, and of this version. */
+export function isTablesFile(bytes: Uint8Array): boolean {
+  if (bytes.length < TABLES_HEAD_BYTES) return false;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (view.getUint32(TablesHead.magic, true) !== TABLES_MAGIC) return false;
+  if (view.getUint32(TablesHead.version, true) !== TABLES_VERSION) return false;
+  const sum = bytes.subarray(TablesHead.sum, TablesHead.sum + SUM_BYTES);
+  return hasSum(bytes.subarray(TablesHead.base), sum);
 }
 
 /** Rules as they are met, each once. `none` is the first. */

@@ -1,9 +1,15 @@
-import { contextKey, frameKey } from "../../formats/parquet-store/index.ts";
 import type { BinaryPlaces } from "../../memprof/binaries.ts";
 import { InputMerger } from "../../memprof/input-merger.ts";
-import { frameAt, framesOfStack, type MemprofProfile, ProfileMerger } from "../../model/memprof/index.ts";
+import {
+  type DataAccessProfile,
+  frameAt,
+  framesOfStack,
+  type MemprofProfile,
+  ProfileMerger,
+} from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import { MIB_FIELDS, zeroMib } from "../../model/mib-fields.ts";
+import { contextKey, frameKey } from "../keys.ts";
 import { callSitesOf, type StoredCallSite, type StoredContext, type StoredFrame } from "../stored-run.ts";
 import { asPlace } from "./raw-contexts.ts";
 
@@ -11,7 +17,7 @@ export interface MergedContexts {
   readonly contexts: readonly StoredContext[];
   readonly callSites: readonly StoredCallSite[] | undefined;
   readonly fields: readonly MibField[];
-  readonly hasDataAccess: boolean;
+  readonly dataAccess: DataAccessProfile | undefined;
 }
 
 /** The contexts of a profile whose frames have been found already: an indexed one, YAML, or a memshade profile. */
@@ -69,7 +75,7 @@ function contextsOf(profile: MemprofProfile, sources: SourcesOfFrames): MergedCo
     contexts: rows,
     callSites: isDerived(callSites, rows) ? undefined : callSites,
     fields: blocks.fields,
-    hasDataAccess: profile.dataAccess !== undefined,
+    dataAccess: profile.dataAccess,
   };
 }
 

@@ -1,11 +1,15 @@
 import { functionGuid } from "../../formats/memprof/index.ts";
 import { readRaw } from "../../formats/memprof-raw/index.ts";
-import { contextKey, frameKey, OWN_FIELDS, type OwnField } from "../../formats/parquet-store/index.ts";
+import { OWN_FIELDS, type OwnField } from "../../formats/parquet-store/index.ts";
 import { hexOf, type ProfiledBinaries } from "../../memprof/binaries.ts";
 import { type UnresolvedPlace, unresolvedName, unresolvedPlace } from "../../model/memprof/index.ts";
 import { type Mib, mergeMib } from "../../model/mib.ts";
 import type { Run, RunFunction, RunHost, RunModule, RunSite } from "../../model/run.ts";
+import { frameText } from "../keys.ts";
 import type { StoredContext, StoredFrame } from "../stored-run.ts";
+
+/** Frames of places in modules with a binary, by both: as many profiles have the same places, each is found once. */
+export type SharedFrames = Map<string, readonly StoredFrame[]>;
 
 /**
  * The contexts of a raw profile: as LLVM knows them where there is debug information, else by the functions that the run has names
@@ -17,6 +21,7 @@ export function rawContexts(
   bytes: Uint8Array,
   run: Run | undefined,
   binaries: ProfiledBinaries,
+  shared: SharedFrames = new Map(),
 ): { readonly contexts: StoredContext[]; readonly modules: readonly string[] } {
   const raw = readRaw(bytes);
   const { modules, unresolved } = binaries.match(raw.segments);
@@ -33,8 +38,7 @@ export function rawContexts(
   };
   const framesOf = (pc: number): readonly StoredFrame[] => {
     const module = places.find(({ start, end }) => pc > start && pc <= end);
-    const described =
-      module === undefined || unresolved.includes(module) ? [] : module.framesAt(pc + module.shift);
+    const described = module === undefined || unresolved.includes(module) ? [] : sharedFrames(module, pc);
     if (described.length > 0) return described;
     const named = names?.frameAt(pc);
     if (named !== undefined) return [named];
@@ -43,15 +47,27 @@ export function rawContexts(
       ? module.framesAt(pc + module.shift).map(asPlace)
       : [];
   };
+  const sharedFrames = ({ key, shift, framesAt: find }: (typeof modules)[number], pc: number) => {
+    const place = `${pc + shift} ${key}`;
+    const frames = shared.get(place) ?? find(pc + shift);
+    shared.set(place, frames);
+    return frames;
+  };
   const sites = new Map(run?.heap?.sites.map((site) => [BigInt(site.stackId), site]));
+  const texts = new Map<StoredFrame, string>();
+  const textOf = (frame: StoredFrame): string => {
+    const text = texts.get(frame) ?? frameText(frame);
+    texts.set(frame, text);
+    return text;
+  };
   const contexts = new Map<
-    bigint,
+    string,
     { frames: readonly StoredFrame[]; mib: Mib; own: OwnFigures | undefined }
   >();
   for (const { stackId, mib, pcs } of raw.contexts) {
     const frames = pcs.flatMap(framesAt);
     if (frames.length === 0) continue;
-    const key = contextKey(frames.map(frameKey));
+    const key = frames.map(textOf).join("\n");
     const site = run?.heap === undefined ? undefined : figuresOf(sites.get(stackId));
     const context = contexts.get(key);
     if (context === undefined) contexts.set(key, { frames, mib: { ...mib }, own: site });

@@ -1,5 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { Finding } from "../../analyses/findings/finding.ts";
+import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { areBlocksSeen } from "../../analyses/limits/followed-heap.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { isMemprofRaw } from "../../formats/memprof-raw/index.ts";
@@ -7,16 +9,20 @@ import { readRegular } from "../../load/file.ts";
 import type { BinaryPlaces, ProfiledBinaries } from "../../memprof/binaries.ts";
 import { faultOf } from "../../memprof/input-reader.ts";
 import { expandInputs, type MergeInput } from "../../memprof/inputs.ts";
+import type { DataAccessProfile } from "../../model/memprof/index.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { RUN_FILE, type Run } from "../../model/run.ts";
 import { overTimeOf } from "../../runs/heap.ts";
+import { loadTools, recordedTools } from "../../runs/recorded-tools.ts";
 import { runOf } from "../../runs/run-of-folder.ts";
-import { hasWaste } from "../../runs/waste.ts";
-import { hasWorkingSet } from "../../runs/working-set.ts";
 import type { StoredRun } from "../stored-run.ts";
+import { countedAccesses, listedAccesses } from "./data-accesses.ts";
+import { findingsOf } from "./findings.ts";
 import { mergedContexts } from "./merged-contexts.ts";
-import { rawContexts } from "./raw-contexts.ts";
+import { rawContexts, type SharedFrames } from "./raw-contexts.ts";
 import { wasteOf, workingSetOf } from "./tools.ts";
+
+const RULES = new FrameRules();
 
 /** What a store is to be given: a run folder, or a profile without one. */
 export interface StoreInput {
@@ -50,6 +56,15 @@ function isHeapOf(folder: string, file: string): boolean {
   return join(folder, runOf(folder)?.files.heap ?? "heap.memprofraw") === file;
 }
 
+/** What all runs are read with. */
+export interface Reading {
+  readonly places: BinaryPlaces;
+  readonly binaries: ProfiledBinaries;
+  readonly frames: SharedFrames;
+  /** A finding as a sentence. */
+  readonly sayFinding: (finding: Finding) => string;
+}
+
 /**
  * All that a store keeps of a run.
  *
@@ -57,13 +72,20 @@ function isHeapOf(folder: string, file: string): boolean {
  */
 export async function readStoredRun(
   { path, heap, folder }: StoreInput,
-  places: BinaryPlaces,
-  shared: ProfiledBinaries,
+  reading: Reading,
 ): Promise<StoredRun> {
+  const { places, sayFinding } = reading;
   const run = folder === undefined ? undefined : runOf(folder);
-  const contexts = heap === undefined ? undefined : await contextsOf(heap, run, places, shared);
-  const waste = folder !== undefined && hasWaste(folder) ? wasteOf(folder) : undefined;
-  const workingSet = folder !== undefined && hasWorkingSet(folder) ? workingSetOf(folder) : undefined;
+  const contexts = heap === undefined ? undefined : await contextsOf(heap, run, reading);
+  const tools =
+    folder === undefined
+      ? {}
+      : await loadTools(folder, recordedTools(folder), {
+          rules: RULES,
+          binaryPaths: [...places.binaries, ...places.searchPaths],
+        });
+  const waste = tools.waste && wasteOf(tools.waste);
+  const workingSet = tools.workingset && workingSetOf(tools.workingset);
   const overTime = run === undefined ? undefined : overTimeOf(path, folder!, run);
   const started = statSync(heap?.path ?? join(path, RUN_FILE)).mtimeMs;
   const isUnseen = run?.heap !== undefined && !areBlocksSeen(run.modules);
@@ -92,36 +114,36 @@ export async function readStoredRun(
         })),
       ) ?? [],
     waste: waste?.rows ?? [],
+    findings: findingsOf(tools, sayFinding),
+    dataAccesses:
+      tools.statics === undefined
+        ? contexts?.dataAccess && listedAccesses(contexts.dataAccess)
+        : countedAccesses(tools.statics),
     layouts: waste?.layouts ?? [],
     workingSet: workingSet?.rows ?? [],
-    leftOut: [
-      ...(contexts?.hasDataAccess === true ? ["accesses to static data are not kept in a store"] : []),
-      ...(isUnseen ? [`${path}: no allocator was followed, so nothing is known of its heap`] : []),
-    ],
+    leftOut: isUnseen ? [`${path}: no allocator was followed, so nothing is known of its heap`] : [],
   };
 }
 
 interface ReadContexts extends Pick<StoredRun, "contexts" | "callSites" | "fields"> {
-  readonly hasDataAccess: boolean;
+  readonly dataAccess?: DataAccessProfile | undefined;
   readonly modules: StoredRun["modules"];
 }
 
 async function contextsOf(
   { path, modules }: MergeInput,
   run: Run | undefined,
-  places: BinaryPlaces,
-  shared: ProfiledBinaries,
+  { places, binaries, frames }: Reading,
 ): Promise<ReadContexts> {
   const bytes = readRegular(path);
   if (!isMemprofRaw(bytes)) return { ...(await mergedContexts(path, places)), modules: [] };
-  for (const module of modules) shared.add(module.path, module.buildId);
+  for (const module of modules) binaries.add(module.path, module.buildId);
   try {
-    const raw = rawContexts(bytes, run, shared);
+    const raw = rawContexts(bytes, run, binaries, frames);
     return {
       contexts: raw.contexts,
       callSites: undefined,
       fields: MIB_FIELDS,
-      hasDataAccess: false,
       modules: raw.modules.map((buildId) => ({ buildId })),
     };
   } catch (error) {

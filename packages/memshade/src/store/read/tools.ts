@@ -1,22 +1,15 @@
-import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { ownDepth, ownPlace } from "../../analyses/frames/own-place.ts";
-import { functionGuid } from "../../formats/memprof/index.ts";
-import type { WasteFrame, WasteIp } from "../../model/waste/waste.ts";
-import type { StackFrame } from "../../model/working-set/working-set.ts";
-import { loadWaste } from "../../runs/waste.ts";
-import { loadWorkingSet } from "../../runs/working-set.ts";
+import type { WasteFile, WasteFrame, WasteIp } from "../../model/waste/waste.ts";
+import type { StackFrame, WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { StoredFrame, StoredLayout, StoredWaste, StoredWorkingSet } from "../stored-run.ts";
-
-const RULES = new FrameRules();
+import { sourceFrame } from "./source-frame.ts";
 
 /** Places where something was stored or loaded for nothing, and all bytes that were overwritten unread. */
-export function wasteOf(folder: string): {
+export function wasteOf(waste: WasteFile): {
   readonly rows: readonly StoredWaste[];
   readonly layouts: readonly StoredLayout[];
   readonly bytes: number;
 } {
-  const waste = loadWaste(folder, { rules: RULES });
-  if (waste === undefined) return { rows: [], layouts: [], bytes: 0 };
   const blocks = waste.blocks ?? [];
   const rows = [
     ...waste.stores.flatMap(({ ips, dead_overwritten, bytes_silent, nof_silent, nof_stores }) => [
@@ -50,35 +43,11 @@ function placeOf(ips: readonly WasteIp[]): StoredFrame {
   return sourceFrame(own?.frame ?? ips[0] ?? {}, address % 2 ** 32, module);
 }
 
-function sourceFrame(
-  {
-    function: name = "a call from outside",
-    file,
-    line = 0,
-    startLine = 0,
-  }: Partial<WasteFrame> & { startLine?: number | undefined },
-  offset: number,
-  module = "",
-): StoredFrame {
-  const isPlaced = line !== 0;
-  return {
-    guid: functionGuid(name),
-    lineOffset: isPlaced ? Math.max(0, line - startLine) : offset,
-    column: 0,
-    inline: false,
-    name,
-    file,
-    line,
-    ...(isPlaced ? {} : { place: { buildId: module, offset } }),
-  };
-}
-
 /** The working set of all instances, one after the other, at the finest scale. */
-export function workingSetOf(folder: string): {
+export function workingSetOf({ instances, lineBytes }: WorkingSetProfile): {
   readonly rows: readonly StoredWorkingSet[];
   readonly largest: number;
 } {
-  const { instances, lineBytes } = loadWorkingSet(folder, { rules: RULES });
   const rows = instances.flatMap(({ levels: [finest], owners, fill }): StoredWorkingSet[] => {
     const places = owners?.contexts.map(({ kind, stack }) => (kind === "code" ? ownFrame(stack) : undefined));
     return (finest?.start ?? []).map((start, index) => ({

@@ -445,6 +445,8 @@ export const Record = {
   size: 16,
   /** Where several instances share the memory: the one that allocated. */
   owner: 20,
+  /** In native programs, the high half of the address. */
+  addressHigh: 20,
   /** u64: accesses that a counter had no room for. */
   folded: 24,
   /** How often the contents were copied from block to block until they were here; 0 for most. */

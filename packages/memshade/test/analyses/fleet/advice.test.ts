@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   coldFields,
+  type IntervalRow,
   type LayoutRow,
   type OwnerRow,
   usedTogether,
@@ -16,6 +17,11 @@ function layout(run: bigint, ...fields: LayoutRow["fields"]): LayoutRow {
 /** A place that is used in some intervals of a run, 640 bytes in each, half of which were touched. */
 function used(run: bigint, site: bigint, intervals: readonly number[]): OwnerRow[] {
   return intervals.map((interval) => ({ run, interval, site, bytes: 640, fill: 0.5 }));
+}
+
+/** Working sets of the intervals of two runs. */
+function intervals(...bytes: readonly number[]): IntervalRow[] {
+  return [1n, 2n].flatMap((run) => bytes.map((of, interval) => ({ run, interval, bytes: of })));
 }
 
 const TEN = Array.from({ length: 10 }, (_, index) => index);
@@ -42,12 +48,20 @@ describe("fields that are cold together", () => {
   });
 });
 
+describe("advice that saves less than a line of memory", () => {
+  it("is not given", () => {
+    const one = { name: "flags", offset: 0, size: 8 };
+    const single = { run: 1n, site: 1n, type: "Options", element: 96, bytes: 96, fields: [one] };
+    expect(coldFields([single, { ...single, run: 2n }])).toEqual([]);
+  });
+});
+
 describe("places that are used together", () => {
   it("are in the same intervals in every run that has both", () => {
     const rows = [1n, 2n].flatMap((run) => [...used(run, 7n, TEN), ...used(run, 8n, TEN)]);
-    // Two times 640 bytes, half of them touched.
-    expect(usedTogether(rows)).toEqual([
-      { kind: "used-together", sites: [7n, 8n], overlap: 1, runs: 2, saves: 640 },
+    // Two times 640 bytes, half of them touched; then the interval that has none of them is the largest.
+    expect(usedTogether(rows, intervals(...TEN.map(() => 2000), 1500))).toEqual([
+      { kind: "used-together", sites: [7n, 8n], overlap: 1, runs: 2, saves: 640, savesOfLargest: 500 },
     ]);
   });
 
@@ -58,13 +72,13 @@ describe("places that are used together", () => {
       ...used(2n, 7n, TEN),
       ...used(2n, 8n, [0, 1, 2]),
     ];
-    expect(usedTogether(rows)).toEqual([]);
+    expect(usedTogether(rows, [])).toEqual([]);
   });
 
   it("save nothing that is known where nobody counted the bytes of lines", () => {
     const rows = [1n, 2n]
       .flatMap((run) => [...used(run, 7n, TEN), ...used(run, 8n, TEN)])
       .map((row) => ({ ...row, fill: undefined }));
-    expect(usedTogether(rows)).toEqual([]);
+    expect(usedTogether(rows, [])).toEqual([]);
   });
 });

@@ -14,7 +14,10 @@ async function readBack(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
 describe("tables as Parquet", () => {
   it("have all columns of their description, with what is not known as null", async () => {
     const rows: StoreRow[] = [
-      { run: 1n, project: "p", day: "2026-11-24", ctx: -1n, site: 2n ** 64n - 1n, alloc_count: 7 },
+      {
+        ...{ run: 1n, project: "p", day: "2026-11-24", ctx: -1n, site: 2n ** 64n - 1n, alloc_count: 7 },
+        ...{ size_log2: [0, 7], lifetime_log2: [] },
+      },
     ];
     const [row] = await readBack(writeTable(tableOf("metrics"), rows));
     expect(row).toMatchObject({
@@ -24,6 +27,8 @@ describe("tables as Parquet", () => {
       site: -1n,
       alloc_count: 7n,
       live_bytes: null,
+      size_log2: [0n, 7n],
+      lifetime_log2: [],
     });
     expect(Object.keys(row!).sort()).toEqual(
       tableOf("metrics")

@@ -24,6 +24,9 @@ const makeLater = async () => {
 const PLAIN = "0,7,7,0,false";
 
 const tell = (what: string): string => `fetch("/told", { method: "POST", body: ${what} })`;
+/** Tells what `data` is where requests are forbidden. */
+const TELL_BY_FORM = `const form = document.createElement("form"); document.documentElement.append(form);
+  form.method = "post"; form.action = "/told"; form.enctype = "text/plain"; form.innerHTML = '<input name="a">'; form.firstChild.value = data; form.submit();`;
 const page = (script: string, head = ""): string =>
   `<!doctype html><meta charset="utf-8">${head}<script>${script}</script>`;
 
@@ -129,8 +132,7 @@ describe.skipIf(!isInstalled)("the modules of", () => {
       {
         "/": page(
           `const worker = new Worker("/worker.js");
-           worker.onmessage = ({ data }) => { const form = document.createElement("form"); document.documentElement.append(form);
-             form.method = "post"; form.action = "/told"; form.enctype = "text/plain"; form.innerHTML = '<input name="a">'; form.firstChild.value = data; form.submit(); };`,
+           worker.onmessage = ({ data }) => { ${TELL_BY_FORM} };`,
           policy,
         ),
         "/worker.js": WORKER,
@@ -139,6 +141,22 @@ describe.skipIf(!isInstalled)("the modules of", () => {
     );
     expect(told.trim()).toBe(`a=${PLAIN}`);
     expect(run?.heap, stderr).toMatchObject({ allocations: 2 });
+  });
+
+  it.each([
+    [
+      "is not",
+      [],
+      /runs without being profiled: the page forbids requests to itself \(--bypass-csp lifts that\)/,
+    ],
+    ["is with --bypass-csp", ["--bypass-csp"], /profile written/],
+  ])("a page that forbids requests, compiled at once: it %s profiled", async (_what, args, said) => {
+    const { told, stderr } = await browse(
+      { "/": page(`${INLINED} const data = makeNow(); ${TELL_BY_FORM}`) },
+      { headers: { "Content-Security-Policy": "connect-src 'none'" }, args },
+    );
+    expect(told.trim()).toBe(`a=${PLAIN}`);
+    expect(stderr).toMatch(said);
   });
 
   it("a page with trusted types are profiled", async () => {

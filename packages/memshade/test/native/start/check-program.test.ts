@@ -36,7 +36,7 @@ describe.skipIf(process.arch !== "x64" || process.platform !== "linux")("a nativ
     expect(refusal(changed("riscv", { [E_MACHINE]: 243 }))).toMatch(/another machine/);
     expect(refusal(changed("relocatable", { [E_TYPE]: 1 }))).toMatch(/it is no program/);
     expect(refusal(changed("core", { [E_TYPE]: 4 }))).toMatch(/a core dump, no program; memshade unwind/);
-    expect(refusal("/etc/passwd")).toMatch(/neither ELF nor wasm/);
+    expect(refusal("/etc/passwd")).toMatch(/neither ELF nor WebAssembly, and no script/);
   });
 
   it("is refused when it is damaged, a library, or its dynamic linker is not there", () => {

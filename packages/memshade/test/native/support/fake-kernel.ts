@@ -105,6 +105,9 @@ export class FakeKernel {
     return start;
   }
 
+  munmap(_: number[]): number {
+    return 0;
+  }
   madvise(_: number[]): number {
     return 0;
   }
@@ -186,6 +189,7 @@ const HANDLERS: Readonly<Record<number, keyof typeof FakeKernel.prototype & Syst
   3: "close",
   8: "lseek",
   9: "mmap",
+  11: "munmap",
   14: "rt_sigprocmask",
   28: "madvise",
   35: "nanosleep",
@@ -207,5 +211,5 @@ const HANDLERS: Readonly<Record<number, keyof typeof FakeKernel.prototype & Syst
 type SystemCall =
   | ("read" | "readlink" | "getrlimit")
   | ("timer_create" | "timer_settime" | "timer_delete")
-  | ("close" | "lseek" | "mmap" | "rt_sigprocmask" | "madvise" | "nanosleep" | "getpid")
+  | ("close" | "lseek" | "mmap" | "munmap" | "rt_sigprocmask" | "madvise" | "nanosleep" | "getpid")
   | ("ftruncate" | "prctl" | "gettid" | "futex" | "clock_gettime" | "tgkill" | "openat");

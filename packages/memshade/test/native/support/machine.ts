@@ -4,7 +4,9 @@ import {
   TABLES_HEAD_BYTES,
   TABLES_MAGIC,
   TABLES_VERSION,
+  TablesHead,
 } from "../../../src/native/layout.ts";
+import { setTablesSum } from "../../../src/native/tables/tables-file.ts";
 import type { CallSite, FakeProcess } from "./fake-process.ts";
 
 /** How a function keeps its frame. */
@@ -51,9 +53,11 @@ function tables(): Uint8Array {
   const end = (SHAPES.length << 12) | (SHAPES.length * FUNCTION_BYTES);
   const words = [0, entries.length + 1, ...entries, end, ...rules, RuleKind.none];
   const bytes = new Uint8Array(TABLES_HEAD_BYTES + 4 * words.length);
-  const head = new Uint32Array(bytes.buffer, 0, 8);
-  head.set([TABLES_MAGIC, TABLES_VERSION, CODE, 0, 1, entries.length + 1, rules.length + 1]);
+  new Uint32Array(bytes.buffer).set([TABLES_MAGIC, TABLES_VERSION]);
+  const counts = [CODE, 0, 1, entries.length + 1, rules.length + 1];
+  new Uint32Array(bytes.buffer, TablesHead.base).set(counts);
   new Uint32Array(bytes.buffer, TABLES_HEAD_BYTES).set(words);
+  setTablesSum(bytes);
   return bytes;
 }
 

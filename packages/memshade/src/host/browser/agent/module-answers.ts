@@ -86,7 +86,7 @@ export class ModuleAnswers {
       kind: "note",
       sentence: this.#settings.isWorker
         ? "A module that a worker compiled at once runs without being profiled: nobody answered."
-        : "A module that a page compiled at once runs without being profiled: the page forbids requests to itself.",
+        : "A module that a page compiled at once runs without being profiled: the page forbids requests to itself (--bypass-csp lifts that).",
     });
     return undefined;
   }

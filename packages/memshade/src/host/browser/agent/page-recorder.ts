@@ -211,6 +211,7 @@ export class PageRecorder implements InstantiationObserver {
     // Whoever waits sees that it is under way.
     this.#link.hurry();
     sendMemory(buffer, parts, (runs, bytes) => this.#link.post({ kind: "data", id, memory, runs }, bytes));
+    this.#link.post({ kind: "done", id, memory });
   }
 
   /** Tables of the heap are full: what is in them is sent, and the program goes on with empty ones. */

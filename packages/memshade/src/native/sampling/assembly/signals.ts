@@ -1,6 +1,14 @@
 // Which signal the timers have, and what becomes of a program that uses it itself: the timers take another one, and the program gets
 // what it asked for.
-import { Header, MOST_THREADS, Place, Thread, THREAD_BYTES, Tls } from "../../assembly/layout.generated";
+import {
+  Header,
+  MOST_THREADS,
+  Place,
+  Thread,
+  Text,
+  THREAD_BYTES,
+  Tls,
+} from "../../assembly/layout.generated";
 import { lock, processAddress, unlock } from "../../assembly/lock";
 import {
   libcPthreadSigmask,
@@ -59,12 +67,17 @@ export function actByDefault(sampler: usize, signal: u32): void {
   setAction(sampler, signal, SIG_DFL, 0);
 }
 
+/** Nobody has it, or the process that was forked has had it of us. */
+function isFree(handler: u64): bool {
+  return handler === SIG_DFL || handler === functionAt(SampleText.handler);
+}
+
 /** Takes the first signal from one downwards that the program has nothing to do with. */
 function takeSignal(sampler: usize, from: u32): void {
   const known = sampler + Sampler.message;
   store<u32>(Sampling.isIgnored, 0);
   for (let signal = from; signal >= LAST_SIGNAL; signal--) {
-    if (libcSigaction(signal, 0, processAddress(known)) !== 0 || load<u64>(known) !== SIG_DFL) continue;
+    if (libcSigaction(signal, 0, processAddress(known)) !== 0 || !isFree(load<u64>(known))) continue;
     if (!setAction(sampler, signal, functionAt(SampleText.handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART))
       continue;
     store64(text() + SampleText.set, bitOf(signal));
@@ -76,11 +89,16 @@ function takeSignal(sampler: usize, from: u32): void {
 
 /** Begins with the samples, where they are wanted, in the thread that a program begins with. */
 export function beginSampling(): void {
-  const period = load64(text() + SampleText.period);
-  if (period === 0) return;
-  // Children that are forked are not sampled: nobody reads what they leave.
-  store64(text() + SampleText.period, 0);
   const thread = currentThread();
+  if (!isSampling()) beginIn(thread);
+}
+
+/** Begins with the samples, where they are wanted. A process that was forked begins in the thread that allocates first. */
+export function beginIn(thread: u32): void {
+  const period = load64(text() + SampleText.period);
+  if (period === 0 || thread === 0) return;
+  // Where children are not recorded, nobody would read their samples.
+  if (load32(text() + Text.children) === 0) store64(text() + SampleText.period, 0);
   takeSignal(samplerOf(thread), FIRST_SIGNAL);
   // Our own code is interrupted only where nothing that is not known can be looked at.
   ruleOf(functionAt(SampleText.handler), thread + Thread.room);

@@ -24,7 +24,8 @@ import {
   settleBytes,
 } from "./intervals";
 import { liveUnit, noticePeak, roomLeft } from "./live";
-import { Address, END, nearby, raiseHighWater } from "./program";
+import { LARGEST_IN_SLOT, slotFor, slotOf } from "./places";
+import { Address, addressOf, END, raiseHighWater } from "./program";
 import {
   addRecord,
   blockStart,
@@ -32,15 +33,12 @@ import {
   bump64,
   contextAt,
   findRecord,
-  makeSlot,
   mibOfTag,
   moveToRecord,
   placeDifference,
   recordOf,
-  regionOf,
   removeRecord,
   sizeOfTag,
-  slotIn,
   slotStart,
   tagOf,
 } from "./records";
@@ -66,7 +64,7 @@ function meetNeighbours(slot: usize, address: Address, size: u32): void {
   const first = load<u32>(slot, Slot.tag);
   if (first === 0) return;
   for (let other = recordOf(first); other !== RECORDS; other = RECORDS + load<u32>(other, Record.next)) {
-    const otherAddress = nearby(load<u32>(other, Record.address), address);
+    const otherAddress = addressOf(other);
     const otherEnd = otherAddress + load<u32>(other, Record.size);
     // Two live blocks in one counter granule are said in the profile, never guessed apart.
     if (address < otherEnd && otherAddress < address + size) bump32(CONTROL, Control.overlaps, 1);
@@ -97,7 +95,7 @@ export function allocatedAnyhow(address: Address, size: u32, frame: u32, self: u
 
 @inline
 function begin(address: Address, size: u32, frame: u32, self: u32, atLimit: bool): void {
-  const slot = makeSlot(address);
+  const slot = slotFor(address, size);
   if (slot !== 0 && load<u32>(slot, Slot.tag) !== 0) meetNeighbours(slot, address, size);
   const mib = contextOf(frame, self);
   if (atLimit) noteNext(mib, load<u64>(CONTROL, Control.allocations));
@@ -116,14 +114,14 @@ function begin(address: Address, size: u32, frame: u32, self: u32, atLimit: bool
     SHARED === 0 &&
     weight === 0 &&
     (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
-  if (aligned && known && size <= LARGEST_UNMARKED && load<u32>(slot, Slot.tag) === 0) {
+  if (aligned && known && size <= LARGEST_IN_SLOT && load<u32>(slot, Slot.tag) === 0) {
     store<u32>(slot, time, Slot.time);
     store<u32>(slot, tagOf(mib, size, address), Slot.tag);
   } else {
     const record = addRecord(slot, address, size, mib, time);
     if (SHARED !== 0) noteOwner(record);
     if (weight !== 0) follow(record, weight, time);
-    if (size > LARGEST_UNMARKED) noteYoungest(record, address);
+    if (size > LARGEST_UNMARKED) noteYoungest(record);
   }
   claimCounters(address, size);
   raiseHighWater(address + size);
@@ -136,9 +134,8 @@ function begin(address: Address, size: u32, frame: u32, self: u32, atLimit: bool
 
 /** Ends the block at an address; false if there is none. `copied`: its contents live on in another block. */
 function endBlock(address: Address, copied: bool): bool {
-  const region = regionOf(address);
-  if (region === 0) return false;
-  const slot = slotIn(region, address);
+  const slot = slotOf(address);
+  if (slot === 0) return false;
   const tag = load<u32>(slot, Slot.tag);
   let mib = mibOfTag(tag);
   let size = sizeOfTag(tag);

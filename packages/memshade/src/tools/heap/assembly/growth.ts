@@ -1,8 +1,8 @@
 import { CONTROL, COUNTED, EXACT, GROWTHS, MIBS, programLoad64 } from "./imports";
 import { CONTEXT_BYTES, Control, GROWTH_BYTES, Growth, LARGEST_UNMARKED, Record } from "./layout.generated";
 import { countMarks, lastMarked, SHORTEST_MARKED } from "./marks";
-import { Address, isReadable, keepYoungest, youngestAddress } from "./program";
-import { bump32, bump64, recordAround } from "./records";
+import { Address, addressOf, isReadable } from "./program";
+import { bump32, bump64, recordAt } from "./records";
 
 // Blocks that grow: by a reallocation that moves them, or as vectors, strings and hash tables do, which allocate a larger block,
 // copy, and release the old one. The first way is seen as it is. For the second one only the moment counts at which a block
@@ -42,9 +42,8 @@ export function growthOf(mib: usize): usize {
 
 /** A large block begins, which has a record. */
 @inline
-export function noteYoungest(record: usize, address: Address): void {
+export function noteYoungest(record: usize): void {
   store<u32>(CONTROL, record, Control.youngest);
-  keepYoungest(address);
   store<u32>(CONTROL, load<u32>(CONTROL, Control.allocations), Control.youngestNumber);
 }
 
@@ -123,7 +122,7 @@ export function continueChain(address: Address, size: u32, moved: bool): void {
     }
   }
   carried = min(carried, size);
-  if ((copies | steps | carried) !== 0) carryTo(recordAround(address));
+  if ((copies | steps | carried) !== 0) carryTo(recordAt(address));
 }
 
 /** Whether the ended block's contents are in the youngest one, whose record is given; then that one carries the chain. */
@@ -134,7 +133,7 @@ function goesOnIn(youngest: usize, address: Address, mib: usize, start: u32): bo
   if ((load<u32>(youngest, Record.copies) | load<u32>(youngest, Record.carried)) !== 0) return false;
   // Small blocks may be younger than the youngest large one.
   if (endedSize <= LARGEST_UNMARKED && <i32>(load<u32>(youngest, Record.time) - start) <= 0) return false;
-  const next = youngestAddress(load<u32>(youngest, Record.address));
+  const next = addressOf(youngest);
   if (!isCopy(address, next, carried)) {
     if (load<u32>(youngest, Record.mib) !== mib || COUNTED === 0) return false;
     if (load<u32>(CONTROL, Control.allocations) !== load<u32>(CONTROL, Control.youngestNumber)) return false;

@@ -11,6 +11,7 @@ import {
   Tag,
 } from "./layout.generated";
 import { keepPeak, liveUnit, noticePeak } from "./live";
+import { LARGEST_IN_SLOT } from "./places";
 import { Address, END } from "./program";
 import { bump32, mibOfTag, placeDifference, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf } from "./shapes";
@@ -24,7 +25,7 @@ import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-coun
 
 /** A block of `size` bytes was handed out at `address` (0: the allocation failed) to the newest frame's call. */
 export function allocated(address: Address, size: u32, frame: u32): void {
-  if (size - 1 >= LARGEST_UNMARKED) {
+  if (size - 1 >= LARGEST_IN_SLOT) {
     otherwise();
     return;
   }

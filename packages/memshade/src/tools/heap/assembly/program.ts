@@ -1,7 +1,7 @@
 // Addresses of the program, and where the slots of its regions are: what differs between WebAssembly programs and native ones. This
 // is the side of WebAssembly; the build puts another file in its place for native programs.
-import { CONTROL, COVERED, DIRECTORY, programPages } from "./imports";
-import { Control, REGION_BITS, SLOT_BITS, SLOT_REGION_BYTES } from "./layout.generated";
+import { CONTROL, COVERED, DIRECTORY, programPages, SLOTS, SLOTS_END } from "./imports";
+import { Control, Record, REGION_BITS, SLOT_BITS, SLOT_REGION_BYTES, Tag } from "./layout.generated";
 
 export type Address = u32;
 
@@ -26,14 +26,19 @@ export function directoryEntry(address: Address): usize {
   return DIRECTORY + ((address >>> REGION_BITS) << 2);
 }
 
-/** A region has got its slots. */
-@inline
-export function beginRegion(region: usize, address: Address, smallest: u32): void {
+/** The slots of a region that has none yet; 0: there is no room for them. */
+export function beginRegion(address: Address): usize {
+  const used = load<u32>(CONTROL, Control.slotsNext);
+  const region: usize = SLOTS + used;
+  if (region + SLOT_REGION_BYTES > SLOTS_END) return 0;
+  store<u32>(CONTROL, used + SLOT_REGION_BYTES, Control.slotsNext);
+  store<u32>(directoryEntry(address), region);
   // The first access to a page of fresh memory traps to the system, once more if it was a load and a store follows.
   for (let page: u32 = 0; page < SLOT_REGION_BYTES; page += PAGE_BYTES) store<u32>(region + page, 0);
   // Blocks in slots are small: the common path need not look at the mark.
-  const end = (address | ((1 << REGION_BITS) - 1)) + smallest;
+  const end = (address | ((1 << REGION_BITS) - 1)) + Tag.sizeMask;
   raiseHighWater(end < address ? COVERED : end);
+  return region;
 }
 
 /** Everything below `end` has been in use. */
@@ -43,18 +48,14 @@ export function raiseHighWater(end: Address): void {
   store<u32>(CONTROL, mark === 0 || mark > COVERED ? COVERED : mark, Control.highWater);
 }
 
-/** The address that a record keeps the low half of, near another one. */
+/** A record has the address of its block. */
 @inline
-export function nearby(low: u32, _other: Address): Address {
-  return low;
+export function keepAddress(record: usize, address: Address): void {
+  store<u32>(record, address, Record.address);
 }
-
-/** Of the youngest large block a record's half of the address is not enough. */
 @inline
-export function keepYoungest(_address: Address): void {}
-@inline
-export function youngestAddress(low: u32): Address {
-  return low;
+export function addressOf(record: usize): Address {
+  return load<u32>(record, Record.address);
 }
 
 /** Whether bytes of the program's memory can be read, a part of `_whole` ones. */

@@ -1,11 +1,13 @@
-import { CONTROL, MIBS, RECORDS, SLOTS, SLOTS_END } from "./imports";
+import { CONTROL, MIBS, RECORDS } from "./imports";
 import { CONTEXT_BYTES, Control, RECORD_BYTES, Record, Slot, Tag } from "./layout.generated";
+import { slotOf } from "./places";
 import {
   Address,
+  addressOf,
   beginRegion,
   directoryEntry,
   END,
-  nearby,
+  keepAddress,
   PROGRAM_REGION_BITS,
   PROGRAM_SLOT_BITS,
   REGION_SLOTS,
@@ -76,12 +78,8 @@ export function recordOf(tag: u32): usize {
 export function makeSlot(address: Address): usize {
   let region = regionOf(address);
   if (region === 0) {
-    const used = load<u32>(CONTROL, Control.slotsNext);
-    region = SLOTS + used;
-    if (region + REGION_SLOTS > SLOTS_END) return 0;
-    store<u32>(CONTROL, used + REGION_SLOTS, Control.slotsNext);
-    store<u32>(directoryEntry(address), region);
-    beginRegion(region, address, Tag.sizeMask);
+    region = beginRegion(address);
+    if (region === 0) return 0;
   }
   return slotIn(region, address);
 }
@@ -96,9 +94,7 @@ export function addRecord(slot: usize, address: Address, size: u32, mib: usize, 
     offset = index * RECORD_BYTES;
   }
   const record: usize = RECORDS + offset;
-  const tag = load<u32>(slot, Slot.tag);
-  store<u32>(record, tag === 0 ? 0 : (tag & ~Tag.recorded) * RECORD_BYTES, Record.next);
-  store<u32>(record, <u32>address, Record.address);
+  keepAddress(record, address);
   store<u32>(record, mib, Record.mib);
   store<u32>(record, time, Record.time);
   store<u32>(record, size, Record.size);
@@ -109,8 +105,15 @@ export function addRecord(slot: usize, address: Address, size: u32, mib: usize, 
   store<u32>(record, 0, Record.followed);
   // The slot says that it had a block when that has ended, too.
   if (time !== 0) store<u32>(slot, time, Slot.time);
-  store<u32>(slot, (offset / RECORD_BYTES) | Tag.recorded, Slot.tag);
+  linkRecord(slot, record);
   return record;
+}
+
+/** Puts a record at the head of a slot's chain. */
+export function linkRecord(slot: usize, record: usize): void {
+  const tag = load<u32>(slot, Slot.tag);
+  store<u32>(record, tag === 0 ? 0 : (tag & ~Tag.recorded) * RECORD_BYTES, Record.next);
+  store<u32>(slot, <u32>((record - RECORDS) / RECORD_BYTES) | Tag.recorded, Slot.tag);
 }
 
 /** Gives the block of a slot a record. */
@@ -124,7 +127,7 @@ export function moveToRecord(slot: usize, place: Address): usize {
 export function findRecord(slot: usize, address: Address): usize {
   let record = recordOf(load<u32>(slot, Slot.tag));
   while (record !== RECORDS) {
-    if (load<u32>(record, Record.address) === <u32>address) return record;
+    if (addressOf(record) === address) return record;
     record = RECORDS + load<u32>(record, Record.next);
   }
   return 0;
@@ -142,6 +145,15 @@ export function removeRecord(slot: usize, record: usize): void {
   }
   store<u32>(record, load<u32>(CONTROL, Control.recordFree), Record.next);
   store<u32>(CONTROL, offset, Control.recordFree);
+}
+
+/** The record of the live block at `address`, made if it has none; 0 when there is no block. */
+export function recordAt(address: Address): usize {
+  const slot = slotOf(address);
+  if (slot === 0) return 0;
+  const tag = load<u32>(slot, Slot.tag);
+  if ((tag & Tag.recorded) !== 0) return findRecord(slot, address);
+  return tag !== 0 && placeDifference(tag, address) === 0 ? moveToRecord(slot, address) : 0;
 }
 
 /** The record of the live block that `address` lies in, made if it has none; 0 when there is no block. */
@@ -164,7 +176,7 @@ export function recordAround(address: Address): usize {
             record !== RECORDS;
             record = RECORDS + load<u32>(record, Record.next)
           ) {
-            const start = nearby(load<u32>(record, Record.address), place);
+            const start = addressOf(record);
             if (start > address) continue;
             if (address - start < load<u32>(record, Record.size)) return record;
             below = true;
@@ -180,9 +192,8 @@ export function recordAround(address: Address): usize {
 
 /** The context of the live block at `address`, 0 when there is none. */
 export function contextAt(address: Address): usize {
-  const region = address < END ? regionOf(address) : 0;
-  if (region === 0) return 0;
-  const slot = slotIn(region, address);
+  const slot = address < END ? slotOf(address) : 0;
+  if (slot === 0) return 0;
   const tag = load<u32>(slot, Slot.tag);
   if ((tag & Tag.recorded) === 0) return tag !== 0 && placeDifference(tag, address) === 0 ? mibOfTag(tag) : 0;
   const record = findRecord(slot, address);

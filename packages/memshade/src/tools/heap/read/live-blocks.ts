@@ -4,7 +4,7 @@ import {
   dragOf,
   type WorkMeanwhile,
 } from "../../../model/over-time/drag.ts";
-import type { ShadowLayout } from "../../options.ts";
+import type { NativeBlocks, ShadowLayout } from "../../options.ts";
 import {
   CONTEXT_BYTES,
   Control,
@@ -60,32 +60,41 @@ export class LiveBlocks {
 
   /** Where regions of the program's memory begin, and their slots, by address. */
   *#regions(): Generator<{ start: number; slots: number }> {
-    const { directory, coveredBytes, regions, slots } = this.#layout;
-    if (regions !== undefined) {
-      // The directory is too large to look through.
-      const count = this.#control32(Control.slotsNext) / this.#slotBytes;
-      const used = Array.from({ length: count }, (_, i) => ({
-        start: this.#u32(regions.numbers + 4 * i) * 2 ** regions.bits,
-        slots: slots + i * this.#slotBytes,
-      }));
-      yield* used.sort((a, b) => a.start - b.start);
+    const { directory, coveredBytes, native } = this.#layout;
+    if (native === undefined) {
+      yield* this.#regionsIn(directory, 0, coveredBytes);
       return;
     }
-    const regionBytes = 2 ** REGION_BITS;
-    for (let region = 0; region * regionBytes < coveredBytes; region++) {
-      const slots = this.#u32(directory + region * 4);
-      if (slots !== 0) yield { start: region * regionBytes, slots };
+    // The directory is too large to look through.
+    const partBytes = 2 ** native.partBits;
+    const parts = Array.from({ length: this.#u32(native.partCount) }, (_, i) => ({
+      start: this.#u32(native.parts + 8 * i) * partBytes,
+      entries: this.#u32(native.parts + 8 * i + 4),
+    }));
+    for (const { start, entries } of parts.sort((a, b) => a.start - b.start))
+      yield* this.#regionsIn(entries, start, start + partBytes);
+  }
+
+  *#regionsIn(entries: number, from: number, to: number): Generator<{ start: number; slots: number }> {
+    const regionBytes = 2 ** this.#regionBits;
+    for (let start = from, entry = entries; start < to; start += regionBytes, entry += 4) {
+      const slots = this.#u32(entry);
+      if (slots !== 0) yield { start, slots };
     }
+  }
+
+  get #regionBits(): number {
+    return this.#layout.native?.regionBits ?? REGION_BITS;
   }
 
   /** Bits of an address in its slot. */
   get #slotBits(): number {
-    return this.#layout.regions?.slotBits ?? SLOT_BITS;
+    return this.#layout.native?.slotBits ?? SLOT_BITS;
   }
 
   /** Of a region. */
   get #slotBytes(): number {
-    return 2 ** ((this.#layout.regions?.bits ?? REGION_BITS) - this.#slotBits) * SLOT_BYTES;
+    return 2 ** (this.#regionBits - this.#slotBits) * SLOT_BYTES;
   }
 
   /** Blocks that live, by address. */
@@ -94,50 +103,81 @@ export class LiveBlocks {
     const perByte = 2 ** this.#slotBits / SLOT_BYTES;
     const untold = 2 ** (this.#slotBits - PLACE_BITS);
     const slotBytes = this.#slotBytes;
+    const { native } = this.#layout;
+    const recorded = native === undefined ? [] : this.#recordsByAddress(native);
+    let next = 0;
     for (const { start, slots } of this.#regions()) {
       for (let at = 0; at < slotBytes; at += SLOT_BYTES) {
         const tag = this.#u32(slots + at + Slot.tag);
         if (tag === 0) continue;
-        if (tag >= Tag.recorded) yield* this.#recordedBlocks(tag - Tag.recorded, start);
-        else
-          yield {
-            address: start + at * perByte + (tag & Tag.placeMask) * untold,
-            size: (tag >>> Tag.sizeShift) & Tag.sizeMask,
-            context: tag >>> Tag.contextShift,
-            time: this.#u32(slots + at + Slot.time),
-            folded: 0,
-            copies: 0,
-            copiedBytes: 0,
-            steps: 0,
-            carried: 0,
-            followed: 0,
-            instance,
-          };
+        if (tag >= Tag.recorded) {
+          if (native === undefined)
+            for (const record of this.#chainOf(tag)) yield this.#recordedBlock(record);
+          continue;
+        }
+        const address = start + at * perByte + (tag & Tag.placeMask) * untold;
+        for (; next < recorded.length && this.#addressOf(recorded[next]) < address; next++)
+          yield this.#recordedBlock(recorded[next]);
+        yield {
+          address,
+          size: (tag >>> Tag.sizeShift) & Tag.sizeMask,
+          context: tag >>> Tag.contextShift,
+          time: this.#u32(slots + at + Slot.time),
+          folded: 0,
+          copies: 0,
+          copiedBytes: 0,
+          steps: 0,
+          carried: 0,
+          followed: 0,
+          instance,
+        };
       }
+    }
+    for (; next < recorded.length; next++) yield this.#recordedBlock(recorded[next]);
+  }
+
+  /** Of a native program, where chains are in the order of time or of hashes. */
+  #recordsByAddress({ lastBucket, buckets }: NativeBlocks): number[] {
+    const records: number[] = [];
+    const take = (slot: number): void => {
+      const tag = this.#u32(slot + Slot.tag);
+      if (tag >= Tag.recorded) records.push(...this.#chainOf(tag));
+    };
+    const slotBytes = this.#slotBytes;
+    for (const { slots } of this.#regions())
+      for (let at = 0; at < slotBytes; at += SLOT_BYTES) take(slots + at);
+    for (let bucket = 0; bucket <= this.#u32(lastBucket); bucket++) take(buckets + SLOT_BYTES * bucket);
+    return records.sort((a, b) => this.#addressOf(a) - this.#addressOf(b));
+  }
+
+  /** Records of a slot's chain, from that on which its tag tells of. */
+  *#chainOf(tag: number): Generator<number> {
+    const { records } = this.#layout;
+    for (let offset = (tag - Tag.recorded) * RECORD_BYTES; offset !== 0; ) {
+      yield records + offset;
+      offset = this.#u32(records + offset + Record.next);
     }
   }
 
-  /** Blocks of a chain of records, from that with number `index` on, in the region that starts at an address. */
-  *#recordedBlocks(index: number, region: number): Generator<LiveBlock> {
-    const { records, mibs } = this.#layout;
-    for (let offset = index * RECORD_BYTES; offset !== 0; ) {
-      const at = records + offset;
-      yield {
-        // The low half of it.
-        address: Math.floor(region / 2 ** 32) * 2 ** 32 + this.#u32(at + Record.address),
-        size: this.#u32(at + Record.size),
-        context: (this.#u32(at + Record.mib) - mibs) / CONTEXT_BYTES,
-        time: this.#u32(at + Record.time),
-        folded: this.#u64(at + Record.folded),
-        followed: this.#u32(at + Record.followed),
-        copies: this.#u32(at + Record.copies),
-        copiedBytes: this.#u64(at + Record.copiedBytes),
-        steps: this.#u32(at + Record.steps),
-        carried: this.#u32(at + Record.carried),
-        instance: this.#ownerOf(at),
-      };
-      offset = this.#u32(at + Record.next);
-    }
+  #addressOf(record: number): number {
+    const low = this.#u32(record + Record.address);
+    return this.#layout.native === undefined ? low : low + this.#u32(record + Record.addressHigh) * 2 ** 32;
+  }
+
+  #recordedBlock(record: number): LiveBlock {
+    return {
+      address: this.#addressOf(record),
+      size: this.#u32(record + Record.size),
+      context: (this.#u32(record + Record.mib) - this.#layout.mibs) / CONTEXT_BYTES,
+      time: this.#u32(record + Record.time),
+      folded: this.#u64(record + Record.folded),
+      followed: this.#u32(record + Record.followed),
+      copies: this.#u32(record + Record.copies),
+      copiedBytes: this.#u64(record + Record.copiedBytes),
+      steps: this.#u32(record + Record.steps),
+      carried: this.#u32(record + Record.carried),
+      instance: this.#ownerOf(record),
+    };
   }
 
   /** Number of the instance that allocated the block of a record. */

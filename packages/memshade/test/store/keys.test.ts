@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { contextKey, frameKey, functionsKey, siteKey } from "../../../src/formats/parquet-store/index.ts";
+import { contextKey, frameKey, functionsKey, siteKey } from "../../src/store/keys.ts";
 
 const FRAME = { guid: 17n, lineOffset: 4, column: 9, inline: true };
 

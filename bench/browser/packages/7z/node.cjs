@@ -1,0 +1,3 @@
+const { readFileSync } = require("node:fs");
+const wasm = readFileSync(require.resolve("7z-wasm/7zz.wasm"));
+require("./work.cjs")(require("7z-wasm"), wasm).then(console.log);

@@ -1,0 +1,1 @@
+require("./work.cjs")(require("jq-web")).then(console.log);

@@ -1,0 +1,76 @@
+import { hash } from "node:crypto";
+import type { MemprofFrame } from "../model/memprof/index.ts";
+
+/** What a frame's key is made of: what LLVM knows of it. */
+type KeyedFrame = Pick<MemprofFrame, "guid" | "lineOffset" | "column" | "inline">;
+
+/** The first 8 bytes, little-endian, of SHA-256 over a text, as a signed number: all engines have such. */
+export function keyOf(text: string): bigint {
+  return hash("sha256", text, "buffer").readBigInt64LE(0);
+}
+
+/** Survives rebuilds, and lines that are added outside of the function. */
+export function frameKey(frame: KeyedFrame): bigint {
+  return keyOf(frameText(frame));
+}
+
+/** What a frame's key is made of, as text. */
+export function frameText({ guid, lineOffset, column, inline }: KeyedFrame): string {
+  return `${guid} ${lineOffset} ${column} ${inline ? 1 : 0}`;
+}
+
+/** Of the innermost frame of a context. */
+export function siteKey({ guid, lineOffset, column }: KeyedFrame): bigint {
+  return keyOf(`${guid} ${lineOffset} ${column}`);
+}
+
+/** @param frames keys, innermost first */
+export function contextKey(frames: readonly bigint[]): bigint {
+  return keyOf(frames.join(" "));
+}
+
+/** Survives lines that move inside of functions too. */
+export function functionsKey(guids: readonly bigint[]): bigint {
+  return keyOf(guids.join(" "));
+}
+
+export interface ContextKeys {
+  /** Innermost first. */
+  readonly frames: readonly bigint[];
+  readonly ctx: bigint;
+  readonly functions: bigint;
+  readonly site: bigint;
+}
+
+/** Keys of the frames and contexts of many runs: as runs of one program have the same, each is made once. */
+export class StoreKeys {
+  private readonly frames = new WeakMap<KeyedFrame, { readonly key: bigint; readonly text: string }>();
+  private readonly contexts = new Map<string, ContextKeys>();
+
+  frame(frame: KeyedFrame): bigint {
+    return this.known(frame).key;
+  }
+
+  /** @param path innermost frame first; at least one */
+  context(path: readonly KeyedFrame[]): ContextKeys {
+    const text = path.map((frame) => this.known(frame).text).join(" ");
+    let keys = this.contexts.get(text);
+    if (keys === undefined) {
+      const frames = path.map((frame) => this.frame(frame));
+      const functions = functionsKey(path.map(({ guid }) => guid));
+      keys = { frames, ctx: contextKey(frames), functions, site: siteKey(path[0]!) };
+      this.contexts.set(text, keys);
+    }
+    return keys;
+  }
+
+  private known(frame: KeyedFrame): { readonly key: bigint; readonly text: string } {
+    let known = this.frames.get(frame);
+    if (known === undefined) {
+      const key = frameKey(frame);
+      known = { key, text: String(key) };
+      this.frames.set(frame, known);
+    }
+    return known;
+  }
+}
