@@ -31,13 +31,15 @@ export function findLabels(code: Code, object: ObjectFile): Map<number, Set<numb
   }
   const tables =
     object.type === "executable" ? [...relativeTables(code), ...absoluteTables(code)] : relativeTables(code);
-  tables.sort((a, b) => a.address - b.address);
-  tables.forEach((table, i) => {
-    let end = Number.POSITIVE_INFINITY;
-    for (let next = i + 1; next < tables.length && end === Number.POSITIVE_INFINITY; next++)
-      if (tables[next].address > table.address) end = tables[next].address;
+  // A table ends where the next one begins at the latest.
+  tables.sort((a, b) => b.address - a.address);
+  let last = Number.POSITIVE_INFINITY;
+  let end = Number.POSITIVE_INFINITY;
+  for (const table of tables) {
+    if (table.address !== last) end = last;
+    last = table.address;
     for (const offset of targetsOf(table, end, code, object)) add(table.owner, offset);
-  });
+  }
   return labels;
 }
 

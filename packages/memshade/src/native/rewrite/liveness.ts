@@ -35,7 +35,7 @@ export class Liveness {
   /** Functions of each group. */
   readonly #members: Int32Array[];
   /** Groups with a function that calls one of the group. */
-  readonly #callersOf: Set<number>[];
+  readonly #callersOf: number[][];
 
   constructor(graph: FlowGraph) {
     this.#graph = graph;
@@ -47,7 +47,7 @@ export class Liveness {
     this.#needed = new Int32Array(functions);
     this.#overwritten = new Int32Array(graph.count).fill(ALL_REGISTERS);
     this.#members = groupMembers(graph);
-    this.#callersOf = Array.from({ length: functions }, () => new Set());
+    this.#callersOf = Array.from({ length: functions }, () => []);
     this.#summarizeBlocks();
     const order = this.#calleesFirst();
     this.#solveAll(order, (group, again) => {
@@ -102,8 +102,9 @@ export class Liveness {
       if (callees[block] === NONE) continue;
       const from = groupOf[functionOf[block]];
       const to = groupOf[callees[block]];
-      if (this.#callersOf[to].has(from)) continue;
-      this.#callersOf[to].add(from);
+      // Blocks stand in the order of their functions, so most of those that are known come right behind each other.
+      if (this.#callersOf[to].at(-1) === from) continue;
+      this.#callersOf[to].push(from);
       calleesOf[from].push(to);
     }
     const order: number[] = [];
