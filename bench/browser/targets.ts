@@ -4,7 +4,8 @@
  *
  *     node bench/browser/targets.ts [PAIRS]
  *
- * Prints the rows of the first table in ../BROWSER.md. Needs Chromium (`CHROME_PATH`), `npm ci --prefix bench` and a built package.
+ * Prints the rows of the last table in ../BROWSER.md, and the figures of each pair on standard error; a pair takes about a minute.
+ * Needs Chromium (`CHROME_PATH`), `npm ci --prefix bench` and a built package.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";

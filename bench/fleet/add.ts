@@ -6,7 +6,6 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { asyncBufferFromFile, parquetMetadataAsync } from "hyparquet";
 import { codePlaces, generateProfiles } from "../memprof/generate.ts";
 
 const MEMSHADE = new URL("../../packages/memshade/bin/memshade.js", import.meta.url).pathname;
@@ -29,11 +28,10 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
 
-async function rowsBelow(path: string): Promise<number> {
-  let rows = 0;
-  for (const file of filesBelow(path))
-    rows += Number((await parquetMetadataAsync(await asyncBufferFromFile(file))).num_rows);
-  return rows;
+function rowsOf(store: string): number {
+  const query = ["store", "query", store, "select count(*) as n from metrics", "--csv"];
+  const { stdout } = spawnSync(process.execPath, ["--no-warnings", MEMSHADE, ...query], { encoding: "utf8" });
+  return Number(stdout.split("\n")[1]);
 }
 
 function filesBelow(path: string): string[] {
@@ -69,7 +67,7 @@ try {
     }
   }
   const [added, merged] = [median(slopes.add), median(slopes.merge)];
-  const rows = await rowsBelow(join(store, "metrics"));
+  const rows = rowsOf(store);
   console.log(`${runs} runs, ${rows} rows`);
   console.log(`merge: ${merged.toFixed(1)} ms a run`);
   console.log(

@@ -26,6 +26,9 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
   DHAT: ["valgrind", "--tool=dhat", "--dhat-out-file=out"],
 };
 
+/** The slowest take minutes for a program of two seconds; longer ones have given up. */
+const PEER_LIMIT = ["timeout", "-k", "5", "300"];
+
 interface Row {
   program: NativeProgram;
   plain: Pick<Cost, "seconds" | "mebibytes">;
@@ -78,7 +81,7 @@ function peersOf(command: readonly string[], { input }: NativeProgram, seconds: 
     Object.entries(PEERS).map(([name, prefix]) => {
       if (spawnSync(prefix[0], ["--version"], { stdio: "ignore" }).status !== 0) return [name, undefined];
       try {
-        return [name, costOf([...prefix, ...command], input).seconds / seconds];
+        return [name, costOf([...PEER_LIMIT, ...prefix, ...command], input).seconds / seconds];
       } catch {
         return [name, undefined];
       }

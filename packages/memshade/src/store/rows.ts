@@ -73,9 +73,7 @@ export function rowsOfRun(
     for (const { name, column } of columns) row[column] = mib[name];
     for (const { name, column } of OWN_COLUMNS) row[column] = own?.[name];
     row.size_log2 = known.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
-    row.lifetime_log2 = known.has(LIFETIME)
-      ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime)
-      : [];
+    row.lifetime_log2 = known.has(LIFETIME) ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime) : [];
     metrics.push(row);
     for (const guid of others) otherFunctions.push({ ...place, ctx, guid });
   }

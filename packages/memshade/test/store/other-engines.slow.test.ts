@@ -1,13 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FLEET_QUESTIONS } from "../../src/analyses/fleet/statements.ts";
 import { tableOf } from "../../src/formats/parquet-store/index.ts";
 import { memshade, newFolder } from "../cli/support/command-line.ts";
 import { writeMadeUpStores } from "./made-up-store.ts";
 
-const ENGINE = new URL("../../../../bench/node_modules/@chdb/lib-linux-x64-gnu/", import.meta.url).pathname;
+const BENCH = fileURLToPath(new URL("../../../../bench", import.meta.url));
+const ENGINE = join(BENCH, "node_modules", "@chdb", "lib-linux-x64-gnu");
 const installed = existsSync(ENGINE);
 if (!installed)
   console.warn(
