@@ -49,7 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "report",
   ],
   exports: ["bytes", "model", "objects", "formats", "symbolize", "load", "host", "analyses", "report"],
-  native: ["bytes", "objects", "aot", "unwind", "model", "formats", "tools", "load", "host"],
+  native: ["bytes", "x64", "objects", "aot", "unwind", "model", "formats", "tools", "load", "host"],
   store: ["bytes", "model", "formats", "load", "host", "analyses", "memprof", "runs"],
   cli: [
     "bytes",

@@ -1,4 +1,7 @@
 export { type UnwindTarget, unwindTarget } from "./architecture.ts";
+export { DW_CFA, DW_EH_PE } from "./cfi/constants.ts";
+export { CfiCursor } from "./cfi/cursor.ts";
+export { type FrameEntry, frameEntries, isSignalFrame } from "./cfi/frame-entries.ts";
 export { cfiOfObject, type ObjectCfi } from "./cfi/sections-of-object.ts";
 export { functionStarts } from "./function-starts.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";

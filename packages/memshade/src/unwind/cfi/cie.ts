@@ -10,6 +10,8 @@ export interface Cie {
   readonly version: number;
   /** Encoding (`DW_EH_PE`) of the start of FDEs and of `DW_CFA_set_loc`. */
   readonly pointerEncoding: number;
+  /** Encoding of the pointer to a function's table of exceptions; `omit`: functions have none. */
+  readonly lsdaEncoding: number;
   /** The augmentation string begins with `z`: FDEs have augmentation data with its size in front. */
   readonly hasAugmentationData: boolean;
   /** Bytes of the segment selector in front of the addresses of FDEs. */
@@ -55,6 +57,7 @@ export function readCie(cursor: CfiCursor): Cie | string {
 
   let rest = augmentation.startsWith("eh") ? augmentation.slice(2) : augmentation;
   let pointerEncoding: number = DW_EH_PE.absptr;
+  let lsdaEncoding: number = DW_EH_PE.omit;
   let flags = 0;
   let programStart = cursor.position;
   const hasAugmentationData = rest.startsWith("z");
@@ -72,7 +75,7 @@ export function readCie(cursor: CfiCursor): Cie | string {
       if (letter === "R") {
         pointerEncoding = cursor.unsigned(1);
         encodingSeen = true;
-      } else if (letter === "L") cursor.skip(1);
+      } else if (letter === "L") lsdaEncoding = cursor.unsigned(1);
       else if (letter === "P") skipPersonality(cursor);
       else if (letter === "S") flags |= ROW_FLAG.signalFrame;
       else if (letter === "B") flags |= ROW_FLAG.signedWithKeyB;
@@ -89,6 +92,7 @@ export function readCie(cursor: CfiCursor): Cie | string {
   return {
     version,
     pointerEncoding,
+    lsdaEncoding,
     hasAugmentationData,
     segmentSize,
     addressSize,

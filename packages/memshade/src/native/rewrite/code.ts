@@ -1,0 +1,220 @@
+import { FormatError } from "../../bytes/errors.ts";
+import type { ObjectFile } from "../../objects/types.ts";
+import { type FrameEntry, frameEntries, isSignalFrame } from "../../unwind/index.ts";
+import { decode, FLOW, hasTarget, INSTRUCTION_POINTER, Instruction } from "../../x64/decode/index.ts";
+import { canMoveFrame, type ExceptionTable, readExceptionTable } from "./exceptions.ts";
+
+/** A function that can be rewritten. Places are offsets from the base of the `Code`. */
+export interface CodeFunction {
+  readonly start: number;
+  readonly end: number;
+  readonly frame: FrameEntry;
+  /** Its instructions: `[first, last)`. */
+  readonly first: number;
+  readonly last: number;
+  readonly exceptions: ExceptionTable | undefined;
+}
+
+/** Why functions are left as they are, and how many. */
+export interface LeftAlone {
+  undecodable: number;
+  overlapping: number;
+  /** frames of signals, and stubs that lead to other objects */
+  special: number;
+  /** with tables of exceptions that are not understood */
+  exceptions: number;
+}
+
+/** Marks of bytes of the code. */
+export const MARK = {
+  /** an instruction begins here */
+  instruction: 1,
+  /** control may arrive here from elsewhere */
+  leader: 2,
+  /** its address is known to something else than direct jumps */
+  label: 4,
+} as const;
+
+/** Marks of instructions. */
+export const TRAIT = { access: 1, nop: 2 } as const;
+
+const NOP = 0x90;
+const LONG_NOP = 0x11f;
+
+/**
+ * All functions of an object, decoded into columns. Offsets count from `base` (SVMA), the first function's address.
+ */
+export class Code {
+  readonly base: number;
+  readonly bytes: Uint8Array;
+  readonly functions: CodeFunction[] = [];
+  readonly leftAlone: LeftAlone = { undecodable: 0, overlapping: 0, special: 0, exceptions: 0 };
+  /** Per byte of the code: `MARK`s. */
+  readonly marks: Uint8Array;
+  /** Per byte: which instruction begins there. */
+  readonly #instructionAt: Int32Array;
+
+  /** How many instructions there are. */
+  count = 0;
+  // Columns of the instructions.
+  readonly offsets: Int32Array;
+  readonly lengths: Uint8Array;
+  readonly flows: Uint8Array;
+  readonly traits: Uint8Array;
+  readonly reads: Int32Array;
+  readonly kills: Int32Array;
+  /** Offset of the target of a direct jump or call. */
+  readonly targets: Int32Array;
+  /** Where in the instruction the displacement from itself to its place stands, or 0. */
+  readonly relativeAt: Uint8Array;
+
+  /** @throws FormatError `unsupported` if there is no function, or code of more than 2 GiB */
+  constructor(object: ObjectFile) {
+    const frames = frameEntries(object).sort((a, b) => a.start - b.start);
+    if (frames.length === 0) throw unsupported("it has no functions in .eh_frame");
+    this.base = frames[0].start;
+    const size = frames.reduce((end, one) => Math.max(end, one.start + one.size), 0) - this.base;
+    if (size >= 2 ** 31) throw unsupported("its code takes more than 2 GiB");
+    this.bytes = wholeCode(object, this.base, size);
+    this.marks = new Uint8Array(this.bytes.length + 1);
+    // Bytes that are never an instruction's first take no memory of the columns: pages are given when they are touched.
+    const capacity = this.bytes.length;
+    this.offsets = new Int32Array(capacity + 1);
+    this.lengths = new Uint8Array(capacity);
+    this.flows = new Uint8Array(capacity);
+    this.traits = new Uint8Array(capacity);
+    this.reads = new Int32Array(capacity);
+    this.kills = new Int32Array(capacity);
+    this.targets = new Int32Array(capacity);
+    this.relativeAt = new Uint8Array(capacity);
+    this.#instructionAt = new Int32Array(capacity + 1);
+    this.#readAll(object, frames, stubRanges(object, this.base));
+    this.#markTargets();
+  }
+
+  /** Which instruction begins at an offset; −1: none. */
+  instructionAt(offset: number): number {
+    return offset >= 0 && offset < this.bytes.length && (this.marks[offset] & MARK.instruction) !== 0
+      ? this.#instructionAt[offset]
+      : -1;
+  }
+
+  /** The function that begins at an offset. */
+  functionAt(offset: number): number {
+    const found = this.functionAround(offset);
+    return found >= 0 && this.functions[found].start === offset ? found : -1;
+  }
+
+  /** The function that an offset lies in; −1: none. */
+  functionAround(offset: number): number {
+    let low = 0;
+    let high = this.functions.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.functions[middle].start <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && offset < this.functions[low - 1].end ? low - 1 : -1;
+  }
+
+  #readAll(
+    object: ObjectFile,
+    frames: readonly FrameEntry[],
+    stubs: readonly { start: number; end: number }[],
+  ): void {
+    const instruction = new Instruction();
+    let reached = 0;
+    for (const frame of frames) {
+      const start = frame.start - this.base;
+      const end = start + frame.size;
+      const exceptions = frame.lsda === undefined ? undefined : readExceptionTable(object, frame.lsda);
+      if (isSignalFrame(frame.cie) || stubs.some((stub) => start >= stub.start && start < stub.end))
+        this.leftAlone.special++;
+      else if (start < reached || end > this.bytes.length) this.leftAlone.overlapping++;
+      else if (!canMoveFrame(frame, exceptions)) this.leftAlone.exceptions++;
+      else if (this.#readFunction({ frame, start, end, exceptions }, instruction)) reached = end;
+      else this.leftAlone.undecodable++;
+    }
+  }
+
+  #readFunction(known: Omit<CodeFunction, "first" | "last">, instruction: Instruction): boolean {
+    const { start, end, exceptions } = known;
+    const first = this.count;
+    let at = start;
+    let i = first;
+    try {
+      for (; at < end; i++) {
+        decode(this.bytes, at, instruction);
+        const { length, flow, opcode, access } = instruction;
+        this.offsets[i] = at;
+        this.lengths[i] = length;
+        this.flows[i] = flow;
+        const isNop = opcode === LONG_NOP || (opcode === NOP && !instruction.repeated);
+        this.traits[i] = (access === 0 ? 0 : TRAIT.access) | (isNop ? TRAIT.nop : 0);
+        this.reads[i] = instruction.reads;
+        this.kills[i] = instruction.kills;
+        this.targets[i] = hasTarget(flow) ? at + length + instruction.distance : 0;
+        const isRelative = access !== 0 && instruction.base === INSTRUCTION_POINTER;
+        this.relativeAt[i] = isRelative ? instruction.displacementAt : 0;
+        at += length;
+      }
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      return false;
+    }
+    if (at !== end) return false;
+    for (let one = first; one < i; one++) {
+      this.marks[this.offsets[one]] |= MARK.instruction;
+      this.#instructionAt[this.offsets[one]] = one;
+    }
+    this.count = i;
+    this.marks[start] |= MARK.leader;
+    for (const { landingPad } of exceptions?.callSites ?? [])
+      if (landingPad !== 0) this.mark(start + landingPad, MARK.leader);
+    this.functions.push({ ...known, first, last: i });
+    return true;
+  }
+
+  #markTargets(): void {
+    for (let i = 0; i < this.count; i++) {
+      const flow = this.flows[i];
+      if (hasTarget(flow)) this.mark(this.targets[i], MARK.leader);
+    }
+  }
+
+  /** Marks an offset, if an instruction begins there. */
+  mark(offset: number, mark: number): boolean {
+    if (this.instructionAt(offset) < 0) return false;
+    this.marks[offset] |= mark;
+    return true;
+  }
+}
+
+/** Whether control never goes on behind an instruction of that flow. */
+export function endsPath(flow: number): boolean {
+  return flow === FLOW.jump || flow === FLOW.return || flow === FLOW.indirectJump || flow === FLOW.trap;
+}
+
+function wholeCode(object: ObjectFile, base: number, size: number): Uint8Array {
+  const bytes = object.bytesAt(base, size);
+  if (bytes.length === size) return bytes;
+  // Several segments with code: what lies between them is no instruction.
+  const whole = new Uint8Array(size);
+  for (const { address, fileSize } of object.segments) {
+    const from = Math.max(address, base);
+    const to = Math.min(address + fileSize, base + size);
+    if (from < to) whole.set(object.bytesAt(from, to - from), from - base);
+  }
+  return whole;
+}
+
+/** Sections of stubs, each of which jumps to where the dynamic linker has found a function. */
+export function stubRanges({ sections }: ObjectFile, base: number): { start: number; end: number }[] {
+  return sections
+    .filter(({ name }) => name === ".plt" || name.startsWith(".plt."))
+    .map(({ address, size }) => ({ start: address - base, end: address - base + size }));
+}
+
+function unsupported(detail: string): FormatError {
+  return new FormatError("unsupported", 0, "ELF file", detail);
+}

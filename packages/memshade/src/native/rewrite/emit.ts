@@ -1,0 +1,234 @@
+import { ByteWriter } from "../../bytes/writer.ts";
+import { decode, FLOW, hasTarget, Instruction } from "../../x64/decode/index.ts";
+import { type Code, MARK, TRAIT } from "./code.ts";
+import type { FlowGraph } from "./flow-graph.ts";
+import type { Liveness } from "./liveness.ts";
+
+/** A block as a tool sees it. */
+export interface BlockView {
+  readonly code: Code;
+  /** Its instructions: `[first, last)`. */
+  readonly first: number;
+  readonly last: number;
+  /** Registers and flags that may still be read, by instruction from `first` on. */
+  readonly live: Int32Array;
+}
+
+/** Code that a tool wants in front of an instruction. */
+export interface Insertion {
+  readonly before: number;
+  /** Machine code that runs wherever it lies. */
+  readonly bytes: readonly number[];
+}
+
+/** What a tool is to the rewriter: it says what is inserted in a block, in the order of instructions. */
+export type PlanBlock = (block: BlockView) => readonly Insertion[];
+
+/** The new code of all functions. */
+export interface NewText {
+  readonly bytes: Uint8Array;
+  /** Where each instruction lies in it, with what is inserted in front of it. */
+  readonly offsets: Int32Array;
+  /** Where each function begins and ends in it. */
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
+}
+
+const FUNCTION_ALIGNMENT = 16;
+/** Nops of 1 to 9 bytes, as the manuals of Intel and AMD recommend them. */
+const NOPS = [
+  [0x90],
+  [0x66, 0x90],
+  [0x0f, 0x1f, 0x00],
+  [0x0f, 0x1f, 0x40, 0],
+  [0x0f, 0x1f, 0x44, 0, 0],
+  [0x66, 0x0f, 0x1f, 0x44, 0, 0],
+  [0x0f, 0x1f, 0x80, 0, 0, 0, 0],
+  [0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0],
+  [0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0],
+];
+const [JUMP, SHORT_JUMP, CALL, TRAP] = [0xe9, 0xeb, 0xe8, 0xcc];
+const BEGIN_TRANSACTION = 0xc7;
+const LOOPS_FROM = 0xe0;
+const LOOPS_TO = 0xe3;
+
+/**
+ * Writes every function anew, at `address` (SVMA): instructions in their order, insertions between them, distances adjusted. Where
+ * code leads to that is not written anew, it leads to as before.
+ */
+export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, address: number): NewText {
+  const writer = new TextWriter(graph.code, address);
+  const { code } = graph;
+  let live = new Int32Array(64);
+  const starts = new Int32Array(code.functions.length);
+  const ends = new Int32Array(code.functions.length);
+  for (const [f, { end }] of code.functions.entries()) {
+    writer.align(FUNCTION_ALIGNMENT, TRAP);
+    starts[f] = writer.length;
+    for (let block = graph.blocksOf[f]; block < graph.blocksOf[f + 1]; block++) {
+      const first = graph.firsts[block];
+      const last = graph.firsts[block + 1];
+      if (live.length <= last - first) live = new Int32Array(2 * (last - first));
+      liveness.ofBlock(block, live);
+      const insertions = plan({ code, first, last, live });
+      let next = 0;
+      for (let i = first; i < last; i++) {
+        writer.place(i);
+        while (next < insertions.length && insertions[next].before === i)
+          writer.insert(insertions[next++].bytes);
+        writer.instruction(i);
+      }
+    }
+    writer.finishFunction(end);
+    ends[f] = writer.length;
+  }
+  return { bytes: writer.finish(), offsets: writer.offsets, starts, ends };
+}
+
+class TextWriter {
+  readonly offsets: Int32Array;
+  readonly #code: Code;
+  readonly #address: number;
+  readonly #out: ByteWriter;
+  readonly #instruction = new Instruction();
+  /** Places of four bytes, and the instruction that they are the distance to. */
+  readonly #openAt: number[] = [];
+  readonly #openTo: number[] = [];
+  #fallsThrough = true;
+
+  constructor(code: Code, address: number) {
+    this.#code = code;
+    this.#address = address;
+    this.offsets = new Int32Array(code.count);
+    this.#out = new ByteWriter(2 * code.bytes.length);
+  }
+
+  get length(): number {
+    return this.#out.length;
+  }
+
+  align(bytes: number, filler: number): void {
+    while (this.#out.length % bytes !== 0) this.#out.u8(filler);
+  }
+
+  /** The next instruction begins here. */
+  place(i: number): void {
+    const { code } = { code: this.#code };
+    const isAligned =
+      (code.marks[code.offsets[i]] & MARK.leader) !== 0 && (code.base + code.offsets[i]) % 16 === 0;
+    if (isAligned && i > 0 && (code.traits[i - 1] & TRAIT.nop) !== 0)
+      for (let left = -this.#out.length & 15; left > 0; left -= NOPS[Math.min(left, 9) - 1].length)
+        this.#out.bytes(NOPS[Math.min(left, 9) - 1]);
+    this.offsets[i] = this.#out.length;
+  }
+
+  insert(bytes: readonly number[]): void {
+    this.#out.bytes(bytes);
+  }
+
+  instruction(i: number): void {
+    const code = this.#code;
+    const flow = code.flows[i];
+    this.#fallsThrough =
+      flow !== FLOW.jump && flow !== FLOW.return && flow !== FLOW.indirectJump && flow !== FLOW.trap;
+    if (hasTarget(flow)) {
+      this.#direct(i, flow);
+      return;
+    }
+    if ((code.traits[i] & TRAIT.nop) !== 0 && this.#isPadding(i)) return;
+    const start = code.offsets[i];
+    const at = this.#out.length;
+    this.#out.range(code.bytes, start, start + code.lengths[i]);
+    const relativeAt = code.relativeAt[i];
+    if (relativeAt === 0) return;
+    const old = this.#out.view();
+    const distance = readInt32(old, at + relativeAt);
+    const moved = code.base + start - (this.#address + at);
+    writeInt32(old, at + relativeAt, distance + moved);
+  }
+
+  /** Nops in front of a place that is aligned: that is aligned anew. */
+  #isPadding(i: number): boolean {
+    const code = this.#code;
+    let next = i;
+    while (next < code.count && (code.traits[next] & TRAIT.nop) !== 0) next++;
+    return next < code.count && (code.marks[code.offsets[next]] & MARK.leader) !== 0;
+  }
+
+  #direct(i: number, flow: number): void {
+    const code = this.#code;
+    decode(code.bytes, code.offsets[i], this.#instruction);
+    const opcode = this.#instruction.opcode & 0xff;
+    const target = code.targets[i];
+    if (flow === FLOW.call) {
+      this.#out.u8(CALL);
+      this.#distance(target);
+    } else if (flow === FLOW.jump) this.#jump(target);
+    else if (opcode === BEGIN_TRANSACTION) {
+      this.#out.bytes([opcode, 0xf8]);
+      this.#distance(target);
+    } else if (opcode >= LOOPS_FROM && opcode <= LOOPS_TO) {
+      // They reach 127 bytes only: over a jump that is not taken.
+      if (this.#instruction.shortAddress) this.#out.u8(0x67);
+      this.#out.bytes([opcode, 2, SHORT_JUMP, 5, JUMP]);
+      this.#distance(target);
+    } else if (!this.#short(target, 0x70 | (opcode & 15))) {
+      this.#out.bytes([0x0f, 0x80 | (opcode & 15)]);
+      this.#distance(target);
+    }
+  }
+
+  #jump(target: number): void {
+    if (this.#short(target, SHORT_JUMP)) return;
+    this.#out.u8(JUMP);
+    this.#distance(target);
+  }
+
+  /** A jump to what is near and already written. */
+  #short(target: number, opcode: number): boolean {
+    const to = this.#code.instructionAt(target);
+    const near = this.#code.instructionAt(target) >= 0 && this.#isWritten(to);
+    if (!near) return false;
+    const distance = this.offsets[to] - (this.#out.length + 2);
+    if (distance < -128) return false;
+    this.#out.bytes([opcode, distance & 0xff]);
+    return true;
+  }
+
+  /** Instructions are written in their order; the first one lies at 0 in any case. */
+  #isWritten(i: number): boolean {
+    return i === 0 || this.offsets[i] !== 0;
+  }
+
+  /** Four bytes that lead from behind them to an offset of the old code. */
+  #distance(target: number): void {
+    const to = this.#code.instructionAt(target);
+    const at = this.#out.length;
+    if (to < 0) this.#out.u32(this.#code.base + target - (this.#address + at + 4));
+    else {
+      this.#openAt.push(at);
+      this.#openTo.push(to);
+      this.#out.u32(0);
+    }
+  }
+
+  /** What runs over a function's end runs into what follows it. */
+  finishFunction(end: number): void {
+    if (this.#fallsThrough) this.#jump(end);
+  }
+
+  finish(): Uint8Array {
+    const bytes = this.#out.view();
+    for (const [open, at] of this.#openAt.entries())
+      writeInt32(bytes, at, this.offsets[this.#openTo[open]] - (at + 4));
+    return bytes;
+  }
+}
+
+function readInt32(bytes: Uint8Array, at: number): number {
+  return bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
+}
+
+function writeInt32(bytes: Uint8Array, at: number, value: number): void {
+  for (let i = 0; i < 4; i++) bytes[at + i] = value >> (8 * i);
+}

@@ -1,0 +1,56 @@
+import { FormatError } from "../../bytes/errors.ts";
+import { openObject } from "../../objects/index.ts";
+import { cfiOfObject } from "../../unwind/index.ts";
+import { Code, type LeftAlone, stubRanges } from "./code.ts";
+import { emitText, type PlanBlock } from "./emit.ts";
+import { FlowGraph } from "./flow-graph.ts";
+import { writeFrames } from "./frames.ts";
+import { findLabels } from "./labels.ts";
+import { Liveness } from "./liveness.ts";
+import { patchEntries } from "./patch-entries.ts";
+import { FileLayout } from "./write-file.ts";
+
+/** A rewritten file, and what is to be said of it. */
+export interface Rewritten {
+  readonly bytes: Uint8Array;
+  readonly functions: number;
+  readonly leftAlone: LeftAlone;
+  /** Places of the old code that should lead to the new one and have no room for a jump. */
+  readonly unpatched: number;
+  /** bytes of code, old and new */
+  readonly oldText: number;
+  readonly newText: number;
+}
+
+/**
+ * Rewrites an executable or a library: all functions are written anew behind the file, with what `plan` inserts. The old code stays
+ * where it is; whoever enters a function there is led to the new one.
+ *
+ * @throws FormatError `unsupported` for what is no x86-64 ELF file with `.eh_frame_hdr`
+ */
+export function rewriteFile(file: Uint8Array, plan: PlanBlock): Rewritten {
+  const object = openObject(file);
+  if (object.kind !== "elf" || object.architecture !== "x86_64" || object.addressSize !== 8)
+    throw new FormatError("unsupported", 0, "ELF file", "it is not one of x86-64");
+  if (cfiOfObject(object).header === undefined)
+    throw new FormatError("unsupported", 0, "ELF file", "it has no .eh_frame_hdr");
+  const layout = new FileLayout(file, object);
+  const code = new Code(object);
+  const labels = findLabels(code, object);
+  const stubs = stubRanges(object, code.base);
+  const isStub = (offset: number): boolean => stubs.some(({ start, end }) => offset >= start && offset < end);
+  const graph = new FlowGraph(code, labels, isStub);
+  const text = emitText(graph, new Liveness(graph), plan, layout.textAddress);
+  const data = layout.dataAddress(text.bytes.length);
+  const frames = writeFrames(code, text, layout.textAddress, object, layout.framesAddress(data));
+  const bytes = layout.write(text.bytes, frames);
+  const unpatched = patchEntries(code, text, layout, bytes);
+  return {
+    bytes,
+    functions: code.functions.length,
+    leftAlone: code.leftAlone,
+    unpatched,
+    oldText: code.functions.reduce((sum, { start, end }) => sum + end - start, 0),
+    newText: text.bytes.length,
+  };
+}

@@ -1,0 +1,89 @@
+import type { ObjectFile } from "../../objects/types.ts";
+import { type Cie, readCie } from "./cie.ts";
+import { DW_EH_PE } from "./constants.ts";
+import { CfiCursor } from "./cursor.ts";
+import { ROW_FLAG } from "./rule-sets.ts";
+import { cfiOfObject } from "./sections-of-object.ts";
+
+/** What `.eh_frame` says of one function, its call frame instructions as they stand there. */
+export interface FrameEntry {
+  /** Address (SVMA) of the function's first byte. */
+  readonly start: number;
+  /** Its bytes. */
+  readonly size: number;
+  readonly cie: Cie;
+  /** Address (SVMA) of the CIE. */
+  readonly cieAddress: number;
+  /** Address (SVMA) of the table of exceptions, if there is one. */
+  readonly lsda: number | undefined;
+  readonly instructions: Uint8Array;
+}
+
+/** Entries whose length takes more than 32 bits. */
+const LONG_LENGTH = 0xffff_ffff;
+
+/** The functions of an object by its `.eh_frame`, in its order. What is damaged is left out. */
+export function frameEntries(object: ObjectFile): FrameEntry[] {
+  const section = cfiOfObject(object).sections.find(({ kind }) => kind === "eh_frame");
+  if (section === undefined) return [];
+  const cursor = new CfiCursor(section);
+  const { view, bytes } = cursor;
+  const cies = new Map<number, Cie | string>();
+  const entries: FrameEntry[] = [];
+  const cieAt = (offset: number): Cie | string => {
+    const known = cies.get(offset);
+    if (known !== undefined) return known;
+    if (offset < 0 || offset + 8 > bytes.length) return "it lies outside of the section";
+    cursor.position = offset + 8;
+    cursor.end = Math.min(offset + 4 + view.getUint32(offset, true), bytes.length);
+    const cie = view.getUint32(offset + 4, true) === 0 ? readCie(cursor) : "it is none";
+    cies.set(offset, cie);
+    return cie;
+  };
+  for (let at = 0; at + 8 <= bytes.length; ) {
+    const length = view.getUint32(at, true);
+    if (length === LONG_LENGTH || at + 4 + length > bytes.length) break;
+    const next = at + 4 + length;
+    const distance = view.getUint32(at + 4, true);
+    // Length 0 ends a piece of the section, or pads it; distance 0 is a CIE.
+    if (length >= 4 && distance !== 0) {
+      const cieOffset = at + 4 - distance;
+      const cie = cieAt(cieOffset);
+      cursor.position = at + 8;
+      cursor.end = next;
+      if (typeof cie !== "string") {
+        const entry = readEntry(cursor, cie, section.address + cieOffset);
+        if (entry !== undefined) entries.push(entry);
+      }
+    }
+    at = next;
+  }
+  return entries;
+}
+
+function readEntry(cursor: CfiCursor, cie: Cie, cieAddress: number): FrameEntry | undefined {
+  const start = cursor.encodedPointer(cie.pointerEncoding);
+  const size = cursor.encodedValue(cie.pointerEncoding);
+  let lsda: number | undefined;
+  if (cie.hasAugmentationData) {
+    const bytes = cursor.uleb();
+    const end = cursor.position + bytes;
+    if (cie.lsdaEncoding !== DW_EH_PE.omit && bytes > 0) {
+      const at = cursor.position;
+      // A pointer of 0 is none, whatever it would be relative to.
+      const isNull = cursor.encodedValue(cie.lsdaEncoding) === 0;
+      cursor.position = at;
+      if (!isNull) lsda = cursor.encodedPointer(cie.lsdaEncoding);
+    }
+    cursor.position = end;
+  }
+  if (!(size > 0 && Number.isSafeInteger(start) && cursor.position <= cursor.end)) return undefined;
+  if (lsda !== undefined && !Number.isSafeInteger(lsda)) return undefined;
+  const instructions = cursor.bytes.subarray(cursor.position, cursor.end);
+  return { start, size, cie, cieAddress, lsda, instructions };
+}
+
+/** Whether a CIE is one of code that the system returns to from signal handlers. */
+export function isSignalFrame({ flags }: Cie): boolean {
+  return (flags & ROW_FLAG.signalFrame) !== 0;
+}
