@@ -193,7 +193,9 @@ function gapsOfHeap(raw: RawProfile, run: Run, sites: ReadonlyMap<bigint, RunSit
   if (contexts > 0) {
     gaps.push(
       `The table of call paths was full: ${counted(contexts, "allocation of further paths is", "allocations of further paths are")} ` +
-        (isNative ? "counted together, as of unknown code." : "counted together (--max-contexts raises the bound)."),
+        (isNative
+          ? "counted together, as of unknown code."
+          : "counted together (--max-contexts raises the bound)."),
     );
   }
   if (blocks > 0) {
