@@ -187,16 +187,24 @@ function gapsOfHeap(raw: RawProfile, run: Run, sites: ReadonlyMap<bigint, RunSit
     return ["The run has no heap totals: peak and leaks are not known."];
   }
   const gaps: string[] = [];
-  if (heap.overflow.contexts > 0) {
+  // Bounds are options where tables are made for the program: those of native ones are fixed.
+  const isNative = run.modules.some(({ object }) => object !== undefined);
+  const { contexts, blocks } = heap.overflow;
+  if (contexts > 0) {
     gaps.push(
-      `The table of call paths was full: ${counted(heap.overflow.contexts, "allocation of further paths is", "allocations of further paths are")} ` +
-        "counted together (--max-contexts raises the bound).",
+      `The table of call paths was full: ${counted(contexts, "allocation of further paths is", "allocations of further paths are")} ` +
+        (isNative
+          ? "counted together, as of unknown code."
+          : "counted together (--max-contexts raises the bound)."),
     );
   }
-  if (heap.overflow.blocks > 0) {
+  if (blocks > 0) {
     gaps.push(
-      `The table of live blocks was full: ${counted(heap.overflow.blocks, "allocation has", "allocations have")} no lifetime and no ` +
-        "access counts (--max-blocks raises the bound).",
+      isNative
+        ? `${counted(blocks, "allocation is", "allocations are")} counted, but in no peak and no figure of what is live, and without a lifetime: ` +
+            "blocks of 4 GiB and more, and those for which the table of live blocks had no room."
+        : `The table of live blocks was full: ${counted(blocks, "allocation has", "allocations have")} no lifetime and no ` +
+            "access counts (--max-blocks raises the bound).",
     );
   }
   const missing = raw.contexts.filter(({ stackId }) => !sites.has(stackId)).length;

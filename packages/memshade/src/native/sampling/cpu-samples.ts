@@ -45,7 +45,9 @@ export class ProcessSamples {
         ...lossInWords(missed, refused, rows.length + own, this.#hz),
         ...(own === 0
           ? []
-          : [`${counted(own, "sample is", "samples are")} left out: they fell into the recording itself.`]),
+          : [
+              `${counted(own, "sample, which fell", "samples, which fell")} into the recording itself, ${own === 1 ? "is" : "are"} left out.`,
+            ]),
         ...(endedEarly === cut
           ? []
           : [

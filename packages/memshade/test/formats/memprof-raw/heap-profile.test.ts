@@ -101,4 +101,12 @@ describe("what a profile says that it does not cover", () => {
       "1 of 4 call paths has no entry in run.json: taken for empty.",
     ]);
   });
+
+  it("advises no options for tables of native programs, which are as large as they are", () => {
+    const native = { ...app!, object: { kind: "elf" as const, address: 0 } };
+    expect(gaps({ modules: [native] }, { overflow: { contexts: 7, blocks: 1 } })).toEqual([
+      "The table of call paths was full: 7 allocations of further paths are counted together, as of unknown code.",
+      expect.stringContaining("1 allocation is counted, but in no peak"),
+    ]);
+  });
 });
