@@ -37,6 +37,14 @@ export function parseSampleRate(text: string): number {
   return rate;
 }
 
+/** A whole number from 0. */
+export function parseCount(text: string): number {
+  const value = Number(text);
+  if (text === "" || !Number.isSafeInteger(value) || value < 0)
+    throw new InvalidArgumentError("It must be a whole number from 0.");
+  return value;
+}
+
 export function parsePositive(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)

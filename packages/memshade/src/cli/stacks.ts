@@ -1,4 +1,5 @@
 import { HEAP_STACK_KEYS, heapStacks } from "../analyses/call-tree/heap-stacks.ts";
+import { OBJECT_METRICS, objectStacks } from "../analyses/call-tree/object-stacks.ts";
 import { sampleStacks } from "../analyses/call-tree/sample-stacks.ts";
 import { WASTE_METRICS, wasteStacks } from "../analyses/call-tree/waste-stacks.ts";
 import type { WeightedStacks } from "../analyses/call-tree/weighted-stacks.ts";
@@ -14,11 +15,12 @@ export const STACK_KEYS: { readonly [Tool in ReportedTool]: readonly string[] } 
   heap: HEAP_STACK_KEYS,
   waste: WASTE_METRICS.map(({ key }) => key),
   workingset: WORKING_SET_STACK_KEYS,
+  objects: OBJECT_METRICS.map(({ key }) => key),
   cpu: ["samples", "cpu"],
 };
 
-/** The call paths that tools recorded, in the order heap, waste, working set, CPU time. */
-export function stacksOfTools({ heap, waste, workingset, cpu }: RecordedTools): WeightedStacks[] {
+/** The call paths that tools recorded, in the order heap, waste, working set, objects, CPU time. */
+export function stacksOfTools({ heap, waste, workingset, objects, cpu }: RecordedTools): WeightedStacks[] {
   const withGaps = (stacks: WeightedStacks, gaps: readonly string[]) => ({
     ...stacks,
     gaps: [...gaps, ...stacks.gaps],
@@ -27,6 +29,7 @@ export function stacksOfTools({ heap, waste, workingset, cpu }: RecordedTools): 
     ...(heap === undefined ? [] : [withGaps(heapStacks(heap), gapsOf(heap))]),
     ...(waste === undefined ? [] : [withGaps(wasteStacks(waste), waste.notTracked)]),
     ...(workingset === undefined ? [] : [withGaps(workingSetStacks(workingset), workingset.notTracked)]),
+    ...(objects === undefined ? [] : [withGaps(objectStacks(objects), objects.notTracked)]),
     ...(cpu === undefined ? [] : [withGaps(sampleStacks(cpu.samples), cpu.notTracked)]),
   ];
 }

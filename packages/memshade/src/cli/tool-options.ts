@@ -5,12 +5,13 @@ import { HOST_STACKS, type HostStacks } from "../tools/heap-options.ts";
 import {
   type AttributionOptions,
   type LocalityOptions,
+  type ObjectsOptions,
   TOOL_NAMES,
   type ToolName,
   type WorkingSetOptions,
 } from "../tools/options.ts";
 import type { ToolOptions } from "../tools/run-options.ts";
-import { type Interval, parseInterval, parsePositive, parseRate } from "./option-values.ts";
+import { type Interval, parseCount, parseInterval, parsePositive, parseRate } from "./option-values.ts";
 
 /** The options shared by all commands that record, as commander hands them over. */
 export interface ToolFlags {
@@ -34,6 +35,9 @@ export interface ToolFlags {
   compat?: "deadstores";
   learn?: string;
   hostStacks?: HostStacks;
+  fields?: boolean;
+  sampleBytes?: number;
+  references?: 4 | 8;
 }
 
 /** Adds the options that say what is recorded and how, grouped by tool in the help. */
@@ -42,12 +46,13 @@ export function addToolOptions(command: Command): Command {
     .optionsGroup("Options:")
     .option(
       "--tool <tools>",
-      `what to record: ${TOOL_NAMES.join(", ")}; several with commas, or repeated (default: heap)`,
+      `what to record: ${TOOL_NAMES.join(", ")}; several with commas, or repeated (default: heap; for modules of garbage-collected objects that have no allocator, objects)`,
       collectTools,
     );
   addHeapOptions(command);
   addWorkingSetOptions(command);
   addWasteOptions(command);
+  addObjectsOptions(command);
   return command.optionsGroup("Options:");
 }
 
@@ -117,6 +122,30 @@ function addWasteOptions(command: Command): void {
         "deadstores",
       ]),
     );
+}
+
+function addObjectsOptions(command: Command): void {
+  command
+    .optionsGroup("Options of the objects tool:")
+    .option("--no-fields", "count allocations alone, no reads and writes of fields (faster)")
+    .option(
+      "--sample-bytes <n>",
+      "follow what becomes of one object in so many bytes that are allocated (default 524288); 0: of none",
+      parseCount,
+    )
+    .addOption(
+      new Option(
+        "--references <bytes>",
+        "size of a reference in the model of sizes: 4 as in Chromium (the default), 8 as in Node",
+      )
+        .choices(["4", "8"])
+        .argParser(parseReferences),
+    );
+}
+
+function parseReferences(text: string): 4 | 8 {
+  if (text !== "4" && text !== "8") throw new InvalidArgumentError("It is 4 or 8.");
+  return text === "4" ? 4 : 8;
 }
 
 /** Adds `--learn`, for commands that run a program here and now. */
@@ -201,6 +230,7 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
     hostStacks: flags.hostStacks,
     maxBlocks: flags.maxBlocks,
     workingset: workingSetOptionsOf(flags),
+    objects: objectsOptionsOf(flags),
     learn: flags.learn === undefined ? undefined : learnedFile(flags.learn),
     waste: {
       pairs: flags.pairs,
@@ -209,6 +239,16 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
       compat: flags.compat,
     },
   };
+}
+
+function objectsOptionsOf({ fields, sampleBytes, references, tool }: ToolFlags): ObjectsOptions {
+  const isGiven = fields === false || sampleBytes !== undefined || references !== undefined;
+  // With no tool named, objects is chosen where it is the one that fits.
+  if (isGiven && tool !== undefined && !tool.includes("objects"))
+    throw new UserError(
+      "--no-fields, --sample-bytes and --references are options of the objects tool: add --tool objects",
+    );
+  return { fields, sampleBytes, references };
 }
 
 const DEFAULT_INTERVAL_NS = 20e6;

@@ -1,7 +1,9 @@
+import { objectTotals } from "../analyses/objects/totals.ts";
 import { writeChromeTrace } from "../formats/chrome-trace/write.ts";
 import { writeHeapProfile } from "../formats/v8-heap-profile/write.ts";
 import type { CpuProfile } from "../model/cpu/cpu-profile.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
+import type { ObjectsProfile } from "../model/objects/objects.ts";
 import type { WasteFile } from "../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../model/working-set/working-set.ts";
 import { heapCsvLines } from "../report/json/heap-csv.ts";
@@ -11,6 +13,7 @@ import { heapDhat, weightDhat } from "./dhat.ts";
 import type { CountedWeight, ExportedSamples, Weight } from "./exported.ts";
 import { detailedHeapCounters } from "./heap-counters.ts";
 import { HEAP_WEIGHTS, heapSamples } from "./heap-samples.ts";
+import { OBJECT_WEIGHTS, objectSamples } from "./object-samples.ts";
 import { type SampleFormat, writeSamples } from "./sample-formats.ts";
 import { WASTE_WEIGHTS, wasteSamples } from "./waste-samples.ts";
 import { workingSetCounters } from "./working-set-counters.ts";
@@ -59,16 +62,18 @@ export type ToolProfile =
   | { readonly tool: "heap"; readonly profile: HeapProfile }
   | { readonly tool: "waste"; readonly profile: WasteFile }
   | { readonly tool: "workingset"; readonly profile: WorkingSetProfile }
+  | { readonly tool: "objects"; readonly profile: ObjectsProfile }
   | { readonly tool: "cpu"; readonly profile: CpuProfile };
 
 /** What one tool recorded over time in amounts. */
-export type OverTime = Exclude<ToolProfile, { tool: "waste" | "cpu" }>;
+export type OverTime = Exclude<ToolProfile, { tool: "waste" | "objects" | "cpu" }>;
 
 /** What stacks of each tool can be weighed by. */
 export const TOOL_WEIGHTS: Readonly<Record<ToolProfile["tool"], readonly Weight[]>> = {
   heap: Object.values(HEAP_WEIGHTS),
   waste: Object.values(WASTE_WEIGHTS),
   workingset: Object.values(WORKING_SET_WEIGHTS),
+  objects: Object.values(OBJECT_WEIGHTS),
   cpu: Object.values(CPU_WEIGHTS),
 };
 
@@ -80,6 +85,8 @@ export function exportedTool(recorded: ToolProfile): ExportedSamples {
       return wasteSamples(recorded.profile);
     case "workingset":
       return workingSetSamples(recorded.profile);
+    case "objects":
+      return objectSamples(recorded.profile);
     case "cpu":
       return cpuSamples(recorded.profile);
     default:
@@ -120,6 +127,7 @@ function scaleOf(recorded: Exclude<ToolProfile, { tool: "heap" | "cpu" }>): {
     const { stores, loads } = recorded.profile.totals;
     return { lineBytes: 1, end: stores + loads };
   }
+  if (recorded.tool === "objects") return { lineBytes: 1, end: objectTotals(recorded.profile).bytes };
   const { lineBytes, instances } = recorded.profile;
   return { lineBytes, end: instances.reduce((sum, { duration }) => sum + duration, 0) };
 }

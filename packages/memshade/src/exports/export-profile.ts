@@ -1,15 +1,16 @@
 import { FrameRules } from "../analyses/frames/frame-rules.ts";
-import { markWaste, markWorkingSet, withOwnSites } from "../analyses/frames/mark-frames.ts";
+import { markObjects, markWaste, markWorkingSet, withOwnSites } from "../analyses/frames/mark-frames.ts";
 import { withEstimatedCallers } from "../analyses/host-stacks.ts";
 import { UserError } from "../bytes/errors.ts";
 import { heapProfileFromRaw, readRaw } from "../formats/memprof-raw/index.ts";
 import type { Profile } from "../host/run/recorder.ts";
 import { loadDemangler } from "../load/demangler.ts";
+import { readObjects } from "../model/objects/read-objects.ts";
 import { readHeapIntervals } from "../model/over-time/read-heap-intervals.ts";
 import { readWaste } from "../model/waste/read-waste.ts";
 import { readWorkingSet } from "../model/working-set/read-working-set.ts";
 import { openObject } from "../objects/index.ts";
-import { readableWaste, readableWorkingSet } from "../symbolize/readable-profiles.ts";
+import { readableObjects, readableWaste, readableWorkingSet } from "../symbolize/readable-profiles.ts";
 import { createRunSymbolizer } from "../symbolize/run-functions.ts";
 import { withLines } from "../symbolize/run-lines.ts";
 import { Symbolizer } from "../symbolize/symbolizer.ts";
@@ -31,7 +32,7 @@ export interface ExportProfileOptions {
    * What of the profile is written. If nothing is said, the heap; of what is over time, all in a chrome-trace, and in a csv the working
    * set where it was recorded.
    */
-  tool?: "heap" | "waste" | "workingset";
+  tool?: "heap" | "waste" | "workingset" | "objects";
   /** The weight that is shown first, or that is the only one: `peak`, `dead`; docs/exporting.md lists them. */
   by?: string;
   /** Bytes of the profiled module: stacks of the heap get the lines that its debug information has. */
@@ -68,7 +69,8 @@ export function exportProfile(
     return contentOf(writeStacks(format as StackFormat, recorded, exported, shown));
   }
   if (by !== undefined) throw new UserError(`${format} files have no stacks: leave out by`);
-  if (tool === "waste") throw new UserError(`${format} files hold what is over time: waste has no time`);
+  if (tool === "waste" || tool === "objects")
+    throw new UserError(`${format} files hold what is over time: ${tool} has no time`);
   const tools = tool === undefined ? toolsOverTime(profile) : [tool];
   const recorded = tools.map((one) => recordedBy(profile, one, module) as OverTime);
   return contentOf(format === "csv" ? writeCsv(recorded.at(-1)!) : writeTrace(profile.run.program, recorded));
@@ -95,7 +97,7 @@ function contentOf(pieces: Iterable<string | Uint8Array>): Uint8Array {
 
 function recordedBy(
   { run, raw, toolFiles }: Profile,
-  tool: "heap" | "waste" | "workingset",
+  tool: "heap" | "waste" | "workingset" | "objects",
   module: Uint8Array | undefined,
 ): ToolProfile {
   const textOf = (name: string | undefined): string | undefined => {
@@ -120,6 +122,11 @@ function recordedBy(
   if (tool === "waste") {
     const profile = readableWaste(readWaste(text), demangle);
     markWaste(profile, rules);
+    return { tool, profile };
+  }
+  if (tool === "objects") {
+    const profile = readableObjects(readObjects(text), demangle);
+    markObjects(profile, rules, run.modules);
     return { tool, profile };
   }
   const profile = readableWorkingSet(readWorkingSet(text), demangle);

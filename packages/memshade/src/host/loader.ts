@@ -8,10 +8,11 @@
 import type { RunEnd } from "../model/run.ts";
 import { SHADOW_MEMORY } from "../tools/host-interface.ts";
 import type { InstrumentedInfo } from "../tools/index.ts";
+import { objectsOptionsOf } from "../tools/objects/memory-plan.ts";
 import type { ToolOptions } from "../tools/run-options.ts";
 import type { InstanceHandle } from "../tools/session.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
-import { connectHost } from "./instance/host-calls.ts";
+import { connectHost, settleObjects } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
 import { HostStacks } from "./instance/host-stacks.ts";
 import { knownScripts } from "./instance/known-scripts.ts";
@@ -108,7 +109,10 @@ export function watchInstance(
   handle = recorder.addInstance(memories, info, options.original ?? UNKNOWN_MODULE, null);
   recorder.setLook(handle, () => lookThroughNow(instance.exports, info, options.original));
   return {
-    readProfile: (end = { kind: "dump" }) => recorder.takeProfile(end),
+    readProfile: (end = { kind: "dump" }) => {
+      settleObjects();
+      return recorder.takeProfile(end);
+    },
     reset: () => recorder.reset(),
   };
 }
@@ -157,6 +161,7 @@ function readInfo(module: InstrumentedSource): InstrumentedInfo {
 }
 
 function newRecorder(info: InstrumentedInfo, options: LoaderOptions): Recorder {
+  const objects = objectsOptionsOf(info);
   const tools: ToolOptions = {
     tools: info.tools,
     clock: info.clock,
@@ -164,6 +169,7 @@ function newRecorder(info: InstrumentedInfo, options: LoaderOptions): Recorder {
     includeStack: info.includeStack,
     includeAllocator: info.includeAllocator,
     rawVersion: options.rawVersion,
+    ...(objects === undefined ? {} : { objects }),
   };
   const program = options.program ?? info.name;
   return new Recorder({

@@ -3,7 +3,7 @@ import { type InstrumentedInfo, instrument } from "../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
 import type { InstanceHandle } from "../tools/session.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
-import { connectHost } from "./instance/host-calls.ts";
+import { connectHost, settleObjects } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
 import { HostStacks } from "./instance/host-stacks.ts";
 import { knownScripts } from "./instance/known-scripts.ts";
@@ -117,6 +117,7 @@ export async function profile<T>(
   };
 
   const take = (end: RunEnd): Profile => {
+    settleObjects();
     const taken = recorder.takeProfile(end);
     originals.set(taken.run, { name, bytes: original });
     return taken;
@@ -128,6 +129,8 @@ export async function profile<T>(
   active.push(recording);
   try {
     const value = await run(instantiate, recording);
+    // Objects that the program had in its hands it has until its job is done.
+    if (info.toolLayouts?.objects !== undefined) await new Promise((done) => setTimeout(done));
     return { ...take({ kind: "exit", exitCode: 0 }), value };
   } catch (error) {
     throw new ProfiledError(error, take(describeEnd(error)));

@@ -30,6 +30,8 @@ export interface Run {
     heap?: HeapTool | undefined;
     waste?: ToolDescription | undefined;
     workingset?: ToolDescription | undefined;
+    /** Objects of garbage-collected languages. */
+    objects?: ToolDescription | undefined;
     /** Call paths by CPU time, of native programs. */
     cpu?: ToolDescription | undefined;
   };
@@ -50,6 +52,7 @@ export interface Run {
     heapIntervals?: string | undefined;
     waste?: string | undefined;
     workingset?: string | undefined;
+    objects?: string | undefined;
     cpu?: string | undefined;
     /** Accesses to static data, recorded with the heap. */
     statics?: string | undefined;

@@ -47,6 +47,20 @@ const FINDINGS: readonly GlossaryEntry[] = [
     more: "concepts.md#static-data",
   },
   {
+    word: "unread-field",
+    text: "A field of garbage-collected objects that no instruction read in any of them, neither as their type nor as one that it extends or that extends it.",
+    advice:
+      "Leave the field out, or keep it in a subtype or a table of the few objects that need it. Other input may read it.",
+    more: "tools/objects.md#fields",
+  },
+  {
+    word: "unread-objects",
+    text: "Garbage-collected objects of a type of which no instruction read a field or an element: they are made, and at most written, and thrown away.",
+    advice:
+      "Do not make them, or make them only where somebody looks into them. Comparing references and testing types is no reading.",
+    more: "tools/objects.md#fields",
+  },
+  {
     word: "churn",
     also: ["temporary", "short-lived"],
     text: "Blocks that are freed before the next but one allocation, again and again: the allocator does most of the work. A block that lives that long is called temporary.",
@@ -126,7 +140,7 @@ const WORDS: readonly GlossaryEntry[] = [
   {
     word: "finding",
     also: ["summary", "part"],
-    text: "Something that a person can act on. A run has at most five of them, of all tools together, in the order of their parts: how much of all that the program has or does of that sort (bytes at the peak, bytes written, …) goes when the finding is mended. Less than one per cent is none; of what every program is a little (dead, clear, silent, redundant, churn, unused, never-read, write-only, cold), less than five.",
+    text: "Something that a person can act on. A run has at most five of them, of all tools together, in the order of their parts: how much of all that the program has or does of that sort (bytes at the peak, bytes written, …) goes when the finding is mended. Less than one per cent is none; of what every program is a little (dead, clear, silent, redundant, churn, unused, never-read, write-only, cold, unread-field, unread-objects), less than five.",
     more: "report-json.md#finding",
   },
   {
@@ -234,6 +248,18 @@ const WORDS: readonly GlossaryEntry[] = [
     word: "typical",
     text: "Between these two shares lies the middle half of seventeen real programs. A share in it is no reason for worry, one above it is one for a look at the findings.",
     more: "tools/waste.md#what-is-typical",
+  },
+  {
+    word: "object",
+    also: ["objects", "object-bytes", "struct", "wasmgc"],
+    text: "What a garbage-collected language makes with struct.new or array.new: it lives in the engine's heap, not in the module's memory. How many there are is counted exactly; their bytes are those of a model of the engine.",
+    more: "tools/objects.md#what-the-numbers-mean",
+  },
+  {
+    word: "in use",
+    also: ["in-use", "objects-in-use"],
+    text: "Objects that the engine has not taken away after it was asked to collect its garbage: an estimate (≈) by some of them that were followed, with its standard error (±). None of them is kept alive by that.",
+    more: "tools/objects.md#in-use",
   },
   {
     word: "working set",

@@ -82,6 +82,11 @@ export interface ToolPass {
   setGlobal?(global: number, start: number, end: number): number;
   /** `memory.grow` at `[start, end)`. */
   grow?(memory: number, start: number, end: number): void;
+  /**
+   * An instruction of garbage-collected objects at `[start, end)`: `struct.new` to `array.init_elem`, by its id. Its type, and where
+   * it has one its field or second type, are `first` and `second`.
+   */
+  object?(op: number, first: number, second: number, start: number, end: number): void;
   /** A call at `[start, end)` of a function, or of one unknown (−1). A block ends behind it. */
   call?(callee: number, tail: boolean, start: number, end: number): void;
   /** The walk of the function has ended; its insertions are about to be written. */

@@ -2,6 +2,7 @@ import type { RecordedTools } from "../analyses/findings/run-findings.ts";
 import { UserError } from "../bytes/errors.ts";
 import { hasCpu, loadCpu } from "./cpu.ts";
 import { hasHeap, loadHeap } from "./heap.ts";
+import { hasObjects, loadObjects } from "./objects.ts";
 import type { OwnCode } from "./own-code.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
 import { loadStatics } from "./statics.ts";
@@ -12,7 +13,7 @@ import { hasWorkingSet, loadWorkingSet } from "./working-set.ts";
 export type ReportedTool = (typeof REPORTED_TOOLS)[number];
 
 /** In the order in which they are shown. */
-export const REPORTED_TOOLS = ["heap", "waste", "workingset", "cpu"] as const;
+export const REPORTED_TOOLS = ["heap", "waste", "workingset", "objects", "cpu"] as const;
 
 /** The tools that a run has profiles of; the heap for what is no run at all: a raw profile, or a mistake that its reader explains. */
 export function recordedTools(input: string): ReportedTool[] {
@@ -20,6 +21,7 @@ export function recordedTools(input: string): ReportedTool[] {
     ["heap", hasHeap(input)],
     ["waste", hasWaste(input)],
     ["workingset", hasWorkingSet(input)],
+    ["objects", hasObjects(input)],
     ["cpu", hasCpu(input)],
   ];
   const found = parts.filter(([, isThere]) => isThere).map(([name]) => name);
@@ -43,6 +45,7 @@ export async function loadTools(
     heap: tools.includes("heap") ? (await loadHeap(input, places)).profile : undefined,
     waste,
     workingset: tools.includes("workingset") ? loadWorkingSet(input, places) : undefined,
+    objects: tools.includes("objects") ? loadObjects(input, places) : undefined,
     cpu: tools.includes("cpu") ? loadCpu(input, places) : undefined,
     statics: tools.includes("heap") ? loadStatics(input, places) : undefined,
   };

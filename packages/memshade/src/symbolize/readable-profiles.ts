@@ -1,3 +1,4 @@
+import type { ObjectsProfile } from "../model/objects/objects.ts";
 import { placesOf } from "../model/waste/places.ts";
 import type { WasteFile, WasteFrame, WasteIp } from "../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../model/working-set/working-set.ts";
@@ -11,6 +12,16 @@ export function readableWaste(file: WasteFile, demangle: Demangle): WasteFile {
   };
   placesOf(file).forEach(readable);
   return file;
+}
+
+/** The same for garbage-collected objects. */
+export function readableObjects(profile: ObjectsProfile, demangle: Demangle): ObjectsProfile {
+  for (const { sites, stacks } of profile.parts) {
+    const ofSites = sites.flatMap(({ frame }) => (frame === undefined ? [] : frame));
+    for (const frame of [...ofSites, ...stacks.flat()])
+      if (frame.name !== undefined) frame.name = demangle(frame.name);
+  }
+  return profile;
 }
 
 /** The same for a working set. */

@@ -1,4 +1,5 @@
 import { allocationNotes } from "../allocator/allocation-notes.ts";
+import { IN_ENGINE_SENTENCES } from "../allocator/find/collectors.ts";
 import type { AllocatorPlan } from "../allocator/find/index.ts";
 import { COUNTED_LIBRARY_SENTENCE } from "../rewrite/facts/dynamic-library.ts";
 import type { StaticData } from "../rewrite/facts/static-data.ts";
@@ -91,7 +92,12 @@ function notes({
   const ofHeap = tools.flatMap((tool) => (tool.tables === undefined ? [] : tool.notTracked));
   const { heap, alloc } = memory < 0 ? {} : refusals;
   const refused = [heap, alloc].filter((sentence) => sentence !== undefined);
-  return { allocator, notTracked: [...notTracked, ...ofHeap, ...unseen, ...refused] };
+  const isSeen = (sentence: string): boolean =>
+    tools.some(({ name }) => name === "objects") && IN_ENGINE_SENTENCES.includes(sentence);
+  return {
+    allocator,
+    notTracked: [...notTracked, ...ofHeap, ...unseen, ...refused].filter((sentence) => !isSeen(sentence)),
+  };
 }
 
 function memoryKind(module: WasmModule, memory: number): { memory64: boolean; shared: boolean } {

@@ -2,9 +2,9 @@ import { HostSite } from "../contexts/layout.ts";
 
 /**
  * Slots of the exported table through which a module calls its host: when tables are full, for the time, at snapshots, for the stack that
- * entered it, and now and then while it spins for the lock of tables that threads share.
+ * entered it, for an object that was chosen, and now and then while it spins for the lock of tables that threads share.
  */
-export const HostSlot = { Flush: 0, Tick: 1, Stack: 2, Callers: 3, Spin: 4 } as const;
+export const HostSlot = { Flush: 0, Tick: 1, Stack: 2, Callers: 3, Spin: 4, Object: 5 } as const;
 
 /**
  * How an instance gets along while another one has the lock: it spins, it may stand still, or it has spun for so long that the other

@@ -32,12 +32,15 @@ import { assembleModule, type Instrumented, type Rewritten } from "./assemble-mo
 import { describe, infoSection } from "./describe.ts";
 import { HostSlot } from "./host-interface.ts";
 import { HostTable } from "./host-table.ts";
+import { hasObjectTypes } from "./objects/instructions.ts";
 import type { InstrumentedInfo, InstrumentOptions, NotRecorded, ToolName } from "./options.ts";
 import { startFunction } from "./start-function.ts";
 import type { ToolSurroundings, WovenTool } from "./tool.ts";
-import { WEAVERS } from "./weavers.ts";
+import { WEAVERS, WITHOUT_MEMORY } from "./weavers.ts";
 
 const PAGE_BYTES = 65536;
+const CHOSEN_SENTENCE =
+  "The module keeps its objects in the engine's garbage-collected heap and has no allocator of its own: it was given the tool objects.";
 const NO_MEMORY_SENTENCE = "The module has no linear memory: there is nothing to profile in it.";
 /** Room that is reserved for the new code, in multiples of the old; it grows when that is not enough. */
 const EXPECTED_GROWTH = 2.2;
@@ -94,10 +97,11 @@ class Instrumentation {
   }
 
   run(): Instrumented {
-    if (this.#memory >= 0) this.#tools = this.#weaveTools();
-    else
+    this.#tools = this.#weaveTools(this.#wanted());
+    if (this.#memory < 0)
       for (const name of this.#options.tools ?? [])
-        this.#refusals[name] ??= this.#allocator.collector ?? NO_MEMORY_SENTENCE;
+        if (!WITHOUT_MEMORY.has(name))
+          this.#refusals[name] ??= this.#allocator.collector ?? NO_MEMORY_SENTENCE;
     if (this.#tools.length === 0) {
       const info = this.#describe([], new Set());
       return { bytes: encodeModule(this.#module, { customs: [infoSection(info)] }), info };
@@ -119,10 +123,21 @@ class Instrumentation {
     );
   }
 
+  /** The tools that may find something in this module. */
+  #wanted(): Set<ToolName> {
+    const { chooseTool, tools = ["heap"] } = this.#options;
+    const isOfObjects =
+      chooseTool === true && hasObjectTypes(this.#module) && this.#allocator.functions.length === 0;
+    if (isOfObjects) {
+      for (const name of tools) this.#refusals[name] ??= CHOSEN_SENTENCE;
+      return new Set(["objects"]);
+    }
+    return new Set(tools.filter((name) => this.#memory >= 0 || WITHOUT_MEMORY.has(name)));
+  }
+
   /** Weaves the tools in, each with memories and globals of its own behind those before it. */
-  #weaveTools(): WovenTool[] {
+  #weaveTools(wanted: Set<ToolName>): WovenTool[] {
     const module = this.#module;
-    const wanted = new Set<ToolName>(this.#options.tools ?? ["heap"]);
     const first = wanted.delete("heap") ? (["heap"] as const) : [];
     const names = [...first, ...wanted].filter((name) => this.#options.leftOut?.[name] === undefined);
     const stackPointer = findStackPointer(module, readNames(module), this.#scan);
@@ -260,6 +275,7 @@ class Instrumentation {
   }
 
   #largestMemoryBytes(): number {
+    if (this.#memory < 0) return 0;
     const { maximum, pageSizeLog2 } = memoryType(this.#module, this.#memory);
     const declared = maximum === undefined ? LARGEST_FOLLOWED_BYTES : maximum * 2 ** pageSizeLog2;
     return Math.min(declared, LARGEST_FOLLOWED_BYTES);

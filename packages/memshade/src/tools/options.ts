@@ -3,7 +3,7 @@ import type { HostStacks } from "./heap-options.ts";
 import type { SiteRuns } from "./waste/site-table.ts";
 
 /** What can be woven into a module, alone or together. */
-export const TOOL_NAMES = ["heap", "alloc", "waste", "workingset"] as const;
+export const TOOL_NAMES = ["heap", "alloc", "waste", "workingset", "objects"] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
 /** The tools with a session of their own. `heap` and `alloc` share that of the heap profiler, which is always there. */
 export type WovenToolName = Exclude<ToolName, "heap" | "alloc">;
@@ -56,6 +56,20 @@ export interface InstrumentOptions {
   waste?: WasteOptions;
   /** What the working-set tool records. */
   workingset?: WorkingSetOptions;
+  /** What the objects tool records. */
+  objects?: ObjectsOptions;
+  /** Nobody named tools: modules of which only the engine's objects can be recorded are given the objects tool alone. */
+  chooseTool?: boolean | undefined;
+}
+
+/** Options of the objects tool. */
+export interface ObjectsOptions {
+  /** Count reads and writes of fields and elements too. Default: true. */
+  fields?: boolean | undefined;
+  /** Mean distance between objects whose survival is followed, bytes allocated. Default 512 KiB; 0: none are. */
+  sampleBytes?: number | undefined;
+  /** Size of references in the model of sizes: 4 (compressed, as in Chromium; the default) or 8 (as in Node). */
+  references?: 4 | 8 | undefined;
 }
 
 /** Options of the waste tool. */

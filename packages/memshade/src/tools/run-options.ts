@@ -1,6 +1,7 @@
 import type { HeapOptions } from "./heap-options.ts";
 import {
   type InstrumentOptions,
+  type ObjectsOptions,
   TOOL_NAMES,
   type ToolName,
   type WasteOptions,
@@ -13,8 +14,14 @@ export interface ToolOptions extends HeapOptions {
   tools?: readonly ToolName[] | undefined;
   waste?: WasteOptions | undefined;
   workingset?: WorkingSetOptions | undefined;
+  objects?: ObjectsOptions | undefined;
   /** Waste: file with what an earlier run did, absolute; it is used where it is there, and this run is written to it. See `LearnedRuns`. */
   learn?: string | undefined;
+}
+
+/** The tools whose records a run may have: with none named, that of objects is chosen for modules that have nothing else. */
+export function recordedToolsOf(options: ToolOptions): ToolName[] {
+  return options.tools === undefined ? ["heap", "objects"] : toolsOf(options);
 }
 
 /** The tools in their fixed order, each once. */
@@ -26,6 +33,7 @@ export function toolsOf(options: ToolOptions): ToolName[] {
 /** The part of the options that shapes the rewritten module. */
 export function toInstrumentOptions(from: ToolOptions): InstrumentOptions {
   const options: InstrumentOptions = { tools: toolsOf(from) };
+  if (from.tools === undefined) options.chooseTool = true;
   if (from.clock !== undefined) options.clock = from.clock;
   if (from.exactHistogram !== undefined) options.exactHistogram = from.exactHistogram;
   if (from.includeStack !== undefined) options.includeStack = from.includeStack;
@@ -36,5 +44,6 @@ export function toInstrumentOptions(from: ToolOptions): InstrumentOptions {
   if (from.hostStacks !== undefined) options.hostStacks = from.hostStacks;
   if (from.waste !== undefined) options.waste = from.waste;
   if (from.workingset !== undefined) options.workingset = from.workingset;
+  if (from.objects !== undefined) options.objects = from.objects;
   return options;
 }

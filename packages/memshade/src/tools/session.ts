@@ -98,6 +98,8 @@ export interface ToolSession {
   learnStacks?(thread: number, told: ToldStacks): void;
   /** The instance is gone: its figures are kept, its memory is not. Unknown handles mean nothing. */
   releaseInstance(handle: InstanceHandle): void;
+  /** Whether there was nothing for the tool in any module; absent: it has a part in every run. */
+  readonly isEmpty?: boolean;
   /** Forgets what was counted so far. */
   reset(): void;
   /** The figures up to now. Changes nothing, so that it can be taken while the program runs. */

@@ -1,3 +1,4 @@
+import { ObjectsSession } from "./objects/read/objects-session.ts";
 import type { WovenToolName } from "./options.ts";
 import type { ToolOptions } from "./run-options.ts";
 import type { ToolSession } from "./session.ts";
@@ -8,4 +9,5 @@ import { WorkingSetSession } from "./working-set/read/working-set-session.ts";
 export const SESSIONS: Readonly<Record<WovenToolName, (options: ToolOptions) => ToolSession>> = {
   waste: () => new WasteSession(),
   workingset: (options) => new WorkingSetSession(options),
+  objects: (options) => new ObjectsSession(options),
 };

@@ -1,5 +1,6 @@
 import { weaveAlloc } from "./alloc/weave-alloc.ts";
 import { weaveHeap } from "./heap/pass/weave-heap.ts";
+import { weaveObjects } from "./objects/pass/weave-objects.ts";
 import type { ToolName } from "./options.ts";
 import type { WeaveTool } from "./tool.ts";
 import { weaveWaste } from "./waste/pass/weave-waste.ts";
@@ -11,4 +12,8 @@ export const WEAVERS: Readonly<Record<ToolName, WeaveTool>> = {
   alloc: weaveAlloc,
   waste: weaveWaste,
   workingset: weaveWorkingSet,
+  objects: weaveObjects,
 };
+
+/** The tools that follow no linear memory: a module need not have one. */
+export const WITHOUT_MEMORY: ReadonlySet<ToolName> = new Set(["objects"]);

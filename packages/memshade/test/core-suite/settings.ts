@@ -23,9 +23,12 @@ export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
     tools: ["workingset"],
     workingset: { ...SHORT, locality: { method: "exact" } },
   },
+  objects: { tools: ["objects"], objects: { sampleBytes: 64 } },
+  "objects, allocations alone": { tools: ["objects"], objects: { fields: false, sampleBytes: 0 } },
+  "heap and objects": { tools: ["heap", "objects"], ...SMALL, objects: { sampleBytes: 1, references: 8 } },
   "all tools": { tools: ["heap", "waste", "workingset"], ...SMALL, workingset: SHORT },
   "all tools in all ways": {
-    ...{ tools: ["heap", "waste", "workingset"], ...SMALL, clock: "wall" },
+    ...{ tools: ["heap", "waste", "workingset", "objects"], ...SMALL, clock: "wall" },
     waste: { pairs: true, objects: true, contexts: true },
     workingset: { ...SHORT, attribution: OWNERS, locality: { method: "exact" } },
   },

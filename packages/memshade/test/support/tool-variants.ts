@@ -35,6 +35,8 @@ export const TOOL_VARIANTS: readonly Variant[] = [
     tools: ["workingset"],
     workingset: { interval: 100, locality: { rate: 0.1 } },
   }),
+  variant("objects", { tools: ["objects"], objects: { sampleBytes: 64 } }),
+  variant("waste, lines and objects", { tools: ["waste", "workingset", "objects"], workingset: SHORT }),
   variant("waste and lines", { tools: ["waste", "workingset"], workingset: SHORT }),
   variant("waste by context and owned lines", {
     tools: ["waste", "workingset"],

@@ -11,6 +11,12 @@ export interface CollectorFinding {
   sentence: string;
 }
 
+/** What is said where objects are in the engine's heap and no tool follows them there. */
+export const IN_ENGINE_SENTENCES: readonly string[] = [
+  "The module keeps its objects in the engine's garbage-collected heap and has no linear memory: the tool objects profiles them.",
+  "Part of the program's objects live in the engine's garbage-collected heap: the tool objects profiles them.",
+];
+
 const ONLY_OTHERS = "only working set and waste apply";
 
 /** What the JavaScript host of a Go program calls. */
@@ -48,7 +54,7 @@ export function findCollector(
     return {
       blocks: true,
       sentence: usesObjects
-        ? "The module keeps its objects in the engine's garbage-collected heap and has no linear memory: there is nothing to profile in it."
+        ? IN_ENGINE_SENTENCES[0]
         : "The module has no linear memory: there is nothing to profile in it.",
     };
   }
@@ -71,8 +77,7 @@ export function findCollector(
   if (usesObjects) {
     return {
       blocks: false,
-      sentence:
-        "Part of the program's objects live in the engine's garbage-collected heap; only linear memory is tracked.",
+      sentence: IN_ENGINE_SENTENCES[1],
     };
   }
   return undefined;

@@ -39,7 +39,7 @@ export type StackGrouping = "site" | "function";
  * callers stand before what they call.
  */
 export interface WeightedStacks {
-  readonly tool: "heap" | "waste" | "workingset" | "samples";
+  readonly tool: "heap" | "waste" | "workingset" | "objects" | "samples";
   readonly metrics: readonly StackMetric[];
   readonly frames: readonly StackFrame[];
   readonly prefix: readonly number[];

@@ -1,5 +1,6 @@
 import type { IndexIntoContextTable } from "../../model/indices.ts";
 import { framesOfContext } from "../../model/stacks.ts";
+import { objectPlaces } from "../call-tree/object-stacks.ts";
 import { wastePlaces } from "../call-tree/waste-stacks.ts";
 import { workingSetPlaces } from "../call-tree/working-set-stacks.ts";
 import type { RecordedTools } from "../findings/run-findings.ts";
@@ -8,7 +9,7 @@ import type { KeyFrame } from "./path-keys.ts";
 import { keyFrame } from "./place-diff.ts";
 
 /** All call paths that tools recorded, innermost first, as they are found again in other runs. */
-export function codePaths({ heap, waste, workingset }: RecordedTools): KeyFrame[][] {
+export function codePaths({ heap, waste, workingset, objects }: RecordedTools): KeyFrame[][] {
   const paths: KeyFrame[][] = [];
   for (let context = 0; context < (heap?.contexts.length ?? 0); context++)
     paths.push(
@@ -18,5 +19,6 @@ export function codePaths({ heap, waste, workingset }: RecordedTools): KeyFrame[
   if (workingset !== undefined)
     for (const { path } of workingSetPlaces(workingset, "path").places)
       paths.push(path.filter(({ isWord }) => isWord !== true).map(keyFrame));
+  if (objects !== undefined) for (const { path } of objectPlaces(objects)) paths.push(path.map(keyFrame));
   return paths;
 }

@@ -25,7 +25,7 @@ export interface ComparedPlace {
 
 /** What a tool tells of places in one run. */
 export interface PlaceTable {
-  readonly tool: "waste" | "workingset";
+  readonly tool: "waste" | "workingset" | "objects";
   readonly metrics: readonly PlaceMetric[];
   readonly group: GroupBy;
   readonly places: readonly ComparedPlace[];

@@ -25,7 +25,7 @@ export interface FindingPlace {
 }
 
 /** What findings of all kinds have. */
-interface Found<Kind extends string, Tool extends "heap" | "waste" | "workingset"> {
+interface Found<Kind extends string, Tool extends "heap" | "waste" | "workingset" | "objects"> {
   /** A word of the glossary. */
   readonly kind: Kind;
   readonly tool: Tool;
@@ -169,6 +169,20 @@ export interface UnreadDataFinding extends Found<"unread-data", "heap"> {
   readonly written: boolean;
 }
 
+/** A field of garbage-collected objects that nobody reads: `place` names it. */
+export interface UnreadFieldFinding extends Found<"unread-field", "objects"> {
+  /** Those that have it. */
+  readonly objects: number;
+  /** Whether it was written after they were made. */
+  readonly written: boolean;
+}
+
+/** Garbage-collected objects of a type of which nobody reads any field. */
+export interface UnreadObjectsFinding extends Found<"unread-objects", "objects"> {
+  readonly objects: number;
+  readonly type: string;
+}
+
 /** One thing that a person can act on. Each kind has its facts here, its search in a file of its own, and its sentence in the report. */
 export type Finding =
   | LeakFinding
@@ -185,7 +199,9 @@ export type Finding =
   | RedundantFinding
   | MembersFinding
   | MovedFinding
-  | UnreadDataFinding;
+  | UnreadDataFinding
+  | UnreadFieldFinding
+  | UnreadObjectsFinding;
 
 /** Those that the waste tool makes. */
 export type WasteToolFinding =

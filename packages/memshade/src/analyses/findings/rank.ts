@@ -11,6 +11,7 @@ const LEAST_COMMON_PART = 0.05;
 const COMMON: ReadonlySet<Finding["kind"]> = new Set<Finding["kind"]>([
   ...(["dead", "clear", "silent", "redundant", "churn"] as const),
   ...(["unused", "never-read", "write-only", "cold"] as const),
+  ...(["unread-field", "unread-objects"] as const),
 ]);
 
 /** Of the blocks of one place only one of these is told: the first that holds is why those behind it hold too. */

@@ -1,5 +1,6 @@
 import type { CpuProfile } from "../../model/cpu/cpu-profile.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
+import type { ObjectsProfile } from "../../model/objects/objects.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { isCollected } from "../collected.ts";
@@ -11,6 +12,7 @@ import type { Finding } from "./finding.ts";
 import { growthFindings, overCapacityFindings, stepFindings } from "./growth.ts";
 import { lostPlaces } from "./heap-blocks.ts";
 import { leakFindings } from "./leak.ts";
+import { objectFindings } from "./objects.ts";
 import { peakFindings } from "./peak.ts";
 import { isOfBlocks, placeKey, rankFindings } from "./rank.ts";
 import { unreadDataFindings } from "./unread-data.ts";
@@ -22,6 +24,8 @@ export interface RecordedTools {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
   readonly workingset?: WorkingSetProfile | undefined;
+  /** Objects of garbage-collected languages. */
+  readonly objects?: ObjectsProfile | undefined;
   /** Call paths by CPU time. */
   readonly cpu?: CpuProfile | undefined;
   /** Recorded with the heap. */
@@ -50,13 +54,14 @@ function isOfItsPlace({ kind, place }: Finding): boolean {
 }
 
 /** Whether anything was recorded that may be wrong by itself: blocks, or stores and loads; a working set is not. */
-export function findsAnything({ heap, waste }: RecordedTools): boolean {
+export function findsAnything({ heap, waste, objects }: RecordedTools): boolean {
   const hasBlocks = heap !== undefined && (heap.contexts.length > 0 || heapTotals(heap).allocations > 0);
-  return hasBlocks || (waste !== undefined && waste.stores.length + waste.loads.length > 0);
+  const hasObjects = objects?.fields === true && objects.parts.some(({ sites }) => sites.length > 0);
+  return hasBlocks || hasObjects || (waste !== undefined && waste.stores.length + waste.loads.length > 0);
 }
 
 /** What a person can act on, over all tools of a run: the first screen of its report, or `most` of it. */
-export function runFindings({ heap, waste, statics }: RecordedTools, most?: number): Finding[] {
+export function runFindings({ heap, waste, statics, objects }: RecordedTools, most?: number): Finding[] {
   // What the waste tool knows of blocks that move, the heap's knows of all that grow.
   const knowsGrowth = heap?.description.totals?.growth !== undefined && heap.description.counters !== "none";
   // A collector's objects are cleared whatever the program asks for.
@@ -64,6 +69,7 @@ export function runFindings({ heap, waste, statics }: RecordedTools, most?: numb
   const inVain = waste === undefined ? [] : wasteToolFindings(waste);
   const all = [
     ...(heap === undefined ? [] : OF_HEAP.flatMap((find) => find(heap)).filter(isOfItsPlace)),
+    ...(objects === undefined ? [] : objectFindings(objects)),
     ...(statics === undefined ? [] : unreadDataFindings(statics, heap)),
     ...inVain
       .filter(({ kind }) => kind !== "moved" || !knowsGrowth)

@@ -1,5 +1,6 @@
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { NONE } from "../../model/indices.ts";
+import type { ObjectsProfile } from "../../model/objects/objects.ts";
 import type { RunModule } from "../../model/run.ts";
 import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../model/waste/waste.ts";
 import type { StackFrame, WorkingSetProfile } from "../../model/working-set/working-set.ts";
@@ -185,6 +186,24 @@ function markCalledByScripts(
   for (const frame of stack)
     if (frame.host === undefined && !rules.isNamedOwn({ function: frame.name, file: frame.file }))
       frame.library ??= ofPackage ?? (frame.name === undefined ? "code without names" : undefined);
+}
+
+/** Has the frames of garbage-collected objects say of what library they are. */
+export function markObjects(
+  profile: ObjectsProfile,
+  rules: FrameRules,
+  modules: readonly RunModule[] = [],
+): void {
+  for (const { module, sites, stacks } of profile.parts) {
+    const ofSites = sites.flatMap(({ frame }) => (frame === undefined ? [] : frame));
+    for (const frame of [...ofSites, ...stacks.flat()])
+      frame.library = rules.libraryOf({ function: frame.name, file: frame.file, host: frame.host });
+    const ofPackage = packageOfModule(
+      modules.find(({ index: at }) => at === profile.modules[module]?.index),
+      rules,
+    );
+    for (const stack of stacks) markCalledByScripts(stack, ofPackage, rules);
+  }
 }
 
 /**

@@ -6,11 +6,12 @@ import { findingPlace } from "./measured-place.ts";
 
 const HEAP = "a run with --tool heap (the default)";
 const WASTE = "a run with --tool waste";
+const OBJECTS = "a run of a module with garbage-collected objects, recorded with --tool objects";
 
 /** Kinds of findings by what a run needs to have them. */
 const KINDS: {
   readonly [Kind in Finding["kind"]]: {
-    readonly tools: readonly ("heap" | "waste")[];
+    readonly tools: readonly ("heap" | "waste" | "objects")[];
     readonly needs: string;
   };
 } = {
@@ -30,6 +31,8 @@ const KINDS: {
   "write-only": { tools: ["waste"], needs: WASTE },
   cold: { tools: ["waste"], needs: WASTE },
   moved: { tools: ["waste"], needs: WASTE },
+  "unread-field": { tools: ["objects"], needs: OBJECTS },
+  "unread-objects": { tools: ["objects"], needs: OBJECTS },
 };
 
 const known = new WeakMap<RecordedTools, readonly Finding[]>();
@@ -58,7 +61,9 @@ function ofKinds(kinds: readonly Finding["kind"][]): Measure["measure"] {
 function unknownOf(kinds: readonly Finding["kind"][]): Measure["unknown"] {
   const tools = new Set(kinds.flatMap((kind) => KINDS[kind].tools));
   return (run) =>
-    tools.has("heap") && !(tools.has("waste") && run.waste !== undefined) ? whyHeapUnknown(run) : undefined;
+    tools.has("heap") && ![...tools].some((tool) => tool !== "heap" && run[tool] !== undefined)
+      ? whyHeapUnknown(run)
+      : undefined;
 }
 
 const ALL = Object.keys(KINDS) as Finding["kind"][];

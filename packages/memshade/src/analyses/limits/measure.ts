@@ -19,7 +19,7 @@ export interface Measured {
 /** Whether a place counts; undefined: all do, and what has no place too. */
 export type Chosen = ((place: MeasuredPlace) => boolean) | undefined;
 
-export type MeasureTool = "heap" | "waste" | "workingset" | "findings";
+export type MeasureTool = "heap" | "waste" | "workingset" | "objects" | "findings";
 
 /** What limits can be set for. */
 export interface Measure {

@@ -89,7 +89,8 @@ export function findingPlace(finding: Finding): MeasuredPlace {
   return { path, inside: via === undefined ? [] : [via], kind: finding.kind, finding };
 }
 
-function splitAtOwn(frames: readonly MeasuredFrame[]): MeasuredPlace {
+/** The program's own frame first, and what it called in libraries apart. */
+export function splitAtOwn(frames: readonly MeasuredFrame[]): MeasuredPlace {
   const path = fromOwn(frames).stack;
   return { path, inside: frames.slice(0, frames.length - path.length) };
 }

@@ -3,10 +3,16 @@ import { nearest } from "../nearest-words.ts";
 import { findingMeasures } from "./finding-measures.ts";
 import { HEAP_MEASURES } from "./heap-measures.ts";
 import type { Measure } from "./measure.ts";
+import { OBJECT_MEASURES } from "./object-measures.ts";
 import { WASTE_MEASURES } from "./waste-measures.ts";
 import { WORKING_SET_MEASURES } from "./working-set-measures.ts";
 
-const OF_TOOLS: readonly Measure[] = [...HEAP_MEASURES, ...WASTE_MEASURES, ...WORKING_SET_MEASURES];
+const OF_TOOLS: readonly Measure[] = [
+  ...HEAP_MEASURES,
+  ...WASTE_MEASURES,
+  ...WORKING_SET_MEASURES,
+  ...OBJECT_MEASURES,
+];
 
 /** All that limits can be set for. */
 export const MEASURES: readonly Measure[] = [

@@ -194,6 +194,7 @@ const OF_TOOL: { readonly [Tool in MeasureTool]: string } = {
   heap: "The heap",
   waste: "Waste",
   workingset: "The working set",
+  objects: "Garbage-collected objects",
   findings: "Findings",
 };
 

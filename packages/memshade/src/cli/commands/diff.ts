@@ -23,7 +23,7 @@ import {
 } from "./report-options.ts";
 
 const USUAL_ROWS = 20;
-const KEYS_BY_TOOL = `heap: ${DIFF_KEYS.heap.join(", ")} (default bytes); waste: ${DIFF_KEYS.waste.join(", ")}; working set: ${DIFF_KEYS.workingset.join(", ")}`;
+const KEYS_BY_TOOL = `heap: ${DIFF_KEYS.heap.join(", ")} (default bytes); waste: ${DIFF_KEYS.waste.join(", ")}; working set: ${DIFF_KEYS.workingset.join(", ")}; objects: ${DIFF_KEYS.objects.join(", ")}`;
 /** A limit was exceeded. */
 const LIMIT_EXCEEDED = 1;
 

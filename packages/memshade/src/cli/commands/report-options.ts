@@ -131,8 +131,8 @@ export function collectPathMap(text: string, previous: readonly PathMap[] = []):
 
 /** `--tool`, of commands that show one tool or all of them. */
 export function toolOption(otherwise: string): Option {
-  return new Option("--tool <tool>", `heap, waste, workingset or cpu${otherwise}`).argParser((text) =>
-    parseChoice<ReportedTool>("--tool", REPORTED_TOOLS, text),
+  return new Option("--tool <tool>", `heap, waste, workingset, objects or cpu${otherwise}`).argParser(
+    (text) => parseChoice<ReportedTool>("--tool", REPORTED_TOOLS, text),
   );
 }
 

@@ -33,6 +33,7 @@ const KEYS_BY_TOOL = [
   `heap: ${STACK_KEYS.heap.join(", ")}, or left, leak, size, blocks (default bytes)`,
   `waste: ${STACK_KEYS.waste.join(", ")}`,
   `working set: ${STACK_KEYS.workingset.join(", ")}`,
+  `objects: ${STACK_KEYS.objects.join(", ")}`,
   "samples: samples, or an event of the recording",
 ].join("; ");
 

@@ -9,7 +9,8 @@ import {
   comparableFindings,
   comparableOf,
 } from "../../analyses/diff/known-of-blocks.ts";
-import { diffPlaces, type PlaceMetric } from "../../analyses/diff/place-diff.ts";
+import { OBJECT_DIFF_KEYS, objectTables } from "../../analyses/diff/object-places.ts";
+import { diffPlaces, type PlaceMetric, type PlaceTable } from "../../analyses/diff/place-diff.ts";
 import { type RenamedFunctions, renamedFunctions } from "../../analyses/diff/renamed-functions.ts";
 import { WASTE_DIFF_KEYS, wasteTables } from "../../analyses/diff/waste-places.ts";
 import { hasHostFrames, withoutHostFrames } from "../../analyses/diff/without-host-frames.ts";
@@ -41,6 +42,7 @@ export const DIFF_KEYS: { readonly [Tool in ComparedTool]: readonly string[] } =
   heap: METRICS.map(({ key }) => key),
   waste: WASTE_DIFF_KEYS,
   workingset: WORKING_SET_DIFF_KEYS,
+  objects: OBJECT_DIFF_KEYS,
 };
 
 export const COMPARED_TOOLS = REPORTED_TOOLS.filter((tool) => tool !== "cpu");
@@ -180,6 +182,7 @@ function usualKey(tool: ComparedTool, runs: readonly RecordedTools[]): string {
 const NAMES: { readonly [Tool in ReportedTool]: string } = {
   cpu: "call paths by CPU time",
   heap: "the heap",
+  objects: "garbage-collected objects",
   waste: "waste",
   workingset: "the working set",
 };
@@ -235,23 +238,14 @@ function withoutCallersInHost(run: RecordedTools, rules: FrameRules | undefined)
 
 function comparePlaces(
   { inputs, old, new: now, findings: all, renamed }: Compared,
-  tool: "waste" | "workingset",
+  tool: "waste" | "workingset" | "objects",
   by: string,
   { group, rows, json, screen }: Told,
   isWhole: boolean,
 ): Comparison {
   const findings = isWhole ? all : undefined;
   const runs = [...old, ...now];
-  const tables =
-    tool === "waste"
-      ? wasteTables(
-          runs.map(({ waste }) => waste!),
-          group,
-        )
-      : workingSetTables(
-          runs.map(({ workingset }) => workingset!),
-          group,
-        );
+  const tables = TABLES[tool](runs, group);
   const gapsIn = (side: readonly RecordedTools[]) => [
     ...new Set(side.flatMap((run) => run[tool]!.notTracked)),
   ];
@@ -268,6 +262,26 @@ function comparePlaces(
   const format = ({ unit }: PlaceMetric) => (unit === "bytes" ? formatBytes : formatCount);
   return { text, changes: diff.changes.map((each) => ({ ...each, format: format(each.metric) })) };
 }
+
+const TABLES: Readonly<
+  Record<"waste" | "workingset" | "objects", (runs: readonly RecordedTools[], group: GroupBy) => PlaceTable[]>
+> = {
+  waste: (runs, group) =>
+    wasteTables(
+      runs.map(({ waste }) => waste!),
+      group,
+    ),
+  workingset: (runs, group) =>
+    workingSetTables(
+      runs.map(({ workingset }) => workingset!),
+      group,
+    ),
+  objects: (runs, group) =>
+    objectTables(
+      runs.map(({ objects }) => objects!),
+      group,
+    ),
+};
 
 /** A key that the two runs do not both know, or not in the same meaning. */
 function unknownKey(key: string): string {

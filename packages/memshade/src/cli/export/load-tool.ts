@@ -3,6 +3,7 @@ import { UserError } from "../../bytes/errors.ts";
 import type { ToolProfile } from "../../exports/export-formats.ts";
 import { loadCpu } from "../../runs/cpu.ts";
 import { hasHeap, heapOverTime, loadHeap } from "../../runs/heap.ts";
+import { loadObjects } from "../../runs/objects.ts";
 import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
 import { loadSuppressions } from "../../runs/suppressions.ts";
 import { loadWaste } from "../../runs/waste.ts";
@@ -42,6 +43,8 @@ export async function loadTool(input: string, tool: ReportedTool, places: ToolPl
     }
     case "workingset":
       return { tool, profile: loadWorkingSet(input, own) };
+    case "objects":
+      return { tool, profile: loadObjects(input, own) };
     case "cpu":
       return { tool, profile: loadCpu(input, own) };
     default:

@@ -54,7 +54,7 @@ export async function runExport(input: string, options: ExportOptions): Promise<
 
 async function stacks(input: string, options: ExportOptions): Promise<Exported> {
   const format = options.format as Parameters<typeof writeStacks>[0];
-  const tool = options.tool ?? "heap";
+  const tool = options.tool ?? (isOfObjects(input) ? "objects" : "heap");
   const recorded = await loadTool(input, tool, options);
   const { profile, ...rest } = exportedTool(recorded);
   const exported = { ...rest, profile: withMappedPaths(profile, options.pathMap ?? []) };
@@ -68,6 +68,12 @@ async function stacks(input: string, options: ExportOptions): Promise<Exported> 
     pieces: writeStacks(format, recorded, exported, shown),
     part: isSingle ? weight.key : tool,
   };
+}
+
+/** Whether a run has garbage-collected objects and no heap. */
+function isOfObjects(input: string): boolean {
+  const recorded = recordedTools(input);
+  return recorded.includes("objects") && !recorded.includes("heap");
 }
 
 function withMappedPaths(profile: SampleProfile, maps: readonly PathMap[]): SampleProfile {
@@ -85,12 +91,15 @@ async function overTime(input: string, options: ExportOptions): Promise<Exported
     throw new UserError(
       `${format} files have no stacks: leave out ${by !== undefined ? "--by" : "--path-map"}`,
     );
-  if (tool === "waste") throw new UserError(`${format} files hold what is over time: waste has no time`);
+  if (tool === "waste" || tool === "objects")
+    throw new UserError(`${format} files hold what is over time: ${tool} has no time`);
   if (tool === "cpu")
     throw new UserError(
       `${format} files hold amounts over time: samples are in --format firefox with their times`,
     );
-  const recorded = recordedTools(input).filter((one) => one !== "waste" && one !== "cpu");
+  const recorded = recordedTools(input).filter(
+    (one) => one !== "waste" && one !== "objects" && one !== "cpu",
+  );
   const tools = tool !== undefined ? [tool] : recorded.length === 0 ? (["workingset"] as const) : recorded;
   const profiles = [];
   for (const one of format === "csv" ? tools.slice(-1) : tools)

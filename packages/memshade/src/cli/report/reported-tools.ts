@@ -16,7 +16,7 @@ export function reportedTools(
     return ["workingset"];
   }
   if (csv === true) {
-    if (tool === "waste" || tool === "cpu")
+    if (tool === "waste" || tool === "objects" || tool === "cpu")
       throw new UserError("--csv prints what is over time: a working set, or the heap");
     const recorded = recordedTools(input);
     return [tool ?? (recorded.includes("workingset") || !recorded.includes("heap") ? "workingset" : "heap")];

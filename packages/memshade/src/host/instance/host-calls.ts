@@ -9,7 +9,11 @@ import {
   Waiting,
 } from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ToolName, WorkingSetLayout } from "../../tools/index.ts";
+import type { ObjectsLayout } from "../../tools/objects/memory-plan.ts";
+import { type ObjectGlobals, ObjectSampler } from "../../tools/objects/read/object-sampler.ts";
+import { Control as WorkingSetControl } from "../../tools/working-set/layout.ts";
 import { stackNoter } from "../../tools/working-set/read/note-stack.ts";
+import { collectGarbage } from "./collect-garbage.ts";
 import type { HostStacks } from "./host-stacks.ts";
 import { WaitingSample } from "./waiting-sample.ts";
 
@@ -61,15 +65,31 @@ export function connectHost(
   }
   const memory = exports[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
   const table = exports[HOST_TABLE] as WebAssembly.Table | undefined;
+  const { stacks } = calls;
+  const hostStackOf =
+    stacks && ((above: number, below: unknown): number | undefined => known(stacks.numberOf(above, below)));
   if (table !== undefined && memories.workingset !== undefined) {
     const layout = info.toolLayouts?.workingset as WorkingSetLayout;
-    const { stacks } = calls;
-    const note = stackNoter(
-      memories.workingset,
-      layout,
-      stacks && layout.asksHost ? (above, below) => known(stacks.numberOf(above, below)) : undefined,
-    );
+    const noted = {
+      ...{
+        stack: layout.control + WorkingSetControl.stack,
+        used: layout.control + WorkingSetControl.stackNext,
+      },
+      ...{ stacks: layout.stacks, stacksEnd: layout.stacksEnd, calls: layout.calls as string },
+    };
+    const note = stackNoter(memories.workingset, noted, layout.asksHost ? hostStackOf : undefined);
     table.set(HostSlot.Stack, tableFunction(note));
+  }
+  if (table !== undefined && memories.objects !== undefined) {
+    const layout = info.toolLayouts?.objects as ObjectsLayout;
+    const sampler = new ObjectSampler(
+      memories.objects,
+      layout,
+      exports as unknown as ObjectGlobals,
+      layout.asksHost ? hostStackOf : undefined,
+    );
+    samplers.add(new WeakRef(sampler));
+    table.set(HostSlot.Object, tableFunction(sampler.take));
   }
   if (memory === undefined || table === undefined || info.layout === undefined) return memories;
   table.set(HostSlot.Flush, tableFunction(calls.flush));
@@ -92,6 +112,23 @@ export function connectHost(
   }
   memories.heap = memory;
   return memories;
+}
+
+/** Those of this thread, as long as their instances are there. */
+const samplers = new Set<WeakRef<ObjectSampler>>();
+
+/**
+ * Finds out which of the objects that were chosen in this thread are gone, for the profile that is taken next: asks the engine to collect, where
+ * it lets itself be asked.
+ */
+export function settleObjects(): void {
+  if (samplers.size === 0) return;
+  const collected = collectGarbage();
+  for (const reference of samplers) {
+    const sampler = reference.deref();
+    if (sampler === undefined) samplers.delete(reference);
+    else if (collected) sampler.settle();
+  }
 }
 
 /** Whether this thread may stand still: those of windows, worklets and service workers must not. */

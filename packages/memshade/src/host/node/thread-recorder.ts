@@ -4,7 +4,7 @@ import type { ToolOptions } from "../../tools/run-options.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import { wasteDescription } from "../../tools/waste/description.ts";
 import { memoryBeyond } from "../../tools/waste/read/held-memory.ts";
-import { connectHost, localNumber, type ShadowMemories } from "../instance/host-calls.ts";
+import { connectHost, localNumber, type ShadowMemories, settleObjects } from "../instance/host-calls.ts";
 import { HostStacks } from "../instance/host-stacks.ts";
 import type {
   InstantiationObserver,
@@ -201,8 +201,9 @@ export class ThreadRecorder implements InstantiationObserver {
     else this.#link.post({ kind: "reach", id, reach: NOT_KEPT });
   }
 
-  /** Finds out which live blocks of this thread's instances can still be reached, for the profile that is taken next. */
+  /** Finds out which live blocks of this thread's instances can still be reached, and which objects are gone, for the profile that is taken next. */
   lookThrough(): void {
+    settleObjects();
     for (const { id, exports, info, original } of this.#kept)
       this.#link.post({
         kind: "reach",

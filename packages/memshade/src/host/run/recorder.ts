@@ -9,7 +9,7 @@ import type { DescribeHostFrame, ToldStacks } from "../../tools/heap/read/host-c
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
-import { type ToolOptions, toolsOf } from "../../tools/run-options.ts";
+import { recordedToolsOf, type ToolOptions } from "../../tools/run-options.ts";
 import type {
   InstanceHandle,
   LinesOf,
@@ -73,10 +73,12 @@ export class Recorder {
   readonly #sessions: ToolSession[];
   readonly #notes: string[] = [];
   #instances = 0;
+  /** Some instance has what the heap profiler records. */
+  #hasHeap = false;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    const tools = toolsOf(options.tools);
+    const tools = recordedToolsOf(options.tools);
     const recordsAllocations = tools.includes("alloc");
     // Also without the heap tool: it knows the modules and their instances.
     this.#session = new HeapSession({
@@ -113,6 +115,7 @@ export class Recorder {
     thread = 0,
   ): InstanceHandle {
     this.#instances++;
+    if (memories.heap !== undefined) this.#hasHeap = true;
     const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path, place, thread);
     for (const session of this.#sessions) {
       const memory = memories[session.tool];
@@ -181,8 +184,16 @@ export class Recorder {
   takeProfile(end: RunEnd): Profile {
     const { heap, modules, tool, notTracked, raw, intervals, rewrittenBytes, statics, host } =
       this.#session.snapshot(end, this.#options.describeFrame, this.#options.linesOf);
-    const heapPart = this.#recordsHeap;
-    const others = this.#sessions.map((session) => ({
+    // Nobody asked for it by name.
+    const isLeftOut = ({ isEmpty }: ToolSession) =>
+      this.#options.tools.tools === undefined && isEmpty === true;
+    const sessions = this.#sessions.filter((session) => !isLeftOut(session));
+    const isOfObjects =
+      this.#options.tools.tools === undefined &&
+      !this.#hasHeap &&
+      sessions.some(({ tool }) => tool === "objects");
+    const heapPart = this.#recordsHeap && !isOfObjects;
+    const others = sessions.map((session) => ({
       tool: session.tool,
       ...session.snapshot(end, {
         command: this.#options.command,

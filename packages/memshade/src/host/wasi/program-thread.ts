@@ -8,7 +8,7 @@ import type { RunEnd } from "../../model/run.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { lookThrough } from "../../tools/heap/read/reach/look-through.ts";
 import { observeImports } from "../../tools/waste/read/host-ranges.ts";
-import { connectHost } from "../instance/host-calls.ts";
+import { connectHost, settleObjects } from "../instance/host-calls.ts";
 import { isAtStart, wasmFrames } from "../instance/wasm-frames.ts";
 import { describeEnd } from "../run/run-end.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
@@ -82,4 +82,9 @@ try {
   end = describeEnd(error);
 }
 post({ kind: "reach", reach: findReach(end) });
+if ((workerData as WasiProgram).info.toolLayouts?.objects !== undefined) {
+  // What the program had in its hands it has until its job is done.
+  await new Promise((done) => setImmediate(done));
+  settleObjects();
+}
 post({ kind: "end", end });

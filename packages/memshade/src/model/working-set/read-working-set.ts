@@ -38,7 +38,8 @@ const level = record<WorkingSetLevel>({
   fresh: list(count),
 });
 
-const frame = record<Omit<StackFrame, "library">>({
+/** A frame of a stack. */
+export const stackFrame = record<Omit<StackFrame, "library">>({
   function: count,
   host: optional(text as Check<HostCode>),
   offset: optional(count),
@@ -58,7 +59,7 @@ const attribution = record<Attribution>({
   contexts: list(
     record<AttributedContext>({
       kind: oneOf("code", "host", "stack", "static", "heap", "unknown"),
-      stack: list(frame),
+      stack: list(stackFrame),
       total: weight,
       mean: weight,
       peak: weight,
@@ -80,7 +81,7 @@ const instance = record<InstanceWorkingSet>({
   total: measures(count),
   levels: list(level),
   stackOf: list(integer),
-  stacks: list(list(frame)),
+  stacks: list(list(stackFrame)),
   firstTouch: optional(attribution),
   owners: optional(attribution),
   fill: optional(
@@ -99,7 +100,7 @@ const instance = record<InstanceWorkingSet>({
       lasts: list(pair),
       sites: list(
         record<LocalitySite>({
-          frame: optional(frame),
+          frame: optional(stackFrame),
           file: optional(text),
           line: optional(count),
           references: weight,

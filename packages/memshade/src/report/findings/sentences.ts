@@ -71,6 +71,12 @@ export function sentenceOf(finding: Finding): FindingSentence {
       return { before: "copied by", after: `in ${plural(finding.moves, "move")}` };
     case "unread-data":
       return ofData(finding);
+    case "unread-field": {
+      const what = finding.written ? "written, never read" : "never read";
+      return { before: "in", after: `of ${plural(finding.objects, "object")} are ${what}` };
+    }
+    case "unread-objects":
+      return { before: `in ${finding.type} by`, after: "are never read", short: "by" };
     default:
       throw new RangeError(`no such finding: ${finding satisfies never}`);
   }

@@ -6,7 +6,7 @@ import { findingDiffJson } from "./findings.ts";
 import { jsonText } from "./text.ts";
 
 export interface PlaceDiffJsonOptions {
-  readonly tool: "waste" | "workingset";
+  readonly tool: "waste" | "workingset" | "objects";
   readonly inputs: DiffInputs;
   readonly notTracked: { readonly old: readonly string[]; readonly new: readonly string[] };
   readonly rows: number;

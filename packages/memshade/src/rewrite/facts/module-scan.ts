@@ -33,6 +33,8 @@ export const FunctionFact = {
   Copies: 128,
   /** Code that exceptions may go on in. */
   Catches: 256,
+  /** Instructions of garbage-collected objects. */
+  HasObjects: 512,
 } as const;
 
 /**
@@ -133,6 +135,7 @@ fact(FunctionFact.HasIndirectTailCall, "return_call_indirect", "return_call_ref"
 fact(FunctionFact.HasTableCall, "call_indirect");
 fact(FunctionFact.HasLoop, "loop");
 fact(FunctionFact.Catches, "try", "try_table");
+for (let id: number = Op.STRUCT_NEW; id <= Op.ARRAY_INIT_ELEM; id++) FACT_OF[id] |= FunctionFact.HasObjects;
 
 /** Whether a function ends by calling another one, by name or by reference. */
 export function usesTailCalls({ facts, hasTailCalls }: ModuleScan): boolean {

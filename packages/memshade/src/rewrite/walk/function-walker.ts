@@ -311,20 +311,6 @@ export class FunctionWalker {
       case Op.CALL_REF:
       case Op.RETURN_CALL_REF:
         return this.#callUnknown(op, start, pos);
-      case Op.STRUCT_NEW: {
-        const type = this.#module.types[readU32Leb(bytes, pos)];
-        const end = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
-        stack.depth -= type?.kind === "struct" ? type.fields.length : 0;
-        stack.pushUnknown(1, end);
-        return end;
-      }
-      case Op.ARRAY_NEW_FIXED: {
-        const count = readU32Leb(bytes, skipLeb32(bytes, pos));
-        const end = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
-        stack.depth -= count;
-        stack.pushUnknown(1, end);
-        return end;
-      }
       case Op.GLOBAL_SET: {
         const end = skipLeb32(bytes, pos);
         stack.depth--;
@@ -343,9 +329,29 @@ export class FunctionWalker {
       case Op.MEMORY_INIT:
         return this.#bulk(op, start, pos);
       default:
+        if (op >= Op.STRUCT_NEW && op <= Op.ARRAY_INIT_ELEM) return this.#object(op, start, pos);
         if (IMMEDIATE_KIND[op] === UNKNOWN_OPCODE) throw unknownOpcode(bytes, start);
         throw new FormatError("unsupported", start, "instruction", `${OPCODE_NAME[op]} is not supported`);
     }
+  }
+
+  /** An instruction of garbage-collected objects. */
+  #object(op: number, start: number, pos: number): number {
+    const bytes = this.#bytes;
+    const stack = this.#stack;
+    const hasOperand = IMMEDIATE_KIND[op] !== ImmediateKind.None;
+    const first = hasOperand ? readU32Leb(bytes, pos) : -1;
+    const end = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
+    const behindFirst = hasOperand ? skipLeb32(bytes, pos) : end;
+    const second = behindFirst < end ? readU32Leb(bytes, behindFirst) : -1;
+    for (const pass of this.#listeners.object) pass.object(op, first, second, start, end);
+    const type = this.#module.types[first];
+    if (op === Op.STRUCT_NEW) stack.depth -= type?.kind === "struct" ? type.fields.length : 0;
+    else if (op === Op.ARRAY_NEW_FIXED) stack.depth -= second;
+    else stack.depth -= POP_COUNT[op];
+    const results = PUSH_COUNT[op];
+    if (results > 0) stack.pushUnknown(results, end);
+    return end;
   }
 
   #call(op: number, start: number, pos: number): number {

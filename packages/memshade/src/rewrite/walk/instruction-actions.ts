@@ -9,6 +9,7 @@ import {
   PUSH_COUNT,
   UNKNOWN_OPCODE,
 } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 
 /** What the walk does with an instruction; everything not named here only moves operands. */
 export const Action = {
@@ -45,3 +46,4 @@ act(Action.Other, "unreachable", "return", "throw", "rethrow", "throw_ref", "br"
 act(Action.Other, "memory.copy", "memory.fill", "memory.init", "br_on_null", "br_on_non_null");
 act(Action.Other, "global.set", "memory.grow");
 act(Action.Other, "br_on_cast", "br_on_cast_fail");
+for (let id: number = Op.STRUCT_NEW; id <= Op.ARRAY_INIT_ELEM; id++) ACTION[id] = Action.Other;

@@ -17,6 +17,7 @@ export class Listeners {
   readonly leave: readonly Listening<"leave">[];
   readonly setGlobal: readonly Listening<"setGlobal">[];
   readonly grow: readonly Listening<"grow">[];
+  readonly object: readonly Listening<"object">[];
   readonly call: readonly Listening<"call">[];
   readonly end: readonly Listening<"end">[];
   /** All of them. */
@@ -38,6 +39,7 @@ export class Listeners {
     this.leave = to("leave");
     this.setGlobal = to("setGlobal");
     this.grow = to("grow");
+    this.object = to("object");
     this.call = to("call");
     this.end = to("end");
   }

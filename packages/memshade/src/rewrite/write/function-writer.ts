@@ -278,6 +278,11 @@ export class FunctionWriter implements SnippetSink {
     this.#byte(result);
   }
 
+  openTyped(opcode: number, typeIndex: number): void {
+    this.#byte(opcode);
+    this.length = writeS32Leb(this.bytes, this.length, typeIndex);
+  }
+
   rarely(): void {
     this.rare.push(this.length);
   }

@@ -29,7 +29,8 @@ export interface BodySurroundings {
   isAllProgram: boolean;
 }
 
-const INTERESTING = FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows;
+const INTERESTING =
+  FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows | FunctionFact.HasObjects;
 
 /**
  * The code section's bodies: rewritten in place, or moved behind the module's own functions where something else has

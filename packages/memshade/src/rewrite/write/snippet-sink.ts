@@ -17,6 +17,8 @@ export interface SnippetSink {
   access(id: number, alignment: number, memory: number, displacement: number): void;
   /** `block`, `loop` or `if` without parameters; `result` is a type byte, 0x40 for none. */
   open(opcode: number, result: number): void;
+  /** `block`, `loop` or `if` with the parameters and results of a function type. */
+  openTyped(opcode: number, typeIndex: number): void;
   /** The `if` or `br_if` written next is hardly ever taken: engines are told so. */
   rarely(): void;
   end(): void;

@@ -70,20 +70,26 @@ function foldersOfModules(input: string): string[] {
 /** What was recorded by other tools need not be read. */
 function neededTools({ limits }: GivenLimits): ReportedTool[] {
   const needed = limits.map(({ limit }) => measureOf(limit.measure).tool);
-  return (["heap", "waste", "workingset"] as const).filter(
+  return (["heap", "waste", "workingset", "objects"] as const).filter(
     (tool) => needed.includes(tool) || (tool !== "workingset" && needed.includes("findings")),
   );
 }
 
 function programOf({ name, tools }: CheckedRun): string {
-  return tools.heap?.description.program ?? tools.workingset?.program ?? path.basename(name);
+  return (
+    tools.heap?.description.program ??
+    tools.workingset?.program ??
+    tools.objects?.program ??
+    path.basename(name)
+  );
 }
 
-function notesOf({ heap, waste, workingset }: RecordedTools): string[] {
+function notesOf({ heap, waste, workingset, objects }: RecordedTools): string[] {
   const all = [
     ...(heap === undefined ? [] : [...endOf(heap), ...gapsOf(heap)]),
     ...(waste?.notTracked ?? []),
     ...(workingset?.notTracked ?? []),
+    ...(objects?.notTracked ?? []),
   ];
   return [...new Set(all)];
 }

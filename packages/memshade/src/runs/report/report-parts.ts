@@ -4,11 +4,13 @@ import type { RecordedTools } from "../../analyses/findings/run-findings.ts";
 import type { CpuProfile } from "../../model/cpu/cpu-profile.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { HotColdThresholds } from "../../model/memprof/hot-cold.ts";
+import type { ObjectsProfile } from "../../model/objects/objects.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { cpuReportJson } from "../../report/json/cpu-report.ts";
 import { heapCsvLines } from "../../report/json/heap-csv.ts";
 import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
+import { objectsReportJson } from "../../report/json/objects.ts";
 import { wasteReportJson } from "../../report/json/waste.ts";
 import { workingSetCsv } from "../../report/json/working-set-csv.ts";
 import { workingSetReportJson } from "../../report/json/working-set-report.ts";
@@ -16,6 +18,7 @@ import { createPaint } from "../../report/terminal/common/paint.ts";
 import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
 import { cpuReport } from "../../report/terminal/cpu/cpu-report.ts";
 import { heapReport } from "../../report/terminal/heap/heap-report.ts";
+import { objectsReport } from "../../report/terminal/objects/objects-report.ts";
 import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { esanReport } from "../../report/terminal/working-set/esan.ts";
 import { workingSetReport } from "../../report/terminal/working-set/working-set-report.ts";
@@ -41,7 +44,7 @@ export interface ReportPart {
 
 /** The reports of the tools that were recorded, in their order. */
 export function reportParts(loaded: RecordedTools, input: string, options: PartOptions): ReportPart[] {
-  const { heap, waste, workingset, cpu } = loaded;
+  const { heap, waste, workingset, objects, cpu } = loaded;
   const parts: ReportPart[] = [];
   if (heap !== undefined)
     parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, shown) });
@@ -49,6 +52,8 @@ export function reportParts(loaded: RecordedTools, input: string, options: PartO
     parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, shown)] });
   if (workingset !== undefined)
     parts.push({ tool: "workingset", print: (shown) => [workingSetText(workingset, input, options, shown)] });
+  if (objects !== undefined)
+    parts.push({ tool: "objects", print: (shown) => [objectsText(objects, input, options, shown)] });
   if (cpu !== undefined) parts.push({ tool: "cpu", print: () => [cpuText(cpu, input, options)] });
   return parts;
 }
@@ -113,6 +118,17 @@ function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, 
 
 function cpuText(cpu: CpuProfile, input: string, { json, rows, screen }: PartOptions): string {
   return json ? cpuReportJson(cpu, { input, rows }) : cpuReport(cpu, { ...screen, rows, input });
+}
+
+function objectsText(
+  profile: ObjectsProfile,
+  input: string,
+  { json, rows, screen }: PartOptions,
+  findings: Shown,
+): string {
+  const presence = presenceOf(input);
+  if (json) return objectsReportJson(profile, { input, rows, presence, summary: findings });
+  return objectsReport(profile, { ...screen, rows, input, presence, findings });
 }
 
 /** As text, JSON, CSV, or as EfficiencySanitizer prints it. */

@@ -1,7 +1,7 @@
 import type { InstrumentedInfo, ShadowLayout } from "../../../tools/index.ts";
 import type { MemoryRange } from "../../../tools/unused-tables.ts";
 import { memoryBeyond } from "../../../tools/waste/read/held-memory.ts";
-import { connectHost, localNumber, type ShadowMemories } from "../../instance/host-calls.ts";
+import { connectHost, localNumber, type ShadowMemories, settleObjects } from "../../instance/host-calls.ts";
 import { HostStacks } from "../../instance/host-stacks.ts";
 import { traceBelow } from "../../instance/host-trace.ts";
 import type {
@@ -163,6 +163,7 @@ export class PageRecorder implements InstantiationObserver {
    * @returns the groups that have been sent
    */
   collect(sent: readonly string[], resets: boolean): string[] {
+    settleObjects();
     const groups = new Set(sent);
     for (const kept of this.#instances.values()) {
       this.#send(kept, groups);

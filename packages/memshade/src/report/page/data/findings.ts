@@ -2,6 +2,7 @@ import type { Finding, PlaceFrame } from "../../../analyses/findings/finding.ts"
 import { MODULE_SPAN, type WasteFile } from "../../../model/waste/waste.ts";
 import { findingInWords } from "../../findings/finding-lines.ts";
 import { glossaryEntry } from "../../glossary.ts";
+import type { ObjectContexts } from "./collected-objects.ts";
 import type { PageBuilder } from "./page-builder.ts";
 import type { PageFinding } from "./page-data.ts";
 import type { WasteContexts } from "./waste.ts";
@@ -9,6 +10,8 @@ import type { WasteContexts } from "./waste.ts";
 /** The page's contexts of what the tools recorded, numbered as the builder did. */
 export interface RecordedContexts {
   readonly heap?: Int32Array | undefined;
+  /** By the index of their types, of all modules together. */
+  readonly objects?: ObjectContexts | undefined;
   readonly waste?: { readonly file: WasteFile; readonly contexts: WasteContexts } | undefined;
 }
 
@@ -35,6 +38,8 @@ const WEIGHTS: { readonly [Kind in Finding["kind"]]: string | undefined } = {
   cold: "unread",
   moved: "moved",
   "unread-data": undefined,
+  "unread-field": "objectBytes",
+  "unread-objects": "objectBytes",
 };
 
 /** Findings with the frames and contexts that they are about. */
@@ -46,9 +51,12 @@ export function builtFindings(
   return findings.map((finding): BuiltFinding => {
     const { kind, tool, place, amount, unit, part, ...details } = finding;
     const path = place.path.map((frame) => frameOf(builder, frame));
-    const contexts = contextsOf(finding, recorded).filter((context) =>
-      isAt(builder, context, path[0]!, tool === "waste"),
-    );
+    const contexts =
+      finding.tool === "objects"
+        ? (recorded.objects?.contextsOf(finding) ?? [])
+        : contextsOf(finding, recorded).filter((context) =>
+            isAt(builder, context, path[0]!, tool === "waste"),
+          );
     const weight = tool === "waste" && kind === "never-read" ? "unread" : WEIGHTS[kind];
     const advice = glossaryEntry(kind)?.advice;
     return {

@@ -1,23 +1,27 @@
 import { heapColumn } from "../../../analyses/heap/heap-columns.ts";
 import { whyHeapUnknown } from "../../../analyses/limits/followed-heap.ts";
+import { wholeSurvival } from "../../../analyses/objects/survival.ts";
+import { objectTotals } from "../../../analyses/objects/totals.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
 import { CPU_VALUES, type CpuProfile } from "../../../model/cpu/cpu-profile.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../../../model/indices.ts";
 import { knowsField } from "../../../model/known-fields.ts";
+import type { ObjectsProfile } from "../../../model/objects/objects.ts";
 import type { Presence } from "../../../model/run.ts";
 import { siteFrameOfContext } from "../../../model/site-frame.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../../model/working-set/working-set.ts";
-import { formatBlocks, formatPercent, plural } from "../../format.ts";
+import { formatBlocks, formatBytes, formatPercent, plural } from "../../format.ts";
 import { gapsOf } from "../../gaps.ts";
 import { endInWords, type HeadFact, heapFacts } from "../../terminal/common/header.ts";
 import { createPaint } from "../../terminal/common/paint.ts";
 import { presenceInWords } from "../../terminal/common/presence.ts";
 import { Screen } from "../../terminal/common/screen.ts";
 import { cpuFacts } from "../../terminal/cpu/cpu-report.ts";
+import { sizesInWords } from "../../terminal/objects/objects-report.ts";
 import { wasteFacts } from "../../terminal/waste/waste-report.ts";
 import { lengthInWords } from "../../terminal/working-set/working-set-report.ts";
 import type { PageHead, PageKey } from "./page-data.ts";
@@ -27,6 +31,7 @@ export interface HeadOf {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
   readonly workingset?: WorkingSetProfile | undefined;
+  readonly objects?: ObjectsProfile | undefined;
   readonly cpu?: CpuProfile | undefined;
   readonly presence?: Presence | undefined;
   /** How the user named what is shown. */
@@ -34,32 +39,49 @@ export interface HeadOf {
 }
 
 export function headOfRun(run: HeadOf): PageHead {
-  const { heap, waste, workingset, cpu, input } = run;
+  const { heap, waste, workingset, objects, cpu, input } = run;
   const command =
-    heap?.description.command ?? workingset?.command ?? cpu?.command ?? (waste && [waste.command]);
+    heap?.description.command ??
+    workingset?.command ??
+    objects?.command ??
+    cpu?.command ??
+    (waste && [waste.command]);
   const end = heap?.description.end;
   const notTracked = [
     ...(heap === undefined ? [] : gapsOf(heap)),
     ...(waste?.notTracked ?? []),
     ...(workingset?.notTracked ?? []),
+    ...(objects?.notTracked ?? []),
     ...(cpu?.notTracked ?? []),
     ...notRecorded(run),
   ];
   return {
     writtenBy: MEMSHADE_VERSION,
-    program: heap?.description.program ?? workingset?.program ?? cpu?.program ?? waste?.command ?? input,
+    program:
+      heap?.description.program ??
+      workingset?.program ??
+      objects?.program ??
+      cpu?.program ??
+      waste?.command ??
+      input,
     ...(command === undefined ? {} : { command }),
     ...(end === undefined
       ? {}
       : { ended: endInWords(end) + (end.message === undefined ? "" : `: ${end.message}`) }),
     facts: factsOf(run).map(([label, value]) => ({ label, value })),
-    keys: [...heapKeys(heap), ...wasteKeys(waste), ...workingSetKeys(workingset), ...cpuKeys(cpu)],
+    keys: [
+      ...heapKeys(heap),
+      ...wasteKeys(waste),
+      ...workingSetKeys(workingset),
+      ...objectKeys(objects),
+      ...cpuKeys(cpu),
+    ],
     notTracked: [...new Set(notTracked)],
     hints: hintsOf(run),
   };
 }
 
-function factsOf({ heap, waste, workingset, cpu, presence }: HeadOf): HeadFact[] {
+function factsOf({ heap, waste, workingset, objects, cpu, presence }: HeadOf): HeadFact[] {
   const screen = new Screen({ paint: createPaint(false), width: 80, isWide: true });
   return [
     ...(heap === undefined ? [] : heapFacts(screen, heap)),
@@ -67,6 +89,7 @@ function factsOf({ heap, waste, workingset, cpu, presence }: HeadOf): HeadFact[]
     ...(workingset?.instances ?? []).map(
       (instance): HeadFact => ["Working set", lengthInWords(workingset!, instance)],
     ),
+    ...(objects === undefined ? [] : [["Objects", sizesInWords(objects)] as HeadFact]),
     ...(cpu === undefined ? [] : cpuFacts(cpu)),
     ...presenceInWords(screen, presence),
   ];
@@ -139,6 +162,28 @@ function workingSetKeys(workingset: WorkingSetProfile | undefined): PageKey[] {
   ];
 }
 
+function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
+  if (objects === undefined) return [];
+  const { bytes, objects: count } = objectTotals(objects);
+  const live = objects.parts.flatMap((part) => wholeSurvival(part) ?? []);
+  const estimate = live.reduce((sum, one) => sum + one.bytes, 0);
+  const error = Math.sqrt(live.reduce((sum, one) => sum + one.error ** 2, 0));
+  return [
+    {
+      ...{ label: "objects", word: "object", value: bytes, unit: "bytes", weight: "objectBytes" },
+      note: `in ${plural(count, "object")}`,
+    },
+    ...(live.length === 0
+      ? []
+      : [
+          {
+            ...({ label: "in use", word: "in use", unit: "bytes", weight: "objectsInUse" } as const),
+            ...{ value: estimate, note: `± ${formatBytes(error)}, estimated` },
+          },
+        ]),
+  ];
+}
+
 function cpuKeys(cpu: CpuProfile | undefined): PageKey[] {
   if (cpu === undefined) return [];
   const value = cpu.samples.samples.values[CPU_VALUES.nanoseconds]!.reduce((sum, one) => sum + one, 0);
@@ -164,7 +209,9 @@ function notRecorded({ heap, waste, workingset }: HeadOf): string[] {
 }
 
 /** What to do so that more is to be seen. */
-function hintsOf({ heap, waste, workingset }: HeadOf): string[] {
+function hintsOf({ heap, waste, workingset, objects }: HeadOf): string[] {
+  // The other tools look at linear memory.
+  if (objects !== undefined && heap === undefined) return [];
   const missing = [
     ...(heap === undefined ? ["heap"] : []),
     ...(waste === undefined ? ["waste"] : []),

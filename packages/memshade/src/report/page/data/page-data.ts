@@ -90,7 +90,7 @@ export type PageUnit =
   | "ns"
   | "clock";
 
-export type PageTool = "heap" | "waste" | "workingset" | "samples";
+export type PageTool = "heap" | "waste" | "workingset" | "objects" | "samples";
 
 export interface PageModule {
   readonly name: string;
@@ -192,7 +192,7 @@ export interface PageRatio {
 export interface PageTimeline {
   readonly tool: PageTool;
   /** What its clock counts. Clocks of two tools have no common time: a range is one of a timeline. */
-  readonly unit: "allocations" | "accesses" | "ms" | "ns";
+  readonly unit: "allocations" | "accesses" | "bytes" | "ms" | "ns";
   /** Where the first interval begins. */
   readonly start: number;
   /** Where each interval ends. */

@@ -6,6 +6,7 @@ import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { Presence } from "../../../model/run.ts";
 import type { WorkingSetProfile } from "../../../model/working-set/working-set.ts";
 import { localityJson } from "../../json/locality.ts";
+import { addCollected } from "./collected-objects.ts";
 import { type BuiltFinding, builtFindings } from "./findings.ts";
 import { headOfRun } from "./head.ts";
 import { addHeap, heapRatios } from "./heap.ts";
@@ -25,7 +26,7 @@ import {
 } from "./page-data.ts";
 import { addSamples, samplesTimeline } from "./sample-page.ts";
 import { measuredLines, pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
-import { heapTimeline, workingSetTimeline } from "./timelines.ts";
+import { collectedTimelines, heapTimeline, workingSetTimeline } from "./timelines.ts";
 import { addWaste, WASTE_RATIOS } from "./waste.ts";
 import { addWorkingSet } from "./working-set.ts";
 
@@ -43,11 +44,12 @@ export interface RunPageOptions {
 
 /** What the tools recorded of a run, or a MemProf profile, as a page. */
 export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageData {
-  const { heap, waste: wasteFile, workingset, statics, cpu } = tools;
+  const { heap, waste: wasteFile, workingset, objects: collected, statics, cpu } = tools;
   const builder = new PageBuilder();
   const heapContexts = heap && addHeap(builder, heap);
   const waste = wasteFile && { file: wasteFile, contexts: addWaste(builder, wasteFile) };
   const workingSetContexts = workingset === undefined ? [] : addWorkingSet(builder, workingset);
+  const ofCollected = collected && addCollected(builder, collected);
   const sampled =
     cpu &&
     addSamples(
@@ -55,8 +57,13 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
       cpu.samples,
       cpu.samples.frames.map(({ library }) => library),
     );
-  const findings = builtFindings(builder, options.findings, { heap: heapContexts, waste });
-  const objects = builtObjects(builder, heap && { profile: heap, contexts: heapContexts! }, waste);
+  const findings = builtFindings(builder, options.findings, {
+    ...{ heap: heapContexts, waste, objects: ofCollected },
+  });
+  const objects = [
+    ...builtObjects(builder, heap && { profile: heap, contexts: heapContexts! }, waste),
+    ...(ofCollected?.objects ?? []),
+  ];
   const bound = options.mostContexts ?? MOST_CONTEXTS;
   const tables = builder.build(bound);
   const { strings, modules, frames, contexts, mergedContexts } = tables;
@@ -70,6 +77,7 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
   const timelines = [
     heap && heapTimeline(heap, (context) => tables.rowOf[heapContexts![context]!]!),
     workingset && workingSetTimeline(workingset, workingSetContexts, (context) => tables.rowOf[context]!),
+    ...(collected === undefined ? [] : collectedTimelines(collected)),
     cpu && samplesTimeline(cpu.samples, (stack) => tables.rowOf[sampled!(stack)]!),
   ];
   const head = headOfRun({ ...tools, input: options.input, presence: options.presence });

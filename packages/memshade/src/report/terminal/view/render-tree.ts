@@ -18,7 +18,13 @@ const MARK = 2;
 const LEAST_LABEL = 24;
 /** With less, a tree has its totals alone. */
 const ROOM_FOR_OWN = 70;
-const TOOLS = { heap: "Heap", waste: "Waste", workingset: "Working set", samples: "Samples" } as const;
+const TOOLS = {
+  heap: "Heap",
+  waste: "Waste",
+  workingset: "Working set",
+  objects: "Objects",
+  samples: "Samples",
+} as const;
 
 export function renderTree(model: ViewModel, screen: TreeScreen, size: Size, paint: Paint): Rendered {
   const { choice } = screen;

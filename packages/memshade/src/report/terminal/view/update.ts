@@ -167,6 +167,8 @@ const WEIGHED_BY: { readonly [Kind in Finding["kind"]]: readonly string[] } = {
   "write-only": ["bytes", "written"],
   cold: ["bytes", "written"],
   "unread-data": [],
+  "unread-field": ["object-bytes"],
+  "unread-objects": ["object-bytes"],
 };
 
 /** The place of a finding in the call tree of its tool. */

@@ -50,6 +50,10 @@ export class BodySink implements SnippetSink {
     this.#body.open(OPCODE_NAME[opcode] as OpcodeName);
   }
 
+  openTyped(opcode: number, typeIndex: number): void {
+    this.#body.openTyped(OPCODE_NAME[opcode] as OpcodeName, typeIndex);
+  }
+
   /** No hint: such functions are small. */
   rarely(): void {}
 

@@ -1,13 +1,11 @@
 import { CodeMarks } from "../code-marks.ts";
-import { Control } from "../layout.ts";
-import type { WorkingSetLayout } from "../memory-plan.ts";
 
 /** Frames of a noted stack; deeper ones are cut off at the outer end. */
 const MOST_FRAMES = 48;
 /** A wasm frame as V8, SpiderMonkey and JavaScriptCore print it. */
 const WASM_FRAME = /(?:(wasm:\/\/[^:\s]+):)?wasm-function\[(\d+)\](?::0x([0-9a-f]+))?/;
 /** Words of a frame in the table: function, offset plus one. */
-export const FRAME_WORDS = 2;
+const FRAME_WORDS = 2;
 
 /** A frame of a noted stack. */
 export interface NotedFrame {
@@ -25,21 +23,32 @@ export const HOST_FRAMES = 0xffffffff;
  */
 export type HostStackOf = (above: number, below: unknown) => number | undefined;
 
+/** Where stacks are noted, and what the places of calls are known by. Addresses are bytes of the tool's memory. */
+export interface NotedStacks {
+  /** u32: the place of the stack noted last, plus one; 0: it is not known. */
+  readonly stack: number;
+  /** u32: bytes used in the table. */
+  readonly used: number;
+  readonly stacks: number;
+  readonly stacksEnd: number;
+  /** Marks of calls, as `encodeCodeMarks` writes them. */
+  readonly calls: string;
+}
+
 /**
  * A function for the instance's thread that notes which wasm functions are on the stack: in the table of stacks, each
  * stack once, and its place plus one in the control block. A stack that finds no room is left out.
  */
 export function stackNoter(
   memory: WebAssembly.Memory,
-  layout: WorkingSetLayout,
+  { stack: noted, used: usedAt, stacks, stacksEnd, calls }: NotedStacks,
   hostStackOf?: HostStackOf,
 ): () => void {
   const known = new Map<string, number>();
   let marks: CodeMarks | undefined;
   const view = new DataView(memory.buffer);
-  const { control, stacks, stacksEnd } = layout;
   const note = (): void => {
-    marks ??= new CodeMarks(layout.calls);
+    marks ??= new CodeMarks(calls);
     let entries = 0;
     const frames = framesOf(currentStack(), marks).flatMap((frame) => {
       if (frame.function !== HOST_FRAMES) return frame;
@@ -49,7 +58,7 @@ export function stackNoter(
     const key = frames.map((frame) => `${frame.function}:${frame.offset}`).join();
     let place = known.get(key);
     if (place === undefined) {
-      const used = view.getUint32(control + Control.stackNext, true);
+      const used = view.getUint32(usedAt, true);
       const end = used + 4 + frames.length * FRAME_WORDS * 4;
       if (frames.length === 0 || stacks + end > stacksEnd) place = 0;
       else {
@@ -59,12 +68,12 @@ export function stackNoter(
           view.setUint32(at, frame.function, true);
           view.setUint32(at + 4, frame.offset + 1, true);
         });
-        view.setUint32(control + Control.stackNext, end, true);
+        view.setUint32(usedAt, end, true);
         place = used + 1;
       }
       known.set(key, place);
     }
-    view.setUint32(control + Control.stack, place, true);
+    view.setUint32(noted, place, true);
   };
   return note;
 }
@@ -105,4 +114,14 @@ function currentStack(): string {
     Error.stackTraceLimit = stackTraceLimit;
     Error.prepareStackTrace = prepareStackTrace;
   }
+}
+
+/** The frames of a stack by the number that it was noted under. */
+export function notedFrames(view: DataView, stacks: number, number: number): NotedFrame[] {
+  if (number === 0) return [];
+  const at = stacks + number - 1;
+  return Array.from({ length: view.getUint32(at, true) }, (_, i) => ({
+    function: view.getUint32(at + 4 + i * FRAME_WORDS * 4, true),
+    offset: view.getUint32(at + 8 + i * FRAME_WORDS * 4, true) - 1,
+  }));
 }

@@ -8,7 +8,7 @@ import {
 import { Control, SNAPSHOT_BYTES, Snapshot } from "../layout.ts";
 import { accessesAt, type WorkingSetLayout } from "../memory-plan.ts";
 import { Histories, intervalOf } from "./histories.ts";
-import { FRAME_WORDS, type NotedFrame } from "./note-stack.ts";
+import { type NotedFrame, notedFrames } from "./note-stack.ts";
 
 const LINES_PER_PAGE = 64;
 const LINES_PER_BIG_PAGE = 1024;
@@ -100,14 +100,7 @@ export class WorkingSetReader {
 
   /** The frames of a noted call stack, innermost first. */
   stack(number: number): NotedFrame[] {
-    if (number === 0) return [];
-    const view = new DataView(this.#memory.buffer);
-    const at = this.#layout.stacks + number - 1;
-    const count = view.getUint32(at, true);
-    return Array.from({ length: count }, (_, i) => {
-      const frame = at + 4 + i * FRAME_WORDS * 4;
-      return { function: view.getUint32(frame, true), offset: view.getUint32(frame + 4, true) - 1 };
-    });
+    return notedFrames(new DataView(this.#memory.buffer), this.#layout.stacks, number);
   }
 
   #now(view: DataView): number {

@@ -1,0 +1,54 @@
+import type { ModuleObjects, ObjectsProfile } from "../../model/objects/objects.ts";
+import { MODULE_SPAN } from "../../model/waste/waste.ts";
+import { fromOwn } from "../frames/own-place.ts";
+import { typeName } from "../objects/names.ts";
+import { objectTotals } from "../objects/totals.ts";
+import { unreadFields, unreadTypes } from "../objects/unread.ts";
+import type { UnreadFieldFinding, UnreadObjectsFinding } from "./finding.ts";
+
+/** Fields and objects that nobody reads, as parts of all bytes that were allocated. */
+export function objectFindings(profile: ObjectsProfile): (UnreadFieldFinding | UnreadObjectsFinding)[] {
+  const { bytes: all } = objectTotals(profile);
+  const fields = unreadFields(profile).map(
+    ({ name, bytes, objects, written }): UnreadFieldFinding => ({
+      ...{ kind: "unread-field", tool: "objects", amount: bytes, unit: "bytes", part: bytes / all },
+      place: { path: [{ function: name }] },
+      objects,
+      written,
+    }),
+  );
+  const types = unreadTypes(profile).flatMap(({ part, type }): UnreadObjectsFinding[] => {
+    const place = placeOf(part, type.index);
+    if (place === undefined) return [];
+    const { bytes, objects } = type;
+    return [
+      {
+        ...{ kind: "unread-objects", tool: "objects", amount: bytes, unit: "bytes", part: bytes / all },
+        ...{ place, objects, type: typeName(type) },
+      },
+    ];
+  });
+  return [...fields, ...types];
+}
+
+/** Where most objects of a type are made. */
+function placeOf(
+  { module, sites, samples, stacks }: ModuleObjects,
+  type: number,
+): UnreadObjectsFinding["place"] | undefined {
+  let site = -1;
+  sites.forEach((one, index) => {
+    if (one.type === type && (site < 0 || one.bytes > sites[site]!.bytes)) site = index;
+  });
+  const frame = sites[site]?.frame;
+  if (frame === undefined) return undefined;
+  const sample = samples.site.findIndex((one, index) => one === site && samples.stack[index]! >= 0);
+  const stack = sample < 0 ? [frame] : stacks[samples.stack[sample]!]!;
+  const path = fromOwn(stack).stack.map(({ name, file, line, offset }) => ({
+    ...(name === undefined ? {} : { function: name }),
+    ...(file === undefined ? {} : { file }),
+    ...(line === undefined ? {} : { line }),
+    ...(offset === undefined ? {} : { address: module * MODULE_SPAN + offset }),
+  }));
+  return path.length === 0 ? undefined : { path };
+}

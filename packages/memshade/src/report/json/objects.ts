@@ -1,0 +1,66 @@
+import type { Finding } from "../../analyses/findings/finding.ts";
+import { typeName } from "../../analyses/objects/names.ts";
+import { AGE_BOUNDS, survivalBy, wholeSurvival } from "../../analyses/objects/survival.ts";
+import { objectTotals } from "../../analyses/objects/totals.ts";
+import { unreadFields, unreadTypes } from "../../analyses/objects/unread.ts";
+import type { ObjectsProfile } from "../../model/objects/objects.ts";
+import type { Presence } from "../../model/run.ts";
+import { findingsJson } from "./findings.ts";
+import { presenceJson } from "./presence.ts";
+import { jsonText } from "./text.ts";
+
+/** The garbage-collected objects of a run as JSON (docs/report-json.md). */
+export function objectsReportJson(
+  profile: ObjectsProfile,
+  options: {
+    readonly input: string;
+    readonly rows: number | undefined;
+    readonly presence?: Presence | undefined;
+    /** What a person can act on; undefined: not to be written here. */
+    readonly summary?: readonly Finding[] | undefined;
+  },
+): string {
+  const { command, program, sizes, fields, sampleBytes, modules, parts, notTracked } = profile;
+  const most = options.rows ?? Number.POSITIVE_INFINITY;
+  return jsonText({
+    schema: "memshade-objects-report",
+    version: 1,
+    input: options.input,
+    ...{ command, program, sizes, fields, sampleBytes, modules, notTracked },
+    presence: presenceJson(options.presence),
+    totals: objectTotals(profile),
+    summary: options.summary && findingsJson(options.summary),
+    ageBounds: AGE_BOUNDS,
+    parts: parts.map((part) => {
+      const { module, instances, types, sites, samples } = part;
+      const byType = survivalBy(part, (sample) => sites[samples.site[sample]!]!.type);
+      const bySite = survivalBy(part, (sample) => samples.site[sample]!);
+      const bySize = <Row extends { readonly bytes: number }>(a: Row, b: Row) => b.bytes - a.bytes;
+      return {
+        ...{ module, instances },
+        followed: samples.site.length,
+        settled: samples.settled,
+        inUse: wholeSurvival(part),
+        types: types
+          .toSorted(bySize)
+          .slice(0, most)
+          .map((type) => ({ ...type, inUse: byType.get(type.index) })),
+        sites: sites
+          .map((site, index) => ({ ...site, inUse: bySite.get(index) }))
+          .sort(bySize)
+          .slice(0, most),
+      };
+    }),
+    unreadFields: unreadFields(profile)
+      .slice(0, most)
+      .map(({ part, name, type, each, bytes, objects, written }) => ({
+        ...{ module: part.module, name, type, each, bytes, objects, written },
+      })),
+    unreadTypes: unreadTypes(profile)
+      .slice(0, most)
+      .map(({ part, type }) => ({
+        ...{ module: part.module, name: typeName(type), type: type.index },
+        ...{ bytes: type.bytes, objects: type.objects },
+      })),
+  });
+}

@@ -1,0 +1,140 @@
+import type { UnreadFieldFinding, UnreadObjectsFinding } from "../../../analyses/findings/finding.ts";
+import { ownDepth } from "../../../analyses/frames/own-place.ts";
+import { typeName } from "../../../analyses/objects/names.ts";
+import { siteShares } from "../../../analyses/objects/shares.ts";
+import { unreadFields } from "../../../analyses/objects/unread.ts";
+import type { ModuleObjects, ObjectsProfile, ObjectType } from "../../../model/objects/objects.ts";
+import type { StackFrame } from "../../../model/working-set/working-set.ts";
+import type { BuiltObject } from "./objects.ts";
+import type { PageBuilder } from "./page-builder.ts";
+
+/** Types whose fields are shown, those with most bytes first. */
+const MOST_TYPES = 256;
+
+/** The page's contexts of garbage-collected objects. */
+export interface ObjectContexts {
+  /** Types with their fields, as what happened inside of blocks. */
+  readonly objects: readonly BuiltObject[];
+  readonly contextsOf: (finding: UnreadFieldFinding | UnreadObjectsFinding) => readonly number[];
+}
+
+/** Gives a page what `objects.json` has of frames, contexts and weights. */
+export function addCollected(builder: PageBuilder, profile: ObjectsProfile): ObjectContexts {
+  const ofTypes = profile.parts.map((part) => addPart(builder, profile, part));
+  const byName = new Map<string, number[]>();
+  profile.parts.forEach((part, index) => {
+    for (const type of part.types) byName.set(typeName(type), ofTypes[index]!.get(type.index) ?? []);
+  });
+  for (const { part, name, types } of unreadFields(profile)) {
+    const contexts = ofTypes[profile.parts.indexOf(part)]!;
+    byName.set(
+      name,
+      types.flatMap(({ index }) => contexts.get(index) ?? []),
+    );
+  }
+  const objects = profile.parts.flatMap((part, index) =>
+    part.types.flatMap((type): BuiltObject[] => {
+      const contexts = ofTypes[index]!.get(type.index) ?? [];
+      return profile.fields && contexts.length > 0 ? [builtType(builder, profile, type, contexts)] : [];
+    }),
+  );
+  return {
+    objects: objects.sort((a, b) => b.bytes - a.bytes).slice(0, MOST_TYPES),
+    contextsOf: (finding) =>
+      byName.get(
+        finding.kind === "unread-objects" ? finding.type : (finding.place.path[0]!.function ?? ""),
+      ) ?? [],
+  };
+}
+
+/** @returns contexts by type */
+function addPart(builder: PageBuilder, profile: ObjectsProfile, part: ModuleObjects): Map<number, number[]> {
+  const named = profile.modules[part.module];
+  const module = named?.index ?? -1;
+  if (named !== undefined && !builder.hasModule(module)) builder.module(module, { name: named.name });
+  const shares = siteShares(part);
+  const contexts = shares.map(({ frames }) => contextOf(builder, module, frames));
+  const kind = { tool: "objects", word: "object" } as const;
+  const caution = "Sizes are those of a model. Who calls a site is known of the objects that were followed.";
+  builder.addWeight(
+    { id: "objectBytes", label: "bytes of objects", unit: "bytes", ...kind, caution },
+    contexts,
+    shares.map(({ bytes }) => bytes),
+  );
+  builder.addWeight(
+    { id: "objectsMade", label: "objects", unit: "count", ...kind },
+    contexts,
+    shares.map(({ objects }) => objects),
+  );
+  builder.addWeight(
+    {
+      ...{
+        id: "objectsInUse",
+        label: "bytes of objects in use",
+        unit: "bytes",
+        tool: "objects",
+        word: "in use",
+      },
+      caution: "Estimated by the objects that were followed.",
+    },
+    contexts,
+    shares.map(({ live }) => live),
+  );
+  const byType = new Map<number, number[]>();
+  shares.forEach(({ site }, index) => {
+    const known = byType.get(site.type);
+    if (known === undefined) byType.set(site.type, [contexts[index]!]);
+    else known.push(contexts[index]!);
+  });
+  return byType;
+}
+
+function builtType(
+  builder: PageBuilder,
+  { sizes }: ObjectsProfile,
+  type: ObjectType,
+  contexts: readonly number[],
+): BuiltObject {
+  const { kind, objects, elements, bytes, fields } = type;
+  const header = kind === "array" ? sizes.arrayHeader : sizes.structHeader;
+  let end = header;
+  const offsets = fields.map((field) => {
+    const at = end;
+    end += field.bytes;
+    return at;
+  });
+  const size = Math.round(bytes / Math.max(1, objects));
+  const text = (value: string | undefined) => (value === undefined ? -1 : builder.strings.of(value));
+  return {
+    tool: "objects",
+    contexts: [...new Set(contexts)],
+    ...{ blocks: objects, bytes, size, varies: kind === "array" && elements > 0 },
+    type: { name: typeName(type), size, by: "wasm" },
+    cells: {
+      length: fields.length,
+      offset: Float64Array.from(offsets),
+      size: Float64Array.from(fields, (field) => field.bytes),
+      name: Int32Array.from(fields, ({ name }, index) =>
+        text(name ?? (kind === "array" ? "[elements]" : `field ${index}`)),
+      ),
+      type: Int32Array.from(fields, (field) => text(field.type)),
+      reads: Float64Array.from(fields, ({ reads }) => reads),
+      writes: Float64Array.from(fields, ({ writes }) => writes),
+    },
+    deadBy: [],
+  };
+}
+
+function contextOf(builder: PageBuilder, module: number, stack: readonly StackFrame[]): number {
+  const frames: readonly StackFrame[] = stack.length === 0 ? [{ function: -1, name: "[no code]" }] : stack;
+  const context = builder.path(
+    frames.map(({ function: index, offset, name = `func[${index}]`, file, line, library }) =>
+      builder.frame({ function: name, module, address: offset, file, line, library }),
+    ),
+  );
+  const depth = ownDepth(frames.map(({ library }) => library));
+  let site = context;
+  for (let left = depth; left > 0; left--) site = builder.callerOf(site);
+  if (context >= 0 && depth >= 0) builder.setSite(context, site);
+  return context;
+}

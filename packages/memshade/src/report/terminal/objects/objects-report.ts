@@ -1,0 +1,204 @@
+import type { Finding } from "../../../analyses/findings/finding.ts";
+import { fromOwn } from "../../../analyses/frames/own-place.ts";
+import { typeName, typesByIndex } from "../../../analyses/objects/names.ts";
+import {
+  liveOverTime,
+  type Survival,
+  survivalBy,
+  wholeSurvival,
+} from "../../../analyses/objects/survival.ts";
+import { objectTotals } from "../../../analyses/objects/totals.ts";
+import type { ModuleObjects, ObjectSite, ObjectsProfile } from "../../../model/objects/objects.ts";
+import type { Presence } from "../../../model/run.ts";
+import type { StackFrame } from "../../../model/working-set/working-set.ts";
+import { printFindings } from "../../findings/finding-lines.ts";
+import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
+import { shortPlace } from "../../frames.ts";
+import { functionInWords } from "../../place-names.ts";
+import { printGaps, printWrapped } from "../common/header.ts";
+import { printModules } from "../common/modules.ts";
+import { shortenName } from "../common/names.ts";
+import { presenceInWords } from "../common/presence.ts";
+import { Screen, type ScreenOptions } from "../common/screen.ts";
+import { sparkline } from "../common/sparkline.ts";
+import { cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
+import { printAges } from "./ages.ts";
+import { printUnread } from "./unread-report.ts";
+
+export interface ObjectsReportOptions extends ScreenOptions {
+  /** Rows per table; undefined: those that matter. */
+  readonly rows: number | undefined;
+  readonly input: string;
+  /** About how much memory the profiler took. */
+  readonly presence?: Presence | undefined;
+  /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
+  readonly findings?: readonly Finding[] | undefined;
+}
+
+const DEFAULT_ROWS = 15;
+/** In front of the names of types and sites. */
+const COLUMNS_WIDTH = 46;
+
+/** Which objects of a garbage-collected language a program makes, where, and what becomes of them. docs/tools/objects.md says what the numbers mean. */
+export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOptions): string {
+  const screen = new Screen(options);
+  const { paint } = screen;
+  const command = printable(profile.command.join(" "));
+  const heading = `Objects of ${command === "" ? printable(profile.program) : command}`;
+  screen.print(paint.heading(screen.isWide ? heading : cutMiddle(heading, screen.width)));
+  printGaps(screen, profile.notTracked);
+  printModules(screen, profile.modules);
+  for (const [who, took] of presenceInWords(screen, options.presence))
+    printWrapped(screen, `The ${who.toLowerCase()} ${took}.`, "", "  ", paint.faint);
+  printWrapped(screen, sizesInWords(profile), "", "  ", paint.faint);
+  if (profile.parts.length === 0) screen.print("", "No module with garbage-collected objects was run.");
+  if (options.findings !== undefined) printFindings(screen, options.findings);
+  const rows = options.rows ?? DEFAULT_ROWS;
+  for (const part of profile.parts) printPart(screen, profile, part, rows);
+  printUnread(screen, profile, rows);
+  return screen.text();
+}
+
+/** `Sizes are a model of V8: …` */
+export function sizesInWords({ sizes }: ObjectsProfile): string {
+  const { engine, references, structHeader, arrayHeader } = sizes;
+  return `Sizes are those of a model of ${engine}, not measured: ${structHeader} bytes before fields, ${arrayHeader} before elements, references of ${references}.`;
+}
+
+function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects, rows: number): void {
+  const { paint } = screen;
+  const { objects, bytes, types, sites } = objectTotals({ ...profile, parts: [part] });
+  screen.print("");
+  if (profile.parts.length > 1)
+    screen.print(paint.strong(printable(profile.modules[part.module]?.name ?? "module")));
+  const made = `in ${plural(objects, "object")} of ${plural(types, "type")} at ${plural(sites, "site")}`;
+  printWrapped(screen, made, `allocated  ${paint.amount(padLeft(formatBytes(bytes), 9))}  `, " ".repeat(22));
+  const live = wholeSurvival(part);
+  if (live !== undefined) {
+    const most = part.samples.settled ? "" : "at most, ";
+    const how = `${most}± ${formatBytes(live.error)}: an estimate by ${plural(part.samples.site.length, "object")} that were followed`;
+    printWrapped(
+      screen,
+      how,
+      `in use     ${paint.amount(padLeft(`≈${formatBytes(live.bytes)}`, 9))}  `,
+      " ".repeat(22),
+    );
+    printOverTime(screen, part);
+  }
+  printTypes(screen, part, bytes, rows);
+  printSites(screen, part, bytes, rows);
+  printAges(screen, part, rows);
+}
+
+function printOverTime(screen: Screen, part: ModuleObjects): void {
+  const width = (screen.isWide ? 160 : screen.width) - 2;
+  const live = liveOverTime(part, width);
+  if (live === undefined) return;
+  const peak = live.reduce((most, bytes) => Math.max(most, bytes), 0);
+  const { strong, faint, bar } = screen.paint;
+  screen.print(
+    "",
+    strong("In use over time") + faint(`, up to ≈${formatBytes(peak)}; time is in bytes allocated`),
+    `  ${bar(sparkline(live, width))}`,
+  );
+}
+
+const HEAD = `  ${padLeft("BYTES", 9)} ${padLeft("PART", 7)} ${padLeft("OBJECTS", 11)} ${padLeft("IN USE", 11)}  `;
+
+function printTypes(screen: Screen, part: ModuleObjects, all: number, rows: number): void {
+  const { sites, samples } = part;
+  const live = survivalBy(part, (sample) => sites[samples.site[sample]!]!.type);
+  const types = part.types.filter(({ objects }) => objects > 0).sort((a, b) => b.bytes - a.bytes);
+  screen.print("", screen.paint.strong("Types"), screen.paint.faint(`${HEAD}TYPE`));
+  for (const type of types.slice(0, rows)) {
+    const detail =
+      type.kind === "array"
+        ? `${formatCount(type.elements)} elements`
+        : type.constant > 0
+          ? `${formatCount(type.constant)} constant`
+          : "";
+    const width = room(screen) - (detail === "" ? 0 : displayWidth(detail) + 1);
+    const name = screen.fit(typeName(type), width);
+    screen.print(
+      `${amounts(type, all, live.get(type.index), samples.site.length > 0)}${screen.paint.strong(name)} ${screen.paint.faint(detail)}`,
+    );
+  }
+  printMore(screen, types.length - rows, "type");
+}
+
+function printSites(screen: Screen, part: ModuleObjects, all: number, rows: number): void {
+  const { samples, stacks } = part;
+  const live = survivalBy(part, (sample) => samples.site[sample]!);
+  const names = typesByIndex(part);
+  const order = part.sites.map((_, site) => site).sort((a, b) => part.sites[b]!.bytes - part.sites[a]!.bytes);
+  screen.print("", screen.paint.strong("Sites"), screen.paint.faint(`${HEAD}SITE`));
+  for (const index of order.slice(0, rows)) {
+    const site = part.sites[index]!;
+    const type = names.get(site.type);
+    const detail = type === undefined ? "" : shortenName(typeName(type), 20);
+    const width = room(screen) - (detail === "" ? 0 : displayWidth(detail) + 1);
+    screen.print(
+      `${amounts(site, all, live.get(index), samples.site.length > 0)}${siteInWords(screen, site, width)} ${screen.paint.faint(detail)}`,
+    );
+    const stack = commonStack(part, index);
+    if (stack >= 0) printCallers(screen, stacks[stack]!);
+  }
+  printMore(screen, order.length - rows, "site");
+}
+
+/** `parse (parse.kt:88)`, or its offset. */
+function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width: number): string {
+  if (frame === undefined) return `offset 0x${offset.toString(16)}`;
+  const line = shortPlace({ file: frame.file, line: frame.line });
+  const place = line === undefined ? ` (0x${offset.toString(16)})` : ` (${printable(line)})`;
+  const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
+  const left = Math.max(8, width - displayWidth(place));
+  return (
+    screen.paint.strong(
+      screen.shorten(name, shortenName(name, screen.isWide ? Number.POSITIVE_INFINITY : left)),
+    ) + screen.paint.faint(place)
+  );
+}
+
+/** The stack that most of a site's followed objects have, −1: none. */
+function commonStack({ samples }: ModuleObjects, site: number): number {
+  const counts = new Map<number, number>();
+  samples.site.forEach((one, sample) => {
+    const stack = samples.stack[sample]!;
+    if (one === site && stack >= 0) counts.set(stack, (counts.get(stack) ?? 0) + 1);
+  });
+  let best = -1;
+  for (const [stack, count] of counts) if (best < 0 || count > counts.get(best)!) best = stack;
+  return best;
+}
+
+function printCallers(screen: Screen, stack: readonly StackFrame[]): void {
+  const callers = fromOwn(stack).stack.slice(1);
+  if (callers.length === 0) return;
+  const text = callers
+    .map(({ name, function: index }) => functionInWords({ function: name ?? `func[${index}]` }))
+    .join(" ← ");
+  const margin = " ".repeat(COLUMNS_WIDTH);
+  screen.print(
+    `${margin}${screen.paint.faint(screen.shorten(`← ${text}`, cutMiddle(`← ${text}`, room(screen))))}`,
+  );
+}
+
+/** The columns of a row in front of its name. */
+function amounts(
+  { bytes, objects }: { readonly bytes: number; readonly objects: number },
+  all: number,
+  live: Survival | undefined,
+  isFollowed: boolean,
+): string {
+  const inUse = !isFollowed ? "" : live === undefined ? "—" : `≈${formatBytes(live.bytes)}`;
+  return `  ${padLeft(formatBytes(bytes), 9)} ${padLeft(formatPercent(bytes, all), 7)} ${padLeft(formatCount(objects), 11)} ${padRight("", 11 - displayWidth(inUse))}${inUse}  `;
+}
+
+function room(screen: Screen): number {
+  return screen.width - COLUMNS_WIDTH;
+}
+
+function printMore(screen: Screen, left: number, noun: string): void {
+  if (left > 0) screen.print(screen.paint.faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
+}

@@ -1,0 +1,38 @@
+import { typeName } from "../../../analyses/objects/names.ts";
+import { unreadFields, unreadTypes } from "../../../analyses/objects/unread.ts";
+import type { ObjectsProfile } from "../../../model/objects/objects.ts";
+import { formatBytes, plural } from "../../format.ts";
+import type { Screen } from "../common/screen.ts";
+import { displayWidth, padLeft } from "../common/text.ts";
+
+/** Fields that nobody reads, `Node.debugName: 4 B in 1.2 M objects, never read`, and types of which nobody reads anything. */
+export function printUnread(screen: Screen, profile: ObjectsProfile, rows: number): void {
+  const { strong, faint, amount } = screen.paint;
+  if (!profile.fields) {
+    screen.print("", faint("Reads and writes of fields were not counted (--no-fields)."));
+    return;
+  }
+  const fields = unreadFields(profile);
+  if (fields.length > 0)
+    screen.print("", strong("Fields that nobody reads") + faint("  (bytes of all objects that were made)"));
+  for (const { name, each, bytes, objects, written } of fields.slice(0, rows)) {
+    const says = `${formatBytes(each)} in ${plural(objects, "object")}, ${written ? "only written" : "never read"}`;
+    const shown = screen.fit(name, screen.width - 15 - displayWidth(says));
+    screen.print(`  ${amount(padLeft(formatBytes(bytes), 9))}  ${strong(shown)}: ${says}`);
+  }
+  more(screen, fields.length - rows, "field");
+  const types = unreadTypes(profile);
+  if (types.length > 0)
+    screen.print("", strong("Types that nobody reads") + faint("  (no field or element of any object)"));
+  for (const { type } of types.slice(0, rows)) {
+    const isWritten = type.fields.some(({ unwritten }) => !unwritten);
+    const says = `${plural(type.objects, "object")}, ${isWritten ? "only written" : "never read"}`;
+    const shown = screen.fit(typeName(type), screen.width - 15 - displayWidth(says));
+    screen.print(`  ${amount(padLeft(formatBytes(type.bytes), 9))}  ${strong(shown)}: ${says}`);
+  }
+  more(screen, types.length - rows, "type");
+}
+
+function more(screen: Screen, left: number, noun: string): void {
+  if (left > 0) screen.print(screen.paint.faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
+}

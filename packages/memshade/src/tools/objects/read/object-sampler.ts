@@ -1,0 +1,191 @@
+import { type HostStackOf, stackNoter } from "../../working-set/read/note-stack.ts";
+import { Control, SAMPLE_BYTES, Sample, SampleState } from "../layout.ts";
+import type { ObjectsLayout } from "../memory-plan.ts";
+import { RandomNumbers } from "./random-numbers.ts";
+
+/** Globals by which a module hands objects to its host. */
+export interface ObjectGlobals {
+  readonly "memshade.objects.countdown": WebAssembly.Global;
+  readonly "memshade.objects.object": WebAssembly.Global;
+}
+
+/** A sample whose object may still be there. */
+interface Followed {
+  /** Row in the table, −1: it was given up. */
+  row: number;
+  /**
+   * Lives as long as the object, which is its key in a weak map. An object to which a weak reference was made stays until the job at hand is
+   * done; this one stays instead of it.
+   */
+  readonly token: WeakRef<object>;
+  /** To an object that nobody has: if that is there after a collection, the job in which both were made goes on. */
+  readonly job: WeakRef<object>;
+}
+
+/** More than a countdown can hold. */
+const LONGEST_COUNTDOWN = 2 ** 30;
+
+/** The first samples of an instance are noted with their callers, then one in so many. */
+const STACKS_AT_FIRST = 16;
+const STACKS_LATER = 32;
+
+/** How many samplers there have been in this thread: each has random numbers of its own, the same in every run. */
+let samplers = 0;
+
+/** Those that follow objects: some of these may still be there when the instance is gone. */
+const following = new Set<ObjectSampler>();
+
+/** Follows single objects of an instance in the thread that runs it, without keeping them alive, and writes into the tool's memory what becomes of them. */
+export class ObjectSampler {
+  readonly #view: DataView;
+  readonly #layout: ObjectsLayout;
+  readonly #countdown: WebAssembly.Global;
+  readonly #object: WebAssembly.Global;
+  readonly #noteStack: () => void;
+  readonly #random = new RandomNumbers(++samplers);
+  readonly #tokens = new WeakMap<object, object>();
+  readonly #registry = new FinalizationRegistry<Followed>((followed) => this.#died(followed));
+  readonly #followed = new Set<Followed>();
+  /** Samples so far. */
+  #taken = 0;
+  /** What the module calls. */
+  readonly take: () => void;
+
+  constructor(
+    memory: WebAssembly.Memory,
+    layout: ObjectsLayout,
+    globals: ObjectGlobals,
+    hostStackOf: HostStackOf | undefined,
+  ) {
+    this.#view = new DataView(memory.buffer);
+    this.#layout = layout;
+    this.#countdown = globals["memshade.objects.countdown"];
+    this.#object = globals["memshade.objects.object"];
+    const { stacks, stacksEnd } = layout;
+    this.#noteStack = stackNoter(
+      memory,
+      { stack: Control.stack, used: Control.stackNext, stacks, stacksEnd, calls: layout.calls as string },
+      hostStackOf,
+    );
+    this.take = () => this.#take();
+    const view = this.#view;
+    view.setFloat64(Control.mean, layout.meanBytes, true);
+    view.setFloat64(Control.settled, -1, true);
+    // The module may have allocated while it was made.
+    view.setFloat64(Control.allocated, layout.meanBytes - this.#countdown.value, true);
+    this.#countdown.value = this.#startCountdown();
+  }
+
+  #take(): void {
+    const view = this.#view;
+    const size = view.getUint32(Control.size, true);
+    const rest = view.getInt32(Control.rest, true);
+    const allocated = view.getFloat64(Control.allocated, true) + view.getInt32(Control.loaded, true) - rest;
+    view.setFloat64(Control.allocated, allocated, true);
+    this.#noteCallers();
+    this.#add(view.getUint32(Control.site, true), size, allocated);
+    view.setInt32(Control.next, this.#startCountdown(), true);
+  }
+
+  /** Stacks take longer than all else that is done for a sample. */
+  #noteCallers(): void {
+    if (this.#taken < STACKS_AT_FIRST || this.#taken % STACKS_LATER === 0) this.#noteStack();
+    else this.#view.setUint32(Control.stack, 0, true);
+    this.#taken++;
+  }
+
+  #add(site: number, size: number, birth: number): void {
+    const view = this.#view;
+    if (view.getUint32(Control.samples, true) >= this.#layout.sampleCapacity) this.#giveUpHalf();
+    const row = view.getUint32(Control.samples, true);
+    const at = this.#rowAt(row);
+    view.setUint32(at + Sample.site, site, true);
+    view.setUint32(at + Sample.state, SampleState.taken, true);
+    view.setFloat64(at + Sample.size, size, true);
+    // An object is chosen if a point of a Poisson process falls into it.
+    view.setFloat64(at + Sample.weight, 1 / -Math.expm1(-size / view.getFloat64(Control.mean, true)), true);
+    view.setFloat64(at + Sample.birth, birth, true);
+    view.setFloat64(at + Sample.death, 0, true);
+    view.setUint32(at + Sample.stack, view.getUint32(Control.stack, true), true);
+    view.setUint32(Control.samples, row + 1, true);
+    this.#follow(this.#object.value as object, row);
+  }
+
+  #follow(object: object, row: number): void {
+    const token = {};
+    this.#tokens.set(object, token);
+    const followed = { row, token: new WeakRef(token), job: new WeakRef({}) };
+    this.#followed.add(followed);
+    following.add(this);
+    // Young objects that are registered stay until all of the heap is collected, with all that they lead to; the token leads to nothing.
+    this.#registry.register(token, followed);
+  }
+
+  #died(followed: Followed): void {
+    if (!this.#followed.delete(followed) || followed.row < 0) return;
+    if (this.#followed.size === 0) following.delete(this);
+    const view = this.#view;
+    const at = this.#rowAt(followed.row);
+    view.setFloat64(at + Sample.death, this.#now(), true);
+    view.setUint32(at + Sample.state, SampleState.dead, true);
+  }
+
+  /** The engine has just collected: what is there now is known of all objects but those that were made in the job at hand. */
+  settle(): void {
+    for (const followed of this.#followed) {
+      if (followed.token.deref() === undefined) {
+        this.#died(followed);
+        continue;
+      }
+      const isKnown = followed.job.deref() === undefined;
+      const state = isKnown ? SampleState.live : SampleState.unknown;
+      this.#view.setUint32(this.#rowAt(followed.row) + Sample.state, state, true);
+    }
+    this.#view.setFloat64(Control.settled, this.#now(), true);
+  }
+
+  #now(): number {
+    const view = this.#view;
+    return (
+      view.getFloat64(Control.allocated, true) + view.getInt32(Control.loaded, true) - this.#countdown.value
+    );
+  }
+
+  /** The table is full: each sample stays with a probability of one half, stands for twice as many, and they get as rare from now on. */
+  #giveUpHalf(): void {
+    const view = this.#view;
+    const count = view.getUint32(Control.samples, true);
+    const rows = new Int32Array(count).fill(-1);
+    const table = new Uint8Array(view.buffer);
+    let kept = 0;
+    for (let row = 0; row < count; row++) {
+      if (this.#random.next() < 0.5) continue;
+      const from = this.#rowAt(row);
+      const to = this.#rowAt(kept);
+      table.copyWithin(to, from, from + SAMPLE_BYTES);
+      view.setFloat64(to + Sample.weight, view.getFloat64(to + Sample.weight, true) * 2, true);
+      rows[row] = kept++;
+    }
+    for (const followed of this.#followed) {
+      followed.row = rows[followed.row];
+      if (followed.row < 0) this.#followed.delete(followed);
+    }
+    view.setUint32(Control.samples, kept, true);
+    view.setFloat64(Control.mean, view.getFloat64(Control.mean, true) * 2, true);
+  }
+
+  /** Draws the bytes until the next sample. */
+  #startCountdown(): number {
+    const mean = this.#view.getFloat64(Control.mean, true);
+    const bytes = Math.min(
+      LONGEST_COUNTDOWN,
+      Math.max(1, Math.round(-Math.log(1 - this.#random.next()) * mean)),
+    );
+    this.#view.setInt32(Control.loaded, bytes, true);
+    return bytes;
+  }
+
+  #rowAt(row: number): number {
+    return this.#layout.samples + row * SAMPLE_BYTES;
+  }
+}

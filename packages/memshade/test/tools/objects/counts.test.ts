@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { readObjects } from "../../../src/model/objects/read-objects.ts";
+import type { ObjectsOptions } from "../../../src/tools/options.ts";
+import { binaryenTool, watByBinaryen } from "../../support/assemble.ts";
+import { record } from "../../support/recorded.ts";
+import { moduleText, RandomProgram } from "./random-program.ts";
+
+const ARGUMENTS = [0, 5, 10, 15];
+
+/** What a profile tells, in the words of the interpreter. */
+function countsOf(text: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { types } of readObjects(text).parts)
+    for (const { name, kind, objects, elements, fields } of types) {
+      counts.set(`new ${name}`, objects);
+      if (kind === "array") counts.set(`elements of ${name}`, elements);
+      for (const field of fields) {
+        const of = kind === "array" ? `${name}` : `${name}.${field.name}`;
+        counts.set(`read ${of}`, field.reads);
+        counts.set(`write ${of}`, field.writes);
+      }
+    }
+  return new Map([...counts].filter(([, count]) => count > 0).sort());
+}
+
+function objectsOf(module: Uint8Array, name: string, objects: ObjectsOptions): string {
+  const calls = ARGUMENTS.map((argument) => [name, argument] as const);
+  const { profile, behaviour } = record(module, calls, { tools: ["objects"], objects });
+  expect(behaviour.trapped).toBe(false);
+  return String(profile.toolFiles.find((file) => file.name === "objects.json")?.contents);
+}
+
+describe.skipIf(binaryenTool("wasm-as") === undefined)("random programs", () => {
+  const programs = Array.from({ length: 40 }, (_, seed) => new RandomProgram(`program${seed}`, seed + 1));
+  const module = binaryenTool("wasm-as") === undefined ? undefined : watByBinaryen(moduleText(programs));
+
+  it.each(programs)("$name makes and uses as many objects as an interpreter counts", (program) => {
+    const expected = new Map<string, number>();
+    for (const argument of ARGUMENTS)
+      for (const [key, count] of program.run(argument)) expected.set(key, (expected.get(key) ?? 0) + count);
+    const wanted = new Map([...expected].filter(([, count]) => count > 0).sort());
+    expect(countsOf(objectsOf(module!, program.name, { sampleBytes: 256 }))).toEqual(wanted);
+  });
+
+  it("are counted alike with and without samples, and allocations alike without fields", () => {
+    const [program] = programs;
+    const withSamples = countsOf(objectsOf(module!, program!.name, { sampleBytes: 64 }));
+    expect(countsOf(objectsOf(module!, program!.name, { sampleBytes: 0 }))).toEqual(withSamples);
+    const alone = countsOf(objectsOf(module!, program!.name, { sampleBytes: 0, fields: false }));
+    expect(alone).toEqual(new Map([...withSamples].filter(([key]) => /^(new|elements)/.test(key))));
+  });
+
+  it("give the same exact counts in every run, byte for byte", () => {
+    for (const { name } of programs.slice(0, 5))
+      expect(objectsOf(module!, name, { sampleBytes: 0 })).toBe(objectsOf(module!, name, { sampleBytes: 0 }));
+  });
+});
