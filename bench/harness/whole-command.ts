@@ -10,16 +10,22 @@ export interface Cost {
   output: string;
 }
 
-/** Runs a command in a new folder. Needs `/usr/bin/time` (GNU). */
-export function costOf(command: readonly string[], input?: string): Cost {
+/**
+ * Runs a command in a new folder. Needs `/usr/bin/time` (GNU).
+ *
+ * @param launcher a command that starts the one behind it; what it takes itself is left out
+ */
+export function costOf(command: readonly string[], input?: string, launcher: readonly string[] = []): Cost {
   const folder = mkdtempSync(join(tmpdir(), "whole-command-"));
   try {
     const figures = join(folder, "time");
-    const { stdout, stderr, status } = spawnSync(
-      "/usr/bin/time",
-      ["-o", figures, "-f", "%U %S %M", ...command],
-      { encoding: "utf8", cwd: folder, maxBuffer: 1 << 28, input },
-    );
+    const [first, ...rest] = [...launcher, "/usr/bin/time", "-o", figures, "-f", "%U %S %M", ...command];
+    const { stdout, stderr, status } = spawnSync(first, rest, {
+      encoding: "utf8",
+      cwd: folder,
+      maxBuffer: 1 << 28,
+      input,
+    });
     if (status !== 0) throw new Error(`${command.join(" ")} failed: ${stderr}`);
     const [user, system, kibibytes] = readFileSync(figures, "utf8").trim().split(" ").map(Number);
     return { seconds: user + system, mebibytes: kibibytes / 1024, output: stdout };

@@ -1,0 +1,73 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { FormatError } from "../../packages/memshade/src/bytes/errors.ts";
+import type { PlanBlock } from "../../packages/memshade/src/native/rewrite/emit.ts";
+import { type Rewritten, rewriteFile } from "../../packages/memshade/src/native/rewrite/rewrite.ts";
+
+/** Which files a program consists of: paths without links. */
+export interface LoadedFiles {
+  /** The program, and the libraries that it loads when it starts and later. */
+  program: string[];
+  loader: string;
+}
+
+/** Runs a program once and has the dynamic linker say what it loads. `folder`: a new one is made in it. */
+export function loadedFiles(command: readonly string[], folder: string, input?: string): LoadedFiles {
+  const out = mkdtempSync(join(folder, "loaded-"));
+  const env = { ...process.env, LD_DEBUG: "files", LD_DEBUG_OUTPUT: join(out, "files") };
+  spawnSync(command[0], command.slice(1), { input, env, stdio: ["pipe", "ignore", "ignore"], cwd: out });
+  const said = readdirSync(out).map((name) => readFileSync(join(out, name), "utf8"));
+  const libraries = said.flatMap((text) =>
+    [...text.matchAll(/calling init: (\/.*)/g)].map(([, path]) => path),
+  );
+  const all = [...new Set([command[0], ...libraries].map((path) => realpathSync(path)))];
+  const loader = all.find((path) => basename(path).startsWith("ld-linux"));
+  if (loader === undefined) throw new Error(`${command[0]} starts without the dynamic linker of glibc`);
+  return { program: all.filter((path) => path !== loader), loader };
+}
+
+/** A file and the one that stands in its place; what was said of it, and the processor time that rewriting took in seconds. */
+export interface Replacement {
+  original: string;
+  path: string;
+  rewritten: Omit<Rewritten, "bytes">;
+  seconds: number;
+}
+
+/** Files that one tool has rewritten, each once, in a folder. */
+export class RewrittenFiles {
+  readonly #folder: string;
+  readonly #plan: PlanBlock;
+  readonly #known = new Map<string, Replacement | undefined>();
+
+  constructor(folder: string, plan: PlanBlock) {
+    this.#folder = folder;
+    this.#plan = plan;
+    mkdirSync(folder);
+  }
+
+  /** The files that can be rewritten; of each other one a line is printed. */
+  replacements(originals: readonly string[]): Replacement[] {
+    return originals.flatMap((original) => {
+      if (!this.#known.has(original)) this.#known.set(original, this.#rewrite(original));
+      return this.#known.get(original) ?? [];
+    });
+  }
+
+  #rewrite(original: string): Replacement | undefined {
+    const file = readFileSync(original);
+    const before = process.cpuUsage();
+    try {
+      const { bytes, ...rewritten } = rewriteFile(file, this.#plan);
+      const { user, system } = process.cpuUsage(before);
+      const path = join(this.#folder, `${this.#known.size} ${basename(original)}`);
+      writeFileSync(path, bytes, { mode: 0o755 });
+      return { original, path, rewritten, seconds: (user + system) / 1e6 };
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      console.error(`rewrite: ${original} stays as it is: ${error.message}`);
+      return undefined;
+    }
+  }
+}
