@@ -32,7 +32,7 @@ export async function summaryLines(folder: string): Promise<string[]> {
 }
 
 const NOTHING_KNOWN = "no findings, but no allocator was found: nothing is known of the heap";
-const NAMELESS = "no findings, but the code that allocates has no names: findings need one";
+const NAMELESS = "no findings, but the code that allocates has no names: findings need names";
 
 /** Whether a heap was to be followed, and none was: no findings say nothing of it then. */
 function isHeapUnseen(tools: RecordedTools): boolean {

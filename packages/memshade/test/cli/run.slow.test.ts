@@ -54,7 +54,7 @@ describe("memshade run", () => {
       (func (export "_start") (call 2) (call 2)))`;
     writeProgram(cwd, "stripped.wasm", program);
     const { stderr } = await memshade(["run", "--out", "run", "stripped.wasm"], { cwd });
-    expect(stderr).toContain("no findings, but the code that allocates has no names: findings need one\n");
+    expect(stderr).toContain("no findings, but the code that allocates has no names: findings need names\n");
     const { stdout } = await memshade(["report", "run"], { cwd });
     expect(stdout).toContain("The code that allocates has neither names nor lines");
   });

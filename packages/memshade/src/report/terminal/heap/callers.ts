@@ -147,8 +147,9 @@ export function pathLine(
   return screen.isWide ? screen.bounded(told, margin) : told;
 }
 
-function rootInWords({ description }: HeapProfile): string {
-  const isRun = description.program !== undefined && description.importedFrom === undefined;
+function rootInWords({ description, modules }: HeapProfile): string {
+  const isNative = modules.some(({ objectAddress }) => objectAddress !== undefined);
+  const isRun = description.program !== undefined && description.importedFrom === undefined && !isNative;
   return isRun ? "called by the host" : "no caller recorded";
 }
 
