@@ -8,7 +8,13 @@ globalThis.workWithStockfish = async (Stockfish) => {
       if (line.startsWith("Nodes searched")) done();
     });
   });
-  for (const command of ["uci", "setoption name Threads value 3", "ucinewgame", "position startpos moves e2e4", "go perft 3"])
+  for (const command of [
+    "uci",
+    "setoption name Threads value 3",
+    "ucinewgame",
+    "position startpos moves e2e4",
+    "go perft 3",
+  ])
     engine.postMessage(command);
   await nodes;
   return said.filter((line) => /^Nodes|^[a-h]\d[a-h]\d/.test(line)).join(" ");
