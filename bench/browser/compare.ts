@@ -42,6 +42,8 @@ const PACKAGES: readonly Package[] = [
     isIsolated: true,
     isBundled: true,
   },
+  { name: "avif-threads", npm: "@jsquash/avif", how: "page and a pthread per processor", isIsolated: true },
+  { name: "stockfish", npm: "stockfish.wasm", how: "page and pthreads", isIsolated: true },
 ];
 
 const FIGURES = ["allocations", "allocatedBytes", "peakBytes", "liveBlocks"] as const;

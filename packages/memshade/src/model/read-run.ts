@@ -79,6 +79,7 @@ const processCost = record<ProcessCost>({
   processorMs: count,
   rewritingMs: count,
   profileMs: count,
+  profilerAlone: optional(flag),
 });
 
 const place = record<RunPlace>({
@@ -284,8 +285,8 @@ export function readRun(json: string): Run {
 /** The same for the text of a `measured.json`. */
 export function readMeasured(json: string): ProcessCost {
   const what = "does not say what a run took";
-  const { peakBytes, processorMs, rewritingMs, profileMs } = processCost(
+  const { peakBytes, processorMs, rewritingMs, profileMs, profilerAlone } = processCost(
     parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, what),
   );
-  return { peakBytes, processorMs, rewritingMs, profileMs };
+  return { peakBytes, processorMs, rewritingMs, profileMs, profilerAlone };
 }

@@ -92,6 +92,8 @@ export interface ProcessCost {
   rewritingMs: number;
   /** Part of it that making the files of the profile took, ms. */
   profileMs: number;
+  /** The program ran in other processes, those of a browser, and is not counted. */
+  profilerAlone?: boolean | undefined;
 }
 
 /** How the heap was measured. */

@@ -297,6 +297,14 @@ describe("what a run took", () => {
     },
   );
 
+  it("is of the profiler alone where a page ran in a browser", async () => {
+    const elsewhere = JSON.stringify({ ...JSON.parse(measured), profilerAlone: true });
+    const text = flowing(await memshade("report", folderWith(elsewhere)));
+    expect(text).toContain(
+      "5.21 s of processor time, the profiler's alone, without the browser; 2.1 s of that",
+    );
+  });
+
   it("is said once in the report of several tools", async () => {
     const text = await memshade("report", folderWith(measured));
     expect(flowing(text).split(flowing(PROCESS))).toHaveLength(2);

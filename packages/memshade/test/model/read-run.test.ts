@@ -106,6 +106,10 @@ describe("reading measured.json", () => {
     expect(readMeasured(JSON.stringify({ ...written, added: "later" }))).toEqual(cost);
   });
 
+  it("says whether the program ran elsewhere", () => {
+    expect(readMeasured(JSON.stringify({ ...written, profilerAlone: true })).profilerAlone).toBe(true);
+  });
+
   it.each([
     ["half of it", '{"schema": "memshade-mea'],
     ["another file", JSON.stringify(run)],

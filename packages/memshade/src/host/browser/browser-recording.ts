@@ -7,10 +7,10 @@ import type { RunEnd } from "../../model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { ScriptFrames } from "../module/script-frames.ts";
-import { FolderClaim } from "../run/folder-claim.ts";
+import { type FolderClaim, writeRunFolder } from "../run/folder-claim.ts";
 import { takeRun } from "../run/measured.ts";
 import { NOT_WRITTEN, sayNotWritten } from "../run/profile-failure.ts";
-import { Recorder } from "../run/recorder.ts";
+import { type ProfileFile, Recorder } from "../run/recorder.ts";
 import type { RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { type AgentScripts, BrowserSession, type SessionSettings } from "./browser-session.ts";
@@ -41,6 +41,7 @@ export class BrowserRecording {
   readonly #recorder: Recorder;
   readonly #modules: ModuleService;
   #pageRun!: PageRun;
+  #isClaimUsed = false;
   #texts: PageTexts | undefined;
   #symbols: PageSymbols | undefined;
   readonly #frames = new ScriptFrames((place) => this.#texts?.read(place));
@@ -121,12 +122,7 @@ export class BrowserRecording {
     const folder = this.#options.folders.next(true);
     this.#options.beforeLine();
     try {
-      const claim = FolderClaim.take(folder);
-      try {
-        claim.write(takeRun(this.#recorder, { kind: "dump" }, this.#modules.rewritingMs).files);
-      } finally {
-        claim.release();
-      }
+      this.#write(folder, this.#take({ kind: "dump" }).files);
       this.#recorder.forgetReach();
       sayWritten(folder, process.cwd(), "dump");
     } catch (error) {
@@ -134,21 +130,34 @@ export class BrowserRecording {
     }
   }
 
+  #take(end: RunEnd): ReturnType<typeof takeRun> {
+    return takeRun(this.#recorder, end, this.#modules.rewritingMs, true);
+  }
+
+  /** Where dumps are numbered as the run is, the first of them has the folder that was claimed. */
+  #write(folder: string, files: readonly ProfileFile[]): void {
+    const { claim } = this.#options;
+    if (folder === claim.folder) {
+      this.#isClaimUsed = true;
+      claim.write(files);
+    } else writeRunFolder(folder, files);
+  }
+
   /** Writes the profile. @returns the exit code */
   async finish(end: RunEnd): Promise<number> {
-    const { claim, tools, isQuiet, onWritten } = this.#options;
+    const { claim, folders, tools, isQuiet, onWritten } = this.#options;
     const { mistake } = this.#modules.allocatorOption;
     if (mistake !== undefined) this.#note(mistake);
     if (this.#recorder.instanceCount === 0) {
       say("no WebAssembly module was instantiated; nothing was written");
       return mistake === undefined ? 0 : 2;
     }
-    const { folder } = claim;
+    const folder = this.#isClaimUsed ? folders.next(false) : claim.folder;
     let isLearned = true;
     try {
-      const { profile, files } = takeRun(this.#recorder, end, this.#modules.rewritingMs);
+      const { profile, files } = this.#take(end);
       profile.warnings.forEach(say);
-      claim.write(files);
+      this.#write(folder, files);
       isLearned = new LearnedRuns(tools.learn).keep(profile.siteRuns);
     } catch (error) {
       sayNotWritten(folder, process.cwd(), error);

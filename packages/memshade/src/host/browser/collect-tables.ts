@@ -1,5 +1,6 @@
-import type { BrowserSession, Context, Session } from "./browser-session.ts";
+import type { BrowserSession } from "./browser-session.ts";
 import type { CdpPipe } from "./cdp-pipe.ts";
+import type { Context, Session } from "./contexts.ts";
 import type { Images } from "./images.ts";
 
 /** A context that does not answer for so long is busy. */

@@ -1,15 +1,10 @@
 import { counted } from "../../model/counted.ts";
 import type { Recorder } from "../run/recorder.ts";
 import { describeThrown } from "../run/run-end.ts";
-import {
-  type BrowserEvents,
-  type BrowserSession,
-  type Context,
-  isBelow,
-  type Session,
-} from "./browser-session.ts";
+import type { BrowserEvents, BrowserSession } from "./browser-session.ts";
 import type { CdpPipe } from "./cdp-pipe.ts";
 import { describe, TableCollector } from "./collect-tables.ts";
+import { type Context, isBelow, type Session } from "./contexts.ts";
 import type { Images } from "./images.ts";
 import { type AgentMessage, PIECE_BYTES } from "./messages.ts";
 import type { ModuleService } from "./module-service.ts";

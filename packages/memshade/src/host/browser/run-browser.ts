@@ -65,7 +65,10 @@ export async function runBrowser(run: BrowserRun): Promise<number> {
 export function pageAddress(text: string): string {
   const isFile = statSync(text, { throwIfNoEntry: false })?.isFile() === true;
   if (isFile) return pathToFileURL(text).href;
-  const guessed = /^(localhost|[\w.-]+\.\w+|\d+(\.\d+){3}|\[[\da-f:]+\])(:\d+)?([/?#]|$)/i.test(text);
+  // No host has such a name: somebody means a file.
+  const isFileName = /^[^/:?#]+\.x?html?$/i.test(text);
+  const guessed =
+    !isFileName && /^(localhost|[\w.-]+\.\w+|\d+(\.\d+){3}|\[[\da-f:]+\])(:\d+)?([/?#]|$)/i.test(text);
   try {
     const url = new URL(guessed ? `http://${text}` : text);
     if (["http:", "https:", "file:", "data:"].includes(url.protocol)) return url.href;

@@ -5,11 +5,16 @@ import { threadMs } from "./thread-time.ts";
 
 const MEASURED_FILE = "measured.json";
 
-/** A profile and the files of its run folder: with those of the profile, one that says what this process has taken until now. */
+/**
+ * A profile and the files of its run folder: with those of the profile, one that says what this process has taken until now.
+ *
+ * @param isProfilerAlone whether the program runs in other processes
+ */
 export function takeRun(
   recorder: Recorder,
   end: RunEnd,
   rewritingMs: number,
+  isProfilerAlone = false,
 ): { profile: Profile; files: ProfileFile[] } {
   const start = threadMs();
   const profile = recorder.takeProfile(end);
@@ -21,6 +26,7 @@ export function takeRun(
     processorMs: Math.round((user + system) / 1000),
     rewritingMs: Math.round(rewritingMs),
     profileMs: Math.round(threadMs() - start),
+    ...(isProfilerAlone ? { profilerAlone: true } : {}),
   };
   const measured = { schema: MEASURED_SCHEMA, version: MEASURED_VERSION, ...cost };
   return {

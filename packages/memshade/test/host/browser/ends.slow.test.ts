@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readRun } from "../../cli/support/command-line.ts";
+import { newFolder, readRun } from "../../cli/support/command-line.ts";
 import { assemble, LIBRARY } from "../../cli/support/programs.ts";
 import { browse, ended, isInstalled, open, serve } from "./support/browse.ts";
 
@@ -105,5 +105,23 @@ describe.skipIf(!isInstalled)("the end of a context", () => {
     expect((await ended(started, folder)).run?.heap).toMatchObject({ allocations: 4 });
     const [dump] = readdirSync(dirname(folder)).filter((name) => name.startsWith("run.dump"));
     expect(readRun(join(dirname(folder), dump!)).heap).toMatchObject({ allocations: 4 });
+  });
+
+  it("is numbered behind its dumps where they have the same name but for that", async () => {
+    const served = await serve({
+      ...SITE,
+      "/": page(`make().then((wasm) => { wasm.fill(3); tell("filled"); });`),
+    });
+    const parent = newFolder();
+    const { started } = open(served.url, ["--out", join(parent, "run%n")]);
+    expect(await served.next()).toBe("filled");
+    started.child.kill("SIGUSR2");
+    await started.printed("dump written to");
+    started.child.kill("SIGINT");
+    const { stderr } = await started.ended;
+    expect(stderr).not.toContain("cannot write");
+    const ends = ["run1", "run2"].map((name) => readRun(join(parent, name)).end.kind);
+    expect(ends).toEqual(["dump", "signal"]);
+    expect(readdirSync(parent).sort()).toEqual(["run1", "run2"]);
   });
 });

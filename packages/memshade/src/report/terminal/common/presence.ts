@@ -28,11 +28,12 @@ function processInWords({
   processorMs,
   rewritingMs,
   profileMs,
+  profilerAlone,
 }: ProcessCost): ["Process", string] {
   const time = (ms: number): string => formatLifetime(ms, { kind: "wall", unit: "ms" });
   return [
     "Process",
-    `took ${formatBytes(peakBytes)} at its peak and ${time(processorMs)} of processor time, program and profiler together; ` +
+    `took ${formatBytes(peakBytes)} at its peak and ${time(processorMs)} of processor time, ${profilerAlone === true ? "the profiler's alone, without the browser" : "program and profiler together"}; ` +
       `${time(rewritingMs)} of that rewrote modules and ${time(profileMs)} made the profile`,
   ];
 }
