@@ -24,7 +24,15 @@ export const DUCKDB_TYPES: Readonly<Record<StoreType, string>> = {
   int64s: "BIGINT[]",
 };
 
-export type Cell = bigint | number | string | boolean | null | readonly Cell[] | Date;
+export type Cell =
+  | bigint
+  | number
+  | string
+  | boolean
+  | null
+  | readonly Cell[]
+  | Date
+  | { readonly [name: string]: Cell };
 
 export interface Answer {
   readonly columns: readonly string[];
@@ -94,6 +102,9 @@ export class StoreDatabase {
   /** @throws UserError for what is not one statement that only reads */
   async checkOnlyReading(sql: string): Promise<void> {
     const { StatementType } = await loadDuckdb();
+    // DuckDB fails without a reason where there is no statement at all.
+    if (/^[\s;]*$/.test(sql.replaceAll(/--.*|\/\*[^]*?\*\//g, "")))
+      throw new UserError("there is no statement in the question");
     try {
       const statements = await this.connection.extractStatements(sql);
       if (statements.count !== 1) throw new UserError("a question is one statement");

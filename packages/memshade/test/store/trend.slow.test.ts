@@ -196,6 +196,11 @@ describe("questions", () => {
     [["add", "--to", "fleet", "--build", "b", "missing"], /missing: there is no such file/],
     [["add", "--to", ".", "--build", "b", "b1-0"], /has other files/],
     [["add", "--to", "fleet", "--build", "b", "--label", "x", "b1-0"], /--label takes a name and a value/],
+    [["add", "--to", "fleet", "--build", "b", "--label", "a=1", "--label", "a=2", "b1-0"], /a is given twice/],
+    [["add", "--to", "fleet", "--build", "", "b1-0"], /--build takes the name/],
+    [["add", "--to", "fleet", "--build", "b", "--input", "", "b1-0"], /--input takes a number/],
+    [["add", "--to", "fleet", "--build", "b", "--input", "Infinity", "b1-0"], /--input takes a number/],
+    [["query", "fleet", "/* nothing */ ; -- at all"], /there is no statement/],
   ] as const)("with a mistake end with 2 and one line: %j", async (args, message) => {
     const cwd = await small;
     const { code, stdout, stderr } = await memshade(["store", ...args], { cwd });
@@ -222,6 +227,17 @@ describe("questions", () => {
       expect(stderr).toMatch(/^memshade: [^\n]+\n$/);
       expect(stderr).toContain(file);
     }
+  });
+
+  it("print what has parts of its own, also in 64 bits", async () => {
+    const { code, stdout } = await memshade(
+      ["store", "query", "fleet", "select {'a': 9007199254740993, 'b': [1.5]} as parts, map {'x': 1} as pairs", "--csv"],
+      { cwd: await small },
+    );
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `parts,pairs\n"{""a"":""9007199254740993"",""b"":[1.5]}","[{""key"":""x"",""value"":1}]"\n`,
+    });
   });
 
   it("say what to install where DuckDB is not there", async () => {

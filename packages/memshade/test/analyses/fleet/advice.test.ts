@@ -65,6 +65,12 @@ describe("places that are used together", () => {
     ]);
   });
 
+  it("are found in runs of more intervals than a call has room for", () => {
+    const many = Array.from({ length: 200_000 }, (_, index) => index);
+    const rows = [1n, 2n].flatMap((run) => [...used(run, 7n, many), ...used(run, 8n, many)]);
+    expect(usedTogether(rows, intervals(...TEN.map(() => 2000)))).toMatchObject([{ runs: 2, saves: 640 }]);
+  });
+
   it("are not those that one run uses apart", () => {
     const rows = [
       ...used(1n, 7n, TEN),
