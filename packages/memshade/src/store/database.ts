@@ -135,13 +135,13 @@ async function loadDuckdb(): Promise<typeof import("@duckdb/node-api")> {
   }
 }
 
-function viewOf({ name, columns, key }: StoreTable, files: readonly string[]): string {
+function viewOf({ name, columns, key, order }: StoreTable, files: readonly string[]): string {
   const rows =
     files.length === 0
       ? `(select ${columns.map((column) => `null::${DUCKDB_TYPES[column.type]} as ${quoted(column)}`).join(", ")} where false)`
       : `read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false)`;
   const shown = columns.map((column) => shownColumn(column)).join(", ");
-  return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shown} from ${rows}`;
+  return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shown} from ${rows}${order === undefined ? "" : ` order by ${key}, ${order}`}`;
 }
 
 /** GUIDs are hashes of 64 bits without a sign. */

@@ -42,6 +42,11 @@ describe("fields that are cold together", () => {
     ]);
   });
 
+  it("are those that no path to a place leaves unread alone, and the blocks of all paths count", () => {
+    const rows = [1n, 2n].flatMap((run) => [layout(run, COMMENT, TITLE), layout(run, COMMENT)]);
+    expect(coldFields(rows)).toMatchObject([{ fields: [COMMENT], runs: 2, saves: 48_000 }]);
+  });
+
   it("are none where some run reads them all, or where there is one run", () => {
     expect(coldFields([layout(1n, COMMENT), layout(2n)])).toEqual([]);
     expect(coldFields([layout(1n, COMMENT)])).toEqual([]);
