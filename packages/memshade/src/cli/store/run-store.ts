@@ -1,4 +1,5 @@
 import { FLEET_MEASURES, type FleetMeasure, type StepLimit } from "../../analyses/fleet/measures.ts";
+import { sqlText } from "../../analyses/fleet/statements.ts";
 import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { type MemprofVersion, writeMerged } from "../../formats/memprof-indexed/index.ts";
@@ -117,7 +118,7 @@ export async function runStoreTrend(path: string, flags: TrendFlags): Promise<vo
   const database = await StoreDatabase.open(StoreFolder.open(path));
   const trend = await trendOf(database, {
     project: flags.project,
-    measure: flags.by ?? (await usualMeasure(database)),
+    measure: flags.by ?? (await usualMeasure(database, flags.project)),
     last: flags.last,
     limits: flags.failOn ?? [],
     rules: new FrameRules({ own: flags.own, library: flags.library }),
@@ -135,10 +136,15 @@ export async function runStoreTrend(path: string, flags: TrendFlags): Promise<vo
   if (trend.failed.length > 0) process.exitCode = LIMIT_FAILED;
 }
 
-/** The peak where a run knows it, else what all heaps know. */
-async function usualMeasure(database: StoreDatabase): Promise<FleetMeasure> {
-  const [[known] = []] = (await database.ask("select count(peak_bytes) from runs")).rows;
-  return FLEET_MEASURES[Number(known) > 0 ? 0 : 1]!;
+/** The first one that a run of the project knows: the peak, else what all heaps know, else what other tools do. */
+async function usualMeasure(
+  database: StoreDatabase,
+  project: string | undefined,
+): Promise<FleetMeasure> {
+  const counts = FLEET_MEASURES.map(({ ofRuns }) => `count(${ofRuns})`).join(", ");
+  const where = project === undefined ? "" : ` where project = ${sqlText(project)}`;
+  const [known = []] = (await database.ask(`select ${counts} from runs${where}`)).rows;
+  return FLEET_MEASURES.find((_, at) => Number(known[at]) > 0) ?? FLEET_MEASURES[0]!;
 }
 
 /** What `memshade store query` does. */

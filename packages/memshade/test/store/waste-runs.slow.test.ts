@@ -26,8 +26,8 @@ int main(int c, char **v) {
 }
 `;
 
-describe.skipIf(!CAN_BUILD.wasm)("advice on types of a program", () => {
-  it("never says that more of a record is unread than it has, nor saves more than all blocks have", async () => {
+describe.skipIf(!CAN_BUILD.wasm)("runs of the waste tool", () => {
+  it("give advice that never says that more of a record is unread than it has, nor saves more than all blocks have", async () => {
     const cwd = newFolder();
     const program = compile("wasm", SOURCE, join(cwd, "app.c"));
     const succeed = async (...args: string[]) => {
@@ -45,5 +45,8 @@ describe.skipIf(!CAN_BUILD.wasm)("advice on types of a program", () => {
       expect(sizes.reduce((sum: number, size: number) => sum + size, 0)).toBeLessThanOrEqual(element);
       expect(saves).toBeLessThan(4 * 100 * (60 + 24));
     }
+    // Waste is what such runs know, and it is the same in each run.
+    const { measure, repeatable } = JSON.parse(await succeed("store", "trend", "fleet", "--json"));
+    expect({ measure, repeatable }).toEqual({ measure: "waste", repeatable: true });
   });
 });
