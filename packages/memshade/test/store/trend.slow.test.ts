@@ -196,7 +196,10 @@ describe("questions", () => {
     [["add", "--to", "fleet", "--build", "b", "missing"], /missing: there is no such file/],
     [["add", "--to", ".", "--build", "b", "b1-0"], /has other files/],
     [["add", "--to", "fleet", "--build", "b", "--label", "x", "b1-0"], /--label takes a name and a value/],
-    [["add", "--to", "fleet", "--build", "b", "--label", "a=1", "--label", "a=2", "b1-0"], /a is given twice/],
+    [
+      ["add", "--to", "fleet", "--build", "b", "--label", "a=1", "--label", "a=2", "b1-0"],
+      /a is given twice/,
+    ],
     [["add", "--to", "fleet", "--build", "", "b1-0"], /--build takes the name/],
     [["add", "--to", "fleet", "--build", "b", "--input", "", "b1-0"], /--input takes a number/],
     [["add", "--to", "fleet", "--build", "b", "--input", "Infinity", "b1-0"], /--input takes a number/],
@@ -231,7 +234,13 @@ describe("questions", () => {
 
   it("print what has parts of its own, also in 64 bits", async () => {
     const { code, stdout } = await memshade(
-      ["store", "query", "fleet", "select {'a': 9007199254740993, 'b': [1.5]} as parts, map {'x': 1} as pairs", "--csv"],
+      [
+        "store",
+        "query",
+        "fleet",
+        "select {'a': 9007199254740993, 'b': [1.5]} as parts, map {'x': 1} as pairs",
+        "--csv",
+      ],
       { cwd: await small },
     );
     expect({ code, stdout }).toEqual({

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { memshade, newFolder } from "../cli/support/command-line.ts";
 import { CAN_BUILD, compile } from "./compile.ts";
 
-if (!CAN_BUILD.wasm) console.warn("SKIPPED: no compiler for wasm programs, fields that no run reads are not looked for");
+if (!CAN_BUILD.wasm)
+  console.warn("SKIPPED: no compiler for wasm programs, fields that no run reads are not looked for");
 
 /** Two sorts of records whose allocations are called in one line, through a function that programs have for that. */
 const SOURCE = `#include <stdlib.h>

@@ -137,10 +137,7 @@ export async function runStoreTrend(path: string, flags: TrendFlags): Promise<vo
 }
 
 /** The first one that a run of the project knows: the peak, else what all heaps know, else what other tools do. */
-async function usualMeasure(
-  database: StoreDatabase,
-  project: string | undefined,
-): Promise<FleetMeasure> {
+async function usualMeasure(database: StoreDatabase, project: string | undefined): Promise<FleetMeasure> {
   const counts = FLEET_MEASURES.map(({ ofRuns }) => `count(${ofRuns})`).join(", ");
   const where = project === undefined ? "" : ` where project = ${sqlText(project)}`;
   const [known = []] = (await database.ask(`select ${counts} from runs${where}`)).rows;
