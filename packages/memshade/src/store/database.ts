@@ -103,7 +103,7 @@ export class StoreDatabase {
   async checkOnlyReading(sql: string): Promise<void> {
     const { StatementType } = await loadDuckdb();
     // DuckDB fails without a reason where there is no statement at all.
-    if (/^[\s;]*$/.test(sql.replaceAll(/--.*|\/\*[^]*?\*\//g, "")))
+    if (/^[\s;]*$/.test(sql.replaceAll(/--.*|\/\*[\s\S]*?\*\//g, "")))
       throw new UserError("there is no statement in the question");
     try {
       const statements = await this.connection.extractStatements(sql);
