@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { RunHost } from "../../src/model/run.ts";
 import { memshade, newFolder, startMemshade } from "../cli/support/command-line.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 
@@ -16,6 +17,7 @@ async function storeOf(
   runs: number,
   blocks: (build: number, run: number) => Readonly<Record<string, number>>,
   clock: "virtual" | "wall" = "virtual",
+  host?: RunHost,
 ): Promise<string> {
   const cwd = newFolder();
   for (const [number, build] of builds.entries()) {
@@ -25,6 +27,7 @@ async function storeOf(
         ([name, count]) => `main > ${name}  ${count} x 64  peak 1`,
       );
       const picture = heapPicture(lines.join("\n"));
+      if (host !== undefined) picture.run.host = host;
       if (clock === "wall") picture.run.tools.heap!.clock = { kind: "wall", unit: "ms" };
       picture.run.heap!.allocatedBytes = Object.values(blocks(number, run)).reduce(
         (sum, count) => sum + 64 * count,
@@ -59,6 +62,15 @@ describe("a trend", () => {
     expect(stdout).not.toMatch(/render/);
     expect(stdout).toMatch(/^FAILED bytes\+5%: b3 is 640 B above the build before$/m);
     expect((await trend(cwd, "--by", "bytes", "--fail-on", "bytes+10%")).code).toBe(0);
+  });
+
+  it("takes the totals of runs for exact whose callers in JavaScript are estimates, and says so", async () => {
+    const cwd = await storeOf(["b1", "b2"], 1, (build) => ({ parse: 100 + build }), "virtual", {
+      ...{ mode: "sampled", asked: 1, leftOut: 5, start: "0x100000000", frames: [] },
+    });
+    const { steps, notTracked } = JSON.parse((await trend(cwd, "--by", "bytes", "--json")).stdout);
+    expect(steps).toMatchObject([{ build: "b2", exact: true }]);
+    expect(notTracked).toEqual([expect.stringMatching(/estimates: totals are exact/)]);
   });
 
   it("tells limits of other measures in their own units, at their own builds", async () => {
