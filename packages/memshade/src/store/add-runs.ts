@@ -1,6 +1,6 @@
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import type { Finding } from "../analyses/findings/finding.ts";
 import { dayOf } from "../analyses/fleet/day.ts";
@@ -10,6 +10,7 @@ import { type BinaryPlaces, ProfiledBinaries } from "../memprof/binaries.ts";
 import { RUN_PAGES } from "../model/run.ts";
 import { StoreFolder } from "./folder.ts";
 import { StoreKeys } from "./keys.ts";
+import { SharedFrames } from "./read/raw-contexts.ts";
 import { readStoredRun, type StoreInput, storeInputs } from "./read/read-run.ts";
 import { type RunIdentity, type RunRows, rowsOfRun, runKey } from "./rows.ts";
 
@@ -48,7 +49,7 @@ export async function addRuns(
 ): Promise<AddedRuns> {
   const inputs = storeInputs(args);
   const { places, sayFinding, identity } = options;
-  const reading = { places, binaries: new ProfiledBinaries(places), frames: new Map(), sayFinding };
+  const reading = { places, binaries: new ProfiledBinaries(places), frames: new SharedFrames(), sayFinding };
   const keys = new StoreKeys();
   const batches = new Map<string, Batch>();
   let added = 0;
@@ -86,7 +87,7 @@ export async function addRuns(
 
 /** What the files of an input say, as a hash. */
 function digestOf({ heap, folder }: StoreInput): string {
-  const hash = sha256.create();
+  const hash = createHash("sha256");
   const files =
     folder === undefined
       ? [heap!.path]
@@ -97,7 +98,7 @@ function digestOf({ heap, folder }: StoreInput): string {
   for (const file of files) {
     if (existsSync(file) && !Object.values<string>(RUN_PAGES).includes(file)) hash.update(readRegular(file));
   }
-  return Buffer.from(hash.digest()).toString("hex");
+  return hash.digest("hex");
 }
 
 /** The keys of all runs of a store. */

@@ -37,13 +37,13 @@ export async function adviceOf(
 ): Promise<StoreAdvice> {
   const project = sqlText(named ?? (await onlyProject(database)));
   const layouts = await database.ask(
-    `select l.run, l.site, l.type_name, l.element, l.bytes, f.field_name, f.field_offset, f.size from layouts as l
-     left join fields as f on f.run = l.run and f.site = l.site where l.project = ${project}
-     order by l.run, l.site, l.element, f.field_offset`,
+    `select l.run, l.layout, l.site, l.type_name, l.element, l.bytes, f.field_name, f.field_offset, f.size from layouts as l
+     left join fields as f on f.run = l.run and f.layout = l.layout where l.project = ${project}
+     order by l.run, l.layout, f.field_offset`,
   );
   const places = new Map<string, LayoutRow & { readonly fields: LayoutRow["fields"][number][] }>();
-  for (const [run, site, type, element, bytes, name, offset, size] of layouts.rows) {
-    const key = `${run} ${site} ${type} ${element}`;
+  for (const [run, layout, site, type, element, bytes, name, offset, size] of layouts.rows) {
+    const key = `${run} ${layout}`;
     const known = places.get(key) ?? {
       run: run as bigint,
       site: site as bigint,

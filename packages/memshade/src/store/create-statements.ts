@@ -20,9 +20,10 @@ export function createStatements(dialect: Dialect, store: string): string {
   const tables = STORE_TABLES.map((table) => {
     const files = `${store}/${table.name}/${FOLDERS[table.by]}*.parquet`;
     const comment = `-- ${table.name}: ${table.meaning}`;
+    const order = table.order === undefined ? "" : ` order by ${table.key}, ${table.order}`;
     if (dialect === "duckdb") {
       const distinct = table.key === undefined ? "" : `distinct on (${table.key}) `;
-      return `${comment}\ncreate view ${table.name} as select ${distinct}* from read_parquet(${sqlText(files)}, hive_partitioning = false);`;
+      return `${comment}\ncreate view ${table.name} as select ${distinct}* from read_parquet(${sqlText(files)}, hive_partitioning = false)${order};`;
     }
     const columns = table.columns.map(({ name, type, isRequired, meaning }) => {
       const known = CLICKHOUSE_TYPES[type];
@@ -34,7 +35,7 @@ export function createStatements(dialect: Dialect, store: string): string {
     const create = `create table ${view} (\n${columns.join(",\n")}\n) engine = File(Parquet, ${sqlText(files)});`;
     return table.key === undefined
       ? `${comment}\n${create}`
-      : `${comment}\n${create}\ncreate view ${table.name} as select * from ${view}${limit};`;
+      : `${comment}\n${create}\ncreate view ${table.name} as select * from ${view}${order}${limit};`;
   });
   const questions = FLEET_QUESTIONS.map(({ name, asks, text }) => `-- ${name}: ${asks}\n${text};`);
   return `${[...tables, ...questions].join("\n\n")}\n`;

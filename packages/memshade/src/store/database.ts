@@ -24,7 +24,15 @@ export const DUCKDB_TYPES: Readonly<Record<StoreType, string>> = {
   int64s: "BIGINT[]",
 };
 
-export type Cell = bigint | number | string | boolean | null | readonly Cell[] | Date;
+export type Cell =
+  | bigint
+  | number
+  | string
+  | boolean
+  | null
+  | readonly Cell[]
+  | Date
+  | { readonly [name: string]: Cell };
 
 export interface Answer {
   readonly columns: readonly string[];
@@ -94,6 +102,9 @@ export class StoreDatabase {
   /** @throws UserError for what is not one statement that only reads */
   async checkOnlyReading(sql: string): Promise<void> {
     const { StatementType } = await loadDuckdb();
+    // DuckDB fails without a reason where there is no statement at all.
+    if (/^[\s;]*$/.test(sql.replaceAll(/--.*|\/\*[\s\S]*?\*\//g, "")))
+      throw new UserError("there is no statement in the question");
     try {
       const statements = await this.connection.extractStatements(sql);
       if (statements.count !== 1) throw new UserError("a question is one statement");
@@ -124,13 +135,13 @@ async function loadDuckdb(): Promise<typeof import("@duckdb/node-api")> {
   }
 }
 
-function viewOf({ name, columns, key }: StoreTable, files: readonly string[]): string {
+function viewOf({ name, columns, key, order }: StoreTable, files: readonly string[]): string {
   const rows =
     files.length === 0
       ? `(select ${columns.map((column) => `null::${DUCKDB_TYPES[column.type]} as ${quoted(column)}`).join(", ")} where false)`
       : `read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false)`;
   const shown = columns.map((column) => shownColumn(column)).join(", ");
-  return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shown} from ${rows}`;
+  return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shown} from ${rows}${order === undefined ? "" : ` order by ${key}, ${order}`}`;
 }
 
 /** GUIDs are hashes of 64 bits without a sign. */

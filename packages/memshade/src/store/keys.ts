@@ -46,6 +46,7 @@ export interface ContextKeys {
 export class StoreKeys {
   private readonly frames = new WeakMap<KeyedFrame, { readonly key: bigint; readonly text: string }>();
   private readonly contexts = new Map<string, ContextKeys>();
+  private readonly paths = new WeakMap<readonly KeyedFrame[], ContextKeys>();
 
   frame(frame: KeyedFrame): bigint {
     return this.known(frame).key;
@@ -53,6 +54,8 @@ export class StoreKeys {
 
   /** @param path innermost frame first; at least one */
   context(path: readonly KeyedFrame[]): ContextKeys {
+    const seen = this.paths.get(path);
+    if (seen !== undefined) return seen;
     const text = path.map((frame) => this.known(frame).text).join(" ");
     let keys = this.contexts.get(text);
     if (keys === undefined) {
@@ -61,6 +64,7 @@ export class StoreKeys {
       keys = { frames, ctx: contextKey(frames), functions, site: siteKey(path[0]!) };
       this.contexts.set(text, keys);
     }
+    this.paths.set(path, keys);
     return keys;
   }
 

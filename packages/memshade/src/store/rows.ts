@@ -113,16 +113,18 @@ export function rowsOfRun(
       text,
     })),
     ...dataRows(run.dataAccesses ?? [], place),
-    layouts: run.layouts.map(({ place: at, type, element, bytes }) => ({
+    layouts: run.layouts.map(({ place: at, type, element, bytes }, layout) => ({
       ...place,
+      layout,
       site: frames.add(at),
       type_name: type,
       element,
       bytes,
     })),
-    fields: run.layouts.flatMap(({ place: at, fields }) =>
+    fields: run.layouts.flatMap(({ place: at, fields }, layout) =>
       fields.map(({ offset, size, written, name }) => ({
         ...place,
+        layout,
         site: frames.add(at),
         field_offset: offset,
         size,

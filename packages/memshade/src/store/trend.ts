@@ -61,6 +61,8 @@ async function followed(
   const notes: string[] = [];
   if (known.length < all.length)
     notes.push(`${all.length - known.length} builds have no run that knows the ${measure.title}.`);
+  if (builds.some(({ isSampled }) => isSampled))
+    notes.push("Some callers in JavaScript are estimates: totals are exact, the parts of a step may be off.");
   const isRepeatable = builds.every(({ isOfWallClock }) => !isOfWallClock);
   const points = changePoints(
     builds.map(({ samples }) => samples),
@@ -86,7 +88,9 @@ async function followed(
   return { project, measure, builds, isRepeatable: isExact, steps, failed: [], notes };
 }
 
-function buildOf(row: readonly Cell[]): BuildTotals & { readonly isOfWallClock: boolean } {
+function buildOf(
+  row: readonly Cell[],
+): BuildTotals & { readonly isOfWallClock: boolean; readonly isSampled: boolean } {
   const [build, commit, commitTime, added, , known, total, squares, wall, sampled] = row;
   return {
     build: build as string,
@@ -94,7 +98,8 @@ function buildOf(row: readonly Cell[]): BuildTotals & { readonly isOfWallClock: 
     time: ((commitTime ?? added) as Date).getTime(),
     isCommitKnown: commitTime !== null,
     samples: { count: Number(known), sum: Number(total ?? 0), squares: Number(squares ?? 0) },
-    isOfWallClock: Number(wall) === 1 || Number(sampled) === 1,
+    isOfWallClock: Number(wall) === 1,
+    isSampled: Number(sampled) === 1,
   };
 }
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { RunHost } from "../../src/model/run.ts";
 import { memshade, newFolder, startMemshade } from "../cli/support/command-line.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 
@@ -16,6 +17,7 @@ async function storeOf(
   runs: number,
   blocks: (build: number, run: number) => Readonly<Record<string, number>>,
   clock: "virtual" | "wall" = "virtual",
+  host?: RunHost,
 ): Promise<string> {
   const cwd = newFolder();
   for (const [number, build] of builds.entries()) {
@@ -25,6 +27,7 @@ async function storeOf(
         ([name, count]) => `main > ${name}  ${count} x 64  peak 1`,
       );
       const picture = heapPicture(lines.join("\n"));
+      if (host !== undefined) picture.run.host = host;
       if (clock === "wall") picture.run.tools.heap!.clock = { kind: "wall", unit: "ms" };
       picture.run.heap!.allocatedBytes = Object.values(blocks(number, run)).reduce(
         (sum, count) => sum + 64 * count,
@@ -59,6 +62,15 @@ describe("a trend", () => {
     expect(stdout).not.toMatch(/render/);
     expect(stdout).toMatch(/^FAILED bytes\+5%: b3 is 640 B above the build before$/m);
     expect((await trend(cwd, "--by", "bytes", "--fail-on", "bytes+10%")).code).toBe(0);
+  });
+
+  it("takes the totals of runs for exact whose callers in JavaScript are estimates, and says so", async () => {
+    const cwd = await storeOf(["b1", "b2"], 1, (build) => ({ parse: 100 + build }), "virtual", {
+      ...{ mode: "sampled", asked: 1, leftOut: 5, start: "0x100000000", frames: [] },
+    });
+    const { steps, notTracked } = JSON.parse((await trend(cwd, "--by", "bytes", "--json")).stdout);
+    expect(steps).toMatchObject([{ build: "b2", exact: true }]);
+    expect(notTracked).toEqual([expect.stringMatching(/estimates: totals are exact/)]);
   });
 
   it("tells limits of other measures in their own units, at their own builds", async () => {
@@ -196,6 +208,14 @@ describe("questions", () => {
     [["add", "--to", "fleet", "--build", "b", "missing"], /missing: there is no such file/],
     [["add", "--to", ".", "--build", "b", "b1-0"], /has other files/],
     [["add", "--to", "fleet", "--build", "b", "--label", "x", "b1-0"], /--label takes a name and a value/],
+    [
+      ["add", "--to", "fleet", "--build", "b", "--label", "a=1", "--label", "a=2", "b1-0"],
+      /a is given twice/,
+    ],
+    [["add", "--to", "fleet", "--build", "", "b1-0"], /--build takes the name/],
+    [["add", "--to", "fleet", "--build", "b", "--input", "", "b1-0"], /--input takes a number/],
+    [["add", "--to", "fleet", "--build", "b", "--input", "Infinity", "b1-0"], /--input takes a number/],
+    [["query", "fleet", "/* nothing */ ; -- at all"], /there is no statement/],
   ] as const)("with a mistake end with 2 and one line: %j", async (args, message) => {
     const cwd = await small;
     const { code, stdout, stderr } = await memshade(["store", ...args], { cwd });
@@ -222,6 +242,23 @@ describe("questions", () => {
       expect(stderr).toMatch(/^memshade: [^\n]+\n$/);
       expect(stderr).toContain(file);
     }
+  });
+
+  it("print what has parts of its own, also in 64 bits", async () => {
+    const { code, stdout } = await memshade(
+      [
+        "store",
+        "query",
+        "fleet",
+        "select {'a': 9007199254740993, 'b': [1.5]} as parts, map {'x': 1} as pairs",
+        "--csv",
+      ],
+      { cwd: await small },
+    );
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `parts,pairs\n"{""a"":""9007199254740993"",""b"":[1.5]}","[{""key"":""x"",""value"":1}]"\n`,
+    });
   });
 
   it("say what to install where DuckDB is not there", async () => {

@@ -145,9 +145,14 @@ function savedBy(
   const saved = new Map<number, number>();
   for (const { interval, bytes, fill = 1 } of [...a, ...b])
     saved.set(interval, (saved.get(interval) ?? 0) + bytes * (1 - fill));
-  const largest = Math.max(0, ...intervals.map(({ bytes }) => bytes));
-  const then = Math.max(0, ...intervals.map(({ interval, bytes }) => bytes - (saved.get(interval) ?? 0)));
-  return { most: Math.max(...saved.values()), ofLargest: largest - then };
+  const largest = largestOf(intervals.map(({ bytes }) => bytes));
+  const then = largestOf(intervals.map(({ interval, bytes }) => bytes - (saved.get(interval) ?? 0)));
+  return { most: largestOf([...saved.values()]), ofLargest: largest - then };
+}
+
+/** Of any number of values, which a call has no room for; 0 for none. */
+function largestOf(values: readonly number[]): number {
+  return values.reduce((most, value) => Math.max(most, value), 0);
 }
 
 function grouped<Row, Key>(rows: readonly Row[], keyOf: (row: Row) => Key): Map<Key, Row[]> {

@@ -85,7 +85,7 @@ function addTrend(store: Command): void {
     .option("--project <name>", "which one, of several")
     .option(
       "--by <measure>",
-      `${FLEET_MEASURES.map(({ key }) => key).join(", ")} (default: peak, else bytes)`,
+      `${FLEET_MEASURES.map(({ key }) => key).join(", ")} (default: the first that runs know)`,
       (text) => measureOf(text),
     )
     .option(

@@ -1,4 +1,5 @@
 import { FLEET_MEASURES, type FleetMeasure, type StepLimit } from "../../analyses/fleet/measures.ts";
+import { sqlText } from "../../analyses/fleet/statements.ts";
 import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { type MemprofVersion, writeMerged } from "../../formats/memprof-indexed/index.ts";
@@ -59,9 +60,7 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
     throw new UserError(
       "nobody knows which build that is: --commit or --build says it, or a git repository around",
     );
-  const inputSize = flags.input === undefined ? undefined : Number(flags.input);
-  if (inputSize !== undefined && !(inputSize >= 0))
-    throw new UserError(`--input takes a number, not "${flags.input}"`);
+  if (build.trim() === "") throw new UserError("--build takes the name of a build, not an empty one");
   const { added, known, contexts, leftOut } = await addRuns(flags.to, runs, {
     places: { binaries: flags.binary, searchPaths: flags.search },
     force: flags.force,
@@ -72,8 +71,8 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
       commit: commit?.id,
       commitTime: commit?.time,
       host: flags.host,
-      labels: Object.fromEntries(flags.label.map(labelOf)),
-      inputSize,
+      labels: labelsOf(flags.label),
+      inputSize: flags.input === undefined ? undefined : inputSizeOf(flags.input),
       added: Date.now(),
     },
   });
@@ -82,14 +81,27 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
   say(
     added === 0
       ? `nothing new for ${flags.to}`
-      : `${counted(added, "run")} of build ${build} added to ${flags.to}: ${counted(contexts, "context")}`,
+      : `${counted(added, "run")} of build ${printable(build)} added to ${flags.to}: ${counted(contexts, "context")}`,
   );
 }
 
-function labelOf(text: string): [string, string] {
-  const at = text.indexOf("=");
-  if (at < 1) throw new UserError(`--label takes a name and a value, such as host=a1, not "${text}"`);
-  return [text.slice(0, at), text.slice(at + 1)];
+function inputSizeOf(text: string): number {
+  const size = Number(text);
+  if (text.trim() === "" || !Number.isFinite(size) || size < 0)
+    throw new UserError(`--input takes a number from 0, not "${text}"`);
+  return size;
+}
+
+function labelsOf(texts: readonly string[]): Record<string, string> {
+  const labels = new Map<string, string>();
+  for (const text of texts) {
+    const at = text.indexOf("=");
+    if (at < 1) throw new UserError(`--label takes a name and a value, such as host=a1, not "${text}"`);
+    const name = text.slice(0, at);
+    if (labels.has(name)) throw new UserError(`--label ${name} is given twice: it has one value`);
+    labels.set(name, text.slice(at + 1));
+  }
+  return Object.fromEntries(labels);
 }
 
 interface TrendFlags extends ScreenFlags {
@@ -106,7 +118,7 @@ export async function runStoreTrend(path: string, flags: TrendFlags): Promise<vo
   const database = await StoreDatabase.open(StoreFolder.open(path));
   const trend = await trendOf(database, {
     project: flags.project,
-    measure: flags.by ?? (await usualMeasure(database)),
+    measure: flags.by ?? (await usualMeasure(database, flags.project)),
     last: flags.last,
     limits: flags.failOn ?? [],
     rules: new FrameRules({ own: flags.own, library: flags.library }),
@@ -124,10 +136,12 @@ export async function runStoreTrend(path: string, flags: TrendFlags): Promise<vo
   if (trend.failed.length > 0) process.exitCode = LIMIT_FAILED;
 }
 
-/** The peak where a run knows it, else what all heaps know. */
-async function usualMeasure(database: StoreDatabase): Promise<FleetMeasure> {
-  const [[known] = []] = (await database.ask("select count(peak_bytes) from runs")).rows;
-  return FLEET_MEASURES[Number(known) > 0 ? 0 : 1]!;
+/** The first one that a run of the project knows: the peak, else what all heaps know, else what other tools do. */
+async function usualMeasure(database: StoreDatabase, project: string | undefined): Promise<FleetMeasure> {
+  const counts = FLEET_MEASURES.map(({ ofRuns }) => `count(${ofRuns})`).join(", ");
+  const where = project === undefined ? "" : ` where project = ${sqlText(project)}`;
+  const [known = []] = (await database.ask(`select ${counts} from runs${where}`)).rows;
+  return FLEET_MEASURES.find((_, at) => Number(known[at]) > 0) ?? FLEET_MEASURES[0]!;
 }
 
 /** What `memshade store query` does. */
@@ -152,7 +166,9 @@ function answerJson({ columns, rows }: Answer): string {
 function jsonCell(cell: Cell): unknown {
   if (typeof cell === "bigint") return Number.isSafeInteger(Number(cell)) ? Number(cell) : String(cell);
   if (cell instanceof Date) return cell.toISOString();
-  return Array.isArray(cell) ? cell.map((one) => jsonCell(one as Cell)) : cell;
+  if (Array.isArray(cell)) return cell.map((one) => jsonCell(one as Cell));
+  if (typeof cell !== "object" || cell === null) return cell;
+  return Object.fromEntries(Object.entries(cell).map(([name, one]) => [name, jsonCell(one as Cell)]));
 }
 
 function cellText(cell: Cell): string {

@@ -22,6 +22,8 @@ export interface StoreTable {
   readonly by: "day" | "project" | "nothing";
   /** Of what may stand in many files with the same meaning: the column that tells its rows apart. */
   readonly key?: string;
+  /** Where rows with one key may differ: the order, in SQL, whose first row stands for all of them. */
+  readonly order?: string;
   readonly columns: readonly StoreColumn[];
 }
 
@@ -168,6 +170,7 @@ export const STORE_TABLES: readonly StoreTable[] = [
     meaning: "one row per place in the program",
     by: "nothing",
     key: "frame",
+    order: "line desc, file_name, function_name",
     columns: [
       required("frame", "int64", "is its key"),
       required("guid", "int64", "is LLVM's hash of the function's name, the same 64 bits as a signed number"),
@@ -176,7 +179,7 @@ export const STORE_TABLES: readonly StoreTable[] = [
       required("inline", "boolean", "says whether the function is inlined into that of the next frame"),
       column("function_name", "string", "is the linker's name"),
       column("file_name", "string", "is the source file"),
-      column("line", "int64", "is the line in it, in one of the builds"),
+      column("line", "int64", "is the line in it, in the build where it is furthest down"),
       column("build_id", "string", "is the module of a place without debug information"),
       column("offset", "int64", "is the offset in the function of such a place, or in the module"),
     ],
@@ -295,6 +298,7 @@ export const STORE_TABLES: readonly StoreTable[] = [
     by: "day",
     columns: [
       ...PLACE,
+      required("layout", "int64", "is its number in the run"),
       required("site", "int64", "is the key of the place, a frame"),
       column("type_name", "string", "is the type of the records, where debug information has it"),
       required("element", "int64", "is the size of a record"),
@@ -307,6 +311,7 @@ export const STORE_TABLES: readonly StoreTable[] = [
     by: "day",
     columns: [
       ...PLACE,
+      required("layout", "int64", "is the number of the place and type in layouts"),
       required("site", "int64", "is the key of the place, a frame"),
       required("field_offset", "int64", "is where the field begins in a record"),
       required("size", "int64", "is its size"),

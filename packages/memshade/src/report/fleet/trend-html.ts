@@ -7,8 +7,9 @@ import {
   differenceInWords,
   factorInWords,
   noiseInWords,
-  placeInWords,
+  placesInWords,
   shortBuild,
+  unchangedInWords,
 } from "./words.ts";
 
 const STYLE = `
@@ -21,6 +22,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; wh
 td.bar { width: 45%; } td.bar span { display: block; height: .9rem; min-width: 1px; background: var(--bar); border-radius: 2px; }
 tr.step td.bar span { background: var(--step); } .faint { color: var(--faint); } .failed { color: var(--step); font-weight: 600; }
 code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; } a { color: inherit; }
+td.build { min-width: 6rem; } td.day { white-space: nowrap; } @media (max-width: 34rem) { .day { display: none; } td, th { padding: .15rem .3rem; } }
 `;
 
 /** A trend as one HTML file that needs nothing else. */
@@ -31,7 +33,7 @@ export function trendHtml(trend: Trend): string {
   const rows = builds.map(({ build, time, samples }, at) => {
     const step = steps.find((candidate) => candidate.at === at);
     const mean = meanOf(samples);
-    return `<tr${step === undefined ? "" : ' class="step"'}><td><code>${text(shortBuild(build))}</code></td><td class="faint">${dayOf(time)}</td>
+    return `<tr${step === undefined ? "" : ' class="step"'}><td class="build"><code>${text(shortBuild(build))}</code></td><td class="faint day">${dayOf(time)}</td>
 <td class="number">${samples.count}</td><td class="number">${amountInWords(measure, mean)}</td>
 <td class="bar"><span style="width:${most === 0 ? 0 : ((100 * mean) / most).toFixed(2)}%"></span></td>
 <td class="number">${step === undefined ? "" : `<a href="#step-${at}">${differenceInWords(measure, step)}</a>`}</td></tr>`;
@@ -43,9 +45,9 @@ export function trendHtml(trend: Trend): string {
 <h1>${text(project)}: ${measure.title}</h1>
 <p class="faint">${plural(builds.length, "build")}, ${plural(runs, "run")}, the newest last.</p>
 ${failed.map(({ limit, build, growth }) => `<p class="failed">${text(limit.text)} failed at ${text(shortBuild(build))}: ${amountInWords(limit.measure, growth)} more than the build before.</p>`).join("\n")}
-<table><thead><tr><th>build</th><th>day</th><th class="number">runs</th><th class="number">mean</th><th></th><th class="number">change</th></tr></thead>
+<table><thead><tr><th>build</th><th class="day">day</th><th class="number">runs</th><th class="number">mean</th><th></th><th class="number">change</th></tr></thead>
 <tbody>${rows.join("\n")}</tbody></table>
-${steps.length === 0 ? "<p>Nothing has changed by more than the runs of one build differ.</p>" : ""}
+${steps.length === 0 ? `<p>${unchangedInWords(trend)}</p>` : ""}
 ${steps.map((step) => stepHtml(trend, step)).join("\n")}
 ${notes.map((note) => `<p class="faint">${text(note)}</p>`).join("\n")}
 </body></html>
@@ -53,10 +55,11 @@ ${notes.map((note) => `<p class="faint">${text(note)}</p>`).join("\n")}
 }
 
 function stepHtml({ builds, measure }: Trend, step: TrendStep): string {
+  const places = placesInWords(step.parts.map(({ frames }) => frames));
   const rows = step.parts.map(
-    (part) =>
+    (part, at) =>
       `<tr><td class="number">${differenceInWords(measure, part)}</td><td class="number">${factorInWords(part)}</td>
-<td class="number faint">${noiseInWords(part)}</td><td><code>${text(placeInWords(part.frames))}</code></td><td class="faint">${part.matched}</td></tr>`,
+<td class="number faint">${noiseInWords(part)}</td><td><code>${text(places[at]!)}</code></td><td class="faint">${part.matched}</td></tr>`,
   );
   return `<h2 id="step-${step.at}"><code>${text(shortBuild(builds[step.at]!.build))}</code>: ${differenceInWords(measure, step)} (${factorInWords(step)}, ${noiseInWords(step)})</h2>
 <table><thead><tr><th class="number">change</th><th class="number">factor</th><th class="number">noise</th><th>place</th><th>matched</th></tr></thead><tbody>${rows.join("\n")}</tbody></table>`;

@@ -9,8 +9,9 @@ import {
   differenceInWords,
   factorInWords,
   noiseInWords,
-  placeInWords,
+  placesInWords,
   shortBuild,
+  unchangedInWords,
 } from "./words.ts";
 
 const BAR = 24;
@@ -41,14 +42,9 @@ export function printTrend(screen: Screen, trend: Trend): void {
     );
   }
   screen.print("");
-  if (builds.length === 1) screen.print("One build: what it is compared with is still to come.");
-  else if (steps.length === 0) {
-    const how = trend.isRepeatable
-      ? "every run gives the same number"
-      : "by no more than the runs of one build differ";
-    screen.print(`Nothing has changed: ${how}.`);
-  }
+  if (steps.length === 0) screen.print(unchangedInWords(trend));
   for (const step of steps) printStep(screen, trend, step);
+  screen.printShortened();
   for (const note of trend.notes) screen.print(...wrapWords(note, screen.width).map(paint.faint));
   for (const { limit, build, growth } of trend.failed)
     screen.print(
@@ -67,10 +63,14 @@ function printStep(screen: Screen, { builds, measure }: Trend, step: TrendStep):
     ),
   );
   const shown = step.parts.slice(0, MOST_PARTS);
-  for (const part of shown) {
+  const names = placesInWords(
+    step.parts.map(({ frames }) => frames),
+    screen.isWide,
+  );
+  for (const [at, part] of shown.entries()) {
     const figures = `  ${padLeft(differenceInWords(measure, part), 10)}  ${padLeft(factorInWords(part), 6)}  `;
     const noise = part.t === undefined ? "" : `  ${noiseInWords(part)}`;
-    const name = placeInWords(part.frames);
+    const name = names[at]!;
     const room = screen.width - figures.length - noise.length;
     screen.print(
       paint.amount(figures) + screen.shorten(name, cutEnd(printable(name), room)) + paint.faint(noise),

@@ -8,8 +8,34 @@ import type { Run, RunFunction, RunHost, RunModule, RunSite } from "../../model/
 import { frameText } from "../keys.ts";
 import type { StoredContext, StoredFrame } from "../stored-run.ts";
 
-/** Frames of places in modules with a binary, by both: as many profiles have the same places, each is found once. */
-export type SharedFrames = Map<string, readonly StoredFrame[]>;
+/** What many profiles of one program have the same: the frames of places in modules with a binary, and whole paths. */
+export class SharedFrames {
+  /** By place and module. */
+  readonly places = new Map<string, readonly StoredFrame[]>();
+  private readonly numbers = new Map<string, number>();
+  private readonly known = new WeakMap<StoredFrame, number>();
+  private readonly paths = new Map<string, readonly StoredFrame[]>();
+
+  /** The one array that stands for all paths whose frames have the same keys. */
+  path(frames: readonly StoredFrame[]): readonly StoredFrame[] {
+    let key = "";
+    for (const frame of frames) key += `${this.numberOf(frame)} `;
+    const path = this.paths.get(key);
+    if (path !== undefined) return path;
+    this.paths.set(key, frames);
+    return frames;
+  }
+
+  private numberOf(frame: StoredFrame): number {
+    const known = this.known.get(frame);
+    if (known !== undefined) return known;
+    const text = frameText(frame);
+    const number = this.numbers.get(text) ?? this.numbers.size;
+    this.numbers.set(text, number);
+    this.known.set(frame, number);
+    return number;
+  }
+}
 
 /**
  * The contexts of a raw profile: as LLVM knows them where there is debug information, else by the functions that the run has names
@@ -21,7 +47,7 @@ export function rawContexts(
   bytes: Uint8Array,
   run: Run | undefined,
   binaries: ProfiledBinaries,
-  shared: SharedFrames = new Map(),
+  shared: SharedFrames = new SharedFrames(),
 ): { readonly contexts: StoredContext[]; readonly modules: readonly string[] } {
   const raw = readRaw(bytes);
   const { modules, unresolved } = binaries.match(raw.segments);
@@ -49,28 +75,22 @@ export function rawContexts(
   };
   const sharedFrames = ({ key, shift, framesAt: find }: (typeof modules)[number], pc: number) => {
     const place = `${pc + shift} ${key}`;
-    const frames = shared.get(place) ?? find(pc + shift);
-    shared.set(place, frames);
+    const frames = shared.places.get(place) ?? find(pc + shift);
+    shared.places.set(place, frames);
     return frames;
   };
   const sites = new Map(run?.heap?.sites.map((site) => [BigInt(site.stackId), site]));
-  const texts = new Map<StoredFrame, string>();
-  const textOf = (frame: StoredFrame): string => {
-    const text = texts.get(frame) ?? frameText(frame);
-    texts.set(frame, text);
-    return text;
-  };
   const contexts = new Map<
-    string,
+    readonly StoredFrame[],
     { frames: readonly StoredFrame[]; mib: Mib; own: OwnFigures | undefined }
   >();
   for (const { stackId, mib, pcs } of raw.contexts) {
-    const frames = pcs.flatMap(framesAt);
-    if (frames.length === 0) continue;
-    const key = frames.map(textOf).join("\n");
+    const found = pcs.flatMap(framesAt);
+    if (found.length === 0) continue;
+    const frames = shared.path(found);
     const site = run?.heap === undefined ? undefined : figuresOf(sites.get(stackId));
-    const context = contexts.get(key);
-    if (context === undefined) contexts.set(key, { frames, mib: { ...mib }, own: site });
+    const context = contexts.get(frames);
+    if (context === undefined) contexts.set(frames, { frames, mib: { ...mib }, own: site });
     else {
       mergeMib(context.mib, mib);
       addFigures(context.own, site);

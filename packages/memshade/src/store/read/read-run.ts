@@ -92,7 +92,7 @@ export async function readStoredRun(
   return {
     program: run?.program ?? basename(path),
     started: Math.floor(started),
-    clock: run?.tools.heap?.clock.kind === "virtual" ? run.tools.heap.clock.unit : "ms",
+    clock: run === undefined ? "ms" : clockOf(run),
     toolVersion: run?.memshade ?? "",
     isSampled: run?.host?.mode === "sampled" && run.host.leftOut > 0,
     totals: {
@@ -123,6 +123,13 @@ export async function readStoredRun(
     workingSet: workingSet?.rows ?? [],
     leftOut: isUnseen ? [`${path}: no allocator was followed, so nothing is known of its heap`] : [],
   };
+}
+
+/** The unit of a run's clock. Without a heap that is what its intervals count, and waste is counted by accesses. */
+function clockOf({ tools }: Run): string {
+  const { heap, workingset } = tools;
+  if (heap !== undefined) return heap.clock.kind === "virtual" ? heap.clock.unit : "ms";
+  return String(workingset?.unit ?? "accesses");
 }
 
 interface ReadContexts extends Pick<StoredRun, "contexts" | "callSites" | "fields"> {

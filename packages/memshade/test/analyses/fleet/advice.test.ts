@@ -42,6 +42,11 @@ describe("fields that are cold together", () => {
     ]);
   });
 
+  it("are those that no path to a place leaves unread alone, and the blocks of all paths count", () => {
+    const rows = [1n, 2n].flatMap((run) => [layout(run, COMMENT, TITLE), layout(run, COMMENT)]);
+    expect(coldFields(rows)).toMatchObject([{ fields: [COMMENT], runs: 2, saves: 48_000 }]);
+  });
+
   it("are none where some run reads them all, or where there is one run", () => {
     expect(coldFields([layout(1n, COMMENT), layout(2n)])).toEqual([]);
     expect(coldFields([layout(1n, COMMENT)])).toEqual([]);
@@ -63,6 +68,12 @@ describe("places that are used together", () => {
     expect(usedTogether(rows, intervals(...TEN.map(() => 2000), 1500))).toEqual([
       { kind: "used-together", sites: [7n, 8n], overlap: 1, runs: 2, saves: 640, savesOfLargest: 500 },
     ]);
+  });
+
+  it("are found in runs of more intervals than a call has room for", () => {
+    const many = Array.from({ length: 200_000 }, (_, index) => index);
+    const rows = [1n, 2n].flatMap((run) => [...used(run, 7n, many), ...used(run, 8n, many)]);
+    expect(usedTogether(rows, intervals(...TEN.map(() => 2000)))).toMatchObject([{ runs: 2, saves: 640 }]);
   });
 
   it("are not those that one run uses apart", () => {
