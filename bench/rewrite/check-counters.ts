@@ -28,6 +28,8 @@ export function checkCounters(
   const { stdout, stderr, status, signal } = spawnSync(first, rest, { encoding: "utf8" });
   const expected = `${HEAP_ACCESSES} 0 0\n`;
   if (stdout !== expected)
-    throw new Error(`counters say ${stdout}instead of ${expected}(${signal ?? status}) ${stderr}`);
+    throw new Error(
+      `the counters say ${JSON.stringify(stdout)}, not ${JSON.stringify(expected)} (${signal ?? status}) ${stderr}`,
+    );
   return `The counters of a program with ${HEAP_ACCESSES} accesses of its heap say ${HEAP_ACCESSES}, and those of its stack and static data 0.`;
 }
