@@ -61,9 +61,13 @@ export const WIDE: u32 = 4;
   it("has no two fields of a table in one place", () => {
     // These are bits and numbers, no places.
     const others = ["Tag", "HostSite"];
+    // Native programs alone have it, whose records have no owner.
+    const instead = ["addressHigh"];
     for (const [name, table] of [...Object.entries(contexts), ...Object.entries(heap)]) {
       if (typeof table === "number" || others.includes(name)) continue;
-      const places = Object.values(table);
+      const places = Object.keys(table)
+        .filter((field) => !instead.includes(field))
+        .map((field) => (table as Record<string, number>)[field]);
       expect(new Set(places).size, name).toBe(places.length);
     }
   });

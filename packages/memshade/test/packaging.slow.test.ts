@@ -71,7 +71,7 @@ describe.skipIf(!isBuilt)("the packed package, installed in an empty folder", ()
 
   it("has few files", () => {
     expect(packed.files.length).toBeLessThanOrEqual(68);
-    expect(packed.unpackedSize).toBeLessThanOrEqual(4_900_000);
+    expect(packed.unpackedSize).toBeLessThanOrEqual(5_000_000);
   });
 
   it("has a demo that runs in any folder and leaves its run where report finds it", () => {

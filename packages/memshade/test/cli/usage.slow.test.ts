@@ -66,7 +66,7 @@ describe("the command line", () => {
     [["run", "--out"], "option '--out <dir>' argument missing"],
     [
       ["run", "--tool", "rust", "x.wasm"],
-      "option '--tool <tools>' argument 'rust' is invalid. Known tools are heap, alloc, waste, workingset.",
+      "option '--tool <tools>' argument 'rust' is invalid. Known tools are heap, alloc, waste, workingset, objects.",
     ],
     [
       ["run", "--max-blocks", "many", "x.wasm"],

@@ -55,3 +55,19 @@ describe.skipIf(binaryenTool("wasm-as") === undefined)("random programs", () => 
       expect(objectsOf(module!, name, { sampleBytes: 0 })).toBe(objectsOf(module!, name, { sampleBytes: 0 }));
   });
 });
+
+it.skipIf(binaryenTool("wasm-as") === undefined)(
+  "objects of constant expressions are counted beside numbers of all kinds",
+  () => {
+    const module = watByBinaryen(`(module
+      (type $bytes (array (mut i8)))
+      (global (mut i32) (i32.const -2147483648))
+      (global (mut i64) (i64.const -9223372036854775808))
+      (global (mut f64) (f64.const -0x1.fffffffffffffp+1023))
+      (global (mut f32) (f32.const nan:0x7fffff))
+      (global $made (ref $bytes) (array.new_default $bytes (i32.const 200)))
+      (func (export "run") (param i32) (result i32) (array.len (global.get $made))))`);
+    const { parts } = readObjects(objectsOf(module, "run", { sampleBytes: 0 }));
+    expect(parts[0]!.types).toMatchObject([{ kind: "array", objects: 1, elements: 200 }]);
+  },
+);

@@ -1,4 +1,4 @@
-import { readU32Leb, skipLeb32 } from "../../../bytes/leb128.ts";
+import { readS32Leb, readU32Leb, skipLeb32 } from "../../../bytes/leb128.ts";
 import {
   decodeModule,
   IMMEDIATE_KIND,
@@ -71,16 +71,18 @@ function constantObjects(module: WasmModule): ConstantObject[] {
   ];
   const found: ConstantObject[] = [];
   for (const { start, end } of expressions) {
-    // The length of an array may be a constant before it.
-    let constant = 0;
+    // Behind a length that stands before an array's instruction, -1: none.
+    let lengthAt = -1;
     for (let at = start; at < end; ) {
-      const { op, first, second } = instructionAt(module.bytes, at);
+      const op = opcodeIdAt(module.bytes, at);
       const immediates = skipOpcode(module.bytes, at);
       if (allocates(op)) {
-        const hasConstant = op === Op.ARRAY_NEW || op === Op.ARRAY_NEW_DEFAULT;
-        found.push({ op, type: first, elements: hasConstant ? constant : fixedLength(op, second) });
+        const { first, second } = instructionAt(module.bytes, at);
+        const isGiven = op === Op.ARRAY_NEW || op === Op.ARRAY_NEW_DEFAULT;
+        const given = lengthAt < 0 ? 0 : readS32Leb(module.bytes, lengthAt) >>> 0;
+        found.push({ op, type: first, elements: isGiven ? given : fixedLength(op, second) });
       }
-      constant = op === Op.I32_CONST ? readU32Leb(module.bytes, immediates) : 0;
+      lengthAt = op === Op.I32_CONST ? immediates : -1;
       at = skipImmediates(module.bytes, immediates, IMMEDIATE_KIND[op]);
     }
   }
