@@ -141,7 +141,10 @@ describe("memshade export", () => {
   it.each([
     [["--format", "perf"], "--format takes one of pprof, firefox, speedscope, folded, dhat, heapprofile, "],
     [[], "--format says what to write: one of pprof, firefox, "],
-    [["--format", "pprof", "--tool", "time"], "--tool takes one of heap, waste, workingset, objects, cpu, not "],
+    [
+      ["--format", "pprof", "--tool", "time"],
+      "--tool takes one of heap, waste, workingset, objects, cpu, not ",
+    ],
     [["--format", "pprof", "--tool", "cpu"], "it was recorded without --sample"],
     [["--format", "pprof", "--tool", "waste"], "--tool waste needs a run that was recorded with it: "],
     [["--format", "pprof", "--tool", "workingset"], "it was recorded without --tool workingset"],
