@@ -5,6 +5,7 @@ import { typeName } from "../objects/names.ts";
 import { objectTotals } from "../objects/totals.ts";
 import { unreadFields, unreadTypes } from "../objects/unread.ts";
 import type { UnreadFieldFinding, UnreadObjectsFinding } from "./finding.ts";
+import { LEAST_BYTES } from "./heap-blocks.ts";
 
 /** Fields and objects that nobody reads, as parts of all bytes that were allocated. */
 export function objectFindings(profile: ObjectsProfile): (UnreadFieldFinding | UnreadObjectsFinding)[] {
@@ -28,7 +29,7 @@ export function objectFindings(profile: ObjectsProfile): (UnreadFieldFinding | U
       },
     ];
   });
-  return [...fields, ...types];
+  return [...fields, ...types].filter(({ amount }) => amount >= LEAST_BYTES);
 }
 
 /** Where most objects of a type are made. */

@@ -1,0 +1,77 @@
+import fs from "node:fs";
+import path from "node:path";
+import type { FrameRules } from "../analyses/frames/frame-rules.ts";
+import { UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import { loadDemangler } from "../load/demangler.ts";
+import { readRegular } from "../load/file.ts";
+import type { Run, RunModule } from "../model/run.ts";
+import type { Demangle } from "../symbolize/demangle.ts";
+import type { OwnCode } from "./own-code.ts";
+import { runOf } from "./run-of-folder.ts";
+
+/** Larger files are not what the recorder writes. */
+const LARGEST_FILE_BYTES = 1 << 29;
+
+interface ToolFileKind<Profile> {
+  /** The tool, which `run.json` lists the file by, and the file's name in the folder of a run. */
+  tool: keyof Run["files"];
+  name: string;
+  /** What a run without it does not have. */
+  contents: string;
+  read(text: string): Profile;
+  readable(profile: Profile, demangle: Demangle): Profile;
+  mark(profile: Profile, rules: FrameRules, modules: readonly RunModule[] | undefined): void;
+}
+
+/** A tool's file of a run. Is given by the run's directory, its `run.json`, or by itself. */
+export class ToolFile<Profile extends { notTracked: string[] }> {
+  readonly #kind: ToolFileKind<Profile>;
+
+  constructor(kind: ToolFileKind<Profile>) {
+    this.#kind = kind;
+  }
+
+  /** Whether it is there, or the run says that it should be. */
+  isIn(input: string): boolean {
+    const file = this.#fileOf(input);
+    return path.basename(file) === this.#kind.name && (fs.existsSync(file) || this.#isAnnounced(file));
+  }
+
+  /** @throws UserError in one line: nothing there, not recorded, damaged */
+  load(input: string, { rules }: OwnCode = {}): Profile {
+    const { tool, name, contents, read, readable, mark } = this.#kind;
+    const file = this.#fileOf(input);
+    if (!fs.existsSync(file)) {
+      if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
+      throw new UserError(
+        this.#isAnnounced(file)
+          ? `${input} is incomplete: ${name} is missing`
+          : `${input} has no ${contents}: it was recorded without --tool ${tool}`,
+      );
+    }
+    if (fs.statSync(file).size > LARGEST_FILE_BYTES) throw new UserError(`${file} is too large`);
+    try {
+      const profile = readable(read(readRegular(file).toString()), loadDemangler());
+      const run = file === input ? undefined : runOf(path.dirname(file));
+      profile.notTracked.push(...(run?.notTracked ?? []));
+      if (rules !== undefined) mark(profile, rules, run?.modules);
+      return profile;
+    } catch (error) {
+      if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
+      throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
+    }
+  }
+
+  /** Whether the run that the file would belong to was recorded with the tool. */
+  #isAnnounced(file: string): boolean {
+    const folder = path.dirname(file);
+    return fs.existsSync(folder) && runOf(folder)?.files[this.#kind.tool] !== undefined;
+  }
+
+  #fileOf(input: string): string {
+    const status = fs.statSync(input, { throwIfNoEntry: false });
+    if (status?.isDirectory()) return path.join(input, this.#kind.name);
+    return path.basename(input) === "run.json" ? path.join(path.dirname(input), this.#kind.name) : input;
+  }
+}
