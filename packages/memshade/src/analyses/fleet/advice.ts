@@ -61,7 +61,7 @@ export interface IntervalRow {
 
 /** In fewer runs nothing is said of all runs. */
 const LEAST_RUNS = 2;
-/** Of two places that are each used in half of the intervals, by chance, eight intervals have both or none once in 6,561 times. */
+/** Of two places that are each used in half of the intervals, by chance, eight intervals that have one have the other, too, once in 6,561 times. */
 export const LEAST_INTERVALS = 8;
 /** At the ends of phases intervals have one of the two alone. */
 const LEAST_OVERLAP = 0.9;
