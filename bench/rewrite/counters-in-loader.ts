@@ -1,7 +1,7 @@
 import { openObject } from "../../packages/memshade/src/objects/index.ts";
 import { Assembler, R8, R9, R10, RAX, RDI, RDX, RSI } from "../../packages/memshade/src/x64/index.ts";
 import { int32 } from "../../packages/memshade/src/x64/operands.ts";
-import { SHADOW, SHADOW_BYTES } from "./heap-counters.ts";
+import { COUNTERS as SHADOW, COUNTERS_BYTES as SHADOW_BYTES } from "../../packages/memshade/src/native/counters.ts";
 
 const PAGE = 4096;
 const PF_X = 1;
