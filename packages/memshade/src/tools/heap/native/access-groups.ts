@@ -41,7 +41,7 @@ export interface HeapCounterOptions {
 }
 
 /**
- * Counts accesses as the heap profiler of wasm modules does: per access 2 for the granule that it begins in, and a bit if it reads;
+ * Counts accesses as the heap profiler of wasm modules does: each in the granule that it begins in;
  * a vector is one access, so is what reads and writes at once for all threads to see, and what string instructions do is one per 8
  * bytes. Not counted are static data (by rip), thread-local data (by a segment), what `push` and `call` write, and places that
  * vectors of indices tell.
@@ -164,14 +164,12 @@ function canShare(group: Group, { place, shortAddress, accesses }: Group): boole
 }
 
 /** In front of which instruction the addition has to save the least: flags cost more than a register. */
-function cheapestPlace({ from, to, uses, reads }: Group, live: Int32Array, first: number): number {
+function cheapestPlace({ from, to, uses }: Group, live: Int32Array, first: number): number {
   let best = from;
   let least = Number.POSITIVE_INFINITY;
   for (let i = from; i <= to && least > 0; i++) {
     const taken = live[i - first];
-    const dead = ~(taken | uses) & REGISTERS;
-    const missing = dead === 0 ? 4 : reads && (dead & (dead - 1)) === 0 ? 1 : 0;
-    const cost = ((taken & FLAGS) === 0 ? 0 : 8) + missing;
+    const cost = ((taken & FLAGS) === 0 ? 0 : 2) + (((taken | uses) & REGISTERS) === REGISTERS ? 1 : 0);
     if (cost < least) {
       least = cost;
       best = i;

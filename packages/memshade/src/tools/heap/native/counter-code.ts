@@ -1,7 +1,7 @@
 import { FLAGS } from "../../../x64/decode/index.ts";
 import { GENERAL, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP } from "../../../x64/index.ts";
 import { int32, type Place, placeBytes } from "../../../x64/operands.ts";
-import { COUNTERS, GRANULE_SHIFT } from "../../../native/counters.ts";
+import { COUNTERS, GRANULE_SHIFT, WRITES, WRITES_BIT } from "../../../native/layout.ts";
 
 /** Accesses that one addition counts: at the place of the first of them. */
 export interface Counted {
@@ -35,8 +35,6 @@ const [PUSH, POP] = [0x50, 0x58];
 /** The registers that an addition has to itself. */
 interface Taken {
   address: number;
-  /** For the counter itself; undefined: it is changed in memory. */
-  value: number | undefined;
   /** Where rax is kept while the flags are in it; undefined: it is dead itself, or no flag is live. */
   rax: number | undefined;
 }
@@ -61,9 +59,8 @@ export function additionBytes(counted: Counted, live: number): number[] {
     saved.push(register);
   }
   const rax = isRaxNeeded ? free.pop() : undefined;
-  const taken: Taken = { address: free[0], value: counted.reads ? free[1] : undefined, rax };
   const moved = saved.length === 0 ? 0 : RED_ZONE_BYTES + 8 * saved.length;
-  const bytes = addition(counted, taken, hasFlags, moved);
+  const bytes = addition(counted, { address: free[0], rax }, hasFlags, moved);
   if (saved.length === 0) return bytes;
   return [
     ...SKIP_RED_ZONE,
@@ -81,7 +78,7 @@ export function stackBytes(opcode: number, register: number): number[] {
 /** `moved`: so far the stack pointer is below where the program has it. */
 function addition(
   { place, shortAddress, accesses, reads }: Counted,
-  { address, value, rax }: Taken,
+  { address, rax }: Taken,
   hasFlags: boolean,
   moved: number,
 ): number[] {
@@ -92,9 +89,8 @@ function addition(
     ...addressOf(at, shortAddress, address),
     ...flagsOut,
     ...shiftRight(address),
-    ...(reads && value !== undefined
-      ? throughRegister(address, value, 2 * accesses)
-      : inMemory(address, 2 * accesses, reads)),
+    ...(reads ? [] : flipWritesBit(address)),
+    ...addTo(address, accesses, reads ? COUNTERS : WRITES),
     ...flagsIn,
   ];
 }
@@ -115,37 +111,19 @@ function shiftRight(register: number): number[] {
   return [0x48 | (register >> 3), 0xc1, 0xe8 | (register & 7), GRANULE_SHIFT];
 }
 
-/** The ModRM byte and what follows for the counter whose index is in a register. */
-function counterPlace(index: number, field: number): number[] {
-  return placeBytes({ kind: "place", base: undefined, index: GENERAL[index], scale: 4, displacement: COUNTERS }, field);
+/** `btc $WRITES_BIT, register` */
+function flipWritesBit(register: number): number[] {
+  return [0x48 | (register >> 3), 0x0f, 0xba, 0xf8 | (register & 7), WRITES_BIT];
 }
 
-/** `add $word, counter`, and `orb $1, counter` if it reads. */
-function inMemory(address: number, word: number, reads: boolean): number[] {
-  const rex = address > 7 ? [0x42] : [];
-  const isShort = word < 128;
-  const add = [...rex, isShort ? 0x83 : 0x81, ...counterPlace(address, 0), ...(isShort ? [word] : int32(word))];
-  return reads ? [...add, ...rex, 0x80, ...counterPlace(address, 1), 1] : add;
-}
-
-/** `mov counter, value; or $1, value; add $word, value; mov value, counter` */
-function throughRegister(address: number, value: number, word: number): number[] {
-  const rex = ((value >> 3) << 2) | ((address >> 3) << 1);
-  const wide = rex === 0 ? [] : [0x40 | rex];
-  const own = value > 7 ? [0x41] : [];
-  const low = value & 7;
+/** `add $accesses, counter` */
+function addTo(index: number, accesses: number, displacement: number): number[] {
+  const rex = index > 7 ? [0x42] : [];
+  const isShort = accesses < 128;
   return [
-    ...wide,
-    0x8b,
-    ...counterPlace(address, value),
-    ...own,
-    0x83,
-    0xc8 | low,
-    1,
-    ...own,
-    ...(word < 128 ? [0x83, 0xc0 | low, word] : [0x81, 0xc0 | low, ...int32(word)]),
-    ...wide,
-    0x89,
-    ...counterPlace(address, value),
+    ...rex,
+    isShort ? 0x83 : 0x81,
+    ...placeBytes({ kind: "place", base: undefined, index: GENERAL[index], scale: 4, displacement }, 0),
+    ...(isShort ? [accesses] : int32(accesses)),
   ];
 }

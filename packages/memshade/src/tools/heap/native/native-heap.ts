@@ -1,4 +1,4 @@
-import { COUNTERS, COUNTERS_BYTES } from "../../../native/counters.ts";
+import { COUNTERS, COUNTERS_BITS } from "../../../native/layout.ts";
 import type { PlanBlock } from "../../../native/rewrite/emit.ts";
 import { AccessGroups, type HeapCounterOptions } from "./access-groups.ts";
 
@@ -10,7 +10,7 @@ export function nativeHeap({ includeStack = false }: Partial<HeapCounterOptions>
     name: "heap" as const,
     key: includeStack ? "1s" : "1",
     plan,
-    shadows: [{ address: COUNTERS, bytes: COUNTERS_BYTES }],
+    shadows: [{ address: COUNTERS, bytes: 2 ** COUNTERS_BITS }],
     slowPaths: 0,
   };
 }

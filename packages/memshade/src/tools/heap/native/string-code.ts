@@ -1,5 +1,5 @@
 import type { Code } from "../../../native/rewrite/code.ts";
-import { COUNTERS, GRANULE_SHIFT } from "../../../native/counters.ts";
+import { COUNTERS, GRANULE_SHIFT, WRITES, WRITES_BIT } from "../../../native/layout.ts";
 import { int32 } from "../../../x64/operands.ts";
 import { GIVE_FLAGS, LEAVE_RED_ZONE, RED_ZONE_BYTES, SKIP_RED_ZONE, TAKE_FLAGS } from "./counter-code.ts";
 
@@ -16,12 +16,12 @@ export function isStringInstruction({ bytes, offsets, lengths }: Code, i: number
   return true;
 }
 
-const [PUSH_RAX, PUSH_RCX, PUSH_RDX, PUSH_RSI, PUSH_RDI] = [0x50, 0x51, 0x52, 0x56, 0x57];
-const [POP_RAX, POP_RCX, POP_RDX, POP_RDI] = [0x58, 0x59, 0x5a, 0x5f];
-const SAVE = [PUSH_RAX, ...TAKE_FLAGS, PUSH_RAX, PUSH_RDX, PUSH_RCX, PUSH_RDI];
-const RESTORE = [POP_RDI, POP_RCX, POP_RDX, POP_RAX, ...GIVE_FLAGS, POP_RAX];
+const [PUSH_RAX, PUSH_RCX, PUSH_RSI, PUSH_RDI] = [0x50, 0x51, 0x56, 0x57];
+const [POP_RAX, POP_RCX, POP_RDI] = [0x58, 0x59, 0x5f];
+const SAVE = [PUSH_RAX, ...TAKE_FLAGS, PUSH_RAX, PUSH_RCX, PUSH_RDI];
+const RESTORE = [POP_RDI, POP_RCX, POP_RAX, ...GIVE_FLAGS, POP_RAX];
 /** What `SAVE` takes, and where rdi and rcx are in it, bytes. */
-const SAVED_BYTES = 40;
+const SAVED_BYTES = 32;
 const [SAVED_RDI, SAVED_RCX] = [0, 8];
 /** Where `pushf` has the direction: strings that are gone through backwards are left out. */
 const IF_FORWARD = [0x9c, 0xf6, 0x44, 0x24, 0x01, 0x04, 0x48, 0x8d, 0x64, 0x24, 0x08];
@@ -39,11 +39,11 @@ function fromStack(register: number, offset: number): number[] {
 }
 const [RCX, RDI] = [1, 7];
 
-/** Adds an access for every 8 bytes of what begins at rdi: rcx elements. Overwrites rax, rcx, rdx, rdi and flags. */
+/** Adds an access for every 8 bytes of what begins at rdi: rcx elements. Overwrites rax, rcx, rdi and flags. */
 function countRange(elementBytes: number, reads: boolean): number[] {
-  const counter = [0xbd, ...int32(COUNTERS)];
-  const two = [0x48, 0x01, 0x04, ...counter, ...(reads ? [0x48, 0x09, 0x14, ...counter] : [])];
-  const one = [0x01, 0x04, ...counter, ...(reads ? [0x09, 0x14, ...counter] : [])];
+  const counter = [0xbd, ...int32(reads ? COUNTERS : WRITES)];
+  const two = [0x48, 0x01, 0x04, ...counter];
+  const one = [0x01, 0x04, ...counter];
   const body = [...two, 0x48, 0x83, 0xc7, 2];
   // sub $2, rcx; jb; two counters at once; jmp back
   const turn = 4 + 2 + body.length + 2;
@@ -51,9 +51,10 @@ function countRange(elementBytes: number, reads: boolean): number[] {
     // lea 7(, rcx, elementBytes), rcx; shr $3, rcx; shr $3, rdi
     ...[0x48, 0x8d, 0x0c, (Math.log2(elementBytes) << 6) | (RCX << 3) | 5, ...int32(7)],
     ...[0x48, 0xc1, 0xe9, 3, 0x48, 0xc1, 0xef, GRANULE_SHIFT],
-    // movabs $2 in both halves, rax; movabs $1 in both, rdx
-    ...[0x48, 0xb8, ...int32(2), ...int32(2)],
-    ...(reads ? [0x48, 0xba, ...int32(1), ...int32(1)] : []),
+    // btc $WRITES_BIT, rdi
+    ...(reads ? [] : [0x48, 0x0f, 0xba, 0xff, WRITES_BIT]),
+    // movabs $1 in both halves, rax
+    ...[0x48, 0xb8, ...int32(1), ...int32(1)],
     ...[0x48, 0x83, 0xe9, 2],
     ...unless(BELOW, [...body, 0xeb, -turn & 0xff]),
     // test $1, cl; jz: one is left
