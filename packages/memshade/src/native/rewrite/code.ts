@@ -134,6 +134,8 @@ export class Code {
       else if (!canMoveFrame(frame, exceptions)) this.leftAlone.exceptions++;
       else if (this.#readFunction({ frame, start, end, exceptions }, instruction)) reached = end;
       else this.leftAlone.undecodable++;
+      // Also of those that are left alone: nothing is written over their first bytes.
+      if (start < this.bytes.length) this.marks[start] |= MARK.leader;
     }
   }
 
@@ -145,12 +147,11 @@ export class Code {
     try {
       for (; at < end; i++) {
         decode(this.bytes, at, instruction);
-        const { length, flow, opcode, access } = instruction;
+        const { length, flow, access } = instruction;
         this.offsets[i] = at;
         this.lengths[i] = length;
         this.flows[i] = flow;
-        const isNop = opcode === LONG_NOP || (opcode === NOP && !instruction.repeated);
-        this.traits[i] = (access === 0 ? 0 : TRAIT.access) | (isNop ? TRAIT.nop : 0);
+        this.traits[i] = (access === 0 ? 0 : TRAIT.access) | (isNop(instruction) ? TRAIT.nop : 0);
         this.reads[i] = instruction.reads;
         this.kills[i] = instruction.kills;
         this.targets[i] = hasTarget(flow) ? at + length + instruction.distance : 0;
@@ -168,7 +169,6 @@ export class Code {
       this.#instructionAt[this.offsets[one]] = one;
     }
     this.count = i;
-    this.marks[start] |= MARK.leader;
     for (const { landingPad } of exceptions?.callSites ?? [])
       if (landingPad !== 0) this.mark(start + landingPad, MARK.leader);
     this.functions.push({ ...known, first, last: i });
@@ -188,6 +188,11 @@ export class Code {
     this.marks[offset] |= mark;
     return true;
   }
+}
+
+/** Whether it does nothing: `pause` is no nop, nor is `endbr64`. */
+export function isNop({ opcode, repeated }: Instruction): boolean {
+  return opcode === LONG_NOP || (opcode === NOP && !repeated);
 }
 
 /** Whether control never goes on behind an instruction of that flow. */
