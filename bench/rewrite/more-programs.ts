@@ -1,7 +1,13 @@
 import { existsSync } from "node:fs";
 import type { NativeProgram } from "../native/programs.ts";
 
-const installed = (name: string, packageName: string, path: string, args: readonly string[], input?: string) => ({
+const installed = (
+  name: string,
+  packageName: string,
+  path: string,
+  args: readonly string[],
+  input?: string,
+) => ({
   name,
   package: packageName,
   command: () => (existsSync(path) ? [path, ...args] : undefined),
@@ -25,7 +31,16 @@ export const MORE_PROGRAMS: readonly NativeProgram[] = [
   installed("sort", "coreutils", "/usr/bin/sort", ["-k", "1n"], LINES),
   installed("gzip", "gzip", "/usr/bin/gzip", ["-c", "-n"], LINES),
   installed("xz", "xz-utils", "/usr/bin/xz", ["-c", "-1", "-T1"], LINES),
-  installed("gawk", "gawk", "/usr/bin/gawk", ["{ n[$1 % 97] += $3 * length($2) } END { for (k in n) s += n[k] % 7; print s }"], LINES),
+  installed(
+    "gawk",
+    "gawk",
+    "/usr/bin/gawk",
+    ["{ n[$1 % 97] += $3 * length($2) } END { for (k in n) s += n[k] % 7; print s }"],
+    LINES,
+  ),
   installed("openssl", "openssl", "/usr/bin/openssl", ["dgst", "-sha3-256"], LINES.repeat(8)),
-  installed("bash", "bash", "/usr/bin/bash", ["-c", "for ((i = 0; i < 200000; i++)); do s=$((s + i * i % 7)); done; echo $s"]),
+  installed("bash", "bash", "/usr/bin/bash", [
+    "-c",
+    "for ((i = 0; i < 200000; i++)); do s=$((s + i * i % 7)); done; echo $s",
+  ]),
 ];

@@ -17,7 +17,7 @@ export interface SampledPlaces {
 
 const MAPPING = /PERF_RECORD_MMAP2 (\d+)\/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (\S+) .*\]: (\S+) (.*)$/;
 const SAMPLE = /^\s*(\d+)\s+([0-9a-f]+)/;
-const JUMP = 0xe9;
+const [JUMP, SHORT_JUMP] = [0xe9, 0xeb];
 const JUMP_BYTES = 5;
 const PF_X = 1;
 
@@ -103,7 +103,7 @@ class RewrittenCode {
         name.startsWith(".plt") && address >= start && address < start + size,
     );
     if (stub) return "stubs";
-    if (this.#after[offset] !== JUMP) return "old";
+    if (this.#after[offset] !== JUMP && this.#after[offset] !== SHORT_JUMP) return "old";
     for (let at = offset; at < offset + JUMP_BYTES; at++)
       if (this.#after[at] !== this.#before[at]) return "jumps";
     return "old";

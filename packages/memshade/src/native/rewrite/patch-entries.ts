@@ -1,6 +1,7 @@
 import { decode, Instruction } from "../../x64/decode/index.ts";
 import { type Code, endsPath, isNop, MARK, TRAIT } from "./code.ts";
 import type { NewText } from "./emit.ts";
+import type { TableEntry } from "./labels.ts";
 import type { FileLayout } from "./write-file.ts";
 
 const [JUMP, SHORT_JUMP, TRAP] = [0xe9, 0xeb, 0xcc];
@@ -53,13 +54,24 @@ export function patchEntries(code: Code, text: NewText, layout: FileLayout, file
   return unpatched;
 }
 
-function hasRoom(
+/** Has entries of jump tables lead to the new code. */
+export function patchTables(
   code: Code,
-  padding: Uint8Array,
-  offset: number,
-  bytes: number,
-  limit: number,
-): boolean {
+  text: NewText,
+  layout: FileLayout,
+  entries: readonly TableEntry[],
+  file: Uint8Array,
+): void {
+  const view = new DataView(file.buffer, file.byteOffset, file.length);
+  for (const { address, from, bytes, target } of entries) {
+    const to = layout.textAddress + text.offsets[code.instructionAt(target)];
+    const at = layout.fileOffset(address);
+    if (bytes === 8) view.setBigInt64(at, BigInt(to - from), true);
+    else view.setInt32(at, to - from, true);
+  }
+}
+
+function hasRoom(code: Code, padding: Uint8Array, offset: number, bytes: number, limit: number): boolean {
   if (offset + bytes > limit) return false;
   const { end } = code.functions[code.functionAround(offset)];
   for (let at = offset + 1; at < offset + bytes; at++)
