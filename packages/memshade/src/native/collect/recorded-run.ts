@@ -28,6 +28,7 @@ import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
 import { readThreads } from "./threads.ts";
+import { uncountedAccesses } from "./uncounted-accesses.ts";
 import { unseen } from "./unseen.ts";
 
 /** What was started. */
@@ -99,7 +100,7 @@ export function recordedRun(
   const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({
     ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
-    ...{ includeStack: false, includeAllocator: false },
+    ...{ includeStack: false, includeAllocator: false, followsBlocks: false },
   });
   session.addInstance(
     { buffer: memory, counters: counters ?? NO_COUNTERS },
@@ -132,6 +133,7 @@ export function recordedRun(
       notTracked: [
         ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
         ...program.notes,
+        ...(isCounted ? uncountedAccesses(view) : []),
         ...unseen(view, program.notes, replacedBy),
       ],
     },
@@ -163,7 +165,7 @@ function setClock(view: DataView): void {
 const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
 
 const UNCOUNTED =
-  "Accesses of native programs are not recorded: nothing is known of how often, how densely or whether at all blocks were used.";
+  "Accesses were not counted: nothing is known of how often, how densely or whether at all blocks were used. --tool heap counts them.";
 
 /** The process as one module of the session: its sites are like places in code. */
 const INFO: InstrumentedInfo = {
