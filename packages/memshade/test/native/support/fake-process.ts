@@ -38,6 +38,7 @@ export interface CallSite {
 
 /** What the C library does; each is undefined behaviour until a test says it. */
 export interface FakeLibrary {
+  fork?: () => number;
   malloc?: (size: number) => number;
   calloc?: (count: number, size: number) => number;
   realloc?: (old: number, size: number) => number;
