@@ -41,8 +41,6 @@ export interface RecordedProgram {
   notes: readonly string[];
   /** Path of what has memshade's code. */
   image: string;
-  /** Files that stood in the place of others, if a tool's code was inserted. */
-  rewritten?: readonly RewrittenFile[] | undefined;
 }
 
 /** How it was recorded. */
@@ -53,6 +51,10 @@ export interface RecordingOptions {
   mappings: boolean;
   /** Processes that it has started, if they were recorded. */
   children?: readonly RunChild[] | undefined;
+  /** Files that stood in the place of others, if a tool's code was inserted. */
+  rewritten?: readonly RewrittenFile[] | undefined;
+  /** Sentences about what ran without that code. */
+  notCounted?: readonly string[] | undefined;
 }
 
 /** What a process has left, or has so far. */
@@ -80,12 +82,12 @@ export function recordedRun(
   { memory, names = new Map(), samples: taken, replacedBy }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
-  { clock, mappings, children }: RecordingOptions,
+  { clock, mappings, children, rewritten = [], notCounted = [] }: RecordingOptions,
 ): NativeRecord {
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const header = (field: number): number => view.getUint32(field, true);
-  const places = new OriginalPlaces(readModules(memory, header(Header.modules)), program.rewritten ?? []);
+  const places = new OriginalPlaces(readModules(memory, header(Header.modules)), rewritten);
   places.translate(memory);
   const samples = taken && places.ofSamples(taken);
   const all = places.modules;
@@ -129,6 +131,7 @@ export function recordedRun(
         ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
         ...program.notes,
         ...unseen(view, program.notes, replacedBy),
+        ...notCounted,
       ],
     },
     ...(children === undefined ? {} : { children: [...children] }),
