@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { readRaw } from "../../../src/formats/memprof-raw/index.ts";
+import { Site } from "../../../src/native/layout.ts";
 import { runIn } from "./record.ts";
 
 /** Allocations and bytes of each calling context of a run, whose frames are places in files: they do not depend on where these lay. */
@@ -11,6 +12,7 @@ export function contextsIn(folder: string): Map<string, string> {
     address: object?.kind === "elf" ? object.address : 0,
   }));
   const placeOf = (pc: number): string => {
+    if (pc < Site.first) return "outermost frames are missing";
     const module = modules.find(({ start, end }) => pc >= start && pc < end);
     return module === undefined ? `nowhere ${pc}` : `${module.name}+${(pc - module.start + module.address).toString(16)}`;
   };
