@@ -8,7 +8,7 @@ import {
   wholeSurvival,
 } from "../../../analyses/objects/survival.ts";
 import { objectTotals } from "../../../analyses/objects/totals.ts";
-import type { ModuleObjects, ObjectSite, ObjectsProfile } from "../../../model/objects/objects.ts";
+import type { ModuleObjects, ObjectSite, ObjectsProfile, ObjectType } from "../../../model/objects/objects.ts";
 import type { Presence } from "../../../model/run.ts";
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
@@ -38,6 +38,12 @@ export interface ObjectsReportOptions extends ScreenOptions {
 const DEFAULT_ROWS = 15;
 /** In front of the names of types and sites. */
 const COLUMNS_WIDTH = 46;
+
+/** In front of what stands below a site, and how much of it is the name of its type. */
+const DETAIL_MARGIN = " ".repeat(12);
+const LONGEST_TYPE = 30;
+/** `link_implementation.dart:155`, cut where it is longer. */
+const LONGEST_PLACE = 20;
 
 /** Which objects of a garbage-collected language a program makes, where, and what becomes of them. docs/tools/objects.md says what the numbers mean. */
 export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOptions): string {
@@ -134,14 +140,11 @@ function printSites(screen: Screen, part: ModuleObjects, all: number, rows: numb
   screen.print("", screen.paint.strong("Sites"), screen.paint.faint(`${HEAD}SITE`));
   for (const index of order.slice(0, rows)) {
     const site = part.sites[index]!;
-    const type = names.get(site.type);
-    const detail = type === undefined ? "" : shortenName(typeName(type), 20);
-    const width = room(screen) - (detail === "" ? 0 : displayWidth(detail) + 1);
     screen.print(
-      `${amounts(site, all, live.get(index), samples.site.length > 0)}${siteInWords(screen, site, width)} ${screen.paint.faint(detail)}`,
+      `${amounts(site, all, live.get(index), samples.site.length > 0)}${siteInWords(screen, site, room(screen))}`,
     );
     const stack = commonStack(part, index);
-    if (stack >= 0) printCallers(screen, stacks[stack]!);
+    printTypeAndCallers(screen, names.get(site.type), stack < 0 ? [] : stacks[stack]!);
   }
   printMore(screen, order.length - rows, "site");
 }
@@ -150,7 +153,8 @@ function printSites(screen: Screen, part: ModuleObjects, all: number, rows: numb
 function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width: number): string {
   if (frame === undefined) return `offset 0x${offset.toString(16)}`;
   const line = shortPlace({ file: frame.file, line: frame.line });
-  const place = line === undefined ? ` (0x${offset.toString(16)})` : ` (${printable(line)})`;
+  const shown = line === undefined ? `0x${offset.toString(16)}` : printable(line);
+  const place = ` (${screen.isWide ? shown : cutMiddle(shown, LONGEST_PLACE)})`;
   const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
   const left = Math.max(8, width - displayWidth(place));
   return (
@@ -172,15 +176,20 @@ function commonStack({ samples }: ModuleObjects, site: number): number {
   return best;
 }
 
-function printCallers(screen: Screen, stack: readonly StackFrame[]): void {
-  const callers = fromOwn(stack).stack.slice(1);
-  if (callers.length === 0) return;
-  const text = callers
-    .map(({ name, function: index }) => functionInWords({ function: name ?? `func[${index}]` }))
-    .join(" ← ");
-  const margin = " ".repeat(COLUMNS_WIDTH);
+/** Below a site: what it makes, and for whom. */
+function printTypeAndCallers(
+  screen: Screen,
+  type: ObjectType | undefined,
+  stack: readonly StackFrame[],
+): void {
+  const made = type === undefined ? "" : screen.fit(typeName(type), LONGEST_TYPE);
+  const callers = fromOwn(stack)
+    .stack.slice(1)
+    .map(({ name, function: index }) => ` ← ${functionInWords({ function: name ?? `func[${index}]` })}`)
+    .join("");
+  const width = screen.width - DETAIL_MARGIN.length - displayWidth(made);
   screen.print(
-    `${margin}${screen.paint.faint(screen.shorten(`← ${text}`, cutMiddle(`← ${text}`, room(screen))))}`,
+    `${DETAIL_MARGIN}${made}${screen.paint.faint(screen.shorten(callers, cutMiddle(callers, width)))}`,
   );
 }
 
