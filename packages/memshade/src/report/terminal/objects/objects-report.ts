@@ -183,8 +183,8 @@ function printTypeAndCallers(
   stack: readonly StackFrame[],
 ): void {
   const made = type === undefined ? "" : screen.fit(typeName(type), LONGEST_TYPE);
-  const callers = fromOwn(stack)
-    .stack.slice(1)
+  const own = fromOwn(stack).stack;
+  const callers = (own.length < stack.length ? own : own.slice(1))
     .map(({ name, function: index }) => ` ← ${functionInWords({ function: name ?? `func[${index}]` })}`)
     .join("");
   const width = screen.width - DETAIL_MARGIN.length - displayWidth(made);

@@ -31,7 +31,7 @@ export const OBJECTS_FILE = "objects.json";
 const CUT_SHORT =
   "The program did not end by itself: where its code was stopped in the middle of a stretch that is counted as one, allocations and accesses of all of the stretch count.";
 const NOT_COLLECTED =
-  "The engine does not let itself be asked to collect garbage here: objects that it has not taken away yet count as in use.";
+  "The engine was not asked to collect garbage before all of the tables were read, or does not let itself be asked: objects that it has not taken away yet count as in use.";
 
 interface SessionInstance {
   readonly number: number;
