@@ -242,13 +242,7 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   };
 }
 
-function objectsOptionsOf({
-  fields,
-  contexts,
-  sampleBytes,
-  references,
-  tool,
-}: ToolFlags): ObjectsOptions {
+function objectsOptionsOf({ fields, contexts, sampleBytes, references, tool }: ToolFlags): ObjectsOptions {
   const isGiven =
     fields === false || contexts === false || sampleBytes !== undefined || references !== undefined;
   // With no tool named, objects is chosen where it is the one that fits.

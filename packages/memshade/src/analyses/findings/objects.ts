@@ -34,10 +34,7 @@ export function objectFindings(profile: ObjectsProfile): (UnreadFieldFinding | U
 }
 
 /** Where most objects of a type are made. */
-function placeOf(
-  part: ModuleObjects,
-  type: number,
-): UnreadObjectsFinding["place"] | undefined {
+function placeOf(part: ModuleObjects, type: number): UnreadObjectsFinding["place"] | undefined {
   const { module, sites } = part;
   let site = -1;
   sites.forEach((one, index) => {

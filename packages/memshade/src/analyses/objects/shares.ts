@@ -78,8 +78,7 @@ function hostsByContext(part: ModuleObjects): (context: number) => HostBytes {
     addTo(ofEntry, entryOf(part, contexts.path[context]!), host, bytes);
   });
   if (ofContext.size === 0) return () => NOBODY;
-  return (context) =>
-    ofContext.get(context) ?? ofEntry.get(entryOf(part, contexts.path[context]!)) ?? NOBODY;
+  return (context) => ofContext.get(context) ?? ofEntry.get(entryOf(part, contexts.path[context]!)) ?? NOBODY;
 }
 
 /** The function in which a path begins. */

@@ -15,9 +15,9 @@ import { namedModule } from "../named-module.ts";
 import { stackFrame } from "../working-set/read-working-set.ts";
 import {
   type ModuleObjects,
-  type ObjectContexts,
   OBJECTS_SCHEMA,
   OBJECTS_VERSION,
+  type ObjectContexts,
   type ObjectField,
   type ObjectPaths,
   type ObjectSamples,

@@ -29,7 +29,8 @@ function byPath(part: ModuleObjects): Map<string, number> {
 
 describe.skipIf(binaryenTool("wasm-as") === undefined)("calling contexts of objects", () => {
   const programs = Array.from({ length: 40 }, (_, seed) => new RandomCalls(seed + 1));
-  const module = binaryenTool("wasm-as") === undefined ? new Uint8Array() : watByBinaryen(callsText(programs));
+  const module =
+    binaryenTool("wasm-as") === undefined ? new Uint8Array() : watByBinaryen(callsText(programs));
 
   it.each(programs)("of random programs are those of an interpreter: $name", (program) => {
     const calls = [1, 2, 3].map((argument) => [program.name, argument] as const);

@@ -5,7 +5,12 @@ import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { encodeEvents } from "../event-table.ts";
 import { hasObjectTypes } from "../instructions.ts";
 import { Control } from "../layout.ts";
-import { DEFAULT_SAMPLE_BYTES, endOfCounters, type ObjectsLayout, planObjectsLayout } from "../memory-plan.ts";
+import {
+  DEFAULT_SAMPLE_BYTES,
+  endOfCounters,
+  type ObjectsLayout,
+  planObjectsLayout,
+} from "../memory-plan.ts";
 import { SizeModel } from "../size-model.ts";
 import { ObjectsPass, type SamplingTargets } from "./objects-pass.ts";
 import { frameSizes, planFrames, weaveFrames } from "./weave-frames.ts";
@@ -34,8 +39,7 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
     frames: planned && frameSizes(planned),
   });
   const samplingGlobals = sampling?.globals ?? [];
-  const framed =
-    planned && weaveFrames(around, planned, layout, around.firstGlobal + samplingGlobals.length);
+  const framed = planned && weaveFrames(around, planned, layout, around.firstGlobal + samplingGlobals.length);
   const pass = new ObjectsPass({
     ...{ memory: shadowMemory, counters: layout.counters, model: new SizeModel(references) },
     ...{ fields, sampling, frames: framed?.frames },

@@ -40,7 +40,8 @@ export class CallPaths {
     frameAt: (offset: number) => StackFrame,
   ): { frames: StackFrame[]; paths: ObjectPaths; numberOf: (path: number) => number } {
     const isUsed = new Uint8Array(this.#frame.length);
-    for (const one of used) for (let path = one; path >= 0 && isUsed[path] === 0; path = this.#caller[path]) isUsed[path] = 1;
+    for (const one of used)
+      for (let path = one; path >= 0 && isUsed[path] === 0; path = this.#caller[path]) isUsed[path] = 1;
     const numbers = new Int32Array(this.#frame.length).fill(NO_PATH);
     const frames: StackFrame[] = [];
     const frameNumbers = new Map<number, number>();

@@ -1,5 +1,5 @@
-import { partitionPoint } from "../../../bytes/partition-point.ts";
 import { readS32Leb, readU32Leb, skipLeb32 } from "../../../bytes/leb128.ts";
+import { partitionPoint } from "../../../bytes/partition-point.ts";
 import {
   decodeModule,
   IMMEDIATE_KIND,

@@ -42,7 +42,9 @@ export class ObjectTables {
     const view = this.#view;
     const at = (address: number) => Number(view.getBigUint64(address, true));
     return {
-      table: Float64Array.from({ length: counterCount }, (_, number) => at(counters + number * COUNTER_BYTES)),
+      table: Float64Array.from({ length: counterCount }, (_, number) =>
+        at(counters + number * COUNTER_BYTES),
+      ),
       frames: new Map(
         [...(this.#frames?.frames(view, this.#frameWord("frameNext")) ?? [])].map((frame) => [
           frame.address,
@@ -76,7 +78,13 @@ export class ObjectTables {
   get usedBytes(): number {
     const { counters, counterCount } = this.layout;
     const stacks = this.layout.sampleCapacity === 0 ? 0 : this.#view.getUint32(Control.stackNext, true);
-    return this.sampleCount * SAMPLE_BYTES + stacks + this.#frameBytes + counterCount * COUNTER_BYTES + (counters > 0 ? 64 : 0);
+    return (
+      this.sampleCount * SAMPLE_BYTES +
+      stacks +
+      this.#frameBytes +
+      counterCount * COUNTER_BYTES +
+      (counters > 0 ? 64 : 0)
+    );
   }
 
   samples(): SampleRow[] {
@@ -110,6 +118,9 @@ export class ObjectTables {
   get #frameBytes(): number {
     if (this.#frames === undefined) return 0;
     const nodes = this.#frameWord("nodeNext");
-    return Math.max(0, this.#frameWord("frameNext") - this.layout.arena) + nodes * (NODE_BYTES + 2 * INDEX_ENTRY_BYTES);
+    return (
+      Math.max(0, this.#frameWord("frameNext") - this.layout.arena) +
+      nodes * (NODE_BYTES + 2 * INDEX_ENTRY_BYTES)
+    );
   }
 }

@@ -23,7 +23,7 @@ import { DEFAULT_SAMPLE_BYTES, type ObjectsLayout } from "../memory-plan.ts";
 import { SizeModel } from "../size-model.ts";
 import { addUp } from "./add-up.ts";
 import { CallPaths } from "./call-paths.ts";
-import { type Counts, CounterSums, countsSince } from "./counts.ts";
+import { CounterSums, type Counts, countsSince } from "./counts.ts";
 import { KnownObjects } from "./module-objects.ts";
 import { ObjectTables } from "./object-tables.ts";
 import { type CountedInstance, SiteContexts } from "./site-contexts.ts";
@@ -116,7 +116,9 @@ export class ObjectsSession implements ToolSession {
     } = this.#options.objects ?? {};
     const model = new SizeModel(references);
     const { structHeader, arrayHeader } = model;
-    const described = [...this.#modules.values()].map((module) => this.#describe(module, model, fields, facts));
+    const described = [...this.#modules.values()].map((module) =>
+      this.#describe(module, model, fields, facts),
+    );
     const parts = described.map(({ part }) => part);
     const withoutCallers = described.reduce((sum, { withoutCallers }) => sum + withoutCallers, 0);
     const notTracked = this.#notTracked(parts, withoutCallers, end, facts);
@@ -188,7 +190,10 @@ export class ObjectsSession implements ToolSession {
     });
     const sums = new CounterSums(instances.map(({ counts }) => counts));
     const { types, sites, siteOfEvent } = addUp(known, sums, instances.length, model, countsFields);
-    const used = sites.map((site, index) => ({ site, index })).filter(({ site }) => site.objects > 0);
+    const used = sites
+      .map((site, index) => ({ site, index }))
+      .filter(({ site }) => site.objects > 0)
+      .sort((a, b) => a.site.offset - b.site.offset);
     const places = new Map(used.map(({ index }, place) => [index, place]));
     const frameAt = frameDescriber(original, facts);
     const callPaths = new CallPaths();
@@ -226,7 +231,17 @@ export class ObjectsSession implements ToolSession {
     made: SiteContexts,
   ): ObjectSamples {
     const samples: ObjectSamples = {
-      ...{ site: [], size: [], weight: [], birth: [], death: [], unknown: [], context: [], host: [], now: [] },
+      ...{
+        site: [],
+        size: [],
+        weight: [],
+        birth: [],
+        death: [],
+        unknown: [],
+        context: [],
+        host: [],
+        now: [],
+      },
       settled: instances.every(({ tables }) => tables.settled >= 0 || tables.sampleCount === 0),
     };
     const hostFrame = hostFrameNumbers();

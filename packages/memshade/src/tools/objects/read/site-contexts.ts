@@ -107,8 +107,7 @@ export class SiteContexts {
       const objects = counterIn(counter, table, frame);
       if (objects === 0) continue;
       const type = this.#known.module.types[first];
-      const elements =
-        lengths === 0 ? objects * fixedLength(op, second) : counterIn(lengths, table, frame);
+      const elements = lengths === 0 ? objects * fixedLength(op, second) : counterIn(lengths, table, frame);
       const bytes = objects * this.#model.fixedBytes(type) + elements * this.#model.elementBytes(type);
       add(this.#row(site, offset, caller), { objects, elements, bytes });
       made += objects;
@@ -130,7 +129,9 @@ export class SiteContexts {
     // Of those with as many bytes as the first that has no room, some would have to be chosen: none of them is.
     const all = [...this.#rows];
     const least =
-      all.length <= most ? -1 : Float64Array.from(all, ([, { bytes }]) => bytes).sort()[all.length - most - 1];
+      all.length <= most
+        ? -1
+        : Float64Array.from(all, ([, { bytes }]) => bytes).sort()[all.length - most - 1];
     const told: SiteContext[] = [];
     const tell = (key: string, row: SiteContext): number => {
       const index = this.#indices.get(key) ?? told.push(row) - 1;
