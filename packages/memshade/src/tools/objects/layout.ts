@@ -1,4 +1,5 @@
 // Where things are in the objects tool's memory, for the code that fills it and for the one that reads it. README.md has a drawing.
+import { FRAME_WORDS_BYTES } from "../../contexts/frames/frame-memory.ts";
 
 /** What the module and the host tell each other about samples. */
 export const Control = {
@@ -21,8 +22,12 @@ export const Control = {
   mean: 40,
   /** f64: bytes allocated when the host last collected and looked; −1: never. */
   settled: 48,
+  /** Frame of the function that made the object at hand; 0: none. */
+  frame: 56,
+  /** `FrameWord`s. */
+  frames: 64,
 } as const;
-export const CONTROL_BYTES = 64;
+export const CONTROL_BYTES = Control.frames + FRAME_WORDS_BYTES;
 
 /** A u64 per counted stretch of code, and one per instruction whose length is known only when it runs. */
 export const COUNTER_BYTES = 8;
@@ -37,6 +42,7 @@ export const Sample = {
   birth: 24,
   death: 32,
   stack: 40,
+  frame: 44,
 } as const;
 export const SAMPLE_BYTES = 48;
 

@@ -55,7 +55,7 @@ function addPart(builder: PageBuilder, profile: ObjectsProfile, part: ModuleObje
   const shares = siteShares(part);
   const contexts = shares.map(({ frames }) => contextOf(builder, module, frames));
   const kind = { tool: "objects", word: "object" } as const;
-  const caution = "Sizes are those of a model. Who calls a site is known of the objects that were followed.";
+  const caution = "Sizes are those of a model.";
   builder.addWeight(
     { id: "objectBytes", label: "bytes of objects", unit: "bytes", ...kind, caution },
     contexts,

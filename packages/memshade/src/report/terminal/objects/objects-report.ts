@@ -1,6 +1,7 @@
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { fromOwn } from "../../../analyses/frames/own-place.ts";
 import { typeName, typesByIndex } from "../../../analyses/objects/names.ts";
+import { busiestPaths } from "../../../analyses/objects/shares.ts";
 import {
   liveOverTime,
   type Survival,
@@ -133,8 +134,9 @@ function printTypes(screen: Screen, part: ModuleObjects, all: number, rows: numb
 }
 
 function printSites(screen: Screen, part: ModuleObjects, all: number, rows: number): void {
-  const { samples, stacks } = part;
+  const { samples } = part;
   const live = survivalBy(part, (sample) => samples.site[sample]!);
+  const paths = busiestPaths(part);
   const names = typesByIndex(part);
   const order = part.sites.map((_, site) => site).sort((a, b) => part.sites[b]!.bytes - part.sites[a]!.bytes);
   screen.print("", screen.paint.strong("Sites"), screen.paint.faint(`${HEAD}SITE`));
@@ -143,8 +145,7 @@ function printSites(screen: Screen, part: ModuleObjects, all: number, rows: numb
     screen.print(
       `${amounts(site, all, live.get(index), samples.site.length > 0)}${siteInWords(screen, site, room(screen))}`,
     );
-    const stack = commonStack(part, index);
-    printTypeAndCallers(screen, names.get(site.type), stack < 0 ? [] : stacks[stack]!);
+    printTypeAndCallers(screen, names.get(site.type), paths.get(index) ?? []);
   }
   printMore(screen, order.length - rows, "site");
 }
@@ -162,18 +163,6 @@ function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width: numbe
       screen.shorten(name, shortenName(name, screen.isWide ? Number.POSITIVE_INFINITY : left)),
     ) + screen.paint.faint(place)
   );
-}
-
-/** The stack that most of a site's followed objects have, −1: none. */
-function commonStack({ samples }: ModuleObjects, site: number): number {
-  const counts = new Map<number, number>();
-  samples.site.forEach((one, sample) => {
-    const stack = samples.stack[sample]!;
-    if (one === site && stack >= 0) counts.set(stack, (counts.get(stack) ?? 0) + 1);
-  });
-  let best = -1;
-  for (const [stack, count] of counts) if (best < 0 || count > counts.get(best)!) best = stack;
-  return best;
 }
 
 /** Below a site: what it makes, and for whom. */

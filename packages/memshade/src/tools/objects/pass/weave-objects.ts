@@ -2,13 +2,18 @@ import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, referenceType, type ValType } from "../../../wasm/index.ts";
 import { HostSlot } from "../../host-interface.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
-import { encodeCodeMarks } from "../../working-set/code-marks.ts";
 import { encodeEvents } from "../event-table.ts";
 import { hasObjectTypes } from "../instructions.ts";
 import { Control } from "../layout.ts";
-import { countersAt, DEFAULT_SAMPLE_BYTES, planObjectsLayout } from "../memory-plan.ts";
+import {
+  DEFAULT_SAMPLE_BYTES,
+  endOfCounters,
+  type ObjectsLayout,
+  planObjectsLayout,
+} from "../memory-plan.ts";
 import { SizeModel } from "../size-model.ts";
 import { ObjectsPass, type SamplingTargets } from "./objects-pass.ts";
+import { frameSizes, planFrames, weaveFrames } from "./weave-frames.ts";
 
 /** Heap type `any` as a nullable reference, and the expression of its null. */
 const ANYREF: ValType = 0x6e;
@@ -21,35 +26,40 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
   const { module, options, shadowMemory } = around;
   if (!hasObjectTypes(module))
     return "The module has no types of garbage-collected objects: the tool objects finds nothing in it.";
-  const { fields = true, sampleBytes = DEFAULT_SAMPLE_BYTES, references = 4 } = options.objects ?? {};
-  const model = new SizeModel(references);
+  const {
+    fields = true,
+    contexts = true,
+    sampleBytes = DEFAULT_SAMPLE_BYTES,
+    references = 4,
+  } = options.objects ?? {};
   const sampling = sampleBytes === 0 ? undefined : new Sampling(around, sampleBytes);
-  const pass = new ObjectsPass({
-    memory: shadowMemory,
-    counters: countersAt(sampleBytes),
-    model,
-    fields,
-    sampling,
+  const planned = contexts ? planFrames(around) : undefined;
+  const layout = planObjectsLayout({
+    ...{ meanBytes: sampleBytes, references, fields },
+    frames: planned && frameSizes(planned),
   });
-  const layout = () =>
-    planObjectsLayout({ counterCount: pass.counterCount, meanBytes: sampleBytes, references, fields });
-  let calls = "";
+  const samplingGlobals = sampling?.globals ?? [];
+  const framed = planned && weaveFrames(around, planned, layout, around.firstGlobal + samplingGlobals.length);
+  const pass = new ObjectsPass({
+    ...{ memory: shadowMemory, counters: layout.counters, model: new SizeModel(references) },
+    ...{ fields, sampling, frames: framed?.frames },
+  });
+  const endBytes = () => endOfCounters(layout, pass.counterCount);
   return {
     name: "objects",
     pass,
     get shadowBytes() {
-      return layout().endBytes;
+      return endBytes();
     },
-    codeWritten: (places) => {
-      calls = encodeCodeMarks(places);
-    },
-    describe: () => ({
-      ...layout(),
-      calls,
+    describe: (): ObjectsLayout => ({
+      ...layout,
+      ...{ counterCount: pass.counterCount, endBytes: endBytes() },
+      ...{ events: encodeEvents(pass.events), slots: framed?.slots ?? "" },
       asksHost: (options.hostStacks ?? "off") !== "off",
-      events: encodeEvents(pass.events),
     }),
-    ...(sampling === undefined ? {} : { globals: sampling.globals, globalExports: sampling.exported }),
+    globals: [...samplingGlobals, ...(framed?.globals ?? [])],
+    ...(sampling === undefined ? {} : { globalExports: sampling.exported }),
+    followedCalls: framed?.followedCalls,
     notTracked: [],
   };
 }
@@ -93,7 +103,7 @@ class Sampling implements SamplingTargets {
     const object = referenceType(type, false);
     const made = {
       pass: appended.typeIndex([object], [object]),
-      call: appended.add(appended.typeIndex([object, I32, I32], [object]), () => this.#body()),
+      call: appended.add(appended.typeIndex([object, I32, I32, I32], [object]), () => this.#body()),
     };
     this.#chosen.set(type, made);
     return made;
@@ -107,10 +117,10 @@ class Sampling implements SamplingTargets {
       shadowMemory === 0
         ? body.op(name, ALIGNED_I32, field)
         : body.op(name, ALIGNED_I32 | HAS_MEMORY_INDEX, shadowMemory, field);
-    body.i32(0).op("local.get", 1);
-    access("i32.store", Control.site);
-    body.i32(0).op("local.get", 2);
-    access("i32.store", Control.size);
+    [Control.frame, Control.site, Control.size].forEach((field, index) => {
+      body.i32(0).op("local.get", index + 1);
+      access("i32.store", field);
+    });
     body.i32(0).op("global.get", this.countdown);
     access("i32.store", Control.rest);
     body.op("local.get", 0).op("global.set", this.#object).op("call", this.#callHost);

@@ -3,6 +3,7 @@ import { type CompositeType, formatType, OPCODE_NAME, readNames } from "../../..
 import * as Op from "../../../wasm/op.generated.ts";
 import { accesses, allocates, fixedLength } from "../instructions.ts";
 import type { SizeModel } from "../size-model.ts";
+import type { CounterSums } from "./counts.ts";
 import type { KnownObjects } from "./module-objects.ts";
 
 /** Objects, elements and bytes of a site or a type. */
@@ -22,7 +23,7 @@ interface FieldCounts {
 /** A module's sites and types with what the counters of its instances add up to. */
 export function addUp(
   known: KnownObjects,
-  counters: (number: number) => number,
+  { counter: counters }: CounterSums,
   instances: number,
   model: SizeModel,
   countsFields: boolean,
@@ -42,9 +43,9 @@ export function addUp(
     return bytes;
   };
   const perOffset = new Map<number, number>();
-  events.forEach(({ offset, op, first, second, counter, elements: lengths }, number) => {
-    const times = counters(counter);
-    const length = lengths === 0 ? times * fixedLength(op, second) : counters(lengths);
+  events.forEach(({ offset, op, first, second, defined, counter, elements: lengths }, number) => {
+    const times = counters(counter, defined);
+    const length = lengths === 0 ? times * fixedLength(op, second) : counters(lengths, defined);
     if (allocates(op)) {
       const type = families.canonical[first];
       const bytes = times === 0 ? 0 : allocated(first, times, length);

@@ -1,4 +1,5 @@
 import { readS32Leb, readU32Leb, skipLeb32 } from "../../../bytes/leb128.ts";
+import { partitionPoint } from "../../../bytes/partition-point.ts";
 import {
   decodeModule,
   IMMEDIATE_KIND,
@@ -9,7 +10,7 @@ import {
   type WasmModule,
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { decodeEvents } from "../event-table.ts";
+import { type CounterPlace, decodeEvents } from "../event-table.ts";
 import { allocates, fixedLength } from "../instructions.ts";
 import type { ObjectsLayout } from "../memory-plan.ts";
 import { TypeFamilies } from "./type-families.ts";
@@ -22,9 +23,11 @@ export interface ObjectEvent {
   /** Its type, and its field, second type or length. */
   readonly first: number;
   readonly second: number;
-  readonly counter: number;
+  /** Number of its function among the defined ones. */
+  readonly defined: number;
+  readonly counter: CounterPlace;
   /** Counter of elements, 0: none. */
-  readonly elements: number;
+  readonly elements: CounterPlace;
 }
 
 /** An object that a constant expression makes with each instance. */
@@ -45,10 +48,12 @@ export class KnownObjects {
     const module = decodeModule(original);
     this.module = module;
     this.families = new TypeFamilies(module);
-    this.events = decodeEvents(layout.events as string).map(({ offset, counter, elements }) => ({
-      ...instructionAt(module.bytes, offset + module.codePayloadStart),
-      ...{ offset, counter, elements },
-    }));
+    const { bytes, bodies, codePayloadStart } = module;
+    this.events = decodeEvents(layout.events).map(({ offset, counter, elements }) => {
+      const at = offset + codePayloadStart;
+      const defined = partitionPoint(0, bodies.length, (body) => bodies[body].end <= at);
+      return { ...instructionAt(bytes, at), ...{ offset, defined, counter, elements } };
+    });
     this.constants = constantObjects(module);
   }
 }

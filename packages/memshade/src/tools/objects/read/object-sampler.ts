@@ -41,7 +41,8 @@ export class ObjectSampler {
   readonly #layout: ObjectsLayout;
   readonly #countdown: WebAssembly.Global;
   readonly #object: WebAssembly.Global;
-  readonly #noteStack: () => void;
+  /** Undefined where nobody knows who enters the module. */
+  readonly #noteStack: (() => void) | undefined;
   readonly #random = new RandomNumbers(++samplers);
   readonly #tokens = new WeakMap<object, object>();
   readonly #registry = new FinalizationRegistry<Followed>((followed) => this.#died(followed));
@@ -62,11 +63,12 @@ export class ObjectSampler {
     this.#countdown = globals["memshade.objects.countdown"];
     this.#object = globals["memshade.objects.object"];
     const { stacks, stacksEnd } = layout;
-    this.#noteStack = stackNoter(
-      memory,
-      { stack: Control.stack, used: Control.stackNext, stacks, stacksEnd, calls: layout.calls as string },
-      hostStackOf,
-    );
+    if (hostStackOf !== undefined)
+      this.#noteStack = stackNoter(
+        memory,
+        { stack: Control.stack, used: Control.stackNext, stacks, stacksEnd, calls: "" },
+        hostStackOf,
+      );
     this.take = () => this.#take();
     const view = this.#view;
     view.setFloat64(Control.mean, layout.meanBytes, true);
@@ -89,7 +91,8 @@ export class ObjectSampler {
 
   /** Stacks take longer than all else that is done for a sample. */
   #noteCallers(): void {
-    if (this.#taken < STACKS_AT_FIRST || this.#taken % STACKS_LATER === 0) this.#noteStack();
+    const isNoted = this.#taken < STACKS_AT_FIRST || this.#taken % STACKS_LATER === 0;
+    if (isNoted && this.#noteStack !== undefined) this.#noteStack();
     else this.#view.setUint32(Control.stack, 0, true);
     this.#taken++;
   }
@@ -107,6 +110,7 @@ export class ObjectSampler {
     view.setFloat64(at + Sample.birth, birth, true);
     view.setFloat64(at + Sample.death, 0, true);
     view.setUint32(at + Sample.stack, view.getUint32(Control.stack, true), true);
+    view.setUint32(at + Sample.frame, view.getUint32(Control.frame, true), true);
     view.setUint32(Control.samples, row + 1, true);
     this.#follow(this.#object.value as object, row);
   }
