@@ -18,6 +18,7 @@ import { MEMSHADE_VERSION } from "../../model/version.ts";
 import type { ObjectSegment } from "../../objects/index.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
@@ -58,6 +59,8 @@ export interface RecordingOptions {
 /** What a process has left, or has so far. */
 export interface LeftBehind {
   memory: SharedArrayBuffer;
+  /** Of accesses; absent where they were not counted, or nobody else sees the counters. */
+  counters?: GranuleCounters | undefined;
   /** Of threads, by their ids. */
   names?: ReadonlyMap<number, string> | undefined;
   /** Absent where none were to be taken. */
@@ -77,7 +80,7 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, names = new Map(), samples: taken, replacedBy }: LeftBehind,
+  { memory, counters, names = new Map(), samples: taken, replacedBy }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children }: RecordingOptions,
@@ -93,13 +96,14 @@ export function recordedRun(
   const modules = all
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
+  const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({
-    ...{ clock, rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
+    ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
+    ...{ includeStack: false, includeAllocator: false },
   });
-  // All that the session asks of a memory is its bytes.
   session.addInstance(
-    { buffer: memory } as unknown as WebAssembly.Memory,
-    { ...INFO, clock },
+    { buffer: memory, counters: counters ?? NO_COUNTERS },
+    { ...INFO, clock, tools: [isCounted ? "heap" : "alloc"] },
     UNKNOWN_MODULE,
     null,
   );
@@ -154,6 +158,9 @@ function setClock(view: DataView): void {
   const passed = (process.hrtime.bigint() - view.getBigUint64(Header.start, true)) / 1_000_000n;
   view.setUint32(Place.control + Control.wallMs, Number(passed), true);
 }
+
+/** Where nobody else sees them. */
+const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
 
 const UNCOUNTED =
   "Accesses of native programs are not recorded: nothing is known of how often, how densely or whether at all blocks were used.";
