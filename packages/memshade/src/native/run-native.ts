@@ -17,11 +17,11 @@ import { MemoryWatch } from "./collect/memory-watch.ts";
 import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
 import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
-import { ProcessSamples } from "./sampling/cpu-samples.ts";
 import type { NativeToolName, NativeToolOptions } from "./native-tool.ts";
 import { REFUSED } from "./rewritten/loader-copy.ts";
 import { isRewritten, type RewrittenFile } from "./rewritten/rewrite-files.ts";
 import { type Substitution, substitute } from "./rewritten/substitution.ts";
+import { ProcessSamples } from "./sampling/cpu-samples.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, type NativeProgram } from "./start/check-program.ts";
@@ -155,7 +155,15 @@ class NativeRecording {
     const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
     const isSampled = sampleHz !== undefined;
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
-    const image = placeImage({ clock, mappings, children, foreign, isCounting: false, isSampled, samplePeriod: period });
+    const image = placeImage({
+      clock,
+      mappings,
+      children,
+      foreign,
+      isCounting: false,
+      isSampled,
+      samplePeriod: period,
+    });
     this.#image = image;
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
