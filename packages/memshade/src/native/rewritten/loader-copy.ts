@@ -52,7 +52,7 @@ export function loaderCopy(file: Uint8Array, tool: Pick<NativeTool, "shadows" | 
   const moved = moveInstructions(file, first, entry - (layout.textAddress + mapping.length));
   const at = layout.textAddress + mapping.length + moved.code.length + JUMP_BYTES;
   const text = [...mapping, ...moved.code, JUMP, ...int32(entry + moved.bytes - at)];
-  const copy = layout.write(Uint8Array.from(text), undefined);
+  const copy = layout.write({ text: Uint8Array.from(text) });
   copy.set([JUMP, ...int32(layout.textAddress - (entry + JUMP_BYTES))], first);
   return copy;
 }
