@@ -19,6 +19,8 @@ export interface Insertion {
   readonly before: number;
   /** Machine code that runs wherever it lies. */
   readonly bytes: readonly number[];
+  /** Four of its bytes get the distance from behind them to an address of the file (SVMA). */
+  readonly distance?: { readonly at: number; readonly target: number } | undefined;
 }
 
 /** What a tool is to the rewriter: it says what is inserted in a block, in the order of instructions. */
@@ -75,7 +77,7 @@ export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, 
       for (let i = first; i < last; i++) {
         writer.place(i);
         while (next < insertions.length && insertions[next].before === i)
-          writer.insert(insertions[next++].bytes);
+          writer.insert(insertions[next++]);
         writer.instruction(i);
       }
     }
@@ -122,8 +124,12 @@ class TextWriter {
     this.offsets[i] = this.#out.length;
   }
 
-  insert(bytes: readonly number[]): void {
+  insert({ bytes, distance }: Insertion): void {
+    const start = this.#out.length;
     this.#out.bytes(bytes);
+    if (distance === undefined) return;
+    const at = start + distance.at;
+    writeInt32(this.#out.view(), at, distance.target - (this.#address + at + 4));
   }
 
   instruction(i: number): void {

@@ -1,0 +1,16 @@
+// Where the marks of a native program's lines lie, in its address space and in the file that it shares.
+
+const KIB = 2 ** 10;
+export const LINE_SHIFT = 6;
+/** Marks of a line: a byte that says it was read, and one that says it was written. */
+export const MARK_BYTES = 2;
+export const READ_MARK = 0;
+export const WRITTEN_MARK = 1;
+/** Bits of an address of a program. */
+const ADDRESS_BITS = 47;
+
+/** Words of both sides come first; then the marks, with those of address 0 at `MARKS`. */
+export const SHARED = 0x7fff_0000;
+export const MARKS = 0x7fff_8000;
+export const CONTROL_BYTES = 32 * KIB;
+export const SHARED_BYTES = CONTROL_BYTES + MARK_BYTES * 2 ** (ADDRESS_BITS - LINE_SHIFT);
