@@ -114,6 +114,8 @@ export const Module = {
   /** u64: allocations before it was seen. */
   time: 72,
   name: 80,
+  /** u64: what tells a rewritten file from its original; 0: it is none. */
+  mark: 88,
 } as const;
 export const MODULE_BYTES = 96;
 export const MOST_BUILD_ID_BYTES = 20;
@@ -121,6 +123,10 @@ export const MOST_BUILD_ID_BYTES = 20;
 export const SUM_WORDS = 4;
 /** `s`, before the digits of a sum in the name of a file of tables. */
 export const SUM_LETTER = 115;
+/** `.`, before the mark of a rewritten file in the name of its tables. */
+export const MARK_SEPARATOR = 46;
+/** A program header of a rewritten file, whose address is that mark. */
+export const REWRITTEN_HEADER = 0x6d73_6864;
 export const MOST_MODULES = 16384;
 /** `piece`: no object; `gone`: what was here has been unloaded. */
 export const ModuleKind = { object: 1, piece: 2, gone: 3 } as const;

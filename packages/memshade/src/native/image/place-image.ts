@@ -31,6 +31,8 @@ export interface ImageOptions extends KeptImage {
 export interface PlacedImage {
   /** Of the shared object. */
   path: string;
+  /** Where it lies, and code may. */
+  folder: string;
   tables: TableCache;
   /** The file that a process shares its memory by. */
   memoryOf: (pid: number) => string;
@@ -64,7 +66,7 @@ export function placeImage({ children, samplePeriod, ...options }: ImageOptions)
     setRun(image, { memory, tables: tables.prefix, image: path, children, samplePeriod });
     writeFileSync(path, image);
     return {
-      ...{ path, tables, remove },
+      ...{ path, folder: place, tables, remove },
       memoryOf: (pid) => `${memory}${pid}`,
       memories: () => memoriesIn(memories),
     };
