@@ -1,158 +1,170 @@
-import type { Code } from "../../../native/rewrite/code.ts";
-import { TRAIT } from "../../../native/rewrite/code.ts";
+import { type Code, MARK, TRAIT } from "../../../native/rewrite/code.ts";
 import type { BlockView, Insertion } from "../../../native/rewrite/emit.ts";
 import {
   ADDRESS_ONLY,
   decode,
+  FLOW,
   INSTRUCTION_POINTER,
   Instruction,
   NO_REGISTER,
   SEGMENT,
 } from "../../../x64/decode/index.ts";
-import { GENERAL, RBP, RSP } from "../../../x64/index.ts";
-import { DISTANCE_AT, markLines, markPlaces } from "./mark-code.ts";
+import { GENERAL, RSP } from "../../../x64/index.ts";
+import type { Place } from "../../../x64/operands.ts";
+import { FrameBases } from "../../heap/native/frame-bases.ts";
+import { DISTANCE_AT, markLines, markPlaces, type Planes } from "./mark-code.ts";
 import { cheapestPlace, withScratch } from "./scratch-registers.ts";
 import { LINE_SHIFT } from "./shadow.ts";
+import { isStringInstruction, markStrings } from "./string-marks.ts";
 import { TouchedSpans } from "./touched-spans.ts";
 
 const LINE_BYTES = 2 ** LINE_SHIFT;
-const instruction = new Instruction();
+/** Addresses that instructions of programs can name that lie where their files say. */
+const LOW_ADDRESSES = 2 ** 31;
+const REGISTERS = 16;
 
 /**
- * Marks the lines of a block's accesses. Left out are the function's own part of the stack, which is reached by rsp, or by rbp where
- * that is the frame pointer; what a segment or a vector of indices is part of the address of; and what `push`, `pop` and calls do.
+ * Marks the lines of accesses. Left out are the function's own part of the stack, which is reached by rsp, or by rbp where that is the
+ * frame pointer; what a segment or a vector of indices is part of the address of; and what `push`, `pop` and calls do. What one
+ * block has marked is not marked again in the next one, if control comes there from that one alone.
  */
-export function planMarks(block: BlockView): Insertion[] {
-  const { code, first, last } = block;
-  const open = new Map<string, TouchedSpans[]>();
-  const statics = new Map<number, number>();
-  const insertions: Insertion[] = [];
+export class MarkPlanner {
+  readonly #frames = new FrameBases();
+  readonly #instruction = new Instruction();
   /** Where each register was written last, plus one. */
-  const written = new Int32Array(16).fill(first);
-  const close = (spans: TouchedSpans, to: number): void => {
-    insertions.push(placed(block, spans.from, to, spans.uses, (register) =>
-      markPlaces(spans.registers, spans.marks(), register),
-    ));
-  };
-  for (let i = first; i < last; i++) {
-    if ((code.traits[i] & TRAIT.access) === 0 && open.size === 0) {
+  readonly #written = new Int32Array(REGISTERS);
+  #view!: BlockView;
+  #insertions: Insertion[] = [];
+  /** By the registers; those of earlier blocks, too. */
+  #open = new Map<string, TouchedSpans[]>();
+  /** How lines of static data are touched, by their number: in this block, and in those before that lead here. */
+  #statics = new Map<number, Planes>();
+  readonly #markedStatics = new Map<number, Planes>();
+
+  /** What a block needs, in the order of its instructions. Blocks come in the order of the code. */
+  plan(view: BlockView): readonly Insertion[] {
+    const { code, first, last } = view;
+    if (!this.#goesOn(view)) {
+      this.#open.clear();
+      this.#markedStatics.clear();
+    }
+    this.#view = view;
+    this.#insertions = [];
+    this.#written.fill(first);
+    for (let i = first; i < last; i++) this.#look(code, i);
+    for (const all of this.#open.values()) for (const spans of all) this.#close(spans, last - 1);
+    this.#markStatics();
+    return this.#insertions.sort((a, b) => a.before - b.before);
+  }
+
+  /** Whether control comes from the block that was looked at last, and from nowhere else. */
+  #goesOn({ code, first }: BlockView): boolean {
+    const before = this.#view;
+    if (before?.code !== code || before.last !== first) return false;
+    const flow = code.flows[first - 1];
+    return flow === FLOW.branch && (code.marks[code.offsets[first]] & (MARK.leader | MARK.label)) === 0;
+  }
+
+  #look(code: Code, i: number): void {
+    const isString = isStringInstruction(code, i);
+    const isQuiet = (code.traits[i] & TRAIT.access) === 0 && !isString;
+    if (isQuiet && this.#open.size === 0) {
       // What it writes is not looked at.
-      written.fill(i + 1);
-      continue;
+      this.#written.fill(i + 1);
+      return;
     }
+    const instruction = this.#instruction;
     decode(code.bytes, code.offsets[i], instruction);
-    const { access, base, index, displacement, size } = instruction;
-    if (isMarked(code, i)) {
-      if (base === INSTRUCTION_POINTER || (base === NO_REGISTER && index === NO_REGISTER)) {
-        const from = base === NO_REGISTER ? 0 : code.base + code.offsets[i] + instruction.length;
-        for (const at of linesOf(from + displacement, size)) statics.set(at, (statics.get(at) ?? 0) | access);
-      } else {
-        const key = `${base} ${index} ${instruction.scale} ${instruction.shortAddress}`;
-        let all = open.get(key);
-        if (all === undefined) {
-          all = [];
-          open.set(key, all);
-        }
-        const bytes = size || 1;
-        if (!all.some((spans) => spans.add(displacement, bytes, access))) {
-          const spans = spansFor(base, index, written);
-          spans.add(displacement, bytes, access);
-          all.push(spans);
-        }
+    if (isString) this.#insertions.push({ before: i, bytes: markStrings(instruction) });
+    else if (this.#isMarked(code, i)) this.#touch(code, i);
+    const { writes } = instruction;
+    for (const [key, all] of this.#open)
+      if ((all[0].uses & writes) !== 0) {
+        for (const spans of all) this.#close(spans, i);
+        this.#open.delete(key);
       }
+    for (let register = 0; register < REGISTERS; register++)
+      if ((writes & (1 << register)) !== 0) this.#written[register] = i + 1;
+  }
+
+  #isMarked(code: Code, i: number): boolean {
+    const { access, segment, vectorIndex, base, index, displacement } = this.#instruction;
+    if (access === 0 || (access & ADDRESS_ONLY) !== 0 || segment !== SEGMENT.none || vectorIndex) return false;
+    if (base === RSP.number || this.#frames.isFrameBase(code, i, base)) return false;
+    const hasRegister = base !== NO_REGISTER || index !== NO_REGISTER;
+    return hasRegister || (displacement > 0 && displacement < LOW_ADDRESSES);
+  }
+
+  #touch(code: Code, i: number): void {
+    const { access, base, index, scale, displacement, size, shortAddress, length } = this.#instruction;
+    const bytes = Math.max(size, 1);
+    if (base === INSTRUCTION_POINTER || (base === NO_REGISTER && index === NO_REGISTER)) {
+      const from = base === NO_REGISTER ? 0 : code.base + code.offsets[i] + length;
+      for (const line of linesOf(from + displacement, bytes))
+        this.#statics.set(line, (this.#statics.get(line) ?? 0) | access);
+      return;
     }
-    for (const [key, all] of open)
-      if ((all[0].uses & instruction.writes) !== 0) {
-        for (const spans of all) close(spans, i);
-        open.delete(key);
-      }
-    for (let register = 0; register < 16; register++)
-      if ((instruction.writes & (1 << register)) !== 0) written[register] = i + 1;
+    const key = `${base} ${index} ${scale} ${shortAddress}`;
+    const all = this.#open.get(key) ?? [];
+    if (all.some((spans) => spans.add(displacement, bytes, access))) return;
+    const spans = this.#spansHere();
+    spans.add(displacement, bytes, access);
+    all.push(spans);
+    this.#open.set(key, all);
   }
-  for (const all of open.values()) for (const spans of all) close(spans, last - 1);
-  if (statics.size > 0) insertions.push(...markStatics(block, statics));
-  return insertions.sort((a, b) => a.before - b.before);
-}
 
-function isMarked(code: Code, i: number): boolean {
-  const { access, segment, vectorIndex, base, index } = instruction;
-  if (access === 0 || (access & ADDRESS_ONLY) !== 0 || segment !== SEGMENT.none || vectorIndex) return false;
-  if (base === RSP.number) return false;
-  if (base === RBP.number && hasFramePointer(code, i)) return false;
-  // An address without registers is one of a program that lies where its file says.
-  return base !== NO_REGISTER || index !== NO_REGISTER || isLow(instruction.displacement);
-}
-
-function isLow(address: number): boolean {
-  return address > 0 && address < 2 ** 31;
-}
-
-const framePointers = new WeakMap<Code, Map<number, boolean>>();
-
-/** Whether the function around an instruction begins with `mov %rsp, %rbp`, or does so anywhere. */
-function hasFramePointer(code: Code, i: number): boolean {
-  let known = framePointers.get(code);
-  if (known === undefined) {
-    known = new Map();
-    framePointers.set(code, known);
+  #spansHere(): TouchedSpans {
+    const { base, index, scale, shortAddress: isShort } = this.#instruction;
+    const register = (number: number) => (number === NO_REGISTER ? undefined : GENERAL[number]);
+    const mask = (number: number) => (number === NO_REGISTER ? 0 : 1 << number);
+    const written = (number: number) => (number === NO_REGISTER ? 0 : this.#written[number]);
+    return new TouchedSpans(
+      { base: register(base), index: register(index), scale: scale as Place["scale"], isShort },
+      mask(base) | mask(index),
+      Math.max(written(base), written(index), this.#view.first),
+    );
   }
-  const f = code.functionAround(code.offsets[i]);
-  const found = known.get(f);
-  if (found !== undefined) return found;
-  const { first, last } = code.functions[f];
-  let has = false;
-  for (let one = first; one < last && !has; one++) {
-    const at = code.offsets[one];
-    const [rex, opcode, modRm] = code.bytes.subarray(at, at + 3);
-    has = rex === 0x48 && ((opcode === 0x89 && modRm === 0xe5) || (opcode === 0x8b && modRm === 0xec));
+
+  #close(spans: TouchedSpans, to: number): void {
+    if (spans.isMarked) return;
+    spans.isMarked = true;
+    const marks = spans.marks();
+    this.#insert(spans.from, to, spans.uses, (register) => markPlaces(spans.registers, marks, register));
   }
-  known.set(f, has);
-  return has;
+
+  /** Lines of static data are at known distances from each other. */
+  #markStatics(): void {
+    const { code, first, last } = this.#view;
+    const marked = this.#markedStatics;
+    // No distance is above 0: behind the first marks end the addresses that instructions can name.
+    const lines = [...this.#statics]
+      .filter(([line, planes]) => (planes & ~(marked.get(line) ?? 0)) !== 0)
+      .sort(([a], [b]) => b - a);
+    this.#statics = new Map();
+    if (lines.length === 0) return;
+    const [base] = lines[0];
+    const all = lines.map(([line, planes]) => ({ line: line - base, planes }));
+    for (const [line, planes] of lines) marked.set(line, planes | (marked.get(line) ?? 0));
+    const target = base * LINE_BYTES - code.base;
+    this.#insert(first, last - 1, 0, (register) => markLines(all, register), target);
+  }
+
+  /** `target`: offset in the code of what the code's distance leads to. */
+  #insert(from: number, to: number, uses: number, code: (register: number) => number[], target?: number): void {
+    const { first, live } = this.#view;
+    const liveBefore = (i: number): number => live[i - first];
+    const before = cheapestPlace(from, to, uses, liveBefore);
+    const { bytes, before: at } = withScratch(liveBefore(before), uses, code);
+    if (target === undefined) this.#insertions.push({ before, bytes });
+    else {
+      const distance = { part: "bytes", at: at + DISTANCE_AT, tail: 0, to: "old", offset: target } as const;
+      this.#insertions.push({ before, bytes, distances: [distance] });
+    }
+  }
 }
 
-function spansFor(base: number, index: number, written: Int32Array): TouchedSpans {
-  const register = (number: number) => (number === NO_REGISTER ? undefined : GENERAL[number]);
-  const registers = {
-    base: register(base),
-    index: register(index),
-    scale: instruction.scale as 1 | 2 | 4 | 8,
-    isShort: instruction.shortAddress,
-  };
-  const uses = (base === NO_REGISTER ? 0 : 1 << base) | (index === NO_REGISTER ? 0 : 1 << index);
-  const from = Math.max(
-    base === NO_REGISTER ? 0 : written[base],
-    index === NO_REGISTER ? 0 : written[index],
-  );
-  return new TouchedSpans(registers, uses, from);
-}
-
-function placed(
-  { first, live }: BlockView,
-  from: number,
-  to: number,
-  uses: number,
-  code: (register: number) => number[],
-  target?: number,
-): Insertion {
-  const liveBefore = (i: number): number => live[i - first];
-  const before = cheapestPlace(from, to, uses, liveBefore);
-  const saved = withScratch(liveBefore(before), uses, code);
-  if (target === undefined) return { before, bytes: saved.bytes };
-  return { before, bytes: saved.bytes, distance: { at: saved.before + DISTANCE_AT, target } };
-}
-
-function linesOf(address: number, size: number): number[] {
+function linesOf(address: number, bytes: number): number[] {
   const first = Math.floor(address / LINE_BYTES);
-  const last = Math.floor((address + Math.max(size, 1) - 1) / LINE_BYTES);
+  const last = Math.floor((address + bytes - 1) / LINE_BYTES);
   return first === last ? [first] : [first, last];
-}
-
-/** Marks of static data: lines are at known distances from each other. */
-function markStatics(block: BlockView, statics: ReadonlyMap<number, number>): Insertion[] {
-  // No distance is above 0: behind the first marks end the addresses that instructions can name.
-  const lines = [...statics].sort(([a], [b]) => b - a);
-  const [base] = lines[0];
-  const all = lines.map(([line, planes]) => ({ line: line - base, planes }));
-  const code = (register: number) => markLines(all, register);
-  return [placed(block, block.first, block.last - 1, 0, code, base * LINE_BYTES)];
 }

@@ -23,6 +23,8 @@ export class TouchedSpans {
   readonly uses: number;
   /** The marks may stand in front of each instruction from here on. */
   readonly from: number;
+  /** Whether the code that marks them is written: what lies outside of them needs other marks. */
+  isMarked = false;
   readonly #spans: (Span | undefined)[] = [undefined, undefined];
 
   constructor(registers: Registers, uses: number, from: number) {
@@ -32,13 +34,22 @@ export class TouchedSpans {
   }
 
   /** Adds an access of so many bytes, if it is near enough. @returns whether it was */
-  add(displacement: number, bytes: number, access: number): boolean {
+  add(displacement: number, bytes: number, access: Planes): boolean {
+    const end = displacement + bytes;
+    if (this.isMarked) return this.#covers(displacement, end, access);
     const spans = PLANES.map((plane, i) =>
-      (access & plane) === 0 ? this.#spans[i] : joined(this.#spans[i], displacement, displacement + bytes),
+      (access & plane) === 0 ? this.#spans[i] : joined(this.#spans[i], displacement, end),
     );
     if (spans.some((span) => span !== undefined && span.high - 1 - span.low > LINE_BYTES)) return false;
     this.#spans.splice(0, 2, ...spans);
     return true;
+  }
+
+  #covers(low: number, high: number, access: Planes): boolean {
+    return PLANES.every((plane, i) => {
+      const span = this.#spans[i];
+      return (access & plane) === 0 || (span !== undefined && low >= span.low && high <= span.high);
+    });
   }
 
   marks(): Mark[] {
