@@ -1,6 +1,6 @@
 import { GENERAL, type Register } from "../../../x64/index.ts";
 import { type Place, placeBytes } from "../../../x64/operands.ts";
-import { LINE_SHIFT, MARK_BYTES, MARKS } from "./shadow.ts";
+import { LINE_SHIFT, MARK_BYTES, MARKS } from "./layout.ts";
 
 /** What was done to a line: bits as the decoder's `READ` and `WRITE`. */
 export type Planes = number;

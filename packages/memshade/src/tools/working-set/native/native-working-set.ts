@@ -1,6 +1,6 @@
 import type { NativeTool } from "../../../native/native-tool.ts";
 import { MarkPlanner } from "./plan-marks.ts";
-import { SHARED, SHARED_BYTES } from "./shadow.ts";
+import { CONTROL_BYTES, SHARED, SHARED_UNITS } from "./layout.ts";
 
 /** Of the code: another one where that changes. */
 const KEY = "lines1";
@@ -12,7 +12,7 @@ export function nativeWorkingSet(): NativeTool {
     name: "working-set",
     key: KEY,
     plan: (block) => planner.plan(block),
-    shadows: [{ address: SHARED, bytes: SHARED_BYTES }],
+    shadows: [{ address: SHARED, bytes: SHARED_UNITS * CONTROL_BYTES }],
     slowPaths: 0,
   };
 }

@@ -14,7 +14,7 @@ import type { Place } from "../../../x64/operands.ts";
 import { FrameBases } from "../../heap/native/frame-bases.ts";
 import { DISTANCE_AT, markLines, markPlaces, type Planes } from "./mark-code.ts";
 import { cheapestPlace, withScratch } from "./scratch-registers.ts";
-import { LINE_SHIFT } from "./shadow.ts";
+import { LINE_SHIFT } from "./layout.ts";
 import { isStringInstruction, markStrings } from "./string-marks.ts";
 import { TouchedSpans } from "./touched-spans.ts";
 
