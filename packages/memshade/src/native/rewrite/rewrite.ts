@@ -1,14 +1,14 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { openObject } from "../../objects/index.ts";
 import { cfiOfObject } from "../../unwind/index.ts";
-import { Code, type LeftAlone, stubRanges } from "./code.ts";
+import { Code, type LeftAlone } from "./code.ts";
 import { emitText, type PlanBlock } from "./emit.ts";
 import { FlowGraph } from "./flow-graph.ts";
 import { writeFrames } from "./frames.ts";
 import { findLabels } from "./labels.ts";
 import { Liveness } from "./liveness.ts";
 import { writeOrigins } from "./origins.ts";
-import { patchEntries } from "./patch-entries.ts";
+import { patchEntries, patchTables } from "./patch-entries.ts";
 import { FileLayout } from "./write-file.ts";
 
 /** A rewritten file, and what is to be said of it. */
@@ -41,14 +41,13 @@ export function rewriteFile(file: Uint8Array, plan: PlanBlock, mark = 0): Rewrit
   const layout = new FileLayout(file, object);
   const code = new Code(object);
   const labels = findLabels(code, object);
-  const stubs = stubRanges(object, code.base);
-  const isStub = (offset: number): boolean => stubs.some(({ start, end }) => offset >= start && offset < end);
-  const graph = new FlowGraph(code, labels, isStub);
+  const graph = new FlowGraph(code, labels);
   const text = emitText(graph, new Liveness(graph), plan, layout.textAddress);
   const data = layout.dataAddress(text.bytes.length);
   const frames = writeFrames(code, text, layout.textAddress, object, layout.framesAddress(data));
   const bytes = layout.write(text.bytes, frames, mark);
   const unpatched = patchEntries(code, text, layout, bytes);
+  patchTables(code, text, layout, labels.entries, bytes);
   return {
     bytes,
     functions: code.functions.length,

@@ -52,12 +52,11 @@ export async function rewriteFiles(
   rewriting: Rewriting,
 ): Promise<RewrittenFile[]> {
   const { tool, options, instead, caches, isQuiet } = rewriting;
-  const { key: toolKey } = nativeTool(tool, options);
   const version = versionOfRewriter();
-  const place = { version: version ?? "0", caches: caches ?? (version ? cacheFolder() : instead), instead };
-  const data: RewritingData = { tool, options, place };
+  const place = { caches: caches ?? (version === undefined ? instead : cacheFolder()), instead };
+  const data = { tool, options, place, code: `${version} ${nativeTool(tool, options).key}` };
   const cache = new RewrittenCache(place);
-  const all = originals.flatMap((original) => wantedOf(original, toolKey));
+  const all = originals.flatMap((original) => wantedOf(original, data.code));
   const kept = new Map<string, KeptFile>();
   const missing = new Map<string, Wanted>();
   for (const wanted of all) {
@@ -78,10 +77,10 @@ export async function rewriteFiles(
 }
 
 /** Nothing where it cannot be read: then the program cannot load it either. */
-function wantedOf(original: string, toolKey: string): Wanted[] {
+function wantedOf(original: string, code: string): Wanted[] {
   try {
     const content = readFileSync(original);
-    return [{ original, key: rewrittenKey(content, toolKey), bytes: content.length }];
+    return [{ original, key: rewrittenKey(content, code), bytes: content.length }];
   } catch {
     return [];
   }

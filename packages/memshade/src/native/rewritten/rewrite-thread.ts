@@ -8,7 +8,7 @@ import { type Rewritten, rewriteFile } from "../rewrite/rewrite.ts";
 import type { RewritingData, RewritingReply, RewritingTask } from "./rewriting-messages.ts";
 import { markOf, RewrittenCache, rewrittenKey } from "./rewritten-cache.ts";
 
-const { tool: name, options, place } = workerData as RewritingData;
+const { tool: name, options, place, code } = workerData as RewritingData;
 const tool = nativeTool(name, options);
 const cache = new RewrittenCache(place);
 
@@ -19,7 +19,7 @@ parentPort?.on("message", ({ path }: RewritingTask) => {
 function rewrite(path: string): RewritingReply {
   try {
     const content = readFileSync(path);
-    const key = rewrittenKey(content, tool.key);
+    const key = rewrittenKey(content, code);
     cache.write(key, tryRewrite(content, key));
     return undefined;
   } catch (error) {

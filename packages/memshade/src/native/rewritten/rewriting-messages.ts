@@ -6,6 +6,8 @@ export interface RewritingData {
   readonly tool: NativeToolName;
   readonly options: NativeToolOptions;
   readonly place: RewrittenCachePlace;
+  /** See `rewrittenKey`. */
+  readonly code: string;
 }
 
 /** A file to rewrite. */

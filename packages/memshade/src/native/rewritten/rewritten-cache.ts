@@ -36,6 +36,7 @@ interface Entry {
 }
 
 const [FILE, ORIGINS, ENTRY] = ["file", "origins", "entry.json"];
+const NAME = "rewritten";
 const PARTIAL = ".partial-";
 const KEY_DIGITS = 32;
 /** Programs map it, also those of other users that a program starts. */
@@ -47,12 +48,9 @@ const IN_USE_MS = 600_000;
 
 /** Where what was rewritten is kept. */
 export interface RewrittenCachePlace {
-  /** The folder of all versions. */
   readonly caches: string;
   /** Where they are kept if nothing can be written there: for one run alone. */
   readonly instead: string;
-  /** Of the code that rewrites. */
-  readonly version: string;
 }
 
 /** Files that were rewritten, each in a folder by the content that it was made of and the code that was inserted. */
@@ -60,13 +58,13 @@ export class RewrittenCache {
   readonly folder: string;
   readonly #mostBytes: number;
 
-  constructor({ caches, instead, version }: RewrittenCachePlace, mostBytes = MOST_BYTES) {
+  constructor({ caches, instead }: RewrittenCachePlace, mostBytes = MOST_BYTES) {
     this.#mostBytes = mostBytes;
-    this.folder = join(caches, `rewritten-${version}`);
+    this.folder = join(caches, NAME);
     try {
       makeWritable(this.folder);
     } catch {
-      this.folder = join(instead, "rewritten");
+      this.folder = join(instead, NAME);
       makeWritable(this.folder);
     }
   }
@@ -116,12 +114,10 @@ export class RewrittenCache {
     }
   }
 
-  /** Removes what was not used for longest, of other versions too, until the rest has room; and what others have left half-written. */
+  /** Removes what was not used for longest until the rest has room, and what others have left half-written. */
   shrink(): void {
-    const parent = join(this.folder, "..");
-    const entries = readdirSync(parent)
-      .filter((name) => name.startsWith("rewritten"))
-      .flatMap((name) => readdirSync(join(parent, name)).flatMap((key) => tryDescribe(join(parent, name, key))))
+    const entries = readdirSync(this.folder)
+      .flatMap((name) => tryDescribe(join(this.folder, name)))
       .sort((a, b) => b.usedMs - a.usedMs);
     let total = 0;
     for (const { folder, bytes, usedMs, isPartial } of entries) {
@@ -132,9 +128,9 @@ export class RewrittenCache {
   }
 }
 
-/** What a rewritten file is kept by. */
-export function rewrittenKey(content: Uint8Array, toolKey: string): string {
-  return createHash("sha256").update(hash(content)).update(toolKey).digest("hex").slice(0, KEY_DIGITS);
+/** What a rewritten file is kept by. `code`: what tells all that it is made by, the rewriter and the tool. */
+export function rewrittenKey(content: Uint8Array, code: string): string {
+  return createHash("sha256").update(hash(content)).update(code).digest("hex").slice(0, KEY_DIGITS);
 }
 
 /** By which a process tells what was made of a file: a part of the key, 48 bits. */
