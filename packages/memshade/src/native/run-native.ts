@@ -186,7 +186,10 @@ class NativeRecording {
     const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
     const isSampled = sampleHz !== undefined;
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
-    const image = placeImage({ clock, mappings, children, foreign, isCounting: false, isMarking: this.#isMarking, isSampled, samplePeriod: period });
+    const image = placeImage({
+      ...{ clock, mappings, children, foreign, isSampled, samplePeriod: period },
+      ...{ isCounting: this.#run.tool?.name === "heap", isMarking: this.#isMarking },
+    });
     this.#image = image;
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];

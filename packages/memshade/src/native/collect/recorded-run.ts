@@ -22,6 +22,7 @@ import { describeNative } from "../../tools/working-set/native/read/describe-nat
 import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
 import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
 import { namedModuleOf } from "../../model/named-module.ts";
+import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
@@ -62,6 +63,8 @@ export interface RecordingOptions {
 /** What a process has left, or has so far. */
 export interface LeftBehind {
   memory: SharedArrayBuffer;
+  /** Of accesses; absent where they were not counted, or nobody else sees the counters. */
+  counters?: GranuleCounters | undefined;
   /** Of threads, by their ids. */
   names?: ReadonlyMap<number, string> | undefined;
   /** Absent where none were to be taken. */
@@ -83,7 +86,7 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, names = new Map(), samples: taken, replacedBy, workingSet }: LeftBehind,
+  { memory, counters, names = new Map(), samples: taken, replacedBy, workingSet }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children }: RecordingOptions,
@@ -99,13 +102,14 @@ export function recordedRun(
   const modules = all
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
+  const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({
-    ...{ clock, rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
+    ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
+    ...{ includeStack: false, includeAllocator: false },
   });
-  // All that the session asks of a memory is its bytes.
   session.addInstance(
-    { buffer: memory } as unknown as WebAssembly.Memory,
-    { ...INFO, clock },
+    { buffer: memory, counters: counters ?? NO_COUNTERS },
+    { ...INFO, clock, tools: [isCounted ? "heap" : "alloc"] },
     UNKNOWN_MODULE,
     null,
   );
@@ -169,6 +173,9 @@ function setClock(view: DataView): void {
   const passed = (process.hrtime.bigint() - view.getBigUint64(Header.start, true)) / 1_000_000n;
   view.setUint32(Place.control + Control.wallMs, Number(passed), true);
 }
+
+/** Where nobody else sees them. */
+const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
 
 const UNCOUNTED =
   "Accesses of native programs are not recorded: nothing is known of how often, how densely or whether at all blocks were used.";
