@@ -124,6 +124,13 @@ const PARTS: readonly Part[] = [
     constant: "WORKING_SET_RUNTIME_BASE64",
   },
   {
+    folder: "tools/working-set/native",
+    entry: "assembly/index.ts",
+    target: "reader.generated.ts",
+    constant: "MARK_READER_BASE64",
+    replaced: {},
+  },
+  {
     folder: "tools/working-set/locality",
     entry: "assembly/index.ts",
     target: "locality.generated.ts",

@@ -18,6 +18,10 @@ import { MEMSHADE_VERSION } from "../../model/version.ts";
 import type { ObjectSegment } from "../../objects/index.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { describeNative } from "../../tools/working-set/native/read/describe-native.ts";
+import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
+import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
+import { namedModuleOf } from "../../model/named-module.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
@@ -67,6 +71,8 @@ export interface LeftBehind {
   samples?: CpuSamples | undefined;
   /** Path of the program that the process has replaced itself by, which is not recorded. */
   replacedBy?: string | undefined;
+  /** Absent where lines were not marked. */
+  workingSet?: NativeWorkingSetSession | undefined;
 }
 
 /** What the run folder gets. */
@@ -80,7 +86,7 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, counters, names = new Map(), samples: taken, replacedBy }: LeftBehind,
+  { memory, counters, names = new Map(), samples: taken, replacedBy, workingSet }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children }: RecordingOptions,
@@ -114,6 +120,13 @@ export function recordedRun(
   const hasIntervals = intervals.instances.length > 0;
   if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
   if (samples !== undefined) files.push({ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` });
+  const described = modules.map((module, index) => describe(module, index, program));
+  const start = Number(view.getBigUint64(Header.start, true));
+  const lines =
+    workingSet &&
+    describeNative(workingSet, { ...program, modules: described.map(namedModuleOf) }, samples, start);
+  if (lines !== undefined)
+    files.push({ name: WORKING_SET_FILE, contents: `${JSON.stringify(lines.profile)}\n` });
   const run: Run = {
     schema: RUN_SCHEMA,
     version: RUN_VERSION,
@@ -122,10 +135,11 @@ export function recordedRun(
     program: program.program,
     tools: {
       heap: mappings ? { ...tool, mappings } : tool,
+      ...(lines === undefined ? {} : { workingset: lines.description }),
       ...(samples === undefined ? {} : { cpu: { hz: samples.hz } }),
     },
     end,
-    modules: modules.map((module, index) => describe(module, index, program)),
+    modules: described,
     heap: {
       ...heap,
       threads: readThreads(memory, names),
@@ -141,6 +155,7 @@ export function recordedRun(
     files: {
       heap: HEAP_FILE,
       ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
+      ...(lines === undefined ? {} : { workingset: WORKING_SET_FILE }),
       ...(samples === undefined ? {} : { cpu: CPU_FILE }),
     },
   };
