@@ -3,7 +3,8 @@ import type { StackFrame } from "../../model/working-set/working-set.ts";
 
 /** What a site made by one call path. */
 export interface SiteShare {
-  /** Index of the site. */
+  /** Indices of the context and of its site. */
+  readonly context: number;
   readonly index: number;
   readonly site: ObjectSite;
   /** Innermost first; empty where nothing is known. */
@@ -13,6 +14,8 @@ export interface SiteShare {
   readonly objects: number;
   /** Bytes in use, an estimate. */
   readonly live: number;
+  /** Part of its context, from 0 to 1. */
+  readonly part: number;
 }
 
 /** Bytes by path of the host, −1: none. */
@@ -37,7 +40,7 @@ export function siteShares(part: ModuleObjects): SiteShare[] {
     return [...hosts].map(([host, bytes]) => {
       const share = bytes / all;
       return {
-        ...{ index, site: sites[index]! },
+        ...{ context, index, site: sites[index]!, part: share },
         frames: host < 0 ? own : [...own, ...framesOfPath(part, host)],
         bytes: contexts.bytes[context]! * share,
         objects: contexts.objects[context]! * share,

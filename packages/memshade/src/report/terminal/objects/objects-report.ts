@@ -3,18 +3,18 @@ import { fromOwn } from "../../../analyses/frames/own-place.ts";
 import { typeName, typesByIndex } from "../../../analyses/objects/names.ts";
 import { busiestPaths } from "../../../analyses/objects/shares.ts";
 import {
-  liveOverTime,
+  equalStretches,
+  liveAt,
   type Survival,
   survivalBy,
   wholeSurvival,
 } from "../../../analyses/objects/survival.ts";
 import { objectTotals } from "../../../analyses/objects/totals.ts";
-import type { ModuleObjects, ObjectSite, ObjectsProfile } from "../../../model/objects/objects.ts";
+import type { ModuleObjects, ObjectsProfile } from "../../../model/objects/objects.ts";
 import type { Presence } from "../../../model/run.ts";
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
-import { shortPlace } from "../../frames.ts";
 import { functionInWords } from "../../place-names.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
@@ -24,6 +24,8 @@ import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
 import { printAges } from "./ages.ts";
+import { printAllocated } from "./allocated-over-time.ts";
+import { siteInWords } from "./site-in-words.ts";
 import { printUnread } from "./unread-report.ts";
 
 export interface ObjectsReportOptions extends ScreenOptions {
@@ -88,12 +90,13 @@ function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects,
   }
   printTypes(screen, part, bytes, rows);
   printSites(screen, part, bytes, rows);
+  printAllocated(screen, part);
   printAges(screen, part, rows);
 }
 
 function printOverTime(screen: Screen, part: ModuleObjects): void {
   const width = (screen.isWide ? 160 : screen.width) - 2;
-  const live = liveOverTime(part, width);
+  const live = liveAt(part, equalStretches(part, width));
   if (live === undefined) return;
   const peak = live.reduce((most, bytes) => Math.max(most, bytes), 0);
   const { strong, faint, bar } = screen.paint;
@@ -145,20 +148,6 @@ function printSites(screen: Screen, part: ModuleObjects, all: number, rows: numb
     printCallers(screen, paths.get(index) ?? []);
   }
   printMore(screen, order.length - rows, "site");
-}
-
-/** `parse (parse.kt:88)`, or its offset. */
-function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width: number): string {
-  if (frame === undefined) return `offset 0x${offset.toString(16)}`;
-  const line = shortPlace({ file: frame.file, line: frame.line });
-  const place = line === undefined ? ` (0x${offset.toString(16)})` : ` (${printable(line)})`;
-  const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
-  const left = Math.max(8, width - displayWidth(place));
-  return (
-    screen.paint.strong(
-      screen.shorten(name, shortenName(name, screen.isWide ? Number.POSITIVE_INFINITY : left)),
-    ) + screen.paint.faint(place)
-  );
 }
 
 function printCallers(screen: Screen, stack: readonly StackFrame[]): void {

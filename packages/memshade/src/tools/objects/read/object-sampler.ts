@@ -1,6 +1,7 @@
 import { type HostStackOf, stackNoter } from "../../working-set/read/note-stack.ts";
 import { Control, SAMPLE_BYTES, Sample, SampleState } from "../layout.ts";
 import type { ObjectsLayout } from "../memory-plan.ts";
+import { IntervalLog } from "./interval-log.ts";
 import { RandomNumbers } from "./random-numbers.ts";
 
 /** Globals by which a module hands objects to its host. */
@@ -47,6 +48,10 @@ export class ObjectSampler {
   readonly #tokens = new WeakMap<object, object>();
   readonly #registry = new FinalizationRegistry<Followed>((followed) => this.#died(followed));
   readonly #followed = new Set<Followed>();
+  readonly #intervals: IntervalLog;
+  /** Bytes until the next sample, and until the interval ends. */
+  #untilSample: number;
+  #untilInterval: number;
   /** Samples so far. */
   #taken = 0;
   /** What the module calls. */
@@ -75,17 +80,29 @@ export class ObjectSampler {
     view.setFloat64(Control.settled, -1, true);
     // The module may have allocated while it was made.
     view.setFloat64(Control.allocated, layout.meanBytes - this.#countdown.value, true);
+    this.#intervals = new IntervalLog(memory, layout);
+    this.#untilSample = this.#distance();
+    this.#untilInterval = this.#intervals.period;
     this.#countdown.value = this.#startCountdown();
   }
 
+  /** An object has used up the countdown, for a sample, for the end of an interval, or for both. */
   #take(): void {
     const view = this.#view;
-    const size = view.getUint32(Control.size, true);
-    const rest = view.getInt32(Control.rest, true);
-    const allocated = view.getFloat64(Control.allocated, true) + view.getInt32(Control.loaded, true) - rest;
+    const passed = view.getInt32(Control.loaded, true) - view.getInt32(Control.rest, true);
+    const allocated = view.getFloat64(Control.allocated, true) + passed;
     view.setFloat64(Control.allocated, allocated, true);
-    this.#noteCallers();
-    this.#add(view.getUint32(Control.site, true), size, allocated);
+    this.#untilSample -= passed;
+    this.#untilInterval -= passed;
+    if (this.#untilSample < 0) {
+      this.#noteCallers();
+      this.#add(view.getUint32(Control.site, true), view.getUint32(Control.size, true), allocated);
+      this.#untilSample = this.#distance();
+    }
+    if (this.#untilInterval < 0) {
+      this.#intervals.end();
+      this.#untilInterval = this.#intervals.period;
+    }
     view.setInt32(Control.next, this.#startCountdown(), true);
   }
 
@@ -179,12 +196,13 @@ export class ObjectSampler {
   }
 
   /** Draws the bytes until the next sample. */
-  #startCountdown(): number {
+  #distance(): number {
     const mean = this.#view.getFloat64(Control.mean, true);
-    const bytes = Math.min(
-      LONGEST_COUNTDOWN,
-      Math.max(1, Math.round(-Math.log(1 - this.#random.next()) * mean)),
-    );
+    return Math.max(1, Math.round(-Math.log(1 - this.#random.next()) * mean));
+  }
+
+  #startCountdown(): number {
+    const bytes = Math.min(LONGEST_COUNTDOWN, this.#untilSample, this.#untilInterval);
     this.#view.setInt32(Control.loaded, bytes, true);
     return bytes;
   }
