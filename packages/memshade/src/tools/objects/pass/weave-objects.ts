@@ -52,6 +52,7 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
     },
     lengths.length,
   );
+  const asksHost = (options.hostStacks ?? "off") !== "off";
   const endBytes = () => endOfCounters(layout, pass.counterCount);
   return {
     name: "objects",
@@ -63,11 +64,12 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
       ...layout,
       ...{ counterCount: pass.counterCount, endBytes: endBytes() },
       ...{ events: encodeEvents(pass.events), slots: framed?.slots ?? "" },
-      asksHost: (options.hostStacks ?? "off") !== "off",
+      asksHost,
     }),
     globals: [...samplingGlobals, ...(framed?.globals ?? [])],
     ...(sampling === undefined ? {} : { globalExports: sampling.exported }),
     start: lengths.length === 0 ? -1 : noteLengths(around, layout.counters, lengths),
+    entered: asksHost && sampling !== undefined ? sampling.entered() : -1,
     followedCalls: framed?.followedCalls,
     notTracked: [],
   };
@@ -98,6 +100,7 @@ class Sampling implements SamplingTargets {
   readonly countdown: number;
   /** The object that the host is asked to look at. */
   readonly #object: number;
+  readonly #entries: number;
   readonly #callHost: number;
   readonly #chosen = new Map<number, { call: number; pass: number }>();
 
@@ -106,6 +109,7 @@ class Sampling implements SamplingTargets {
     this.#mean = mean;
     this.countdown = around.firstGlobal;
     this.#object = around.firstGlobal + 1;
+    this.#entries = around.firstGlobal + 2;
     this.#callHost = around.callHost(HostSlot.Object, false);
   }
 
@@ -113,6 +117,7 @@ class Sampling implements SamplingTargets {
     return [
       { type: I32, initial: encodeConstantExpression(I32, this.#mean) },
       { type: ANYREF, initial: NULL_ANY },
+      { type: I32, initial: encodeConstantExpression(I32, 0) },
     ];
   }
 
@@ -120,7 +125,21 @@ class Sampling implements SamplingTargets {
     return [
       { name: "objects.countdown", index: this.countdown },
       { name: "objects.object", index: this.#object },
+      { name: "objects.entries", index: this.#entries },
     ];
+  }
+
+  /** Function () → () that counts how often the host has come in: in between, who has called stays the same. */
+  entered(): number {
+    const { appended } = this.#around;
+    return appended.add(appended.typeIndex([], []), () =>
+      new BodyBuilder()
+        .op("global.get", this.#entries)
+        .i32(1)
+        .op("i32.add")
+        .op("global.set", this.#entries)
+        .finish(),
+    );
   }
 
   chosen(type: number): { call: number; pass: number } {

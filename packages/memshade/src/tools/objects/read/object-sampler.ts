@@ -8,6 +8,7 @@ import { RandomNumbers } from "./random-numbers.ts";
 export interface ObjectGlobals {
   readonly "memshade.objects.countdown": WebAssembly.Global;
   readonly "memshade.objects.object": WebAssembly.Global;
+  readonly "memshade.objects.entries": WebAssembly.Global;
 }
 
 /** A sample whose object may still be there. */
@@ -26,7 +27,7 @@ interface Followed {
 /** More than a countdown can hold. */
 const LONGEST_COUNTDOWN = 2 ** 30;
 
-/** The first samples of an instance are noted with their callers, then one in so many. */
+/** The first samples of an instance for which the host has entered anew are noted with their callers, then one in so many. */
 const STACKS_AT_FIRST = 16;
 const STACKS_LATER = 32;
 
@@ -40,8 +41,8 @@ const following = new Set<ObjectSampler>();
 export class ObjectSampler {
   readonly #view: DataView;
   readonly #layout: ObjectsLayout;
+  readonly #globals: ObjectGlobals;
   readonly #countdown: WebAssembly.Global;
-  readonly #object: WebAssembly.Global;
   /** Undefined where nobody knows who enters the module. */
   readonly #noteStack: (() => void) | undefined;
   readonly #random = new RandomNumbers(++samplers);
@@ -52,7 +53,10 @@ export class ObjectSampler {
   /** Bytes until the next sample, and until the interval ends. */
   #untilSample: number;
   #untilInterval: number;
-  /** Samples so far. */
+  /** Entries of the host when its stack was looked at last, and the stack that was noted. */
+  #entries = -1;
+  #stack = 0;
+  /** Samples so far for which the host had entered anew. */
   #taken = 0;
   /** What the module calls. */
   readonly take: () => void;
@@ -66,7 +70,7 @@ export class ObjectSampler {
     this.#view = new DataView(memory.buffer);
     this.#layout = layout;
     this.#countdown = globals["memshade.objects.countdown"];
-    this.#object = globals["memshade.objects.object"];
+    this.#globals = globals;
     const { stacks, stacksEnd } = layout;
     if (hostStackOf !== undefined)
       this.#noteStack = stackNoter(
@@ -108,10 +112,16 @@ export class ObjectSampler {
 
   /** Stacks take longer than all else that is done for a sample. */
   #noteCallers(): void {
-    const isNoted = this.#taken < STACKS_AT_FIRST || this.#taken % STACKS_LATER === 0;
-    if (isNoted && this.#noteStack !== undefined) this.#noteStack();
-    else this.#view.setUint32(Control.stack, 0, true);
-    this.#taken++;
+    if (this.#noteStack === undefined) return;
+    const entries: number = this.#globals["memshade.objects.entries"].value;
+    if (entries !== this.#entries) {
+      this.#entries = entries;
+      const isNoted = this.#taken < STACKS_AT_FIRST || this.#taken % STACKS_LATER === 0;
+      this.#taken++;
+      if (isNoted) this.#noteStack();
+      this.#stack = isNoted ? this.#view.getUint32(Control.stack, true) : 0;
+    }
+    this.#view.setUint32(Control.stack, this.#stack, true);
   }
 
   #add(site: number, size: number, birth: number): void {
@@ -129,7 +139,7 @@ export class ObjectSampler {
     view.setUint32(at + Sample.stack, view.getUint32(Control.stack, true), true);
     view.setUint32(at + Sample.frame, view.getUint32(Control.frame, true), true);
     view.setUint32(Control.samples, row + 1, true);
-    this.#follow(this.#object.value as object, row);
+    this.#follow(this.#globals["memshade.objects.object"].value as object, row);
   }
 
   #follow(object: object, row: number): void {
