@@ -1,9 +1,11 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { ModuleObjects, ObjectSite } from "../../model/objects/objects.ts";
 import type { StackFrame } from "../../model/working-set/working-set.ts";
 
 /** What a site made by one call path. */
 export interface SiteShare {
-  /** Index of the site. */
+  /** Indices of the context and of its site. */
+  readonly context: number;
   readonly index: number;
   readonly site: ObjectSite;
   /** Innermost first; empty where nothing is known. */
@@ -13,14 +15,16 @@ export interface SiteShare {
   readonly objects: number;
   /** Bytes in use, an estimate. */
   readonly live: number;
+  /** Part of its context, from 0 to 1. */
+  readonly part: number;
 }
 
 /** Bytes by path of the host, −1: none. */
 type HostBytes = Map<number, number>;
 
 /**
- * What sites made, by calling context. Who entered the module is known of some objects that were followed: a context is shared out among those
- * that were noted for its objects, else among those of all contexts that begin in the same function.
+ * What sites made, by calling context. Who entered the module is noted of some of the objects that were followed: the others have the callers of
+ * the nearest such one, and contexts without any are shared out as all that begin in the same function.
  */
 export function siteShares(part: ModuleObjects): SiteShare[] {
   const { contexts, sites, samples } = part;
@@ -37,7 +41,7 @@ export function siteShares(part: ModuleObjects): SiteShare[] {
     return [...hosts].map(([host, bytes]) => {
       const share = bytes / all;
       return {
-        ...{ index, site: sites[index]! },
+        ...{ context, index, site: sites[index]!, part: share },
         frames: host < 0 ? own : [...own, ...framesOfPath(part, host)],
         bytes: contexts.bytes[context]! * share,
         objects: contexts.objects[context]! * share,
@@ -68,17 +72,41 @@ const NOBODY: HostBytes = new Map([[-1, 1]]);
 
 function hostsByContext(part: ModuleObjects): (context: number) => HostBytes {
   const { contexts, samples } = part;
+  const noted = samples.host.flatMap((host, sample) => (host < 0 ? [] : sample));
+  if (noted.length === 0) return () => NOBODY;
+  const entries = contexts.path.map((path) => entryOf(part, path));
+  const notedOfContext = groupBy(noted, (sample) => samples.context[sample]!);
+  const notedOfEntry = groupBy(noted, (sample) => entries[samples.context[sample]!]!);
   const ofContext = new Map<number, HostBytes>();
   const ofEntry = new Map<number, HostBytes>();
-  samples.host.forEach((host, sample) => {
-    if (host < 0) return;
-    const context = samples.context[sample]!;
+  samples.context.forEach((context, sample) => {
+    const among = notedOfContext.get(context) ?? notedOfEntry.get(entries[context]!);
+    if (among === undefined) return;
+    const host = samples.host[nearest(among, sample)]!;
     const bytes = samples.size[sample]! * samples.weight[sample]!;
     addTo(ofContext, context, host, bytes);
-    addTo(ofEntry, entryOf(part, contexts.path[context]!), host, bytes);
+    addTo(ofEntry, entries[context]!, host, bytes);
   });
-  if (ofContext.size === 0) return () => NOBODY;
-  return (context) => ofContext.get(context) ?? ofEntry.get(entryOf(part, contexts.path[context]!)) ?? NOBODY;
+  return (context) => ofContext.get(context) ?? ofEntry.get(entries[context]!) ?? NOBODY;
+}
+
+function groupBy(values: readonly number[], keyOf: (value: number) => number): Map<number, number[]> {
+  const groups = new Map<number, number[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const group = groups.get(key) ?? [];
+    groups.set(key, group);
+    group.push(value);
+  }
+  return groups;
+}
+
+/** The one of ascending numbers that is nearest to another one. */
+function nearest(numbers: readonly number[], to: number): number {
+  const above = partitionPoint(0, numbers.length, (index) => numbers[index]! < to);
+  const [before, behind] = [numbers[above - 1], numbers[above]];
+  if (before === undefined) return behind!;
+  return behind === undefined || to - before < behind - to ? before : behind;
 }
 
 /** The function in which a path begins. */

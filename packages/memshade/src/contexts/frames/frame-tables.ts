@@ -28,10 +28,10 @@ export class FrameTables {
     this.#slots = decodeSlots(layout.slots);
   }
 
-  /** All frames by address. `end`: where the next one would begin, 0 before there is any. */
-  *frames(view: DataView, end: number): Generator<ContextFrame> {
+  /** All frames by address, or those from one on. `end`: where the next one would begin, 0 before there is any. */
+  *frames(view: DataView, end: number, from = this.#layout.arena): Generator<ContextFrame> {
     const { firstOfFunction } = this.#slots;
-    for (let address = this.#layout.arena; address < end; ) {
+    for (let address = from; address < end; ) {
       const defined = view.getUint32(address + Frame.tag, true) - 1;
       const bytes = view.getUint32(address + Frame.bytes, true);
       yield { address, defined, node: view.getUint32(address + Frame.node, true), bytes };

@@ -50,6 +50,8 @@ export interface ModuleObjects {
   paths: ObjectPaths;
   contexts: ObjectContexts;
   samples: ObjectSamples;
+  /** Of the instance that allocated most; undefined where nobody looked, or nothing was allocated. */
+  overTime?: ObjectsOverTime | undefined;
 }
 
 export interface ObjectType {
@@ -116,6 +118,24 @@ export interface ObjectContexts {
   path: number[];
   objects: number[];
   elements: number[];
+  bytes: number[];
+}
+
+/** What one instance allocated in each interval, exactly. */
+export interface ObjectsOverTime {
+  /** As columns: bytes that were allocated by the end of each interval, and objects that were made in it. */
+  intervals: { end: number[]; objects: number[] };
+  /** The contexts that allocated most. */
+  contexts: ContextOverTime[];
+}
+
+/** What was made in one context in each interval in which something was. */
+export interface ContextOverTime {
+  /** Index into `contexts` of the module. */
+  context: number;
+  /** Indices of intervals, ascending. */
+  intervals: number[];
+  objects: number[];
   bytes: number[];
 }
 

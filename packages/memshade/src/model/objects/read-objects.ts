@@ -14,6 +14,7 @@ import {
 import { namedModule } from "../named-module.ts";
 import { stackFrame } from "../working-set/read-working-set.ts";
 import {
+  type ContextOverTime,
   type ModuleObjects,
   OBJECTS_SCHEMA,
   OBJECTS_VERSION,
@@ -23,6 +24,7 @@ import {
   type ObjectSamples,
   type ObjectSite,
   type ObjectSizes,
+  type ObjectsOverTime,
   type ObjectsProfile,
   type ObjectType,
 } from "./objects.ts";
@@ -86,6 +88,19 @@ const part = record<ModuleObjects>({
     now: list(number),
     settled: flag,
   }),
+  overTime: optional(
+    record<ObjectsOverTime>({
+      intervals: record<ObjectsOverTime["intervals"]>({ end: list(count), objects: list(count) }),
+      contexts: list(
+        record<ContextOverTime>({
+          context: count,
+          intervals: list(count),
+          objects: list(count),
+          bytes: list(count),
+        }),
+      ),
+    }),
+  ),
 });
 
 const profile = record<ObjectsProfile>({
@@ -121,7 +136,7 @@ export function readObjects(json: string): ObjectsProfile {
 
 /** Whether what a part refers to is there. */
 function checkPart(
-  { module, samples, sites, types, frames, paths, contexts }: ModuleObjects,
+  { module, samples, sites, types, frames, paths, contexts, overTime }: ModuleObjects,
   modules: number,
   fail: (fault: string) => never,
 ): void {
@@ -147,4 +162,11 @@ function checkPart(
   within("path", contexts.path, paths.frame.length);
   within("path", samples.host, paths.frame.length);
   within("context", samples.context, contexts.site.length);
+  if (overTime === undefined) return;
+  alike("intervals", overTime.intervals);
+  for (const { context, ...columns } of overTime.contexts) {
+    alike("what a context made", columns);
+    within("context", [context], contexts.site.length);
+    within("interval", columns.intervals, overTime.intervals.end.length);
+  }
 }

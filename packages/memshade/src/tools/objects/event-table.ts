@@ -9,6 +9,9 @@ const LONGEST_EVENT = 15;
  */
 export type CounterPlace = number;
 
+/** The first number in the table of counters. Those of lengths in constant expressions come first. */
+export const FIRST_COUNTER = 1;
+
 export function placeInTable(number: number): CounterPlace {
   return number * 2;
 }

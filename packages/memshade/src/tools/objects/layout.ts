@@ -24,8 +24,12 @@ export const Control = {
   settled: 48,
   /** Frame of the function that made the object at hand; 0: none. */
   frame: 56,
+  /** Bytes used in INTERVALS. */
+  intervals: 60,
+  /** f64: bytes allocated in an interval, about. It doubles when the table is full. */
+  period: 64,
   /** `FrameWord`s. */
-  frames: 64,
+  frames: 72,
 } as const;
 export const CONTROL_BYTES = Control.frames + FRAME_WORDS_BYTES;
 
@@ -48,3 +52,17 @@ export const SAMPLE_BYTES = 48;
 
 /** What is known of a sample: nothing since it was taken; the engine took it away; it was there after a collection; it cannot be told. */
 export const SampleState = { taken: 0, dead: 1, live: 2, unknown: 3 } as const;
+
+/** An interval that has ended: how many counters went up in it, and behind that a `Change` for each. */
+export const Interval = {
+  /** f64 */
+  changes: 0,
+} as const;
+export const INTERVAL_BYTES = 8;
+
+export const Change = {
+  /** f64: address of the counter; by how much it went up. */
+  counter: 0,
+  amount: 8,
+} as const;
+export const CHANGE_BYTES = 16;

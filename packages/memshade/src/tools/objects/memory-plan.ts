@@ -7,6 +7,8 @@ import type { ReferenceBytes } from "./size-model.ts";
 export const MOST_SAMPLES = 32_768;
 /** Room for the call stacks of samples. */
 const STACKS_BYTES = 1 << 20;
+/** Room for what changed in each interval. */
+const INTERVALS_BYTES = 1 << 24;
 const PAGE_BYTES = 65_536;
 /** Mean distance between samples unless the user says otherwise. */
 export const DEFAULT_SAMPLE_BYTES = 512 * 1024;
@@ -20,6 +22,8 @@ export interface ObjectTablesLayout extends FrameMemory {
   readonly sampleCapacity: number;
   readonly stacks: number;
   readonly stacksEnd: number;
+  readonly intervals: number;
+  readonly intervalsEnd: number;
   /** Mean distance between samples at the start; 0: none are taken. */
   readonly meanBytes: number;
   readonly references: ReferenceBytes;
@@ -67,12 +71,15 @@ export function planObjectsLayout({ frames, ...options }: ObjectsPlan): ObjectTa
   const samples = CONTROL_BYTES;
   const stacks = samples + sampleCapacity * SAMPLE_BYTES;
   const stacksEnd = stacks + (sampleCapacity === 0 ? 0 : STACKS_BYTES);
+  const intervalsEnd = stacksEnd + (sampleCapacity === 0 ? 0 : INTERVALS_BYTES);
   const { framesEnd, ...memory } =
-    frames === undefined ? { ...NO_FRAMES, framesEnd: stacksEnd } : placeFrameMemory(stacksEnd, frames);
+    frames === undefined
+      ? { ...NO_FRAMES, framesEnd: intervalsEnd }
+      : placeFrameMemory(intervalsEnd, frames);
   return {
     ...options,
     ...{ contexts: frames !== undefined, control: 0 },
-    ...{ samples, sampleCapacity, stacks, stacksEnd },
+    ...{ samples, sampleCapacity, stacks, stacksEnd, intervals: stacksEnd, intervalsEnd },
     ...memory,
     counters: framesEnd,
   };

@@ -1,9 +1,19 @@
 import { RandomNumbers } from "../../../src/tools/objects/read/random-numbers.ts";
 
 /** What a function does, in order. Loops and conditions go by its argument. */
-type Step =
-  | { readonly kind: "struct" | "array"; readonly rounds: number }
-  | { readonly kind: "call" | "table"; readonly callee: number; readonly least: number };
+type Step = Making | Calling;
+
+interface Making {
+  readonly kind: "struct" | "array";
+  readonly rounds: number;
+}
+
+interface Calling {
+  readonly kind: "call" | "table";
+  readonly callee: number;
+  /** Of the argument. */
+  readonly least: number;
+}
 
 const FUNCTIONS = 6;
 
@@ -38,8 +48,7 @@ export class RandomCalls {
     const call = (index: number, value: number, callers: string): void => {
       const path = `${this.name}.${index}${callers}`;
       for (const step of this.#functions[index]!) {
-        if (step.kind === "struct") add(`${path} node`, step.rounds);
-        else if (step.kind === "array") add(`${path} bytes`, step.rounds);
+        if ("rounds" in step) add(`${path} ${step.kind === "struct" ? "node" : "bytes"}`, step.rounds);
         else if (value >= step.least) {
           if (step.callee !== index) call(step.callee, value, `<${path}`);
           else if (value > 0) call(index, value - 1, callers);
@@ -65,7 +74,7 @@ export class RandomCalls {
   }
 
   #textOf(step: Step, index: number, number: number, first: number): string {
-    if (step.kind === "struct" || step.kind === "array") {
+    if ("rounds" in step) {
       const made =
         step.kind === "struct"
           ? "(struct.new $node (i32.const 1))"

@@ -3,7 +3,8 @@ import { fromOwn } from "../../../analyses/frames/own-place.ts";
 import { typeName, typesByIndex } from "../../../analyses/objects/names.ts";
 import { busiestPaths } from "../../../analyses/objects/shares.ts";
 import {
-  liveOverTime,
+  equalStretches,
+  liveAt,
   type Survival,
   survivalBy,
   wholeSurvival,
@@ -11,7 +12,6 @@ import {
 import { objectTotals } from "../../../analyses/objects/totals.ts";
 import type {
   ModuleObjects,
-  ObjectSite,
   ObjectsProfile,
   ObjectType,
 } from "../../../model/objects/objects.ts";
@@ -19,7 +19,6 @@ import type { Presence } from "../../../model/run.ts";
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
-import { shortPlace } from "../../frames.ts";
 import { functionInWords } from "../../place-names.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
@@ -29,6 +28,8 @@ import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
 import { printAges } from "./ages.ts";
+import { printAllocated } from "./allocated-over-time.ts";
+import { siteInWords } from "./site-in-words.ts";
 import { printUnread } from "./unread-report.ts";
 
 export interface ObjectsReportOptions extends ScreenOptions {
@@ -48,8 +49,6 @@ const COLUMNS_WIDTH = 46;
 /** In front of what stands below a site, and how much of it is the name of its type. */
 const DETAIL_MARGIN = " ".repeat(12);
 const LONGEST_TYPE = 30;
-/** `link_implementation.dart:155`, cut where it is longer. */
-const LONGEST_PLACE = 20;
 
 /** Which objects of a garbage-collected language a program makes, where, and what becomes of them. docs/tools/objects.md says what the numbers mean. */
 export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOptions): string {
@@ -99,12 +98,13 @@ function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects,
   }
   printTypes(screen, part, bytes, rows);
   printSites(screen, part, bytes, rows);
+  printAllocated(screen, part);
   printAges(screen, part, rows);
 }
 
 function printOverTime(screen: Screen, part: ModuleObjects): void {
   const width = (screen.isWide ? 160 : screen.width) - 2;
-  const live = liveOverTime(part, width);
+  const live = liveAt(part, equalStretches(part, width));
   if (live === undefined) return;
   const peak = live.reduce((most, bytes) => Math.max(most, bytes), 0);
   const { strong, faint, bar } = screen.paint;
@@ -153,21 +153,6 @@ function printSites(screen: Screen, part: ModuleObjects, all: number, rows: numb
     printTypeAndCallers(screen, names.get(site.type), paths.get(index) ?? []);
   }
   printMore(screen, order.length - rows, "site");
-}
-
-/** `parse (parse.kt:88)`, or its offset. */
-function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width: number): string {
-  if (frame === undefined) return `offset 0x${offset.toString(16)}`;
-  const line = shortPlace({ file: frame.file, line: frame.line });
-  const shown = line === undefined ? `0x${offset.toString(16)}` : printable(line);
-  const place = ` (${screen.isWide ? shown : cutMiddle(shown, LONGEST_PLACE)})`;
-  const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
-  const left = Math.max(8, width - displayWidth(place));
-  return (
-    screen.paint.strong(
-      screen.shorten(name, shortenName(name, screen.isWide ? Number.POSITIVE_INFINITY : left)),
-    ) + screen.paint.faint(place)
-  );
 }
 
 /** Below a site: what it makes, and for whom. */

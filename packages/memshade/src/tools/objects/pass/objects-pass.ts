@@ -6,7 +6,7 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { I32 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { type CountedEvent, type CounterPlace, placeInFrame, placeInTable } from "../event-table.ts";
+import { type CountedEvent, type CounterPlace, FIRST_COUNTER, placeInFrame, placeInTable } from "../event-table.ts";
 import { allocates, fixedLength, hasLength } from "../instructions.ts";
 import { COUNTER_BYTES } from "../layout.ts";
 import type { SizeModel } from "../size-model.ts";
@@ -78,10 +78,12 @@ export class ObjectsPass implements ToolPass {
   #counters: Counter[] = [];
   #length = NO_LOCAL;
   #left = NO_LOCAL;
-  /** Counters in the table so far; 0 is none. */
-  counterCount = 1;
+  /** Numbers of counters in the table so far. */
+  counterCount: number;
 
-  constructor(targets: ObjectsTargets) {
+  /** `taken`: counters in the table that are somebody else's. */
+  constructor(targets: ObjectsTargets, taken: number) {
+    this.counterCount = FIRST_COUNTER + taken;
     this.#targets = targets;
     if (targets.frames !== undefined) this.#frames = new CallFrames(targets.frames);
   }

@@ -1,6 +1,7 @@
 import type { ObjectField, ObjectSite, ObjectType } from "../../../model/objects/objects.ts";
 import { type CompositeType, formatType, OPCODE_NAME, readNames } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import type { CounterPlace } from "../event-table.ts";
 import { accesses, allocates, fixedLength } from "../instructions.ts";
 import type { SizeModel } from "../size-model.ts";
 import type { CounterSums } from "./counts.ts";
@@ -25,6 +26,7 @@ export function addUp(
   known: KnownObjects,
   { counter: counters }: CounterSums,
   instances: number,
+  constantLengths: (counter: CounterPlace) => number,
   model: SizeModel,
   countsFields: boolean,
 ): { types: ObjectType[]; sites: ObjectSite[]; siteOfEvent: Int32Array } {
@@ -78,8 +80,8 @@ export function addUp(
     if (reads) of.reads[field] += amount;
     if (writes) of.writes[field] += amount;
   });
-  for (const { type, elements } of constants) {
-    allocated(type, instances, elements * instances);
+  for (const { type, elements, counter } of constants) {
+    allocated(type, instances, counter === 0 ? elements * instances : constantLengths(counter));
     amounts[families.canonical[type]].constant += instances;
   }
   const names = readNames(module);

@@ -1,11 +1,12 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import { FrameWord } from "../../../contexts/frames/frame-memory.ts";
-import { FrameTables } from "../../../contexts/frames/frame-tables.ts";
+import { type ContextFrame, FrameTables } from "../../../contexts/frames/frame-tables.ts";
 import { FRAME_HEADER_BYTES, INDEX_ENTRY_BYTES, NODE_BYTES } from "../../../contexts/layout.ts";
 import { HOST_FRAMES, notedFrames } from "../../working-set/read/note-stack.ts";
 import { COUNTER_BYTES, Control, SAMPLE_BYTES, Sample, SampleState } from "../layout.ts";
 import type { ObjectsLayout } from "../memory-plan.ts";
 import type { Counts } from "./counts.ts";
+import { type IntervalChanges, readIntervals } from "./read-intervals.ts";
 
 /** A row of the table of samples. Birth and death are bytes that the instance had allocated. */
 export interface SampleRow {
@@ -39,25 +40,42 @@ export class ObjectTables {
   /** All counters as they are now. */
   counts(): Counts {
     const { counters, counterCount } = this.layout;
-    const view = this.#view;
-    const at = (address: number) => Number(view.getBigUint64(address, true));
     return {
       table: Float64Array.from({ length: counterCount }, (_, number) =>
-        at(counters + number * COUNTER_BYTES),
+        this.counterAt(counters + number * COUNTER_BYTES),
       ),
       frames: new Map(
-        [...(this.#frames?.frames(view, this.#frameWord("frameNext")) ?? [])].map((frame) => [
-          frame.address,
+        [...this.frames()].map(({ address, defined, node, bytes }) => [
+          address,
           {
-            ...{ defined: frame.defined, node: frame.node },
-            counts: Float64Array.from(
-              { length: (frame.bytes - FRAME_HEADER_BYTES) / COUNTER_BYTES },
-              (_, number) => at(frame.address + FRAME_HEADER_BYTES + number * COUNTER_BYTES),
+            ...{ defined, node },
+            counts: Float64Array.from({ length: (bytes - FRAME_HEADER_BYTES) / COUNTER_BYTES }, (_, number) =>
+              this.counterAt(address + FRAME_HEADER_BYTES + number * COUNTER_BYTES),
             ),
           },
         ]),
       ),
     };
+  }
+
+  /** Frames in the order of their addresses, from one on. */
+  frames(from = this.layout.arena): Iterable<ContextFrame> {
+    return this.#frames === undefined ? [] : this.#frames.frames(this.#view, this.framesEnd, from);
+  }
+
+  /** Where the next frame would begin, 0 before there is any. */
+  get framesEnd(): number {
+    return this.#frames === undefined ? 0 : this.#frameWord("frameNext");
+  }
+
+  /** The intervals that have ended. */
+  intervals(): IntervalChanges[] {
+    return readIntervals(this.#view, this.layout);
+  }
+
+  counterAt(address: number): number {
+    const view = this.#view;
+    return view.getUint32(address, true) + view.getUint32(address + 4, true) * 2 ** 32;
   }
 
   /** The call that leads to a node of the calling context tree: `FrameTables.call`. */
@@ -119,7 +137,7 @@ export class ObjectTables {
     if (this.#frames === undefined) return 0;
     const nodes = this.#frameWord("nodeNext");
     return (
-      Math.max(0, this.#frameWord("frameNext") - this.layout.arena) +
+      Math.max(0, this.framesEnd - this.layout.arena) +
       nodes * (NODE_BYTES + 2 * INDEX_ENTRY_BYTES)
     );
   }

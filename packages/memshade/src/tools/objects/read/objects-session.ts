@@ -23,9 +23,10 @@ import { DEFAULT_SAMPLE_BYTES, type ObjectsLayout } from "../memory-plan.ts";
 import { SizeModel } from "../size-model.ts";
 import { addUp } from "./add-up.ts";
 import { CallPaths } from "./call-paths.ts";
-import { CounterSums, type Counts, countsSince } from "./counts.ts";
+import { CounterSums, type Counts, counterIn, countsSince } from "./counts.ts";
 import { KnownObjects } from "./module-objects.ts";
 import { ObjectTables } from "./object-tables.ts";
+import { objectsOverTime } from "./objects-over-time.ts";
 import { type CountedInstance, SiteContexts } from "./site-contexts.ts";
 
 /** Name of the tool's file in a run folder. */
@@ -189,7 +190,15 @@ export class ObjectsSession implements ToolSession {
       return { ...instance, now, counts: countsSince(now, instance.before) };
     });
     const sums = new CounterSums(instances.map(({ counts }) => counts));
-    const { types, sites, siteOfEvent } = addUp(known, sums, instances.length, model, countsFields);
+    const { types, sites, siteOfEvent } = addUp(
+      known,
+      sums,
+      instances.length,
+      // Lengths are no counts: they stand from the start.
+      (place) => instances.reduce((sum, { now }) => sum + counterIn(place, now.table, undefined), 0),
+      model,
+      countsFields,
+    );
     const used = sites
       .map((site, index) => ({ site, index }))
       .filter(({ site }) => site.objects > 0)
@@ -204,6 +213,10 @@ export class ObjectsSession implements ToolSession {
     const told = [...made.told.map(({ path }) => path), ...samples.host];
     const { frames, paths, numberOf } = callPaths.describe(told, frameAt);
     const column = (name: "site" | "objects" | "elements" | "bytes") => made.told.map((row) => row[name]);
+    const bytesOf = new Map(
+      instances.map((instance) => [instance, new CounterSums([instance.counts]).allocatedBytes(known, model)]),
+    );
+    const [largest] = instances.toSorted((a, b) => bytesOf.get(b)! - bytesOf.get(a)!);
     const part: ModuleObjects = {
       module: module.index,
       instances: instances.length,
@@ -217,6 +230,7 @@ export class ObjectsSession implements ToolSession {
         ...{ objects: column("objects"), elements: column("elements"), bytes: column("bytes") },
       },
       samples: { ...samples, host: samples.host.map(numberOf) },
+      overTime: largest && objectsOverTime(largest, largest.before, known, model, made),
     };
     return { part, withoutCallers: made.withoutCallers };
   }
