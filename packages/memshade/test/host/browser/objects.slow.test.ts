@@ -53,7 +53,9 @@ describe.skipIf(!isInstalled)("objects of a web page and of its workers", () => 
     expect(notTracked.join()).not.toContain("garbage");
     const point = part!.types.find(({ name }) => name === "Point")!;
     expect(point.objects).toBe(2 * POINTS);
-    const live = survivalBy(part!, (sample) => part!.sites[part!.samples.site[sample]!]!.type).get(point.index)!;
+    const live = survivalBy(part!, (sample) => part!.sites[part!.samples.site[sample]!]!.type).get(
+      point.index,
+    )!;
     expect(Math.abs(live.bytes - 2 * KEPT_BYTES)).toBeLessThan(4 * live.error);
   });
 
