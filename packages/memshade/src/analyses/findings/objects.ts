@@ -11,7 +11,8 @@ import { LEAST_BYTES } from "./heap-blocks.ts";
 /** Fields and objects that nobody reads, as parts of all bytes that were allocated. */
 export function objectFindings(profile: ObjectsProfile): (UnreadFieldFinding | UnreadObjectsFinding)[] {
   const { bytes: all } = objectTotals(profile);
-  const fields = unreadFields(profile).map(
+  const ofProgram = unreadFields(profile).filter(({ isOfLanguage }) => !isOfLanguage);
+  const fields = ofProgram.map(
     ({ name, bytes, objects, written }): UnreadFieldFinding => ({
       ...{ kind: "unread-field", tool: "objects", amount: bytes, unit: "bytes", part: bytes / all },
       place: { path: [{ function: name }] },
@@ -20,7 +21,7 @@ export function objectFindings(profile: ObjectsProfile): (UnreadFieldFinding | U
     }),
   );
   const types = unreadTypes(profile).flatMap(({ part, type }): UnreadObjectsFinding[] => {
-    const place = placeOf(part, type.index);
+    const place = placeOfType(part, type.index);
     if (place === undefined) return [];
     const { bytes, objects } = type;
     return [
@@ -33,8 +34,8 @@ export function objectFindings(profile: ObjectsProfile): (UnreadFieldFinding | U
   return [...fields, ...types].filter(({ amount }) => amount >= LEAST_BYTES);
 }
 
-/** Where most objects of a type are made. */
-function placeOf(part: ModuleObjects, type: number): UnreadObjectsFinding["place"] | undefined {
+/** Where most objects of a type are made; undefined where no code makes them. */
+export function placeOfType(part: ModuleObjects, type: number): UnreadObjectsFinding["place"] | undefined {
   const { module, sites } = part;
   let site = -1;
   sites.forEach((one, index) => {

@@ -60,7 +60,7 @@ const FILES: readonly (readonly [string, RegExp])[] = [
   [GO, new RegExp(String.raw`(^|/)(tiny)?go[-\d.]*/src/(${GO_PACKAGES})/`)],
   [ASSEMBLYSCRIPT, /(^|\/)~lib\//],
   [DART, /^org-dartlang-sdk:|(^|\/)dart-sdk\/lib\//],
-  [MOONBIT, /(^|\/)\.moon\/lib\/core\/|^moonbitlang\/core\//],
+  [MOONBIT, /^moonbit-core:|(^|\/)\.moon\/lib\/core\//],
 ];
 
 /** Names of the shared libraries that native programs run with: whoever built them, their source is no program's. */
@@ -101,7 +101,7 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   [GO, new RegExp(String.raw`^(${GO_PACKAGES})(/[\w/]+)?\.[\w(]`)],
   [ASSEMBLYSCRIPT, /^~lib\//],
   [KOTLIN, /^kotlinx?\./],
-  [MOONBIT, /^@moonbitlang\/core\//],
+  [MOONBIT, /^_M0[A-Z]P[BC]/],
   [
     C,
     /^(mem(cpy|set|move|cmp|chr|align)|(aligned_alloc|posix_memalign|reallocarray|valloc)|str(len|cpy|cmp|chr|ncpy|ncmp|cat|n?dup|tol.*)|__?(fwritex|towrite|toread|stdio_.*|wasi_.*|wasilibc_.*|libc_.*|init_.*|ofl_.*|lockfile|unlockfile|fdopen)|v?s?n?f?printf(_core)?|v?asprintf|printf_core|pop_arg|fmt_[a-z]+|pad|out|f(open|read|write|puts|putc|getc|gets|seek|tell|close|flush)(_.*)?|put(s|char)|get(c|char|line|delim)|dl(malloc|free|realloc|calloc|memalign)|(m|c|re)alloc|free|q?sort(_r)?|a(toi|tof|tol)|exit|_Exit|wctomb|wcrtomb|mbrtowc|frexp|_*emscripten_.*|stackAlloc|dynCall_.*)$/,

@@ -56,8 +56,8 @@ export function objectsReportJson(
     }),
     unreadFields: unreadFields(profile)
       .slice(0, most)
-      .map(({ part, name, type, each, bytes, objects, written }) => ({
-        ...{ module: part.module, name, type, each, bytes, objects, written },
+      .map(({ part, name, type, each, bytes, objects, written, isOfLanguage }) => ({
+        ...{ module: part.module, name, type, each, bytes, objects, written, isOfLanguage },
       })),
     unreadTypes: unreadTypes(profile)
       .slice(0, most)

@@ -19,18 +19,18 @@ import type { Presence } from "../../../model/run.ts";
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
-import { functionInWords } from "../../place-names.ts";
+import { printChain } from "../common/call-path.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
-import { shortenName } from "../common/names.ts";
 import { presenceInWords } from "../common/presence.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
+import { pathFrame } from "../working-set/working-set-table.ts";
 import { printAges } from "./ages.ts";
 import { printAllocated } from "./allocated-over-time.ts";
 import { siteInWords } from "./site-in-words.ts";
-import { printUnread } from "./unread-report.ts";
+import { DEFAULT_ROWS, printUnread } from "./unread-report.ts";
 
 export interface ObjectsReportOptions extends ScreenOptions {
   /** Rows per table; undefined: those that matter. */
@@ -42,7 +42,6 @@ export interface ObjectsReportOptions extends ScreenOptions {
   readonly findings?: readonly Finding[] | undefined;
 }
 
-const DEFAULT_ROWS = 15;
 /** In front of the names of types and sites. */
 const COLUMNS_WIDTH = 46;
 
@@ -66,7 +65,7 @@ export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOpt
   if (options.findings !== undefined) printFindings(screen, options.findings);
   const rows = options.rows ?? DEFAULT_ROWS;
   for (const part of profile.parts) printPart(screen, profile, part, rows);
-  printUnread(screen, profile, rows);
+  printUnread(screen, profile, options.rows);
   return screen.text();
 }
 
@@ -163,13 +162,9 @@ function printTypeAndCallers(
 ): void {
   const made = type === undefined ? "" : screen.fit(typeName(type), LONGEST_TYPE);
   const own = fromOwn(stack).stack;
-  const callers = (own.length < stack.length ? own : own.slice(1))
-    .map(({ name, function: index }) => ` ← ${functionInWords({ function: name ?? `func[${index}]` })}`)
-    .join("");
-  const width = screen.width - DETAIL_MARGIN.length - displayWidth(made);
-  screen.print(
-    `${DETAIL_MARGIN}${made}${screen.paint.faint(screen.shorten(callers, cutMiddle(callers, width)))}`,
-  );
+  const callers = own.length < stack.length ? own : own.slice(1);
+  if (callers.length === 0) screen.print(screen.paint.faint(`${DETAIL_MARGIN}${made}`));
+  else printChain(screen, callers.map(pathFrame), `${DETAIL_MARGIN}${made} ← `);
 }
 
 /** The columns of a row in front of its name. */
