@@ -1,3 +1,4 @@
+import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
 import { nativeHeap } from "../tools/heap/native/native-heap.ts";
 import type { PlanBlock } from "./rewrite/emit.ts";
 
@@ -38,7 +39,7 @@ export const SLOW_PATHS = 0x7ff0_0000;
 const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => NativeTool>> = {
   heap: nativeHeap,
   waste: () => insertNothing("waste"),
-  "working-set": () => insertNothing("working-set"),
+  "working-set": nativeWorkingSet,
 };
 
 /** A tool by its name. Threads that rewrite make their own. */

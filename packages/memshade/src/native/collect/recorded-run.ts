@@ -18,6 +18,10 @@ import { MEMSHADE_VERSION } from "../../model/version.ts";
 import type { ObjectSegment } from "../../objects/index.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { describeNative } from "../../tools/working-set/native/read/describe-native.ts";
+import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
+import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
+import { namedModuleOf } from "../../model/named-module.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
@@ -43,8 +47,6 @@ export interface RecordedProgram {
   notes: readonly string[];
   /** Path of what has memshade's code. */
   image: string;
-  /** Files that stood in the place of others, if a tool's code was inserted. */
-  rewritten?: readonly RewrittenFile[] | undefined;
 }
 
 /** How it was recorded. */
@@ -55,6 +57,10 @@ export interface RecordingOptions {
   mappings: boolean;
   /** Processes that it has started, if they were recorded. */
   children?: readonly RunChild[] | undefined;
+  /** Files that stood in the place of others, if a tool's code was inserted. */
+  rewritten?: readonly RewrittenFile[] | undefined;
+  /** Sentences about what ran without that code. */
+  notCounted?: readonly string[] | undefined;
 }
 
 /** What a process has left, or has so far. */
@@ -68,6 +74,8 @@ export interface LeftBehind {
   samples?: CpuSamples | undefined;
   /** Path of the program that the process has replaced itself by, which is not recorded. */
   replacedBy?: string | undefined;
+  /** Absent where lines were not marked. */
+  workingSet?: NativeWorkingSetSession | undefined;
 }
 
 /** What the run folder gets. */
@@ -81,15 +89,15 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, counters, names = new Map(), samples: taken, replacedBy }: LeftBehind,
+  { memory, counters, names = new Map(), samples: taken, replacedBy, workingSet }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
-  { clock, mappings, children }: RecordingOptions,
+  { clock, mappings, children, rewritten = [], notCounted = [] }: RecordingOptions,
 ): NativeRecord {
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const header = (field: number): number => view.getUint32(field, true);
-  const places = new OriginalPlaces(readModules(memory, header(Header.modules)), program.rewritten ?? []);
+  const places = new OriginalPlaces(readModules(memory, header(Header.modules)), rewritten);
   places.translate(memory);
   const samples = taken && places.ofSamples(taken);
   const all = places.modules;
@@ -115,6 +123,13 @@ export function recordedRun(
   const hasIntervals = intervals.instances.length > 0;
   if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
   if (samples !== undefined) files.push({ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` });
+  const described = modules.map((module, index) => describe(module, index, program));
+  const start = Number(view.getBigUint64(Header.start, true));
+  const lines =
+    workingSet &&
+    describeNative(workingSet, { ...program, modules: described.map(namedModuleOf) }, samples, start);
+  if (lines !== undefined)
+    files.push({ name: WORKING_SET_FILE, contents: `${JSON.stringify(lines.profile)}\n` });
   const run: Run = {
     schema: RUN_SCHEMA,
     version: RUN_VERSION,
@@ -123,10 +138,11 @@ export function recordedRun(
     program: program.program,
     tools: {
       heap: mappings ? { ...tool, mappings } : tool,
+      ...(lines === undefined ? {} : { workingset: lines.description }),
       ...(samples === undefined ? {} : { cpu: { hz: samples.hz } }),
     },
     end,
-    modules: modules.map((module, index) => describe(module, index, program)),
+    modules: described,
     heap: {
       ...heap,
       threads: readThreads(memory, names),
@@ -135,6 +151,7 @@ export function recordedRun(
         ...program.notes,
         ...(isCounted ? uncountedAccesses(view) : []),
         ...unseen(view, program.notes, replacedBy),
+        ...notCounted,
       ],
     },
     ...(children === undefined ? {} : { children: [...children] }),
@@ -143,6 +160,7 @@ export function recordedRun(
     files: {
       heap: HEAP_FILE,
       ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
+      ...(lines === undefined ? {} : { workingset: WORKING_SET_FILE }),
       ...(samples === undefined ? {} : { cpu: CPU_FILE }),
     },
   };
