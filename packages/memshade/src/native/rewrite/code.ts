@@ -51,6 +51,8 @@ export class Code {
   readonly stubs: Stubs;
   readonly functions: CodeFunction[] = [];
   readonly leftAlone: LeftAlone = { undecodable: 0, overlapping: 0, special: 0, exceptions: 0 };
+  /** Offsets of all labels. */
+  readonly labels: number[] = [];
   /** Per byte of the code: `MARK`s. */
   readonly marks: Uint8Array;
   /** Per byte: which instruction begins there. */
@@ -183,6 +185,7 @@ export class Code {
   /** Marks an offset, if an instruction begins there. */
   mark(offset: number, mark: number): boolean {
     if (this.instructionAt(offset) < 0) return false;
+    if ((mark & ~this.marks[offset] & MARK.label) !== 0) this.labels.push(offset);
     this.marks[offset] |= mark;
     return true;
   }
