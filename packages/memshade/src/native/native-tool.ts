@@ -1,3 +1,5 @@
+import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
+import { nativeHeap } from "../tools/heap/native/native-heap.ts";
 import type { PlanBlock } from "./rewrite/emit.ts";
 
 /** Tools whose code is inserted into native programs. */
@@ -35,9 +37,9 @@ export interface NativeTool {
 export const SLOW_PATHS = 0x7ff0_0000;
 
 const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => NativeTool>> = {
-  heap: () => insertNothing("heap"),
+  heap: nativeHeap,
   waste: () => insertNothing("waste"),
-  "working-set": () => insertNothing("working-set"),
+  "working-set": nativeWorkingSet,
 };
 
 /** A tool by its name. Threads that rewrite make their own. */

@@ -22,6 +22,9 @@ import { REFUSED } from "./rewritten/loader-copy.ts";
 import { isRewritten, type RewrittenFile } from "./rewritten/rewrite-files.ts";
 import { type Substitution, substitute } from "./rewritten/substitution.ts";
 import { ProcessSamples } from "./sampling/cpu-samples.ts";
+import type { NativeIntervals } from "../tools/working-set/native/read/native-intervals.ts";
+import { type MarkedProcess, NativeWorkingSetSession } from "../tools/working-set/native/read/native-session.ts";
+import { Header } from "./layout.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, type NativeProgram } from "./start/check-program.ts";
@@ -50,12 +53,15 @@ export interface NativeRun {
   traceChildren?: boolean | undefined;
   /** A tool whose code is inserted into the program and its libraries; undefined: they run as they are. */
   tool?: { name: NativeToolName; options: NativeToolOptions } | undefined;
+  /** How intervals of the working set are measured, where that is the tool. */
+  intervals?: NativeIntervals | undefined;
   /** Is told of the folder of the profile, when everything else has been said. */
   onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
 /** A user's mistake, or what the system lacks: as for all commands. */
 const REFUSED_BY_US = 2;
+const STACKS_HZ = 97;
 const STILL_RUNNING =
   "processes that the program has started are running still: what they do from here on is not recorded";
 const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in /dev/shm";
@@ -114,6 +120,21 @@ function makeTables(
   progress.clear();
 }
 
+/** Undefined while it has not begun. */
+function markedProcess(
+  { memory }: MemoryWatch,
+  { memoryOf }: PlacedImage,
+  pid: number,
+): MarkedProcess | undefined {
+  if (memory === undefined) return undefined;
+  return {
+    ...{ pid, marks: `${memoryOf(pid)}.counts` },
+    start: () => Number(memory.start()),
+    stackTop: () => memory.u64(Header.stackTop),
+    objects: () => memory.objects(),
+  };
+}
+
 function tryRealPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
@@ -138,6 +159,7 @@ class NativeRecording {
   #image: PlacedImage | undefined;
   #watch: MemoryWatch | undefined;
   #substitution: Substitution | undefined;
+  #workingSet: NativeWorkingSetSession | undefined;
 
   constructor(run: NativeRun) {
     this.#run = run;
@@ -145,10 +167,19 @@ class NativeRecording {
     this.writer = new ProfileWriter({ clock, mappings }, run.isQuiet);
   }
 
+  get #isMarking(): boolean {
+    return this.#run.tool?.name === "working-set";
+  }
+
+  /** Intervals of the working set have the stacks of samples. */
+  get #sampleHz(): number | undefined {
+    return this.#run.sampleHz ?? (this.#isMarking ? STACKS_HZ : undefined);
+  }
+
   /** Makes the image and the tables, and rewrites what is to be rewritten. */
   async prepare(file: string, program: NativeProgram): Promise<RecordedProgram> {
     const { path, args, clock = "virtual", mappings = false, traceChildren: children = false } = this.#run;
-    const { sampleHz } = this.#run;
+    const sampleHz = this.#sampleHz;
     const objects = neededObjects(program);
     const { foreign: all, notes } = findAllocator(objects);
     // Children may have other allocators, without names of their own.
@@ -156,13 +187,8 @@ class NativeRecording {
     const isSampled = sampleHz !== undefined;
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
     const image = placeImage({
-      clock,
-      mappings,
-      children,
-      foreign,
-      isCounting: false,
-      isSampled,
-      samplePeriod: period,
+      ...{ clock, mappings, children, foreign, isSampled, samplePeriod: period },
+      ...{ isCounting: this.#run.tool?.name === "heap", isMarking: this.#isMarking },
     });
     this.#image = image;
     // Samples may fall into the image's own code.
@@ -211,11 +237,14 @@ class NativeRecording {
     const { pid, end } = startProgram(launcher === undefined ? executed : { ...executed, file: launcher }, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
-    const { traceChildren, out, sampleHz } = this.#run;
+    const { traceChildren, out, intervals } = this.#run;
+    const sampleHz = this.#sampleHz;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
     const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
     const watch = new MemoryWatch(image, pid, children, samples, launcher);
     this.#watch = watch;
+    if (intervals !== undefined && this.#isMarking)
+      this.#workingSet = new NativeWorkingSetSession(intervals, image.folder, () => markedProcess(watch, image, pid));
     watch.onChild = (child) => {
       const written = this.writer.child(child);
       if (written !== undefined) this.#children.push(written);
@@ -224,6 +253,7 @@ class NativeRecording {
     const stopListening = onSignals({ SIGUSR2: () => dumps.write() });
     const ended = await end.finally(stopListening);
     await dumps.done;
+    await this.#workingSet?.finish();
     return ended;
   }
 
@@ -235,7 +265,8 @@ class NativeRecording {
     if (left === undefined) say(`${path} ${NOT_RECORDED}`);
     else {
       const children = traceChildren === true ? this.#children.map(({ child }) => child) : undefined;
-      this.isWritten = this.writer.write(target, left, recorded, { end, children }) !== undefined;
+      const all = { ...left, workingSet: this.#workingSet };
+      this.isWritten = this.writer.write(target, all, recorded, { end, children }) !== undefined;
     }
     const unrecorded = this.#watch?.unrecorded ?? 0;
     if (unrecorded > 0)

@@ -3,10 +3,10 @@ import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { quoteForShell } from "../../host/run/terminal-line.ts";
+import { runWasi } from "../../host/wasi/run-wasi.ts";
 import type { NativeToolName } from "../../native/native-tool.ts";
 import type { NativeRun } from "../../native/run-native.ts";
 import type { ToolName } from "../../tools/options.ts";
-import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
@@ -96,6 +96,7 @@ export function addRunCommand(program: Command): void {
           traceChildren: flags.traceChildren,
           sampleHz: flags.sample,
           tool: nativeToolOf(flags),
+          intervals: nativeIntervalsOf(flags),
         });
         endProcess(code);
         return;
@@ -119,6 +120,7 @@ export function addRunCommand(program: Command): void {
 /** What native programs can be recorded with. */
 const OF_NATIVE: readonly string[] = [
   ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
+  ...["interval", "maxIntervals", "cpuTime"],
 ];
 const NATIVE_NAMES: Readonly<Partial<Record<ToolName, NativeToolName>>> = {
   ...{ heap: "heap", waste: "waste", workingset: "working-set" },
@@ -128,6 +130,29 @@ const NATIVE_NAMES: Readonly<Partial<Record<ToolName, NativeToolName>>> = {
 function nativeToolOf({ tool = [], includeStack }: RunFlags): NativeRun["tool"] {
   const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
   return names.length === 0 ? undefined : { name: names[0], options: { includeStack } };
+}
+
+const NATIVE_INTERVAL_NS = 20e6;
+const MOST_INTERVALS = 512;
+
+/** @throws UserError where intervals cannot be measured so */
+function nativeIntervalsOf({ tool = [], interval, maxIntervals, cpuTime }: RunFlags): NativeRun["intervals"] {
+  const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true;
+  if (!tool.includes("workingset")) {
+    if (isAsked) throw new UserError("--interval, --max-intervals and --cpu-time are about working sets: add --tool workingset");
+    return undefined;
+  }
+  if (interval?.unit === "accesses")
+    throw new UserError("intervals of native programs are measured in time: --interval 20ms");
+  const most = maxIntervals ?? MOST_INTERVALS;
+  if (most % 2 !== 0 || most < 8)
+    throw new UserError("the number of intervals to keep must be even, and 8 at least");
+  return {
+    interval: interval?.length ?? NATIVE_INTERVAL_NS,
+    maxIntervals: most,
+    unit: cpuTime === true ? "cpu" : "wall",
+    adaptive: interval === undefined,
+  };
 }
 
 /** @throws UserError for options that mean nothing to a WebAssembly program */

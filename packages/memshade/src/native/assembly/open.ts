@@ -1,6 +1,7 @@
 // The first hook of a process, and of a child that was forked, maps the memory. There is no linear memory yet: neither globals nor
 // loads and stores of it may be used here.
 import { bindNext, canFindObjects } from "./bind-next";
+import { CONTROL_BYTES, SHARED, SHARED_UNITS } from "../../tools/working-set/native/assembly/layout.generated";
 import { describeProcess } from "./process/describe";
 import { COUNTERS, COUNTERS_BITS, HEADER_MAGIC, HEADER_VERSION, Header, Text } from "./layout.generated";
 import {
@@ -114,25 +115,30 @@ function mapFile(at: u64, bytes: u64, file: i64): i64 {
 }
 
 const COUNTERS_BYTES: u64 = (<u64>1) << COUNTERS_BITS;
+const MARKS_BYTES: u64 = (<u64>SHARED_UNITS) * CONTROL_BYTES;
 /** ".counts" and a zero. */
 const COUNTERS_SUFFIX: u64 = 0x0073_746e_756f_632e;
 
-/** Others see the counters from here on, by a file beside the memory's, whose path was written last; 0, or an error. */
-function shareCounters(): i64 {
+/** Others see what inserted code writes from here on, by a file beside the memory's, whose path was written last; 0, or an error. */
+function share(at: u64, bytes: u64): i64 {
   let end = scratch() + 1024;
   while (load8(end) !== 0) end++;
   store64(end, COUNTERS_SUFFIX);
   const file = syscall4(OPENAT, AT_FDCWD, scratch() + 1024, O_CREATE, OWNER_ONLY);
-  const failure = mapFile(COUNTERS, COUNTERS_BYTES, file);
-  if (!isError(failure)) syscall3(MADVISE, COUNTERS, COUNTERS_BYTES, MADV_DONTDUMP);
+  const failure = mapFile(at, bytes, file);
+  if (!isError(failure)) syscall3(MADVISE, at, bytes, MADV_DONTDUMP);
   return isError(failure) ? failure : 0;
 }
 
 /** In a child that was forked: what it counts is its own. */
 function separateCounters(): void {
-  if (load32(text() + Text.isCounting) === 0) return;
-  syscall6(MMAP, COUNTERS, COUNTERS_BYTES, PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0);
-  syscall3(MADVISE, COUNTERS, COUNTERS_BYTES, MADV_DONTDUMP);
+  if (load32(text() + Text.isCounting) !== 0) separate(COUNTERS, COUNTERS_BYTES);
+  if (load32(text() + Text.isMarking) !== 0) separate(SHARED, MARKS_BYTES);
+}
+
+function separate(at: u64, bytes: u64): void {
+  syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0);
+  syscall3(MADVISE, at, bytes, MADV_DONTDUMP);
 }
 
 /** In the slot, in place of an address: there is no room for the memory, and nothing can be recorded. */
@@ -192,8 +198,10 @@ function open(): u64 {
   } else failure = 0;
   if (load32(text() + Text.isCounting) !== 0) {
     store32(base + Header.isCounting, 1);
-    if (failure === 0) store32(base + Header.countersFailure, <u32>-shareCounters());
+    if (failure === 0) store32(base + Header.countersFailure, <u32>-share(COUNTERS, COUNTERS_BYTES));
   }
+  if (load32(text() + Text.isMarking) !== 0 && failure === 0)
+    store32(base + Header.countersFailure, <u32>-share(SHARED, MARKS_BYTES));
   syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, scratch());
   store64(base + Header.start, load64(scratch()) * 1_000_000_000 + load64(scratch() + 8));
   store32(base + Header.failure, <u32>-failure);

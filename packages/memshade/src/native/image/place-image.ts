@@ -70,6 +70,7 @@ export function placeImage({ children, samplePeriod, ...options }: ImageOptions)
       children,
       samplePeriod,
       isCounting: options.isCounting,
+      isMarking: options.isMarking,
     });
     writeFileSync(path, image);
     return {
