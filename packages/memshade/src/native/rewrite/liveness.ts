@@ -63,6 +63,10 @@ export class Liveness {
       if (this.#keepUsed(group)) for (const caller of this.#callersOf[group]) again(caller);
     });
     this.#needed.fill(RESULTS | CALLEE_SAVED);
+    for (const offset of graph.code.reachedFromOutside) {
+      const f = graph.code.functionAround(offset);
+      if (f >= 0) this.#needed[f] = ALL_REGISTERS;
+    }
     this.#solveAll(order.reverse(), (group, again) => {
       this.#solve(group);
       for (const callee of this.#passNeeds(group)) again(callee);
