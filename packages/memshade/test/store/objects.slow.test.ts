@@ -33,20 +33,27 @@ instance.exports.run(Number(process.argv[2]));`,
 describe("a store of runs of objects", () => {
   it("tells what has come to make more of them, by places and types, and which fields no run reads", async () => {
     const cwd = await storeOf({ a: 1000, b: 1000, c: 3000 });
-    const { measure, repeatable, steps } = JSON.parse(await succeed(["store", "trend", "fleet", "--json"], cwd));
+    const { measure, repeatable, steps } = JSON.parse(
+      await succeed(["store", "trend", "fleet", "--json"], cwd),
+    );
     expect({ measure, repeatable }).toEqual({ measure: "object-bytes", repeatable: true });
     expect(steps).toHaveLength(1);
-    const sql = "select r.build, o.type_name, o.objects from objects as o join runs as r on r.run = o.run where o.type_name = 'Point' order by 1";
+    const sql =
+      "select r.build, o.type_name, o.objects from objects as o join runs as r on r.run = o.run where o.type_name = 'Point' order by 1";
     const rows = JSON.parse(await succeed(["store", "query", "fleet", sql, "--json"], cwd));
     expect(rows.map(({ objects }: { objects: number }) => objects)).toEqual([1000, 1000, 3000]);
     const { advice } = JSON.parse(await succeed(["store", "advise", "fleet", "--json"], cwd));
     const point = advice.find(({ type }: { type: string }) => type === "Point");
-    expect(point.fields.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(["y", "label"]));
+    expect(point.fields.map(({ name }: { name: string }) => name)).toEqual(
+      expect.arrayContaining(["y", "label"]),
+    );
     const failed = await memshade(["store", "trend", "fleet", "--fail-on", "object-bytes+5%"], { cwd });
     expect(failed.code).toBe(1);
     expect(failed.stdout).toMatch(/c: object-bytes \+.* \(.*, exact\)/);
     // What is in use is never the same twice for sure.
-    const inUse = JSON.parse(await succeed(["store", "trend", "fleet", "--by", "objects-in-use", "--json"], cwd));
+    const inUse = JSON.parse(
+      await succeed(["store", "trend", "fleet", "--by", "objects-in-use", "--json"], cwd),
+    );
     expect(inUse.repeatable).toBe(false);
   });
 });

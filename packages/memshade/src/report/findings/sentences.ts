@@ -74,7 +74,7 @@ export function sentenceOf(finding: Finding): FindingSentence {
     case "unread-field": {
       const what = finding.written ? "written, never read" : "never read";
       const each = `${formatBytes(finding.each)} in ${plural(finding.objects, "object")}`;
-      return { before: "in", after: `(${each}) are ${what}` };
+      return { before: "in", after: `(${each}), ${what}` };
     }
     case "unread-objects":
       return { before: `in ${finding.type} by`, after: "are never read", short: "by" };
