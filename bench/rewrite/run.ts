@@ -11,13 +11,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { nativeHeap } from "../../packages/memshade/src/tools/heap/native/native-heap.ts";
 import { machine } from "../harness/machine.ts";
 import { geometricMean, median } from "../harness/statistics.ts";
 import { costOf } from "../harness/whole-command.ts";
 import { type NativeProgram, PROGRAMS } from "../native/programs.ts";
 import { checkCounters } from "./check-counters.ts";
 import { loaderWithCounters } from "./counters-in-loader.ts";
-import { countHeapAccesses } from "./heap-counters.ts";
 import { inPlaceOf, type Mount } from "./namespace.ts";
 import { loadedFiles, type Replacement, RewrittenFiles } from "./rewritten-files.ts";
 
@@ -55,7 +55,7 @@ if (unknown.length > 0 || !(pairs >= 1)) {
 
 const folder = mkdtempSync(join(tmpdir(), "rewrite-bench-"));
 const rewritten = new RewrittenFiles(join(folder, "rewritten"), () => []);
-const counting = new RewrittenFiles(join(folder, "counting"), countHeapAccesses);
+const counting = new RewrittenFiles(join(folder, "counting"), nativeHeap().plan);
 
 /** A dynamic linker that maps the counters, to stand in the place of the original one. */
 function countingLoader(original: string): Mount {

@@ -17,6 +17,7 @@ import {
   HEADER_VERSION,
   Header,
   MODULE_BYTES,
+  Module,
   MOST_MODULES,
   MOST_PROGRAM_BYTES,
   MOST_THREADS,
@@ -25,6 +26,7 @@ import {
   THREAD_BYTES,
   Thread,
 } from "../layout.ts";
+import { CountersFile } from "./counters-file.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 
 /** Globals come first in the file. */
@@ -39,11 +41,14 @@ const STEP_MS = 1;
 
 /** The linear memory that a process shares by a file. The process may be running, or gone. */
 export class MemoryFile {
+  /** What the process counts of accesses; undefined where it shares none. */
+  readonly counters: CountersFile | undefined;
   readonly #descriptor: number;
   #requests = 0;
 
-  private constructor(descriptor: number) {
+  private constructor(descriptor: number, path: string) {
     this.#descriptor = descriptor;
+    this.counters = CountersFile.open(path);
   }
 
   /**
@@ -59,7 +64,7 @@ export class MemoryFile {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw error;
     }
-    const file = new MemoryFile(descriptor);
+    const file = new MemoryFile(descriptor, path);
     // It gets its magic number last.
     if (fstatSync(descriptor).size === MEMORY_AT + MEMORY_BYTES && file.header(Header.magic) !== 0) {
       file.#check();
@@ -78,6 +83,7 @@ export class MemoryFile {
 
   close(): void {
     closeSync(this.#descriptor);
+    this.counters?.close();
   }
 
   /** A word of the header, as it is now. */
@@ -137,6 +143,15 @@ export class MemoryFile {
     const count = this.#moduleCount();
     this.#takeModules(memory, count);
     return readModules(memory, count);
+  }
+
+  /** Where objects are mapped that have code: addresses. */
+  objects(): { start: number; end: number }[] {
+    const modules = this.bytes(Place.modules, this.#moduleCount() * MODULE_BYTES);
+    return Array.from({ length: modules.length / MODULE_BYTES }, (_, i) => ({
+      start: Number(modules.readBigUInt64LE(i * MODULE_BYTES + Module.start)),
+      end: Number(modules.readBigUInt64LE(i * MODULE_BYTES + Module.end)),
+    }));
   }
 
   /** What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. */

@@ -36,10 +36,11 @@ export class MemoryWatch {
     pid: number,
     children: ChildProcesses | undefined,
     samples: ProcessSamples | undefined,
+    launcher?: string,
   ) {
     this.#samples = samples;
     this.#threads = new ThreadNames(pid);
-    this.#replaced = children === undefined ? new ReplacedProgram(pid) : undefined;
+    this.#replaced = children === undefined ? new ReplacedProgram(pid, launcher) : undefined;
     this.#path = memoryOf(pid);
     this.#wanted = new WantedTables(tables);
     this.#children = children;
@@ -54,13 +55,13 @@ export class MemoryWatch {
   /** What the program has left in it, when it has ended. */
   left(): LeftBehind | undefined {
     const { memory } = this;
-    return memory && { memory: memory.read(), ...this.#beside(memory) };
+    return memory && { memory: memory.read(), counters: memory.counters, ...this.#beside(memory) };
   }
 
   /** What it has so far, while no thread changes it. */
   async leftSoFar(): Promise<LeftBehind | undefined> {
     const { memory } = this;
-    return memory && { memory: await memory.readStill(), ...this.#beside(memory) };
+    return memory && { memory: await memory.readStill(), counters: memory.counters, ...this.#beside(memory) };
   }
 
   #beside(memory: MemoryFile): Omit<LeftBehind, "memory"> {

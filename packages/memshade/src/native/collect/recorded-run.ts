@@ -18,12 +18,19 @@ import { MEMSHADE_VERSION } from "../../model/version.ts";
 import type { ObjectSegment } from "../../objects/index.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { describeNative } from "../../tools/working-set/native/read/describe-native.ts";
+import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
+import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
+import { namedModuleOf } from "../../model/named-module.ts";
+import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
 import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
+import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
+import { OriginalPlaces } from "./original-places.ts";
 import { readThreads } from "./threads.ts";
 import { unseen } from "./unseen.ts";
 
@@ -39,6 +46,8 @@ export interface RecordedProgram {
   notes: readonly string[];
   /** Path of what has memshade's code. */
   image: string;
+  /** Files that stood in the place of others, if a tool's code was inserted. */
+  rewritten?: readonly RewrittenFile[] | undefined;
 }
 
 /** How it was recorded. */
@@ -54,12 +63,16 @@ export interface RecordingOptions {
 /** What a process has left, or has so far. */
 export interface LeftBehind {
   memory: SharedArrayBuffer;
+  /** Of accesses; absent where they were not counted, or nobody else sees the counters. */
+  counters?: GranuleCounters | undefined;
   /** Of threads, by their ids. */
   names?: ReadonlyMap<number, string> | undefined;
   /** Absent where none were to be taken. */
   samples?: CpuSamples | undefined;
   /** Path of the program that the process has replaced itself by, which is not recorded. */
   replacedBy?: string | undefined;
+  /** Absent where lines were not marked. */
+  workingSet?: NativeWorkingSetSession | undefined;
 }
 
 /** What the run folder gets. */
@@ -73,7 +86,7 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, names = new Map(), samples, replacedBy }: LeftBehind,
+  { memory, counters, names = new Map(), samples: taken, replacedBy, workingSet }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children }: RecordingOptions,
@@ -81,18 +94,22 @@ export function recordedRun(
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const header = (field: number): number => view.getUint32(field, true);
-  const all = readModules(memory, header(Header.modules));
+  const places = new OriginalPlaces(readModules(memory, header(Header.modules)), program.rewritten ?? []);
+  places.translate(memory);
+  const samples = taken && places.ofSamples(taken);
+  const all = places.modules;
   const ours = all.filter(({ name }) => name === program.image);
   const modules = all
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
+  const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({
-    ...{ clock, rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
+    ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
+    ...{ includeStack: false, includeAllocator: false },
   });
-  // All that the session asks of a memory is its bytes.
   session.addInstance(
-    { buffer: memory } as unknown as WebAssembly.Memory,
-    { ...INFO, clock },
+    { buffer: memory, counters: counters ?? NO_COUNTERS },
+    { ...INFO, clock, tools: [isCounted ? "heap" : "alloc"] },
     UNKNOWN_MODULE,
     null,
   );
@@ -103,6 +120,13 @@ export function recordedRun(
   const hasIntervals = intervals.instances.length > 0;
   if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
   if (samples !== undefined) files.push({ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` });
+  const described = modules.map((module, index) => describe(module, index, program));
+  const start = Number(view.getBigUint64(Header.start, true));
+  const lines =
+    workingSet &&
+    describeNative(workingSet, { ...program, modules: described.map(namedModuleOf) }, samples, start);
+  if (lines !== undefined)
+    files.push({ name: WORKING_SET_FILE, contents: `${JSON.stringify(lines.profile)}\n` });
   const run: Run = {
     schema: RUN_SCHEMA,
     version: RUN_VERSION,
@@ -111,10 +135,11 @@ export function recordedRun(
     program: program.program,
     tools: {
       heap: mappings ? { ...tool, mappings } : tool,
+      ...(lines === undefined ? {} : { workingset: lines.description }),
       ...(samples === undefined ? {} : { cpu: { hz: samples.hz } }),
     },
     end,
-    modules: modules.map((module, index) => describe(module, index, program)),
+    modules: described,
     heap: {
       ...heap,
       threads: readThreads(memory, names),
@@ -130,6 +155,7 @@ export function recordedRun(
     files: {
       heap: HEAP_FILE,
       ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
+      ...(lines === undefined ? {} : { workingset: WORKING_SET_FILE }),
       ...(samples === undefined ? {} : { cpu: CPU_FILE }),
     },
   };
@@ -147,6 +173,9 @@ function setClock(view: DataView): void {
   const passed = (process.hrtime.bigint() - view.getBigUint64(Header.start, true)) / 1_000_000n;
   view.setUint32(Place.control + Control.wallMs, Number(passed), true);
 }
+
+/** Where nobody else sees them. */
+const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
 
 const UNCOUNTED =
   "Accesses of native programs are not recorded: nothing is known of how often, how densely or whether at all blocks were used.";

@@ -2,6 +2,10 @@
 export interface Hooked {
   /** What it maps itself. */
   mappings: boolean;
+  /** Accesses are counted. */
+  isCounting?: boolean | undefined;
+  /** Lines are marked. */
+  isMarking?: boolean | undefined;
   /** What begins threads and what is about signals, where samples are taken. */
   isSampled: boolean;
   /** Functions of its allocator, if that is another one than the C library's: names of symbols, and addresses in its object. */
@@ -34,6 +38,7 @@ export const NEXT: readonly NextFunction[] = [
   { name: "posix_memalign" },
   { name: "malloc_usable_size" },
   { name: "dlclose" },
+  { name: "fork" },
   { name: "mmap" },
   { name: "munmap" },
   { name: "mremap" },
@@ -127,8 +132,9 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   sdallocx: ["sdallocx"],
 };
 /** The symbols of a function of the code, by which the program finds it. */
-export function symbolsOf(name: string, { mappings, isSampled, foreign }: Hooked): string[] {
+export function symbolsOf(name: string, { mappings, isCounting, isMarking, isSampled, foreign }: Hooked): string[] {
   if (INTERNAL.includes(name)) return [];
+  if (name === "fork") return isCounting === true || isMarking === true ? [name] : [];
   if (SAMPLING.has(name)) return isSampled ? [name] : [];
   if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];
   const next = NEXT.find((one) => one.name === name);

@@ -1,17 +1,28 @@
 import { ByteWriter } from "../../bytes/writer.ts";
 import type { ObjectFile } from "../../objects/types.ts";
-import { CfiCursor, cfiOfObject, DW_CFA, DW_EH_PE } from "../../unwind/index.ts";
+import { CfiCursor, cfiOfObject, DW_CFA, DW_EH_PE, type FrameEntry } from "../../unwind/index.ts";
 import type { Code, CodeFunction } from "./code.ts";
 import type { NewText } from "./emit.ts";
-import { type ExceptionTable, pointerBytes } from "./exceptions.ts";
+import type { ExceptionTable } from "./exceptions.ts";
+import { pointerBytes, writePointer } from "./pointers.ts";
 
 const WORD = 4;
+/** The bits of an encoding that say what a pointer is relative to. */
+const APPLICATION = 0x70;
 /** Version; pointers relative to where they stand, counts, and a table relative to the header, of 32 bits. */
 const HEADER = [1, 0x1b, 0x03, 0x3b];
 
+/** Call frame information and tables of exceptions of the new text. */
+export interface NewFrames {
+  readonly bytes: Uint8Array;
+  /** Bytes of the search table, which stands first, and where call frame information begins. */
+  readonly searchBytes: number;
+  readonly framesAt: number;
+}
+
 /**
- * Call frame information and tables of exceptions of the new text, with one search table for old and new functions. Everything is at
- * `address` (SVMA): first the search table.
+ * Call frame information and tables of exceptions of the new text, with one search table for new functions, and old ones if the
+ * object has such a table. Everything is at `address` (SVMA).
  */
 export function writeFrames(
   code: Code,
@@ -19,7 +30,7 @@ export function writeFrames(
   textAddress: number,
   object: ObjectFile,
   address: number,
-): Uint8Array {
+): NewFrames {
   const header = cfiOfObject(object).header;
   const rows: { start: number; entry: number }[] = [];
   for (let row = 0; row < (header?.count ?? 0); row++)
@@ -39,9 +50,13 @@ export function writeFrames(
   });
   pad(out);
   const framesAt = address + out.length;
+  const cies = new Map<number, number>();
   code.functions.forEach((one, f) => {
+    const { cie, cieAddress } = one.frame;
+    const cieAt = cies.get(cieAddress) ?? writeCie(out, object, cie, cieAddress, address);
+    cies.set(cieAddress, cieAt);
     rows.push({ start: textAddress + text.starts[f], entry: address + out.length });
-    writeEntry(out, one, new Places(code, text, f), { address, textAddress, table: tables[f] });
+    writeEntry(out, one, new Places(code, text, f), { address, textAddress, table: tables[f], cieAt });
   });
   out.u32(0);
   const bytes = out.view();
@@ -54,7 +69,7 @@ export function writeFrames(
     view.setInt32(3 * WORD + 2 * WORD * row, start - address, true);
     view.setInt32(4 * WORD + 2 * WORD * row, entry - address, true);
   });
-  return bytes;
+  return { bytes, searchBytes: headerBytes, framesAt: framesAt - address };
 }
 
 /** Where offsets of a function's old code lie in the new one, counted from its new start. */
@@ -84,15 +99,51 @@ class Places {
   }
 }
 
+/**
+ * Copies a CIE, so that whoever reads the new information alone finds it.
+ *
+ * @returns its address; that of the old one where the dynamic linker fills in a pointer of it
+ */
+function writeCie(
+  out: ByteWriter,
+  object: ObjectFile,
+  { personality }: FrameEntry["cie"],
+  cieAddress: number,
+  address: number,
+): number {
+  const isRelative = ((personality?.encoding ?? 0) & APPLICATION) === DW_EH_PE.pcrel;
+  if (personality !== undefined && !isRelative && object.type !== "executable") return cieAddress;
+  const head = object.bytesAt(cieAddress, WORD);
+  const length = new DataView(head.buffer, head.byteOffset, WORD).getUint32(0, true);
+  const bytes = new Uint8Array(Math.ceil((WORD + length) / WORD) * WORD);
+  bytes.set(object.bytesAt(cieAddress, WORD + length));
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, bytes.length - WORD, true);
+  const at = address + out.length;
+  if (personality !== undefined && isRelative) {
+    const field = 2 * WORD + personality.offset;
+    if (pointerBytes(personality.encoding) === 8)
+      view.setBigInt64(field, view.getBigInt64(field, true) + BigInt(cieAddress - at), true);
+    else view.setInt32(field, view.getInt32(field, true) + cieAddress - at, true);
+  }
+  out.bytes(bytes);
+  return at;
+}
+
 function writeEntry(
   out: ByteWriter,
   { frame }: CodeFunction,
   places: Places,
-  { address, textAddress, table }: { address: number; textAddress: number; table: number | undefined },
+  {
+    address,
+    textAddress,
+    table,
+    cieAt,
+  }: { address: number; textAddress: number; table: number | undefined; cieAt: number },
 ): void {
   const at = out.length;
-  const { cie, cieAddress } = frame;
-  out.u32(0).u32(address + at + WORD - cieAddress);
+  const { cie } = frame;
+  out.u32(0).u32(address + at + WORD - cieAt);
   writePointer(out, cie.pointerEncoding, textAddress + places.start, address);
   writePointer(out, cie.pointerEncoding & 0x0f, places.size, address);
   if (cie.hasAugmentationData) {
@@ -228,14 +279,6 @@ function writeSites(out: ByteWriter, sites: ByteWriter, actions: Uint8Array): vo
 function writeType(out: ByteWriter, encoding: number, type: number, address: number): void {
   if (type === 0) out.bytes(new Uint8Array(pointerBytes(encoding) ?? 0));
   else writePointer(out, encoding, type, address);
-}
-
-/** A pointer to `value`, which may be relative to where it stands: `address` is that of the writer's first byte. */
-function writePointer(out: ByteWriter, encoding: number, value: number, address: number): void {
-  const isRelative = (encoding & 0x70) === DW_EH_PE.pcrel;
-  const stored = BigInt(isRelative ? value - (address + out.length) : value);
-  out.u32(Number(BigInt.asIntN(32, stored)));
-  if (pointerBytes(encoding) === 8) out.u32(Number(BigInt.asIntN(32, stored >> 32n)));
 }
 
 function pad(out: ByteWriter): void {

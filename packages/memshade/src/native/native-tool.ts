@@ -1,0 +1,52 @@
+import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
+import { nativeHeap } from "../tools/heap/native/native-heap.ts";
+import type { PlanBlock } from "./rewrite/emit.ts";
+
+/** Tools whose code is inserted into native programs. */
+export const NATIVE_TOOLS = ["heap", "waste", "working-set"] as const;
+export type NativeToolName = (typeof NATIVE_TOOLS)[number];
+
+/** What may change the code that a tool inserts. It is handed to threads as it is. */
+export interface NativeToolOptions {
+  /** Accesses of the stack, too. */
+  readonly includeStack?: boolean | undefined;
+}
+
+/** A range of addresses that inserted code uses: a multiple of pages at one. */
+export interface ShadowRange {
+  readonly address: number;
+  readonly bytes: number;
+}
+
+/** A tool that inserts its code into native programs. */
+export interface NativeTool {
+  readonly name: NativeToolName;
+  /** Of the code that it inserts, letters and digits: what was rewritten under another key is rewritten anew. */
+  readonly key: string;
+  readonly plan: PlanBlock;
+  /** Mapped, private and zero, before the first rewritten instruction runs. */
+  readonly shadows: readonly ShadowRange[];
+  /**
+   * Words of 8 bytes from `SLOW_PATHS` on, by which inserted code calls: `call *[address of 32 bits]`. Each begins with the address
+   * of a bare `ret`; what is preloaded replaces it.
+   */
+  readonly slowPaths: number;
+}
+
+/** Where the words of slow paths lie, in every process. */
+export const SLOW_PATHS = 0x7ff0_0000;
+
+const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => NativeTool>> = {
+  heap: nativeHeap,
+  waste: () => insertNothing("waste"),
+  "working-set": nativeWorkingSet,
+};
+
+/** A tool by its name. Threads that rewrite make their own. */
+export function nativeTool(name: NativeToolName, options: NativeToolOptions = {}): NativeTool {
+  return MAKERS[name](options);
+}
+
+function insertNothing(name: NativeToolName): NativeTool {
+  return { name, key: "none", plan: () => [], shadows: [], slowPaths: 0 };
+}
