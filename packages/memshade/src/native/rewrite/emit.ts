@@ -17,12 +17,30 @@ export interface BlockView {
 /** Code that a tool wants in front of an instruction. */
 export interface Insertion {
   readonly before: number;
-  /** Machine code that runs wherever it lies. */
+  /** Machine code that runs wherever it lies, but for `distances`. */
   readonly bytes: readonly number[];
+  /** More of it, which runs seldom: it is put behind all functions, and only jumps lead there and back. */
+  readonly cold?: readonly number[];
+  readonly distances?: readonly InsertedDistance[];
+}
+
+/** Four bytes that lead from the instruction that they end to somewhere else. */
+export interface InsertedDistance {
+  readonly part: "bytes" | "cold";
+  /** Where in that part they stand, and how many bytes of their instruction follow them. */
+  readonly at: number;
+  readonly tail: number;
+  /** `common`: what the tool has once for all functions; `old`: an offset of the old code, from the base of `Code`. */
+  readonly to: "bytes" | "cold" | "common" | "old";
+  readonly offset: number;
 }
 
 /** What a tool is to the rewriter: it says what is inserted in a block, in the order of instructions. */
-export type PlanBlock = (block: BlockView) => readonly Insertion[];
+export interface PlanBlock {
+  (block: BlockView): readonly Insertion[];
+  /** Code that insertions call or jump to, once in a file. */
+  readonly common?: Uint8Array;
+}
 
 /** The new code of all functions. */
 export interface NewText {
@@ -57,7 +75,7 @@ const LOOPS_TO = 0xe3;
  * code leads to that is not written anew, it leads to as before.
  */
 export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, address: number): NewText {
-  const writer = new TextWriter(graph.code, address);
+  const writer = new TextWriter(graph.code, address, plan.common);
   const { code } = graph;
   let live = new Int32Array(64);
   const starts = new Int32Array(code.functions.length);
@@ -75,7 +93,7 @@ export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, 
       for (let i = first; i < last; i++) {
         writer.place(i);
         while (next < insertions.length && insertions[next].before === i)
-          writer.insert(insertions[next++].bytes);
+          writer.insert(insertions[next++]);
         writer.instruction(i);
       }
     }
@@ -84,6 +102,9 @@ export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, 
   }
   return { bytes: writer.finish(), offsets: writer.offsets, starts, ends };
 }
+
+/** Where a distance of an insertion stands and leads to, as numbers; there are millions. */
+const TARGETS = { bytes: 0, cold: 1, common: 2, old: 3 } as const;
 
 class TextWriter {
   readonly offsets: Int32Array;
@@ -94,13 +115,17 @@ class TextWriter {
   /** Places of four bytes, and the instruction that they are the distance to. */
   readonly #openAt: number[] = [];
   readonly #openTo: number[] = [];
+  /** Cold parts of insertions, and where a distance of theirs is to be written when they have their place. */
+  readonly #cold = new ByteWriter(1 << 16);
+  readonly #inserted: number[] = [];
   #fallsThrough = true;
 
-  constructor(code: Code, address: number) {
+  constructor(code: Code, address: number, common: Uint8Array = new Uint8Array(0)) {
     this.#code = code;
     this.#address = address;
     this.offsets = new Int32Array(code.count);
     this.#out = new ByteWriter(2 * code.bytes.length);
+    this.#out.bytes(common);
   }
 
   get length(): number {
@@ -122,8 +147,12 @@ class TextWriter {
     this.offsets[i] = this.#out.length;
   }
 
-  insert(bytes: readonly number[]): void {
+  insert({ bytes, cold = [], distances = [] }: Insertion): void {
+    const starts = { bytes: this.#out.length, cold: this.#cold.length, common: 0, old: 0 };
+    for (const { part, at, tail, to, offset } of distances)
+      this.#inserted.push(TARGETS[part], starts[part] + at, tail, TARGETS[to], starts[to] + offset);
     this.#out.bytes(bytes);
+    this.#cold.bytes(cold);
   }
 
   instruction(i: number): void {
@@ -195,7 +224,7 @@ class TextWriter {
     return true;
   }
 
-  /** Instructions are written in their order; the first one lies at 0 in any case. */
+  /** Instructions are written in their order; the first one is, in any case. */
   #isWritten(i: number): boolean {
     return i === 0 || this.offsets[i] !== 0;
   }
@@ -218,7 +247,15 @@ class TextWriter {
   }
 
   finish(): Uint8Array {
+    const coldAt = this.#out.length;
+    this.#out.bytes(this.#cold.view());
     const bytes = this.#out.view();
+    const starts = [0, coldAt, 0, this.#code.base - this.#address];
+    for (let i = 0; i < this.#inserted.length; i += 5) {
+      const [part, at, tail, to, offset] = this.#inserted.slice(i, i + 5);
+      const from = starts[part] + at;
+      writeInt32(bytes, from, starts[to] + offset - (from + 4 + tail));
+    }
     for (const [open, at] of this.#openAt.entries())
       writeInt32(bytes, at, this.offsets[this.#openTo[open]] - (at + 4));
     return bytes;
