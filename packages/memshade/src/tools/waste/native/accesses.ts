@@ -95,7 +95,7 @@ export function comparisonOf(instruction: Instruction, bytes: Uint8Array): Compa
       copy[modRmAt] = (copy[modRmAt] & MODE_AND_PLACE) | COMPARE_DIGIT;
     return { how: "compare", bytes: copy, displacementAt };
   }
-  return REPEATABLE.has(opcode) ? repeated_(instruction, bytes) : undefined;
+  return REPEATABLE.has(opcode) ? repetitionOf(instruction, bytes) : undefined;
 }
 
 const [VEX2, VEX3, EVEX] = [0xc5, 0xc4, 0x62];
@@ -104,7 +104,7 @@ const [TOP_MODE, TOP_INDEX] = [0x04, 0x24];
 const REGISTER_FIELD = 0x38;
 
 /** The same store to where the stack pointer points. */
-function repeated_({ modRmAt, length, encoding }: Instruction, bytes: Uint8Array): Comparison {
+function repetitionOf({ modRmAt, length, encoding }: Instruction, bytes: Uint8Array): Comparison {
   const head = [...bytes.subarray(0, modRmAt)];
   // The bits of base and index: those of a place without high registers.
   if (encoding === ENCODINGS.L) {
@@ -115,9 +115,32 @@ function repeated_({ modRmAt, length, encoding }: Instruction, bytes: Uint8Array
     if (encoding === ENCODINGS.E && (head[at + 3] & 7) !== 0) return undefined;
     if (head[at] !== VEX2) head[at + 1] |= 0x60;
   }
+  allowUnaligned(head, encoding);
   const mode = bytes[modRmAt];
   const tail = bytes.subarray(modRmAt + 1 + placeBytesOf(bytes, modRmAt), length);
   return { how: "repeat", bytes: [...head, (mode & REGISTER_FIELD) | TOP_MODE, TOP_INDEX, ...tail] };
+}
+
+const [MOVUPS, MOVAPS, MOVNTPS, MOVDQA, MOVNTDQ] = [0x11, 0x29, 0x2b, 0x7f, 0xe7];
+const [OPERAND_PREFIX, REPEAT_PREFIX] = [0x66, 0xf3];
+
+/** Stores that fault unless their place is a multiple of their size become such as do not. */
+function allowUnaligned(head: number[], encoding: number): void {
+  const last = head.length - 1;
+  const opcode = head[last];
+  if (opcode === MOVAPS || opcode === MOVNTPS) head[last] = MOVUPS;
+  if (opcode !== MOVDQA && opcode !== MOVNTDQ) return;
+  // movdqu has another prefix; in the newer encodings that is a field of two bits: 1, or 2.
+  if (encoding === ENCODINGS.L) {
+    const prefix = head.indexOf(OPERAND_PREFIX);
+    if (prefix < 0) return;
+    head[prefix] = REPEAT_PREFIX;
+  } else {
+    const field = encoding === ENCODINGS.E ? last - 2 : last - 1;
+    if ((head[field] & 3) !== 1) return;
+    head[field] = (head[field] & ~3) | 2;
+  }
+  head[last] = MOVDQA;
 }
 
 /** Bytes behind ModRM that belong to its place. */
