@@ -1,8 +1,9 @@
 import { openObject } from "../../packages/memshade/src/objects/index.ts";
 import { Assembler, R8, R9, R10, RAX, RDI, RDX, RSI } from "../../packages/memshade/src/x64/index.ts";
 import { int32 } from "../../packages/memshade/src/x64/operands.ts";
-import { SHADOW, SHADOW_BYTES } from "./heap-counters.ts";
+import { COUNTERS as SHADOW, COUNTERS_BITS } from "../../packages/memshade/src/native/layout.ts";
 
+const SHADOW_BYTES = 2 ** COUNTERS_BITS;
 const PAGE = 4096;
 const PF_X = 1;
 /** Field of the file header: where a process begins. */

@@ -9,7 +9,8 @@ static volatile uint64_t fixed;
 static uint64_t counted(const volatile void *from, int words) {
   uint64_t sum = 0;
   for (int i = 0; i < words; i++)
-    sum += *(volatile uint32_t *)(SHADOW + (((uintptr_t)from >> 3) + i) * 4);
+    sum += *(volatile uint32_t *)(SHADOW + (((uintptr_t)from >> 3) + i) * 4) +
+           *(volatile uint32_t *)(SHADOW + 0x1a40 + ((((uintptr_t)from >> 3) + i) ^ 1ul << 42) * 4);
   return sum;
 }
 

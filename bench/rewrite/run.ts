@@ -17,7 +17,7 @@ import { costOf } from "../harness/whole-command.ts";
 import { type NativeProgram, PROGRAMS } from "../native/programs.ts";
 import { checkCounters } from "./check-counters.ts";
 import { loaderWithCounters } from "./counters-in-loader.ts";
-import { countHeapAccesses } from "./heap-counters.ts";
+import { nativeHeap } from "../../packages/memshade/src/tools/heap/native/native-heap.ts";
 import { inPlaceOf, type Mount } from "./namespace.ts";
 import { loadedFiles, type Replacement, RewrittenFiles } from "./rewritten-files.ts";
 
@@ -55,7 +55,7 @@ if (unknown.length > 0 || !(pairs >= 1)) {
 
 const folder = mkdtempSync(join(tmpdir(), "rewrite-bench-"));
 const rewritten = new RewrittenFiles(join(folder, "rewritten"), () => []);
-const counting = new RewrittenFiles(join(folder, "counting"), countHeapAccesses);
+const counting = new RewrittenFiles(join(folder, "counting"), nativeHeap().plan);
 
 /** A dynamic linker that maps the counters, to stand in the place of the original one. */
 function countingLoader(original: string): Mount {

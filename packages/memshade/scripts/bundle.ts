@@ -24,6 +24,7 @@ export const NODE_ENTRIES: Entries = {
   "recording-start": "host/node/recording/recording-start",
   "program-thread": "host/wasi/program-thread",
   "merge-thread": "memprof/merge-thread",
+  "rewrite-thread": "native/rewritten/rewrite-thread",
   "decompress-xz": "load/decompress-xz",
 };
 

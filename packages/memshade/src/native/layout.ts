@@ -72,6 +72,12 @@ export const Header = {
   /** u64: ranges that were mapped of 4 GiB and more, and their bytes. */
   largeRanges: 552,
   largeRangeBytes: 560,
+  /** Not 0: accesses are counted. */
+  isCounting: 568,
+  /** Why nobody else sees the counters: an errno. */
+  countersFailure: 572,
+  /** A byte per page of counters that was asked about last. */
+  touched: 28672,
   program: 16384,
   command: 20480,
 } as const;
@@ -114,6 +120,8 @@ export const Module = {
   /** u64: allocations before it was seen. */
   time: 72,
   name: 80,
+  /** u64: what tells a rewritten file from its original; 0: it is none. */
+  mark: 88,
 } as const;
 export const MODULE_BYTES = 96;
 export const MOST_BUILD_ID_BYTES = 20;
@@ -121,6 +129,10 @@ export const MOST_BUILD_ID_BYTES = 20;
 export const SUM_WORDS = 4;
 /** `s`, before the digits of a sum in the name of a file of tables. */
 export const SUM_LETTER = 115;
+/** `.`, before the mark of a rewritten file in the name of its tables. */
+export const MARK_SEPARATOR = 46;
+/** A program header of a rewritten file, whose address is that mark. */
+export const REWRITTEN_HEADER = 0x6d73_6864;
 export const MOST_MODULES = 16384;
 /** `piece`: no object; `gone`: what was here has been unloaded. */
 export const ModuleKind = { object: 1, piece: 2, gone: 3 } as const;
@@ -146,6 +158,10 @@ export const Thread = {
   bytes: 56,
   /** The record of the block that a reallocation has taken out; 0: none. */
   parked: 64,
+  /** Of its counters, which were taken out too: accesses, u64; granules that had some, and a bit if there were reads. */
+  parkedAccesses: 72,
+  parkedTouched: 80,
+  parkedFlags: 84,
   /** 32 bytes for times. */
   room: 96,
   stack: 256,
@@ -225,6 +241,8 @@ export const Text = {
   /** Paths of the kernel's about the process: of its program, and its arguments. */
   program: 12304,
   command: 12336,
+  /** Not 0: the program counts accesses, and the counters are mapped. */
+  isCounting: 12400,
 } as const;
 export const TEXT_BYTES = 12800;
 /** Room for a name, and for how many; those that nobody wants are empty. */
@@ -334,3 +352,16 @@ export const Place = {
   slots: 1024 * MIB,
   slotsEnd: 4095 * MIB,
 } as const;
+
+/**
+ * Where counters of accesses lie in a process. An address has two, at `(address >> 3) * 4` from each: the first has accesses of which
+ * one reads, or several that are counted together; the second, where the index has the bit `WRITES_BIT` of the other value, has those that only
+ * write. No two addresses of a program differ in that bit alone, bit 45 of an address: programs' own begin with 0x55 or 0x56 or are below 4 GiB,
+ * those of libraries and stacks begin with 0x7e or 0x7f. The two differ in their lower bits, too: caches look at these first.
+ */
+export const COUNTERS = 0x7fff_8000;
+export const WRITES = COUNTERS + 0x1a40;
+export const WRITES_BIT = 42;
+export const GRANULE_SHIFT = 3;
+/** Bits of how many bytes they take, from `COUNTERS` on. */
+export const COUNTERS_BITS = 46;

@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { dieBySignal, onSignals } from "../host/run/die-by-signal.ts";
@@ -17,6 +18,10 @@ import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/
 import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { ProcessSamples } from "./sampling/cpu-samples.ts";
+import type { NativeToolName, NativeToolOptions } from "./native-tool.ts";
+import { REFUSED } from "./rewritten/loader-copy.ts";
+import { isRewritten, type RewrittenFile } from "./rewritten/rewrite-files.ts";
+import { type Substitution, substitute } from "./rewritten/substitution.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, type NativeProgram } from "./start/check-program.ts";
@@ -43,10 +48,14 @@ export interface NativeRun {
   mappings?: boolean | undefined;
   /** Processes that it starts are recorded, each with a run of its own. */
   traceChildren?: boolean | undefined;
+  /** A tool whose code is inserted into the program and its libraries; undefined: they run as they are. */
+  tool?: { name: NativeToolName; options: NativeToolOptions } | undefined;
   /** Is told of the folder of the profile, when everything else has been said. */
   onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
+/** A user's mistake, or what the system lacks: as for all commands. */
+const REFUSED_BY_US = 2;
 const STILL_RUNNING =
   "processes that the program has started are running still: what they do from here on is not recorded";
 const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in /dev/shm";
@@ -73,10 +82,12 @@ export async function runNative(run: NativeRun): Promise<number> {
   const recording = new NativeRecording(run);
   const killed = killedForMemory();
   try {
-    const recorded = recording.prepare(executed.file, program);
+    const recorded = await recording.prepare(executed.file, program);
     ended = await recording.run(executed, recorded, folders);
     if (ended.signal === "SIGKILL" && killedForMemory() !== killed) say(KILLED_FOR_MEMORY);
     if (ended.error !== undefined) throw new UserError(`${run.path}: ${ended.error.message}`);
+    // Why it was not started was said, or is thrown.
+    if (recording.isRefused(ended)) return REFUSED_BY_US;
     await recording.write({ folder, claim, what: "profile" }, recorded, endOf(ended));
   } finally {
     recording.close();
@@ -103,6 +114,15 @@ function makeTables(
   progress.clear();
 }
 
+function tryRealPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
+/** The kernel's object is none. */
+function isFile({ path }: LoadedObject): boolean {
+  return existsSync(path);
+}
+
 function endOf({ code, signal }: ProgramEnd): RunEnd {
   return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
 }
@@ -117,6 +137,7 @@ class NativeRecording {
   readonly #children: WrittenChild[] = [];
   #image: PlacedImage | undefined;
   #watch: MemoryWatch | undefined;
+  #substitution: Substitution | undefined;
 
   constructor(run: NativeRun) {
     this.#run = run;
@@ -124,8 +145,8 @@ class NativeRecording {
     this.writer = new ProfileWriter({ clock, mappings }, run.isQuiet);
   }
 
-  /** Makes the image and the tables. */
-  prepare(file: string, program: NativeProgram): RecordedProgram {
+  /** Makes the image and the tables, and rewrites what is to be rewritten. */
+  async prepare(file: string, program: NativeProgram): Promise<RecordedProgram> {
     const { path, args, clock = "virtual", mappings = false, traceChildren: children = false } = this.#run;
     const { sampleHz } = this.#run;
     const objects = neededObjects(program);
@@ -134,30 +155,58 @@ class NativeRecording {
     const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
     const isSampled = sampleHz !== undefined;
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
-    const image = placeImage({ clock, mappings, children, foreign, isSampled, samplePeriod: period });
+    const image = placeImage({ clock, mappings, children, foreign, isCounting: false, isSampled, samplePeriod: period });
     this.#image = image;
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
-    makeTables([...objects, ...interrupted], image.tables, this.#run.isQuiet);
+    const rewritten = await this.#rewrite(program, objects, image);
+    const replaced = new Set(rewritten.map(({ original }) => original));
+    const plain = objects.filter(({ path }) => !replaced.has(tryRealPath(path)));
+    const mapped = [...plain, ...rewritten.map(({ path }) => loadObject(path)), ...interrupted];
+    makeTables(mapped, image.tables, this.#run.isQuiet);
     return {
       command: [path, ...args],
       program: programName(path),
       file: resolve(file),
       notes,
       image: image.path,
+      rewritten,
     };
+  }
+
+  /** @returns the files that stand in the place of others */
+  async #rewrite(
+    { file, linker }: NativeProgram,
+    objects: readonly LoadedObject[],
+    { folder }: PlacedImage,
+  ): Promise<readonly RewrittenFile[]> {
+    const { tool, isQuiet } = this.#run;
+    if (tool === undefined) return [];
+    this.#substitution = await substitute({
+      ...{ program: file, linker, objects: objects.filter(isFile).map(({ path }) => path) },
+      ...{ tool: tool.name, options: tool.options, folder, isQuiet },
+    });
+    return this.#substitution.files.filter(isRewritten);
+  }
+
+  /** Whether a process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
+  isRefused({ code }: ProgramEnd): boolean {
+    if (this.#substitution === undefined || code !== REFUSED) return false;
+    this.#substitution.checkStarted();
+    return this.#watch?.memory === undefined;
   }
 
   /** Runs the program to its end. */
   async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
     const image = this.#image!;
-    const { pid, end } = startProgram(executed, {
+    const launcher = this.#substitution?.launcher;
+    const { pid, end } = startProgram(launcher === undefined ? executed : { ...executed, file: launcher }, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
     const { traceChildren, out, sampleHz } = this.#run;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
     const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
-    const watch = new MemoryWatch(image, pid, children, samples);
+    const watch = new MemoryWatch(image, pid, children, samples, launcher);
     this.#watch = watch;
     watch.onChild = (child) => {
       const written = this.writer.child(child);

@@ -17,6 +17,10 @@ const IMAGE_ADDRESSES: Readonly<Record<string, string>> = {
 
 /** Appends what an imported function of the module `native` stands for. */
 export function nativeCall(body: BodyLowering, name: string, type: FuncType): void {
+  if (name === "load128" || name === "store128") {
+    accessVector(body, name, type);
+    return;
+  }
   if (type.results.length > 1 || [...type.params, ...type.results].includes(V128))
     throw body.unsupported("such a type is not possible here");
   const access = /^(load|store)(8|16|32|64)$/.exec(name);
@@ -51,6 +55,19 @@ function accessProcess(body: BodyLowering, kind: string, bytes: number, type: Fu
   }
   const value = stack.popPlain();
   store(builder, processPlace(body, stack.pop()), value, bytes, stack.locals);
+}
+
+function accessVector(body: BodyLowering, name: string, type: FuncType): void {
+  const { stack, builder, options } = body;
+  if (name === "load128") {
+    expectShape(body, type, 1, 1);
+    const effect = options.keepTraps === true;
+    stack.push(builder.make("vector load", [processPlace(body, stack.pop())], { bytes: 16, effect }, true));
+    return;
+  }
+  expectShape(body, type, 2, 0);
+  const value = stack.popValue();
+  builder.add("vector store", NONE, [processPlace(body, stack.pop()), value], { bytes: 16 });
 }
 
 /** The place in the process that an entry is the address of. Its 64 bits wrap as those of the machine do. */

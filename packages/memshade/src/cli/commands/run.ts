@@ -3,6 +3,9 @@ import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { quoteForShell } from "../../host/run/terminal-line.ts";
+import type { NativeToolName } from "../../native/native-tool.ts";
+import type { NativeRun } from "../../native/run-native.ts";
+import type { ToolName } from "../../tools/options.ts";
 import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
@@ -92,6 +95,7 @@ export function addRunCommand(program: Command): void {
           mappings: flags.mmap,
           traceChildren: flags.traceChildren,
           sampleHz: flags.sample,
+          tool: nativeToolOf(flags),
         });
         endProcess(code);
         return;
@@ -113,7 +117,18 @@ export function addRunCommand(program: Command): void {
 }
 
 /** What native programs can be recorded with. */
-const OF_NATIVE: readonly string[] = ["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample"];
+const OF_NATIVE: readonly string[] = [
+  ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
+];
+const NATIVE_NAMES: Readonly<Partial<Record<ToolName, NativeToolName>>> = {
+  ...{ heap: "heap", waste: "waste", workingset: "working-set" },
+};
+
+/** The tool whose code is inserted: one that was asked for by name. */
+function nativeToolOf({ tool = [], includeStack }: RunFlags): NativeRun["tool"] {
+  const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
+  return names.length === 0 ? undefined : { name: names[0], options: { includeStack } };
+}
 
 /** @throws UserError for options that mean nothing to a WebAssembly program */
 function refuseForWasm({ traceChildren, mmap, sample }: RunFlags): void {
@@ -136,11 +151,17 @@ function refuseForNative(command: Command): void {
     throw new UserError(
       `${unknown.long} is for WebAssembly programs; of native ones the allocations are recorded`,
     );
-  const tools = (command.opts<RunFlags>().tool ?? []).filter((tool) => tool !== "heap" && tool !== "alloc");
-  if (tools.length > 0)
+  const { tool: tools = [], includeStack } = command.opts<RunFlags>();
+  const unfit = tools.filter((tool) => tool !== "alloc" && NATIVE_NAMES[tool] === undefined);
+  if (unfit.length > 0)
     throw new UserError(
-      `--tool ${tools.join()} records WebAssembly programs; of native ones the allocations are recorded (--tool heap)`,
+      `--tool ${unfit.join()} records WebAssembly programs; native ones are recorded by ${Object.keys(NATIVE_NAMES).join(", ")} or alloc`,
     );
+  const named = tools.filter((tool) => tool !== "alloc");
+  if (named.length > 1)
+    throw new UserError(`--tool ${named.join()}: native programs are recorded by one tool at a time`);
+  if (includeStack === true && named.length === 0)
+    throw new UserError("--include-stack is about accesses: add --tool heap");
 }
 
 /** `NAME=VALUE`, or `NAME` for the value that memshade itself was given. */

@@ -1,7 +1,10 @@
 // What the hooks tell the tables of the heap, under the lock.
 import { reallocated, releasedAnyhow } from "../../tools/heap/assembly/blocks";
+import { counterPlace } from "../../tools/heap/assembly/counter-memory";
+import { takeCounters, takenAccesses, takenFlags, takenTouched } from "../../tools/heap/assembly/counters";
+import { usedBytes } from "../../tools/heap/assembly/growth";
 import { released } from "../../tools/heap/assembly/heap";
-import { allocatedAsUsual, CONTROL } from "../../tools/heap/assembly/imports";
+import { allocatedAsUsual, CONTROL, COUNTED } from "../../tools/heap/assembly/imports";
 import { Control, Record, Slot, Tag } from "../../tools/heap/assembly/layout.generated";
 import { slotFor, slotOf } from "../../tools/heap/assembly/places";
 import {
@@ -14,6 +17,7 @@ import {
   removeRecord,
   slotStart,
 } from "../../tools/heap/assembly/records";
+import { forgetTaken, setCounter, setTaken } from "./front-end/counter-memory";
 import { beginCommonPath, isRare, otherwise, WALL_CLOCK } from "./front-end/imports";
 import { Header, Thread, WalkEnd } from "./layout.generated";
 import { countBlock } from "./threads";
@@ -64,10 +68,31 @@ export function takeOut(thread: u32, address: u64): void {
   if (record === 0) return;
   const isYoungest = load<u32>(CONTROL, Control.youngest) === record;
   store<u32>(thread, isYoungest ? 1 : 0, Thread.parkedYoungest);
+  if (COUNTED !== 0) takeCountersOut(thread, record, address);
   // Its memory may be gone before anybody looks for a copy of another block in it.
   if (isYoungest) store<u32>(CONTROL, 0, Control.youngest);
   removeRecord(slotOf(address), record);
   store<u32>(CONTROL, load<u32>(record, Record.next), Control.recordFree);
+}
+
+/** What `realloc` itself does with the block is not the program's use of it. */
+function takeCountersOut(thread: u32, record: usize, address: u64): void {
+  const size = load<u32>(record, Record.size);
+  store<u32>(record, max(load<u32>(record, Record.carried), usedBytes(address, size)), Record.carried);
+  takeCounters(counterPlace(address), counterPlace(address + size - 1) + 4);
+  bump64(record, Record.folded, takenAccesses);
+  store<u64>(thread, takenAccesses, Thread.parkedAccesses);
+  store<u32>(thread, takenTouched, Thread.parkedTouched);
+  store<u32>(thread, takenFlags, Thread.parkedFlags);
+}
+
+/** The block stays what it is: its accesses are at its first granule now. */
+function putCountersBack(thread: u32, address: u64): void {
+  const record = load<u32>(thread, Thread.parked);
+  const accesses = load<u64>(thread, Thread.parkedAccesses);
+  if (accesses === 0 || accesses >> 31 !== 0) return;
+  store<u64>(record, load<u64>(record, Record.folded) - accesses, Record.folded);
+  setCounter(counterPlace(address), <u32>accesses, load<u32>(thread, Thread.parkedFlags));
 }
 
 /** Puts back what was taken out, in front of what has begun at its address since. */
@@ -83,12 +108,20 @@ function putBack(thread: u32, address: u64): void {
 
 /** `realloc` has given `address` for a block at `old` that was taken out, if it was known. */
 export function change(thread: u32, old: u64, address: u64, size: u64): void {
-  if (load<u32>(thread, Thread.parked) !== 0) putBack(thread, old);
-  else old = NOWHERE;
+  const isKnown = load<u32>(thread, Thread.parked) !== 0;
+  if (!isKnown) old = NOWHERE;
+  else {
+    putBack(thread, old);
+    if (COUNTED !== 0) {
+      if (address === 0 && size !== 0) putCountersBack(thread, old);
+      else setTaken(load<u32>(thread, Thread.parkedTouched), load<u32>(thread, Thread.parkedFlags));
+    }
+  }
   if (address !== 0) countStack(thread, size);
   if (size >> 32 === 0) reallocated(old, address, <u32>size, thread, 0);
   else if (address !== 0) {
     releasedAnyhow(old, true);
     beyondSizes(size);
   }
+  forgetTaken();
 }

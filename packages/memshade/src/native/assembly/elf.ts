@@ -1,5 +1,5 @@
 // What the file header of a loaded object says.
-import { Header, MOST_BUILD_ID_BYTES, Module, Place } from "./layout.generated";
+import { Header, MOST_BUILD_ID_BYTES, Module, Place, REWRITTEN_HEADER } from "./layout.generated";
 import { processAddress } from "./lock";
 import { getauxval, load32, load64, load8, syscall2 } from "./machine";
 import { storeSum } from "./sum";
@@ -72,6 +72,7 @@ export function identify(module: usize): void {
     else if (type === PT_NOTE && known === 0)
       known = copyFromNotes(module, at, at + load64(header + 40)) ? 1 : 0;
     else if (type === PT_GNU_EH_FRAME) frames = addressOf(header);
+    else if (type === REWRITTEN_HEADER) store<u64>(module, addressOf(header), Module.mark);
   }
   if (known !== 0 || frames === 0) return;
   for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES)

@@ -9,6 +9,7 @@ import {
   libcAlignedAlloc,
   libcCalloc,
   libcDlclose,
+  libcFork,
   libcFree,
   libcMalloc,
   libcMemalign,
@@ -25,7 +26,7 @@ import {
   tlsStore,
 } from "./machine";
 import { forgetUnloaded } from "./modules";
-import { isOpen } from "./open";
+import { isOpen, memory_open } from "./open";
 import { countNullFree, countUnrecorded, currentThread } from "./threads";
 import { walk } from "./walk";
 
@@ -191,6 +192,13 @@ export function passBy(): void {
 
 export function malloc_usable_size(block: u64): u64 {
   return libcUsableSize(block);
+}
+
+/** Where accesses are counted: what the child counts is none of its parent's, from its beginning on. */
+export function fork(): u32 {
+  const child = libcFork();
+  if (child === 0 && !isOpen()) memory_open();
+  return child;
 }
 
 /** Another object may get the addresses of the one that is unloaded. */

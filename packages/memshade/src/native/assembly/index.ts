@@ -4,6 +4,7 @@ export {
   aligned_alloc,
   calloc,
   dlclose,
+  fork,
   free,
   malloc,
   malloc_usable_size,

@@ -13,6 +13,11 @@ export declare function store32(address: u64, value: u32): void;
 @external("native", "store64")
 export declare function store64(address: u64, value: u64): void;
 
+@external("native", "load128")
+export declare function load128(address: u64): v128;
+@external("native", "store128")
+export declare function store128(address: u64, value: v128): void;
+
 // Numbers are constants. Results from -4095 to -1 are errors; errno stays as it is.
 @external("native", "syscall1")
 export declare function syscall1(number: u64, a: u64): i64;
@@ -108,6 +113,8 @@ export declare function nextRallocx(old: u64, size: u64, flags: u32): u64;
 export declare function nextDallocx(block: u64, flags: u32): void;
 @external("native", "sdallocx")
 export declare function nextSdallocx(block: u64, size: u64, flags: u32): void;
+@external("native", "fork")
+export declare function libcFork(): u32;
 @external("native", "dlclose")
 export declare function libcDlclose(handle: u64): u32;
 @external("native", "pthread_create")

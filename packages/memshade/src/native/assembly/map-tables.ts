@@ -1,5 +1,5 @@
 // Tables of an object, a file by its build id: looked for when the object is met, and again when the parent has made more.
-import { Header, Module, SUM_LETTER, SUM_WORDS, Text } from "./layout.generated";
+import { Header, MARK_SEPARATOR, Module, SUM_LETTER, SUM_WORDS, Text } from "./layout.generated";
 import { load8, scratch, store8, syscall1, syscall2, syscall3, syscall4, syscall6, text } from "./machine";
 import {
   AT_FDCWD,
@@ -16,6 +16,7 @@ import {
 import { isTables, TABLES_HEAD_BYTES } from "./tables";
 
 const MOST_PATH_BYTES: u64 = 2000;
+const MARK_BITS: i32 = 48;
 
 @inline
 function digit(value: u32): u32 {
@@ -40,6 +41,12 @@ function writePath(module: usize): void {
     const byte: u32 = load<u8>(module + i, Module.buildId);
     store8(to++, digit(byte >>> 4));
     store8(to++, digit(byte & 15));
+  }
+  const mark = load<u64>(module, Module.mark);
+  if (mark !== 0) {
+    store8(to++, MARK_SEPARATOR);
+    for (let shift: i32 = MARK_BITS - 4; shift >= 0; shift -= 4)
+      store8(to++, digit(<u32>(mark >>> shift) & 15));
   }
   store8(to, 0);
 }

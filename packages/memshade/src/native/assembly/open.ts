@@ -2,7 +2,7 @@
 // loads and stores of it may be used here.
 import { bindNext, canFindObjects } from "./bind-next";
 import { describeProcess } from "./process/describe";
-import { HEADER_MAGIC, HEADER_VERSION, Header, Text } from "./layout.generated";
+import { COUNTERS, COUNTERS_BITS, HEADER_MAGIC, HEADER_VERSION, Header, Text } from "./layout.generated";
 import {
   load32,
   load64,
@@ -29,6 +29,7 @@ import {
   FTRUNCATE,
   GETPID,
   GETRLIMIT,
+  MADV_DONTDUMP,
   MADV_WIPEONFORK,
   MADVISE,
   MAP_FIXED,
@@ -96,29 +97,42 @@ function makeFile(process: u64): i64 {
 }
 
 /** A process that makes a file larger than its limit is ended by a signal. */
-function mayBeLarge(): bool {
+function mayBeLarge(bytes: u64): bool {
   const failure = syscall2(GETRLIMIT, RLIMIT_FSIZE, scratch());
-  return isError(failure) || load64(scratch()) >= GLOBAL_BYTES + MEMORY_BYTES;
+  return isError(failure) || load64(scratch()) >= bytes;
 }
 
-/** Maps the file over what was reserved; an error, or something else. */
-function mapFile(at: u64, process: u64): i64 {
-  const file = makeFile(process);
+/** Maps a new file over what is there; an error, or something else. */
+function mapFile(at: u64, bytes: u64, file: i64): i64 {
   if (isError(file)) return file;
   let result: i64 = -EFBIG;
-  if (mayBeLarge()) result = syscall2(FTRUNCATE, file, GLOBAL_BYTES + MEMORY_BYTES);
+  if (mayBeLarge(bytes)) result = syscall2(FTRUNCATE, file, bytes);
   if (!isError(result))
-    result = syscall6(
-      MMAP,
-      at,
-      GLOBAL_BYTES + MEMORY_BYTES,
-      PROT_READ_WRITE,
-      MAP_SHARED | MAP_FIXED,
-      file,
-      0,
-    );
+    result = syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
   syscall1(CLOSE, file);
   return result;
+}
+
+const COUNTERS_BYTES: u64 = (<u64>1) << COUNTERS_BITS;
+/** ".counts" and a zero. */
+const COUNTERS_SUFFIX: u64 = 0x0073_746e_756f_632e;
+
+/** Others see the counters from here on, by a file beside the memory's, whose path was written last; 0, or an error. */
+function shareCounters(): i64 {
+  let end = scratch() + 1024;
+  while (load8(end) !== 0) end++;
+  store64(end, COUNTERS_SUFFIX);
+  const file = syscall4(OPENAT, AT_FDCWD, scratch() + 1024, O_CREATE, OWNER_ONLY);
+  const failure = mapFile(COUNTERS, COUNTERS_BYTES, file);
+  if (!isError(failure)) syscall3(MADVISE, COUNTERS, COUNTERS_BYTES, MADV_DONTDUMP);
+  return isError(failure) ? failure : 0;
+}
+
+/** In a child that was forked: what it counts is its own. */
+function separateCounters(): void {
+  if (load32(text() + Text.isCounting) === 0) return;
+  syscall6(MMAP, COUNTERS, COUNTERS_BYTES, PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0);
+  syscall3(MADVISE, COUNTERS, COUNTERS_BYTES, MADV_DONTDUMP);
 }
 
 /** In the slot, in place of an address: there is no room for the memory, and nothing can be recorded. */
@@ -147,6 +161,7 @@ export function memory_open(): u64 {
     return NO_MEMORY;
   }
   store32(opening, 1);
+  if (load32(text() + Text.process) !== 0) separateCounters();
   bindNext();
   const base = isToBeRecorded() && canFindObjects() ? open() : giveUp();
   store32(opening, 0);
@@ -168,13 +183,17 @@ function open(): u64 {
     return giveUp();
   }
   const base: u64 = reserved + GLOBAL_BYTES;
-  let failure = mapFile(reserved, process);
+  let failure = mapFile(reserved, GLOBAL_BYTES + MEMORY_BYTES, makeFile(process));
   if (isError(failure)) {
     // Where no file can be made, the program runs on with what nobody reads. The parent misses the file.
     const size = GLOBAL_BYTES + MEMORY_BYTES;
     if (isError(syscall6(MMAP, reserved, size, PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0)))
       return giveUp();
   } else failure = 0;
+  if (load32(text() + Text.isCounting) !== 0) {
+    store32(base + Header.isCounting, 1);
+    if (failure === 0) store32(base + Header.countersFailure, <u32>-shareCounters());
+  }
   syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, scratch());
   store64(base + Header.start, load64(scratch()) * 1_000_000_000 + load64(scratch() + 8));
   store32(base + Header.failure, <u32>-failure);

@@ -4,6 +4,7 @@ export const LSEEK: u64 = 8;
 export const MMAP: u64 = 9;
 export const MUNMAP: u64 = 11;
 export const RT_SIGPROCMASK: u64 = 14;
+export const MINCORE: u64 = 27;
 export const MADVISE: u64 = 28;
 export const NANOSLEEP: u64 = 35;
 export const GETPID: u64 = 39;
@@ -39,6 +40,8 @@ export const MAP_PRIVATE: u64 = 2;
 export const MAP_FIXED: u64 = 0x10;
 /** MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE */
 export const MAP_RESERVED: u64 = 0x4022;
+export const MADV_REMOVE: u64 = 9;
+export const MADV_DONTDUMP: u64 = 16;
 export const MADV_WIPEONFORK: u64 = 18;
 export const PR_GET_NAME: u64 = 16;
 /** On a word that no other process waits for. */

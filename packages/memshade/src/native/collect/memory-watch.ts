@@ -36,10 +36,11 @@ export class MemoryWatch {
     pid: number,
     children: ChildProcesses | undefined,
     samples: ProcessSamples | undefined,
+    launcher?: string,
   ) {
     this.#samples = samples;
     this.#threads = new ThreadNames(pid);
-    this.#replaced = children === undefined ? new ReplacedProgram(pid) : undefined;
+    this.#replaced = children === undefined ? new ReplacedProgram(pid, launcher) : undefined;
     this.#path = memoryOf(pid);
     this.#wanted = new WantedTables(tables);
     this.#children = children;

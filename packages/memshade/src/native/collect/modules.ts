@@ -1,5 +1,5 @@
 import { MODULE_BYTES, Module, ModuleKind, Place, SUM_WORDS } from "../layout.ts";
-import { keyOfSum } from "../tables/table-key.ts";
+import { keyOfSum, withMark } from "../tables/table-key.ts";
 
 /** An object, or a piece of memory with code, as a process had it. */
 export interface ProcessModule {
@@ -15,6 +15,8 @@ export interface ProcessModule {
   /** Address in the object of its first address in the process. */
   address: number;
   isObject: boolean;
+  /** What tells a rewritten file from its original; 0: it is none. */
+  mark: number;
 }
 
 /** The modules of a process, in the order in which it met them. */
@@ -28,6 +30,7 @@ export function readModules(memory: SharedArrayBuffer, count: number): ProcessMo
     const [start, end] = [u64(at + Module.start), u64(at + Module.end)];
     const word = (field: number): number => view.getUint32(at + field, true);
     const site = word(Module.site);
+    const mark = u64(at + Module.mark);
     const idBytes = word(Module.buildIdBytes);
     const id = hex(bytes(Module.buildId, idBytes === 0 ? 4 * SUM_WORDS : idBytes));
     return {
@@ -35,11 +38,12 @@ export function readModules(memory: SharedArrayBuffer, count: number): ProcessMo
         new Uint8Array(memory, word(Module.name), word(Module.nameBytes)).slice(),
       ),
       buildId: idBytes === 0 ? "" : id,
-      tableKey: idBytes > 0 ? id : /[1-9a-f]/.test(id) ? keyOfSum(id) : "",
+      tableKey: idBytes > 0 ? withMark(id, mark) : /[1-9a-f]/.test(id) ? withMark(keyOfSum(id), mark) : "",
       start: site,
       end: site + (end - start),
       address: start - u64(at + Module.bias),
       isObject: word(Module.kind) !== ModuleKind.piece,
+      mark,
     };
   });
 }

@@ -23,7 +23,9 @@ import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
 import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
+import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
+import { OriginalPlaces } from "./original-places.ts";
 import { readThreads } from "./threads.ts";
 import { unseen } from "./unseen.ts";
 
@@ -39,6 +41,8 @@ export interface RecordedProgram {
   notes: readonly string[];
   /** Path of what has memshade's code. */
   image: string;
+  /** Files that stood in the place of others, if a tool's code was inserted. */
+  rewritten?: readonly RewrittenFile[] | undefined;
 }
 
 /** How it was recorded. */
@@ -73,7 +77,7 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, names = new Map(), samples, replacedBy }: LeftBehind,
+  { memory, names = new Map(), samples: taken, replacedBy }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children }: RecordingOptions,
@@ -81,7 +85,10 @@ export function recordedRun(
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const header = (field: number): number => view.getUint32(field, true);
-  const all = readModules(memory, header(Header.modules));
+  const places = new OriginalPlaces(readModules(memory, header(Header.modules)), program.rewritten ?? []);
+  places.translate(memory);
+  const samples = taken && places.ofSamples(taken);
+  const all = places.modules;
   const ours = all.filter(({ name }) => name === program.image);
   const modules = all
     .filter((module) => !ours.includes(module))

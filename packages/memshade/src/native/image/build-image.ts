@@ -18,6 +18,8 @@ export interface ImageRun {
   image: string;
   /** Child processes are recorded, too. */
   children: boolean;
+  /** It runs in programs whose code counts accesses. */
+  isCounting: boolean;
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
   samplePeriod?: number | undefined;
 }
@@ -109,6 +111,7 @@ export function setRun(image: Uint8Array, run: ImageRun): void {
   put(run.tables, Text.tables, 1900);
   put(run.image, Text.image, 2048);
   data[Text.children] = run.children ? 1 : 0;
+  data[Text.isCounting] = run.isCounting ? 1 : 0;
   const view = new DataView(data.buffer, data.byteOffset);
   view.setBigUint64(SampleText.period, BigInt(run.samplePeriod ?? 0), true);
 }

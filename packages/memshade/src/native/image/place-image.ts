@@ -31,6 +31,8 @@ export interface ImageOptions extends KeptImage {
 export interface PlacedImage {
   /** Of the shared object. */
   path: string;
+  /** Where it lies, and code may. */
+  folder: string;
   tables: TableCache;
   /** The file that a process shares its memory by. */
   memoryOf: (pid: number) => string;
@@ -61,10 +63,10 @@ export function placeImage({ children, samplePeriod, ...options }: ImageOptions)
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
     const image = keptImage(tables.folder, options);
-    setRun(image, { memory, tables: tables.prefix, image: path, children, samplePeriod });
+    setRun(image, { memory, tables: tables.prefix, image: path, children, samplePeriod, isCounting: options.isCounting });
     writeFileSync(path, image);
     return {
-      ...{ path, tables, remove },
+      ...{ path, folder: place, tables, remove },
       memoryOf: (pid) => `${memory}${pid}`,
       memories: () => memoriesIn(memories),
     };

@@ -3,6 +3,7 @@ import type { ObjectFile } from "../../objects/types.ts";
 import { type FrameEntry, frameEntries, isSignalFrame } from "../../unwind/index.ts";
 import { decode, FLOW, hasTarget, INSTRUCTION_POINTER, Instruction } from "../../x64/decode/index.ts";
 import { canMoveFrame, type ExceptionTable, readExceptionTable } from "./exceptions.ts";
+import { Stubs } from "./stubs.ts";
 
 /** A function that can be rewritten. Places are offsets from the base of the `Code`. */
 export interface CodeFunction {
@@ -47,6 +48,7 @@ const LONG_NOP = 0x11f;
 export class Code {
   readonly base: number;
   readonly bytes: Uint8Array;
+  readonly stubs: Stubs;
   readonly functions: CodeFunction[] = [];
   readonly leftAlone: LeftAlone = { undecodable: 0, overlapping: 0, special: 0, exceptions: 0 };
   /** Per byte of the code: `MARK`s. */
@@ -88,7 +90,8 @@ export class Code {
     this.targets = new Int32Array(capacity);
     this.relativeAt = new Uint8Array(capacity);
     this.#instructionAt = new Int32Array(capacity + 1);
-    this.#readAll(object, frames, stubRanges(object, this.base));
+    this.stubs = new Stubs(object, this.base);
+    this.#readAll(object, frames);
     this.#markTargets();
   }
 
@@ -117,23 +120,20 @@ export class Code {
     return low > 0 && offset < this.functions[low - 1].end ? low - 1 : -1;
   }
 
-  #readAll(
-    object: ObjectFile,
-    frames: readonly FrameEntry[],
-    stubs: readonly { start: number; end: number }[],
-  ): void {
+  #readAll(object: ObjectFile, frames: readonly FrameEntry[]): void {
     const instruction = new Instruction();
     let reached = 0;
     for (const frame of frames) {
       const start = frame.start - this.base;
       const end = start + frame.size;
       const exceptions = frame.lsda === undefined ? undefined : readExceptionTable(object, frame.lsda);
-      if (isSignalFrame(frame.cie) || stubs.some((stub) => start >= stub.start && start < stub.end))
-        this.leftAlone.special++;
+      if (isSignalFrame(frame.cie) || this.stubs.has(start)) this.leftAlone.special++;
       else if (start < reached || end > this.bytes.length) this.leftAlone.overlapping++;
       else if (!canMoveFrame(frame, exceptions)) this.leftAlone.exceptions++;
       else if (this.#readFunction({ frame, start, end, exceptions }, instruction)) reached = end;
       else this.leftAlone.undecodable++;
+      // Also of those that are left alone: nothing is written over their first bytes.
+      if (start < this.bytes.length) this.marks[start] |= MARK.leader;
     }
   }
 
@@ -145,12 +145,11 @@ export class Code {
     try {
       for (; at < end; i++) {
         decode(this.bytes, at, instruction);
-        const { length, flow, opcode, access } = instruction;
+        const { length, flow, access } = instruction;
         this.offsets[i] = at;
         this.lengths[i] = length;
         this.flows[i] = flow;
-        const isNop = opcode === LONG_NOP || (opcode === NOP && !instruction.repeated);
-        this.traits[i] = (access === 0 ? 0 : TRAIT.access) | (isNop ? TRAIT.nop : 0);
+        this.traits[i] = (access === 0 ? 0 : TRAIT.access) | (isNop(instruction) ? TRAIT.nop : 0);
         this.reads[i] = instruction.reads;
         this.kills[i] = instruction.kills;
         this.targets[i] = hasTarget(flow) ? at + length + instruction.distance : 0;
@@ -168,7 +167,6 @@ export class Code {
       this.#instructionAt[this.offsets[one]] = one;
     }
     this.count = i;
-    this.marks[start] |= MARK.leader;
     for (const { landingPad } of exceptions?.callSites ?? [])
       if (landingPad !== 0) this.mark(start + landingPad, MARK.leader);
     this.functions.push({ ...known, first, last: i });
@@ -190,6 +188,11 @@ export class Code {
   }
 }
 
+/** Whether it does nothing: `pause` is no nop, nor is `endbr64`. */
+export function isNop({ opcode, repeated }: Instruction): boolean {
+  return opcode === LONG_NOP || (opcode === NOP && !repeated);
+}
+
 /** Whether control never goes on behind an instruction of that flow. */
 export function endsPath(flow: number): boolean {
   return flow === FLOW.jump || flow === FLOW.return || flow === FLOW.indirectJump || flow === FLOW.trap;
@@ -206,13 +209,6 @@ function wholeCode(object: ObjectFile, base: number, size: number): Uint8Array {
     if (from < to) whole.set(object.bytesAt(from, to - from), from - base);
   }
   return whole;
-}
-
-/** Sections of stubs, each of which jumps to where the dynamic linker has found a function. */
-export function stubRanges({ sections }: ObjectFile, base: number): { start: number; end: number }[] {
-  return sections
-    .filter(({ name }) => name === ".plt" || name.startsWith(".plt."))
-    .map(({ address, size }) => ({ start: address - base, end: address - base + size }));
 }
 
 function unsupported(detail: string): FormatError {

@@ -66,6 +66,8 @@ const NOPS = [
   [0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0],
 ];
 const [JUMP, SHORT_JUMP, CALL, TRAP] = [0xe9, 0xeb, 0xe8, 0xcc];
+/** With ModRM for a place relative to the instruction. */
+const [INDIRECT, CALL_BY_SLOT, JUMP_BY_SLOT] = [0xff, 0x15, 0x25];
 const BEGIN_TRANSACTION = 0xc7;
 const LOOPS_FROM = 0xe0;
 const LOOPS_TO = 0xe3;
@@ -189,7 +191,12 @@ class TextWriter {
     decode(code.bytes, code.offsets[i], this.#instruction);
     const opcode = this.#instruction.opcode & 0xff;
     const target = code.targets[i];
-    if (flow === FLOW.call) {
+    const slot = flow === FLOW.branch ? undefined : code.stubs.slotOf(target);
+    if (slot !== undefined) {
+      // What the stub does, without going there.
+      this.#out.bytes([INDIRECT, flow === FLOW.call ? CALL_BY_SLOT : JUMP_BY_SLOT]);
+      this.#out.u32(slot - (this.#address + this.#out.length + 4));
+    } else if (flow === FLOW.call) {
       this.#out.u8(CALL);
       this.#distance(target);
     } else if (flow === FLOW.jump) this.#jump(target);

@@ -1,5 +1,6 @@
 import { FLOW } from "../../x64/decode/index.ts";
 import { type Code, endsPath, MARK } from "./code.ts";
+import type { Labels } from "./labels.ts";
 
 /** No block, or no function. */
 export const NONE = -1;
@@ -46,13 +47,11 @@ export class FlowGraph {
   readonly groupOf: Int32Array;
   readonly #blockOf: Int32Array;
 
-  /** @param labels offsets that the indirect jumps of functions may lead to */
-  constructor(
-    code: Code,
-    labels: ReadonlyMap<number, ReadonlySet<number>>,
-    isStub: (offset: number) => boolean,
-  ) {
+  readonly #unknownJumps: ReadonlySet<number>;
+
+  constructor(code: Code, labels: Labels) {
     this.code = code;
+    this.#unknownJumps = labels.unknown;
     this.#blockOf = new Int32Array(code.count).fill(NONE);
     this.firsts = new Int32Array(code.count + 1);
     this.blocksOf = new Int32Array(code.functions.length + 1);
@@ -63,8 +62,8 @@ export class FlowGraph {
     this.targets = new Int32Array(this.count).fill(NONE);
     this.callees = new Int32Array(this.count).fill(NONE);
     this.groupOf = Int32Array.from(code.functions.keys());
-    for (let block = 0; block < this.count; block++) this.#connect(block, isStub);
-    this.labels = code.functions.map((_, f) => this.#blocksAt(f, labels.get(f)));
+    for (let block = 0; block < this.count; block++) this.#connect(block);
+    this.labels = code.functions.map((_, f) => this.#blocksAt(f, labels.ofFunction.get(f)));
     this.landingPads = code.functions.map(({ start, exceptions }, f) =>
       this.#blocksAt(f, exceptions && padsOf(start, exceptions.callSites)),
     );
@@ -95,7 +94,7 @@ export class FlowGraph {
     this.firsts[this.count] = code.count;
   }
 
-  #connect(block: number, isStub: (offset: number) => boolean): void {
+  #connect(block: number): void {
     const { code } = this;
     const last = this.firsts[block + 1] - 1;
     const flow = code.flows[last];
@@ -109,7 +108,8 @@ export class FlowGraph {
     this.callees[block] = callee;
     switch (flow) {
       case FLOW.call:
-        this.exits[block] = callee !== NONE ? EXIT.call : isStub(target) ? EXIT.unknownCall : EXIT.opaqueCall;
+        this.exits[block] =
+          callee !== NONE ? EXIT.call : code.stubs.has(target) ? EXIT.unknownCall : EXIT.opaqueCall;
         break;
       case FLOW.indirectCall:
         this.exits[block] = EXIT.unknownCall;
@@ -118,14 +118,14 @@ export class FlowGraph {
         this.exits[block] = EXIT.return;
         break;
       case FLOW.indirectJump:
-        this.exits[block] = EXIT.indirectJump;
+        this.exits[block] = this.#unknownJumps.has(last) ? EXIT.opaqueJump : EXIT.indirectJump;
         break;
       case FLOW.trap:
         this.exits[block] = EXIT.trap;
         break;
       case FLOW.jump:
       case FLOW.branch:
-        this.#connectJump(block, target, callee, isStub);
+        this.#connectJump(block, target, callee);
         break;
       default:
         break;
@@ -135,7 +135,7 @@ export class FlowGraph {
     if (runsOut && this.nexts[block] === NONE) this.exits[block] = EXIT.opaqueJump;
   }
 
-  #connectJump(block: number, target: number, callee: number, isStub: (offset: number) => boolean): void {
+  #connectJump(block: number, target: number, callee: number): void {
     const own = this.functionOf[block];
     if (callee !== NONE && callee !== own) {
       this.exits[block] = EXIT.tailCall;
@@ -143,7 +143,7 @@ export class FlowGraph {
     }
     this.targets[block] = this.#join(block, this.blockAt(target));
     if (this.targets[block] === NONE)
-      this.exits[block] = isStub(target) ? EXIT.unknownTailCall : EXIT.opaqueJump;
+      this.exits[block] = this.code.stubs.has(target) ? EXIT.unknownTailCall : EXIT.opaqueJump;
   }
 
   #join(block: number, other: number): number {

@@ -1,11 +1,13 @@
 import { ByteWriter } from "../../bytes/writer.ts";
 import type { ObjectFile } from "../../objects/types.ts";
-import { CfiCursor, cfiOfObject, DW_CFA, DW_EH_PE } from "../../unwind/index.ts";
+import { CfiCursor, cfiOfObject, DW_CFA, DW_EH_PE, type FrameEntry } from "../../unwind/index.ts";
 import type { Code, CodeFunction } from "./code.ts";
 import type { NewText } from "./emit.ts";
 import { type ExceptionTable, pointerBytes } from "./exceptions.ts";
 
 const WORD = 4;
+/** The bits of an encoding that say what a pointer is relative to. */
+const APPLICATION = 0x70;
 /** Version; pointers relative to where they stand, counts, and a table relative to the header, of 32 bits. */
 const HEADER = [1, 0x1b, 0x03, 0x3b];
 
@@ -39,9 +41,13 @@ export function writeFrames(
   });
   pad(out);
   const framesAt = address + out.length;
+  const cies = new Map<number, number>();
   code.functions.forEach((one, f) => {
+    const { cie, cieAddress } = one.frame;
+    const cieAt = cies.get(cieAddress) ?? writeCie(out, object, cie, cieAddress, address);
+    cies.set(cieAddress, cieAt);
     rows.push({ start: textAddress + text.starts[f], entry: address + out.length });
-    writeEntry(out, one, new Places(code, text, f), { address, textAddress, table: tables[f] });
+    writeEntry(out, one, new Places(code, text, f), { address, textAddress, table: tables[f], cieAt });
   });
   out.u32(0);
   const bytes = out.view();
@@ -84,15 +90,51 @@ class Places {
   }
 }
 
+/**
+ * Copies a CIE, so that whoever reads the new information alone finds it.
+ *
+ * @returns its address; that of the old one where the dynamic linker fills in a pointer of it
+ */
+function writeCie(
+  out: ByteWriter,
+  object: ObjectFile,
+  { personality }: FrameEntry["cie"],
+  cieAddress: number,
+  address: number,
+): number {
+  const isRelative = ((personality?.encoding ?? 0) & APPLICATION) === DW_EH_PE.pcrel;
+  if (personality !== undefined && !isRelative && object.type !== "executable") return cieAddress;
+  const head = object.bytesAt(cieAddress, WORD);
+  const length = new DataView(head.buffer, head.byteOffset, WORD).getUint32(0, true);
+  const bytes = new Uint8Array(Math.ceil((WORD + length) / WORD) * WORD);
+  bytes.set(object.bytesAt(cieAddress, WORD + length));
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, bytes.length - WORD, true);
+  const at = address + out.length;
+  if (personality !== undefined && isRelative) {
+    const field = 2 * WORD + personality.offset;
+    if (pointerBytes(personality.encoding) === 8)
+      view.setBigInt64(field, view.getBigInt64(field, true) + BigInt(cieAddress - at), true);
+    else view.setInt32(field, view.getInt32(field, true) + cieAddress - at, true);
+  }
+  out.bytes(bytes);
+  return at;
+}
+
 function writeEntry(
   out: ByteWriter,
   { frame }: CodeFunction,
   places: Places,
-  { address, textAddress, table }: { address: number; textAddress: number; table: number | undefined },
+  {
+    address,
+    textAddress,
+    table,
+    cieAt,
+  }: { address: number; textAddress: number; table: number | undefined; cieAt: number },
 ): void {
   const at = out.length;
-  const { cie, cieAddress } = frame;
-  out.u32(0).u32(address + at + WORD - cieAddress);
+  const { cie } = frame;
+  out.u32(0).u32(address + at + WORD - cieAt);
   writePointer(out, cie.pointerEncoding, textAddress + places.start, address);
   writePointer(out, cie.pointerEncoding & 0x0f, places.size, address);
   if (cie.hasAugmentationData) {
@@ -232,7 +274,7 @@ function writeType(out: ByteWriter, encoding: number, type: number, address: num
 
 /** A pointer to `value`, which may be relative to where it stands: `address` is that of the writer's first byte. */
 function writePointer(out: ByteWriter, encoding: number, value: number, address: number): void {
-  const isRelative = (encoding & 0x70) === DW_EH_PE.pcrel;
+  const isRelative = (encoding & APPLICATION) === DW_EH_PE.pcrel;
   const stored = BigInt(isRelative ? value - (address + out.length) : value);
   out.u32(Number(BigInt.asIntN(32, stored)));
   if (pointerBytes(encoding) === 8) out.u32(Number(BigInt.asIntN(32, stored >> 32n)));

@@ -1,10 +1,27 @@
 import type { ObjectFile } from "../../objects/types.ts";
-import { decode, FLOW, Instruction, NO_REGISTER } from "../../x64/decode/index.ts";
 import { type Code, MARK } from "./code.ts";
 import { relocatedPointers } from "./dynamic.ts";
+import { computedJumps, type JumpTable, jumpTables, relativeAddress } from "./jump-tables.ts";
 
-const TABLE_ENTRY = 4;
-const POINTER = 8;
+/** An entry of a table that code does nothing with but jump there. */
+export interface TableEntry {
+  /** SVMA of the entry, and what it counts from: the table, or 0 */
+  readonly address: number;
+  readonly from: number;
+  readonly bytes: 4 | 8;
+  /** offset that it leads to */
+  readonly target: number;
+}
+
+export interface Labels {
+  /** For each function that has any: the offsets that its indirect jumps may lead to. */
+  readonly ofFunction: ReadonlyMap<number, ReadonlySet<number>>;
+  readonly entries: readonly TableEntry[];
+  /** Indirect jumps (instructions) of which nothing is known. */
+  readonly unknown: ReadonlySet<number>;
+}
+
+const PF_W = 2;
 
 /**
  * Where control may arrive by an address that was computed: entries of jump tables, and whatever else points into a function. Each is
@@ -12,15 +29,13 @@ const POINTER = 8;
  *
  * Tables are guessed: numbers that lead to instructions of the function that reads them. What is no table costs nothing but a place
  * that could be a leader and is none.
- *
- * @returns for each function that has any: the offsets that its indirect jumps may lead to
  */
-export function findLabels(code: Code, object: ObjectFile): Map<number, Set<number>> {
-  const labels = new Map<number, Set<number>>();
+export function findLabels(code: Code, object: ObjectFile): Labels {
+  const ofFunction = new Map<number, Set<number>>();
   const add = (owner: number, offset: number): void => {
     code.mark(offset, MARK.leader | MARK.label);
-    const known = labels.get(owner);
-    if (known === undefined) labels.set(owner, new Set([offset]));
+    const known = ofFunction.get(owner);
+    if (known === undefined) ofFunction.set(owner, new Set([offset]));
     else known.add(offset);
   };
   for (const address of object.symbols().addresses) code.mark(address - code.base, MARK.leader | MARK.label);
@@ -29,90 +44,75 @@ export function findLabels(code: Code, object: ObjectFile): Map<number, Set<numb
     const owner = code.instructionAt(offset) < 0 ? -1 : code.functionAround(offset);
     if (owner >= 0 && code.functions[owner].start !== offset) add(owner, offset);
   }
-  const tables =
-    object.type === "executable" ? [...relativeTables(code), ...absoluteTables(code)] : relativeTables(code);
+  const areFixed = object.type === "executable";
+  const unknown = new Set(computedJumps(code, areFixed));
+  const tables = [...jumpTables(code, areFixed)];
   // A table ends where the next one begins at the latest.
   tables.sort((a, b) => b.address - a.address);
+  const entries = new Map<number, TableEntry>();
+  const references = dataReferences(code);
   let last = Number.POSITIVE_INFINITY;
   let end = Number.POSITIVE_INFINITY;
   for (const table of tables) {
     if (table.address !== last) end = last;
     last = table.address;
-    for (const offset of targetsOf(table, end, code, object)) add(table.owner, offset);
+    let isCertain = table.jumps.length > 0 && isReadOnly(object, table.address);
+    for (const entry of entriesOf(table, end, code, object)) {
+      add(table.owner, entry.target);
+      if (entry.address === table.address) for (const jump of table.jumps) unknown.delete(jump);
+      isCertain &&= entry.address === table.address || !isReferenced(references, entry);
+      // Others may call a function by its address, and compare that.
+      if (isCertain && code.functionAt(entry.target) < 0) entries.set(entry.address, entry);
+    }
   }
-  return labels;
+  return { ofFunction, entries: [...entries.values()], unknown };
 }
 
-interface Table {
-  /** SVMA */
-  address: number;
-  /** the function that reads it */
-  owner: number;
-  /** entries are addresses, not distances from the table */
-  isAbsolute: boolean;
-}
-
-/** What functions with indirect jumps take the address of, relative to the instruction. */
-function relativeTables(code: Code): Table[] {
-  const tables: Table[] = [];
-  const { bytes } = code;
-  code.functions.forEach(({ first, last }, owner) => {
-    if (!code.flows.subarray(first, last).includes(FLOW.indirectJump)) return;
-    for (let i = first; i < last; i++) {
-      const at = code.relativeAt[i];
-      if (at === 0) continue;
-      const from = code.offsets[i] + at;
-      const distance =
-        bytes[from] | (bytes[from + 1] << 8) | (bytes[from + 2] << 16) | (bytes[from + 3] << 24);
-      const address = code.base + code.offsets[i] + code.lengths[i] + distance;
-      tables.push({ address, owner, isAbsolute: false });
-    }
-  });
-  return tables;
-}
-
-/** Places `table + 8 · register` of code that lies at fixed addresses. */
-function absoluteTables(code: Code): Table[] {
-  const tables: Table[] = [];
-  const instruction = new Instruction();
-  code.functions.forEach(({ first, last }, owner) => {
-    if (!code.flows.subarray(first, last).includes(FLOW.indirectJump)) return;
-    for (let i = first; i < last; i++) {
-      if (code.traits[i] === 0) continue;
-      decode(code.bytes, code.offsets[i], instruction);
-      const { base, index, scale, displacement } = instruction;
-      if (base !== NO_REGISTER || index === NO_REGISTER || scale !== POINTER) continue;
-      tables.push({ address: displacement, owner, isAbsolute: true });
-    }
-  });
-  return tables;
-}
-
-function* targetsOf(
-  { address, owner, isAbsolute }: Table,
-  end: number,
-  code: Code,
-  object: ObjectFile,
-): Iterable<number> {
-  const size = isAbsolute ? POINTER : TABLE_ENTRY;
+function* entriesOf(table: JumpTable, end: number, code: Code, object: ObjectFile): Iterable<TableEntry> {
+  const { address, owner, bytes: size, origin, jumps } = table;
   const { start: functionStart, end: functionEnd } = code.functions[owner];
   const isInside = (offset: number): boolean => offset >= functionStart && offset < functionEnd;
   // An address inside of code is one of code, not of a table.
   if (code.instructionAt(address - code.base) >= 0) {
-    if (isInside(address - code.base) && address - code.base !== functionStart) yield address - code.base;
+    const target = address - code.base;
+    if (isInside(target) && target !== functionStart) yield { address, from: origin, bytes: size, target };
     return;
   }
-  for (let at = address, isFirst = true; at + size <= end; at += size) {
+  for (let at = address; at + size <= end; at += size) {
     const bytes = object.bytesAt(at, size);
     if (bytes.length < size) return;
     const view = new DataView(bytes.buffer, bytes.byteOffset, size);
-    const target = isAbsolute
-      ? view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32
-      : address + view.getInt32(0, true);
-    const offset = target - code.base;
-    if (code.instructionAt(offset) < 0 || (isFirst && !isInside(offset))) return;
-    // Cold parts of a function are functions of their own.
-    yield offset;
-    isFirst = false;
+    const value =
+      size === 8
+        ? view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32
+        : origin + view.getInt32(0, true);
+    const target = value - code.base;
+    // Cold parts of a function are functions of their own. Distances from a label are small numbers, as others are too.
+    const isFromLabel = size === 4 && origin !== address;
+    const isGuess = at === address && jumps.length === 0;
+    if (code.instructionAt(target) < 0 || ((isFromLabel || isGuess) && !isInside(target))) return;
+    yield { address: at, from: origin, bytes: size, target };
   }
+}
+
+/** Addresses of data that code reaches relative to itself. */
+function dataReferences(code: Code): Set<number> {
+  const references = new Set<number>();
+  const end = code.base + code.bytes.length;
+  for (let i = 0; i < code.count; i++) {
+    if (code.relativeAt[i] === 0) continue;
+    const address = relativeAddress(code, i);
+    if (address < code.base || address >= end) references.add(address);
+  }
+  return references;
+}
+
+function isReferenced(references: ReadonlySet<number>, { address, bytes }: TableEntry): boolean {
+  for (let at = address; at < address + bytes; at++) if (references.has(at)) return true;
+  return false;
+}
+
+function isReadOnly({ segments }: ObjectFile, address: number): boolean {
+  const around = segments.find((one) => address >= one.address && address < one.address + one.fileSize);
+  return around !== undefined && (around.flags & PF_W) === 0;
 }

@@ -1,43 +1,123 @@
-import { type Code, MARK } from "./code.ts";
+import { decode, Instruction } from "../../x64/decode/index.ts";
+import { type Code, endsPath, isNop, MARK, TRAIT } from "./code.ts";
 import type { NewText } from "./emit.ts";
+import type { TableEntry } from "./labels.ts";
 import type { FileLayout } from "./write-file.ts";
 
-const JUMP = 0xe9;
-const JUMP_BYTES = 5;
-/** Bytes that nops and traps between functions consist of. */
-const PADDING = new Set([0x90, 0xcc, 0x66, 0x2e, 0x0f, 0x1f, 0x40, 0x44, 0x80, 0x84, 0x00]);
+const [JUMP, SHORT_JUMP, TRAP] = [0xe9, 0xeb, 0xcc];
+const [JUMP_BYTES, SHORT_JUMP_BYTES] = [5, 2];
+const SHORT_REACH = 128;
 
 /**
  * Writes jumps to the new code over the old one: where functions begin, and wherever addresses lead that are computed. A jump has the same
- * effect as the instructions that it stands in the place of, unless control arrives in its middle.
+ * effect as the instructions that it stands in the place of, unless control arrives in its middle. Where only a short one has room, it
+ * leads to a long one in the padding nearby.
  *
  * @returns places without room for a jump; from there the old code runs
  */
 export function patchEntries(code: Code, text: NewText, layout: FileLayout, file: Uint8Array): number {
-  let unpatched = 0;
-  for (const [f, { start, end, first, last }] of code.functions.entries()) {
+  const taken = new Uint8Array(code.bytes.length);
+  const write = (offset: number, bytes: number, opcode: number, distance: number): void => {
+    const at = layout.fileOffset(code.base + offset);
+    file[at] = opcode;
+    for (let byte = 1; byte < bytes; byte++) file[at + byte] = distance >> (8 * (byte - 1));
+    taken.fill(1, offset, offset + bytes);
+  };
+  const jump = (offset: number, instruction: number): void => {
+    const to = layout.textAddress + text.offsets[instruction];
+    write(offset, JUMP_BYTES, JUMP, to - (code.base + offset + JUMP_BYTES));
+  };
+
+  const padding = paddingOf(code);
+  const narrow: number[] = [];
+  for (const [f, { start, first, last }] of code.functions.entries()) {
     const limit = code.functions[f + 1]?.start ?? code.bytes.length;
     for (let i = first; i < last; i++) {
       const offset = code.offsets[i];
       if (offset !== start && (code.marks[offset] & MARK.label) === 0) continue;
-      if (!hasRoom(code, offset, end, limit)) {
-        unpatched++;
-        continue;
-      }
-      const at = layout.fileOffset(code.base + offset);
-      const distance = layout.textAddress + text.offsets[i] - (code.base + offset + JUMP_BYTES);
-      file[at] = JUMP;
-      for (let byte = 0; byte < 4; byte++) file[at + 1 + byte] = distance >> (8 * byte);
+      if (hasRoom(code, padding, offset, JUMP_BYTES, limit)) jump(offset, i);
+      else narrow.push(i);
+    }
+  }
+  let unpatched = 0;
+  for (const i of narrow) {
+    const offset = code.offsets[i];
+    const island = hasRoom(code, padding, offset, SHORT_JUMP_BYTES, code.bytes.length)
+      ? islandNear(padding, taken, offset)
+      : undefined;
+    if (island === undefined) unpatched++;
+    else {
+      jump(island, i);
+      write(offset, SHORT_JUMP_BYTES, SHORT_JUMP, island - (offset + SHORT_JUMP_BYTES));
     }
   }
   return unpatched;
 }
 
-function hasRoom(code: Code, offset: number, end: number, limit: number): boolean {
-  if (offset + JUMP_BYTES > limit) return false;
-  for (let at = offset + 1; at < offset + JUMP_BYTES; at++) {
-    if ((code.marks[at] & MARK.leader) !== 0) return false;
-    if (at >= end && !PADDING.has(code.bytes[at])) return false;
+/** Has entries of jump tables lead to the new code. */
+export function patchTables(
+  code: Code,
+  text: NewText,
+  layout: FileLayout,
+  entries: readonly TableEntry[],
+  file: Uint8Array,
+): void {
+  const view = new DataView(file.buffer, file.byteOffset, file.length);
+  for (const { address, from, bytes, target } of entries) {
+    const to = layout.textAddress + text.offsets[code.instructionAt(target)];
+    const at = layout.fileOffset(address);
+    if (bytes === 8) view.setBigInt64(at, BigInt(to - from), true);
+    else view.setInt32(at, to - from, true);
   }
+}
+
+function hasRoom(code: Code, padding: Uint8Array, offset: number, bytes: number, limit: number): boolean {
+  if (offset + bytes > limit) return false;
+  const { end } = code.functions[code.functionAround(offset)];
+  for (let at = offset + 1; at < offset + bytes; at++)
+    if ((code.marks[at] & MARK.leader) !== 0 || (at >= end && padding[at] === 0)) return false;
   return true;
+}
+
+/** Room for a long jump that a short one at an offset reaches. */
+function islandNear(padding: Uint8Array, taken: Uint8Array, offset: number): number | undefined {
+  const from = Math.max(0, offset + SHORT_JUMP_BYTES - SHORT_REACH);
+  const to = Math.min(padding.length - JUMP_BYTES, offset + SHORT_JUMP_BYTES + SHORT_REACH - 1);
+  let free = 0;
+  for (let at = from; at < to + JUMP_BYTES; at++) {
+    free = padding[at] === 1 && taken[at] === 0 ? free + 1 : 0;
+    if (free === JUMP_BYTES) return at + 1 - JUMP_BYTES;
+  }
+  return undefined;
+}
+
+/** Per byte whether nothing runs there: nops and traps behind functions, and nops that nothing leads to inside of them. */
+function paddingOf(code: Code): Uint8Array {
+  const padding = new Uint8Array(code.bytes.length);
+  const instruction = new Instruction();
+  for (const [f, { first, last, end }] of code.functions.entries()) {
+    for (let i = first + 1; i < last; i++) {
+      const isBehindEnd = endsPath(code.flows[i - 1]) || padding[code.offsets[i - 1]] === 1;
+      const isReached = (code.marks[code.offsets[i]] & MARK.leader) !== 0;
+      if (isBehindEnd && !isReached && (code.traits[i] & TRAIT.nop) !== 0)
+        padding.fill(1, code.offsets[i], code.offsets[i] + code.lengths[i]);
+    }
+    const limit = code.functions[f + 1]?.start ?? code.bytes.length;
+    for (let at = end; at < limit && (code.marks[at] & MARK.leader) === 0; ) {
+      if (code.bytes[at] !== TRAP && !decodesToNop(code.bytes, at, instruction)) break;
+      const length = code.bytes[at] === TRAP ? 1 : instruction.length;
+      padding.fill(1, at, at + length);
+      at += length;
+    }
+  }
+  return padding;
+}
+
+function decodesToNop(bytes: Uint8Array, at: number, instruction: Instruction): boolean {
+  try {
+    decode(bytes, at, instruction);
+  } catch {
+    return false;
+  }
+  return isNop(instruction);
 }

@@ -1,13 +1,14 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { openObject } from "../../objects/index.ts";
 import { cfiOfObject } from "../../unwind/index.ts";
-import { Code, type LeftAlone, stubRanges } from "./code.ts";
+import { Code, type LeftAlone } from "./code.ts";
 import { emitText, type PlanBlock } from "./emit.ts";
 import { FlowGraph } from "./flow-graph.ts";
 import { writeFrames } from "./frames.ts";
 import { findLabels } from "./labels.ts";
 import { Liveness } from "./liveness.ts";
-import { patchEntries } from "./patch-entries.ts";
+import { writeOrigins } from "./origins.ts";
+import { patchEntries, patchTables } from "./patch-entries.ts";
 import { FileLayout } from "./write-file.ts";
 
 /** A rewritten file, and what is to be said of it. */
@@ -20,15 +21,18 @@ export interface Rewritten {
   /** bytes of code, old and new */
   readonly oldText: number;
   readonly newText: number;
+  /** Of an address of the new code: that of the old one. */
+  readonly origins: Uint8Array;
 }
 
 /**
  * Rewrites an executable or a library: all functions are written anew behind the file, with what `plan` inserts. The old code stays
  * where it is; whoever enters a function there is led to the new one.
  *
+ * @param mark 48 bits that a process finds in the file's program headers, by `PT_REWRITTEN`
  * @throws FormatError `unsupported` for what is no x86-64 ELF file with `.eh_frame_hdr`
  */
-export function rewriteFile(file: Uint8Array, plan: PlanBlock): Rewritten {
+export function rewriteFile(file: Uint8Array, plan: PlanBlock, mark = 0): Rewritten {
   const object = openObject(file);
   if (object.kind !== "elf" || object.architecture !== "x86_64" || object.addressSize !== 8)
     throw new FormatError("unsupported", 0, "ELF file", "it is not one of x86-64");
@@ -37,14 +41,13 @@ export function rewriteFile(file: Uint8Array, plan: PlanBlock): Rewritten {
   const layout = new FileLayout(file, object);
   const code = new Code(object);
   const labels = findLabels(code, object);
-  const stubs = stubRanges(object, code.base);
-  const isStub = (offset: number): boolean => stubs.some(({ start, end }) => offset >= start && offset < end);
-  const graph = new FlowGraph(code, labels, isStub);
+  const graph = new FlowGraph(code, labels);
   const text = emitText(graph, new Liveness(graph), plan, layout.textAddress);
   const data = layout.dataAddress(text.bytes.length);
   const frames = writeFrames(code, text, layout.textAddress, object, layout.framesAddress(data));
-  const bytes = layout.write(text.bytes, frames);
+  const bytes = layout.write(text.bytes, frames, mark);
   const unpatched = patchEntries(code, text, layout, bytes);
+  patchTables(code, text, layout, labels.entries, bytes);
   return {
     bytes,
     functions: code.functions.length,
@@ -52,5 +55,6 @@ export function rewriteFile(file: Uint8Array, plan: PlanBlock): Rewritten {
     unpatched,
     oldText: code.functions.reduce((sum, { start, end }) => sum + end - start, 0),
     newText: text.bytes.length,
+    origins: writeOrigins(code, text, layout.textAddress),
   };
 }

@@ -1,10 +1,15 @@
 import { FormatError } from "../../bytes/errors.ts";
 import type { ObjectFile } from "../../objects/types.ts";
+import { REWRITTEN_HEADER } from "../layout.ts";
 
 const PAGE = 0x1000;
 const PROGRAM_HEADER_BYTES = 56;
-const ADDED = 2;
+const ADDED = 3;
 const [PT_LOAD, PT_PHDR, PT_GNU_EH_FRAME] = [1, 6, 0x6474e550];
+/** A program header of ours, which the system and the dynamic linker pass over. */
+export const PT_REWRITTEN = REWRITTEN_HEADER;
+/** Of a program header: p_vaddr. */
+const MARK_AT = 16;
 const [PF_X, PF_R] = [1, 4];
 /** Fields of the file header. */
 const E_PHOFF = 32;
@@ -12,7 +17,7 @@ const E_PHNUM = 56;
 
 /**
  * Where everything lies in a rewritten file: the old file as it is, then a segment with the new code, then one with program headers and
- * call frame information. Of all segments that are added, the distance between address and offset is that of the first one:
+ * call frame information. One header more has a mark of the caller's. Of all segments that are added, the distance between address and offset is that of the first one:
  * older kernels find the program headers in memory by it.
  */
 export class FileLayout {
@@ -53,7 +58,9 @@ export class FileLayout {
     return around === undefined ? -1 : around.fileOffset + address - around.address;
   }
 
-  write(text: Uint8Array, frames: Uint8Array): Uint8Array {
+  /** @param frames undefined: the old ones stay @param mark 48 bits, by which a process knows what was made of the file */
+  write(text: Uint8Array, newFrames: Uint8Array | undefined, mark = 0): Uint8Array {
+    const frames = newFrames ?? new Uint8Array();
     const data = this.dataAddress(text.length);
     const framesAddress = this.framesAddress(data);
     const headerBytes = framesAddress - data;
@@ -71,7 +78,8 @@ export class FileLayout {
     this.#object.programHeaders.forEach(({ type }, i) => {
       const header = at + PROGRAM_HEADER_BYTES * i;
       if (type === PT_PHDR) this.#place(view, header, data, headerBytes);
-      if (type === PT_GNU_EH_FRAME) this.#place(view, header, framesAddress, frames.length);
+      if (type === PT_GNU_EH_FRAME && newFrames !== undefined)
+        this.#place(view, header, framesAddress, frames.length);
     });
     // Segments stand in the order of their addresses, and other headers may follow them: room is made behind the last one.
     const lastLoad = this.#object.programHeaders.findLastIndex(({ type }) => type === PT_LOAD) + 1;
@@ -84,6 +92,9 @@ export class FileLayout {
     bytes.fill(0, from, from + ADDED * PROGRAM_HEADER_BYTES);
     this.#load(view, from, PF_R | PF_X, this.textAddress, text.length);
     this.#load(view, from + PROGRAM_HEADER_BYTES, PF_R, data, headerBytes + frames.length);
+    const markAt = from + 2 * PROGRAM_HEADER_BYTES;
+    view.setUint32(markAt, PT_REWRITTEN, true);
+    view.setBigUint64(markAt + MARK_AT, BigInt(mark), true);
     return bytes;
   }
 

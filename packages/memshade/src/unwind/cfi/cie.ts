@@ -12,6 +12,8 @@ export interface Cie {
   readonly pointerEncoding: number;
   /** Encoding of the pointer to a function's table of exceptions; `omit`: functions have none. */
   readonly lsdaEncoding: number;
+  /** Encoding of the pointer to the function that unwinds these frames, and where it stands, counted from behind the CIE's id. */
+  readonly personality: { readonly encoding: number; readonly offset: number } | undefined;
   /** The augmentation string begins with `z`: FDEs have augmentation data with its size in front. */
   readonly hasAugmentationData: boolean;
   /** Bytes of the segment selector in front of the addresses of FDEs. */
@@ -35,6 +37,7 @@ export interface Cie {
  */
 export function readCie(cursor: CfiCursor): Cie | string {
   const { section, bytes } = cursor;
+  const start = cursor.position;
   const version = cursor.unsigned(1);
   if (version !== 1 && version !== 3 && version !== 4) return `version ${version} is not 1, 3 or 4`;
   const nameStart = cursor.position;
@@ -59,6 +62,7 @@ export function readCie(cursor: CfiCursor): Cie | string {
   let pointerEncoding: number = DW_EH_PE.absptr;
   let lsdaEncoding: number = DW_EH_PE.omit;
   let flags = 0;
+  let personality: Cie["personality"];
   let programStart = cursor.position;
   const hasAugmentationData = rest.startsWith("z");
   if (hasAugmentationData) {
@@ -76,8 +80,10 @@ export function readCie(cursor: CfiCursor): Cie | string {
         pointerEncoding = cursor.unsigned(1);
         encodingSeen = true;
       } else if (letter === "L") lsdaEncoding = cursor.unsigned(1);
-      else if (letter === "P") skipPersonality(cursor);
-      else if (letter === "S") flags |= ROW_FLAG.signalFrame;
+      else if (letter === "P") {
+        personality = { encoding: cursor.unsigned(1), offset: cursor.position - start };
+        skipPersonality(cursor, personality.encoding);
+      } else if (letter === "S") flags |= ROW_FLAG.signalFrame;
       else if (letter === "B") flags |= ROW_FLAG.signedWithKeyB;
       else if (letter !== "G") known = false;
       // Without a known letter the data of those behind it cannot be found; its size leads to the instructions anyway.
@@ -93,6 +99,7 @@ export function readCie(cursor: CfiCursor): Cie | string {
     version,
     pointerEncoding,
     lsdaEncoding,
+    personality,
     hasAugmentationData,
     segmentSize,
     addressSize,
@@ -106,8 +113,7 @@ export function readCie(cursor: CfiCursor): Cie | string {
   };
 }
 
-function skipPersonality(cursor: CfiCursor): void {
-  const encoding = cursor.unsigned(1);
+function skipPersonality(cursor: CfiCursor, encoding: number): void {
   // Not followed: only its size matters here.
   if (encoding !== DW_EH_PE.omit) cursor.encodedPointer(encoding & ~DW_EH_PE.indirect);
 }

@@ -52,11 +52,17 @@ export function cfiOfObject(object: ObjectFile): ObjectCfi {
   const segment = object.programHeaders.find(({ type }) => type === PT_GNU_EH_FRAME);
   const header =
     segment && FrameHeader.open(object.bytesAt(segment.address, segment.memorySize), segment.address, common);
-  if (header !== undefined && !sections.some(({ kind }) => kind === "eh_frame")) {
+  const frames = sections.filter(({ kind }) => kind === "eh_frame");
+  const isIn = ({ address, bytes }: CfiSection, at: number): boolean =>
+    at >= address && at - address < bytes.length;
+  // No section, or a file with more frames than its sections know of.
+  if (header !== undefined && !frames.some((section) => isIn(section, header.frameAddress))) {
     const found = sectionBehindHeader(object, header, common);
     if (found !== undefined) sections.unshift(found);
   }
-  const covered = sections[0]?.kind === "eh_frame" && sections[0].address === header?.frameAddress;
+  const isWhole = sections.filter(({ kind }) => kind === "eh_frame").length === Math.max(frames.length, 1);
+  const covered =
+    isWhole && sections[0]?.kind === "eh_frame" && sections[0].address === header?.frameAddress;
   return { ...layout, sections, header: covered ? header : undefined };
 }
 

@@ -1,11 +1,13 @@
 // Stands in the place of `tools/heap/assembly/calls.ts` where native programs are profiled: a context is the stack that was walked.
 // `thread`: the address of the `Thread` whose stack it is.
 import { CHILD_CAPACITY, CONTROL, MIBS, NODES } from "../../../tools/heap/assembly/imports";
+import { setCounted } from "./imports";
 import { Control, FIRST_CHILDREN, Node } from "../../../tools/heap/assembly/layout.generated";
 import { childOf, mibOf, useChildren } from "../../../tools/heap/assembly/tree";
-import { Site, STACK_FRAME_BYTES, StackFrame, Thread, WalkEnd } from "../layout.generated";
+import { Header, Site, STACK_FRAME_BYTES, StackFrame, Thread, WalkEnd } from "../layout.generated";
 
 export function prepareContexts(): void {
+  setCounted(load<u32>(Header.isCounting));
   useChildren(min(FIRST_CHILDREN, CHILD_CAPACITY));
 }
 

@@ -26,8 +26,14 @@ export const CHILD_CAPACITY: u32 = Place.childCapacity;
 export const RECORDS: u32 = Place.records;
 export const RECORD_CAPACITY: u32 = Place.recordCapacity;
 
-// Accesses are not counted, and there is one set of tables for all threads, behind a lock of its own.
-export const COUNTED: u32 = 0;
+/** 0 where accesses are not counted. */
+export let COUNTED: u32 = 0;
+
+export function setCounted(counted: u32): void {
+  COUNTED = counted;
+}
+
+// There is one set of tables for all threads, behind a lock of its own.
 export const EXACT: u32 = 0;
 export const HISTOGRAMS: u32 = 0;
 export const HISTOGRAMS_END: u32 = 0;

@@ -1,3 +1,21 @@
+import {
+  askAgain,
+  clean,
+  cleanFour,
+  counterOf,
+  CounterPlace,
+  flagsBefore,
+  forgetTaken,
+  fourCounters,
+  giveBack,
+  mayBeUntouched,
+  nextTouched,
+  counterPlace,
+  alignedCounterPlace,
+  touchedBefore,
+  touchedEnd,
+  wereTaken,
+} from "./counter-memory";
 import { addHistogram } from "./histogram";
 import { CONTROL, COUNTED, EXACT, HISTOGRAMS, MIB_CAPACITY, MIBS } from "./imports";
 import { CONTEXT_BYTES, Control, LARGEST_SMALL, Shape, Tag } from "./layout.generated";
@@ -9,13 +27,16 @@ import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-coun
 import { addBlock } from "./sums";
 
 /** Counters that are not clean though no block is live there: accesses to freed memory belong to nobody. */
-function cleanCounters(from: u32, to: u32): void {
+function cleanCounters(from: CounterPlace, to: CounterPlace): void {
   let sum: u64 = 0;
-  for (let at = from; at < to; at += 4) {
-    const counter = load<u32>(at);
-    if (counter === 0) continue;
-    sum += counter >>> 1;
-    store<u32>(at, 0);
+  askAgain();
+  for (let at = nextTouched(from, to); at < to; at = nextTouched(at, to)) {
+    for (const end = touchedEnd(at, to); at < end; at += 4) {
+      const counter = counterOf(at);
+      if (counter === 0) continue;
+      sum += counter >>> 1;
+      clean(at);
+    }
   }
   bump64(CONTROL, Control.otherAccesses, sum);
 }
@@ -24,9 +45,9 @@ function cleanCounters(from: u32, to: u32): void {
 @inline
 export function claimCounters(address: Address, size: u32): void {
   if (COUNTED === 0) return;
-  const from: u32 = (<u32>address >>> 3) << 2;
-  const to: u32 = (((<u32>address + size - 1) >>> 3) << 2) + 4;
-  if (anyCounter(from, (to - from) << 1)) cleanCounters(from, to);
+  const from = counterPlace(address);
+  const to = counterPlace(address + size - 1) + 4;
+  if (mayBeUntouched(size) || anyCounter(from, <u32>(to - from) << 1)) cleanCounters(from, to);
   if (EXACT === 0 && size >= SHORTEST_MARKED) countMarks(<u32>address, size, true);
 }
 
@@ -43,14 +64,14 @@ export function countBlock(
   folded: u64,
   copied: bool,
 ): void {
-  if (EXACT === 0 && size <= LARGEST_SMALL && (address & 7) === 0 && folded === 0)
-    if (countShape(<u32>(address >>> 1), size, mib, start, time, copied)) return;
+  if (EXACT === 0 && size <= LARGEST_SMALL && (address & 7) === 0 && folded === 0 && !wereTaken())
+    if (countShape(alignedCounterPlace(address), size, mib, start, time, copied)) return;
   countAlone(address, size, mib, start, time, folded, copied);
 }
 
 /** Adds a block to the shape it has, and cleans its counters; false if it has to be counted by itself. */
 @inline
-function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32, copied: bool): bool {
+function countShape(at: CounterPlace, size: u32, mib: usize, start: u32, time: u32, copied: bool): bool {
   if (MIB_CAPACITY > Tag.contexts && mib >= MIBS + Tag.contexts * CONTEXT_BYTES) return false;
   const owner = ownerOf(tagOf(mib, size, 0), copied);
   const first = counterAt(at);
@@ -78,46 +99,83 @@ export function countAlone(
   copied: bool,
 ): u64 {
   if (HISTOGRAMS !== 0) addHistogram(mib, <u32>address, size);
-  let at: u32 = (<u32>(address >>> 3)) << 2;
-  const end: u32 = ((<u32>((address + size - 1) >>> 3)) << 2) + 4;
-  const granules = (end - at) >>> 2;
+  const from = counterPlace(address);
+  const end = counterPlace(address + size - 1) + 4;
+  const granules = <u32>(end - from) >>> 2;
   if (COUNTED === 0) {
     addBlock(mib, size, granules, 0, 0, !copied, start, time);
     return 0;
   }
   let touched: u32 = EXACT === 0 && size >= SHORTEST_MARKED ? countMarks(<u32>address, size, true) : 0;
-  let accesses = folded;
+  if (wereTaken()) {
+    takenAccesses = 0;
+    takenTouched = touchedBefore();
+    takenFlags = flagsBefore();
+    forgetTaken();
+  } else takeCounters(from, end);
+  touched += takenTouched;
+  const accesses = folded + takenAccesses;
+  const isUnread = !copied && (takenFlags & 1) === 0;
+  addBlock(mib, size, granules, accesses, touched, isUnread, start, time);
+  return accesses;
+}
+
+/** Sums of the counters that were taken last: accesses, granules that had some, and a bit if there were reads. */
+export let takenAccesses: u64 = 0;
+export let takenTouched: u32 = 0;
+export let takenFlags: u32 = 0;
+
+/** Sums the counters in `[from, end)`, and cleans them. */
+export function takeCounters(from: CounterPlace, end: CounterPlace): void {
+  takenAccesses = 0;
+  takenTouched = 0;
+  takenFlags = 0;
+  askAgain();
+  for (let at = nextTouched(from, end); at < end; at = nextTouched(at, end)) {
+    const stop = touchedEnd(at, end);
+    takeAll(at, stop);
+    at = stop;
+  }
+  giveBack(from, end);
+}
+
+@inline
+function takeAll(at: CounterPlace, end: CounterPlace): void {
+  let accesses: u64 = 0;
+  let touched: u32 = 0;
   let flags: u32 = 0;
+  const granules = <u32>(end - at) >>> 2;
   if (granules >= 4) {
     // The last counters that fill no vector of their own are the upper lanes of one that overlaps the one before.
-    let counters = v128.and(v128.load(end - 16), i32x4.gt_u(i32x4.splat(granules & 3), i32x4(3, 2, 1, 0)));
+    let counters = v128.and(fourCounters(end - 16), i32x4.gt_u(i32x4.splat(granules & 3), i32x4(3, 2, 1, 0)));
     let all = counters;
     let wide = i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33));
-    let clean = i32x4.eq(counters, i64x2.splat(0));
+    let zeros = i32x4.eq(counters, i64x2.splat(0));
     for (const last = end - (granules & 3) * 4; at !== last; at += 16) {
-      counters = v128.load(at);
+      counters = fourCounters(at);
       all = v128.or(all, counters);
       wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33)));
-      clean = i32x4.add(clean, i32x4.eq(counters, i64x2.splat(0)));
-      v128.store(at, i64x2.splat(0));
+      zeros = i32x4.add(zeros, i32x4.eq(counters, i64x2.splat(0)));
+      cleanFour(at);
     }
-    v128.store(end - 16, i64x2.splat(0));
+    cleanFour(end - 16);
     // Lanes hold the clean counters they have seen, as negative numbers.
-    clean = i32x4.add(clean, i32x4.shuffle(clean, clean, 2, 3, 0, 1));
-    touched += (granules & ~3) + 4 + i32x4.extract_lane(clean, 0) + i32x4.extract_lane(clean, 1);
-    accesses += i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
+    zeros = i32x4.add(zeros, i32x4.shuffle(zeros, zeros, 2, 3, 0, 1));
+    touched = (granules & ~3) + 4 + i32x4.extract_lane(zeros, 0) + i32x4.extract_lane(zeros, 1);
+    accesses = i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
     flags = v128.any_true(v128.and(all, i32x4.splat(1))) ? 1 : 0;
   } else {
     for (; at < end; at += 4) {
-      const counter = load<u32>(at);
+      const counter = counterOf(at);
       if (counter !== 0) {
         accesses += counter >>> 1;
         touched++;
         flags |= counter;
-        store<u32>(at, 0);
+        clean(at);
       }
     }
   }
-  addBlock(mib, size, granules, accesses, touched, !copied && (flags & 1) === 0, start, time);
-  return accesses;
+  takenAccesses += accesses;
+  takenTouched += touched;
+  takenFlags |= flags;
 }

@@ -1,3 +1,4 @@
+import { askAgain, counterOf, CounterPlace, fourCounters, counterPlace, nextTouched, touchedEnd } from "./counter-memory";
 import { CONTROL, DRAGS, FOLLOWED, MIBS, RECORDS, STATIC_BYTES, STATICS, WALL_CLOCK } from "./imports";
 import {
   ACCESSES_PER_BLOCK,
@@ -16,6 +17,7 @@ import {
   SMALLEST_CLASS_BITS,
   SizeClass,
 } from "./layout.generated";
+import { addressOf } from "./program";
 import { bump32, bump64 } from "./records";
 
 // How long blocks live after their last access. Nothing is added to an access: once in a while the sums of blocks' counters are
@@ -178,22 +180,25 @@ function letGo(sizeClass: u32, place: usize): void {
 
 /** The accesses to a block so far. */
 function accessesOf(record: usize): u64 {
-  const address = load<u32>(record, Record.address);
-  const at: u32 = (address >>> 3) << 2;
-  const end: u32 = (((address + load<u32>(record, Record.size) - 1) >>> 3) << 2) + 4;
-  return accessesIn(at, end) + load<u64>(record, Record.folded);
+  const address = addressOf(record);
+  const end = counterPlace(address + load<u32>(record, Record.size) - 1) + 4;
+  return accessesIn(counterPlace(address), end) + load<u64>(record, Record.folded);
 }
 
 /** What counters have counted: a counter is twice the accesses and the bit of reads. */
-function accessesIn(from: u32, end: u32): u64 {
-  let at = from;
-  let wide = i64x2.splat(0);
-  for (; at + 16 <= end; at += 16) {
-    const counters = v128.load(at);
-    wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33)));
+function accessesIn(from: CounterPlace, end: CounterPlace): u64 {
+  let sum: u64 = 0;
+  askAgain();
+  for (let at = nextTouched(from, end); at < end; at = nextTouched(at, end)) {
+    const stop = touchedEnd(at, end);
+    let wide = i64x2.splat(0);
+    for (; at + 16 <= stop; at += 16) {
+      const counters = fourCounters(at);
+      wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33)));
+    }
+    sum += i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
+    for (; at < stop; at += 4) sum += counterOf(at) >>> 1;
   }
-  let sum = i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
-  for (; at < end; at += 4) sum += load<u32>(at) >>> 1;
   return sum;
 }
 
@@ -249,13 +254,13 @@ function lookAtAll(): bool {
 
 /** The counters of static data, and of what lies below. */
 function lookAtStatics(): u64 {
-  const end: u32 = ((STATICS + STATIC_BYTES) >>> 3) << 2;
+  const end = counterPlace(STATICS + STATIC_BYTES);
   const entry = entryAt(0);
-  const accesses = accessesIn(0, end);
+  const accesses = accessesIn(counterPlace(0), end);
   store<u32>(entry, 1, Followed.weight);
   seeAccesses(entry, accesses);
   store<u64>(entry, accesses, Followed.accesses);
-  return LOOK_WORK + (end >>> 2);
+  return LOOK_WORK + ((STATICS + STATIC_BYTES) >>> 3);
 }
 
 /** Work that is known at the end of a look alone. */

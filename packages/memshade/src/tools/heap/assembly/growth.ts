@@ -1,3 +1,4 @@
+import { askAgain, counterOf, fourCounters, nextTouched, counterPlace, touchedEnd, untouchedBefore, wereTaken } from "./counter-memory";
 import { CONTROL, COUNTED, EXACT, GROWTHS, MIBS, programLoad64 } from "./imports";
 import { CONTEXT_BYTES, Control, GROWTH_BYTES, Growth, LARGEST_UNMARKED, Record } from "./layout.generated";
 import { countMarks, lastMarked, SHORTEST_MARKED } from "./marks";
@@ -67,15 +68,23 @@ export function takeChain(record: usize): void {
 }
 
 /** Bytes of a block up to the end of the last granule that was accessed, as far as it is known. */
-function usedBytes(address: Address, size: u32): u32 {
+export function usedBytes(address: Address, size: u32): u32 {
   if (COUNTED === 0) return size;
-  const first: i32 = <u32>address >>> 3;
-  let last: i32 = (<u32>address + size - 1) >>> 3;
-  const end = last;
-  for (; last - first >= 3 && !v128.any_true(v128.load((last - 3) << 2)); ) last -= 4;
-  while (last >= first && load<u32>(last << 2) === 0) last--;
-  if (EXACT === 0 && size >= SHORTEST_MARKED) last = lastMarked(last, end);
-  return last < first ? 0 : min(size, ((last + 1) << 3) - <u32>address);
+  if (wereTaken()) return 0;
+  askAgain();
+  const first = counterPlace(address);
+  const end = counterPlace(address + size - 1) + 4;
+  let last = end;
+  while (last > first) {
+    last = untouchedBefore(first, last);
+    if (last - first >= 16 && !v128.any_true(fourCounters(last - 16))) last -= 16;
+    else if (last === first || counterOf(last - 4) !== 0) break;
+    else last -= 4;
+  }
+  const before: i32 = (<u32>address >>> 3) - 1;
+  let granule: i32 = before + <i32>((last - first) >>> 2);
+  if (EXACT === 0 && size >= SHORTEST_MARKED) granule = lastMarked(granule, before + <i32>((end - first) >>> 2));
+  return granule === before ? 0 : min(size, ((granule + 1) << 3) - <u32>address);
 }
 
 /**
@@ -171,18 +180,21 @@ function isCopy(from: Address, to: Address, bytes: u32): bool {
  */
 function isFilledAsFar(address: Address, size: u32): bool {
   const seen = size - endedSize < endedSize ? size : endedSize << 1;
-  const first: u32 = (<u32>address >>> 3) << 2;
-  const end: u32 = (((<u32>address + seen - 1) >>> 3) << 2) + 4;
+  const first = counterPlace(address);
+  const end = counterPlace(address + seen - 1) + 4;
   let accesses: u64 = 0;
   let touched: u32 = EXACT === 0 ? countMarks(<u32>address, seen, false) : 0;
-  for (let at = first; at < end; at += 4) {
-    const counter = load<u32>(at);
-    if (counter === 0) continue;
-    accesses += counter >>> 1;
-    touched++;
+  askAgain();
+  for (let at = nextTouched(first, end); at < end; at = nextTouched(at, end)) {
+    for (const stop = touchedEnd(at, end); at < stop; at += 4) {
+      const counter = counterOf(at);
+      if (counter === 0) continue;
+      accesses += counter >>> 1;
+      touched++;
+    }
   }
   const old = (endedSize + 7) >>> 3;
-  const more = ((end - first) >>> 2) - old;
+  const more = <u32>((end - first) >>> 2) - old;
   // One access moves 8 bytes as a rule, and up to 16; and a hash table is not full.
   return touched <= old + (more >>> 1) && accesses >= (carried + 31) >>> 5;
 }

@@ -1,4 +1,5 @@
 import { knownContext } from "./calls";
+import { alignedCounterPlace } from "./counter-memory";
 import { CONTROL, COUNTED, MIB_CAPACITY, MIBS, otherwise } from "./imports";
 import {
   CONTEXT_BYTES,
@@ -61,7 +62,7 @@ export function allocated(address: Address, size: u32, frame: u32): void {
     }
   }
   if (COUNTED !== 0) {
-    if (anyCounter(<u32>(address >>> 1), size)) {
+    if (anyCounter(alignedCounterPlace(address), size)) {
       otherwise();
       return;
     }
@@ -105,7 +106,7 @@ export function released(address: Address): void {
     return;
   }
   // If the tag is that of a chain of records, no shape is its owner's.
-  const at = <u32>(address >>> 1);
+  const at = alignedCounterPlace(address);
   const owner = ownerOf(tag, false);
   const first = counterAt(at);
   const last = counterAt(at + lastOf(size));

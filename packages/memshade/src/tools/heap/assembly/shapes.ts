@@ -1,3 +1,4 @@
+import { CounterPlace } from "./counter-memory";
 import { COUNTED, SHAPES, WALL_CLOCK } from "./imports";
 import { Context, SHAPE_BITS, SHAPE_BYTES, SHAPE_COUNT_BITS, Shape, Tag } from "./layout.generated";
 import { bump32, bump64, mibOfTag, sizeOfTag } from "./records";
@@ -113,7 +114,7 @@ export function foldAll(): void {
 
 /** Makes an entry that of a block's shape, without blocks yet. False: it stays what it is. */
 @inline
-export function takeShape(shape: usize, owner: u32, at: u32): bool {
+export function takeShape(shape: usize, owner: u32, at: CounterPlace): bool {
   const count = load<u64>(shape, Shape.count);
   if (count >> SHAPE_COUNT_BITS !== 0) {
     store<u64>(shape, count - (1 << SHAPE_COUNT_BITS), Shape.count);

@@ -1,3 +1,12 @@
+import {
+  clean,
+  cleanFour,
+  cleanTwo,
+  counterOf,
+  CounterPlace,
+  fourCounters,
+  twoCounters,
+} from "./counter-memory";
 import { COUNTED } from "./imports";
 import { Shape } from "./layout.generated";
 
@@ -13,27 +22,27 @@ export function lastOf(size: u32): u32 {
 }
 
 @inline
-export function counterAt(at: u32): u32 {
-  return COUNTED === 0 ? 0 : load<u32>(at);
+export function counterAt(at: CounterPlace): u32 {
+  return COUNTED === 0 ? 0 : counterOf(at);
 }
 
-const VECTOR_BYTES: usize = 16;
+const VECTOR_BYTES: u32 = 16;
 
 /** Whether one of the counters in `[from, to)`, at least 16 bytes, is not zero. */
 @inline
-function anyOfMany(from: u32, to: u32): bool {
+function anyOfMany(from: CounterPlace, to: CounterPlace): bool {
   const last = to - VECTOR_BYTES;
-  let any = v128.load(last);
-  for (let at = from; at < last; at += VECTOR_BYTES) any = v128.or(any, v128.load(at));
+  let any = fourCounters(last);
+  for (let at = from; at < last; at += VECTOR_BYTES) any = v128.or(any, fourCounters(at));
   return v128.any_true(any);
 }
 
 /** Whether one of the counters of a block of `size` bytes is not zero. */
 @inline
-export function anyCounter(at: u32, size: u32): bool {
+export function anyCounter(at: CounterPlace, size: u32): bool {
   const last = at + lastOf(size);
-  if (size <= 16) return (load<u32>(at) | load<u32>(last)) !== 0;
-  if (size <= 32) return (load<u64>(at) | load<u64>(last - 4)) !== 0;
+  if (size <= 16) return (counterOf(at) | counterOf(last)) !== 0;
+  if (size <= 32) return (twoCounters(at) | twoCounters(last - 4)) !== 0;
   return anyOfMany(at, last + 4);
 }
 
@@ -47,42 +56,42 @@ export function mixSmall(first: u32, last: u32): u32 {
  * Whether the counters are those of a shape; then they are cleaned. `first`, `end`: the first and the last of them.
  */
 @inline
-export function takeSmall(at: u32, size: u32, first: u32, end: u32, shape: usize): bool {
+export function takeSmall(at: CounterPlace, size: u32, first: u32, end: u32, shape: usize): bool {
   const last = lastOf(size);
   if (size <= 16) {
     if (((first ^ load<u32>(shape, Shape.pattern)) | (end ^ load<u32>(shape + last, Shape.pattern))) !== 0)
       return false;
-    store<u32>(at, 0);
-    store<u32>(at + last, 0);
+    clean(at);
+    clean(at + last);
   } else if (size <= 32) {
     const high = at + last - 4;
     const differ =
-      (load<u64>(at) ^ load<u64>(shape, Shape.pattern)) |
-      (load<u64>(high) ^ load<u64>(shape + last, Shape.pattern - 4));
+      (twoCounters(at) ^ load<u64>(shape, Shape.pattern)) |
+      (twoCounters(high) ^ load<u64>(shape + last, Shape.pattern - 4));
     if (differ !== 0) return false;
-    store<u64>(at, 0);
-    store<u64>(high, 0);
+    cleanTwo(at);
+    cleanTwo(high);
   } else {
     const high = at + last - 12;
     let differ = v128.or(
-      v128.xor(v128.load(at), v128.load(shape, Shape.pattern)),
-      v128.xor(v128.load(high), v128.load(shape + last, Shape.pattern - 12)),
+      v128.xor(fourCounters(at), v128.load(shape, Shape.pattern)),
+      v128.xor(fourCounters(high), v128.load(shape + last, Shape.pattern - 12)),
     );
     if (size > 64) {
       const inner = high - VECTOR_BYTES;
       differ = v128.or(
         differ,
         v128.or(
-          v128.xor(v128.load(at, VECTOR_BYTES), v128.load(shape, Shape.pattern + VECTOR_BYTES)),
-          v128.xor(v128.load(inner), v128.load(shape + last, Shape.pattern - 12 - VECTOR_BYTES)),
+          v128.xor(fourCounters(at + VECTOR_BYTES), v128.load(shape, Shape.pattern + VECTOR_BYTES)),
+          v128.xor(fourCounters(inner), v128.load(shape + last, Shape.pattern - 12 - VECTOR_BYTES)),
         ),
       );
       if (v128.any_true(differ)) return false;
-      v128.store(at, i64x2.splat(0), VECTOR_BYTES);
-      v128.store(inner, i64x2.splat(0));
+      cleanFour(at + VECTOR_BYTES);
+      cleanFour(inner);
     } else if (v128.any_true(differ)) return false;
-    v128.store(at, i64x2.splat(0));
-    v128.store(high, i64x2.splat(0));
+    cleanFour(at);
+    cleanFour(high);
   }
   return true;
 }

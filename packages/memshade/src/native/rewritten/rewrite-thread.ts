@@ -1,0 +1,37 @@
+// Rewrites files, one task after the other.
+import { readFileSync } from "node:fs";
+import { parentPort, workerData } from "node:worker_threads";
+import { FormatError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
+import { nativeTool } from "../native-tool.ts";
+import { type Rewritten, rewriteFile } from "../rewrite/rewrite.ts";
+import type { RewritingData, RewritingReply, RewritingTask } from "./rewriting-messages.ts";
+import { markOf, RewrittenCache, rewrittenKey } from "./rewritten-cache.ts";
+
+const { tool: name, options, place, code } = workerData as RewritingData;
+const tool = nativeTool(name, options);
+const cache = new RewrittenCache(place);
+
+parentPort?.on("message", ({ path }: RewritingTask) => {
+  parentPort?.postMessage(rewrite(path));
+});
+
+function rewrite(path: string): RewritingReply {
+  try {
+    const content = readFileSync(path);
+    const key = rewrittenKey(content, code);
+    cache.write(key, tryRewrite(content, key));
+    return undefined;
+  } catch (error) {
+    return describeSystemError(error);
+  }
+}
+
+function tryRewrite(content: Uint8Array, key: string): Rewritten | { refused: string } {
+  try {
+    return rewriteFile(content, tool.plan, markOf(key));
+  } catch (error) {
+    if (error instanceof FormatError) return { refused: error.detail };
+    throw error;
+  }
+}

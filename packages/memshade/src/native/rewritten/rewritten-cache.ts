@@ -1,0 +1,167 @@
+import { createHash, randomUUID } from "node:crypto";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { makeFolders } from "../../host/run/make-folders.ts";
+import type { LeftAlone } from "../rewrite/code.ts";
+import type { Rewritten } from "../rewrite/rewrite.ts";
+
+/** What is known of a file that was rewritten, or why it cannot be. */
+export type RewritingFacts = Omit<Rewritten, "bytes" | "origins"> | { readonly refused: string };
+
+/** A file that was rewritten, as it is kept. */
+export interface KeptFile {
+  /** Of the rewritten file. */
+  readonly path: string;
+  /** What addresses of its new code were made of: see `Origins`. */
+  readonly origins: string;
+  readonly facts: RewritingFacts;
+}
+
+interface Entry {
+  facts: RewritingFacts;
+  /** Of the files, in hexadecimal. */
+  sums: { file: string; origins: string };
+}
+
+const [FILE, ORIGINS, ENTRY] = ["file", "origins", "entry.json"];
+const NAME = "rewritten";
+const PARTIAL = ".partial-";
+const KEY_DIGITS = 32;
+/** Programs map it, also those of other users that a program starts. */
+const FILE_MODE = 0o755;
+const GIB = 2 ** 30;
+const MOST_BYTES = 4 * GIB;
+/** What was used in this time may be about to be mounted, ms. */
+const IN_USE_MS = 600_000;
+
+/** Where what was rewritten is kept. */
+export interface RewrittenCachePlace {
+  readonly caches: string;
+  /** Where they are kept if nothing can be written there: for one run alone. */
+  readonly instead: string;
+}
+
+/** Files that were rewritten, each in a folder by the content that it was made of and the code that was inserted. */
+export class RewrittenCache {
+  readonly folder: string;
+  readonly #mostBytes: number;
+
+  constructor({ caches, instead }: RewrittenCachePlace, mostBytes = MOST_BYTES) {
+    this.#mostBytes = mostBytes;
+    this.folder = join(caches, NAME);
+    try {
+      makeWritable(this.folder);
+    } catch {
+      this.folder = join(instead, NAME);
+      makeWritable(this.folder);
+    }
+  }
+
+  /** What was made of a file, as it was made; undefined where there is none. What is damaged is removed. */
+  read(key: string): KeptFile | undefined {
+    const folder = join(this.folder, key);
+    if (!existsSync(folder)) return undefined;
+    try {
+      const { facts, sums } = JSON.parse(readFileSync(join(folder, ENTRY), "utf8")) as Entry;
+      const kept = { path: join(folder, FILE), origins: join(folder, ORIGINS), facts };
+      const isWhole =
+        "refused" in facts ||
+        (sumOfFile(kept.path) === sums.file && sumOfFile(kept.origins) === sums.origins);
+      if (isWhole) {
+        const now = new Date();
+        utimesSync(folder, now, now);
+        return kept;
+      }
+    } catch {
+      // A disk was full, or power was lost.
+    }
+    rmSync(folder, { recursive: true, force: true });
+    return undefined;
+  }
+
+  /** Keeps what was made, or why nothing could be. Whoever is faster than others has made it. */
+  write(key: string, made: Rewritten | { refused: string }): void {
+    const partial = join(this.folder, `${PARTIAL}${randomUUID()}`);
+    mkdirSync(partial);
+    try {
+      const entry: Entry = { facts: { refused: "" }, sums: { file: "", origins: "" } };
+      if ("refused" in made) entry.facts = made;
+      else {
+        const { bytes, origins, ...facts } = made;
+        writeFileSync(join(partial, FILE), bytes, { mode: FILE_MODE });
+        writeFileSync(join(partial, ORIGINS), origins);
+        entry.facts = facts;
+        entry.sums = { file: hash(bytes), origins: hash(origins) };
+      }
+      writeFileSync(join(partial, ENTRY), JSON.stringify(entry));
+      renameSync(partial, join(this.folder, key));
+    } catch (error) {
+      rmSync(partial, { recursive: true, force: true });
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+    }
+  }
+
+  /** Removes what was not used for longest until the rest has room, and what others have left half-written. */
+  shrink(): void {
+    const entries = readdirSync(this.folder)
+      .flatMap((name) => tryDescribe(join(this.folder, name)))
+      .sort((a, b) => b.usedMs - a.usedMs);
+    let total = 0;
+    for (const { folder, bytes, usedMs, isPartial } of entries) {
+      total += bytes;
+      const isOld = Date.now() - usedMs > IN_USE_MS;
+      if (isOld && (isPartial || total > this.#mostBytes)) rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+/** What a rewritten file is kept by. `code`: what tells all that it is made by, the rewriter and the tool. */
+export function rewrittenKey(content: Uint8Array, code: string): string {
+  return createHash("sha256").update(hash(content)).update(code).digest("hex").slice(0, KEY_DIGITS);
+}
+
+/** By which a process tells what was made of a file: a part of the key, 48 bits. */
+export function markOf(key: string): number {
+  return Number.parseInt(key.slice(0, 12), 16);
+}
+
+/** How many functions were left as they are. */
+export function leftAloneCount({ undecodable, overlapping, special, exceptions }: LeftAlone): number {
+  return undecodable + overlapping + special + exceptions;
+}
+
+function hash(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function sumOfFile(path: string): string {
+  return hash(readFileSync(path));
+}
+
+function tryDescribe(folder: string): { folder: string; bytes: number; usedMs: number; isPartial: boolean }[] {
+  try {
+    const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+    return [{ folder, bytes, usedMs: statSync(folder).mtimeMs, isPartial: folder.includes(PARTIAL) }];
+  } catch {
+    // Somebody else has removed it.
+    return [];
+  }
+}
+
+function makeWritable(folder: string): void {
+  makeFolders(folder, 0o700);
+  accessSync(folder, constants.W_OK);
+}

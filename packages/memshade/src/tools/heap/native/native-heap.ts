@@ -1,0 +1,16 @@
+import { COUNTERS, COUNTERS_BITS } from "../../../native/layout.ts";
+import type { PlanBlock } from "../../../native/rewrite/emit.ts";
+import { AccessGroups, type HeapCounterOptions } from "./access-groups.ts";
+
+/** What the heap profiler inserts into native programs. */
+export function nativeHeap({ includeStack = false }: Partial<HeapCounterOptions> = {}) {
+  const groups = new AccessGroups({ includeStack });
+  const plan: PlanBlock = (block) => groups.plan(block);
+  return {
+    name: "heap" as const,
+    key: includeStack ? "1s" : "1",
+    plan,
+    shadows: [{ address: COUNTERS, bytes: 2 ** COUNTERS_BITS }],
+    slowPaths: 0,
+  };
+}
