@@ -29,6 +29,7 @@ import { type ExecutedProgram, executedProgram } from "./start/executed-program.
 import { findAllocator, isOwnName } from "./start/find-allocator.ts";
 import { killedForMemory } from "./start/memory-group.ts";
 import { neededObjects } from "./start/needed-objects.ts";
+import { nativeTool } from "./native-tool.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
 import type { TableCache } from "./tables/table-cache.ts";
 
@@ -155,7 +156,11 @@ class NativeRecording {
     const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
     const isSampled = sampleHz !== undefined;
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
-    const image = placeImage({ clock, mappings, children, foreign, isCounting: false, isSampled, samplePeriod: period });
+    const tool = this.#run.tool && nativeTool(this.#run.tool.name, this.#run.tool.options);
+    const image = placeImage({
+      ...{ clock, mappings, children, foreign, isSampled, samplePeriod: period, tool },
+      isCounting: tool !== undefined,
+    });
     this.#image = image;
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
@@ -170,6 +175,7 @@ class NativeRecording {
       file: resolve(file),
       notes,
       image: image.path,
+      tool: tool?.name,
       rewritten,
     };
   }

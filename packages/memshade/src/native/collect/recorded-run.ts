@@ -22,12 +22,14 @@ import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
 import { Header, Place } from "../layout.ts";
+import type { NativeToolName } from "../native-tool.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
 import { readThreads } from "./threads.ts";
 import { unseen } from "./unseen.ts";
+import { wasteRun } from "./waste-run.ts";
 
 /** What was started. */
 export interface RecordedProgram {
@@ -41,6 +43,8 @@ export interface RecordedProgram {
   notes: readonly string[];
   /** Path of what has memshade's code. */
   image: string;
+  /** The tool whose code was inserted. */
+  tool?: NativeToolName | undefined;
   /** Files that stood in the place of others, if a tool's code was inserted. */
   rewritten?: readonly RewrittenFile[] | undefined;
 }
@@ -64,6 +68,8 @@ export interface LeftBehind {
   samples?: CpuSamples | undefined;
   /** Path of the program that the process has replaced itself by, which is not recorded. */
   replacedBy?: string | undefined;
+  /** Path of the file with what inserted code has counted; there is none where that is not shared. */
+  counts?: string | undefined;
 }
 
 /** What the run folder gets. */
@@ -77,7 +83,7 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, names = new Map(), samples: taken, replacedBy }: LeftBehind,
+  { memory, names = new Map(), samples: taken, replacedBy, counts }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children }: RecordingOptions,
@@ -93,6 +99,9 @@ export function recordedRun(
   const modules = all
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
+  const described = modules.map((module, index) => describe(module, index, program));
+  if (program.tool === "waste" && counts !== undefined)
+    return wasteRun({ counts, program, modules: described, end, children, unseen: unseen(view, ["waste"], replacedBy) });
   const session = new HeapSession({
     ...{ clock, rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
   });
@@ -121,7 +130,7 @@ export function recordedRun(
       ...(samples === undefined ? {} : { cpu: { hz: samples.hz } }),
     },
     end,
-    modules: modules.map((module, index) => describe(module, index, program)),
+    modules: described,
     heap: {
       ...heap,
       threads: readThreads(memory, names),

@@ -2,7 +2,7 @@
 export interface Hooked {
   /** What it maps itself. */
   mappings: boolean;
-  /** Accesses are counted. */
+  /** A tool's code is inserted, and what forked processes count is their own. */
   isCounting: boolean;
   /** What begins threads and what is about signals, where samples are taken. */
   isSampled: boolean;

@@ -4,7 +4,7 @@ import { GENERAL, place, RAX, RBP, RBX, RCX, RDI, RDX, type Register, RSI, RSP }
 import { int32 } from "../../../x64/operands.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
 import type { CommonCode } from "./common-code.ts";
-import { DEAD, SLOT_BYTES, WORD } from "./layout.ts";
+import { DEAD, INVALID, SLOT_BYTES } from "./layout.ts";
 import { pieces, putAddress, putFold, slot, word } from "./places.ts";
 import { Snippet, type SnippetLabel } from "./snippet.ts";
 
@@ -114,7 +114,7 @@ class AccessWriter {
     snippet.put("add", 8, slot(this.#access.loadSlot), 1);
     const mixed = snippet.label();
     if (this.#isUniform(mixed)) {
-      snippet.put("cmp", 2, word(this.#at, 0), signed(WORD.invalid));
+      snippet.put("cmp", 2, word(this.#at, 0), signed(INVALID));
       snippet.jump(back, "e");
       this.#fill(-1);
       snippet.jump(back);
@@ -160,7 +160,7 @@ class AccessWriter {
     if (this.#isUniform(mixed)) {
       snippet.put("movzx.w", 4, this.#words, word(this.#at, 0));
       snippet.put("add", 8, place(undefined, DEAD, this.#words, 8), this.#bytes);
-      snippet.put("cmp", 4, this.#words, WORD.invalid);
+      snippet.put("cmp", 4, this.#words, INVALID);
       snippet.jump(leaveId, "e");
       snippet.jump(compare);
       snippet.bind(mixed);

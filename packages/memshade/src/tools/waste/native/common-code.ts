@@ -1,5 +1,5 @@
 import { Assembler, type Label, place, RAX, RCX, RDX, RSI, RSP, type Register } from "../../../x64/index.ts";
-import { DEAD, NEXT_ID, SHADOW, SLOT_BYTES, SLOT_OF_ID, STORE_SLOTS, WORD } from "./layout.ts";
+import { DEAD, FIRST_ID, INVALID, LAST_ID, NEXT_ID, OVERFLOW, SHADOW, SLOT_BYTES, SLOT_OF_ID, STORE_SLOTS } from "./layout.ts";
 
 /** Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. */
 export interface CommonCode {
@@ -48,7 +48,7 @@ export function commonCode(): CommonCode {
 
   const read = asm.here();
   eachWord(asm, enter(asm, kept), (next) => {
-    asm.put("cmp", 4, RAX, WORD.invalid);
+    asm.put("cmp", 4, RAX, INVALID);
     asm.jump(next, "e");
     asm.put("mov", 2, place(RDX, SHADOW), -1);
   });
@@ -61,7 +61,7 @@ export function commonCode(): CommonCode {
   asm.put("mov", 4, RSI, 1);
   eachWord(asm, frame, (next) => {
     const isStore = asm.label();
-    asm.put("cmp", 4, RAX, WORD.invalid);
+    asm.put("cmp", 4, RAX, INVALID);
     asm.jump(isStore, "b");
     asm.jump(next, "ne");
     asm.put("xor", 4, RSI, RSI);
@@ -85,8 +85,8 @@ export function commonCode(): CommonCode {
   asm.bind(loop);
   asm.put("mov", 4, RAX, 1);
   asm.put("lock xadd", 4, place(undefined, NEXT_ID), RAX);
-  asm.put("add", 4, RAX, WORD.firstId);
-  asm.put("cmp", 4, RAX, WORD.lastId);
+  asm.put("add", 4, RAX, FIRST_ID);
+  asm.put("cmp", 4, RAX, LAST_ID);
   asm.jump(noneLeft, "a");
   asm.put("mov", 4, place(undefined, SLOT_OF_ID, RAX, 4), RDX);
   asm.bind(give);
@@ -98,7 +98,7 @@ export function commonCode(): CommonCode {
   asm.jump(loop, "ne");
   leave(asm, used);
   asm.bind(noneLeft);
-  asm.put("mov", 4, RAX, WORD.overflow);
+  asm.put("mov", 4, RAX, OVERFLOW);
   asm.jump(give);
 
   const { bytes, offsetOf } = asm.finish();

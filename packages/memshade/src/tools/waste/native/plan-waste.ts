@@ -4,7 +4,7 @@ import { decode, FLAGS, Instruction } from "../../../x64/decode/index.ts";
 import { type Access, accessCode, blockCode } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, hasFramePointer, isMasked, type Unfollowed } from "./accesses.ts";
 import { commonCode } from "./common-code.ts";
-import { ARENA, BLOCK_SLOTS, LOAD_SLOTS, SLOT_BYTES, STORE_SLOTS, TABLES } from "./layout.ts";
+import { ARENA, BLOCK_SLOTS, LOAD_SLOTS, SLOT_BYTES, SLOTS_END, STORE_SLOTS } from "./layout.ts";
 
 /** An access of a file, and where its figures are. */
 export interface NativeSite {
@@ -36,6 +36,7 @@ export class WastePlan {
   readonly #common = commonCode();
   readonly #sites: NativeSite[] = [];
   readonly #from: number;
+  readonly #to: number;
   readonly #unfollowed: Unfollowed = { stack: 0, thread: 0, unusual: 0 };
   #unplaced = 0;
   #next: number;
@@ -43,9 +44,10 @@ export class WastePlan {
   #function = -1;
   #hasFramePointer = false;
 
-  /** @param from address of its first slot */
-  constructor(from: number = ARENA) {
+  /** Where its slots may be: addresses. */
+  constructor({ from, to }: { from: number; to: number } = { from: ARENA, to: SLOTS_END }) {
     this.#from = from;
+    this.#to = to;
     this.#next = from;
     this.plan = Object.assign((block: BlockView) => this.#planBlock(block), { common: this.#common.bytes });
   }
@@ -79,7 +81,7 @@ export class WastePlan {
     if (found.length === 0) return [];
     const stores = found.filter(({ kind }) => kind === "store" || kind === "update").length;
     const slots = BLOCK_SLOTS + STORE_SLOTS * stores + LOAD_SLOTS * found.length;
-    if (this.#next + slots * SLOT_BYTES > TABLES) {
+    if (this.#next + slots * SLOT_BYTES > this.#to) {
       this.#unplaced += found.length;
       return [];
     }
