@@ -65,6 +65,8 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   text: ["formats/memprof-text/", "formats/budget/"],
   profiles: ["bytes/", "wasm/", "model/", "analyses/", "formats/", "objects/"],
   native: ["dwarf/", "unwind/", "symbolize/", "unwinding."],
+  // What rewrites native programs, in threads of its own.
+  rewriting: ["native/", "x64/", "tools/heap/native/", "tools/waste/native/", "tools/working-set/native/"],
   reports: [
     ...["rewrite/", "allocator/", "contexts/", "tools/", "host/"],
     ...["load/", "report/", "exports/", "memprof/", "stacks/", "runs/", "store/"],
