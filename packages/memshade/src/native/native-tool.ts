@@ -1,3 +1,4 @@
+import { nativeHeap } from "../tools/heap/native/native-heap.ts";
 import { nativeWaste } from "../tools/waste/native/native-waste.ts";
 import type { PlanBlock } from "./rewrite/emit.ts";
 
@@ -55,7 +56,7 @@ export interface FilePlan {
 export const SLOW_PATHS = 0x7ff0_0000;
 
 const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => NativeTool>> = {
-  heap: () => insertNothing("heap"),
+  heap: nativeHeap,
   waste: () => nativeWaste(),
   "working-set": () => insertNothing("working-set"),
 };

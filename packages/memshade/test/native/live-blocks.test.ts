@@ -27,7 +27,7 @@ describe("blocks of a native program that live", () => {
     process.library.malloc = () => address;
     process.hooks.malloc(BigInt(size));
   };
-  const live = () => [...new LiveBlocks(process.linear.buffer, NATIVE_LAYOUT, new Map())];
+  const live = () => [...new LiveBlocks(process.linear, NATIVE_LAYOUT, new Map())];
   /** What tables take for blocks. */
   const tableBytes = () => {
     const { view } = process;

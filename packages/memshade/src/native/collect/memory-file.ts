@@ -25,6 +25,7 @@ import {
   THREAD_BYTES,
   Thread,
 } from "../layout.ts";
+import { CountersFile } from "./counters-file.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 
 /** Globals come first in the file. */
@@ -39,11 +40,14 @@ const STEP_MS = 1;
 
 /** The linear memory that a process shares by a file. The process may be running, or gone. */
 export class MemoryFile {
+  /** What the process counts of accesses; undefined where it shares none. */
+  readonly counters: CountersFile | undefined;
   readonly #descriptor: number;
   #requests = 0;
 
-  private constructor(descriptor: number) {
+  private constructor(descriptor: number, path: string) {
     this.#descriptor = descriptor;
+    this.counters = CountersFile.open(path);
   }
 
   /**
@@ -59,7 +63,7 @@ export class MemoryFile {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw error;
     }
-    const file = new MemoryFile(descriptor);
+    const file = new MemoryFile(descriptor, path);
     // It gets its magic number last.
     if (fstatSync(descriptor).size === MEMORY_AT + MEMORY_BYTES && file.header(Header.magic) !== 0) {
       file.#check();
@@ -78,6 +82,7 @@ export class MemoryFile {
 
   close(): void {
     closeSync(this.#descriptor);
+    this.counters?.close();
   }
 
   /** A word of the header, as it is now. */

@@ -61,13 +61,13 @@ export class MemoryWatch {
   /** What the program has left in it, when it has ended. */
   left(): LeftBehind | undefined {
     const { memory } = this;
-    return memory && { memory: memory.read(), ...this.#beside(memory) };
+    return memory && { memory: memory.read(), counters: memory.counters, ...this.#beside(memory) };
   }
 
   /** What it has so far, while no thread changes it. */
   async leftSoFar(): Promise<LeftBehind | undefined> {
     const { memory } = this;
-    return memory && { memory: await memory.readStill(), ...this.#beside(memory) };
+    return memory && { memory: await memory.readStill(), counters: memory.counters, ...this.#beside(memory) };
   }
 
   #beside(memory: MemoryFile): Omit<LeftBehind, "memory"> {

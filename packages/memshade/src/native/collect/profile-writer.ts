@@ -46,7 +46,7 @@ export class ProfileWriter {
   child({ folder, memory, samples, program, isRunning }: ChildProcess): WrittenChild | undefined {
     const target = { folder, claim: undefined, what: "profile" } as const;
     const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
-    const run = this.#write(target, { memory: memory.read(), samples }, program, {
+    const run = this.#write(target, { memory: memory.read(), counters: memory.counters, samples }, program, {
       end,
       children: undefined,
     });

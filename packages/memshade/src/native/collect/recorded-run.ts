@@ -18,6 +18,7 @@ import { MEMSHADE_VERSION } from "../../model/version.ts";
 import type { ObjectSegment } from "../../objects/index.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
@@ -62,6 +63,8 @@ export interface RecordingOptions {
 /** What a process has left, or has so far. */
 export interface LeftBehind {
   memory: SharedArrayBuffer;
+  /** Of accesses; absent where they were not counted, or nobody else sees the counters. */
+  counters?: GranuleCounters | undefined;
   /** Of threads, by their ids. */
   names?: ReadonlyMap<number, string> | undefined;
   /** Absent where none were to be taken. */
@@ -83,7 +86,7 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, names = new Map(), samples: taken, replacedBy, counts }: LeftBehind,
+  { memory, counters, names = new Map(), samples: taken, replacedBy, counts }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children }: RecordingOptions,
@@ -102,13 +105,14 @@ export function recordedRun(
   const described = modules.map((module, index) => describe(module, index, program));
   if (program.tool === "waste" && counts !== undefined)
     return wasteRun({ counts, program, modules: described, end, children, unseen: unseen(view, ["waste"], replacedBy) });
+  const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({
-    ...{ clock, rawVersion: 5, counters: "none", includeStack: false, includeAllocator: false },
+    ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
+    ...{ includeStack: false, includeAllocator: false },
   });
-  // All that the session asks of a memory is its bytes.
   session.addInstance(
-    { buffer: memory } as unknown as WebAssembly.Memory,
-    { ...INFO, clock },
+    { buffer: memory, counters: counters ?? NO_COUNTERS },
+    { ...INFO, clock, tools: [isCounted ? "heap" : "alloc"] },
     UNKNOWN_MODULE,
     null,
   );
@@ -163,6 +167,9 @@ function setClock(view: DataView): void {
   const passed = (process.hrtime.bigint() - view.getBigUint64(Header.start, true)) / 1_000_000n;
   view.setUint32(Place.control + Control.wallMs, Number(passed), true);
 }
+
+/** Where nobody else sees them. */
+const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
 
 const UNCOUNTED =
   "Accesses of native programs are not recorded: nothing is known of how often, how densely or whether at all blocks were used.";

@@ -3,7 +3,7 @@ export interface Hooked {
   /** What it maps itself. */
   mappings: boolean;
   /** A tool's code is inserted, and what forked processes count is their own. */
-  isCounting: boolean;
+  isCounting?: boolean | undefined;
   /** What begins threads and what is about signals, where samples are taken. */
   isSampled: boolean;
   /** Functions of its allocator, if that is another one than the C library's: names of symbols, and addresses in its object. */
@@ -132,7 +132,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
 /** The symbols of a function of the code, by which the program finds it. */
 export function symbolsOf(name: string, { mappings, isCounting, isSampled, foreign }: Hooked): string[] {
   if (INTERNAL.includes(name)) return [];
-  if (name === "fork") return isCounting ? [name] : [];
+  if (name === "fork") return isCounting === true ? [name] : [];
   if (SAMPLING.has(name)) return isSampled ? [name] : [];
   if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];
   const next = NEXT.find((one) => one.name === name);
@@ -153,6 +153,6 @@ function isReplaced(symbol: string, own: string, foreign: ReadonlyMap<string, nu
 
 /** Whether a function of an allocator is seen when it is called by this name. */
 export function isSeen(symbol: string, foreign: ReadonlyMap<string, number>): boolean {
-  const all = { mappings: false, isCounting: false, isSampled: false, foreign };
+  const all = { mappings: false, isSampled: false, foreign };
   return NEXT.some(({ name }) => symbolsOf(name, all).includes(symbol));
 }

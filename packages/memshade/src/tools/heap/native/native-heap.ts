@@ -1,13 +1,14 @@
 import { COUNTERS, COUNTERS_BITS } from "../../../native/layout.ts";
 import type { PlanBlock } from "../../../native/rewrite/emit.ts";
-import { AccessGroups, type HeapCounterOptions } from "./access-groups.ts";
+import type { NativeTool, NativeToolOptions } from "../../../native/native-tool.ts";
+import { AccessGroups } from "./access-groups.ts";
 
 /** What the heap profiler inserts into native programs. */
-export function nativeHeap({ includeStack = false }: Partial<HeapCounterOptions> = {}) {
+export function nativeHeap({ includeStack = false }: NativeToolOptions = {}): NativeTool {
   const groups = new AccessGroups({ includeStack });
   const plan: PlanBlock = (block) => groups.plan(block);
   return {
-    name: "heap" as const,
+    name: "heap",
     key: includeStack ? "1s" : "1",
     plan,
     shadows: [{ address: COUNTERS, bytes: 2 ** COUNTERS_BITS }],

@@ -36,6 +36,7 @@ import {
 } from "./host-callers.ts";
 import { applyReach, heapReach, type KnownReach, OUT_OF_REACH, reachSentences } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
+import type { TableMemory } from "./granule-counters.ts";
 import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
@@ -147,7 +148,7 @@ export class HeapSession {
    * @param thread the one that runs it
    */
   addInstance(
-    memory: WebAssembly.Memory,
+    memory: TableMemory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
     path: string | null,

@@ -5,6 +5,7 @@ import {
   type WorkMeanwhile,
 } from "../../../model/over-time/drag.ts";
 import type { NativeBlocks, ShadowLayout } from "../../options.ts";
+import { countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
 import {
   CONTEXT_BYTES,
   Control,
@@ -47,14 +48,14 @@ export interface LiveBlock {
 export class LiveBlocks {
   readonly #layout: ShadowLayout;
   readonly #view: DataView;
-  readonly #counters: Uint32Array;
+  readonly #counters: GranuleCounters;
   /** Numbers of the instances that share the tables, by the number they have there. */
   readonly #numbers: ReadonlyMap<number, number>;
 
-  constructor(buffer: ArrayBufferLike, layout: ShadowLayout, numbers: ReadonlyMap<number, number>) {
+  constructor(memory: TableMemory, layout: ShadowLayout, numbers: ReadonlyMap<number, number>) {
     this.#layout = layout;
-    this.#view = new DataView(buffer);
-    this.#counters = new Uint32Array(buffer, 0, layout.slots / 4);
+    this.#view = new DataView(memory.buffer);
+    this.#counters = countersOf(memory, layout.slots);
     this.#numbers = numbers;
   }
 
@@ -245,7 +246,7 @@ export class LiveBlocks {
   /** What the counters of granules have counted: a counter is twice the accesses and the bit of reads. */
   accessesIn(from: number, end: number): number {
     let sum = 0;
-    for (let granule = from; granule < end; granule++) sum += this.#counters[granule] >>> 1;
+    for (const counter of this.#counters.read(from, end)) sum += counter >>> 1;
     return sum;
   }
 

@@ -32,6 +32,7 @@ import {
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import { readDrag } from "./drag-entry.ts";
 import { readGrowth } from "./growth-entry.ts";
+import { countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
 import { GRANULE_BYTES, type LiveBlock, LiveBlocks } from "./live-blocks.ts";
 import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
 import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
@@ -133,7 +134,7 @@ export class ShadowReader {
   readonly #layout: ShadowLayout;
   readonly #buffer: ArrayBufferLike;
   readonly #view: DataView;
-  readonly #counters: Uint32Array;
+  readonly #counters: GranuleCounters;
   readonly #exact: boolean;
   readonly #wallClock: boolean;
   /** Accesses are counted. */
@@ -150,7 +151,7 @@ export class ShadowReader {
   #liveCounters = 0;
 
   constructor(
-    memory: WebAssembly.Memory,
+    memory: TableMemory,
     layout: ShadowLayout,
     { clock, counters, tools, statics }: Pick<InstrumentedInfo, "clock" | "counters" | "tools" | "statics">,
   ) {
@@ -160,8 +161,8 @@ export class ShadowReader {
     this.#counted = !tools.includes("alloc");
     this.#buffer = memory.buffer;
     this.#view = new DataView(this.#buffer);
-    this.#counters = new Uint32Array(this.#buffer, 0, layout.slots / 4);
-    this.blocks = new LiveBlocks(this.#buffer, layout, this.#numbers);
+    this.#counters = countersOf(memory, layout.slots);
+    this.blocks = new LiveBlocks(memory, layout, this.#numbers);
     if (statics !== undefined) this.#statics = new StaticReader(this.#buffer, layout, statics);
   }
 
@@ -316,8 +317,9 @@ export class ShadowReader {
     let touched = 0;
     let reads = 0;
     let lastTouched = first - 1;
-    for (let granule = first; this.#counted && granule <= last; granule++) {
-      const counter = this.#counters[granule];
+    const counters = this.#counted ? this.#counters.read(first, last + 1) : [];
+    for (let granule = first; granule < first + counters.length; granule++) {
+      const counter = counters[granule - first];
       histogram?.push(BigInt(counter >>> 1));
       if (counter === 0) {
         if (size < SHORTEST_MARKED_BYTES || this.#isMarked(granule) === 0) continue;
@@ -392,13 +394,12 @@ export class ShadowReader {
   /** Sum of all counters up to a little above the highest block, live blocks' included. */
   #sumOfCounters(): number {
     if (!this.#counted) return 0;
+    // Too many to look through; what nobody has is known where a block begins there again.
+    if (this.#layout.native !== undefined) return this.#liveCounters;
     const followed = this.#control32(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES;
     const known = Math.max(followed, this.#statics?.endBytes ?? 0);
     const end = Math.ceil(Math.min(known, this.#layout.coveredBytes) / GRANULE_BYTES);
-    const counters = this.#counters;
-    let sum = 0;
-    for (let i = 0; i < end; i++) sum += counters[i] >>> 1;
-    return sum;
+    return this.blocks.accessesIn(0, end);
   }
 
   /** Memory of the tables and counters in use, bytes: what the profiler may have touched. */
