@@ -1,5 +1,5 @@
 import type { Insertion } from "../../../native/rewrite/emit.ts";
-import { FLAGS, type Instruction } from "../../../x64/decode/index.ts";
+import { FLAGS, INSTRUCTION_POINTER, type Instruction } from "../../../x64/decode/index.ts";
 import { GENERAL, place, RAX, RBP, RBX, RCX, RDI, RDX, type Register, RSI, RSP } from "../../../x64/index.ts";
 import { int32 } from "../../../x64/operands.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
@@ -28,6 +28,7 @@ const RED_ZONE_BYTES = 128;
 /** Room for a vector that is stored a second time. */
 const COPY_BYTES = 64;
 const PUSHED_BYTES = 8;
+const PUSH_CONSTANT = 0x68;
 /** A process's own pointer to what its thread has, which lies above the stack of all threads but the first. */
 const THREAD = { ...place(undefined, 0), thread: true };
 
@@ -55,12 +56,12 @@ export class Borrowed {
     if (this.isFree) return;
     skipRedZone(snippet);
     for (const register of this.#saved) snippet.put("push", 8, register);
-    if (this.#areFlagsSaved) snippet.raw([0x9c]);
+    if (this.#areFlagsSaved) snippet.put("pushf", 8);
   }
 
   end(snippet: Snippet): void {
     if (this.isFree) return;
-    if (this.#areFlagsSaved) snippet.raw([0x9d]);
+    if (this.#areFlagsSaved) snippet.put("popf", 8);
     for (const register of [...this.#saved].reverse()) snippet.put("pop", 8, register);
     snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
   }
@@ -254,10 +255,10 @@ class AccessWriter {
     const silent = snippet.label();
     if (comparison.how === "compare") {
       const { bytes, displacementAt } = comparison;
-      if (instruction.base === 16) snippet.relative(bytes, displacementAt, next + instruction.displacement);
+      if (instruction.base === INSTRUCTION_POINTER) snippet.relative(bytes, displacementAt, next + instruction.displacement);
       else snippet.raw(bytes);
       snippet.jump(silent, "e");
-    } else this.#compareCopy(comparison.bytes, silent, different);
+    } else this.#compareCopy(comparison.bytes, silent);
     snippet.continueIn("cold");
     snippet.bind(silent);
     this.#ifStack(different);
@@ -267,7 +268,7 @@ class AccessWriter {
   }
 
   /** Stores to the stack what the store is about to write, and compares word by word. */
-  #compareCopy(repeat: readonly number[], silent: SnippetLabel, different: SnippetLabel): void {
+  #compareCopy(repeat: readonly number[], silent: SnippetLabel): void {
     const snippet = this.#snippet;
     const restore = snippet.label();
     const room = RED_ZONE_BYTES + COPY_BYTES;
@@ -283,14 +284,13 @@ class AccessWriter {
     snippet.jump(silent);
     snippet.bind(restore);
     snippet.put("lea", 8, RSP, place(RSP, room));
-    void different;
   }
 
   /** `cmp`: a part of the memory that is stored to, with the register that has what comes. */
   #comparePart(from: number, size: 1 | 2 | 4 | 8): void {
     const { instruction, next } = this.#access;
     const { base, index, scale, displacement } = instruction;
-    if (base === 16) {
+    if (base === INSTRUCTION_POINTER) {
       const high = (this.#words.number >> 3) << 2;
       const prefix = [...(size === 2 ? [0x66] : []), (size === 8 ? 0x48 : 0x40) | high];
       const bytes = [...prefix, size === 1 ? 0x38 : 0x39, ((this.#words.number & 7) << 3) | 5, 0, 0, 0, 0];
@@ -310,7 +310,7 @@ class AccessWriter {
     const snippet = this.#snippet;
     skipRedZone(snippet);
     snippet.put("push", 8, this.#at);
-    snippet.raw([0x68, ...int32(this.#bytes)]);
+    snippet.raw([PUSH_CONSTANT, ...int32(this.#bytes)]);
     snippet.callCommon(routine);
     snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 2 * PUSHED_BYTES));
   }
@@ -321,20 +321,37 @@ function signed(value: number): number {
   return (value << 16) >> 16;
 }
 
+/** The code in front of a string instruction. */
+export function stringCode({ storeSlot, loadSlot }: Access, what: number, before: number, common: CommonCode): Insertion {
+  const snippet = new Snippet();
+  skipRedZone(snippet);
+  for (const pushed of [what, storeSlot, loadSlot]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
+  snippet.callCommon(common.string);
+  snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 3 * PUSHED_BYTES));
+  return snippet.finish(before);
+}
+
+/** The code in front of a system call. */
+export function systemCallCode(before: number, common: CommonCode): Insertion {
+  const snippet = new Snippet();
+  skipRedZone(snippet);
+  snippet.callCommon(common.systemCall);
+  snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
+  return snippet.finish(before);
+}
+
 /** In front of one of a block's instructions: counts that it runs, and gives its stores ids when it does so first. */
 export function blockCode(
-  { live, reads }: { live: number; reads: number },
+  areFlagsLive: boolean,
   before: number,
   blockSlot: number,
   stores: { first: number; count: number },
   common: CommonCode,
 ): Insertion {
   const snippet = new Snippet();
-  const areFlagsLive = (live & FLAGS) !== 0;
-  void reads;
   if (areFlagsLive) {
     skipRedZone(snippet);
-    snippet.raw([0x9c]);
+    snippet.put("pushf", 8);
   }
   snippet.put("sub", 8, slot(blockSlot), 1);
   if (stores.count > 0) {
@@ -345,14 +362,14 @@ export function blockCode(
     snippet.continueIn("cold");
     snippet.bind(first);
     skipRedZone(snippet);
-    snippet.raw([0x68, ...int32(stores.first), 0x68, ...int32(stores.count)]);
+    for (const pushed of [stores.first, stores.count]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
     snippet.callCommon(common.assign);
     snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 2 * PUSHED_BYTES));
     snippet.jump(back);
     snippet.continueIn("bytes");
   }
   if (areFlagsLive) {
-    snippet.raw([0x9d]);
+    snippet.put("popf", 8);
     snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
   }
   return snippet.finish(before);

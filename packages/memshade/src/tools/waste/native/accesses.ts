@@ -1,8 +1,6 @@
-import type { Code, CodeFunction } from "../../../native/rewrite/code.ts";
 import {
   ADDRESS_ONLY,
-  decode,
-  INSTRUCTION_POINTER,
+  IMPLICIT,
   Instruction,
   NO_REGISTER,
   READ,
@@ -10,10 +8,14 @@ import {
   WRITE,
 } from "../../../x64/decode/index.ts";
 import { ENCODINGS } from "../../../x64/decode/row-table.ts";
-import { RBP, RSP } from "../../../x64/index.ts";
+import { RSP } from "../../../x64/index.ts";
+import { STRING } from "./string-routine.ts";
 
-/** Kinds of accesses. An update loads and stores the same bytes; atomic ones do so at once, and count as loads of a class of their own. */
-export type AccessKind = "load" | "store" | "update" | "atomic";
+/**
+ * Kinds of accesses. An update loads and stores the same bytes; atomic ones do so at once, and count as loads of a class of their own. String
+ * instructions may reach any number of bytes.
+ */
+export type AccessKind = "load" | "store" | "update" | "atomic" | "string";
 
 /** Accesses that are not followed, and why; of each, instructions in the code. */
 export interface Unfollowed {
@@ -33,7 +35,7 @@ const LARGEST = 64;
 /** What an instruction does to memory that is followed; undefined: nothing. */
 export function accessOf(
   instruction: Instruction,
-  hasFramePointer: boolean,
+  isFrame: boolean,
   unfollowed: Unfollowed,
 ): AccessKind | undefined {
   const { access, segment, base, index, opcode, size } = instruction;
@@ -42,7 +44,7 @@ export function accessOf(
     unfollowed.thread++;
     return undefined;
   }
-  if (base === RSP.number || (hasFramePointer && base === RBP.number)) {
+  if (base === RSP.number || isFrame) {
     unfollowed.stack++;
     return undefined;
   }
@@ -61,6 +63,21 @@ export function accessOf(
   if (access === READ) return "load";
   if (instruction.locked || EXCHANGES.has(opcode)) return "atomic";
   return access === WRITE ? "store" : "update";
+}
+
+/** What a string instruction does with memory, as its routine is told it; undefined: it is none. */
+export function stringOf({ implicit, segment, opcode, operandSize, repeated, shortAddress }: Instruction): number | undefined {
+  const { readsSource, readsTarget, writesTarget } = STRING;
+  const does = {
+    [IMPLICIT.movs]: readsSource | writesTarget,
+    [IMPLICIT.stos]: writesTarget,
+    [IMPLICIT.lods]: readsSource,
+    [IMPLICIT.cmps]: readsSource | readsTarget,
+    [IMPLICIT.scas]: readsTarget,
+  }[implicit];
+  if (does === undefined || segment !== SEGMENT.none || shortAddress) return undefined;
+  const bytes = (opcode & 1) === 0 ? 1 : operandSize;
+  return bytes | does | (repeated ? STRING.repeated : 0);
 }
 
 /** Vector stores that can be done a second time, to another place, by the last byte of their opcode and its map. */
@@ -158,24 +175,4 @@ export function isMasked({ encoding }: Instruction, bytes: Uint8Array): boolean 
   if (encoding !== ENCODINGS.E) return false;
   const at = bytes.indexOf(EVEX);
   return (bytes[at + 3] & 7) !== 0;
-}
-
-const probe = new Instruction();
-
-/** Whether a function keeps its frame's address in rbp: then what it reaches by that is its stack. */
-export function hasFramePointer(code: Code, { first, last }: CodeFunction): boolean {
-  for (let i = first; i < last; i++) {
-    const at = code.offsets[i];
-    const isMove =
-      code.lengths[i] === 3 && code.bytes[at] === 0x48 && (code.bytes[at + 1] === 0x89 ? code.bytes[at + 2] === 0xe5 : code.bytes[at + 1] === 0x8b && code.bytes[at + 2] === 0xec);
-    if (isMove) return true;
-    if (code.bytes[at + 1] !== 0x8d) continue;
-    decode(code.bytes, at, probe);
-    if (probe.opcode === 0x8d && probe.base === RSP.number && (probe.writes & (1 << RBP.number)) !== 0) return true;
-  }
-  return false;
-}
-
-export function isRelative({ base }: Instruction): boolean {
-  return base === INSTRUCTION_POINTER;
 }

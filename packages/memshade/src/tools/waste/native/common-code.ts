@@ -1,4 +1,6 @@
 import { Assembler, type Label, place, RAX, RCX, RDX, RSI, RSP, type Register } from "../../../x64/index.ts";
+import { stringRoutine } from "./string-routine.ts";
+import { systemCallRoutine } from "./system-call-routine.ts";
 import { DEAD, FIRST_ID, INVALID, LAST_ID, NEXT_ID, OVERFLOW, SHADOW, SLOT_BYTES, SLOT_OF_ID, STORE_SLOTS } from "./layout.ts";
 
 /** Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. */
@@ -10,6 +12,10 @@ export interface CommonCode {
   overwrite: number;
   /** Pushed: address of the first of some stores' slots, how many. Each gets an id. */
   assign: number;
+  /** Pushed: what a string instruction does (`STRING`), its store's slots, its load's slot. Keeps the flags. */
+  string: number;
+  /** In front of a system call: what the kernel may read is, and what it may write is known. Keeps the flags. */
+  systemCall: number;
 }
 
 const WORD_BYTES = 2;
@@ -101,6 +107,12 @@ export function commonCode(): CommonCode {
   asm.put("mov", 4, RAX, OVERFLOW);
   asm.jump(give);
 
+  const string = stringRoutine(asm);
+  const systemCall = systemCallRoutine(asm);
   const { bytes, offsetOf } = asm.finish();
-  return { bytes, read: offsetOf(read), overwrite: offsetOf(overwrite), assign: offsetOf(assign) };
+  return {
+    bytes,
+    ...{ read: offsetOf(read), overwrite: offsetOf(overwrite), assign: offsetOf(assign) },
+    ...{ string: offsetOf(string), systemCall: offsetOf(systemCall) },
+  };
 }

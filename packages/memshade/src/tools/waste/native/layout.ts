@@ -21,6 +21,8 @@ export const DEALLOCATED = DEAD + WORD_TABLE_BYTES;
 export const SLOT_OF_ID = DEALLOCATED + WORD_TABLE_BYTES;
 /** A u32: how many ids were assigned. Behind the last id's slot. */
 export const NEXT_ID = SLOT_OF_ID + IDS * 4;
+/** A u64: system calls of which nobody knows what memory they reach. */
+export const UNKNOWN_CALLS = NEXT_ID + 8;
 /** Behind the last slot that a file can have. */
 export const SLOTS_END = DEAD;
 

@@ -1,9 +1,12 @@
 import type { BlockView, Insertion, PlanBlock } from "../../../native/rewrite/emit.ts";
 import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
-import { decode, FLAGS, Instruction } from "../../../x64/decode/index.ts";
-import { type Access, accessCode, blockCode } from "./access-code.ts";
-import { type AccessKind, accessOf, comparisonOf, hasFramePointer, isMasked, type Unfollowed } from "./accesses.ts";
+import { decode, FLAGS, FLOW, Instruction } from "../../../x64/decode/index.ts";
+import { FrameBases } from "../../heap/native/frame-bases.ts";
+import { isStringInstruction } from "../../heap/native/string-code.ts";
+import { type Access, accessCode, blockCode, stringCode, systemCallCode } from "./access-code.ts";
+import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
 import { commonCode } from "./common-code.ts";
+import { STRING } from "./string-routine.ts";
 import { ARENA, BLOCK_SLOTS, LOAD_SLOTS, SLOT_BYTES, SLOTS_END, STORE_SLOTS } from "./layout.ts";
 
 /** An access of a file, and where its figures are. */
@@ -11,6 +14,7 @@ export interface NativeSite {
   kind: AccessKind;
   /** Address (SVMA) of its instruction. */
   address: number;
+  /** Of string instructions, those of an element. */
   bytes: number;
   /** Addresses of its slots; 0: it has none. */
   loadSlot: number;
@@ -40,9 +44,7 @@ export class WastePlan {
   readonly #unfollowed: Unfollowed = { stack: 0, thread: 0, unusual: 0 };
   #unplaced = 0;
   #next: number;
-  #code: Code | undefined;
-  #function = -1;
-  #hasFramePointer = false;
+  readonly #frames = new FrameBases();
 
   /** Where its slots may be: addresses. */
   constructor({ from, to }: { from: number; to: number } = { from: ARENA, to: SLOTS_END }) {
@@ -63,67 +65,85 @@ export class WastePlan {
     };
   }
 
-  #planBlock({ code, first, last, live }: BlockView): Insertion[] {
-    const found: { i: number; kind: AccessKind; instruction: Instruction }[] = [];
-    let instruction = new Instruction();
-    for (let i = first; i < last; i++) {
-      if ((code.traits[i] & TRAIT.access) === 0) continue;
-      decode(code.bytes, code.offsets[i], instruction);
-      const kind = accessOf(instruction, this.#isFramed(code, i), this.#unfollowed);
-      if (kind === undefined) continue;
-      if (kind !== "load" && isMasked(instruction, bytesOf(code, i))) {
-        this.#unfollowed.unusual++;
-        continue;
-      }
-      found.push({ i, kind, instruction });
-      instruction = new Instruction();
-    }
-    if (found.length === 0) return [];
-    const stores = found.filter(({ kind }) => kind === "store" || kind === "update").length;
+  #planBlock({ code, first, last, live }: BlockView): readonly Insertion[] {
+    const found = this.#accesses(code, first, last);
+    const calls: Insertion[] = [];
+    for (let i = first; i < last; i++)
+      if (code.flows[i] === FLOW.systemCall) calls.push(systemCallCode(i, this.#common));
+    if (found.length === 0) return calls;
+    const stores = found.filter(isStore).length;
     const slots = BLOCK_SLOTS + STORE_SLOTS * stores + LOAD_SLOTS * found.length;
     if (this.#next + slots * SLOT_BYTES > this.#to) {
       this.#unplaced += found.length;
-      return [];
+      return calls;
     }
-    return this.#insert(code, { first, last, live }, found, stores);
+    const insertions = this.#insert(code, { first, last, live }, found, stores);
+    if (calls.length === 0) return insertions;
+    return [...insertions, ...calls].sort((a, b) => a.before - b.before);
+  }
+
+  #accesses(code: Code, first: number, last: number): FoundAccess[] {
+    const found: FoundAccess[] = [];
+    let instruction = new Instruction();
+    for (let i = first; i < last; i++) {
+      const isString = isStringInstruction(code, i);
+      if ((code.traits[i] & TRAIT.access) === 0 && !isString) continue;
+      decode(code.bytes, code.offsets[i], instruction);
+      const string = isString ? stringOf(instruction) : undefined;
+      if (string !== undefined) found.push({ i, kind: "string", instruction, string });
+      else {
+        const isFrame = this.#frames.isFrameBase(code, i, instruction.base);
+        const kind = accessOf(instruction, isFrame, this.#unfollowed);
+        if (kind === undefined) continue;
+        if (kind !== "load" && isMasked(instruction, bytesOf(code, i))) {
+          this.#unfollowed.unusual++;
+          continue;
+        }
+        found.push({ i, kind, instruction, string: 0 });
+      }
+      instruction = new Instruction();
+    }
+    return found;
   }
 
   #insert(
     code: Code,
     { first, last, live }: Omit<BlockView, "code">,
-    found: readonly { i: number; kind: AccessKind; instruction: Instruction }[],
+    found: readonly FoundAccess[],
     stores: number,
   ): Insertion[] {
     const blockSlot = this.#take(BLOCK_SLOTS);
     const firstStore = this.#next;
     let storeSlot = this.#take(STORE_SLOTS * stores);
-    const insertions = found.map(({ i, kind, instruction }): Insertion => {
-      const isStore = kind === "store" || kind === "update";
+    const insertions = found.map((one): Insertion => {
+      const { i, kind, instruction, string } = one;
       const access: Access = {
         kind,
         instruction,
         next: code.offsets[i] + code.lengths[i],
         comparison: kind === "store" ? comparisonOf(instruction, bytesOf(code, i)) : undefined,
-        loadSlot: kind === "store" ? 0 : this.#take(LOAD_SLOTS),
-        storeSlot: isStore ? storeSlot : 0,
+        loadSlot: isLoad(one) ? this.#take(LOAD_SLOTS) : 0,
+        storeSlot: isStore(one) ? storeSlot : 0,
         live: live[i - first],
       };
-      if (isStore) storeSlot += STORE_SLOTS * SLOT_BYTES;
-      const { loadSlot } = access;
-      const address = code.base + code.offsets[i];
+      if (isStore(one)) storeSlot += STORE_SLOTS * SLOT_BYTES;
       this.#sites.push({
-        ...{ kind, address, bytes: instruction.size, loadSlot, blockSlot },
-        storeSlot: access.storeSlot,
+        ...{ kind, address: code.base + code.offsets[i], blockSlot },
+        ...{ loadSlot: access.loadSlot, storeSlot: access.storeSlot },
+        bytes: kind === "string" ? string & 0xff : instruction.size,
       });
-      return accessCode(access, i, this.#common);
+      return kind === "string"
+        ? stringCode(access, string, i, this.#common)
+        : accessCode(access, i, this.#common);
     });
     // Ids are there before the first store runs; of the places up to there, one where nobody reads the flags.
-    const until = found.find(({ kind }) => kind === "store" || kind === "update")?.i ?? last - 1;
+    const until = found.find(isStore)?.i ?? last - 1;
     let before = first;
     while (before < until && (live[before - first] & FLAGS) !== 0) before++;
-    if ((live[before - first] & FLAGS) !== 0) before = first;
+    const areFlagsLive = (live[before - first] & FLAGS) !== 0;
+    if (areFlagsLive) before = first;
     const all = { first: firstStore, count: stores };
-    const counting = blockCode({ live: live[before - first], reads: 0 }, before, blockSlot, all, this.#common);
+    const counting = blockCode(areFlagsLive, before, blockSlot, all, this.#common);
     const at = insertions.findIndex((one) => one.before >= before);
     insertions.splice(at < 0 ? insertions.length : at, 0, counting);
     return insertions;
@@ -134,16 +154,23 @@ export class WastePlan {
     this.#next += slots * SLOT_BYTES;
     return at;
   }
+}
 
-  #isFramed(code: Code, i: number): boolean {
-    const f = code.functionAround(code.offsets[i]);
-    if (code !== this.#code || f !== this.#function) {
-      this.#code = code;
-      this.#function = f;
-      this.#hasFramePointer = f >= 0 && hasFramePointer(code, code.functions[f]);
-    }
-    return this.#hasFramePointer;
-  }
+interface FoundAccess {
+  i: number;
+  kind: AccessKind;
+  instruction: Instruction;
+  /** Of a string instruction: what its routine is told. */
+  string: number;
+}
+
+function isStore({ kind, string }: FoundAccess): boolean {
+  return kind === "store" || kind === "update" || (string & STRING.writesTarget) !== 0;
+}
+
+function isLoad({ kind, string }: FoundAccess): boolean {
+  if (kind === "string") return (string & (STRING.readsSource | STRING.readsTarget)) !== 0;
+  return kind !== "store";
 }
 
 function bytesOf(code: Code, i: number): Uint8Array {

@@ -3,7 +3,7 @@ import { ByteWriter } from "../../../bytes/writer.ts";
 import type { AccessKind, Unfollowed } from "./accesses.ts";
 import type { NativeSite, WasteSites } from "./plan-waste.ts";
 
-const KINDS: readonly AccessKind[] = ["load", "store", "update", "atomic"];
+const KINDS: readonly AccessKind[] = ["load", "store", "update", "atomic", "string"];
 const COUNTS = ["stack", "thread", "unusual"] as const satisfies readonly (keyof Unfollowed)[];
 const VERSION = 1;
 const HEADER_WORDS = 5 + COUNTS.length;

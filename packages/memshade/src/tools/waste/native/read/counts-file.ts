@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from "node:fs";
-import { ARENA, DEAD, DEALLOCATED, FIRST_ID, LAST_ID, NEXT_ID, OVERFLOW, SLOT_OF_ID } from "../layout.ts";
+import { ARENA, DEAD, DEALLOCATED, FIRST_ID, LAST_ID, NEXT_ID, OVERFLOW, SLOT_BYTES, SLOT_OF_ID, UNKNOWN_CALLS } from "../layout.ts";
 
 const IDS = 65_536;
 
@@ -48,6 +48,11 @@ export class CountsFile {
       dead: Number(dead[OVERFLOW]),
       deallocated: Number(deallocated[OVERFLOW]),
     };
+  }
+
+  /** System calls of which nobody knows what memory they reach. */
+  unknownCalls(): number {
+    return Number(this.slots(UNKNOWN_CALLS, UNKNOWN_CALLS + SLOT_BYTES)[0]);
   }
 
   #sums(): BigInt64Array[] {

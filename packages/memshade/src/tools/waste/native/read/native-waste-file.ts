@@ -112,7 +112,11 @@ class WasteFileMaker {
     return [
       "Accesses of the stack are not followed.",
       "Bytes that nobody had read when the program ended count as read.",
-      "System calls are not followed: what the kernel reads of what was stored counts as unread, and what it writes as never written.",
+      "What system calls may read or write counts as read.",
+      ...say(
+        ...([this.#counts.unknownCalls(), "system call", "system calls"] as const),
+        "were made of which nobody knows what memory they reach: what they read counts as unread.",
+      ),
       ...say(thread, "instruction", "instructions", "on data of threads (thread-local storage) are not followed."),
       ...say(
         ...([unusual, "instruction", "instructions"] as const),
@@ -131,10 +135,13 @@ function storeOf(
   { bytes, kind }: NativeSite,
   runs: number,
   ips: WasteIp[],
-  silent: number,
+  counted: number,
   { dead, deallocated }: StoreFate = { dead: 0, deallocated: 0 },
 ): WasteStore {
-  const written = runs * bytes;
+  // String instructions count bytes, others how often they were silent.
+  const isString = kind === "string";
+  const written = isString ? counted : runs * bytes;
+  const silent = isString ? 0 : counted;
   return {
     ips,
     bytes_written: written,
@@ -148,7 +155,7 @@ function storeOf(
     dead_exit: 0,
     bytes_silent: silent * bytes,
     host_assumed_read: 0,
-    class: "plain",
+    class: isString ? "copy" : "plain",
     ...(kind === "update" ? { update: true } : {}),
   };
 }
@@ -159,7 +166,7 @@ function loadOf({ bytes, kind }: NativeSite, runs: number, ips: WasteIp[], fresh
     nof_loads: runs,
     nof_silent: Math.max(0, runs - fresh),
     bytes_loaded: runs * bytes,
-    class: kind === "atomic" ? "atomic" : "plain",
+    class: kind === "atomic" ? "atomic" : kind === "string" ? "copy" : "plain",
   };
 }
 
