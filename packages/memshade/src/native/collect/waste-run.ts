@@ -37,7 +37,7 @@ export function wasteRun({ counts, program, modules, end, children, unseen }: Le
       memshade: MEMSHADE_VERSION,
       command: [...program.command],
       program: program.program,
-      tools: { waste: contents.options },
+      tools: { waste: { ...contents.options } },
       end,
       modules: [...modules],
       ...(children === undefined ? {} : { children: [...children] }),
