@@ -1,11 +1,5 @@
 import { readS32Leb, readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
-import {
-  IMMEDIATE_KIND,
-  opcodeIdAt,
-  skipImmediates,
-  skipOpcode,
-  type WasmModule,
-} from "../../wasm/index.ts";
+import { IMMEDIATE_KIND, opcodeIdAt, skipImmediates, skipOpcode, type WasmModule } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import { allocates, hasLength } from "./instructions.ts";
 

@@ -73,9 +73,7 @@ export function planObjectsLayout({ frames, ...options }: ObjectsPlan): ObjectTa
   const stacksEnd = stacks + (sampleCapacity === 0 ? 0 : STACKS_BYTES);
   const intervalsEnd = stacksEnd + (sampleCapacity === 0 ? 0 : INTERVALS_BYTES);
   const { framesEnd, ...memory } =
-    frames === undefined
-      ? { ...NO_FRAMES, framesEnd: intervalsEnd }
-      : placeFrameMemory(intervalsEnd, frames);
+    frames === undefined ? { ...NO_FRAMES, framesEnd: intervalsEnd } : placeFrameMemory(intervalsEnd, frames);
   return {
     ...options,
     ...{ contexts: frames !== undefined, control: 0 },

@@ -6,7 +6,13 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { I32 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { type CountedEvent, type CounterPlace, FIRST_COUNTER, placeInFrame, placeInTable } from "../event-table.ts";
+import {
+  type CountedEvent,
+  type CounterPlace,
+  FIRST_COUNTER,
+  placeInFrame,
+  placeInTable,
+} from "../event-table.ts";
 import { allocates, fixedLength, hasLength } from "../instructions.ts";
 import { COUNTER_BYTES } from "../layout.ts";
 import type { SizeModel } from "../size-model.ts";

@@ -1,5 +1,5 @@
 import { FRAME_HEADER_BYTES } from "../../../contexts/layout.ts";
-import { CHANGE_BYTES, COUNTER_BYTES, Change, Control, INTERVAL_BYTES, Interval } from "../layout.ts";
+import { CHANGE_BYTES, Change, COUNTER_BYTES, Control, INTERVAL_BYTES, Interval } from "../layout.ts";
 import type { ObjectsLayout } from "../memory-plan.ts";
 import { ObjectTables } from "./object-tables.ts";
 import { type IntervalChanges, readIntervals } from "./read-intervals.ts";

@@ -136,9 +136,6 @@ export class ObjectTables {
   get #frameBytes(): number {
     if (this.#frames === undefined) return 0;
     const nodes = this.#frameWord("nodeNext");
-    return (
-      Math.max(0, this.framesEnd - this.layout.arena) +
-      nodes * (NODE_BYTES + 2 * INDEX_ENTRY_BYTES)
-    );
+    return Math.max(0, this.framesEnd - this.layout.arena) + nodes * (NODE_BYTES + 2 * INDEX_ENTRY_BYTES);
   }
 }

@@ -101,9 +101,12 @@ function without(values: Map<number, number>, intervals: readonly IntervalChange
 
 function valuesOf({ table, frames }: Counts, { contexts, counters }: ObjectsLayout): Map<number, number> {
   const values = new Map<number, number>();
-  if (!contexts) table.forEach((value, number) => values.set(counters + number * COUNTER_BYTES, value));
-  for (const [address, { counts }] of frames)
-    counts.forEach((value, number) => values.set(address + FRAME_HEADER_BYTES + number * COUNTER_BYTES, value));
+  const add = (from: number, all: Float64Array): void =>
+    all.forEach((value, number) => {
+      values.set(from + number * COUNTER_BYTES, value);
+    });
+  if (!contexts) add(counters, table);
+  for (const [address, { counts }] of frames) add(address + FRAME_HEADER_BYTES, counts);
   return values;
 }
 

@@ -214,7 +214,10 @@ export class ObjectsSession implements ToolSession {
     const { frames, paths, numberOf } = callPaths.describe(told, frameAt);
     const column = (name: "site" | "objects" | "elements" | "bytes") => made.told.map((row) => row[name]);
     const bytesOf = new Map(
-      instances.map((instance) => [instance, new CounterSums([instance.counts]).allocatedBytes(known, model)]),
+      instances.map((instance) => [
+        instance,
+        new CounterSums([instance.counts]).allocatedBytes(known, model),
+      ]),
     );
     const [largest] = instances.toSorted((a, b) => bytesOf.get(b)! - bytesOf.get(a)!);
     const part: ModuleObjects = {
