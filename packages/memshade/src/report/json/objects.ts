@@ -75,10 +75,12 @@ function overTimeJson(part: ModuleObjects): object | null {
   const stackOf = (context: number) => framesOfPath(part, contexts.path[context]!);
   return {
     intervals: overTime.intervals,
-    phases: objectPhases(part).map(({ first, last, start, end, bytes, objects, name, agreement, context }) => ({
-      ...{ first, last, start, end, bytes, objects },
-      ...{ name: name ?? null, agreement, stack: context < 0 ? null : stackOf(context) },
-    })),
+    phases: objectPhases(part).map(
+      ({ first, last, start, end, bytes, objects, name, agreement, context }) => ({
+        ...{ first, last, start, end, bytes, objects },
+        ...{ name: name ?? null, agreement, stack: context < 0 ? null : stackOf(context) },
+      }),
+    ),
     contexts: overTime.contexts.map(({ context, ...columns }) => ({
       ...{ offset: sites[contexts.site[context]!]!.offset, stack: stackOf(context) },
       ...columns,

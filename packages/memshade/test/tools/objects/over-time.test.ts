@@ -8,7 +8,8 @@ import { readObjects } from "../../../src/model/objects/read-objects.ts";
 import type { ObjectsOptions } from "../../../src/tools/options.ts";
 
 const FOLDER = new URL("../../fixtures/programs/objects/", import.meta.url);
-const moduleOf = (name: string) => new Uint8Array(readFileSync(fileURLToPath(new URL(`${name}.wasm`, FOLDER))));
+const moduleOf = (name: string) =>
+  new Uint8Array(readFileSync(fileURLToPath(new URL(`${name}.wasm`, FOLDER))));
 
 /** What is recorded of a program that runs several times, in one instance. */
 async function recorded(
@@ -53,7 +54,9 @@ describe("objects over time", () => {
     expect(intervals.end.length).toBeLessThanOrEqual(513);
     expect(intervals.end).toEqual(intervals.end.toSorted((a, b) => a - b));
     const { objects, bytes } = part.contexts;
-    expect(sumsOf(part)).toEqual(new Map(objects.map((count, context) => [context, [count, bytes[context]]])));
+    expect(sumsOf(part)).toEqual(
+      new Map(objects.map((count, context) => [context, [count, bytes[context]]])),
+    );
     expect(intervals.end.at(-1)).toBe(bytes.reduce((all, own) => all + own, 0));
   });
 

@@ -12,7 +12,10 @@ import type { PageBuilder } from "./page-builder.ts";
 const MOST_TYPES = 256;
 
 /** The page's contexts of each context of a module's objects, with the part of it that each has. */
-export type PageRowsOfContexts = ReadonlyMap<number, readonly { readonly row: number; readonly part: number }[]>;
+export type PageRowsOfContexts = ReadonlyMap<
+  number,
+  readonly { readonly row: number; readonly part: number }[]
+>;
 
 /** The page's contexts of garbage-collected objects. */
 export interface PageObjects {

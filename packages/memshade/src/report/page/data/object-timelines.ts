@@ -28,9 +28,16 @@ function timelinesOf(part: ModuleObjects, rows: PageRowsOfContexts, rowOf: RowOf
   const times = isOne ? intervals.end : equalStretches(part, STRETCHES);
   const inUse = laneInUse(part, times);
   const alone: PageTimeline[] =
-    inUse.length === 0 || isOne ? [] : [{ ...common, ends: Float64Array.from(times), lanes: inUse, phases: [] }];
+    inUse.length === 0 || isOne
+      ? []
+      : [{ ...common, ends: Float64Array.from(times), lanes: inUse, phases: [] }];
   if (intervals === undefined) return alone;
-  const amount = (id: string, label: string, unit: PageLane["unit"], values: readonly number[]): PageLane => ({
+  const amount = (
+    id: string,
+    label: string,
+    unit: PageLane["unit"],
+    values: readonly number[],
+  ): PageLane => ({
     ...{ id, label, word: "object", unit, shape: "amount" },
     values: Float64Array.from(values),
   });

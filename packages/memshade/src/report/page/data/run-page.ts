@@ -7,11 +7,11 @@ import type { Presence } from "../../../model/run.ts";
 import type { WorkingSetProfile } from "../../../model/working-set/working-set.ts";
 import { localityJson } from "../../json/locality.ts";
 import { addCollected } from "./collected-objects.ts";
-import { objectTimelines } from "./object-timelines.ts";
 import { type BuiltFinding, builtFindings } from "./findings.ts";
 import { headOfRun } from "./head.ts";
 import { addHeap, heapRatios } from "./heap.ts";
 import { pageInstructions, type ReadInstructions } from "./instructions.ts";
+import { objectTimelines } from "./object-timelines.ts";
 import { type BuiltObject, builtObjects } from "./objects.ts";
 import { type BuiltTables, MOST_CONTEXTS, PageBuilder } from "./page-builder.ts";
 import {
