@@ -10,11 +10,7 @@ import {
   wholeSurvival,
 } from "../../../analyses/objects/survival.ts";
 import { objectTotals } from "../../../analyses/objects/totals.ts";
-import type {
-  ModuleObjects,
-  ObjectsProfile,
-  ObjectType,
-} from "../../../model/objects/objects.ts";
+import type { ModuleObjects, ObjectsProfile, ObjectType } from "../../../model/objects/objects.ts";
 import type { Presence } from "../../../model/run.ts";
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
