@@ -17,6 +17,8 @@ export interface MergeInput {
   readonly path: string;
   /** Modules that the run beside it names, by build id. */
   readonly modules: readonly { readonly buildId: string; readonly path: string }[];
+  /** The run was recorded without the heap: there is no such file. */
+  readonly isMissing?: true;
   /** Whether lifetimes are not milliseconds, but counted by the virtual clock of a run. */
   readonly hasVirtualClock?: boolean;
 }
@@ -68,7 +70,7 @@ class InputExpansion {
   }
 
   private profilesBelow(folder: string): MergeInput[] {
-    if (existsSync(join(folder, RUN_FILE))) return [inputOf(heapFileOf(folder))];
+    if (existsSync(join(folder, RUN_FILE))) return [inputOfRun(folder)];
     return readdirSync(folder, { withFileTypes: true })
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .flatMap((entry) => {
@@ -115,9 +117,12 @@ function readResponseFile(file: string): string[] {
     .filter((line) => line !== "" && !line.startsWith("#"));
 }
 
-function heapFileOf(folder: string): string {
-  const run = readRunFile(folder);
-  return join(folder, run.files.heap ?? HEAP_FILE);
+function inputOfRun(folder: string): MergeInput {
+  const { files, tools } = readRunFile(folder);
+  const path = join(folder, files.heap ?? HEAP_FILE);
+  return tools.heap === undefined && !existsSync(path)
+    ? { path, modules: [], isMissing: true }
+    : inputOf(path);
 }
 
 function readRunFile(folder: string) {

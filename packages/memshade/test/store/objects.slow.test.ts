@@ -23,9 +23,10 @@ const { instance } = await WebAssembly.instantiate(readFileSync("kotlin.wasm"));
 instance.exports.run(Number(process.argv[2]));`,
   );
   for (const [build, count] of Object.entries(points)) {
-    const out = `run-${build}`;
+    const out = join(`runs-${build}`, "run");
     await succeed(["node", "--tool", "objects", "--out", out, "app.mjs", `${count}`], cwd);
-    await succeed(["store", "add", "--to", "fleet", "--build", build, out], cwd);
+    // A folder of runs stands for the runs in it.
+    await succeed(["store", "add", "--to", "fleet", "--build", build, `runs-${build}`], cwd);
   }
   return cwd;
 }
@@ -50,6 +51,11 @@ describe("a store of runs of objects", () => {
     const failed = await memshade(["store", "trend", "fleet", "--fail-on", "object-bytes+5%"], { cwd });
     expect(failed.code).toBe(1);
     expect(failed.stdout).toMatch(/c: object-bytes \+.* \(.*, exact\)/);
+    const merged = await memshade(["merge", join("runs-a", "run"), "-o", "x.memprofdata"], { cwd });
+    expect(merged).toMatchObject({ code: 2 });
+    expect(merged.stderr).toMatch(
+      /^memshade: .*run has no heap profile: it was recorded without the heap tool\n$/,
+    );
     // What is in use is never the same twice for sure.
     const inUse = JSON.parse(
       await succeed(["store", "trend", "fleet", "--by", "objects-in-use", "--json"], cwd),

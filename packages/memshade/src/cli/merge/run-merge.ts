@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { classifySites } from "../../analyses/hot-cold.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { heapProfileFromMemprof } from "../../formats/memprof/index.ts";
@@ -22,7 +23,15 @@ export async function runMerge(args: readonly string[], asked: MergeFlags): Prom
     isSomeSkipped = true;
     saySkipped(message);
   };
-  const inputs = expandInputs(args, asked.skipBad === true ? skip : undefined);
+  const inputs = expandInputs(args, asked.skipBad === true ? skip : undefined).filter(
+    ({ path, isMissing }) => {
+      if (isMissing !== true) return true;
+      const message = `${dirname(path)} has no heap profile: it was recorded without the heap tool`;
+      if (asked.skipBad !== true) throw new UserError(message);
+      skip(message);
+      return false;
+    },
+  );
   if (inputs.length === 0) throw new UserError(NOTHING_READ);
   // What is left of several is not one that was given alone.
   const flags = isSomeSkipped ? { ...asked, combine: true } : asked;

@@ -46,6 +46,8 @@ export function storeInputs(args: readonly string[]): StoreInput[] {
     if (run !== undefined && run.tools.heap === undefined) return [{ path: folder, folder }];
     return expandInputs([run === undefined ? argument : folder]).map((heap) => {
       const around = dirname(heap.path);
+      // Runs without a heap have other things to tell.
+      if (heap.isMissing) return { path: around, folder: around };
       return existsSync(join(around, RUN_FILE)) && heap.modules !== undefined && isHeapOf(around, heap.path)
         ? { path: around, heap, folder: around }
         : { path: heap.path, heap };

@@ -10,16 +10,16 @@ import { memshade, newFolder, startNode } from "../../cli/support/command-line.t
 
 const PROGRAMS = fileURLToPath(new URL("../../fixtures/programs/objects/", import.meta.url));
 
-function packageFolder(name: string): string | undefined {
+function formatterFolder(): string | undefined {
   try {
-    return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+    return dirname(createRequire(import.meta.url).resolve("@wasm-fmt/dart_fmt/package.json"));
   } catch {
-    console.warn(`SKIPPED: ${name} is not installed, no program of the Dart compiler is profiled`);
+    console.warn("SKIPPED: @wasm-fmt/dart_fmt is not installed, no program of the Dart compiler is profiled");
     return undefined;
   }
 }
 
-const DART_FMT = packageFolder("@wasm-fmt/dart_fmt");
+const DART_FMT = formatterFolder();
 
 /** Formats classes, and prints the length of their text. Dart draws the hashes of objects by lot. */
 const FORMAT = `Math.random = () => 0.5;
