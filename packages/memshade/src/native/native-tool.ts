@@ -50,3 +50,14 @@ export function nativeTool(name: NativeToolName, options: NativeToolOptions = {}
 function insertNothing(name: NativeToolName): NativeTool {
   return { name, key: "none", plan: () => [], shadows: [], slowPaths: 0 };
 }
+
+/** A tool that was asked for. */
+export interface InsertedTool {
+  readonly name: NativeToolName;
+  readonly options: NativeToolOptions;
+}
+
+/** Addresses that the code of a tool uses, in bytes. */
+export function shadowBytes({ name, options }: InsertedTool): number {
+  return nativeTool(name, options).shadows.reduce((sum, { bytes }) => sum + bytes, 0);
+}
