@@ -6,7 +6,9 @@ import { type Launch, STEP, writeLauncher } from "../../../src/native/rewritten/
 import { REFUSED } from "../../../src/native/rewritten/loader-copy.ts";
 
 const hasNamespaces =
-  process.platform === "linux" && process.arch === "x64" && spawnSync("unshare", ["--mount", "true"]).status === 0;
+  process.platform === "linux" &&
+  process.arch === "x64" &&
+  spawnSync("unshare", ["--mount", "true"]).status === 0;
 if (!hasNamespaces) console.warn("SKIPPED: there are no mount namespaces here: no launcher is started");
 
 describe.skipIf(!hasNamespaces)("a launcher", () => {
@@ -22,13 +24,22 @@ describe.skipIf(!hasNamespaces)("a launcher", () => {
     rmSync(failure, { force: true });
     const all = { mounts: [], program: "/bin/cat", ids: undefined, failure, ...launch };
     writeFileSync(inFolder("launcher"), writeLauncher(all), { mode: 0o755 });
-    return spawnSync(inFolder("launcher"), args, { ...more, encoding: "utf8", argv0: "name", env: { A: "1" } });
+    return spawnSync(inFolder("launcher"), args, {
+      ...more,
+      encoding: "utf8",
+      argv0: "name",
+      env: { A: "1" },
+    });
   }
   const failed = (): number[] => [...new Uint32Array(new Uint8Array(readFileSync(failure)).buffer)];
 
   it("becomes the program, which finds files in the place of others, and nobody else does", () => {
     const mounts = [{ file: inFolder("other"), path: inFolder("one") }];
-    const { stdout, status } = start({ mounts }, [inFolder("one"), "/proc/self/environ", "/proc/self/cmdline"]);
+    const { stdout, status } = start({ mounts }, [
+      inFolder("one"),
+      "/proc/self/environ",
+      "/proc/self/cmdline",
+    ]);
     const words = ["name", inFolder("one"), "/proc/self/environ", "/proc/self/cmdline"];
     expect({ stdout, status }).toEqual({ stdout: `other\nA=1\0${words.join("\0")}\0`, status: 0 });
     expect(readFileSync(inFolder("one"), "utf8")).toBe("one\n");
@@ -51,6 +62,7 @@ describe.skipIf(!hasNamespaces)("a launcher", () => {
     const { stdout, status } = start({ ids: { user: uid, group: gid } }, ["/proc/self/status"], { uid, gid });
     expect(status).toBe(0);
     expect(stdout).toMatch(/^Uid:\t65534\t65534\t65534\t65534$/m);
-    for (const set of ["Inh", "Prm", "Eff", "Bnd", "Amb"]) expect(stdout).toContain(`Cap${set}:\t0000000000000000`);
+    for (const set of ["Inh", "Prm", "Eff", "Bnd", "Amb"])
+      expect(stdout).toContain(`Cap${set}:\t0000000000000000`);
   });
 });
