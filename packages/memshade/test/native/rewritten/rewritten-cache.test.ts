@@ -24,7 +24,7 @@ const MADE = {
     oldText: 10,
     newText: 20,
   },
-  leftAlone: { undecodable: 0, overlapping: 0, special: 1, exceptions: 0 },
+  leftAlone: { undecodable: 0, overlapping: 0, special: 1, exceptions: 0, returnAddresses: 0 },
 };
 
 describe("files that were rewritten", () => {
