@@ -1,6 +1,6 @@
-import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
 import { nativeHeap } from "../tools/heap/native/native-heap.ts";
 import { nativeWaste } from "../tools/waste/native/native-waste.ts";
+import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
 import type { PlanBlock } from "./rewrite/emit.ts";
 
 /** Tools whose code is inserted into native programs. */
@@ -65,4 +65,15 @@ const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => Na
 /** A tool by its name. Threads that rewrite make their own. */
 export function nativeTool(name: NativeToolName, options: NativeToolOptions = {}): NativeTool {
   return MAKERS[name](options);
+}
+
+/** A tool that was asked for. */
+export interface InsertedTool {
+  readonly name: NativeToolName;
+  readonly options: NativeToolOptions;
+}
+
+/** Addresses that the code of a tool uses, in bytes. */
+export function shadowBytes({ name, options }: InsertedTool): number {
+  return nativeTool(name, options).shadows.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -44,6 +44,7 @@ Examples:
   memshade run --trace-children make
   memshade run --mmap --clock wall ./server
   memshade run --sample 97hz python3 script.py
+  memshade run --tool heap python3 script.py
 
 Options of memshade come before the program; everything after it belongs to the
 program, with a warning where memshade has such an option too (-- in front of

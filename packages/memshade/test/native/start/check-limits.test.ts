@@ -23,4 +23,11 @@ describe("limits of the process", () => {
     );
     expect(() => checkLimits(limits("unlimited", "4096"))).toThrow(/ulimit -f is 4096 bytes/);
   });
+
+  it("have to leave room for what counts accesses, where that is inserted", () => {
+    expect(() => checkLimits(limits(`${2 ** 45}`, "unlimited"), 2 ** 46)).toThrow(
+      /ulimit -v is 35184372088832 bytes, and counting accesses reserves 64 TiB .* without --tool/,
+    );
+    expect(() => checkLimits(limits("unlimited", "unlimited"), 2 ** 46)).not.toThrow();
+  });
 });
