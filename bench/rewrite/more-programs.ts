@@ -194,7 +194,7 @@ export const MORE_PROGRAMS: readonly NativeProgram[] = [
   installed("redis-server", "/usr/bin/redis-server", ["--test-memory", "1"]),
   installed("postgresql", "/usr/lib/postgresql/15/bin/postgres", ["--describe-config"]),
   installed("nginx", "/usr/sbin/nginx", ["-V"]),
-  installed("make", "/usr/bin/make", ["-n", "-p", "-f", "/dev/stdin"], "a: b\n\techo $(words a b c)\nb:\n"),
+  installed("make", "/usr/bin/make", ["-n", "-f", "/dev/stdin"], "a: b\n\techo $(words a b c)\nb:\n"),
   compiled("exceptions", "g++", ["g++", "-O2", "-pthread"], "cpp", CPP),
   compiled("static-exceptions", "g++", ["g++", "-O2", "-static", "-pthread"], "cpp", CPP),
   compiled("openmp", "gcc", ["gcc", "-O3", "-march=native", "-fopenmp"], "c", OPENMP),

@@ -97,8 +97,7 @@ export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, 
       let next = 0;
       for (let i = first; i < last; i++) {
         writer.place(i);
-        while (next < insertions.length && insertions[next].before === i)
-          writer.insert(insertions[next++]);
+        while (next < insertions.length && insertions[next].before === i) writer.insert(insertions[next++]);
         writer.instruction(i);
       }
     }

@@ -8,6 +8,7 @@ import { findLabels } from "./labels.ts";
 import { Liveness } from "./liveness.ts";
 import { writeOrigins } from "./origins.ts";
 import { patchEntries, patchTables } from "./patch-entries.ts";
+import { functionsByReturnAddress } from "./return-addresses.ts";
 import { writeSectionHeaders } from "./section-headers.ts";
 import { FileLayout } from "./write-file.ts";
 
@@ -37,7 +38,9 @@ export function rewriteFile(file: Uint8Array, plan: PlanBlock, mark = 0): Rewrit
   if (object.kind !== "elf" || object.architecture !== "x86_64" || object.addressSize !== 8)
     throw new FormatError("unsupported", 0, "ELF file", "it is not one of x86-64");
   const layout = new FileLayout(file, object);
-  const code = new Code(object);
+  const all = new Code(object);
+  const fixed = functionsByReturnAddress(all, object);
+  const code = fixed.size === 0 ? all : new Code(object, fixed);
   const labels = findLabels(code, object);
   const graph = new FlowGraph(code, labels);
   const text = emitText(graph, new Liveness(graph), plan, layout.textAddress);
