@@ -144,9 +144,12 @@ function executedImportsOf(path: string): string[] {
   return ts.preProcessFile(outputText, true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
-/** The room of a file: its top folder. Files beside the rooms are the public API, above all rooms. */
+/**
+ * The room of a file: its top folder. Files beside the rooms are the public API, above all rooms. What a tool inserts into native
+ * programs is that room's, wherever it stands.
+ */
 function roomOf(path: string): string {
-  return path.split("/")[0];
+  return /^tools\/[^/]+\/native\//.test(path) ? "native" : path.split("/")[0];
 }
 
 function isRelative(specifier: string): boolean {

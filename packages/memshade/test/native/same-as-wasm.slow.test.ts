@@ -8,9 +8,11 @@ import { canCompile, memshadeRun } from "./support/record.ts";
 
 const WASM = ["--target=wasm32-wasi", "-O1", "-mno-bulk-memory"];
 const hasWasi =
-  spawnSync("clang-22", [...WASM, "-x", "c", "-", "-o", "/dev/null"], { input: "int main(void) { return 0; }" })
-    .status === 0;
-if (!hasWasi) console.warn("SKIPPED: clang-22 with wasi-libc is not installed: nothing is compared with wasm");
+  spawnSync("clang-22", [...WASM, "-x", "c", "-", "-o", "/dev/null"], {
+    input: "int main(void) { return 0; }",
+  }).status === 0;
+if (!hasWasi)
+  console.warn("SKIPPED: clang-22 with wasi-libc is not installed: nothing is compared with wasm");
 
 /** The next number below `below`, from a seed that goes on. */
 function drawing(seed: number): (below: number) => number {

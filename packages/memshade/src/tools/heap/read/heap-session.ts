@@ -23,6 +23,7 @@ import type { InstanceHandle, LinesOf, SharedPlace } from "../../session.ts";
 import { runPlaces } from "../../source-places.ts";
 import { ContextTable, type MergedContext, pathKey } from "./context-table.ts";
 import { describeIntervals } from "./describe-intervals.ts";
+import type { TableMemory } from "./granule-counters.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import {
   type DescribeHostFrame,
@@ -36,7 +37,6 @@ import {
 } from "./host-callers.ts";
 import { applyReach, heapReach, type KnownReach, OUT_OF_REACH, reachSentences } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
-import type { TableMemory } from "./granule-counters.ts";
 import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
