@@ -136,7 +136,9 @@ class Reader {
     this.#at = start + Number(length);
     return this.#text
       .slice(start, this.#at)
-      .replace(/__|_([0-9a-f]{2})/g, (_, code) => (code === undefined ? "_" : String.fromCharCode(Number.parseInt(code, 16))));
+      .replace(/__|_([0-9a-f]{2})/g, (_, code) =>
+        code === undefined ? "_" : String.fromCharCode(Number.parseInt(code, 16)),
+      );
   }
 
   /** The number that tells functions inside of functions apart. */

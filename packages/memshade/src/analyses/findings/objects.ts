@@ -13,10 +13,11 @@ export function objectFindings(profile: ObjectsProfile): (UnreadFieldFinding | U
   const { bytes: all } = objectTotals(profile);
   const ofProgram = unreadFields(profile).filter(({ isOfLanguage }) => !isOfLanguage);
   const fields = ofProgram.map(
-    ({ name, bytes, objects, written }): UnreadFieldFinding => ({
+    ({ name, each, bytes, objects, written }): UnreadFieldFinding => ({
       ...{ kind: "unread-field", tool: "objects", amount: bytes, unit: "bytes", part: bytes / all },
       place: { path: [{ function: name }] },
       objects,
+      each,
       written,
     }),
   );

@@ -22,7 +22,9 @@ export function objectsOf(profile: ObjectsProfile): {
     const key = JSON.stringify([place.name, place.file, place.line, place.place?.offset, type]);
     const sum = sums.get(key) ?? { place, type, values: values.map(() => 0) };
     sums.set(key, sum);
-    values.forEach((value, index) => (sum.values[index]! += value));
+    values.forEach((value, index) => {
+      sum.values[index]! += value;
+    });
   }
   const { objects, bytes } = objectTotals(profile);
   const inUse = profile.parts.reduce((sum, part) => sum + (wholeSurvival(part)?.bytes ?? 0), 0);

@@ -85,7 +85,9 @@ function addPart(
         tool: "objects",
         word: "in use",
       },
-      caution: "Estimated by the objects that were followed.",
+      caution: part.samples.settled
+        ? "Estimated by the objects that were followed, after the engine had collected all garbage."
+        : "Estimated by the objects that were followed. Not all garbage had been collected: it is this at most.",
     },
     contexts,
     shares.map(({ live }) => live),
@@ -107,7 +109,7 @@ function addPart(
 
 function builtType(
   builder: PageBuilder,
-  { sizes }: ObjectsProfile,
+  { sizes, fields: areCounted }: ObjectsProfile,
   type: ObjectType,
   contexts: readonly number[],
 ): BuiltObject {
@@ -131,11 +133,15 @@ function builtType(
       offset: Float64Array.from(offsets),
       size: Float64Array.from(fields, (field) => field.bytes),
       name: Int32Array.from(fields, ({ name }, index) =>
-        text(name ?? (kind === "array" ? "[elements]" : `field ${index}`)),
+        text(name || (kind === "array" ? "[elements]" : `field ${index}`)),
       ),
       type: Int32Array.from(fields, (field) => text(field.type)),
-      reads: Float64Array.from(fields, ({ reads }) => reads),
-      writes: Float64Array.from(fields, ({ writes }) => writes),
+      ...(areCounted
+        ? {
+            reads: Float64Array.from(fields, ({ reads }) => reads),
+            writes: Float64Array.from(fields, ({ writes }) => writes),
+          }
+        : {}),
     },
     deadBy: [],
   };

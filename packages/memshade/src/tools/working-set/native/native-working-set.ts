@@ -3,7 +3,7 @@ import { MarkPlanner } from "./plan-marks.ts";
 import { CONTROL_BYTES, SHARED, SHARED_UNITS } from "./layout.ts";
 
 /** Of the code: another one where that changes. */
-const KEY = "lines1";
+const KEY = "lines2";
 
 /** The tool that marks the lines that a native program touches. */
 export function nativeWorkingSet(): NativeTool {

@@ -52,7 +52,7 @@ export class MarkPlanner {
     this.#insertions = [];
     this.#written.fill(first);
     for (let i = first; i < last; i++) this.#look(code, i);
-    for (const all of this.#open.values()) for (const spans of all) this.#close(spans, last - 1);
+    for (const all of this.#open.values()) for (const spans of all) this.#close(spans);
     this.#markStatics();
     return this.#insertions.sort((a, b) => a.before - b.before);
   }
@@ -80,7 +80,7 @@ export class MarkPlanner {
     const { writes } = instruction;
     for (const [key, all] of this.#open)
       if ((all[0].uses & writes) !== 0) {
-        for (const spans of all) this.#close(spans, i);
+        for (const spans of all) this.#close(spans);
         this.#open.delete(key);
       }
     for (let register = 0; register < REGISTERS; register++)
@@ -106,9 +106,9 @@ export class MarkPlanner {
     }
     const key = `${base} ${index} ${scale} ${shortAddress}`;
     const all = this.#open.get(key) ?? [];
-    if (all.some((spans) => spans.add(displacement, bytes, access))) return;
+    if (all.some((spans) => spans.add(i, displacement, bytes, access))) return;
     const spans = this.#spansHere();
-    spans.add(displacement, bytes, access);
+    spans.add(i, displacement, bytes, access);
     all.push(spans);
     this.#open.set(key, all);
   }
@@ -125,11 +125,11 @@ export class MarkPlanner {
     );
   }
 
-  #close(spans: TouchedSpans, to: number): void {
+  #close(spans: TouchedSpans): void {
     if (spans.isMarked) return;
     spans.isMarked = true;
     const marks = spans.marks();
-    this.#insert(spans.from, to, spans.uses, (register) => markPlaces(spans.registers, marks, register));
+    this.#insert(spans.from, spans.to, spans.uses, (register) => markPlaces(spans.registers, marks, register));
   }
 
   /** Lines of static data are at known distances from each other. */

@@ -23,6 +23,8 @@ export class TouchedSpans {
   readonly uses: number;
   /** The marks may stand in front of each instruction from here on. */
   readonly from: number;
+  /** The last access, in front of which the registers still have their values: behind it, other marks may overwrite them. */
+  to: number;
   /** Whether the code that marks them is written: what lies outside of them needs other marks. */
   isMarked = false;
   readonly #spans: (Span | undefined)[] = [undefined, undefined];
@@ -31,10 +33,11 @@ export class TouchedSpans {
     this.registers = registers;
     this.uses = uses;
     this.from = from;
+    this.to = from;
   }
 
-  /** Adds an access of so many bytes, if it is near enough. @returns whether it was */
-  add(displacement: number, bytes: number, access: Planes): boolean {
+  /** Adds an access of so many bytes by an instruction, if it is near enough. @returns whether it was */
+  add(instruction: number, displacement: number, bytes: number, access: Planes): boolean {
     const end = displacement + bytes;
     if (this.isMarked) return this.#covers(displacement, end, access);
     const spans = PLANES.map((plane, i) =>
@@ -42,6 +45,7 @@ export class TouchedSpans {
     );
     if (spans.some((span) => span !== undefined && span.high - 1 - span.low > LINE_BYTES)) return false;
     this.#spans.splice(0, 2, ...spans);
+    this.to = instruction;
     return true;
   }
 

@@ -50,7 +50,7 @@ export function describeNative(
   };
   const options = {
     ...{ interval: how.interval, maxIntervals: how.maxIntervals },
-    ...{ assumeAligned: true, firstTouch: false, fill: false, owners: false },
+    ...{ assumeAligned: false, firstTouch: false, fill: false, owners: false },
   };
   const profile: WorkingSetProfile = {
     ...{ schema: WORKING_SET_SCHEMA, version: WORKING_SET_VERSION, memshade: MEMSHADE_VERSION },

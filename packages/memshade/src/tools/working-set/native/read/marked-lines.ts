@@ -36,6 +36,7 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
   readonly #regionOf: (address: number) => Region;
   #counts = emptyCounts();
   #interval = 0;
+  #given = 0;
 
   /** @param regionOf what lies at an address; asked once per page of 4 KiB */
   constructor(regionOf: (address: number) => Region) {
@@ -59,7 +60,8 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     const piece = this.#pieces.get(first) ?? emptyPiece();
     this.#pieces.set(first, piece);
     const now = this.#interval + 1;
-    const words = new Uint32Array(marks.slice().buffer);
+    this.#given++;
+    const words = new Uint32Array(new Uint8Array(marks).buffer);
     for (let word = 0; word < words.length; word++) {
       if (words[word] === 0) continue;
       for (let half = 0; half < 2; half++) {
@@ -96,11 +98,17 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     if (how & 2) piece.written[line] = now;
   }
 
+  /** Pieces of the open interval. */
+  get pieces(): number {
+    return this.#given;
+  }
+
   /** Ends the open interval. @returns what it has touched */
   end(): SnapshotRecord["counts"] {
     const counts = this.#counts;
     this.#counts = emptyCounts();
     this.#interval++;
+    this.#given = 0;
     return counts;
   }
 

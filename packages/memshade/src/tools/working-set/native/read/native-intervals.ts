@@ -15,6 +15,9 @@ export interface NativeIntervals {
 
 /** With intervals of its own choice the tool looks at lines for at most one part in so many of the time. */
 const LEAST_TIME_PER_WORK = 50;
+/** What a snapshot takes, and a piece of it, nanoseconds; clocks would have the times in, too, in which others have the processor. */
+const SNAPSHOT_NS = 200_000;
+const PIECE_NS = 8_000;
 
 /** The intervals of a process, one snapshot after the other. */
 export class IntervalRecords {
@@ -52,9 +55,9 @@ export class IntervalRecords {
     return this.#how.interval * 2 ** this.scale;
   }
 
-  /** Ends the open interval. `work`: nanoseconds that looking at it took. */
-  end(taken: SnapshotTaken, work: number): void {
-    this.#work += work;
+  /** Ends the open interval. */
+  end(taken: SnapshotTaken): void {
+    this.#work += SNAPSHOT_NS + PIECE_NS * this.#lines.pieces;
     const now = this.timeOf(taken);
     const { interval } = this.#lines;
     this.records.push({ scale: this.scale, interval, start: this.#start, end: now, counts: this.#lines.end() });

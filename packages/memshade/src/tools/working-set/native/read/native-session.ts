@@ -82,7 +82,6 @@ export class NativeWorkingSetSession {
   }
 
   async #snapshot(): Promise<void> {
-    const before = process.hrtime.bigint();
     this.#ranges = undefined;
     const taken = await this.#reader!.take();
     if (taken === undefined) {
@@ -90,7 +89,7 @@ export class NativeWorkingSetSession {
       return;
     }
     this.refused = taken.refused;
-    this.records!.end(taken, Number(process.hrtime.bigint() - before));
+    this.records!.end(taken);
   }
 
   /** Takes what is left when the process has ended. */
