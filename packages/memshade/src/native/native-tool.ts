@@ -1,5 +1,5 @@
-import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
 import { nativeHeap } from "../tools/heap/native/native-heap.ts";
+import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
 import type { PlanBlock } from "./rewrite/emit.ts";
 
 /** Tools whose code is inserted into native programs. */
@@ -49,4 +49,15 @@ export function nativeTool(name: NativeToolName, options: NativeToolOptions = {}
 
 function insertNothing(name: NativeToolName): NativeTool {
   return { name, key: "none", plan: () => [], shadows: [], slowPaths: 0 };
+}
+
+/** A tool that was asked for. */
+export interface InsertedTool {
+  readonly name: NativeToolName;
+  readonly options: NativeToolOptions;
+}
+
+/** Addresses that the code of a tool uses, in bytes. */
+export function shadowBytes({ name, options }: InsertedTool): number {
+  return nativeTool(name, options).shadows.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -10,24 +10,22 @@ import { say } from "../host/run/terminal-line.ts";
 import { type LoadedObject, loadObject } from "../load/objects.ts";
 import { counted } from "../model/counted.ts";
 import type { RunEnd } from "../model/run.ts";
+import type { NativeIntervals } from "../tools/working-set/native/read/native-intervals.ts";
+import {
+  type MarkedProcess,
+  NativeWorkingSetSession,
+} from "../tools/working-set/native/read/native-session.ts";
 import { childLines } from "./collect/child-lines.ts";
 import { ChildProcesses } from "./collect/child-processes.ts";
 import { Dumps } from "./collect/dumps.ts";
-import { mappedCode } from "./collect/mapped-code.ts";
-import type { MemoryFile } from "./collect/memory-file.ts";
 import { MemoryWatch } from "./collect/memory-watch.ts";
 import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
 import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
-import { type NativeToolName, type NativeToolOptions, nativeTool } from "./native-tool.ts";
-import { REFUSED } from "./rewritten/loader-copy.ts";
-import { laterInWords, notCounted } from "./rewritten/not-counted.ts";
-import { isRewritten, type RewrittenFile } from "./rewritten/rewrite-files.ts";
-import { type Substitution, substitute } from "./rewritten/substitution.ts";
-import { ProcessSamples } from "./sampling/cpu-samples.ts";
-import type { NativeIntervals } from "../tools/working-set/native/read/native-intervals.ts";
-import { type MarkedProcess, NativeWorkingSetSession } from "../tools/working-set/native/read/native-session.ts";
 import { Header } from "./layout.ts";
+import { type InsertedTool, shadowBytes } from "./native-tool.ts";
+import { RewrittenRun } from "./rewritten/rewritten-run.ts";
+import { ProcessSamples } from "./sampling/cpu-samples.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, isGo, type NativeProgram } from "./start/check-program.ts";
@@ -55,7 +53,7 @@ export interface NativeRun {
   /** Processes that it starts are recorded, each with a run of its own. */
   traceChildren?: boolean | undefined;
   /** A tool whose code is inserted into the program and its libraries; undefined: they run as they are. */
-  tool?: { name: NativeToolName; options: NativeToolOptions } | undefined;
+  tool?: InsertedTool | undefined;
   /** How intervals of the working set are measured, where that is the tool. */
   intervals?: NativeIntervals | undefined;
   /** Is told of the folder of the profile, when everything else has been said. */
@@ -85,7 +83,7 @@ export async function runNative(asked: NativeRun): Promise<number> {
   const program = checkProgram(executed.file);
   const run = { ...asked, tool: isGo(program.object) ? undefined : asked.tool };
   if (run.tool !== asked.tool) say(`${run.path} ${GO}`);
-  checkLimits(undefined, shadowBytesOf(run.tool));
+  checkLimits(undefined, run.tool && shadowBytes(run.tool));
   const template = run.out ?? defaultOutTemplate(process.cwd(), programName(run.path));
   const folders = new RunFolders(template, run.out === undefined);
   const folder = folders.next(false);
@@ -127,12 +125,6 @@ function makeTables(
   progress.clear();
 }
 
-/** Addresses that the code of a tool uses. */
-function shadowBytesOf(tool: NativeRun["tool"]): number {
-  const shadows = tool === undefined ? [] : nativeTool(tool.name, tool.options).shadows;
-  return shadows.reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
 /** Undefined while it has not begun. */
 function markedProcess(
   { memory }: MemoryWatch,
@@ -152,11 +144,6 @@ function tryRealPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** The kernel's object is none. */
-function isFile({ path }: LoadedObject): boolean {
-  return existsSync(path);
-}
-
 function endOf({ code, signal }: ProgramEnd): RunEnd {
   return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
 }
@@ -171,7 +158,7 @@ class NativeRecording {
   readonly #children: WrittenChild[] = [];
   #image: PlacedImage | undefined;
   #watch: MemoryWatch | undefined;
-  #substitution: Substitution | undefined;
+  #rewritten: RewrittenRun | undefined;
   #workingSet: NativeWorkingSetSession | undefined;
 
   constructor(run: NativeRun) {
@@ -206,12 +193,15 @@ class NativeRecording {
     this.#image = image;
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
-    const rewritten = await this.#rewrite(program, objects, image);
+    const { tool, isQuiet } = this.#run;
+    if (tool !== undefined)
+      this.#rewritten = await RewrittenRun.prepare(program, objects, tool, image, isQuiet);
+    const rewritten = this.#rewritten?.files ?? [];
     this.writer.tell({ rewritten });
     const replaced = new Set(rewritten.map(({ original }) => original));
     const plain = objects.filter(({ path }) => !replaced.has(tryRealPath(path)));
     const mapped = [...plain, ...rewritten.map(({ path }) => loadObject(path)), ...interrupted];
-    makeTables(mapped, image.tables, this.#run.isQuiet);
+    makeTables(mapped, image.tables, isQuiet);
     return {
       command: [path, ...args],
       program: programName(path),
@@ -221,33 +211,15 @@ class NativeRecording {
     };
   }
 
-  /** @returns the files that stand in the place of others */
-  async #rewrite(
-    { file, linker }: NativeProgram,
-    objects: readonly LoadedObject[],
-    image: PlacedImage,
-  ): Promise<readonly RewrittenFile[]> {
-    const { tool, isQuiet } = this.#run;
-    if (tool === undefined) return [];
-    this.#substitution = await substitute({
-      ...{ program: file, linker, objects: objects.filter(isFile).map(({ path }) => path) },
-      ...{ tool: tool.name, options: tool.options, folder: image.folder, isQuiet },
-    });
-    this.#substitution.later.know(image.path);
-    return this.#substitution.files.filter(isRewritten);
-  }
-
-  /** Whether a process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
-  isRefused({ code }: ProgramEnd): boolean {
-    if (this.#substitution === undefined || code !== REFUSED) return false;
-    this.#substitution.checkStarted();
-    return this.#watch?.memory === undefined;
+  /** Whether the process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
+  isRefused(ended: ProgramEnd): boolean {
+    return this.#rewritten?.isRefused(ended, this.#watch?.memory) === true;
   }
 
   /** Runs the program to its end. */
   async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
     const image = this.#image!;
-    const launcher = this.#substitution?.launcher;
+    const launcher = this.#rewritten?.launcher;
     const { pid, end } = startProgram(launcher === undefined ? executed : { ...executed, file: launcher }, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
@@ -257,15 +229,13 @@ class NativeRecording {
     const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
     const watch = new MemoryWatch(image, pid, children, samples, launcher);
     this.#watch = watch;
-    const later = this.#substitution?.later;
-    if (later !== undefined)
-      watch.onTurn = () => {
-        for (const path of mappedCode(pid)) later.meet(path);
-      };
+    watch.onTurn = () => this.#rewritten?.look(pid);
     if (intervals !== undefined && this.#isMarking)
-      this.#workingSet = new NativeWorkingSetSession(intervals, image.folder, () => markedProcess(watch, image, pid));
+      this.#workingSet = new NativeWorkingSetSession(intervals, image.folder, () =>
+        markedProcess(watch, image, pid),
+      );
     watch.onChild = (child) => {
-      this.#meet(child.memory, child.program.file);
+      this.#rewritten?.meet(child.memory, child.program.file);
       const written = this.writer.child(child);
       if (written !== undefined) this.#children.push(written);
     };
@@ -282,8 +252,8 @@ class NativeRecording {
     const { path, traceChildren, isQuiet } = this.#run;
     const left = this.#watch?.left();
     this.areChildrenRunning = (await this.#watch?.takeChildren()) ?? false;
-    if (this.#watch?.memory !== undefined) this.#meet(this.#watch.memory);
-    const notes = this.#tellOfLater();
+    if (this.#watch?.memory !== undefined) this.#rewritten?.meet(this.#watch.memory);
+    const notes = this.#rewritten?.tell(isQuiet);
     if (left === undefined) say(`${path} ${NOT_RECORDED}`);
     else {
       this.writer.tell({ notCounted: notes });
@@ -295,23 +265,6 @@ class NativeRecording {
     if (unrecorded > 0)
       say(`${counted(unrecorded, "child process", "child processes")} could not be recorded: ${NO_MEMORY}`);
     if (isQuiet !== true) for (const line of childLines(this.#children)) say(line);
-  }
-
-  /** What code a process has had. @param program the file that a child runs */
-  #meet(memory: MemoryFile, program?: string): void {
-    const later = this.#substitution?.later;
-    if (later === undefined) return;
-    for (const { isObject, name } of memory.modules()) if (isObject && name !== "") later.meet(name);
-    if (program !== undefined) later.meet(program);
-  }
-
-  /** @returns sentences about what ran without a tool's code */
-  #tellOfLater(): string[] {
-    if (this.#substitution === undefined) return [];
-    const { files, later } = this.#substitution;
-    const isRemembered = later.remember();
-    if (later.met.length > 0 && this.#run.isQuiet !== true) say(laterInWords(later.met, isRemembered));
-    return notCounted(files, later.met, isRemembered);
   }
 
   close(): void {

@@ -44,6 +44,7 @@ Examples:
   memshade run --trace-children make
   memshade run --mmap --clock wall ./server
   memshade run --sample 97hz python3 script.py
+  memshade run --tool heap python3 script.py
 
 Options of memshade come before the program; everything after it belongs to the
 program, with a warning where memshade has such an option too (-- in front of
@@ -139,7 +140,10 @@ const MOST_INTERVALS = 512;
 function nativeIntervalsOf({ tool = [], interval, maxIntervals, cpuTime }: RunFlags): NativeRun["intervals"] {
   const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true;
   if (!tool.includes("workingset")) {
-    if (isAsked) throw new UserError("--interval, --max-intervals and --cpu-time are about working sets: add --tool workingset");
+    if (isAsked)
+      throw new UserError(
+        "--interval, --max-intervals and --cpu-time are about working sets: add --tool workingset",
+      );
     return undefined;
   }
   if (interval?.unit === "accesses")

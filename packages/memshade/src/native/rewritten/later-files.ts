@@ -43,7 +43,8 @@ export class LaterFiles {
   meet(path: string): void {
     if (this.#known.has(path)) return;
     this.#known.add(path);
-    if (!path.startsWith("/") || path.startsWith("/dev/") || path.startsWith("/proc/") || !isFile(path)) return;
+    if (!path.startsWith("/") || path.startsWith("/dev/") || path.startsWith("/proc/") || !isFile(path))
+      return;
     const real = realpathSync(path);
     if (real !== path && this.#known.has(real)) return;
     this.#known.add(real);

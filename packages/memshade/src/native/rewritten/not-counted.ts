@@ -21,7 +21,9 @@ export function notCounted(
     "refused" in facts ? [`${basename(original)} (${facts.refused})`] : [],
   );
   if (refused.length > 0)
-    sentences.push(`${counted(refused.length, "file", "files")} ran as ${refused.length === 1 ? "it is" : "they are"}, without being counted: ${listed(refused)}.`);
+    sentences.push(
+      `${counted(refused.length, "file", "files")} ran as ${refused.length === 1 ? "it is" : "they are"}, without being counted: ${listed(refused)}.`,
+    );
   const facts = files.filter(isRewritten).flatMap(({ facts: one }) => ("refused" in one ? [] : [one]));
   const left = facts.reduce((sum, { leftAlone }) => sum + leftAloneCount(leftAlone), 0);
   const functions = facts.reduce((sum, one) => sum + one.functions, left);
@@ -30,9 +32,7 @@ export function notCounted(
       `${counted(left, "function of", "functions of")} ${functions} ran as ${left === 1 ? "it is" : "they are"}: stubs, frames of signals, and what cannot be decoded.`,
     );
   if (later.length > 0)
-    sentences.push(
-      `${laterInWords(later, isRemembered)}: ${listed(later.map((path) => basename(path)))}.`,
-    );
+    sentences.push(`${laterInWords(later, isRemembered)}: ${listed(later.map((path) => basename(path)))}.`);
   return sentences;
 }
 

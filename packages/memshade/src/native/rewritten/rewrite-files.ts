@@ -118,7 +118,8 @@ const THREAD = new URL(`rewrite-thread${extname(import.meta.url)}`, import.meta.
 
 /** A sum of the built file with the code that rewrites, which names all that it imports by their sums; of sources, when one was changed last. */
 function versionOfRewriter(): string {
-  if (extname(THREAD.pathname) !== ".js") return `sources ${lastChange(fileURLToPath(new URL("../..", THREAD)))}`;
+  if (extname(THREAD.pathname) !== ".js")
+    return `sources ${lastChange(fileURLToPath(new URL("../..", THREAD)))}`;
   return createHash("sha256").update(readFileSync(THREAD)).digest("hex").slice(0, VERSION_DIGITS);
 }
 

@@ -139,8 +139,8 @@ export function markOf(key: string): number {
 }
 
 /** How many functions were left as they are. */
-export function leftAloneCount({ undecodable, overlapping, special, exceptions }: LeftAlone): number {
-  return undecodable + overlapping + special + exceptions;
+export function leftAloneCount(leftAlone: LeftAlone): number {
+  return Object.values(leftAlone).reduce((sum, count) => sum + count, 0);
 }
 
 function hash(bytes: Uint8Array): string {

@@ -4,10 +4,10 @@ import { getSystemErrorName } from "node:util";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { type NativeToolName, type NativeToolOptions, nativeTool } from "../native-tool.ts";
-import { type Mount, STEP, writeLauncher } from "./launcher.ts";
-import { loaderCopy } from "./loader-copy.ts";
 import { cacheFolder } from "../tables/table-cache.ts";
 import { LaterFiles } from "./later-files.ts";
+import { type Mount, STEP, writeLauncher } from "./launcher.ts";
+import { loaderCopy } from "./loader-copy.ts";
 import { isRewritten, type RewrittenFile, rewriteFiles } from "./rewrite-files.ts";
 
 /** A program that runs with rewritten files in the place of its own. */

@@ -14,7 +14,11 @@ describe.skipIf(!isThere)("origins of new code", () => {
   it("lead from the end of each call to that of the old one, whatever stands in front", () => {
     const file = readFileSync(PROGRAM);
     const insertions = (i: number) => Array.from({ length: i % 4 }, () => NOP);
-    const { bytes, origins: kept, newText } = rewriteFile(file, ({ first, last }) =>
+    const {
+      bytes,
+      origins: kept,
+      newText,
+    } = rewriteFile(file, ({ first, last }) =>
       Array.from({ length: last - first }, (_, i) => ({ before: first + i, bytes: insertions(first + i) })),
     );
     const origins = new Origins(kept);

@@ -32,7 +32,8 @@ describe("files that a program meets later", () => {
   it("are none that it begins with, and nothing that is no file", () => {
     const later = of("/bin/program");
     later.know(plugin);
-    for (const path of [plugin, folder, join(folder, "gone.so (deleted)"), "/dev/null", "linux-vdso.so.1"]) later.meet(path);
+    for (const path of [plugin, folder, join(folder, "gone.so (deleted)"), "/dev/null", "linux-vdso.so.1"])
+      later.meet(path);
     expect(later.met).toEqual([]);
   });
 

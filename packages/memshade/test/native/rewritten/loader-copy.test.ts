@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { loaderCopy, mappedRanges, REFUSED } from "../../../src/native/rewritten/loader-copy.ts";
 import { SLOW_PATHS } from "../../../src/native/native-tool.ts";
+import { loaderCopy, mappedRanges, REFUSED } from "../../../src/native/rewritten/loader-copy.ts";
 
 const LINKER = "/lib64/ld-linux-x86-64.so.2";
 const isThere = process.platform === "linux" && process.arch === "x64" && existsSync(LINKER);
@@ -38,7 +38,9 @@ describe.skipIf(!isThere)("a copy of the dynamic linker", () => {
 
   it("ends a process that has no room for them, with a line", () => {
     write({ shadows: [SHADOW], slowPaths: 0 });
-    const { stderr, status } = spawnSync("sh", ["-c", `ulimit -v 1000000; exec ${path} /bin/true`], { encoding: "utf8" });
+    const { stderr, status } = spawnSync("sh", ["-c", `ulimit -v 1000000; exec ${path} /bin/true`], {
+      encoding: "utf8",
+    });
     expect(status).toBe(REFUSED);
     expect(stderr).toMatch(/^memshade: what counts accesses finds no room .*ulimit -v.*\n$/);
   });

@@ -20,7 +20,8 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
   const inFolder = (name: string): string => join(folder, name);
   const mounts = (): string => readFileSync("/proc/self/mountinfo", "utf8");
   const mountsBefore = mounts();
-  const plain = (program: string, args: string[] = []) => spawnSync(program, args, { encoding: "utf8", cwd: folder });
+  const plain = (program: string, args: string[] = []) =>
+    spawnSync(program, args, { encoding: "utf8", cwd: folder });
   /** With what reads nothing of the accesses: what is compared are outputs and call paths. */
   const rewritten = (args: string[], more: NodeJS.ProcessEnv = {}) =>
     memshadeRun(folder, ["--quiet", "--tool", "heap", ...args], more);
@@ -48,13 +49,21 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
     expect([...contexts.keys()].join()).not.toContain("nowhere");
   });
 
-  it.skipIf(!hasCpp)("has its exceptions, destructors, computed jumps and jumps out of signals", () => {
-    const source = fileURLToPath(new URL("../programs/control-flow.cpp", import.meta.url));
-    spawnSync("g++", ["-O2", "-pthread", source, "-o", inFolder("control-flow")], { stdio: "inherit" });
-    const { status, stdout, stderr } = rewritten(["--out", inFolder("flow"), inFolder("control-flow")]);
-    const alone = plain(inFolder("control-flow"));
-    expect({ status, stdout, stderr }).toEqual({ status: alone.status, stdout: alone.stdout, stderr: alone.stderr });
-  }, 60_000);
+  it.skipIf(!hasCpp)(
+    "has its exceptions, destructors, computed jumps and jumps out of signals",
+    () => {
+      const source = fileURLToPath(new URL("../programs/control-flow.cpp", import.meta.url));
+      spawnSync("g++", ["-O2", "-pthread", source, "-o", inFolder("control-flow")], { stdio: "inherit" });
+      const { status, stdout, stderr } = rewritten(["--out", inFolder("flow"), inFolder("control-flow")]);
+      const alone = plain(inFolder("control-flow"));
+      expect({ status, stdout, stderr }).toEqual({
+        status: alone.status,
+        stdout: alone.stdout,
+        stderr: alone.stderr,
+      });
+    },
+    60_000,
+  );
 
   it("has runs of its children, whose paths lead through rewritten libraries", () => {
     compileProgram("family.c", inFolder("family"));
@@ -68,7 +77,13 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
 
   it("has samples of its call paths, with places of the original", () => {
     compileProgram("sampled.c", inFolder("sampled"), ["-pthread"]);
-    const { status, stderr } = rewritten(["--sample", "97hz", "--out", inFolder("samples"), inFolder("sampled")]);
+    const { status, stderr } = rewritten([
+      "--sample",
+      "97hz",
+      "--out",
+      inFolder("samples"),
+      inFolder("sampled"),
+    ]);
     expect(stderr).toBe("");
     expect(status).toBe(plain(inFolder("sampled")).status);
     const { stacks } = JSON.parse(readFileSync(inFolder("samples/cpu.json"), "utf8"));
@@ -86,11 +101,28 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
 
   it("loads a library later as it is, says so, and has it rewritten the next time", () => {
     compileProgram("late.c", inFolder("late"));
-    compileProgram("late-library.c", inFolder("late-library.so"), ["-fno-optimize-sibling-calls", "-shared", "-fPIC"]);
+    compileProgram("late-library.c", inFolder("late-library.so"), [
+      "-fno-optimize-sibling-calls",
+      "-shared",
+      "-fPIC",
+    ]);
     const run = (out: string) =>
-      spawnSync(process.execPath, [MAIN, "run", "--tool", "heap", "--out", inFolder(out), inFolder("late"), inFolder("late-library.so")], {
-        ...{ encoding: "utf8", input: "\n", env: { ...process.env, XDG_CACHE_HOME: folder } },
-      });
+      spawnSync(
+        process.execPath,
+        [
+          MAIN,
+          "run",
+          "--tool",
+          "heap",
+          "--out",
+          inFolder(out),
+          inFolder("late"),
+          inFolder("late-library.so"),
+        ],
+        {
+          ...{ encoding: "utf8", input: "\n", env: { ...process.env, XDG_CACHE_HOME: folder } },
+        },
+      );
     const first = run("late-1");
     expect(first).toMatchObject({ status: 0, stdout: "ready\n" });
     expect(first.stderr).toContain("1 file that was loaded later ran as it is; the next run has it");
@@ -111,9 +143,13 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
     const kept = inFolder("memshade/native/rewritten");
     for (const name of readdirSync(kept)) truncateSync(join(kept, name, "file"), 5000);
     const start = (out: string) =>
-      spawn(process.execPath, [MAIN, "run", "--quiet", "--tool", "heap", "--out", inFolder(out), inFolder("several")], {
-        ...{ stdio: "ignore", env: { ...process.env, XDG_CACHE_HOME: folder } },
-      });
+      spawn(
+        process.execPath,
+        [MAIN, "run", "--quiet", "--tool", "heap", "--out", inFolder(out), inFolder("several")],
+        {
+          ...{ stdio: "ignore", env: { ...process.env, XDG_CACHE_HOME: folder } },
+        },
+      );
     const ends = await Promise.all(["both-1", "both-2"].map((out) => once(start(out), "exit")));
     expect(ends.map(([code]) => code)).toEqual([7, 7]);
     expect(contextsIn(inFolder("both-1"))).toEqual(contextsIn(inFolder("both-2")));
@@ -121,10 +157,24 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
   }, 60_000);
 
   it("is refused in a line where the system lets it have no addresses, or its file is none to run", () => {
-    const limited = spawnSync("sh", ["-c", `ulimit -v 100000000; exec "$@"`, "sh", process.execPath, MAIN, "run", "--tool", "heap", inFolder("several")], {
-      encoding: "utf8",
-      env: { ...process.env, XDG_CACHE_HOME: folder },
-    });
+    const limited = spawnSync(
+      "sh",
+      [
+        "-c",
+        `ulimit -v 100000000; exec "$@"`,
+        "sh",
+        process.execPath,
+        MAIN,
+        "run",
+        "--tool",
+        "heap",
+        inFolder("several"),
+      ],
+      {
+        encoding: "utf8",
+        env: { ...process.env, XDG_CACHE_HOME: folder },
+      },
+    );
     // An unlimited one where Node itself does not start.
     expect(limited.status).not.toBe(0);
     const two = rewritten(["--tool", "waste", inFolder("several")]);

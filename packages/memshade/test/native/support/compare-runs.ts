@@ -14,7 +14,9 @@ export function contextsIn(folder: string): Map<string, string> {
   const placeOf = (pc: number): string => {
     if (pc < Site.first) return "outermost frames are missing";
     const module = modules.find(({ start, end }) => pc >= start && pc < end);
-    return module === undefined ? `nowhere ${pc}` : `${module.name}+${(pc - module.start + module.address).toString(16)}`;
+    return module === undefined
+      ? `nowhere ${pc}`
+      : `${module.name}+${(pc - module.start + module.address).toString(16)}`;
   };
   const { contexts } = readRaw(readFileSync(join(folder, run.files.heap!)));
   return new Map(
