@@ -1,5 +1,6 @@
 import { ALL_REGISTERS, FLAGS } from "../../x64/decode/index.ts";
 import { GENERAL_NAMES } from "../../x64/index.ts";
+import { callOrder } from "./call-order.ts";
 import { EXIT, type FlowGraph, NONE } from "./flow-graph.ts";
 
 const maskOf = (...names: (typeof GENERAL_NAMES)[number][]): number =>
@@ -36,9 +37,7 @@ export class Liveness {
   /** Per block: overwritten on each way from its start to the function's end; all where no way leads there. */
   readonly #overwritten: Int32Array;
   /** Functions of each group. */
-  readonly #members: Int32Array[];
-  /** Groups with a function that calls one of the group. */
-  readonly #callersOf: number[][];
+  readonly #members: readonly Int32Array[];
 
   constructor(graph: FlowGraph) {
     this.#graph = graph;
@@ -51,23 +50,22 @@ export class Liveness {
     this.#atPads = new Int32Array(functions);
     this.#atLabels = new Int32Array(functions).fill(ALL_REGISTERS);
     this.#overwritten = new Int32Array(graph.count).fill(ALL_REGISTERS);
-    this.#members = groupMembers(graph);
-    this.#callersOf = Array.from({ length: functions }, () => []);
+    const { members, callersOf, calleesFirst } = callOrder(graph);
+    this.#members = members;
     this.#summarizeBlocks();
-    const order = this.#calleesFirst();
-    this.#solveAll(order, (group, again) => {
-      if (this.#findOverwritten(group)) for (const caller of this.#callersOf[group]) again(caller);
+    this.#solveAll(calleesFirst, (group, again) => {
+      if (this.#findOverwritten(group)) for (const caller of callersOf[group]) again(caller);
     });
-    this.#solveAll(order, (group, again) => {
+    this.#solveAll(calleesFirst, (group, again) => {
       this.#solve(group);
-      if (this.#keepUsed(group)) for (const caller of this.#callersOf[group]) again(caller);
+      if (this.#keepUsed(group)) for (const caller of callersOf[group]) again(caller);
     });
     this.#needed.fill(RESULTS | CALLEE_SAVED);
     for (const offset of graph.code.reachedFromOutside) {
       const f = graph.code.functionAround(offset);
       if (f >= 0) this.#needed[f] = ALL_REGISTERS;
     }
-    this.#solveAll(order.reverse(), (group, again) => {
+    this.#solveAll(calleesFirst.toReversed(), (group, again) => {
       this.#solve(group);
       for (const callee of this.#passNeeds(group)) again(callee);
     });
@@ -101,40 +99,6 @@ export class Liveness {
       this.#uses[block] = uses;
       this.#kills[block] = kills;
     }
-  }
-
-  /** Groups in an order in which callees stand before callers, as far as calls go round in no circle. */
-  #calleesFirst(): Int32Array {
-    const { groupOf, callees, functionOf, count } = this.#graph;
-    const calleesOf = this.#members.map((): number[] => []);
-    for (let block = 0; block < count; block++) {
-      if (callees[block] === NONE) continue;
-      const from = groupOf[functionOf[block]];
-      const to = groupOf[callees[block]];
-      // Blocks stand in the order of their functions, so most of those that are known come right behind each other.
-      if (this.#callersOf[to].at(-1) === from) continue;
-      this.#callersOf[to].push(from);
-      calleesOf[from].push(to);
-    }
-    const order: number[] = [];
-    const visited = new Uint8Array(groupOf.length);
-    for (const root of groupOf.keys()) {
-      if (groupOf[root] !== root || visited[root]) continue;
-      visited[root] = 1;
-      const stack: { group: number; next: number }[] = [{ group: root, next: 0 }];
-      while (stack.length > 0) {
-        const top = stack[stack.length - 1];
-        const callee = calleesOf[top.group][top.next++];
-        if (callee === undefined) {
-          order.push(top.group);
-          stack.pop();
-        } else if (!visited[callee]) {
-          visited[callee] = 1;
-          stack.push({ group: callee, next: 0 });
-        }
-      }
-    }
-    return Int32Array.from(order);
   }
 
   #solveAll(order: Int32Array, solve: (group: number, again: (group: number) => void) => void): void {
@@ -306,10 +270,4 @@ export class Liveness {
         yield groupOf[callee];
       }
   }
-}
-
-function groupMembers({ groupOf }: FlowGraph): Int32Array[] {
-  const members: number[][] = Array.from(groupOf, () => []);
-  for (const [f, group] of groupOf.entries()) members[group].push(f);
-  return members.map((group) => Int32Array.from(group));
 }

@@ -1,0 +1,166 @@
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { openObject } from "../../packages/memshade/src/objects/index.ts";
+import {
+  ADDRESS_ONLY,
+  decode,
+  IMPLICIT,
+  INSTRUCTION_POINTER,
+  Instruction,
+  NO_REGISTER,
+  READ,
+  SEGMENT,
+  WRITE,
+} from "../../packages/memshade/src/x64/decode/index.ts";
+
+/** A line of /proc/PID/maps. `kind`: what lies there. */
+export interface Mapping {
+  start: bigint;
+  end: bigint;
+  offset: number;
+  path: string;
+  kind: "heap" | "mapped" | "stack" | "file" | "other";
+}
+
+/** How many accesses there were: by which code, of what, and for which reason counters do not see them, if for any. */
+export interface Accesses {
+  where: "loader" | "code";
+  kind: Mapping["kind"];
+  cause: string;
+  count: number;
+}
+
+const WORDS = 17;
+const [RBX, RSI, RDI] = [3, 6, 7];
+const STEPS_AT_ONCE = 1 << 14;
+const MASK = (1n << 64n) - 1n;
+const LONGEST = 15;
+
+export function readMappings(text: string): Mapping[] {
+  return [...text.matchAll(/^([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+ *(.*)$/gm)].map(
+    ([, start, end, , offset, path]) => {
+      const kind =
+        path === "[heap]" ? "heap" : path === "[stack]" ? "stack" : path === "" ? "mapped" : "file";
+      const isOurs = BigInt(`0x${start}`) < 1n << 32n && path === "";
+      const one = {
+        start: BigInt(`0x${start}`),
+        end: BigInt(`0x${end}`),
+        offset: Number.parseInt(offset, 16),
+        path,
+      };
+      return { ...one, kind: isOurs || path.startsWith("[v") ? "other" : kind };
+    },
+  );
+}
+
+/** One that is decoded, and the way to compute what it reaches. */
+interface Known {
+  where: Accesses["where"];
+  base: number;
+  index: number;
+  scale: bigint;
+  displacement: bigint;
+  /** accesses by the operand, of memory that rsi and rdi point to */
+  named: number;
+  strings: readonly number[];
+  repeated: boolean;
+  cause: string;
+}
+
+/** Decodes what `trace-steps` wrote. */
+export function tracedAccesses(
+  path: string,
+  mappings: readonly Mapping[],
+): { steps: number; accesses: Accesses[] } {
+  const sums = new Map<string, Accesses>();
+  const known = new Map<bigint, Known | undefined>();
+  const code = new Map<string, Uint8Array>();
+  const find = (address: bigint) => mappings.find(({ start, end }) => address >= start && address < end);
+  const add = (where: Accesses["where"], address: bigint, cause: string, count: number) => {
+    const kind = find(address)?.kind ?? "other";
+    const key = `${where} ${kind} ${cause}`;
+    const sum = sums.get(key) ?? { where, kind, cause, count: 0 };
+    sum.count += count;
+    sums.set(key, sum);
+  };
+  const file = openSync(path, "r");
+  const words = new BigUint64Array(STEPS_AT_ONCE * WORDS);
+  let steps = 0;
+  let last = 0n;
+  const granules = [-1n, -1n];
+  for (let bytes = readSync(file, words); bytes > 0; bytes = readSync(file, words))
+    for (let at = 0; at + WORDS <= bytes / 8; at += WORDS) {
+      steps++;
+      const rip = words[at];
+      if (!known.has(rip)) known.set(rip, decodeAt(rip, find(rip), code));
+      const one = known.get(rip);
+      const isAgain = rip === last;
+      last = rip;
+      if (one === undefined) continue;
+      const register = (number: number) => (number === NO_REGISTER ? 0n : words[at + 1 + number]);
+      if (one.named > 0) {
+        const address = (register(one.base) + register(one.index) * one.scale + one.displacement) & MASK;
+        add(one.where, address, one.cause, one.named);
+      }
+      one.strings.forEach((number, i) => {
+        const address = register(number);
+        // What string instructions do is one per 8 bytes.
+        const isNew = !(isAgain && one.repeated) || granules[i] !== address >> 3n;
+        granules[i] = address >> 3n;
+        if (isNew) add(one.where, address, one.cause, 1);
+      });
+    }
+  closeSync(file);
+  return { steps, accesses: [...sums.values()] };
+}
+
+function decodeAt(
+  rip: bigint,
+  mapping: Mapping | undefined,
+  code: Map<string, Uint8Array>,
+): Known | undefined {
+  if (mapping === undefined || !mapping.path.startsWith("/")) return undefined;
+  const bytes = code.get(mapping.path) ?? readFileSync(mapping.path);
+  code.set(mapping.path, bytes);
+  const at = Number(rip - mapping.start) + mapping.offset;
+  const one = new Instruction();
+  decode(bytes.subarray(at, at + LONGEST), 0, one);
+  const isNamed = one.access !== 0 && (one.access & ADDRESS_ONLY) === 0 && one.segment === SEGMENT.none;
+  const both = (one.access & READ ? 1 : 0) + (one.access & WRITE ? 1 : 0);
+  const isStatic =
+    isNamed && one.index === NO_REGISTER && (one.base === NO_REGISTER || one.base === INSTRUCTION_POINTER);
+  const isRelative = one.base === INSTRUCTION_POINTER;
+  const strings: Record<number, readonly number[]> = {
+    [IMPLICIT.movs]: [RSI, RDI],
+    [IMPLICIT.cmps]: [RSI, RDI],
+    [IMPLICIT.stos]: [RDI],
+    [IMPLICIT.scas]: [RDI],
+    [IMPLICIT.lods]: [RSI],
+    [IMPLICIT.xlat]: [RBX],
+  };
+  const reached = strings[one.implicit] ?? [];
+  if (!isNamed && reached.length === 0) return undefined;
+  return {
+    where: /\/ld-linux/.test(mapping.path) ? "loader" : "code",
+    base: isRelative ? NO_REGISTER : one.base,
+    index: one.vectorIndex ? NO_REGISTER : one.index,
+    scale: BigInt(one.scale),
+    displacement: BigInt(one.displacement) + (isRelative ? rip + BigInt(one.length) : 0n),
+    named: isNamed ? (one.locked ? 1 : both) : 0,
+    strings: reached,
+    repeated: one.repeated,
+    cause: one.vectorIndex
+      ? "vector of indices"
+      : isStatic
+        ? "static data"
+        : isStub(rip, mapping, bytes)
+          ? "stub"
+          : "",
+  };
+}
+
+function isStub(rip: bigint, mapping: Mapping, bytes: Uint8Array): boolean {
+  const offset = Number(rip - mapping.start) + mapping.offset;
+  return openObject(bytes).sections.some(
+    ({ name, offset: from, size }) => name.startsWith(".plt") && offset >= from && offset < from + size,
+  );
+}

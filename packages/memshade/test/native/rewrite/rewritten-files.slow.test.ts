@@ -1,0 +1,89 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { rewriteFile } from "../../../src/native/rewrite/rewrite.ts";
+import { openObject } from "../../../src/objects/index.ts";
+import { canCompile, compileProgram } from "../support/record.ts";
+import { poison } from "./support/poison.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "memshade-rewrite-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const hasGdb = spawnSync("gdb", ["--version"], { stdio: "ignore" }).status === 0;
+if (!hasGdb) console.warn("SKIPPED: gdb is not installed: it walks no rewritten program");
+
+function rewritten(path: string, plan = poison(1)): string {
+  const to = `${path}.rewritten`;
+  writeFileSync(to, rewriteFile(readFileSync(path), plan).bytes, { mode: 0o755 });
+  return to;
+}
+
+function outcome(program: string, args: readonly string[] = []): unknown {
+  const { status, signal, stdout } = spawnSync(program, args, { timeout: 20_000, encoding: "utf8" });
+  return { status, signal, stdout };
+}
+
+/** A program that ends in the middle of a function. */
+function compileAborting(target: string, options: readonly string[]): void {
+  const source = join(folder, "aborting.c");
+  const code =
+    "#include <stdlib.h>\n__attribute__((noinline)) int inner(int n) { if (n) abort(); return n; }\n" +
+    "__attribute__((noinline)) int outer(int n) { return inner(n) + 1; }\nint main(int n) { return outer(n) * 3; }\n";
+  writeFileSync(source, code);
+  const { status } = spawnSync("gcc", ["-g", "-O1", ...options, source, "-o", target]);
+  if (status !== 0) throw new Error("gcc failed");
+}
+
+/** The functions of a stack, innermost first, as far as `main`. */
+function stackByGdb(program: string): string[] {
+  const args = ["-q", "-nx", "-batch", "-ex", "run", "-ex", "bt", program];
+  const { stdout } = spawnSync("gdb", args, { encoding: "utf8" });
+  const names = [...stdout.matchAll(/^#\d+ +(?:0x[0-9a-f]+ in )?(\S+) \(/gm)].map(([, name]) => name);
+  return names.slice(0, names.indexOf("main") + 1);
+}
+
+describe.skipIf(!canCompile)("a rewritten file", () => {
+  for (const linking of ["-static", "-static-pie"])
+    it(`does the same when it is linked with ${linking}, exceptions included`, () => {
+      const program = join(folder, `control-flow${linking}`);
+      compileProgram("control-flow.cpp", program, ["-O2", "-pthread", linking, "-lstdc++"]);
+      expect(outcome(rewritten(program))).toEqual(outcome(program));
+    }, 60_000);
+
+  it("has the build id, and the names of functions at their new addresses too", () => {
+    const program = join(folder, "named");
+    compileAborting(program, []);
+    const before = openObject(readFileSync(program));
+    const after = openObject(readFileSync(rewritten(program)));
+    expect(after.buildId).toBe(before.buildId);
+    const named = after.sections.find(({ name }) => name === ".text.new");
+    const symbols = after.symbols();
+    const names = [...symbols.addresses]
+      .filter((address) => named !== undefined && address >= named.address)
+      .map((address) => symbols.find(address)?.name);
+    expect(names).toEqual(expect.arrayContaining(["inner", "outer", "main"]));
+  });
+
+  it.skipIf(!hasGdb)(
+    "is walked by a debugger as the original is",
+    () => {
+      const program = join(folder, "walked");
+      compileAborting(program, ["-static"]);
+      const stack = stackByGdb(program);
+      expect(stack.slice(-3)).toEqual(["inner", "outer", "main"]);
+      expect(stackByGdb(rewritten(program, () => [])).slice(-3)).toEqual(["inner", "outer", "main"]);
+    },
+    60_000,
+  );
+
+  it("ends with what was appended to the original", () => {
+    const program = join(folder, "appended");
+    compileAborting(program, []);
+    const payload = Uint8Array.from({ length: 5000 }, (_, i) => (i * 31) & 0xff);
+    const whole = new Uint8Array([...readFileSync(program), ...payload]);
+    const { bytes } = rewriteFile(whole, () => []);
+    expect(bytes.subarray(-payload.length)).toEqual(payload);
+  });
+});
