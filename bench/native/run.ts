@@ -3,9 +3,9 @@
  * children) of whole commands and the largest process, in alternation, each in a new folder. Outputs are compared.
  * Needs `/usr/bin/time` (GNU).
  *
- *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--tool NAME] [--write]
+ *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write] [--tool NAME]
  *
- * `--tool`: with a tool's code inserted; rewriting happens once, in front of what is measured. `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
+ * `--tool`: the programs are rewritten by that tool. `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
  * installed, once each. `--write`: with those kept apart, to NATIVE.md beside this folder, and the mean to docs/costs.md.
  */
 import { spawnSync } from "node:child_process";
@@ -44,9 +44,9 @@ const { values } = parseArgs({
     pairs: { type: "string", default: "5" },
     only: { type: "string", multiple: true },
     apart: { type: "boolean", default: false },
-    tool: { type: "string" },
     peers: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
+    tool: { type: "string" },
   },
 });
 

@@ -13,21 +13,24 @@ import type { RunEnd } from "../model/run.ts";
 import { childLines } from "./collect/child-lines.ts";
 import { ChildProcesses } from "./collect/child-processes.ts";
 import { Dumps } from "./collect/dumps.ts";
+import { mappedCode } from "./collect/mapped-code.ts";
+import type { MemoryFile } from "./collect/memory-file.ts";
 import { MemoryWatch } from "./collect/memory-watch.ts";
 import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
 import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
-import { ProcessSamples } from "./sampling/cpu-samples.ts";
-import type { NativeToolName, NativeToolOptions } from "./native-tool.ts";
+import { type NativeToolName, type NativeToolOptions, nativeTool } from "./native-tool.ts";
 import { REFUSED } from "./rewritten/loader-copy.ts";
+import { laterInWords, notCounted } from "./rewritten/not-counted.ts";
 import { isRewritten, type RewrittenFile } from "./rewritten/rewrite-files.ts";
 import { type Substitution, substitute } from "./rewritten/substitution.ts";
+import { ProcessSamples } from "./sampling/cpu-samples.ts";
 import type { NativeIntervals } from "../tools/working-set/native/read/native-intervals.ts";
 import { type MarkedProcess, NativeWorkingSetSession } from "../tools/working-set/native/read/native-session.ts";
 import { Header } from "./layout.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
-import { checkProgram, type NativeProgram } from "./start/check-program.ts";
+import { checkProgram, isGo, type NativeProgram } from "./start/check-program.ts";
 import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
 import { findAllocator, isOwnName } from "./start/find-allocator.ts";
 import { killedForMemory } from "./start/memory-group.ts";
@@ -66,6 +69,8 @@ const STILL_RUNNING =
   "processes that the program has started are running still: what they do from here on is not recorded";
 const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in /dev/shm";
 const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, has rights of its own (file capabilities), or could make no file to share its memory by (${NO_MEMORY})`;
+const GO =
+  "is a Go program, whose code moves its own stacks and cannot be rewritten: it runs as it is, and what C allocates in it is recorded";
 const KILLED_FOR_MEMORY =
   "the system has killed a process because its control group was at the limit of its memory; recording takes some of that: 64 bytes per live block, and 30 MB";
 
@@ -75,10 +80,12 @@ const KILLED_FOR_MEMORY =
  * @returns the program's exit code. When a signal ended it, this process dies by the same signal.
  * @throws UserError before the program has started
  */
-export async function runNative(run: NativeRun): Promise<number> {
-  const executed = executedProgram(run.path, run.args);
+export async function runNative(asked: NativeRun): Promise<number> {
+  const executed = executedProgram(asked.path, asked.args);
   const program = checkProgram(executed.file);
-  checkLimits();
+  const run = { ...asked, tool: isGo(program.object) ? undefined : asked.tool };
+  if (run.tool !== asked.tool) say(`${run.path} ${GO}`);
+  checkLimits(undefined, shadowBytesOf(run.tool));
   const template = run.out ?? defaultOutTemplate(process.cwd(), programName(run.path));
   const folders = new RunFolders(template, run.out === undefined);
   const folder = folders.next(false);
@@ -118,6 +125,12 @@ function makeTables(
     tables.make(object);
   });
   progress.clear();
+}
+
+/** Addresses that the code of a tool uses. */
+function shadowBytesOf(tool: NativeRun["tool"]): number {
+  const shadows = tool === undefined ? [] : nativeTool(tool.name, tool.options).shadows;
+  return shadows.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** Undefined while it has not begun. */
@@ -194,6 +207,7 @@ class NativeRecording {
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
     const rewritten = await this.#rewrite(program, objects, image);
+    this.writer.tell({ rewritten });
     const replaced = new Set(rewritten.map(({ original }) => original));
     const plain = objects.filter(({ path }) => !replaced.has(tryRealPath(path)));
     const mapped = [...plain, ...rewritten.map(({ path }) => loadObject(path)), ...interrupted];
@@ -204,7 +218,6 @@ class NativeRecording {
       file: resolve(file),
       notes,
       image: image.path,
-      rewritten,
     };
   }
 
@@ -212,14 +225,15 @@ class NativeRecording {
   async #rewrite(
     { file, linker }: NativeProgram,
     objects: readonly LoadedObject[],
-    { folder }: PlacedImage,
+    image: PlacedImage,
   ): Promise<readonly RewrittenFile[]> {
     const { tool, isQuiet } = this.#run;
     if (tool === undefined) return [];
     this.#substitution = await substitute({
       ...{ program: file, linker, objects: objects.filter(isFile).map(({ path }) => path) },
-      ...{ tool: tool.name, options: tool.options, folder, isQuiet },
+      ...{ tool: tool.name, options: tool.options, folder: image.folder, isQuiet },
     });
+    this.#substitution.later.know(image.path);
     return this.#substitution.files.filter(isRewritten);
   }
 
@@ -243,9 +257,15 @@ class NativeRecording {
     const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
     const watch = new MemoryWatch(image, pid, children, samples, launcher);
     this.#watch = watch;
+    const later = this.#substitution?.later;
+    if (later !== undefined)
+      watch.onTurn = () => {
+        for (const path of mappedCode(pid)) later.meet(path);
+      };
     if (intervals !== undefined && this.#isMarking)
       this.#workingSet = new NativeWorkingSetSession(intervals, image.folder, () => markedProcess(watch, image, pid));
     watch.onChild = (child) => {
+      this.#meet(child.memory, child.program.file);
       const written = this.writer.child(child);
       if (written !== undefined) this.#children.push(written);
     };
@@ -262,8 +282,11 @@ class NativeRecording {
     const { path, traceChildren, isQuiet } = this.#run;
     const left = this.#watch?.left();
     this.areChildrenRunning = (await this.#watch?.takeChildren()) ?? false;
+    if (this.#watch?.memory !== undefined) this.#meet(this.#watch.memory);
+    const notes = this.#tellOfLater();
     if (left === undefined) say(`${path} ${NOT_RECORDED}`);
     else {
+      this.writer.tell({ notCounted: notes });
       const children = traceChildren === true ? this.#children.map(({ child }) => child) : undefined;
       const all = { ...left, workingSet: this.#workingSet };
       this.isWritten = this.writer.write(target, all, recorded, { end, children }) !== undefined;
@@ -272,6 +295,23 @@ class NativeRecording {
     if (unrecorded > 0)
       say(`${counted(unrecorded, "child process", "child processes")} could not be recorded: ${NO_MEMORY}`);
     if (isQuiet !== true) for (const line of childLines(this.#children)) say(line);
+  }
+
+  /** What code a process has had. @param program the file that a child runs */
+  #meet(memory: MemoryFile, program?: string): void {
+    const later = this.#substitution?.later;
+    if (later === undefined) return;
+    for (const { isObject, name } of memory.modules()) if (isObject && name !== "") later.meet(name);
+    if (program !== undefined) later.meet(program);
+  }
+
+  /** @returns sentences about what ran without a tool's code */
+  #tellOfLater(): string[] {
+    if (this.#substitution === undefined) return [];
+    const { files, later } = this.#substitution;
+    const isRemembered = later.remember();
+    if (later.met.length > 0 && this.#run.isQuiet !== true) say(laterInWords(later.met, isRemembered));
+    return notCounted(files, later.met, isRemembered);
   }
 
   close(): void {

@@ -32,6 +32,7 @@ import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
 import { readThreads } from "./threads.ts";
+import { uncountedAccesses } from "./uncounted-accesses.ts";
 import { unseen } from "./unseen.ts";
 
 /** What was started. */
@@ -46,8 +47,6 @@ export interface RecordedProgram {
   notes: readonly string[];
   /** Path of what has memshade's code. */
   image: string;
-  /** Files that stood in the place of others, if a tool's code was inserted. */
-  rewritten?: readonly RewrittenFile[] | undefined;
 }
 
 /** How it was recorded. */
@@ -58,6 +57,10 @@ export interface RecordingOptions {
   mappings: boolean;
   /** Processes that it has started, if they were recorded. */
   children?: readonly RunChild[] | undefined;
+  /** Files that stood in the place of others, if a tool's code was inserted. */
+  rewritten?: readonly RewrittenFile[] | undefined;
+  /** Sentences about what ran without that code. */
+  notCounted?: readonly string[] | undefined;
 }
 
 /** What a process has left, or has so far. */
@@ -89,12 +92,12 @@ export function recordedRun(
   { memory, counters, names = new Map(), samples: taken, replacedBy, workingSet }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
-  { clock, mappings, children }: RecordingOptions,
+  { clock, mappings, children, rewritten = [], notCounted = [] }: RecordingOptions,
 ): NativeRecord {
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const header = (field: number): number => view.getUint32(field, true);
-  const places = new OriginalPlaces(readModules(memory, header(Header.modules)), program.rewritten ?? []);
+  const places = new OriginalPlaces(readModules(memory, header(Header.modules)), rewritten);
   places.translate(memory);
   const samples = taken && places.ofSamples(taken);
   const all = places.modules;
@@ -105,7 +108,7 @@ export function recordedRun(
   const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({
     ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
-    ...{ includeStack: false, includeAllocator: false },
+    ...{ includeStack: false, includeAllocator: false, followsBlocks: false },
   });
   session.addInstance(
     { buffer: memory, counters: counters ?? NO_COUNTERS },
@@ -146,7 +149,9 @@ export function recordedRun(
       notTracked: [
         ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
         ...program.notes,
+        ...(isCounted ? uncountedAccesses(view) : []),
         ...unseen(view, program.notes, replacedBy),
+        ...notCounted,
       ],
     },
     ...(children === undefined ? {} : { children: [...children] }),
@@ -178,7 +183,7 @@ function setClock(view: DataView): void {
 const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
 
 const UNCOUNTED =
-  "Accesses of native programs are not recorded: nothing is known of how often, how densely or whether at all blocks were used.";
+  "Accesses were not counted: nothing is known of how often, how densely or whether at all blocks were used. --tool heap counts them.";
 
 /** The process as one module of the session: its sites are like places in code. */
 const INFO: InstrumentedInfo = {

@@ -63,7 +63,15 @@ export function placeImage({ children, samplePeriod, ...options }: ImageOptions)
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
     const image = keptImage(tables.folder, options);
-    setRun(image, { memory, tables: tables.prefix, image: path, children, samplePeriod, isCounting: options.isCounting, isMarking: options.isMarking });
+    setRun(image, {
+      memory,
+      tables: tables.prefix,
+      image: path,
+      children,
+      samplePeriod,
+      isCounting: options.isCounting,
+      isMarking: options.isMarking,
+    });
     writeFileSync(path, image);
     return {
       ...{ path, folder: place, tables, remove },

@@ -151,7 +151,9 @@ function sumOfFile(path: string): string {
   return hash(readFileSync(path));
 }
 
-function tryDescribe(folder: string): { folder: string; bytes: number; usedMs: number; isPartial: boolean }[] {
+function tryDescribe(
+  folder: string,
+): { folder: string; bytes: number; usedMs: number; isPartial: boolean }[] {
   try {
     const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
     return [{ folder, bytes, usedMs: statSync(folder).mtimeMs, isPartial: folder.includes(PARTIAL) }];

@@ -48,6 +48,8 @@ export interface HeapSessionOptions {
   counters: CounterMode;
   includeStack: boolean;
   includeAllocator: boolean;
+  /** Blocks are followed to their last access: so it is unless this is false. */
+  followsBlocks?: boolean | undefined;
   /** The host reports what functions of WASI read. */
   observesHost?: boolean | undefined;
 }
@@ -477,7 +479,12 @@ const NO_TOTALS: ShadowTotals = {
 function heapOf(
   totals: readonly ShadowTotals[],
   contexts: readonly MergedContext[],
-  { clock, counters, reach }: Pick<HeapSessionOptions, "clock" | "counters"> & Pick<RunHeap, "reach">,
+  {
+    clock,
+    counters,
+    followsBlocks,
+    reach,
+  }: Pick<HeapSessionOptions, "clock" | "counters" | "followsBlocks"> & Pick<RunHeap, "reach">,
 ): RunHeap {
   const sum = (field: keyof ShadowTotals): number =>
     totals.reduce((total, instance) => total + instance[field], 0);
@@ -497,7 +504,7 @@ function heapOf(
     ...(reach === undefined
       ? {}
       : { reach: counters === "none" ? { ...reach, accessesAfter: undefined } : reach }),
-    ...(counters === "none"
+    ...(counters === "none" || followsBlocks === false
       ? {}
       : { keptAfterUse: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
     growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
