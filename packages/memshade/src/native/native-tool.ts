@@ -1,5 +1,5 @@
-import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
 import { nativeHeap } from "../tools/heap/native/native-heap.ts";
+import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
 import type { PlanBlock } from "./rewrite/emit.ts";
 
 /** Tools whose code is inserted into native programs. */

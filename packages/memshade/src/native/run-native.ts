@@ -10,6 +10,11 @@ import { say } from "../host/run/terminal-line.ts";
 import { type LoadedObject, loadObject } from "../load/objects.ts";
 import { counted } from "../model/counted.ts";
 import type { RunEnd } from "../model/run.ts";
+import type { NativeIntervals } from "../tools/working-set/native/read/native-intervals.ts";
+import {
+  type MarkedProcess,
+  NativeWorkingSetSession,
+} from "../tools/working-set/native/read/native-session.ts";
 import { childLines } from "./collect/child-lines.ts";
 import { ChildProcesses } from "./collect/child-processes.ts";
 import { Dumps } from "./collect/dumps.ts";
@@ -19,15 +24,13 @@ import { MemoryWatch } from "./collect/memory-watch.ts";
 import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
 import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
+import { Header } from "./layout.ts";
 import { type NativeToolName, type NativeToolOptions, nativeTool } from "./native-tool.ts";
 import { REFUSED } from "./rewritten/loader-copy.ts";
 import { laterInWords, notCounted } from "./rewritten/not-counted.ts";
 import { isRewritten, type RewrittenFile } from "./rewritten/rewrite-files.ts";
 import { type Substitution, substitute } from "./rewritten/substitution.ts";
 import { ProcessSamples } from "./sampling/cpu-samples.ts";
-import type { NativeIntervals } from "../tools/working-set/native/read/native-intervals.ts";
-import { type MarkedProcess, NativeWorkingSetSession } from "../tools/working-set/native/read/native-session.ts";
-import { Header } from "./layout.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, isGo, type NativeProgram } from "./start/check-program.ts";
@@ -263,7 +266,9 @@ class NativeRecording {
         for (const path of mappedCode(pid)) later.meet(path);
       };
     if (intervals !== undefined && this.#isMarking)
-      this.#workingSet = new NativeWorkingSetSession(intervals, image.folder, () => markedProcess(watch, image, pid));
+      this.#workingSet = new NativeWorkingSetSession(intervals, image.folder, () =>
+        markedProcess(watch, image, pid),
+      );
     watch.onChild = (child) => {
       this.#meet(child.memory, child.program.file);
       const written = this.writer.child(child);

@@ -12,11 +12,23 @@ const BESIDE = 300;
 
 /** Programs that print the same each time. */
 const REAL: readonly (readonly string[])[] = [
-  ["/usr/bin/gzip", "-c", "-n", "/usr/bin/gzip"],
-  ["/usr/bin/perl", "-e", 'my %h; $h{$_ % 997} .= $_ for 1 .. 50000; print join ",", map { length } values %h'],
+  ["/usr/bin/gzip", "-c", "-n", "/usr/bin/perl"],
+  [
+    "/usr/bin/perl",
+    "-e",
+    'my %h; $h{$_ % 997} .= $_ for 1 .. 50000; print join ",", map { length $h{$_} } sort keys %h',
+  ],
   ["/usr/bin/python3", "-S", "-c", "print(sum(hash((i, i * i)) for i in range(50000)))"],
-  ["/usr/bin/sqlite3", ":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) select sum(i * i % 7) from n"],
-  ["/usr/bin/lua5.4", "-e", "local t = {} for i = 1, 100000 do t[i] = tostring(i) end print(#table.concat(t))"],
+  [
+    "/usr/bin/sqlite3",
+    ":memory:",
+    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) select sum(i * i % 7) from n",
+  ],
+  [
+    "/usr/bin/lua5.4",
+    "-e",
+    "local t = {} for i = 1, 100000 do t[i] = tostring(i) end print(#table.concat(t))",
+  ],
 ];
 
 describe.skipIf(!canCompile)("a native program whose working set is recorded", () => {
@@ -32,7 +44,8 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
     const [instance] = loadWorkingSet(out).instances;
     return { status, signal, stdout, stderr, instance };
   };
-  const total = ({ total }: InstanceWorkingSet, beside = BESIDE) => Math.floor((total.lines ?? 0) / beside) * beside;
+  const total = ({ total }: InstanceWorkingSet, beside = BESIDE) =>
+    Math.floor((total.lines ?? 0) / beside) * beside;
 
   it("has the lines of each phase in its intervals, read and written", () => {
     const { status, instance } = record("phases", "--interval", "20ms");
@@ -100,6 +113,8 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
       const given = ["--quiet", "--tool", "workingset", "--out", out, ...command];
       const { status, stdout } = memshadeRun(folder, given, more);
       expect({ status, stdout }).toEqual({ status: plain.status, stdout: plain.stdout });
-      expect(JSON.parse(readFileSync(join(out, "workingset.json"), "utf8")).instances[0].total.lines).toBeGreaterThan(500);
+      expect(
+        JSON.parse(readFileSync(join(out, "workingset.json"), "utf8")).instances[0].total.lines,
+      ).toBeGreaterThan(500);
     });
 });

@@ -139,7 +139,10 @@ const MOST_INTERVALS = 512;
 function nativeIntervalsOf({ tool = [], interval, maxIntervals, cpuTime }: RunFlags): NativeRun["intervals"] {
   const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true;
   if (!tool.includes("workingset")) {
-    if (isAsked) throw new UserError("--interval, --max-intervals and --cpu-time are about working sets: add --tool workingset");
+    if (isAsked)
+      throw new UserError(
+        "--interval, --max-intervals and --cpu-time are about working sets: add --tool workingset",
+      );
     return undefined;
   }
   if (interval?.unit === "accesses")

@@ -1,7 +1,11 @@
 // The first hook of a process, and of a child that was forked, maps the memory. There is no linear memory yet: neither globals nor
 // loads and stores of it may be used here.
 import { bindNext, canFindObjects } from "./bind-next";
-import { CONTROL_BYTES, SHARED, SHARED_UNITS } from "../../tools/working-set/native/assembly/layout.generated";
+import {
+  CONTROL_BYTES,
+  SHARED,
+  SHARED_UNITS,
+} from "../../tools/working-set/native/assembly/layout.generated";
 import { describeProcess } from "./process/describe";
 import { COUNTERS, COUNTERS_BITS, HEADER_MAGIC, HEADER_VERSION, Header, Text } from "./layout.generated";
 import {
@@ -108,14 +112,13 @@ function mapFile(at: u64, bytes: u64, file: i64): i64 {
   if (isError(file)) return file;
   let result: i64 = -EFBIG;
   if (mayBeLarge(bytes)) result = syscall2(FTRUNCATE, file, bytes);
-  if (!isError(result))
-    result = syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+  if (!isError(result)) result = syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
   syscall1(CLOSE, file);
   return result;
 }
 
 const COUNTERS_BYTES: u64 = (<u64>1) << COUNTERS_BITS;
-const MARKS_BYTES: u64 = (<u64>SHARED_UNITS) * CONTROL_BYTES;
+const MARKS_BYTES: u64 = <u64>SHARED_UNITS * CONTROL_BYTES;
 /** ".counts" and a zero. */
 const COUNTERS_SUFFIX: u64 = 0x0073_746e_756f_632e;
 

@@ -4,6 +4,7 @@ import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
 import { loadObject } from "../../load/objects.ts";
 import { CPU_FILE, type CpuSamples } from "../../model/cpu/cpu-samples.ts";
+import { namedModuleOf } from "../../model/named-module.ts";
 import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { RawSegment } from "../../model/raw-profile.ts";
 import {
@@ -17,15 +18,14 @@ import {
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import type { ObjectSegment } from "../../objects/index.ts";
 import { Control } from "../../tools/heap/layout.ts";
-import { HeapSession } from "../../tools/heap/read/heap-session.ts";
-import { describeNative } from "../../tools/working-set/native/read/describe-native.ts";
-import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
-import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
-import { namedModuleOf } from "../../model/named-module.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
+import { HeapSession } from "../../tools/heap/read/heap-session.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
+import { describeNative } from "../../tools/working-set/native/read/describe-native.ts";
+import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
+import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
 import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";

@@ -132,7 +132,10 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   sdallocx: ["sdallocx"],
 };
 /** The symbols of a function of the code, by which the program finds it. */
-export function symbolsOf(name: string, { mappings, isCounting, isMarking, isSampled, foreign }: Hooked): string[] {
+export function symbolsOf(
+  name: string,
+  { mappings, isCounting, isMarking, isSampled, foreign }: Hooked,
+): string[] {
   if (INTERNAL.includes(name)) return [];
   if (name === "fork") return isCounting === true || isMarking === true ? [name] : [];
   if (SAMPLING.has(name)) return isSampled ? [name] : [];

@@ -1,4 +1,13 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -55,7 +64,7 @@ describe("what it writes", () => {
   it("is understood in whatever pieces it arrives", () => {
     const words = (...all: number[]) => {
       const bytes = Buffer.alloc(8 * all.length);
-      all.forEach((word, i) => bytes.writeBigUInt64LE(BigInt(word), 8 * i));
+      for (const [i, word] of all.entries()) bytes.writeBigUInt64LE(BigInt(word), 8 * i);
       return bytes;
     };
     const marks = Buffer.alloc(PIECE_BYTES, 1);

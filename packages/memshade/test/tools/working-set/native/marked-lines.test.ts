@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { buildLevels, type SnapshotRecord, totalOf } from "../../../../src/model/working-set/working-set-series.ts";
+import {
+  buildLevels,
+  type SnapshotRecord,
+  totalOf,
+} from "../../../../src/model/working-set/working-set-series.ts";
 import { CONTROL_BYTES, PIECE_BYTES } from "../../../../src/tools/working-set/native/layout.ts";
 import { MarkedLines } from "../../../../src/tools/working-set/native/read/marked-lines.ts";
 
