@@ -32,7 +32,9 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
   it("hands out each mark once, wherever it lies, and clears it", async () => {
     const found: [number, number][] = [];
     const reader = new MarkReader(folder, file, process.pid, {
-      piece: (at, marks) => marks.forEach((mark, i) => mark !== 0 && found.push([at + i, mark])),
+      piece: (at, marks) => {
+        for (const [i, mark] of marks.entries()) if (mark !== 0) found.push([at + i, mark]);
+      },
     });
     const last = SHARED_UNITS * CONTROL_BYTES - 1;
     const places = [CONTROL_BYTES, CONTROL_BYTES + PIECE_BYTES - 1, 2 ** 30 + 5, 2 ** 41 + 77, last];
