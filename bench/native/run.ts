@@ -3,7 +3,7 @@
  * children) of whole commands and the largest process, in alternation, each in a new folder. Outputs are compared.
  * Needs `/usr/bin/time` (GNU).
  *
- *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write] [--tool heap]
+ *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write] [--tool NAME]
  *
  * `--tool`: the programs are rewritten by that tool. `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
  * installed, once each. `--write`: with those kept apart, to NATIVE.md beside this folder, and the mean to docs/costs.md.

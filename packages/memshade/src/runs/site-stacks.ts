@@ -31,6 +31,7 @@ export function nameSites(profile: WorkingSetProfile, run: Run, places: Original
       ...(inner === outer ? {} : { inlined: inner.function }),
     };
   };
-  for (const instance of profile.instances) instance.stacks = instance.stacks.map((stack) => stack.map(named));
+  for (const instance of profile.instances)
+    instance.stacks = instance.stacks.map((stack) => stack.map(named));
   profile.notTracked.push(...namer.missing);
 }

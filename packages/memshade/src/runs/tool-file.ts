@@ -8,8 +8,8 @@ import { readRegular } from "../load/file.ts";
 import type { Run, RunModule } from "../model/run.ts";
 import type { Demangle } from "../symbolize/demangle.ts";
 import type { OwnCode } from "./own-code.ts";
-import type { OriginalPlaces } from "./run-symbols.ts";
 import { runOf } from "./run-of-folder.ts";
+import type { OriginalPlaces } from "./run-symbols.ts";
 
 /** Larger files are not what the recorder writes. */
 const LARGEST_FILE_BYTES = 1 << 29;

@@ -69,4 +69,3 @@ function setMark(register: number, lines: number, planes: Planes): number[] {
   const rex = register > 7 ? [0x42] : [];
   return planes === BOTH ? [0x66, ...rex, 0xc7, ...at, 1, 1] : [...rex, 0xc6, ...at, 1];
 }
-

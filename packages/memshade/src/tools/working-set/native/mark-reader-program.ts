@@ -27,7 +27,11 @@ export function markReaderProgram(): Uint8Array {
   const view = new DataView(text.buffer);
   text.set(start);
   text[start.length] = CALL;
-  view.setInt32(start.length + 1, codeAt + (entries.get("read_marks") as number) - (at + start.length + 5), true);
+  view.setInt32(
+    start.length + 1,
+    codeAt + (entries.get("read_marks") as number) - (at + start.length + 5),
+    true,
+  );
   text.set(code, codeAt - at);
   const slot = ADDRESS + Math.ceil((at + text.length) / PAGE_BYTES) * PAGE_BYTES;
   for (const { kind, offset, addend } of relocations) {

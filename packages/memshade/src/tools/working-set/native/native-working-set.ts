@@ -1,6 +1,6 @@
 import type { NativeTool } from "../../../native/native-tool.ts";
-import { MarkPlanner } from "./plan-marks.ts";
 import { CONTROL_BYTES, SHARED, SHARED_UNITS } from "./layout.ts";
+import { MarkPlanner } from "./plan-marks.ts";
 
 /** Of the code: another one where that changes. */
 const KEY = "lines2";

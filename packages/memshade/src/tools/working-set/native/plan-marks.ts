@@ -12,9 +12,9 @@ import {
 import { GENERAL, RSP } from "../../../x64/index.ts";
 import type { Place } from "../../../x64/operands.ts";
 import { FrameBases } from "../../heap/native/frame-bases.ts";
+import { LINE_SHIFT } from "./layout.ts";
 import { DISTANCE_AT, markLines, markPlaces, type Planes } from "./mark-code.ts";
 import { cheapestPlace, withScratch } from "./scratch-registers.ts";
-import { LINE_SHIFT } from "./layout.ts";
 import { isStringInstruction, markStrings } from "./string-marks.ts";
 import { TouchedSpans } from "./touched-spans.ts";
 
@@ -89,7 +89,8 @@ export class MarkPlanner {
 
   #isMarked(code: Code, i: number): boolean {
     const { access, segment, vectorIndex, base, index, displacement } = this.#instruction;
-    if (access === 0 || (access & ADDRESS_ONLY) !== 0 || segment !== SEGMENT.none || vectorIndex) return false;
+    if (access === 0 || (access & ADDRESS_ONLY) !== 0 || segment !== SEGMENT.none || vectorIndex)
+      return false;
     if (base === RSP.number || this.#frames.isFrameBase(code, i, base)) return false;
     const hasRegister = base !== NO_REGISTER || index !== NO_REGISTER;
     return hasRegister || (displacement > 0 && displacement < LOW_ADDRESSES);
@@ -129,7 +130,9 @@ export class MarkPlanner {
     if (spans.isMarked) return;
     spans.isMarked = true;
     const marks = spans.marks();
-    this.#insert(spans.from, spans.to, spans.uses, (register) => markPlaces(spans.registers, marks, register));
+    this.#insert(spans.from, spans.to, spans.uses, (register) =>
+      markPlaces(spans.registers, marks, register),
+    );
   }
 
   /** Lines of static data are at known distances from each other. */
@@ -150,7 +153,13 @@ export class MarkPlanner {
   }
 
   /** `target`: offset in the code of what the code's distance leads to. */
-  #insert(from: number, to: number, uses: number, code: (register: number) => number[], target?: number): void {
+  #insert(
+    from: number,
+    to: number,
+    uses: number,
+    code: (register: number) => number[],
+    target?: number,
+  ): void {
     const { first, live } = this.#view;
     const liveBefore = (i: number): number => live[i - first];
     const before = cheapestPlace(from, to, uses, liveBefore);

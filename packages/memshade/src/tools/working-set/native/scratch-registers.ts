@@ -62,10 +62,6 @@ export function withScratch(live: number, uses: number, code: (register: number)
     ...(dead === undefined ? push : []),
     ...(flagsAreLive ? [PUSH_FLAGS] : []),
   ];
-  const leave = [
-    ...(flagsAreLive ? [POP_FLAGS] : []),
-    ...(dead === undefined ? pop : []),
-    ...LEAVE_RED_ZONE,
-  ];
+  const leave = [...(flagsAreLive ? [POP_FLAGS] : []), ...(dead === undefined ? pop : []), ...LEAVE_RED_ZONE];
   return { bytes: [...enter, ...code(register), ...leave], before: enter.length };
 }

@@ -1,8 +1,8 @@
 import type { Code } from "../../../native/rewrite/code.ts";
 import { IMPLICIT, type Instruction } from "../../../x64/decode/index.ts";
 import { int32 } from "../../../x64/operands.ts";
-import { LEAVE_RED_ZONE, POP_FLAGS, PUSH_FLAGS, SKIP_RED_ZONE } from "./scratch-registers.ts";
 import { LINE_SHIFT, MARKS, READ_MARK, WRITTEN_MARK } from "./layout.ts";
+import { LEAVE_RED_ZONE, POP_FLAGS, PUSH_FLAGS, SKIP_RED_ZONE } from "./scratch-registers.ts";
 
 const PREFIXES = new Set([0x66, 0xf2, 0xf3, 0x48, 0x67]);
 /** `movs`, `cmps`, `stos`, `lods`, `scas`. */

@@ -1,4 +1,14 @@
-import { load64, load8, memorySlot, store64, syscall1, syscall2, syscall3, syscall4, syscall6 } from "../../../../native/assembly/machine";
+import {
+  load64,
+  load8,
+  memorySlot,
+  store64,
+  syscall1,
+  syscall2,
+  syscall3,
+  syscall4,
+  syscall6,
+} from "../../../../native/assembly/machine";
 import {
   AT_FDCWD,
   CLOCK_GETTIME,
@@ -119,8 +129,7 @@ function take(at: u64, piece: usize): void {
   store<u64>(to, at);
   memory.fill(to + PIECE_HEAD, 0, PIECE_BYTES);
   for (; word < PIECE_BYTES; word += 8)
-    if (load<u64>(piece + word) !== 0)
-      store<u64>(to + PIECE_HEAD + word, atomic.xchg<u64>(piece + word, 0));
+    if (load<u64>(piece + word) !== 0) store<u64>(to + PIECE_HEAD + word, atomic.xchg<u64>(piece + word, 0));
   written += PIECE_HEAD + PIECE_BYTES;
 }
 

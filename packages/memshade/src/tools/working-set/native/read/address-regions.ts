@@ -30,7 +30,11 @@ export function threadStacks(maps: string): AddressRange[] {
 /** What lies at an address. `stackTop`: an address near the upper end of the first thread's stack; 0: not known. */
 export function regionOf(
   address: number,
-  { objects, stacks, stackTop }: { objects: readonly AddressRange[]; stacks: readonly AddressRange[]; stackTop: number },
+  {
+    objects,
+    stacks,
+    stackTop,
+  }: { objects: readonly AddressRange[]; stacks: readonly AddressRange[]; stackTop: number },
 ): Region {
   const isIn = ({ start, end }: AddressRange): boolean => address >= start && address < end;
   if (stackTop > 0 && isIn({ start: stackTop - MOST_STACK_BYTES, end: stackTop + ABOVE_STACK_BYTES }))

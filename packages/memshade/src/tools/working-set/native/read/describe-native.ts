@@ -1,5 +1,6 @@
-import { NONE } from "../../../../model/indices.ts";
+import { counted } from "../../../../model/counted.ts";
 import type { CpuSamples } from "../../../../model/cpu/cpu-samples.ts";
+import { NONE } from "../../../../model/indices.ts";
 import type { NamedModule } from "../../../../model/named-module.ts";
 import { MEMSHADE_VERSION } from "../../../../model/version.ts";
 import {
@@ -11,7 +12,6 @@ import {
   type WorkingSetProfile,
 } from "../../../../model/working-set/working-set.ts";
 import { buildLevels, totalOf } from "../../../../model/working-set/working-set-series.ts";
-import { counted } from "../../../../model/counted.ts";
 import type { IntervalRecords } from "./native-intervals.ts";
 import type { NativeWorkingSetSession } from "./native-session.ts";
 
@@ -81,7 +81,11 @@ function stacksOf(
   const last = records[records.length - 1].scale;
   records.forEach((record, i) => {
     let sample: number = NONE;
-    for (; row < samples.samples.ms.length && samples.samples.ms[row] * NS_PER_MS + start <= moments[i]; row++)
+    for (
+      ;
+      row < samples.samples.ms.length && samples.samples.ms[row] * NS_PER_MS + start <= moments[i];
+      row++
+    )
       sample = samples.samples.stack[row];
     if (sample === NONE) return;
     let number = known.get(sample);

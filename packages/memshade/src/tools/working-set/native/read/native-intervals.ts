@@ -1,6 +1,6 @@
 import type { SnapshotRecord } from "../../../../model/working-set/working-set-series.ts";
-import type { MarkedLines } from "./marked-lines.ts";
 import type { SnapshotTaken } from "./mark-stream.ts";
+import type { MarkedLines } from "./marked-lines.ts";
 
 /** How intervals are measured. */
 export interface NativeIntervals {
@@ -60,7 +60,13 @@ export class IntervalRecords {
     this.#work += SNAPSHOT_NS + PIECE_NS * this.#lines.pieces;
     const now = this.timeOf(taken);
     const { interval } = this.#lines;
-    this.records.push({ scale: this.scale, interval, start: this.#start, end: now, counts: this.#lines.end() });
+    this.records.push({
+      scale: this.scale,
+      interval,
+      start: this.#start,
+      end: now,
+      counts: this.#lines.end(),
+    });
     this.moments.push(taken.now);
     this.#start = now;
     const isDear = this.#how.adaptive && this.#work * LEAST_TIME_PER_WORK > now;

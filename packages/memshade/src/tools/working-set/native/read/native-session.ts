@@ -35,7 +35,9 @@ export class NativeWorkingSetSession {
   #timer: NodeJS.Timeout | undefined;
   #open: Promise<void> = Promise.resolve();
   #hasEnded = false;
-  #ranges: { objects: readonly AddressRange[]; stacks: readonly AddressRange[]; stackTop: number } | undefined;
+  #ranges:
+    | { objects: readonly AddressRange[]; stacks: readonly AddressRange[]; stackTop: number }
+    | undefined;
 
   /**
    * @param folder where programs may lie

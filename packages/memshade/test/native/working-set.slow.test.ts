@@ -1,0 +1,120 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { InstanceWorkingSet } from "../../src/model/working-set/working-set.ts";
+import { loadWorkingSet } from "../../src/runs/working-set.ts";
+import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
+
+/** Lines that a process touches beside its own work. */
+const BESIDE = 300;
+
+/** Programs that print the same each time. */
+const REAL: readonly (readonly string[])[] = [
+  ["/usr/bin/gzip", "-c", "-n", "/usr/bin/perl"],
+  [
+    "/usr/bin/perl",
+    "-e",
+    'my %h; $h{$_ % 997} .= $_ for 1 .. 50000; print join ",", map { length $h{$_} } sort keys %h',
+  ],
+  ["/usr/bin/python3", "-S", "-c", "print(sum(hash((i, i * i)) for i in range(50000)))"],
+  [
+    "/usr/bin/sqlite3",
+    ":memory:",
+    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) select sum(i * i % 7) from n",
+  ],
+  [
+    "/usr/bin/lua5.4",
+    "-e",
+    "local t = {} for i = 1, 100000 do t[i] = tostring(i) end print(#table.concat(t))",
+  ],
+];
+
+describe.skipIf(!canCompile)("a native program whose working set is recorded", () => {
+  const folder = mkdtempSync(join(tmpdir(), "memshade-lines-"));
+  const program = join(folder, "lines");
+  beforeAll(() => compileProgram("lines.c", program, ["-pthread"]));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const record = (how: string, ...options: string[]) => {
+    const out = join(folder, how);
+    const given = ["--quiet", "--tool", "workingset", ...options, "--out", out, program, how];
+    const { status, signal, stdout, stderr } = memshadeRun(folder, given);
+    const [instance] = loadWorkingSet(out).instances;
+    return { status, signal, stdout, stderr, instance };
+  };
+  const total = ({ total }: InstanceWorkingSet, beside = BESIDE) =>
+    Math.floor((total.lines ?? 0) / beside) * beside;
+
+  it("has the lines of each phase in its intervals, read and written", () => {
+    const { status, instance } = record("phases", "--interval", "20ms");
+    expect(status).toBe(3);
+    const { counts } = instance.levels[0];
+    const largest = Math.max(...counts.lines!);
+    expect(largest).toBeGreaterThanOrEqual(100_000);
+    expect(largest).toBeLessThan(100_000 + BESIDE);
+    expect(instance.total.heap).toBeGreaterThanOrEqual(100_000);
+    expect(instance.total.lines).toBeLessThan(100_000 + 2 * BESIDE);
+    // The third phase reads and writes what it touches.
+    expect(instance.total.both).toBeGreaterThanOrEqual(100_000);
+    const { lines, read, written, both } = counts;
+    lines!.forEach((count, i) => {
+      expect(count).toBe(read![i] + written![i] - both![i]);
+    });
+    // No longer interval has more than the largest phase, and the longest one has them all.
+    const longest = instance.levels.at(-1)!;
+    expect(longest.counts.lines).toEqual([instance.total.lines]);
+  });
+
+  it("has the lines of all its threads", () => {
+    const { stdout, instance } = record("threads");
+    expect(stdout).toBe("done\n");
+    expect(instance.total.written).toBeGreaterThanOrEqual(20_000);
+    expect(instance.total.lines).toBeLessThan(20_000 + 2 * BESIDE);
+  });
+
+  it("has no lines of a child that was forked", () => {
+    const { stdout, instance } = record("fork");
+    expect(stdout).toBe("done\n");
+    expect(instance.total.written).toBeGreaterThanOrEqual(2000);
+    expect(total(instance, 2 * BESIDE)).toBeLessThan(2000 + 2 * BESIDE);
+  });
+
+  it("keeps what it has touched when it is killed", () => {
+    const { signal, instance } = record("kill");
+    expect(signal).toBe("SIGKILL");
+    expect(instance.total.written).toBeGreaterThanOrEqual(3000);
+  });
+
+  it("names the functions that its intervals ended in", () => {
+    const { instance } = record("phases");
+    const names = new Set(instance.stacks.flat().map(({ name }) => name));
+    expect([...names]).toContain("main");
+  });
+
+  it("is refused intervals in accesses, in one line", () => {
+    const given = ["--tool", "workingset", "--interval", "1000acc", program, "threads"];
+    const { status, stderr } = memshadeRun(folder, given);
+    expect(status).toBe(2);
+    expect(stderr.trim().split("\n")).toEqual([expect.stringContaining("measured in time")]);
+  });
+
+  for (const command of REAL)
+    it(`runs ${command[0]} with the same output`, () => {
+      if (!existsSync(command[0])) {
+        console.warn(`SKIPPED: ${command[0]} is not installed`);
+        return;
+      }
+      const more = { PYTHONHASHSEED: "0" };
+      const env = { ...process.env, ...more };
+      const plain = spawnSync(command[0], command.slice(1), { cwd: folder, env, encoding: "utf8" });
+      const out = join(folder, "real");
+      const given = ["--quiet", "--tool", "workingset", "--out", out, ...command];
+      const { status, stdout } = memshadeRun(folder, given, more);
+      expect({ status, stdout }).toEqual({ status: plain.status, stdout: plain.stdout });
+      expect(
+        JSON.parse(readFileSync(join(out, "workingset.json"), "utf8")).instances[0].total.lines,
+      ).toBeGreaterThan(500);
+    });
+});
