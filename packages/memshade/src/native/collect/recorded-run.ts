@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
+import { UserError } from "../../bytes/errors.ts";
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
 import { loadObject } from "../../load/objects.ts";
@@ -103,8 +104,11 @@ export function recordedRun(
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
   const described = modules.map((module, index) => describe(module, index, program));
-  if (program.tool === "waste" && counts !== undefined)
-    return wasteRun({ counts, program, modules: described, end, children, unseen: unseen(view, ["waste"], replacedBy) });
+  if (program.tool === "waste") {
+    if (counts === undefined) throw new UserError(NOT_SHARED);
+    const sentences = unseen(view, program.notes.length === 0 ? ["blocks are not recorded"] : program.notes, replacedBy);
+    return wasteRun({ counts, program, modules: described, end, children, unseen: sentences });
+  }
   const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({
     ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
@@ -170,6 +174,9 @@ function setClock(view: DataView): void {
 
 /** Where nobody else sees them. */
 const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
+
+const NOT_SHARED =
+  "the program could make no file to share by what it counts: a limit of file sizes, a sandbox, or no room in /dev/shm";
 
 const UNCOUNTED =
   "Accesses of native programs are not recorded: nothing is known of how often, how densely or whether at all blocks were used.";
