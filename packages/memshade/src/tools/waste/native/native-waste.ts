@@ -5,7 +5,7 @@ import { keepPlace, takePlace } from "./site-places.ts";
 import { writeNotes } from "./site-notes.ts";
 
 /** Of all code that is inserted; another number for each change. */
-const KEY = "2";
+const KEY = "3";
 
 /** What tells dead and silent stores of native programs. */
 export function nativeWaste(): NativeTool {
