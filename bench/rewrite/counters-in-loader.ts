@@ -1,7 +1,7 @@
+import { COUNTERS_BITS, COUNTERS as SHADOW } from "../../packages/memshade/src/native/layout.ts";
 import { openObject } from "../../packages/memshade/src/objects/index.ts";
 import { Assembler, R8, R9, R10, RAX, RDI, RDX, RSI } from "../../packages/memshade/src/x64/index.ts";
 import { int32 } from "../../packages/memshade/src/x64/operands.ts";
-import { COUNTERS as SHADOW, COUNTERS_BITS } from "../../packages/memshade/src/native/layout.ts";
 
 const SHADOW_BYTES = 2 ** COUNTERS_BITS;
 const PAGE = 4096;

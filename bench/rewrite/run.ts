@@ -11,13 +11,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { nativeHeap } from "../../packages/memshade/src/tools/heap/native/native-heap.ts";
 import { machine } from "../harness/machine.ts";
 import { geometricMean, median } from "../harness/statistics.ts";
 import { costOf } from "../harness/whole-command.ts";
 import { type NativeProgram, PROGRAMS } from "../native/programs.ts";
 import { checkCounters } from "./check-counters.ts";
 import { loaderWithCounters } from "./counters-in-loader.ts";
-import { nativeHeap } from "../../packages/memshade/src/tools/heap/native/native-heap.ts";
 import { inPlaceOf, type Mount } from "./namespace.ts";
 import { loadedFiles, type Replacement, RewrittenFiles } from "./rewritten-files.ts";
 

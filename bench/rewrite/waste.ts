@@ -43,7 +43,11 @@ function mountsOf({ program, loader }: ReturnType<typeof loadedFiles>): Mount[] 
   return [{ original: loader, path: copy }, ...mounts];
 }
 
-function ratioOf({ name, command: commandIn, input }: NativeProgram): { name: string; ratio: number } | undefined {
+function ratioOf({
+  name,
+  command: commandIn,
+  input,
+}: NativeProgram): { name: string; ratio: number } | undefined {
   const command = commandIn(folder);
   if (command === undefined) return undefined;
   const launcher = inPlaceOf(mountsOf(loadedFiles(command, folder, input)));

@@ -107,8 +107,7 @@ function mapFile(at: u64, bytes: u64, file: i64): i64 {
   if (isError(file)) return file;
   let result: i64 = -EFBIG;
   if (mayBeLarge(bytes)) result = syscall2(FTRUNCATE, file, bytes);
-  if (!isError(result))
-    result = syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+  if (!isError(result)) result = syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
   syscall1(CLOSE, file);
   return result;
 }
@@ -137,15 +136,7 @@ function shareCounts(): i64 {
   let result: i64 = mayBeLarge(total) ? syscall2(FTRUNCATE, file, total) : -EFBIG;
   let from: u64 = 0;
   for (let i: u64 = 0; i < MOST_SHARED && sharedAt(i) !== 0 && !isError(result); i++) {
-    result = syscall6(
-      MMAP,
-      sharedAt(i),
-      sharedBytes(i),
-      PROT_READ_WRITE,
-      MAP_SHARED | MAP_FIXED,
-      file,
-      from,
-    );
+    result = syscall6(MMAP, sharedAt(i), sharedBytes(i), PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, from);
     if (!isError(result)) syscall3(MADVISE, sharedAt(i), sharedBytes(i), MADV_DONTDUMP);
     from += sharedBytes(i);
   }

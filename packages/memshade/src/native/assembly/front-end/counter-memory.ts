@@ -40,7 +40,7 @@ export function counterOf(at: CounterPlace): u32 {
 
 @inline
 export function twoCounters(at: CounterPlace): u64 {
-  return (<u64>counterOf(at)) | ((<u64>counterOf(at + 4)) << 32);
+  return <u64>counterOf(at) | ((<u64>counterOf(at + 4)) << 32);
 }
 
 @inline

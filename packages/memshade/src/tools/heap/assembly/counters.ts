@@ -47,7 +47,7 @@ export function claimCounters(address: Address, size: u32): void {
   if (COUNTED === 0) return;
   const from = counterPlace(address);
   const to = counterPlace(address + size - 1) + 4;
-  if (mayBeUntouched(size) || anyCounter(from, <u32>(to - from) << 1)) cleanCounters(from, to);
+  if (mayBeUntouched(size) || anyCounter(from, (<u32>(to - from)) << 1)) cleanCounters(from, to);
   if (EXACT === 0 && size >= SHORTEST_MARKED) countMarks(<u32>address, size, true);
 }
 

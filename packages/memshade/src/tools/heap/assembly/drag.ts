@@ -1,4 +1,12 @@
-import { askAgain, counterOf, CounterPlace, fourCounters, counterPlace, nextTouched, touchedEnd } from "./counter-memory";
+import {
+  askAgain,
+  counterOf,
+  CounterPlace,
+  fourCounters,
+  counterPlace,
+  nextTouched,
+  touchedEnd,
+} from "./counter-memory";
 import { CONTROL, DRAGS, FOLLOWED, MIBS, RECORDS, STATIC_BYTES, STATICS, WALL_CLOCK } from "./imports";
 import {
   ACCESSES_PER_BLOCK,

@@ -1,4 +1,13 @@
-import { askAgain, counterOf, fourCounters, nextTouched, counterPlace, touchedEnd, untouchedBefore, wereTaken } from "./counter-memory";
+import {
+  askAgain,
+  counterOf,
+  fourCounters,
+  nextTouched,
+  counterPlace,
+  touchedEnd,
+  untouchedBefore,
+  wereTaken,
+} from "./counter-memory";
 import { CONTROL, COUNTED, EXACT, GROWTHS, MIBS, programLoad64 } from "./imports";
 import { CONTEXT_BYTES, Control, GROWTH_BYTES, Growth, LARGEST_UNMARKED, Record } from "./layout.generated";
 import { countMarks, lastMarked, SHORTEST_MARKED } from "./marks";
@@ -83,7 +92,8 @@ export function usedBytes(address: Address, size: u32): u32 {
   }
   const before: i32 = (<u32>address >>> 3) - 1;
   let granule: i32 = before + <i32>((last - first) >>> 2);
-  if (EXACT === 0 && size >= SHORTEST_MARKED) granule = lastMarked(granule, before + <i32>((end - first) >>> 2));
+  if (EXACT === 0 && size >= SHORTEST_MARKED)
+    granule = lastMarked(granule, before + <i32>((end - first) >>> 2));
   return granule === before ? 0 : min(size, ((granule + 1) << 3) - <u32>address);
 }
 
