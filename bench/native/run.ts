@@ -3,9 +3,9 @@
  * children) of whole commands and the largest process, in alternation, each in a new folder. Outputs are compared.
  * Needs `/usr/bin/time` (GNU).
  *
- *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write]
+ *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write] [--tool heap]
  *
- * `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
+ * `--tool`: the programs are rewritten by that tool. `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
  * installed, once each. `--write`: with those kept apart, to NATIVE.md beside this folder, and the mean to docs/costs.md.
  */
 import { spawnSync } from "node:child_process";
@@ -46,6 +46,7 @@ const { values } = parseArgs({
     apart: { type: "boolean", default: false },
     peers: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
+    tool: { type: "string" },
   },
 });
 
@@ -53,7 +54,8 @@ function measure(program: NativeProgram, folder: string): Row | undefined {
   const command = program.command(folder);
   if (command === undefined) return undefined;
   const out = join(folder, program.name);
-  const recording = [...MEMSHADE, "run", "--quiet", "--out", out, ...command];
+  const tool = values.tool === undefined ? [] : ["--tool", values.tool];
+  const recording = [...MEMSHADE, "run", "--quiet", ...tool, "--out", out, ...command];
   const run = (all: readonly string[]) => costOf(all, program.input);
   // The first run makes tables, and has the files in memory.
   const expected = run(command).output;

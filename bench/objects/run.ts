@@ -25,12 +25,13 @@ const PROGRAMS: Readonly<Record<string, number>> = {
   words: 250_000,
 };
 
-/** Allocations alone, with fields, and each with samples. */
+/** Allocations alone, by context, with fields, with samples. */
 const VARIANTS: Readonly<Record<string, ObjectsOptions>> = {
-  counts: { fields: false, sampleBytes: 0 },
-  "counts and samples": { fields: false },
-  fields: { sampleBytes: 0 },
-  "fields and samples": {},
+  counts: { fields: false, contexts: false, sampleBytes: 0 },
+  contexts: { fields: false, sampleBytes: 0 },
+  fields: { contexts: false, sampleBytes: 0 },
+  "fields and contexts": { sampleBytes: 0 },
+  "all, with samples": {},
 };
 
 const WARM_UPS = 1;

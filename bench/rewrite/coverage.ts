@@ -13,7 +13,7 @@ import { machine } from "../harness/machine.ts";
 import { PROGRAMS } from "../native/programs.ts";
 import { MORE_PROGRAMS } from "./more-programs.ts";
 import { inPlaceOf } from "./namespace.ts";
-import { loadedFiles, RewrittenFiles } from "./rewritten-files.ts";
+import { filesOf, RewrittenFiles } from "./rewritten-files.ts";
 import { PLACES, samplePlaces } from "./sampled-places.ts";
 
 const { values, positionals } = parseArgs({
@@ -41,8 +41,7 @@ try {
       console.error(`coverage: ${name} is SKIPPED, not installed (${packageName})`);
       continue;
     }
-    const { program } = loadedFiles(command, folder, input);
-    const replacements = rewritten.replacements(program);
+    const replacements = rewritten.replacements(filesOf(command, folder, input));
     const { counts, old } = samplePlaces(command, input, inPlaceOf(replacements), replacements, folder);
     const samples = PLACES.reduce((sum, place) => sum + counts[place], 0);
     line([name, samples, ...PLACES.map((place) => ((100 * counts[place]) / samples).toFixed(2))]);

@@ -4,6 +4,9 @@ import { basename, join } from "node:path";
 import { FormatError } from "../../packages/memshade/src/bytes/errors.ts";
 import type { PlanBlock } from "../../packages/memshade/src/native/rewrite/emit.ts";
 import { type Rewritten, rewriteFile } from "../../packages/memshade/src/native/rewrite/rewrite.ts";
+import { openObject } from "../../packages/memshade/src/objects/index.ts";
+
+const PT_INTERP = 3;
 
 /** Which files a program consists of: paths without links. */
 export interface LoadedFiles {
@@ -25,6 +28,13 @@ export function loadedFiles(command: readonly string[], folder: string, input?: 
   const loader = all.find((path) => basename(path).startsWith("ld-linux"));
   if (loader === undefined) throw new Error(`${command[0]} starts without the dynamic linker of glibc`);
   return { program: all.filter((path) => path !== loader), loader };
+}
+
+/** The files that a program consists of but the dynamic linker; one that starts without is one file. */
+export function filesOf(command: readonly string[], folder: string, input?: string): string[] {
+  const program = realpathSync(command[0]);
+  const isStatic = openObject(readFileSync(program)).programHeaders.every(({ type }) => type !== PT_INTERP);
+  return isStatic ? [program] : loadedFiles(command, folder, input).program;
 }
 
 /** A file and the one that stands in its place; what was said of it, and the processor time that rewriting took in seconds. */

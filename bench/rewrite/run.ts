@@ -11,13 +11,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { loaderCopy } from "../../packages/memshade/src/native/rewritten/loader-copy.ts";
 import { nativeHeap } from "../../packages/memshade/src/tools/heap/native/native-heap.ts";
 import { machine } from "../harness/machine.ts";
 import { geometricMean, median } from "../harness/statistics.ts";
 import { costOf } from "../harness/whole-command.ts";
 import { type NativeProgram, PROGRAMS } from "../native/programs.ts";
 import { checkCounters } from "./check-counters.ts";
-import { loaderWithCounters } from "./counters-in-loader.ts";
 import { inPlaceOf, type Mount } from "./namespace.ts";
 import { loadedFiles, type Replacement, RewrittenFiles } from "./rewritten-files.ts";
 
@@ -60,7 +60,7 @@ const counting = new RewrittenFiles(join(folder, "counting"), nativeHeap().plan)
 /** A dynamic linker that maps the counters, to stand in the place of the original one. */
 function countingLoader(original: string): Mount {
   const path = join(folder, "loader");
-  writeFileSync(path, loaderWithCounters(readFileSync(original)), { mode: 0o755 });
+  writeFileSync(path, loaderCopy(readFileSync(original), nativeHeap()), { mode: 0o755 });
   return { original, path };
 }
 

@@ -45,6 +45,12 @@ const NATIVE_FRONT_END = Object.fromEntries(
 /** A tool's part is merged into a module only where the tool is asked for. */
 const PARTS: readonly Part[] = [
   {
+    folder: "contexts",
+    entry: "assembly/index.ts",
+    target: "frames.generated.ts",
+    constant: "FRAMES_RUNTIME_BASE64",
+  },
+  {
     folder: "tools/heap",
     entry: "assembly/index.ts",
     target: "runtime.generated.ts",
@@ -116,6 +122,13 @@ const PARTS: readonly Part[] = [
     entry: "assembly/index.ts",
     target: "working-set.generated.ts",
     constant: "WORKING_SET_RUNTIME_BASE64",
+  },
+  {
+    folder: "tools/working-set/native",
+    entry: "assembly/index.ts",
+    target: "reader.generated.ts",
+    constant: "MARK_READER_BASE64",
+    replaced: {},
   },
   {
     folder: "tools/working-set/locality",

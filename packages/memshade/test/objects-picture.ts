@@ -12,7 +12,7 @@ export function someObjects(): ObjectsProfile {
   return {
     ...{ schema: "memshade-objects", version: 1, memshade: "0.1.0", command: ["app.mjs"], program: "app" },
     sizes: { engine: "V8", references: 4, structHeader: 8, arrayHeader: 12 },
-    ...{ fields: true, sampleBytes: 1024 },
+    ...{ fields: true, contexts: true, sampleBytes: 1024 },
     modules: [{ index: 0, name: "app.wasm", buildId: "00" }],
     parts: [
       {
@@ -50,10 +50,24 @@ export function someObjects(): ObjectsProfile {
           },
           { offset: 60, type: 1, instruction: "array.new", objects: 10, elements: 1000, bytes: 4120 },
         ],
-        stacks: [[make, main]],
+        frames: [make, main, { function: 4, offset: 60 }],
+        paths: { frame: [1, 0, 2], caller: [-1, 0, -1] },
+        contexts: {
+          site: [0, 1],
+          path: [1, 2],
+          objects: [1000, 10],
+          elements: [0, 1000],
+          bytes: [16_000, 4120],
+        },
         samples: {
           ...{ site: [0, 0], size: [16, 16], weight: [500, 500], birth: [1000, 9000], death: [5000, -1] },
-          ...{ unknown: [false, false], stack: [0, -1], now: [20_000, 20_000], settled: true },
+          ...{
+            unknown: [false, false],
+            context: [0, 0],
+            host: [-1, -1],
+            now: [20_000, 20_000],
+            settled: true,
+          },
         },
       },
     ],

@@ -128,6 +128,7 @@ function addObjectsOptions(command: Command): void {
   command
     .optionsGroup("Options of the objects tool:")
     .option("--no-fields", "count allocations alone, no reads and writes of fields (faster)")
+    .option("--no-contexts", "count allocations without the calls that led to them (faster)")
     .option(
       "--sample-bytes <n>",
       "follow what becomes of one object in so many bytes that are allocated (default 524288); 0: of none",
@@ -201,7 +202,7 @@ function stopsAtPositionals(command: Command): boolean {
 
 /** Options that mean nothing without their tool. */
 const FLAGS_OF_TOOLS: readonly [tool: ToolName, name: string, flags: readonly (keyof ToolFlags)[]][] = [
-  ["waste", "waste tool", ["pairs", "contexts", "objects", "compat", "learn"]],
+  ["waste", "waste tool", ["pairs", "objects", "compat", "learn"]],
   ["workingset", "working-set tool", ["interval", "cpuTime", "maxIntervals", "who", "locality"]],
 ];
 
@@ -234,21 +235,26 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
     learn: flags.learn === undefined ? undefined : learnedFile(flags.learn),
     waste: {
       pairs: flags.pairs,
-      contexts: flags.contexts,
+      contexts: flags.contexts === true ? true : undefined,
       objects: flags.objects,
       compat: flags.compat,
     },
   };
 }
 
-function objectsOptionsOf({ fields, sampleBytes, references, tool }: ToolFlags): ObjectsOptions {
-  const isGiven = fields === false || sampleBytes !== undefined || references !== undefined;
+function objectsOptionsOf({ fields, contexts, sampleBytes, references, tool }: ToolFlags): ObjectsOptions {
+  const isGiven =
+    fields === false || contexts === false || sampleBytes !== undefined || references !== undefined;
   // With no tool named, objects is chosen where it is the one that fits.
   if (isGiven && tool !== undefined && !tool.includes("objects"))
     throw new UserError(
-      "--no-fields, --sample-bytes and --references are options of the objects tool: add --tool objects",
+      "--no-fields, --no-contexts, --sample-bytes and --references are options of the objects tool: add --tool objects",
     );
-  return { fields, sampleBytes, references };
+  if (contexts === true && !tool?.some((one) => one === "waste" || one === "objects"))
+    throw new UserError(
+      "--contexts is an option of the waste tool, and the default of the objects tool: add --tool waste",
+    );
+  return { fields, contexts, sampleBytes, references };
 }
 
 const DEFAULT_INTERVAL_NS = 20e6;

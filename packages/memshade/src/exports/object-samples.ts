@@ -32,7 +32,7 @@ interface Row {
   readonly live: number;
 }
 
-/** Who makes objects. Callers are known of those that were followed: a site's amounts are shared out among them. */
+/** Who makes objects. */
 export function objectSamples(profile: ObjectsProfile): ExportedSamples {
   const { modules, parts, program, sizes } = profile;
   const rows = parts.flatMap(rowsOf);
@@ -58,7 +58,7 @@ export function objectSamples(profile: ObjectsProfile): ExportedSamples {
     shown: ["object-bytes"],
     notes: [
       `Sizes are those of a model of ${sizes.engine} with references of ${sizes.references} bytes.`,
-      ...(isSampled ? ["Callers, and what is in use, are those of a sample of the objects."] : []),
+      ...(isSampled ? ["What is in use is an estimate by a sample of the objects."] : []),
       ...profile.notTracked,
     ],
   });

@@ -27,9 +27,10 @@ export function readSourceMap(bytes: Uint8Array): SourceMapLookup | undefined {
   } catch {
     return undefined;
   }
+  const standIns = standInSources(map, segments);
   const placeOf = (at: number): SourcePlace | undefined => {
     const [, source, line, column] = segments[at]!;
-    const file = source === undefined ? undefined : map.resolvedSources[source];
+    const file = source === undefined || standIns.has(source) ? undefined : map.resolvedSources[source];
     return file === undefined || file === null ? undefined : { file, line: line! + 1, column: column! + 1 };
   };
   return (fileOffset, from = fileOffset) => {
@@ -47,4 +48,14 @@ export function readSourceMap(bytes: Uint8Array): SourceMapLookup | undefined {
     const outer = earlier((other) => !isCompilersLibrary(other));
     return outer === undefined ? place : { ...place, outer };
   };
+}
+
+/** Sources to be ignored of which nothing but the first line is ever named: Kotlin's compiler writes one for all code whose source it does not have. */
+function standInSources(
+  map: TraceMap,
+  segments: readonly (readonly [number, number?, number?, ...number[]])[],
+): ReadonlySet<number> {
+  const standIns = new Set(map.ignoreList ?? []);
+  for (const [, source, line] of segments) if (line !== 0) standIns.delete(source!);
+  return standIns;
 }

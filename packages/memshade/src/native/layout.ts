@@ -76,6 +76,8 @@ export const Header = {
   isCounting: 568,
   /** Why nobody else sees the counters: an errno. */
   countersFailure: 572,
+  /** u64: an address near the upper end of the stack that the program began on. */
+  stackTop: 576,
   /** A byte per page of counters that was asked about last. */
   touched: 28672,
   program: 16384,
@@ -243,10 +245,12 @@ export const Text = {
   command: 12336,
   /** Not 0: the program counts accesses, and the counters are mapped. */
   isCounting: 12400,
+  /** Not 0: the program marks the lines that it touches, and the marks are mapped. */
+  isMarking: 12404,
   /** Not 0: it follows which stores are read. */
-  isWaste: 12404,
-  /** Ranges that others see too: addresses and sizes, u64; 0 behind the last one. */
-  shared: 12408,
+  isWaste: 12408,
+  /** Ranges that others see too, in one file: addresses and sizes, u64; 0 behind the last one. */
+  shared: 12416,
 } as const;
 export const MOST_SHARED = 4;
 export const TEXT_BYTES = 12800;

@@ -1,5 +1,12 @@
 import { nativeHeap } from "../tools/heap/native/native-heap.ts";
+
+
 import { nativeWaste } from "../tools/waste/native/native-waste.ts";
+
+
+import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
+
+
 import type { PlanBlock } from "./rewrite/emit.ts";
 
 /** Tools whose code is inserted into native programs. */
@@ -58,14 +65,10 @@ export const SLOW_PATHS = 0x7ff0_0000;
 const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => NativeTool>> = {
   heap: nativeHeap,
   waste: () => nativeWaste(),
-  "working-set": () => insertNothing("working-set"),
+  "working-set": nativeWorkingSet,
 };
 
 /** A tool by its name. Threads that rewrite make their own. */
 export function nativeTool(name: NativeToolName, options: NativeToolOptions = {}): NativeTool {
   return MAKERS[name](options);
-}
-
-function insertNothing(name: NativeToolName): NativeTool {
-  return { name, key: "none", plan: () => [], shadows: [], slowPaths: 0 };
 }

@@ -10,6 +10,11 @@ import { say } from "../host/run/terminal-line.ts";
 import { type LoadedObject, loadObject } from "../load/objects.ts";
 import { counted } from "../model/counted.ts";
 import type { RunEnd } from "../model/run.ts";
+import type { NativeIntervals } from "../tools/working-set/native/read/native-intervals.ts";
+import {
+  type MarkedProcess,
+  NativeWorkingSetSession,
+} from "../tools/working-set/native/read/native-session.ts";
 import { childLines } from "./collect/child-lines.ts";
 import { ChildProcesses } from "./collect/child-processes.ts";
 import { Dumps } from "./collect/dumps.ts";
@@ -17,19 +22,17 @@ import { MemoryWatch } from "./collect/memory-watch.ts";
 import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
 import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
+import { Header } from "./layout.ts";
+import { type InsertedTool, nativeTool, shadowBytes } from "./native-tool.ts";
+import { RewrittenRun } from "./rewritten/rewritten-run.ts";
 import { ProcessSamples } from "./sampling/cpu-samples.ts";
-import type { NativeToolName, NativeToolOptions } from "./native-tool.ts";
-import { REFUSED } from "./rewritten/loader-copy.ts";
-import { isRewritten, type RewrittenFile } from "./rewritten/rewrite-files.ts";
-import { type Substitution, substitute } from "./rewritten/substitution.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
-import { checkProgram, type NativeProgram } from "./start/check-program.ts";
+import { checkProgram, isGo, type NativeProgram } from "./start/check-program.ts";
 import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
 import { findAllocator, isOwnName } from "./start/find-allocator.ts";
 import { killedForMemory } from "./start/memory-group.ts";
 import { neededObjects } from "./start/needed-objects.ts";
-import { nativeTool } from "./native-tool.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
 import type { TableCache } from "./tables/table-cache.ts";
 
@@ -50,17 +53,22 @@ export interface NativeRun {
   /** Processes that it starts are recorded, each with a run of its own. */
   traceChildren?: boolean | undefined;
   /** A tool whose code is inserted into the program and its libraries; undefined: they run as they are. */
-  tool?: { name: NativeToolName; options: NativeToolOptions } | undefined;
+  tool?: InsertedTool | undefined;
+  /** How intervals of the working set are measured, where that is the tool. */
+  intervals?: NativeIntervals | undefined;
   /** Is told of the folder of the profile, when everything else has been said. */
   onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
 /** A user's mistake, or what the system lacks: as for all commands. */
 const REFUSED_BY_US = 2;
+const STACKS_HZ = 97;
 const STILL_RUNNING =
   "processes that the program has started are running still: what they do from here on is not recorded";
 const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in /dev/shm";
 const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, has rights of its own (file capabilities), or could make no file to share its memory by (${NO_MEMORY})`;
+const GO =
+  "is a Go program, whose code moves its own stacks and cannot be rewritten: it runs as it is, and what C allocates in it is recorded";
 const KILLED_FOR_MEMORY =
   "the system has killed a process because its control group was at the limit of its memory; recording takes some of that: 64 bytes per live block, and 30 MB";
 
@@ -70,10 +78,12 @@ const KILLED_FOR_MEMORY =
  * @returns the program's exit code. When a signal ended it, this process dies by the same signal.
  * @throws UserError before the program has started
  */
-export async function runNative(run: NativeRun): Promise<number> {
-  const executed = executedProgram(run.path, run.args);
+export async function runNative(asked: NativeRun): Promise<number> {
+  const executed = executedProgram(asked.path, asked.args);
   const program = checkProgram(executed.file);
-  checkLimits();
+  const run = { ...asked, tool: isGo(program.object) ? undefined : asked.tool };
+  if (run.tool !== asked.tool) say(`${run.path} ${GO}`);
+  checkLimits(undefined, run.tool && shadowBytes(run.tool));
   const template = run.out ?? defaultOutTemplate(process.cwd(), programName(run.path));
   const folders = new RunFolders(template, run.out === undefined);
   const folder = folders.next(false);
@@ -115,13 +125,23 @@ function makeTables(
   progress.clear();
 }
 
-function tryRealPath(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path;
+/** Undefined while it has not begun. */
+function markedProcess(
+  { memory }: MemoryWatch,
+  { memoryOf }: PlacedImage,
+  pid: number,
+): MarkedProcess | undefined {
+  if (memory === undefined) return undefined;
+  return {
+    ...{ pid, marks: `${memoryOf(pid)}.counts` },
+    start: () => Number(memory.start()),
+    stackTop: () => memory.u64(Header.stackTop),
+    objects: () => memory.objects(),
+  };
 }
 
-/** The kernel's object is none. */
-function isFile({ path }: LoadedObject): boolean {
-  return existsSync(path);
+function tryRealPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 function endOf({ code, signal }: ProgramEnd): RunEnd {
@@ -138,7 +158,8 @@ class NativeRecording {
   readonly #children: WrittenChild[] = [];
   #image: PlacedImage | undefined;
   #watch: MemoryWatch | undefined;
-  #substitution: Substitution | undefined;
+  #rewritten: RewrittenRun | undefined;
+  #workingSet: NativeWorkingSetSession | undefined;
 
   constructor(run: NativeRun) {
     this.#run = run;
@@ -146,29 +167,42 @@ class NativeRecording {
     this.writer = new ProfileWriter({ clock, mappings }, run.isQuiet);
   }
 
+  get #isMarking(): boolean {
+    return this.#run.tool?.name === "working-set";
+  }
+
+  /** Intervals of the working set have the stacks of samples. */
+  get #sampleHz(): number | undefined {
+    return this.#run.sampleHz ?? (this.#isMarking ? STACKS_HZ : undefined);
+  }
+
   /** Makes the image and the tables, and rewrites what is to be rewritten. */
   async prepare(file: string, program: NativeProgram): Promise<RecordedProgram> {
     const { path, args, clock = "virtual", mappings = false, traceChildren: children = false } = this.#run;
-    const { sampleHz } = this.#run;
+    const sampleHz = this.#sampleHz;
     const objects = neededObjects(program);
     const { foreign: all, notes } = findAllocator(objects);
     // Children may have other allocators, without names of their own.
     const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
     const isSampled = sampleHz !== undefined;
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
-    const tool = this.#run.tool && nativeTool(this.#run.tool.name, this.#run.tool.options);
+    const { tool, isQuiet } = this.#run;
+    const inserted = tool && nativeTool(tool.name, tool.options);
     const image = placeImage({
-      ...{ clock, mappings, children, foreign, isSampled, samplePeriod: period, tool },
-      isCounting: tool !== undefined,
+      ...{ clock, mappings, children, foreign, isSampled, samplePeriod: period, tool: inserted },
+      ...{ isCounting: tool?.name === "heap", isMarking: this.#isMarking, isWaste: tool?.name === "waste" },
     });
     this.#image = image;
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
-    const rewritten = await this.#rewrite(program, objects, image);
+    if (tool !== undefined)
+      this.#rewritten = await RewrittenRun.prepare(program, objects, tool, image, isQuiet);
+    const rewritten = this.#rewritten?.files ?? [];
+    this.writer.tell({ rewritten });
     const replaced = new Set(rewritten.map(({ original }) => original));
     const plain = objects.filter(({ path }) => !replaced.has(tryRealPath(path)));
     const mapped = [...plain, ...rewritten.map(({ path }) => loadObject(path)), ...interrupted];
-    makeTables(mapped, image.tables, this.#run.isQuiet);
+    makeTables(mapped, image.tables, isQuiet);
     return {
       command: [path, ...args],
       program: programName(path),
@@ -176,45 +210,34 @@ class NativeRecording {
       notes,
       image: image.path,
       tool: tool?.name,
-      rewritten,
     };
   }
 
-  /** @returns the files that stand in the place of others */
-  async #rewrite(
-    { file, linker }: NativeProgram,
-    objects: readonly LoadedObject[],
-    { folder }: PlacedImage,
-  ): Promise<readonly RewrittenFile[]> {
-    const { tool, isQuiet } = this.#run;
-    if (tool === undefined) return [];
-    this.#substitution = await substitute({
-      ...{ program: file, linker, objects: objects.filter(isFile).map(({ path }) => path) },
-      ...{ tool: tool.name, options: tool.options, folder, isQuiet },
-    });
-    return this.#substitution.files.filter(isRewritten);
-  }
-
-  /** Whether a process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
-  isRefused({ code }: ProgramEnd): boolean {
-    if (this.#substitution === undefined || code !== REFUSED) return false;
-    this.#substitution.checkStarted();
-    return this.#watch?.memory === undefined;
+  /** Whether the process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
+  isRefused(ended: ProgramEnd): boolean {
+    return this.#rewritten?.isRefused(ended, this.#watch?.memory) === true;
   }
 
   /** Runs the program to its end. */
   async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
     const image = this.#image!;
-    const launcher = this.#substitution?.launcher;
+    const launcher = this.#rewritten?.launcher;
     const { pid, end } = startProgram(launcher === undefined ? executed : { ...executed, file: launcher }, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
-    const { traceChildren, out, sampleHz } = this.#run;
+    const { traceChildren, out, intervals } = this.#run;
+    const sampleHz = this.#sampleHz;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
     const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
     const watch = new MemoryWatch(image, pid, children, samples, launcher);
     this.#watch = watch;
+    watch.onTurn = () => this.#rewritten?.look(pid);
+    if (intervals !== undefined && this.#isMarking)
+      this.#workingSet = new NativeWorkingSetSession(intervals, image.folder, () =>
+        markedProcess(watch, image, pid),
+      );
     watch.onChild = (child) => {
+      this.#rewritten?.meet(child.memory, child.program.file);
       const written = this.writer.child(child);
       if (written !== undefined) this.#children.push(written);
     };
@@ -222,6 +245,7 @@ class NativeRecording {
     const stopListening = onSignals({ SIGUSR2: () => dumps.write() });
     const ended = await end.finally(stopListening);
     await dumps.done;
+    await this.#workingSet?.finish();
     return ended;
   }
 
@@ -230,10 +254,14 @@ class NativeRecording {
     const { path, traceChildren, isQuiet } = this.#run;
     const left = this.#watch?.left();
     this.areChildrenRunning = (await this.#watch?.takeChildren()) ?? false;
+    if (this.#watch?.memory !== undefined) this.#rewritten?.meet(this.#watch.memory);
+    const notes = this.#rewritten?.tell(isQuiet);
     if (left === undefined) say(`${path} ${NOT_RECORDED}`);
     else {
+      this.writer.tell({ notCounted: notes });
       const children = traceChildren === true ? this.#children.map(({ child }) => child) : undefined;
-      this.isWritten = this.writer.write(target, left, recorded, { end, children }) !== undefined;
+      const all = { ...left, workingSet: this.#workingSet };
+      this.isWritten = this.writer.write(target, all, recorded, { end, children }) !== undefined;
     }
     const unrecorded = this.#watch?.unrecorded ?? 0;
     if (unrecorded > 0)

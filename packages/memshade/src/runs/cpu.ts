@@ -2,20 +2,18 @@ import fs from "node:fs";
 import path from "node:path";
 import { SourcelessCode } from "../analyses/frames/sourceless-code.ts";
 import { UserError } from "../bytes/errors.ts";
-import { partitionPoint } from "../bytes/partition-point.ts";
 import { describeSystemError } from "../bytes/system-errors.ts";
 import { readRegular } from "../load/file.ts";
 import type { CpuProfile } from "../model/cpu/cpu-profile.ts";
 import { CPU_FILE, type CpuSamples } from "../model/cpu/cpu-samples.ts";
 import { readCpuSamples } from "../model/cpu/read-cpu-samples.ts";
 import { NONE } from "../model/indices.ts";
-import { RUN_FILE, type Run, type RunModule } from "../model/run.ts";
+import { RUN_FILE, type Run } from "../model/run.ts";
 import { type SampleFrame, type SampleProfile, SampleProfileBuilder } from "../model/sample-profile.ts";
-import type { FunctionStarts } from "../objects/index.ts";
-import type { ModuleSymbols } from "../symbolize/run-lines.ts";
 import type { OwnCode } from "./own-code.ts";
 import { runAround } from "./run-of-folder.ts";
-import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+import type { OriginalPlaces } from "./run-symbols.ts";
+import { SiteNamer } from "./site-namer.ts";
 
 const NS_PER_SECOND = 1e9;
 
@@ -94,71 +92,6 @@ function profileOf({ hz, threads, stacks, samples }: CpuSamples, run: Run, namer
     );
   });
   return builder.finish();
-}
-
-/** Names of places in code, by the numbers that a run has for them. */
-class SiteNamer {
-  readonly #symbols: RunSymbols;
-  readonly #modules: readonly { start: number; module: RunModule; index: number }[];
-  readonly #of = new Map<number, ModuleSymbols | undefined>();
-  readonly #starts = new Map<number, FunctionStarts | undefined>();
-  readonly #known = new Map<number, readonly SampleFrame[]>();
-
-  constructor({ modules }: Run, places: OriginalPlaces) {
-    this.#symbols = new RunSymbols(places);
-    this.#modules = modules
-      .map((module, index) => ({ start: Number(module.start), module, index }))
-      .sort((a, b) => a.start - b.start);
-  }
-
-  get missing(): readonly string[] {
-    return this.#symbols.missing;
-  }
-
-  /** Outermost first: several where functions were inlined. */
-  frames(site: number): readonly SampleFrame[] {
-    let frames = this.#known.get(site);
-    if (frames === undefined) {
-      frames = this.#name(site);
-      this.#known.set(site, frames);
-    }
-    return frames;
-  }
-
-  #name(site: number): readonly SampleFrame[] {
-    const all = this.#modules;
-    const found = all[partitionPoint(0, all.length, (at) => all[at]!.start <= site) - 1];
-    if (found === undefined || site >= found.start + found.module.codeBytes)
-      return [{ function: "[unknown code]" }];
-    const { module, index, start } = found;
-    const address = site - start + (module.object?.address ?? 0);
-    if (!this.#of.has(index)) this.#of.set(index, this.#symbols.of(module));
-    const named = this.#of.get(index)?.frames(address) ?? [];
-    const place = { address, module: index };
-    const isNamed =
-      named.length > 0 && named.every(({ function: name, inlined }) => inlined || name !== undefined);
-    const nameless = isNamed ? "" : this.#nameless(module, index, address);
-    if (named.length === 0) return [{ function: nameless, ...place }];
-    return named.toReversed().map(
-      ({ function: name, linkageName, file, line, column, startLine, inlined }): SampleFrame => ({
-        function: name ?? (inlined ? "(inlined)" : nameless),
-        ...(linkageName === name ? {} : { linkageName }),
-        ...(file === undefined || line === 0
-          ? {}
-          : { file, line, ...(column === 0 ? {} : { column }), ...(startLine === 0 ? {} : { startLine }) }),
-        ...(inlined ? { inlined } : {}),
-        ...place,
-      }),
-    );
-  }
-
-  /** What a function without a name is called: by where it begins. Code that was compiled at run time is all one. */
-  #nameless(module: RunModule, index: number, address: number): string {
-    if (module.path === undefined || module.path === null) return module.name;
-    if (!this.#starts.has(index)) this.#starts.set(index, this.#symbols.functionStarts(module));
-    const start = this.#starts.get(index)?.startOf(address) ?? address;
-    return `[${module.name}]+0x${start.toString(16)}`;
-  }
 }
 
 /** Has the frames say of what library they are, as those of the heap do. */

@@ -168,12 +168,13 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
       ),
     );
     const { description } = profile;
+    const missing = symbols.missing.filter((sentence) => run?.notTracked.includes(sentence) !== true);
     return {
       ...profile,
       modules: profile.modules.map(withReadableAllocator),
       description: {
         ...description,
-        notTracked: [...description.notTracked, ...symbols.missing, ...symbols.advice()],
+        notTracked: [...description.notTracked, ...missing, ...symbols.advice()],
       },
     };
   } catch (error) {

@@ -9,6 +9,7 @@ import type { Run, RunModule } from "../model/run.ts";
 import type { Demangle } from "../symbolize/demangle.ts";
 import type { OwnCode } from "./own-code.ts";
 import { runOf } from "./run-of-folder.ts";
+import type { OriginalPlaces } from "./run-symbols.ts";
 
 /** Larger files are not what the recorder writes. */
 const LARGEST_FILE_BYTES = 1 << 29;
@@ -21,6 +22,8 @@ interface ToolFileKind<Profile> {
   contents: string;
   read(text: string): Profile;
   readable(profile: Profile, demangle: Demangle): Profile;
+  /** Names places of native code, of which the file has the numbers that the run knows them by. */
+  nameSites?(profile: Profile, run: Run, places: OriginalPlaces): void;
   mark(profile: Profile, rules: FrameRules, modules: readonly RunModule[] | undefined): void;
 }
 
@@ -39,7 +42,7 @@ export class ToolFile<Profile extends { notTracked: string[] }> {
   }
 
   /** @throws UserError in one line: nothing there, not recorded, damaged */
-  load(input: string, { rules }: OwnCode = {}): Profile {
+  load(input: string, { rules, ...places }: OwnCode & OriginalPlaces = {}): Profile {
     const { tool, name, contents, read, readable, mark } = this.#kind;
     const file = this.#fileOf(input);
     if (!fs.existsSync(file)) {
@@ -55,6 +58,7 @@ export class ToolFile<Profile extends { notTracked: string[] }> {
       const profile = readable(read(readRegular(file).toString()), loadDemangler());
       const run = file === input ? undefined : runOf(path.dirname(file));
       profile.notTracked.push(...(run?.notTracked ?? []));
+      if (run !== undefined) this.#kind.nameSites?.(profile, run, places);
       if (rules !== undefined) mark(profile, rules, run?.modules);
       return profile;
     } catch (error) {

@@ -3,11 +3,13 @@ import { readWorkingSet } from "../model/working-set/read-working-set.ts";
 import type { WorkingSetProfile } from "../model/working-set/working-set.ts";
 import { readableWorkingSet } from "../symbolize/readable-profiles.ts";
 import type { OwnCode } from "./own-code.ts";
+import type { OriginalPlaces } from "./run-symbols.ts";
+import { nameSites } from "./site-stacks.ts";
 import { ToolFile } from "./tool-file.ts";
 
 const FILE = new ToolFile({
   ...{ tool: "workingset", name: "workingset.json", contents: "working set" },
-  ...{ read: readWorkingSet, readable: readableWorkingSet, mark: markWorkingSet },
+  ...{ read: readWorkingSet, readable: readableWorkingSet, nameSites, mark: markWorkingSet },
 });
 
 /** Whether the run's directory (or the file) holds a working set, or says that there is one. */
@@ -20,6 +22,6 @@ export function hasWorkingSet(input: string): boolean {
  *
  * @throws UserError in one line: nothing there, not recorded, damaged
  */
-export function loadWorkingSet(input: string, options?: OwnCode): WorkingSetProfile {
+export function loadWorkingSet(input: string, options?: OwnCode & OriginalPlaces): WorkingSetProfile {
   return FILE.load(input, options);
 }

@@ -31,6 +31,16 @@ export interface StoredWaste {
   readonly count: number;
 }
 
+/** Garbage-collected objects of one type that one place makes. */
+export interface StoredObjects {
+  readonly place: StoredFrame;
+  readonly type: string;
+  readonly objects: number;
+  readonly bytes: number;
+  /** Bytes; undefined where nothing was sampled. */
+  readonly inUse?: number | undefined;
+}
+
 /** A place that allocates records, and the fields of them that nobody read. */
 export interface StoredLayout {
   readonly place: StoredFrame;
@@ -96,6 +106,9 @@ export interface StoredRun {
     readonly accesses?: number | undefined;
     readonly wastedBytes?: number | undefined;
     readonly workingSetBytes?: number | undefined;
+    readonly objects?: number | undefined;
+    readonly objectBytes?: number | undefined;
+    readonly objectsInUse?: number | undefined;
   };
   readonly fields: readonly MibField[];
   /** Each path once. */
@@ -113,6 +126,7 @@ export interface StoredRun {
   readonly findings: readonly StoredFinding[];
   /** In the order of the profile; absent where nobody counted accesses to static data. */
   readonly dataAccesses?: readonly StoredDataAccess[] | undefined;
+  readonly objects: readonly StoredObjects[];
   readonly layouts: readonly StoredLayout[];
   readonly workingSet: readonly StoredWorkingSet[];
   /** Sentences: what of it a store does not keep. */

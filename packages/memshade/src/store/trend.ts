@@ -63,7 +63,7 @@ async function followed(
     notes.push(`${all.length - known.length} builds have no run that knows the ${measure.title}.`);
   if (builds.some(({ isSampled }) => isSampled))
     notes.push("Some callers in JavaScript are estimates: totals are exact, the parts of a step may be off.");
-  const isRepeatable = builds.every(({ isOfWallClock }) => !isOfWallClock);
+  const isRepeatable = measure.isEstimate !== true && builds.every(({ isOfWallClock }) => !isOfWallClock);
   const points = changePoints(
     builds.map(({ samples }) => samples),
     isRepeatable,

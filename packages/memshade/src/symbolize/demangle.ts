@@ -1,4 +1,5 @@
 import { demangleItanium } from "./itanium/demangle-itanium.ts";
+import { demangleMoonbit } from "./moonbit.ts";
 
 /** Turns a linker's name of a function into the source's, and leaves every other name as it is. */
 export type Demangle = (name: string) => string;
@@ -11,6 +12,7 @@ const LEGACY_RUST = /^_{1,2}ZN.*17h[0-9a-f]{16}E(?:\.|$)/s;
 // `__wbindgen_malloc`.
 const RUST_V0 = /^_{1,2}R[A-Z0-9]/;
 const MICROSOFT = /^\?/;
+const MOONBIT = /^_M0[A-Z]/;
 /** wasm-ld undoes the outer layer of Rust's older names alone: `core::ptr::drop$LT$T$GT$::h<16 digits>`. */
 const HALF_DEMANGLED_RUST = /::h[0-9a-f]{16}$/;
 /** wasm-bindgen and others leave the hash of each crate in names that they have read: `alloc[597d984130f21c3e]::vec`. */
@@ -39,7 +41,7 @@ export interface DemanglerGlue {
 }
 
 /**
- * A demangler for the names of clang, gcc, rustc and MSVC. It writes C++ names of clang and gcc as `llvm-cxxfilt` does.
+ * A demangler for the names of clang, gcc, rustc, MSVC and MoonBit. It writes C++ names of clang and gcc as `llvm-cxxfilt` does.
  *
  * @param load gives the library that reads names of Rust and MSVC. It is called when the first of these comes.
  */
@@ -68,6 +70,7 @@ function demangleOne(name: string, others: OtherNames): string {
   if (LEGACY_RUST.test(name)) return withSuffix(name, others) ?? name;
   if (ITANIUM.test(name)) return demangleItanium(name) ?? name;
   if (RUST_V0.test(name)) return withSuffix(name, others) ?? name;
+  if (MOONBIT.test(name)) return demangleMoonbit(name);
   if (MICROSOFT.test(name)) return others.read(name) ?? name;
   return name.includes("]::") ? name.replaceAll(CRATE_HASH, "") : name;
 }

@@ -16,9 +16,10 @@ export function readableWaste(file: WasteFile, demangle: Demangle): WasteFile {
 
 /** The same for garbage-collected objects. */
 export function readableObjects(profile: ObjectsProfile, demangle: Demangle): ObjectsProfile {
-  for (const { sites, stacks } of profile.parts) {
+  for (const { types, sites, frames } of profile.parts) {
+    for (const type of types) if (type.name !== undefined) type.name = demangle(type.name);
     const ofSites = sites.flatMap(({ frame }) => (frame === undefined ? [] : frame));
-    for (const frame of [...ofSites, ...stacks.flat()])
+    for (const frame of [...ofSites, ...frames])
       if (frame.name !== undefined) frame.name = demangle(frame.name);
   }
   return profile;

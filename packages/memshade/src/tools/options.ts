@@ -66,6 +66,8 @@ export interface InstrumentOptions {
 export interface ObjectsOptions {
   /** Count reads and writes of fields and elements too. Default: true. */
   fields?: boolean | undefined;
+  /** Count allocations by their calling context. Default: true. */
+  contexts?: boolean | undefined;
   /** Mean distance between objects whose survival is followed, bytes allocated. Default 512 KiB; 0: none are. */
   sampleBytes?: number | undefined;
   /** Size of references in the model of sizes: 4 (compressed, as in Chromium; the default) or 8 (as in Node). */

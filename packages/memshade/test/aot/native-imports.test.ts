@@ -42,6 +42,23 @@ describe.skipIf(!RUNS_NATIVE)("functions of the module `native`", () => {
     ).toEqual([0x11223344abcd7788n, 0xcdn, 0xabn, 0x11223344n]);
   });
 
+  it("read and write vectors at any address of the process", () => {
+    const module = `(module
+      (import "native" "scratch" (func $scratch (result i64)))
+      (import "native" "load64" (func $load64 (param i64) (result i64)))
+      (import "native" "store64" (func $store64 (param i64 i64)))
+      (import "native" "load128" (func $load128 (param i64) (result v128)))
+      (import "native" "store128" (func $store128 (param i64 v128)))
+      (func (export "go") (param i64) (result i64)
+        (call $store64 (call $scratch) (local.get 0))
+        (call $store64 (i64.add (call $scratch) (i64.const 8)) (i64.const 5))
+        (call $store128 (i64.add (call $scratch) (i64.const 24))
+          (i64x2.add (call $load128 (call $scratch)) (v128.const i64x2 1 2)))
+        (i64.add (call $load64 (i64.add (call $scratch) (i64.const 24)))
+          (i64.mul (i64.const 1000) (call $load64 (i64.add (call $scratch) (i64.const 32)))))))`;
+    expect(run(module, [["go", 40n]])).toEqual([7041n]);
+  });
+
   it("do not take a large constant for a short distance", () => {
     // 0xfffffffffffff000 is -4096, 0x80000000 is no 32-bit displacement, and neither is 2^32 - 8.
     const module = `(module

@@ -24,7 +24,10 @@ export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
     workingset: { ...SHORT, locality: { method: "exact" } },
   },
   objects: { tools: ["objects"], objects: { sampleBytes: 64 } },
-  "objects, allocations alone": { tools: ["objects"], objects: { fields: false, sampleBytes: 0 } },
+  "objects, allocations alone": {
+    tools: ["objects"],
+    objects: { fields: false, contexts: false, sampleBytes: 0 },
+  },
   "heap and objects": { tools: ["heap", "objects"], ...SMALL, objects: { sampleBytes: 1, references: 8 } },
   "all tools": { tools: ["heap", "waste", "workingset"], ...SMALL, workingset: SHORT },
   "all tools in all ways": {

@@ -1,6 +1,7 @@
 import type { ModuleObjects, ObjectsProfile } from "../../model/objects/objects.ts";
 import type { StackFrame as RecordedFrame } from "../../model/working-set/working-set.ts";
 import { fromOwn } from "../frames/own-place.ts";
+import { typeName, typesByIndex } from "../objects/names.ts";
 import { siteShares } from "../objects/shares.ts";
 import { StackCollector, type StackFrame, type StackMetric, type WeightedStacks } from "./weighted-stacks.ts";
 
@@ -16,6 +17,8 @@ export interface ObjectPlace {
   /** The program's own frame first. */
   readonly path: readonly StackFrame[];
   readonly values: readonly number[];
+  /** Name of the type of the objects. */
+  readonly type: string;
 }
 
 /** The places at which objects are made. */
@@ -24,9 +27,11 @@ export function objectPlaces(profile: ObjectsProfile): ObjectPlace[] {
 }
 
 function placesOf(profile: ObjectsProfile, part: ModuleObjects): ObjectPlace[] {
-  return siteShares(part).map(({ frames, bytes, objects, live }) => ({
+  const types = typesByIndex(part);
+  return siteShares(part).map(({ site, frames, bytes, objects, live }) => ({
     path: named(profile, part, frames),
     values: [bytes, objects, live],
+    type: typeName(types.get(site.type)!),
   }));
 }
 

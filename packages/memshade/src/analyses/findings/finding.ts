@@ -173,6 +173,8 @@ export interface UnreadDataFinding extends Found<"unread-data", "heap"> {
 export interface UnreadFieldFinding extends Found<"unread-field", "objects"> {
   /** Those that have it. */
   readonly objects: number;
+  /** Bytes of it in each of them. */
+  readonly each: number;
   /** Whether it was written after they were made. */
   readonly written: boolean;
 }

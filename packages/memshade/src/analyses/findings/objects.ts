@@ -2,6 +2,7 @@ import type { ModuleObjects, ObjectsProfile } from "../../model/objects/objects.
 import { MODULE_SPAN } from "../../model/waste/waste.ts";
 import { fromOwn } from "../frames/own-place.ts";
 import { typeName } from "../objects/names.ts";
+import { busiestPaths } from "../objects/shares.ts";
 import { objectTotals } from "../objects/totals.ts";
 import { unreadFields, unreadTypes } from "../objects/unread.ts";
 import type { UnreadFieldFinding, UnreadObjectsFinding } from "./finding.ts";
@@ -10,16 +11,18 @@ import { LEAST_BYTES } from "./heap-blocks.ts";
 /** Fields and objects that nobody reads, as parts of all bytes that were allocated. */
 export function objectFindings(profile: ObjectsProfile): (UnreadFieldFinding | UnreadObjectsFinding)[] {
   const { bytes: all } = objectTotals(profile);
-  const fields = unreadFields(profile).map(
-    ({ name, bytes, objects, written }): UnreadFieldFinding => ({
+  const ofProgram = unreadFields(profile).filter(({ isOfLanguage }) => !isOfLanguage);
+  const fields = ofProgram.map(
+    ({ name, each, bytes, objects, written }): UnreadFieldFinding => ({
       ...{ kind: "unread-field", tool: "objects", amount: bytes, unit: "bytes", part: bytes / all },
       place: { path: [{ function: name }] },
       objects,
+      each,
       written,
     }),
   );
   const types = unreadTypes(profile).flatMap(({ part, type }): UnreadObjectsFinding[] => {
-    const place = placeOf(part, type.index);
+    const place = placeOfType(part, type.index);
     if (place === undefined) return [];
     const { bytes, objects } = type;
     return [
@@ -32,19 +35,15 @@ export function objectFindings(profile: ObjectsProfile): (UnreadFieldFinding | U
   return [...fields, ...types].filter(({ amount }) => amount >= LEAST_BYTES);
 }
 
-/** Where most objects of a type are made. */
-function placeOf(
-  { module, sites, samples, stacks }: ModuleObjects,
-  type: number,
-): UnreadObjectsFinding["place"] | undefined {
+/** Where most objects of a type are made; undefined where no code makes them. */
+export function placeOfType(part: ModuleObjects, type: number): UnreadObjectsFinding["place"] | undefined {
+  const { module, sites } = part;
   let site = -1;
   sites.forEach((one, index) => {
     if (one.type === type && (site < 0 || one.bytes > sites[site]!.bytes)) site = index;
   });
-  const frame = sites[site]?.frame;
-  if (frame === undefined) return undefined;
-  const sample = samples.site.findIndex((one, index) => one === site && samples.stack[index]! >= 0);
-  const stack = sample < 0 ? [frame] : stacks[samples.stack[sample]!]!;
+  const stack = busiestPaths(part).get(site);
+  if (stack === undefined) return undefined;
   const path = fromOwn(stack).stack.map(({ name, file, line, offset }) => ({
     ...(name === undefined ? {} : { function: name }),
     ...(file === undefined ? {} : { file }),

@@ -9,8 +9,10 @@ export interface FleetMeasure {
   readonly ofRuns: string;
   /** Column of the table that says where it comes from, and which rows count. */
   readonly ofParts:
-    | { readonly table: "metrics" | "waste"; readonly column: string; readonly where?: string }
+    | { readonly table: "metrics" | "waste" | "objects"; readonly column: string; readonly where?: string }
     | undefined;
+  /** No two runs need to give the same number. */
+  readonly isEstimate?: true;
 }
 
 export const FLEET_MEASURES: readonly FleetMeasure[] = [
@@ -56,6 +58,28 @@ export const FLEET_MEASURES: readonly FleetMeasure[] = [
     ofRuns: "workingset_bytes",
     ofParts: undefined,
   },
+  {
+    key: "object-bytes",
+    title: "bytes of objects made",
+    unit: "bytes",
+    ofRuns: "object_bytes",
+    ofParts: { table: "objects", column: "bytes" },
+  },
+  {
+    key: "objects",
+    title: "objects made",
+    unit: "count",
+    ofRuns: "objects",
+    ofParts: { table: "objects", column: "objects" },
+  },
+  {
+    key: "objects-in-use",
+    title: "bytes of objects in use at the end",
+    unit: "bytes",
+    ofRuns: "objects_in_use",
+    ofParts: { table: "objects", column: "in_use" },
+    isEstimate: true,
+  },
 ];
 
 /** How much a measure may grow from one build to the next: `peak+5%`, `bytes+1MiB`. */
@@ -68,7 +92,7 @@ export interface StepLimit {
 
 /** @throws UserError if it is none */
 export function parseStepLimit(text: string): StepLimit {
-  const [, name, number = ""] = /^([a-z]+)\+(.+)$/.exec(text) ?? [];
+  const [, name, number = ""] = /^([a-z-]+)\+(.+)$/.exec(text) ?? [];
   const measure = FLEET_MEASURES.find(({ key }) => key === name);
   const amount = parseAmount(number);
   if (measure === undefined || amount === undefined)

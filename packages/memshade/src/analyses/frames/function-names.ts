@@ -3,12 +3,12 @@
  * what a function takes, never whose it is.
  */
 
-/** What has brackets that are none; at one position. */
-const VERBATIM = /operator *(\(\)|<=>|<<=?|>>=?|->\*?|<=?|>=?)|\(anonymous namespace\)|->/y;
+/** What has brackets that are none; at one position. Compilers of Kotlin and Java call functions `Node.<init>`. */
+const VERBATIM = /operator *(\(\)|<=>|<<=?|>>=?|->\*?|<=?|>=?)|\(anonymous namespace\)|->|(?<=\.)<[\w-]+>/y;
 
 /**
  * Replaces what stands between outermost brackets by "…". Left alone: `(anonymous namespace)`, brackets in an
- * operator's name, a function's own `->`, and a leading `<T as Trait>`, where the inner brackets are replaced.
+ * operator's name, a function's own `->`, `.<init>`, and a leading `<T as Trait>`, where the inner brackets are replaced.
  */
 export function replaceBrackets(name: string, open: "(" | "<", close: ")" | ">"): string {
   const keptDepth = open === "<" && name.startsWith("<") ? 1 : 0;

@@ -34,10 +34,16 @@ const RUST = "Rust's standard library";
 const C = "the C library";
 const GO = "Go's runtime";
 const ASSEMBLYSCRIPT = "AssemblyScript's library";
+const KOTLIN = "Kotlin's library";
+const DART = "Dart's library";
+const MOONBIT = "MoonBit's library";
+const COMPILED_IN: ReadonlySet<string | undefined> = new Set([
+  ...[CPP, RUST, ASSEMBLYSCRIPT, KOTLIN, DART, MOONBIT],
+]);
 
 /** Libraries that are compiled with the program that uses them: a small function of theirs does what an operator of other languages does. */
 export function isCompiledIn(library: string | undefined): boolean {
-  return library === CPP || library === RUST || library === ASSEMBLYSCRIPT;
+  return COMPILED_IN.has(library);
 }
 
 const GO_PACKAGES =
@@ -53,6 +59,8 @@ const FILES: readonly (readonly [string, RegExp])[] = [
   ],
   [GO, new RegExp(String.raw`(^|/)(tiny)?go[-\d.]*/src/(${GO_PACKAGES})/`)],
   [ASSEMBLYSCRIPT, /(^|\/)~lib\//],
+  [DART, /^org-dartlang-sdk:|(^|\/)dart-sdk\/lib\//],
+  [MOONBIT, /^moonbit-core:|(^|\/)\.moon\/lib\/core\//],
 ];
 
 /** Names of the shared libraries that native programs run with: whoever built them, their source is no program's. */
@@ -92,6 +100,8 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   [CPP, /^(std|__gnu_cxx|__cxxabiv1)::|^operator (new|delete)(\[\])?$|^__(cxa|gxx)_/],
   [GO, new RegExp(String.raw`^(${GO_PACKAGES})(/[\w/]+)?\.[\w(]`)],
   [ASSEMBLYSCRIPT, /^~lib\//],
+  [KOTLIN, /^kotlinx?\./],
+  [MOONBIT, /^_M0[A-Z]P[BC]/],
   [
     C,
     /^(mem(cpy|set|move|cmp|chr|align)|(aligned_alloc|posix_memalign|reallocarray|valloc)|str(len|cpy|cmp|chr|ncpy|ncmp|cat|n?dup|tol.*)|__?(fwritex|towrite|toread|stdio_.*|wasi_.*|wasilibc_.*|libc_.*|init_.*|ofl_.*|lockfile|unlockfile|fdopen)|v?s?n?f?printf(_core)?|v?asprintf|printf_core|pop_arg|fmt_[a-z]+|pad|out|f(open|read|write|puts|putc|getc|gets|seek|tell|close|flush)(_.*)?|put(s|char)|get(c|char|line|delim)|dl(malloc|free|realloc|calloc|memalign)|(m|c|re)alloc|free|q?sort(_r)?|a(toi|tof|tol)|exit|_Exit|wctomb|wcrtomb|mbrtowc|frexp|_*emscripten_.*|stackAlloc|dynCall_.*)$/,

@@ -194,15 +194,15 @@ export function markObjects(
   rules: FrameRules,
   modules: readonly RunModule[] = [],
 ): void {
-  for (const { module, sites, stacks } of profile.parts) {
+  for (const { module, sites, frames } of profile.parts) {
     const ofSites = sites.flatMap(({ frame }) => (frame === undefined ? [] : frame));
-    for (const frame of [...ofSites, ...stacks.flat()])
+    for (const frame of [...ofSites, ...frames])
       frame.library = rules.libraryOf({ function: frame.name, file: frame.file, host: frame.host });
     const ofPackage = packageOfModule(
       modules.find(({ index: at }) => at === profile.modules[module]?.index),
       rules,
     );
-    for (const stack of stacks) markCalledByScripts(stack, ofPackage, rules);
+    markCalledByScripts(frames, ofPackage, rules);
   }
 }
 

@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { ModuleObjects } from "../../model/objects/objects.ts";
 
 /** What is estimated of objects in use, by those that were followed. */
@@ -76,25 +77,30 @@ export function wholeSurvival(part: ModuleObjects): Survival | undefined {
 const LEAST_SEEN = 0.5;
 
 /**
- * Estimated bytes in use at the ends of equal stretches of what was allocated. Undefined where the engine had no pause to tell what is gone:
- * it does between the tasks of a program, and not inside of one.
+ * Estimated bytes in use at times in ascending order, which are bytes that were allocated. Undefined where the engine had no pause to tell what is
+ * gone: it does between the tasks of a program, and not inside of one.
  */
-export function liveOverTime({ samples }: ModuleObjects, steps: number): number[] | undefined {
+export function liveAt({ samples }: ModuleObjects, times: readonly number[]): number[] | undefined {
   const dead = samples.death.filter((death) => death >= 0);
   const isSeen = (death: number, sample: number) => death >= 0 && death < samples.now[sample]!;
   if (samples.site.length === 0 || samples.death.filter(isSeen).length < dead.length * LEAST_SEEN)
     return undefined;
-  const end = samples.now.reduce((most, now) => Math.max(most, now), 0);
-  const changes = new Array<number>(steps + 1).fill(0);
-  const stepOf = (at: number): number => Math.min(steps, Math.floor((at / Math.max(1, end)) * steps));
+  const changes = new Array<number>(times.length + 1).fill(0);
+  const stepOf = (at: number): number => partitionPoint(0, times.length, (step) => times[step]! < at);
   samples.site.forEach((_, sample) => {
     const bytes = samples.size[sample]! * samples.weight[sample]!;
     changes[stepOf(samples.birth[sample]!)]! += bytes;
     if (samples.death[sample]! >= 0) changes[stepOf(samples.death[sample]!)]! -= bytes;
   });
   let live = 0;
-  return changes.slice(0, steps).map((change) => {
+  return changes.slice(0, times.length).map((change) => {
     live += change;
     return Math.max(0, live);
   });
+}
+
+/** The ends of equal stretches of all that was allocated. */
+export function equalStretches({ samples }: ModuleObjects, count: number): number[] {
+  const end = samples.now.reduce((most, now) => Math.max(most, now), 0);
+  return Array.from({ length: count }, (_, step) => ((step + 1) * end) / count);
 }

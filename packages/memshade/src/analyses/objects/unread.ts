@@ -16,12 +16,27 @@ export interface UnreadField {
   readonly objects: number;
   /** Whether it was written after objects were made. */
   readonly written: boolean;
+  /** Whether all objects of the language have it: it belongs to the compiler, not to the program. */
+  readonly isOfLanguage: boolean;
 }
 
 /** A type of whose objects nobody has read any field. */
 export interface UnreadType {
   readonly part: ModuleObjects;
   readonly type: ObjectType;
+}
+
+/** A struct that was made, and its fields that nobody reads, but for those that all objects of the language have. */
+export interface UnreadOfType {
+  readonly part: ModuleObjects;
+  readonly type: ObjectType;
+  /** Offsets are sums of the sizes before, without padding. */
+  readonly fields: readonly {
+    readonly offset: number;
+    readonly size: number;
+    readonly name: string;
+    readonly written: boolean;
+  }[];
 }
 
 /** The fields, those with most bytes first. Fields of types that are not read at all are left out: the types are told. */
@@ -38,12 +53,35 @@ export function unreadTypes({ parts, fields }: ObjectsProfile): UnreadType[] {
     .sort((a, b) => b.type.bytes - a.type.bytes || a.type.index - b.type.index);
 }
 
+/** All structs that were made. */
+export function unreadByType({ parts, fields: areCounted }: ObjectsProfile): UnreadOfType[] {
+  if (!areCounted) return [];
+  return parts.flatMap((part) => {
+    const byIndex = typesByIndex(part);
+    const ofLanguage = typesOfLanguage(part, byIndex);
+    return part.types
+      .filter(({ kind, objects }) => kind === "struct" && objects > 0)
+      .map((type): UnreadOfType => {
+        let end = 0;
+        const fields = type.fields.flatMap(({ name, bytes, unread, unwritten }, field) => {
+          const offset = end;
+          end += bytes;
+          return unread && !ofLanguage.has(ownerOf(type, field, byIndex))
+            ? [{ offset, size: bytes, name: name || `${field}`, written: !unwritten }]
+            : [];
+        });
+        return { part, type, fields };
+      });
+  });
+}
+
 function isUnread({ objects, fields }: ObjectType): boolean {
   return objects > 0 && fields.length > 0 && fields.every(({ unread }) => unread);
 }
 
 function unreadOfPart(part: ModuleObjects): UnreadField[] {
   const byIndex = typesByIndex(part);
+  const ofLanguage = typesOfLanguage(part, byIndex);
   const found = new Map<string, { types: ObjectType[]; owner: ObjectType; field: number }>();
   for (const type of part.types) {
     if (type.kind === "array" || type.objects === 0 || isUnread(type)) continue;
@@ -64,17 +102,43 @@ function unreadOfPart(part: ModuleObjects): UnreadField[] {
       ...{ part, name: fieldName(named, field), type: named.index, types },
       ...{ each: bytes, bytes: bytes * objects, objects },
       written: types.some((type) => !type.fields[field]!.unwritten),
+      isOfLanguage: ofLanguage.has(owner),
     };
   });
 }
 
+/** In a program of fewer types nothing tells the root of a language from the program's own. */
+const LEAST_TYPES = 8;
+
+/**
+ * The types that a language derives a program's from: those that most of the structs extend which code makes. Tables of methods are made
+ * by constant expressions.
+ */
+function typesOfLanguage(
+  { types }: ModuleObjects,
+  byIndex: ReadonlyMap<number, ObjectType>,
+): ReadonlySet<ObjectType> {
+  const structs = types.filter(({ kind, objects, constant }) => kind === "struct" && objects > constant);
+  if (structs.length < LEAST_TYPES) return new Set();
+  const counts = new Map<ObjectType, number>();
+  for (const type of structs)
+    for (const above of ancestors(type, byIndex)) counts.set(above, (counts.get(above) ?? 0) + 1);
+  return new Set([...counts].filter(([, count]) => 2 * count > structs.length).map(([type]) => type));
+}
+
+/** The types that a type extends, from the nearest on. */
+function ancestors(type: ObjectType, byIndex: ReadonlyMap<number, ObjectType>): ObjectType[] {
+  const found: ObjectType[] = [];
+  for (let at = type; at.supertype !== undefined && found.length <= byIndex.size; ) {
+    const above = byIndex.get(at.supertype);
+    if (above === undefined) break;
+    found.push(above);
+    at = above;
+  }
+  return found;
+}
+
 /** The type that a field came with: the outermost one that is extended and has it. */
 function ownerOf(type: ObjectType, field: number, byIndex: ReadonlyMap<number, ObjectType>): ObjectType {
-  let owner = type;
-  for (let steps = 0; owner.supertype !== undefined && steps <= byIndex.size; steps++) {
-    const above = byIndex.get(owner.supertype);
-    if (above === undefined || above.fields.length <= field) break;
-    owner = above;
-  }
-  return owner;
+  return ancestors(type, byIndex).findLast(({ fields }) => fields.length > field) ?? type;
 }

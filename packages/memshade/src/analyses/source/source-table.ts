@@ -17,7 +17,7 @@ export interface SourceLine {
 
 /** What a tool tells of source lines, those first that matter most. Places whose line is not known are left out. */
 export interface SourceTable {
-  readonly tool: "heap" | "waste" | "workingset";
+  readonly tool: "heap" | "waste" | "workingset" | "objects";
   readonly columns: readonly SourceColumn[];
   readonly lines: readonly SourceLine[];
 }

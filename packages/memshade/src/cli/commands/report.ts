@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { MOST_FINDINGS } from "../../analyses/findings/rank.ts";
 import { findsAnything, type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
 import { heapLines } from "../../analyses/source/heap-lines.ts";
+import { objectLines } from "../../analyses/source/object-lines.ts";
 import { wasteLines } from "../../analyses/source/waste-lines.ts";
 import { workingSetLines } from "../../analyses/source/working-set-lines.ts";
 import { UserError } from "../../bytes/errors.ts";
@@ -155,7 +156,7 @@ function runReportJson(input: string, findings: Shown, tools: Readonly<Record<st
 
 /** The source lines of each tool that was recorded, one after the other; as JSON in one document. */
 function* runSourceReport(
-  { heap, waste, workingset }: RecordedTools,
+  { heap, waste, workingset, objects }: RecordedTools,
   input: string,
   options: ReportOptions,
   terminal: Terminal,
@@ -166,10 +167,11 @@ function* runSourceReport(
     ...(heap === undefined ? [] : [heapLines(heap)]),
     ...(waste === undefined ? [] : [wasteLines(waste)]),
     ...(workingset === undefined ? [] : [workingSetLines(workingset)]),
+    ...(objects === undefined ? [] : [objectLines(objects)]),
   ];
   if (tables.length === 0)
     throw new UserError(
-      "--source shows lines of the heap, of waste and of working sets: --html has those of samples",
+      "--source shows lines of the heap, of waste, of working sets and of objects: --html has those of samples",
     );
   const read = createSourceReader(options.pathMap ?? [], modulePathsOf(input));
   const { rows } = options;

@@ -44,6 +44,7 @@ Examples:
   memshade run --trace-children make
   memshade run --mmap --clock wall ./server
   memshade run --sample 97hz python3 script.py
+  memshade run --tool heap python3 script.py
 
 Options of memshade come before the program; everything after it belongs to the
 program, with a warning where memshade has such an option too (-- in front of
@@ -96,6 +97,7 @@ export function addRunCommand(program: Command): void {
           traceChildren: flags.traceChildren,
           sampleHz: flags.sample,
           tool: nativeToolOf(flags),
+          intervals: nativeIntervalsOf(flags),
         });
         endProcess(code);
         return;
@@ -119,6 +121,7 @@ export function addRunCommand(program: Command): void {
 /** What native programs can be recorded with. */
 const OF_NATIVE: readonly string[] = [
   ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
+  ...["interval", "maxIntervals", "cpuTime"],
 ];
 /** What runs of native programs with `--tool waste` do not have. */
 const NOT_WITH_WASTE: readonly string[] = ["includeStack", "traceChildren", "mmap", "sample", "clock"];
@@ -130,6 +133,32 @@ const NATIVE_NAMES: Readonly<Partial<Record<ToolName, NativeToolName>>> = {
 function nativeToolOf({ tool = [], includeStack }: RunFlags): NativeRun["tool"] {
   const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
   return names.length === 0 ? undefined : { name: names[0], options: { includeStack } };
+}
+
+const NATIVE_INTERVAL_NS = 20e6;
+const MOST_INTERVALS = 512;
+
+/** @throws UserError where intervals cannot be measured so */
+function nativeIntervalsOf({ tool = [], interval, maxIntervals, cpuTime }: RunFlags): NativeRun["intervals"] {
+  const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true;
+  if (!tool.includes("workingset")) {
+    if (isAsked)
+      throw new UserError(
+        "--interval, --max-intervals and --cpu-time are about working sets: add --tool workingset",
+      );
+    return undefined;
+  }
+  if (interval?.unit === "accesses")
+    throw new UserError("intervals of native programs are measured in time: --interval 20ms");
+  const most = maxIntervals ?? MOST_INTERVALS;
+  if (most % 2 !== 0 || most < 8)
+    throw new UserError("the number of intervals to keep must be even, and 8 at least");
+  return {
+    interval: interval?.length ?? NATIVE_INTERVAL_NS,
+    maxIntervals: most,
+    unit: cpuTime === true ? "cpu" : "wall",
+    adaptive: interval === undefined,
+  };
 }
 
 /** @throws UserError for options that mean nothing to a WebAssembly program */

@@ -3,12 +3,14 @@ import path from "node:path";
 import type { Command } from "commander";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
 import { knownMetrics, METRICS, type MetricKey } from "../../analyses/metrics.ts";
+import { OBJECT_KEYS, type ObjectKey } from "../../analyses/objects/rank.ts";
 import { STATIC_KEYS, type StaticKey } from "../../analyses/statics/rank-statics.ts";
 import type { PairTable } from "../../analyses/waste/pairs.ts";
 import { WASTE_KEYS, type WasteKey } from "../../analyses/waste/rank-sites.ts";
 import { WORKING_SET_KEYS, type WorkingSetKey } from "../../analyses/working-set/rank.ts";
 import { UserError } from "../../bytes/errors.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
+import { objectsTopJson } from "../../report/json/objects-top.ts";
 import { staticTopJson } from "../../report/json/static-data.ts";
 import { topJson } from "../../report/json/top.ts";
 import { wastePairsJson, wasteTopJson } from "../../report/json/waste.ts";
@@ -16,10 +18,12 @@ import { workingSetTopJson } from "../../report/json/working-set-top.ts";
 import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { staticTable } from "../../report/terminal/heap/static-data.ts";
 import { topTable } from "../../report/terminal/heap/top-table.ts";
+import { objectsTable } from "../../report/terminal/objects/objects-table.ts";
 import { wastePairs } from "../../report/terminal/waste/waste-pairs.ts";
 import { wasteTable } from "../../report/terminal/waste/waste-table.ts";
 import { workingSetTable } from "../../report/terminal/working-set/working-set-table.ts";
 import { hasHeap, loadHeap } from "../../runs/heap.ts";
+import { hasObjects, loadObjects } from "../../runs/objects.ts";
 import { loadStatics } from "../../runs/statics.ts";
 import { loadWaste } from "../../runs/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../../runs/working-set.ts";
@@ -50,13 +54,14 @@ const PAIR_TABLES = {
 } as const satisfies Record<string, PairTable>;
 type PairKey = keyof typeof PAIR_TABLES;
 const PAIR_KEYS = Object.keys(PAIR_TABLES) as PairKey[];
-type TopKey = MetricKey | StaticKey | WasteKey | PairKey | WorkingSetKey;
+type TopKey = MetricKey | StaticKey | WasteKey | PairKey | WorkingSetKey | ObjectKey;
 const KEYS: readonly TopKey[] = [
   ...METRIC_KEYS,
   ...STATIC_KEYS,
   ...WASTE_KEYS,
   ...PAIR_KEYS,
   ...WORKING_SET_KEYS,
+  ...OBJECT_KEYS,
 ];
 
 const KEYS_BY_TOOL = [
@@ -64,6 +69,7 @@ const KEYS_BY_TOOL = [
   `static data: ${STATIC_KEYS.join(", ")}`,
   `waste: ${[...WASTE_KEYS, ...PAIR_KEYS].join(", ")}`,
   `working set: ${WORKING_SET_KEYS.join(", ")}`,
+  `objects: ${OBJECT_KEYS.join(", ")}`,
 ].join("; ");
 
 export interface TopOptions extends ReadFlags {
@@ -100,7 +106,9 @@ Examples:
   memshade top memshade.out/app.4711 --by first-touch
       who brings lines in (--tool workingset --who)
   memshade top memshade.out/app.4711 --by fill
-      where lines are touched for few of their bytes (--tool workingset --who)`;
+      where lines are touched for few of their bytes (--tool workingset --who)
+  memshade top memshade.out/app.4711 --by object-bytes
+      who makes garbage-collected objects (--tool objects)`;
 
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
@@ -145,6 +153,8 @@ export async function runTop(input: string, given: TopOptions, terminal: Termina
   if (staticKey !== undefined) return topStatics(input, staticKey, options, terminal);
   const workingSetKey = WORKING_SET_KEYS.find((key) => key === by);
   if (workingSetKey !== undefined) return topWorkingSet(input, workingSetKey, options, terminal);
+  const objectKey = OBJECT_KEYS.find((key) => key === by);
+  if (objectKey !== undefined) return topObjects(input, objectKey, options, terminal);
   if (isRunWithout(hasHeap, input))
     throw new UserError(
       `--by ${by} needs a run that was recorded with --tool heap: ${input} is none${otherKeys(input)}`,
@@ -186,6 +196,7 @@ function isRunWithout(has: (input: string) => boolean, input: string): boolean {
 /** What else can be ranked of a run without a heap profile. */
 function otherKeys(input: string): string {
   if (hasWorkingSet(input)) return "; --by lines ranks its working set";
+  if (hasObjects(input)) return "; --by object-bytes ranks its objects";
   return loadWaste(input) === undefined ? "" : "; --by dead ranks its waste";
 }
 
@@ -261,4 +272,17 @@ function topWorkingSet(input: string, by: WorkingSetKey, options: TopOptions, te
       });
   if (text === undefined) throw new UserError(missing);
   return text;
+}
+
+function topObjects(input: string, by: ObjectKey, options: TopOptions, terminal: Terminal): string {
+  const needed = `--tool objects${by === "in-use" ? ", without --sample-bytes 0" : ""}`;
+  const missing = `--by ${by} needs a run that was recorded with ${needed}: ${input} is none`;
+  if (isRunWithout(hasObjects, input)) throw new UserError(missing);
+  const profile = loadObjects(input, readOptions(options));
+  if (by === "in-use" && profile.sampleBytes === 0) throw new UserError(missing);
+  const order = options.reverse ? ("smallest" as const) : ("largest" as const);
+  const ranking = { by, order, rows: options.rows, group: options.group };
+  return options.json
+    ? objectsTopJson(profile, { ...ranking, input })
+    : objectsTable(profile, { ...ranking, ...screenOptions(options, terminal) });
 }

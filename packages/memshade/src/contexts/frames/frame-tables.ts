@@ -28,10 +28,10 @@ export class FrameTables {
     this.#slots = decodeSlots(layout.slots);
   }
 
-  /** All frames by address. `end`: where the next one would begin, 0 before there is any. */
-  *frames(view: DataView, end: number): Generator<ContextFrame> {
+  /** All frames by address, or those from one on. `end`: where the next one would begin, 0 before there is any. */
+  *frames(view: DataView, end: number, from = this.#layout.arena): Generator<ContextFrame> {
     const { firstOfFunction } = this.#slots;
-    for (let address = this.#layout.arena; address < end; ) {
+    for (let address = from; address < end; ) {
       const defined = view.getUint32(address + Frame.tag, true) - 1;
       const bytes = view.getUint32(address + Frame.bytes, true);
       yield { address, defined, node: view.getUint32(address + Frame.node, true), bytes };
@@ -49,11 +49,20 @@ export class FrameTables {
   callers(view: DataView, from: number): number[] {
     const path: number[] = [];
     for (let node = from === NOWHERE ? 0 : from; node !== 0; ) {
-      const at = this.#layout.nodes + node * NODE_BYTES;
-      // Slots are counted from 1.
-      path.push(this.#slots.offset[view.getUint32(at + Node.place, true) - 1]);
-      node = view.getUint32(at + Node.parent, true);
+      const { offset, parent } = this.call(view, node);
+      path.push(offset);
+      node = parent;
     }
     return path;
+  }
+
+  /** The call that leads to a node which is not the root: its code offset, and the node that it is made in. */
+  call(view: DataView, node: number): { offset: number; parent: number } {
+    const at = this.#layout.nodes + node * NODE_BYTES;
+    return {
+      // Slots are counted from 1.
+      offset: this.#slots.offset[view.getUint32(at + Node.place, true) - 1],
+      parent: view.getUint32(at + Node.parent, true),
+    };
   }
 }

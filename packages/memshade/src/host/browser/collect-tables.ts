@@ -78,9 +78,10 @@ export class TableCollector {
   ): Promise<string[]> {
     const { cdp, note } = this.#parts;
     let groups: string[] = [];
+    const isCollected = await this.#collectGarbage(context, isEnd);
     const collecting = this.#parts
       .browser()
-      .call(context, "collect", read, resets)
+      .call(context, "collect", read, resets, isCollected)
       .then(
         (sent) => {
           groups = sent as string[];
@@ -98,6 +99,25 @@ export class TableCollector {
     if (this.#parts.browser().contexts.includes(context))
       note(`${describe(context)} is busy: its figures are those of before, if there are any`);
     return groups;
+  }
+
+  /** Has the engine collect all garbage of a context, if it has objects that are followed. @returns whether it has done so */
+  async #collectGarbage({ number, session }: Context, isEnd: boolean): Promise<boolean> {
+    const { cdp, images } = this.#parts;
+    if (!images.hasTool(number, "objects")) return false;
+    let isCollected = false;
+    const answer = cdp.call("HeapProfiler.collectGarbage", {}, session.id).then(
+      () => {
+        isCollected = true;
+      },
+      () => {},
+    );
+    if (!(await within(answer, BUSY_MS)) && isEnd) {
+      // It comes to it between two tasks.
+      cdp.tell("Runtime.terminateExecution", {}, session.id);
+      await within(answer, STOPPED_MS);
+    }
+    return isCollected;
   }
 
   /** Waits for a context, and longer when it has begun to send. @returns whether it has answered */

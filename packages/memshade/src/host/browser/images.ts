@@ -96,6 +96,11 @@ export class Images {
     return this.#instances.size;
   }
 
+  /** Whether a tool follows instances of a context. */
+  hasTool(context: number, tool: keyof ShadowMemories): boolean {
+    return [...this.#instances.values()].some((one) => one.context === context && one.images.has(tool));
+  }
+
   add(context: number, { id, info, path, place, memories: sizes }: Of<"instance">): void {
     const shared = place === undefined ? undefined : this.#groups.get(place.group);
     const images = new Map(

@@ -5,7 +5,7 @@ interface BuiltinModules {
 
 let collector: (() => void) | null | undefined;
 
-/** Has the engine collect all garbage of this thread now. False: it does not let itself be asked, as in web pages. */
+/** Has the engine collect all garbage of this thread now. False: it does not let itself be asked, as by the scripts of web pages. */
 export function collectGarbage(): boolean {
   collector ??= findCollector() ?? null;
   collector?.();

@@ -120,10 +120,12 @@ const samplers = new Set<WeakRef<ObjectSampler>>();
 /**
  * Finds out which of the objects that were chosen in this thread are gone, for the profile that is taken next: asks the engine to collect, where
  * it lets itself be asked.
+ *
+ * @param isCollected somebody else has just had it collect
  */
-export function settleObjects(): void {
+export function settleObjects(isCollected = false): void {
   if (samplers.size === 0) return;
-  const collected = collectGarbage();
+  const collected = isCollected || collectGarbage();
   for (const reference of samplers) {
     const sampler = reference.deref();
     if (sampler === undefined) samplers.delete(reference);

@@ -8,7 +8,7 @@ import type { ToolOptions } from "../../tools/run-options.ts";
 import type { InstanceHandle } from "../../tools/session.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { memoryWarning, watchMemory } from "../memory-need.ts";
-import { moduleLines } from "../module/module-lines.ts";
+import { FileLines } from "../module/file-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
 import { removeLeftControlFolders } from "../node/control-folder.ts";
 import { dieBySignal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
@@ -71,12 +71,14 @@ export async function runWasi(run: WasiRun): Promise<number> {
   }
   const warning = run.isQuiet === true ? undefined : memoryWarning(run.tools);
   if (warning !== undefined) say(warning);
-  const recorder = new Recorder({
+  const lines = new FileLines((sentence) => recorder.note(sentence));
+  lines.learn(program.original, absolutePath(run.path));
+  const recorder: Recorder = new Recorder({
     tools: run.tools,
     command: [run.path, ...run.args],
     program: programName(run.path),
     observesHost: true,
-    linesOf: moduleLines,
+    linesOf: lines.linesOf,
     typesOf: moduleTypes,
   });
   removeLeftControlFolders();

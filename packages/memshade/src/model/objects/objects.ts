@@ -19,6 +19,8 @@ export interface ObjectsProfile {
   sizes: ObjectSizes;
   /** Reads and writes were counted. */
   fields: boolean;
+  /** Allocations were counted by their calling context; else each site has one, without callers. */
+  contexts: boolean;
   /** Mean distance between samples at the start, bytes; 0: none were taken. */
   sampleBytes: number;
   modules: NamedModule[];
@@ -43,8 +45,13 @@ export interface ModuleObjects {
   types: ObjectType[];
   /** Instructions that allocated, by their offset. */
   sites: ObjectSite[];
-  stacks: StackFrame[][];
+  /** Those of call paths, each once. */
+  frames: StackFrame[];
+  paths: ObjectPaths;
+  contexts: ObjectContexts;
   samples: ObjectSamples;
+  /** Of the instance that allocated most; undefined where nobody looked, or nothing was allocated. */
+  overTime?: ObjectsOverTime | undefined;
 }
 
 export interface ObjectType {
@@ -95,6 +102,43 @@ export interface ObjectSite {
   frame?: StackFrame | undefined;
 }
 
+/** Call paths, as columns: each is a frame and the path of its caller. */
+export interface ObjectPaths {
+  /** Index into `frames`. */
+  frame: number[];
+  /** Index into these columns, lower than that of the path itself; −1: nobody called, or nobody knows who. */
+  caller: number[];
+}
+
+/** What each site made in each calling context, exactly, as columns. */
+export interface ObjectContexts {
+  /** Index into `sites`. */
+  site: number[];
+  /** Index into `paths`: the innermost frame is that of the site. */
+  path: number[];
+  objects: number[];
+  elements: number[];
+  bytes: number[];
+}
+
+/** What one instance allocated in each interval, exactly. */
+export interface ObjectsOverTime {
+  /** As columns: bytes that were allocated by the end of each interval, and objects that were made in it. */
+  intervals: { end: number[]; objects: number[] };
+  /** The contexts that allocated most. */
+  contexts: ContextOverTime[];
+}
+
+/** What was made in one context in each interval in which something was. */
+export interface ContextOverTime {
+  /** Index into `contexts` of the module. */
+  context: number;
+  /** Indices of intervals, ascending. */
+  intervals: number[];
+  objects: number[];
+  bytes: number[];
+}
+
 /** Objects that were chosen, as columns; in the order in which they were made, instance by instance. */
 export interface ObjectSamples {
   /** Index into `sites`. */
@@ -108,8 +152,10 @@ export interface ObjectSamples {
   death: number[];
   /** It is not known whether it is gone. */
   unknown: boolean[];
-  /** Index into `stacks`, −1: not known. */
-  stack: number[];
+  /** Index into `contexts`. */
+  context: number[];
+  /** Index into `paths`: the frames of JavaScript that entered the module, where they were noted; −1: they were not. */
+  host: number[];
   /** Bytes that its instance had allocated when the engine had collected and the profile was taken. */
   now: number[];
   /** The engine was asked to collect before the profile was taken: what was not found gone is in use. */

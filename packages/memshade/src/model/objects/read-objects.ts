@@ -14,13 +14,17 @@ import {
 import { namedModule } from "../named-module.ts";
 import { stackFrame } from "../working-set/read-working-set.ts";
 import {
+  type ContextOverTime,
   type ModuleObjects,
   OBJECTS_SCHEMA,
   OBJECTS_VERSION,
+  type ObjectContexts,
   type ObjectField,
+  type ObjectPaths,
   type ObjectSamples,
   type ObjectSite,
   type ObjectSizes,
+  type ObjectsOverTime,
   type ObjectsProfile,
   type ObjectType,
 } from "./objects.ts";
@@ -63,7 +67,15 @@ const part = record<ModuleObjects>({
       frame: optional(stackFrame),
     }),
   ),
-  stacks: list(list(stackFrame)),
+  frames: list(stackFrame),
+  paths: record<ObjectPaths>({ frame: list(count), caller: list(integer) }),
+  contexts: record<ObjectContexts>({
+    site: list(count),
+    path: list(count),
+    objects: list(count),
+    elements: list(count),
+    bytes: list(count),
+  }),
   samples: record<ObjectSamples>({
     site: list(count),
     size: list(number),
@@ -71,10 +83,24 @@ const part = record<ModuleObjects>({
     birth: list(number),
     death: list(number),
     unknown: list(flag),
-    stack: list(integer),
+    context: list(count),
+    host: list(integer),
     now: list(number),
     settled: flag,
   }),
+  overTime: optional(
+    record<ObjectsOverTime>({
+      intervals: record<ObjectsOverTime["intervals"]>({ end: list(count), objects: list(count) }),
+      contexts: list(
+        record<ContextOverTime>({
+          context: count,
+          intervals: list(count),
+          objects: list(count),
+          bytes: list(count),
+        }),
+      ),
+    }),
+  ),
 });
 
 const profile = record<ObjectsProfile>({
@@ -85,6 +111,7 @@ const profile = record<ObjectsProfile>({
   program: text,
   sizes: record<ObjectSizes>({ engine: text, references: count, structHeader: count, arrayHeader: count }),
   fields: flag,
+  contexts: flag,
   sampleBytes: count,
   modules: list(namedModule),
   parts: list(part),
@@ -99,18 +126,47 @@ const profile = record<ObjectsProfile>({
 export function readObjects(json: string): ObjectsProfile {
   const what = "does not tell of the objects of a run";
   const checked = profile(parseVersioned(json, OBJECTS_SCHEMA, OBJECTS_VERSION, what));
-  checked.parts.forEach(({ module, samples, sites, stacks, types }, i) => {
-    const fail = (fault: string): never => {
+  checked.parts.forEach((one, i) => {
+    checkPart(one, checked.modules.length, (fault) => {
       throw new UserError(`parts[${i}]: ${fault}`);
-    };
-    if (module >= checked.modules.length) fail(`there is no module ${module}`);
-    const known = new Set(types.map(({ index }) => index));
-    for (const { type } of sites) if (!known.has(type)) fail(`there is no type ${type}`);
-    const { settled: _, ...columns } = samples;
-    for (const column of Object.values(columns))
-      if (column.length !== samples.site.length) fail("the columns of samples have different lengths");
-    for (const site of samples.site) if (site >= sites.length) fail(`there is no site ${site}`);
-    for (const stack of samples.stack) if (stack >= stacks.length) fail(`there is no stack ${stack}`);
+    });
   });
   return checked;
+}
+
+/** Whether what a part refers to is there. */
+function checkPart(
+  { module, samples, sites, types, frames, paths, contexts, overTime }: ModuleObjects,
+  modules: number,
+  fail: (fault: string) => never,
+): void {
+  const within = (name: string, numbers: readonly number[], count: number): void => {
+    for (const number of numbers) if (number >= count) fail(`there is no ${name} ${number}`);
+  };
+  const alike = (name: string, table: object): void => {
+    const columns = Object.values(table).filter(Array.isArray);
+    if (columns.some(({ length }) => length !== columns[0]!.length))
+      fail(`the columns of ${name} have different lengths`);
+  };
+  within("module", [module], modules);
+  const known = new Set(types.map(({ index }) => index));
+  for (const { type } of sites) if (!known.has(type)) fail(`there is no type ${type}`);
+  alike("paths", paths);
+  alike("contexts", contexts);
+  alike("samples", samples);
+  within("frame", paths.frame, frames.length);
+  paths.caller.forEach((caller, path) => {
+    if (caller >= path) fail(`path ${path} is called by path ${caller}, which comes later`);
+  });
+  within("site", [...contexts.site, ...samples.site], sites.length);
+  within("path", contexts.path, paths.frame.length);
+  within("path", samples.host, paths.frame.length);
+  within("context", samples.context, contexts.site.length);
+  if (overTime === undefined) return;
+  alike("intervals", overTime.intervals);
+  for (const { context, ...columns } of overTime.contexts) {
+    alike("what a context made", columns);
+    within("context", [context], contexts.site.length);
+    within("interval", columns.intervals, overTime.intervals.end.length);
+  }
 }

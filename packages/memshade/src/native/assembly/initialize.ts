@@ -1,6 +1,6 @@
 // Runs when the image has been loaded, before the program: it takes the traces of us out of the environment, so that neither the program nor
 // what it starts sees them, unless what it starts is to be recorded too. And it takes what a program may later forbid itself to open.
-import { Text, Thread } from "./layout.generated";
+import { Header, Text, Thread } from "./layout.generated";
 import { lock, unlock } from "./lock";
 import { makeModule } from "./modules";
 import { isOpen } from "./open";
@@ -18,6 +18,7 @@ const SPACE: u32 = 32;
 export function initialize(_count: u32, _args: u64, environment: u64): void {
   if (load32(text() + Text.children) === 0) hide(environment);
   if (!isOpen()) return;
+  store<u64>(Header.stackTop, environment);
   beginSampling();
   takeObjects();
 }

@@ -20,6 +20,7 @@ import {
   MOST_MODULES,
   MOST_PROGRAM_BYTES,
   MOST_THREADS,
+  Module,
   Place,
   STARTED_PART_BYTES,
   THREAD_BYTES,
@@ -142,6 +143,15 @@ export class MemoryFile {
     const count = this.#moduleCount();
     this.#takeModules(memory, count);
     return readModules(memory, count);
+  }
+
+  /** Where objects are mapped that have code: addresses. */
+  objects(): { start: number; end: number }[] {
+    const modules = this.bytes(Place.modules, this.#moduleCount() * MODULE_BYTES);
+    return Array.from({ length: modules.length / MODULE_BYTES }, (_, i) => ({
+      start: Number(modules.readBigUInt64LE(i * MODULE_BYTES + Module.start)),
+      end: Number(modules.readBigUInt64LE(i * MODULE_BYTES + Module.end)),
+    }));
   }
 
   /** What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. */

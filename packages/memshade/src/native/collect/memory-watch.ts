@@ -12,7 +12,7 @@ import { ThreadNames } from "./thread-names.ts";
 
 /** So often it is seen to what programs wait for. */
 const WATCH_MS = 10;
-/** So many times as rarely the names of threads are looked at. */
+/** So many times as rarely the names of threads are looked at, and what the program has mapped. */
 const NAMES_TURNS = 10;
 /** A process that was told to end has so long for it. */
 const ENDING_MS = 100;
@@ -26,6 +26,8 @@ function countsOf(memory: string): string {
 export class MemoryWatch {
   /** Is given each child when it has ended. */
   onChild: (child: ChildProcess) => void = () => undefined;
+  /** Is called now and then while the program runs. */
+  onTurn: () => void = () => undefined;
   readonly #path: string;
   readonly #wanted: WantedTables;
   readonly #timer: NodeJS.Timeout;
@@ -113,8 +115,10 @@ export class MemoryWatch {
   #serve(): void {
     const { memory } = this;
     this.#replaced?.look();
+    const isTurn = this.#turn++ % NAMES_TURNS === 0;
+    if (isTurn) this.onTurn();
     if (memory !== undefined) {
-      if (this.#turn++ % NAMES_TURNS === 0) this.#threads.look();
+      if (isTurn) this.#threads.look();
       this.#wanted.make(memory);
       for (const sentence of this.#samples?.readFrom(memory) ?? []) say(sentence);
     }

@@ -19,7 +19,7 @@ export interface WrittenChild {
 
 /** Writes what processes have left in their memories. */
 export class ProfileWriter {
-  readonly #how: RecordingOptions;
+  #how: RecordingOptions;
   readonly #isQuiet: boolean | undefined;
   /** Whether all that was to be written is. */
   isComplete = true;
@@ -27,6 +27,11 @@ export class ProfileWriter {
   constructor(how: RecordingOptions, isQuiet: boolean | undefined) {
     this.#how = how;
     this.#isQuiet = isQuiet;
+  }
+
+  /** More of how processes were recorded. */
+  tell(more: Partial<RecordingOptions>): void {
+    this.#how = { ...this.#how, ...more };
   }
 
   /** Undefined, with the reason said, where it could not be written. */

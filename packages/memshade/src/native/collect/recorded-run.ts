@@ -5,6 +5,7 @@ import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
 import { loadObject } from "../../load/objects.ts";
 import { CPU_FILE, type CpuSamples } from "../../model/cpu/cpu-samples.ts";
+import { namedModuleOf } from "../../model/named-module.ts";
 import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { RawSegment } from "../../model/raw-profile.ts";
 import {
@@ -18,18 +19,22 @@ import {
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import type { ObjectSegment } from "../../objects/index.ts";
 import { Control } from "../../tools/heap/layout.ts";
-import { HeapSession } from "../../tools/heap/read/heap-session.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
+import { HeapSession } from "../../tools/heap/read/heap-session.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
+import { describeNative } from "../../tools/working-set/native/read/describe-native.ts";
+import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
+import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
 import { Header, Place } from "../layout.ts";
-import type { NativeToolName } from "../native-tool.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
+import type { NativeToolName } from "../native-tool.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
 import { readThreads } from "./threads.ts";
+import { uncountedAccesses } from "./uncounted-accesses.ts";
 import { unseen } from "./unseen.ts";
 import { wasteRun } from "./waste-run.ts";
 
@@ -47,8 +52,6 @@ export interface RecordedProgram {
   image: string;
   /** The tool whose code was inserted. */
   tool?: NativeToolName | undefined;
-  /** Files that stood in the place of others, if a tool's code was inserted. */
-  rewritten?: readonly RewrittenFile[] | undefined;
 }
 
 /** How it was recorded. */
@@ -59,6 +62,10 @@ export interface RecordingOptions {
   mappings: boolean;
   /** Processes that it has started, if they were recorded. */
   children?: readonly RunChild[] | undefined;
+  /** Files that stood in the place of others, if a tool's code was inserted. */
+  rewritten?: readonly RewrittenFile[] | undefined;
+  /** Sentences about what ran without that code. */
+  notCounted?: readonly string[] | undefined;
 }
 
 /** What a process has left, or has so far. */
@@ -74,6 +81,8 @@ export interface LeftBehind {
   replacedBy?: string | undefined;
   /** Path of the file with what inserted code has counted; there is none where that is not shared. */
   counts?: string | undefined;
+  /** Absent where lines were not marked. */
+  workingSet?: NativeWorkingSetSession | undefined;
 }
 
 /** What the run folder gets. */
@@ -87,15 +96,15 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, counters, names = new Map(), samples: taken, replacedBy, counts }: LeftBehind,
+  { memory, counters, names = new Map(), samples: taken, replacedBy, workingSet, counts }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
-  { clock, mappings, children }: RecordingOptions,
+  { clock, mappings, children, rewritten = [], notCounted = [] }: RecordingOptions,
 ): NativeRecord {
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const header = (field: number): number => view.getUint32(field, true);
-  const places = new OriginalPlaces(readModules(memory, header(Header.modules)), program.rewritten ?? []);
+  const places = new OriginalPlaces(readModules(memory, header(Header.modules)), rewritten);
   places.translate(memory);
   const samples = taken && places.ofSamples(taken);
   const all = places.modules;
@@ -107,12 +116,12 @@ export function recordedRun(
   if (program.tool === "waste") {
     if (counts === undefined) throw new UserError(NOT_SHARED);
     const sentences = unseen(view, program.notes.length === 0 ? ["blocks are not recorded"] : program.notes, replacedBy);
-    return wasteRun({ counts, program, modules: described, end, children, unseen: sentences });
+    return wasteRun({ counts, program, rewritten, modules: described, end, children, unseen: [...sentences, ...notCounted] });
   }
   const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({
     ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
-    ...{ includeStack: false, includeAllocator: false },
+    ...{ includeStack: false, includeAllocator: false, followsBlocks: false },
   });
   session.addInstance(
     { buffer: memory, counters: counters ?? NO_COUNTERS },
@@ -127,6 +136,12 @@ export function recordedRun(
   const hasIntervals = intervals.instances.length > 0;
   if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
   if (samples !== undefined) files.push({ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` });
+  const start = Number(view.getBigUint64(Header.start, true));
+  const lines =
+    workingSet &&
+    describeNative(workingSet, { ...program, modules: described.map(namedModuleOf) }, samples, start);
+  if (lines !== undefined)
+    files.push({ name: WORKING_SET_FILE, contents: `${JSON.stringify(lines.profile)}\n` });
   const run: Run = {
     schema: RUN_SCHEMA,
     version: RUN_VERSION,
@@ -135,6 +150,7 @@ export function recordedRun(
     program: program.program,
     tools: {
       heap: mappings ? { ...tool, mappings } : tool,
+      ...(lines === undefined ? {} : { workingset: lines.description }),
       ...(samples === undefined ? {} : { cpu: { hz: samples.hz } }),
     },
     end,
@@ -145,7 +161,9 @@ export function recordedRun(
       notTracked: [
         ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
         ...program.notes,
+        ...(isCounted ? uncountedAccesses(view) : []),
         ...unseen(view, program.notes, replacedBy),
+        ...notCounted,
       ],
     },
     ...(children === undefined ? {} : { children: [...children] }),
@@ -154,6 +172,7 @@ export function recordedRun(
     files: {
       heap: HEAP_FILE,
       ...(hasIntervals ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
+      ...(lines === undefined ? {} : { workingset: WORKING_SET_FILE }),
       ...(samples === undefined ? {} : { cpu: CPU_FILE }),
     },
   };
@@ -179,7 +198,7 @@ const NOT_SHARED =
   "the program could make no file to share by what it counts: a limit of file sizes, a sandbox, or no room in /dev/shm";
 
 const UNCOUNTED =
-  "Accesses of native programs are not recorded: nothing is known of how often, how densely or whether at all blocks were used.";
+  "Accesses were not counted: nothing is known of how often, how densely or whether at all blocks were used. --tool heap counts them.";
 
 /** The process as one module of the session: its sites are like places in code. */
 const INFO: InstrumentedInfo = {

@@ -1,10 +1,11 @@
 import { existsSync, realpathSync } from "node:fs";
+import { namedModuleOf } from "../../model/named-module.ts";
 import { RUN_SCHEMA, RUN_VERSION, type RunChild, type RunEnd, type RunModule } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
-import { namedModuleOf } from "../../model/named-module.ts";
 import { type FollowedFile, nativeWasteFile } from "../../tools/waste/native/read/native-waste-file.ts";
 import { WASTE_FILE } from "../../tools/waste/read/waste-session.ts";
 import { wasteText } from "../../tools/waste/read/waste-text.ts";
+import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import type { NativeRecord, RecordedProgram } from "./recorded-run.ts";
 
 /** What a process has left whose dead and silent stores were followed. */
@@ -12,6 +13,7 @@ export interface LeftWaste {
   /** Path of the file with what inserted code has counted. */
   counts: string;
   program: RecordedProgram;
+  rewritten: readonly RewrittenFile[];
   modules: readonly RunModule[];
   end: RunEnd;
   children: readonly RunChild[] | undefined;
@@ -20,8 +22,8 @@ export interface LeftWaste {
 }
 
 /** A run of the waste tool. Blocks are not recorded meanwhile. */
-export function wasteRun({ counts, program, modules, end, children, unseen }: LeftWaste): NativeRecord {
-  const rewritten = new Map(program.rewritten?.map((file) => [file.original, file]));
+export function wasteRun({ counts, program, rewritten: files, modules, end, children, unseen }: LeftWaste): NativeRecord {
+  const rewritten = new Map(files.map((file) => [file.original, file]));
   const followed = modules.flatMap((module): FollowedFile[] => {
     const path = realPathOf(module);
     const file = path === undefined ? undefined : rewritten.get(path);

@@ -67,8 +67,15 @@ export function placeImage({ children, samplePeriod, tool, ...options }: ImageOp
     const tables = new TableCache(place);
     const image = keptImage(tables.folder, options);
     setRun(image, {
-      ...{ memory, tables: tables.prefix, image: path, children, samplePeriod },
-      ...{ isCounting: tool?.name === "heap", isWaste: tool?.name === "waste", shared: tool?.shadows ?? [] },
+      memory,
+      tables: tables.prefix,
+      image: path,
+      children,
+      samplePeriod,
+      isCounting: options.isCounting,
+      isMarking: options.isMarking,
+      isWaste: options.isWaste,
+      shared: options.isWaste ? (tool?.shadows ?? []) : [],
     });
     writeFileSync(path, image);
     return {

@@ -24,6 +24,8 @@ export interface LeftAlone {
   special: number;
   /** with tables of exceptions that are not understood */
   exceptions: number;
+  /** found by their return addresses, by a garbage collector */
+  returnAddresses: number;
 }
 
 /** Marks of bytes of the code. */
@@ -50,7 +52,17 @@ export class Code {
   readonly bytes: Uint8Array;
   readonly stubs: Stubs;
   readonly functions: CodeFunction[] = [];
-  readonly leftAlone: LeftAlone = { undecodable: 0, overlapping: 0, special: 0, exceptions: 0 };
+  readonly leftAlone: LeftAlone = {
+    undecodable: 0,
+    overlapping: 0,
+    special: 0,
+    exceptions: 0,
+    returnAddresses: 0,
+  };
+  /** Offsets that code leads to which is left alone: calls of it may keep values in any register. */
+  readonly reachedFromOutside: number[] = [];
+  /** Offsets of all labels. */
+  readonly labels: number[] = [];
   /** Per byte of the code: `MARK`s. */
   readonly marks: Uint8Array;
   /** Per byte: which instruction begins there. */
@@ -70,8 +82,11 @@ export class Code {
   /** Where in the instruction the displacement from itself to its place stands, or 0. */
   readonly relativeAt: Uint8Array;
 
-  /** @throws FormatError `unsupported` if there is no function, or code of more than 2 GiB */
-  constructor(object: ObjectFile) {
+  /**
+   * @param fixed functions that stay as they are because of their return addresses, by their addresses (SVMA)
+   * @throws FormatError `unsupported` if there is no function, or code of more than 2 GiB
+   */
+  constructor(object: ObjectFile, fixed: ReadonlySet<number> = new Set()) {
     const frames = frameEntries(object).sort((a, b) => a.start - b.start);
     if (frames.length === 0) throw unsupported("it has no functions in .eh_frame");
     this.base = frames[0].start;
@@ -91,7 +106,7 @@ export class Code {
     this.relativeAt = new Uint8Array(capacity);
     this.#instructionAt = new Int32Array(capacity + 1);
     this.stubs = new Stubs(object, this.base);
-    this.#readAll(object, frames);
+    this.#readAll(object, frames, fixed);
     this.#markTargets();
   }
 
@@ -120,18 +135,23 @@ export class Code {
     return low > 0 && offset < this.functions[low - 1].end ? low - 1 : -1;
   }
 
-  #readAll(object: ObjectFile, frames: readonly FrameEntry[]): void {
+  #readAll(object: ObjectFile, frames: readonly FrameEntry[], fixed: ReadonlySet<number>): void {
     const instruction = new Instruction();
     let reached = 0;
     for (const frame of frames) {
       const start = frame.start - this.base;
       const end = start + frame.size;
       const exceptions = frame.lsda === undefined ? undefined : readExceptionTable(object, frame.lsda);
-      if (isSignalFrame(frame.cie) || this.stubs.has(start)) this.leftAlone.special++;
-      else if (start < reached || end > this.bytes.length) this.leftAlone.overlapping++;
-      else if (!canMoveFrame(frame, exceptions)) this.leftAlone.exceptions++;
+      const isKept = (reason: keyof LeftAlone): void => {
+        this.leftAlone[reason]++;
+        this.#followOutside(start, Math.min(end, this.bytes.length), instruction);
+      };
+      if (isSignalFrame(frame.cie) || this.stubs.has(start)) isKept("special");
+      else if (fixed.has(frame.start)) isKept("returnAddresses");
+      else if (start < reached || end > this.bytes.length) isKept("overlapping");
+      else if (!canMoveFrame(frame, exceptions)) isKept("exceptions");
       else if (this.#readFunction({ frame, start, end, exceptions }, instruction)) reached = end;
-      else this.leftAlone.undecodable++;
+      else isKept("undecodable");
       // Also of those that are left alone: nothing is written over their first bytes.
       if (start < this.bytes.length) this.marks[start] |= MARK.leader;
     }
@@ -173,7 +193,21 @@ export class Code {
     return true;
   }
 
+  /** Notes where code leads that is left alone, as far as it is understood. */
+  #followOutside(start: number, end: number, instruction: Instruction): void {
+    try {
+      for (let at = start; at < end; at += instruction.length) {
+        decode(this.bytes, at, instruction);
+        if (hasTarget(instruction.flow))
+          this.reachedFromOutside.push(at + instruction.length + instruction.distance);
+      }
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+    }
+  }
+
   #markTargets(): void {
+    for (const offset of this.reachedFromOutside) this.mark(offset, MARK.leader);
     for (let i = 0; i < this.count; i++) {
       const flow = this.flows[i];
       if (hasTarget(flow)) this.mark(this.targets[i], MARK.leader);
@@ -183,6 +217,7 @@ export class Code {
   /** Marks an offset, if an instruction begins there. */
   mark(offset: number, mark: number): boolean {
     if (this.instructionAt(offset) < 0) return false;
+    if ((mark & ~this.marks[offset] & MARK.label) !== 0) this.labels.push(offset);
     this.marks[offset] |= mark;
     return true;
   }

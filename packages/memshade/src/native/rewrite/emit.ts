@@ -50,6 +50,8 @@ export interface NewText {
   /** Where each function begins and ends in it. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
+  /** Where the last instruction of each function ends: in front of a jump to what it runs into. */
+  readonly instructionEnds: Int32Array;
 }
 
 const FUNCTION_ALIGNMENT = 16;
@@ -82,6 +84,7 @@ export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, 
   let live = new Int32Array(64);
   const starts = new Int32Array(code.functions.length);
   const ends = new Int32Array(code.functions.length);
+  const instructionEnds = new Int32Array(code.functions.length);
   for (const [f, { end }] of code.functions.entries()) {
     writer.align(FUNCTION_ALIGNMENT, TRAP);
     starts[f] = writer.length;
@@ -94,15 +97,15 @@ export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, 
       let next = 0;
       for (let i = first; i < last; i++) {
         writer.place(i);
-        while (next < insertions.length && insertions[next].before === i)
-          writer.insert(insertions[next++]);
+        while (next < insertions.length && insertions[next].before === i) writer.insert(insertions[next++]);
         writer.instruction(i);
       }
     }
+    instructionEnds[f] = writer.length;
     writer.finishFunction(end);
     ends[f] = writer.length;
   }
-  return { bytes: writer.finish(), offsets: writer.offsets, starts, ends };
+  return { bytes: writer.finish(), offsets: writer.offsets, starts, ends, instructionEnds };
 }
 
 /** Where a distance of an insertion stands and leads to, as numbers; there are millions. */

@@ -1,5 +1,6 @@
 import type { ObjectFile } from "../../objects/types.ts";
 import { CfiCursor, DW_EH_PE, type FrameEntry } from "../../unwind/index.ts";
+import { pointerBytes } from "./pointers.ts";
 
 /** A stretch of a function in which exceptions have a landing pad, or go on to the caller. Offsets from the function's start. */
 export interface CallSite {
@@ -99,24 +100,6 @@ function readTypes(
   }
   const specifications = cursor.bytes.slice(typesAt, specificationsEnd);
   return { callSites, actions, typeEncoding, types, specifications };
-}
-
-/** Bytes of a pointer of an encoding that can be written again; undefined: it cannot. */
-export function pointerBytes(encoding: number): 4 | 8 | undefined {
-  if (encoding === DW_EH_PE.omit) return undefined;
-  const relative = encoding & 0x70;
-  if (relative !== 0 && relative !== DW_EH_PE.pcrel) return undefined;
-  switch (encoding & 0x0f) {
-    case DW_EH_PE.sdata4:
-    case DW_EH_PE.udata4:
-      return 4;
-    case DW_EH_PE.absptr:
-    case DW_EH_PE.sdata8:
-    case DW_EH_PE.udata8:
-      return 8;
-    default:
-      return undefined;
-  }
 }
 
 /** Whether a function's entry in `.eh_frame` and its table of exceptions are understood, and can be written again. */

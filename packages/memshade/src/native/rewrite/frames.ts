@@ -3,7 +3,8 @@ import type { ObjectFile } from "../../objects/types.ts";
 import { CfiCursor, cfiOfObject, DW_CFA, DW_EH_PE, type FrameEntry } from "../../unwind/index.ts";
 import type { Code, CodeFunction } from "./code.ts";
 import type { NewText } from "./emit.ts";
-import { type ExceptionTable, pointerBytes } from "./exceptions.ts";
+import type { ExceptionTable } from "./exceptions.ts";
+import { pointerBytes, writePointer } from "./pointers.ts";
 
 const WORD = 4;
 /** The bits of an encoding that say what a pointer is relative to. */
@@ -11,9 +12,17 @@ const APPLICATION = 0x70;
 /** Version; pointers relative to where they stand, counts, and a table relative to the header, of 32 bits. */
 const HEADER = [1, 0x1b, 0x03, 0x3b];
 
+/** Call frame information and tables of exceptions of the new text. */
+export interface NewFrames {
+  readonly bytes: Uint8Array;
+  /** Bytes of the search table, which stands first, and where call frame information begins. */
+  readonly searchBytes: number;
+  readonly framesAt: number;
+}
+
 /**
- * Call frame information and tables of exceptions of the new text, with one search table for old and new functions. Everything is at
- * `address` (SVMA): first the search table.
+ * Call frame information and tables of exceptions of the new text, with one search table for new functions, and old ones if the
+ * object has such a table. Everything is at `address` (SVMA).
  */
 export function writeFrames(
   code: Code,
@@ -21,7 +30,7 @@ export function writeFrames(
   textAddress: number,
   object: ObjectFile,
   address: number,
-): Uint8Array {
+): NewFrames {
   const header = cfiOfObject(object).header;
   const rows: { start: number; entry: number }[] = [];
   for (let row = 0; row < (header?.count ?? 0); row++)
@@ -60,7 +69,7 @@ export function writeFrames(
     view.setInt32(3 * WORD + 2 * WORD * row, start - address, true);
     view.setInt32(4 * WORD + 2 * WORD * row, entry - address, true);
   });
-  return bytes;
+  return { bytes, searchBytes: headerBytes, framesAt: framesAt - address };
 }
 
 /** Where offsets of a function's old code lie in the new one, counted from its new start. */
@@ -270,14 +279,6 @@ function writeSites(out: ByteWriter, sites: ByteWriter, actions: Uint8Array): vo
 function writeType(out: ByteWriter, encoding: number, type: number, address: number): void {
   if (type === 0) out.bytes(new Uint8Array(pointerBytes(encoding) ?? 0));
   else writePointer(out, encoding, type, address);
-}
-
-/** A pointer to `value`, which may be relative to where it stands: `address` is that of the writer's first byte. */
-function writePointer(out: ByteWriter, encoding: number, value: number, address: number): void {
-  const isRelative = (encoding & APPLICATION) === DW_EH_PE.pcrel;
-  const stored = BigInt(isRelative ? value - (address + out.length) : value);
-  out.u32(Number(BigInt.asIntN(32, stored)));
-  if (pointerBytes(encoding) === 8) out.u32(Number(BigInt.asIntN(32, stored >> 32n)));
 }
 
 function pad(out: ByteWriter): void {

@@ -30,6 +30,9 @@ export class Liveness {
   /** Per function: read before they are written; needed by its callers. */
   readonly #used: Int32Array;
   readonly #needed: Int32Array;
+  /** Per function: live where an exception lands, and where an indirect jump may lead. */
+  readonly #atPads: Int32Array;
+  readonly #atLabels: Int32Array;
   /** Per block: overwritten on each way from its start to the function's end; all where no way leads there. */
   readonly #overwritten: Int32Array;
   /** Functions of each group. */
@@ -45,6 +48,8 @@ export class Liveness {
     this.#liveIn = new Int32Array(graph.count);
     this.#used = new Int32Array(functions);
     this.#needed = new Int32Array(functions);
+    this.#atPads = new Int32Array(functions);
+    this.#atLabels = new Int32Array(functions).fill(ALL_REGISTERS);
     this.#overwritten = new Int32Array(graph.count).fill(ALL_REGISTERS);
     this.#members = groupMembers(graph);
     this.#callersOf = Array.from({ length: functions }, () => []);
@@ -58,6 +63,10 @@ export class Liveness {
       if (this.#keepUsed(group)) for (const caller of this.#callersOf[group]) again(caller);
     });
     this.#needed.fill(RESULTS | CALLEE_SAVED);
+    for (const offset of graph.code.reachedFromOutside) {
+      const f = graph.code.functionAround(offset);
+      if (f >= 0) this.#needed[f] = ALL_REGISTERS;
+    }
     this.#solveAll(order.reverse(), (group, again) => {
       this.#solve(group);
       for (const callee of this.#passNeeds(group)) again(callee);
@@ -205,6 +214,7 @@ export class Liveness {
       changed = false;
       for (let member = members.length - 1; member >= 0; member--) {
         const f = members[member];
+        this.#joinEntries(f);
         for (let block = blocksOf[f + 1] - 1; block >= blocksOf[f]; block--) {
           const live = this.#uses[block] | (this.#beforeExit(block) & ~this.#kills[block]);
           if (live === liveIn[block]) continue;
@@ -250,7 +260,7 @@ export class Liveness {
       case EXIT.unknownTailCall:
         return CALLEE_SAVED | ARGUMENTS | this.#at(graph.nexts[block]);
       case EXIT.indirectJump:
-        return this.#atLabels(f);
+        return this.#atLabels[f];
       case EXIT.trap:
         return CALLEE_SAVED;
       default:
@@ -262,21 +272,25 @@ export class Liveness {
     return block === NONE ? 0 : this.#liveIn[block];
   }
 
-  /** Where no label is known, anything may follow. */
-  #atLabels(f: number): number {
-    const labels = this.#graph.labels[f];
-    if (labels === undefined) return ALL_REGISTERS;
-    let live = CALLEE_SAVED | ARGUMENTS | this.#needed[f];
-    for (const label of labels) live |= this.#liveIn[label];
-    return live;
+  /** Sums up what is live at the labels and landing pads of a function; where no label is known, anything may follow. */
+  #joinEntries(f: number): void {
+    const { labels, landingPads } = this.#graph;
+    const ofFunction = labels[f];
+    if (ofFunction !== undefined) {
+      let live = CALLEE_SAVED | ARGUMENTS | this.#needed[f];
+      for (const label of ofFunction) live |= this.#liveIn[label];
+      this.#atLabels[f] = live;
+    }
+    const pads = landingPads[f];
+    if (pads === undefined) return;
+    let live = 0;
+    for (const pad of pads) live |= this.#liveIn[pad] & ~RESULTS;
+    this.#atPads[f] = live;
   }
 
   /** Behind a call: where it returns to, or where an exception lands. */
   #behindCall(block: number): number {
-    let live = this.#at(this.#graph.nexts[block]);
-    for (const pad of this.#graph.landingPads[this.#graph.functionOf[block]] ?? [])
-      live |= this.#liveIn[pad] & ~RESULTS;
-    return live;
+    return this.#at(this.#graph.nexts[block]) | this.#atPads[this.#graph.functionOf[block]];
   }
 
   /** Adds what a group needs behind its calls to what the called functions must keep; those for which that is more. */

@@ -29,7 +29,7 @@ export function writeOrigins(code: Code, text: NewText, textAddress: number): Ui
     head.setUint32(at + 4, start, true);
     head.setUint32(at + 8, instructions.length, true);
     for (let i = first; i < last; i++) {
-      const end = i + 1 < last ? text.offsets[i + 1] : text.ends[f];
+      const end = i + 1 < last ? text.offsets[i + 1] : text.instructionEnds[f];
       instructions.u8(lengths[i]).u32Leb(end - text.offsets[i]);
     }
   }

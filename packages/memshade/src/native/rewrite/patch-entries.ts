@@ -30,19 +30,15 @@ export function patchEntries(code: Code, text: NewText, layout: FileLayout, file
 
   const padding = paddingOf(code);
   const narrow: number[] = [];
-  for (const [f, { start, first, last }] of code.functions.entries()) {
-    const limit = code.functions[f + 1]?.start ?? code.bytes.length;
-    for (let i = first; i < last; i++) {
-      const offset = code.offsets[i];
-      if (offset !== start && (code.marks[offset] & MARK.label) === 0) continue;
-      if (hasRoom(code, padding, offset, JUMP_BYTES, limit)) jump(offset, i);
-      else narrow.push(i);
-    }
+  for (const offset of new Set([...code.functions.map(({ start }) => start), ...code.labels])) {
+    const i = code.instructionAt(offset);
+    if (hasRoom(code, padding, offset, JUMP_BYTES)) jump(offset, i);
+    else narrow.push(i);
   }
   let unpatched = 0;
   for (const i of narrow) {
     const offset = code.offsets[i];
-    const island = hasRoom(code, padding, offset, SHORT_JUMP_BYTES, code.bytes.length)
+    const island = hasRoom(code, padding, offset, SHORT_JUMP_BYTES)
       ? islandNear(padding, taken, offset)
       : undefined;
     if (island === undefined) unpatched++;
@@ -71,8 +67,8 @@ export function patchTables(
   }
 }
 
-function hasRoom(code: Code, padding: Uint8Array, offset: number, bytes: number, limit: number): boolean {
-  if (offset + bytes > limit) return false;
+function hasRoom(code: Code, padding: Uint8Array, offset: number, bytes: number): boolean {
+  if (offset + bytes > code.bytes.length) return false;
   const { end } = code.functions[code.functionAround(offset)];
   for (let at = offset + 1; at < offset + bytes; at++)
     if ((code.marks[at] & MARK.leader) !== 0 || (at >= end && padding[at] === 0)) return false;
@@ -97,10 +93,10 @@ function paddingOf(code: Code): Uint8Array {
   const instruction = new Instruction();
   for (const [f, { first, last, end }] of code.functions.entries()) {
     for (let i = first + 1; i < last; i++) {
+      if ((code.traits[i] & TRAIT.nop) === 0) continue;
       const isBehindEnd = endsPath(code.flows[i - 1]) || padding[code.offsets[i - 1]] === 1;
       const isReached = (code.marks[code.offsets[i]] & MARK.leader) !== 0;
-      if (isBehindEnd && !isReached && (code.traits[i] & TRAIT.nop) !== 0)
-        padding.fill(1, code.offsets[i], code.offsets[i] + code.lengths[i]);
+      if (isBehindEnd && !isReached) padding.fill(1, code.offsets[i], code.offsets[i] + code.lengths[i]);
     }
     const limit = code.functions[f + 1]?.start ?? code.bytes.length;
     for (let at = end; at < limit && (code.marks[at] & MARK.leader) === 0; ) {

@@ -1,6 +1,5 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { openObject } from "../../objects/index.ts";
-import { cfiOfObject } from "../../unwind/index.ts";
 import { Code, type LeftAlone } from "./code.ts";
 import { emitText, type PlanBlock } from "./emit.ts";
 import { FlowGraph } from "./flow-graph.ts";
@@ -9,6 +8,8 @@ import { findLabels } from "./labels.ts";
 import { Liveness } from "./liveness.ts";
 import { writeOrigins } from "./origins.ts";
 import { patchEntries, patchTables } from "./patch-entries.ts";
+import { functionsByReturnAddress } from "./return-addresses.ts";
+import { writeSectionHeaders } from "./section-headers.ts";
 import { FileLayout } from "./write-file.ts";
 
 /** A rewritten file, and what is to be said of it. */
@@ -30,22 +31,32 @@ export interface Rewritten {
  * where it is; whoever enters a function there is led to the new one.
  *
  * @param mark 48 bits that a process finds in the file's program headers, by `PT_REWRITTEN`
- * @throws FormatError `unsupported` for what is no x86-64 ELF file with `.eh_frame_hdr`
+ * @throws FormatError `unsupported` for what is no x86-64 ELF file with functions in `.eh_frame`
  */
 export function rewriteFile(file: Uint8Array, plan: PlanBlock, mark = 0): Rewritten {
   const object = openObject(file);
   if (object.kind !== "elf" || object.architecture !== "x86_64" || object.addressSize !== 8)
     throw new FormatError("unsupported", 0, "ELF file", "it is not one of x86-64");
-  if (cfiOfObject(object).header === undefined)
-    throw new FormatError("unsupported", 0, "ELF file", "it has no .eh_frame_hdr");
   const layout = new FileLayout(file, object);
-  const code = new Code(object);
+  const all = new Code(object);
+  const fixed = functionsByReturnAddress(all, object);
+  const code = fixed.size === 0 ? all : new Code(object, fixed);
   const labels = findLabels(code, object);
   const graph = new FlowGraph(code, labels);
   const text = emitText(graph, new Liveness(graph), plan, layout.textAddress);
   const data = layout.dataAddress(text.bytes.length);
-  const frames = writeFrames(code, text, layout.textAddress, object, layout.framesAddress(data));
-  const bytes = layout.write(text.bytes, frames, mark);
+  const framesAddress = layout.framesAddress(data);
+  const frames = writeFrames(code, text, layout.textAddress, object, framesAddress);
+  const stretch = (address: number, bytes: number) => ({ address, offset: layout.offsetOf(address), bytes });
+  const { searchBytes, framesAt } = frames;
+  const added = {
+    text: stretch(layout.textAddress, text.bytes.length),
+    search: stretch(framesAddress, searchBytes),
+    frames: stretch(framesAddress + framesAt, frames.bytes.length - framesAt),
+  };
+  const sectionsAt = layout.sectionsOffset(text.bytes.length, frames.bytes.length);
+  const sections = writeSectionHeaders(file, object, code, text, added, sectionsAt);
+  const bytes = layout.write({ text: text.bytes, frames: frames.bytes, mark, sections });
   const unpatched = patchEntries(code, text, layout, bytes);
   patchTables(code, text, layout, labels.entries, bytes);
   return {

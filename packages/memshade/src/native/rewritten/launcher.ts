@@ -1,20 +1,5 @@
-import { writeElfImage, headersEnd, PF_R, PF_X } from "../../objects/elf/write/image.ts";
-import {
-  Assembler,
-  R8,
-  R9,
-  R10,
-  R12,
-  R13,
-  R14,
-  R15,
-  RAX,
-  RBX,
-  RDI,
-  RDX,
-  RSI,
-  RSP,
-} from "../../x64/index.ts";
+import { headersEnd, PF_R, PF_X, writeElfImage } from "../../objects/elf/write/image.ts";
+import { Assembler, R8, R9, R10, R12, R13, R14, R15, RAX, RBX, RDI, RDX, RSI, RSP } from "../../x64/index.ts";
 import { type Label, place, relative } from "../../x64/operands.ts";
 import { REFUSED } from "./loader-copy.ts";
 import { exitWith, systemCall } from "./system-calls.ts";

@@ -27,7 +27,10 @@ const NO_ROOM =
   "memshade: what counts accesses finds no room at its addresses, 0x7ff00000 and up: they are taken, limited (ulimit -v), or the system gives out no more than it has (vm.overcommit_memory=2)\n";
 
 /** The ranges that code of a tool uses, the words of its slow paths among them. */
-export function mappedRanges({ shadows, slowPaths }: Pick<NativeTool, "shadows" | "slowPaths">): ShadowRange[] {
+export function mappedRanges({
+  shadows,
+  slowPaths,
+}: Pick<NativeTool, "shadows" | "slowPaths">): ShadowRange[] {
   if (slowPaths === 0) return [...shadows];
   const bytes = Math.ceil((slowPaths * WORD_BYTES) / PAGE_BYTES) * PAGE_BYTES;
   return [{ address: SLOW_PATHS, bytes }, ...shadows];
@@ -49,7 +52,7 @@ export function loaderCopy(file: Uint8Array, tool: Pick<NativeTool, "shadows" | 
   const moved = moveInstructions(file, first, entry - (layout.textAddress + mapping.length));
   const at = layout.textAddress + mapping.length + moved.code.length + JUMP_BYTES;
   const text = [...mapping, ...moved.code, JUMP, ...int32(entry + moved.bytes - at)];
-  const copy = layout.write(Uint8Array.from(text), undefined);
+  const copy = layout.write({ text: Uint8Array.from(text) });
   copy.set([JUMP, ...int32(layout.textAddress - (entry + JUMP_BYTES))], first);
   return copy;
 }

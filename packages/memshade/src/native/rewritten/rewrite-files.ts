@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { extname } from "node:path";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { Progress } from "../../host/run/progress.ts";
 import { counted } from "../../model/counted.ts";
@@ -29,8 +30,6 @@ export interface Rewriting {
   readonly options: NativeToolOptions;
   /** A folder for the time of the run. */
   readonly instead: string;
-  /** Where caches are; undefined: where this user's are. */
-  readonly caches?: string | undefined;
   readonly isQuiet?: boolean | undefined;
 }
 
@@ -51,10 +50,9 @@ export async function rewriteFiles(
   originals: readonly string[],
   rewriting: Rewriting,
 ): Promise<RewrittenFile[]> {
-  const { tool, options, instead, caches, isQuiet } = rewriting;
-  const version = versionOfRewriter();
-  const place = { caches: caches ?? (version === undefined ? instead : cacheFolder()), instead };
-  const data = { tool, options, place, code: `${version} ${nativeTool(tool, options).key}` };
+  const { tool, options, instead, isQuiet } = rewriting;
+  const place = { caches: cacheFolder(), instead };
+  const data = { tool, options, place, code: `${versionOfRewriter()} ${nativeTool(tool, options).key}` };
   const cache = new RewrittenCache(place);
   const all = originals.flatMap((original) => wantedOf(original, data.code));
   const kept = new Map<string, KeptFile>();
@@ -118,10 +116,16 @@ async function rewriteAll(
 /** The file that threads begin with has the extension of this one, in the sources as in the build. */
 const THREAD = new URL(`rewrite-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** A sum of the built file with the code that rewrites; undefined for sources, which change while they run. */
-function versionOfRewriter(): string | undefined {
-  if (extname(THREAD.pathname) !== ".js") return undefined;
+/** A sum of the built file with the code that rewrites, which names all that it imports by their sums; of sources, when one was changed last. */
+function versionOfRewriter(): string {
+  if (extname(THREAD.pathname) !== ".js")
+    return `sources ${lastChange(fileURLToPath(new URL("../..", THREAD)))}`;
   return createHash("sha256").update(readFileSync(THREAD)).digest("hex").slice(0, VERSION_DIGITS);
+}
+
+function lastChange(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name));
+  return files.reduce((last, file) => Math.max(last, statSync(file).mtimeMs), 0);
 }
 
 /** Its output is its own: the standard streams are the program's. */

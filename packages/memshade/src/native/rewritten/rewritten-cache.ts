@@ -148,8 +148,8 @@ export function markOf(key: string): number {
 }
 
 /** How many functions were left as they are. */
-export function leftAloneCount({ undecodable, overlapping, special, exceptions }: LeftAlone): number {
-  return undecodable + overlapping + special + exceptions;
+export function leftAloneCount(leftAlone: LeftAlone): number {
+  return Object.values(leftAlone).reduce((sum, count) => sum + count, 0);
 }
 
 function hash(bytes: Uint8Array): string {
@@ -160,7 +160,9 @@ function sumOfFile(path: string): string {
   return hash(readFileSync(path));
 }
 
-function tryDescribe(folder: string): { folder: string; bytes: number; usedMs: number; isPartial: boolean }[] {
+function tryDescribe(
+  folder: string,
+): { folder: string; bytes: number; usedMs: number; isPartial: boolean }[] {
   try {
     const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
     return [{ folder, bytes, usedMs: statSync(folder).mtimeMs, isPartial: folder.includes(PARTIAL) }];

@@ -4,6 +4,8 @@ import { getSystemErrorName } from "node:util";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { type NativeToolName, type NativeToolOptions, nativeTool } from "../native-tool.ts";
+import { cacheFolder } from "../tables/table-cache.ts";
+import { LaterFiles } from "./later-files.ts";
 import { type Mount, STEP, writeLauncher } from "./launcher.ts";
 import { loaderCopy } from "./loader-copy.ts";
 import { isRewritten, type RewrittenFile, rewriteFiles } from "./rewrite-files.ts";
@@ -13,6 +15,7 @@ export interface Substitution {
   /** Path of what starts it, with the program's own arguments and environment. */
   launcher: string;
   files: readonly RewrittenFile[];
+  later: LaterFiles;
   /** @throws UserError in one line if it was not started, because the system refuses something */
   checkStarted: () => void;
 }
@@ -22,7 +25,7 @@ export interface Substituted {
   program: string;
   /** Of the dynamic linker. */
   linker: string;
-  /** The program, and libraries. */
+  /** The program, and the libraries that it begins with. */
   objects: readonly string[];
   tool: NativeToolName;
   options: NativeToolOptions;
@@ -46,8 +49,10 @@ export async function substitute(wanted: Substituted): Promise<Substitution> {
   const linker = realpathSync(wanted.linker);
   const loader = join(folder, "loader");
   writeFileSync(loader, copyOf(linker, tool), { mode: EXECUTABLE });
-  const originals = new Set(wanted.objects.map((path) => realpathSync(path)));
+  const later = new LaterFiles(realpathSync(program), cacheFolder());
+  const originals = new Set([...wanted.objects.map((path) => realpathSync(path)), ...later.files]);
   originals.delete(linker);
+  for (const path of [...originals, linker]) later.know(path);
   const files = await rewriteFiles([...originals], { tool: name, options, instead: folder, isQuiet });
   const mounts: Mount[] = [
     { file: loader, path: linker },
@@ -57,7 +62,8 @@ export async function substitute(wanted: Substituted): Promise<Substitution> {
   const failure = join(folder, "failure");
   const ids = mayMount() ? undefined : { user: process.geteuid!(), group: process.getegid!() };
   writeFileSync(launcher, writeLauncher({ mounts, program, ids, failure }), { mode: EXECUTABLE });
-  return { launcher, files, checkStarted: () => checkStarted(failure, program, mounts) };
+  later.know(launcher);
+  return { launcher, files, later, checkStarted: () => checkStarted(failure, program, mounts) };
 }
 
 function copyOf(linker: string, tool: Parameters<typeof loaderCopy>[1]): Uint8Array {

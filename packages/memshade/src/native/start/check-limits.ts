@@ -26,14 +26,22 @@ const LIMITS: readonly Limit[] = [
 /**
  * Programs get our own limits.
  *
+ * @param shadowBytes addresses that code of a tool uses
  * @throws UserError in one line for one that leaves no room to record
  */
-export function checkLimits(limits = ownLimits()): void {
-  for (const { name, option, bytes, why } of LIMITS) {
+export function checkLimits(limits = ownLimits(), shadowBytes = 0): void {
+  for (const { name, option, bytes, why } of shadowBytes === 0 ? LIMITS : withShadows(shadowBytes)) {
     const [, soft] = new RegExp(`^${name} +(\\d+) `, "m").exec(limits) ?? [];
     if (soft !== undefined && Number(soft) < bytes)
       throw new UserError(`the limit ulimit ${option} is ${soft} bytes, and ${why}; raise it`);
   }
+}
+
+function withShadows(shadowBytes: number): Limit[] {
+  const [addresses, ...others] = LIMITS;
+  const tebibytes = Math.ceil(shadowBytes / 2 ** 40);
+  const why = `counting accesses reserves ${tebibytes} TiB of addresses beside the program's own, and fills few of them; without --tool, allocations alone are recorded`;
+  return [{ ...addresses, bytes: addresses.bytes + shadowBytes, why }, ...others];
 }
 
 function ownLimits(): string {

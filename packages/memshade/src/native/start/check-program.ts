@@ -94,6 +94,11 @@ function isRecent(linker: string): boolean {
   return readRegular(linker).includes("GLIBC_2.35\0", 0, "latin1");
 }
 
+/** Whether Go's compiler has made it. */
+export function isGo({ sections }: ObjectFile): boolean {
+  return sections.some(({ name }) => name === ".go.buildinfo" || name === ".gopclntab");
+}
+
 function machineOf({ architecture }: ObjectFile): string {
   return architecture === "other" ? "neither x86 nor ARM" : architecture;
 }

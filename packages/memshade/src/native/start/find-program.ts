@@ -1,6 +1,7 @@
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, type Stats, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
 
 /**
  * The file that a shell would run for a name: as it stands if there is a slash in it, else the first of that name in `PATH`.
@@ -26,8 +27,8 @@ export function findProgram(name: string, searchPath: string | undefined = proce
 }
 
 function problemOf(path: string): string | undefined {
-  const status = statSync(path, { throwIfNoEntry: false });
-  if (status === undefined) return "no such file";
+  const status = tryStatus(path);
+  if (typeof status === "string") return status;
   if (status.isDirectory()) return "it is a folder, not a program";
   if (!status.isFile()) return "it is no regular file";
   try {
@@ -36,4 +37,13 @@ function problemOf(path: string): string | undefined {
     return "it may not be executed (chmod +x makes it so)";
   }
   return undefined;
+}
+
+/** Or why it has none: a folder on the way may be somebody else's. */
+function tryStatus(path: string): Stats | string {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? "no such file";
+  } catch (error) {
+    return describeSystemError(error);
+  }
 }

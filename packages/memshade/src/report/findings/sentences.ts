@@ -73,7 +73,8 @@ export function sentenceOf(finding: Finding): FindingSentence {
       return ofData(finding);
     case "unread-field": {
       const what = finding.written ? "written, never read" : "never read";
-      return { before: "in", after: `of ${plural(finding.objects, "object")} are ${what}` };
+      const each = `${formatBytes(finding.each)} in ${plural(finding.objects, "object")}`;
+      return { before: "in", after: `(${each}), ${what}` };
     }
     case "unread-objects":
       return { before: `in ${finding.type} by`, after: "are never read", short: "by" };

@@ -1,9 +1,11 @@
 import type { Finding } from "../../analyses/findings/finding.ts";
 import { typeName } from "../../analyses/objects/names.ts";
+import { objectPhases } from "../../analyses/objects/over-time.ts";
+import { framesOfPath } from "../../analyses/objects/shares.ts";
 import { AGE_BOUNDS, survivalBy, wholeSurvival } from "../../analyses/objects/survival.ts";
 import { objectTotals } from "../../analyses/objects/totals.ts";
 import { unreadFields, unreadTypes } from "../../analyses/objects/unread.ts";
-import type { ObjectsProfile } from "../../model/objects/objects.ts";
+import type { ModuleObjects, ObjectsProfile } from "../../model/objects/objects.ts";
 import type { Presence } from "../../model/run.ts";
 import { findingsJson } from "./findings.ts";
 import { presenceJson } from "./presence.ts";
@@ -49,12 +51,13 @@ export function objectsReportJson(
           .map((site, index) => ({ ...site, inUse: bySite.get(index) }))
           .sort(bySize)
           .slice(0, most),
+        overTime: overTimeJson(part),
       };
     }),
     unreadFields: unreadFields(profile)
       .slice(0, most)
-      .map(({ part, name, type, each, bytes, objects, written }) => ({
-        ...{ module: part.module, name, type, each, bytes, objects, written },
+      .map(({ part, name, type, each, bytes, objects, written, isOfLanguage }) => ({
+        ...{ module: part.module, name, type, each, bytes, objects, written, isOfLanguage },
       })),
     unreadTypes: unreadTypes(profile)
       .slice(0, most)
@@ -63,4 +66,24 @@ export function objectsReportJson(
         ...{ bytes: type.bytes, objects: type.objects },
       })),
   });
+}
+
+/** What the record has of objects over time, with phases and with the sites of contexts; null where nobody looked. */
+function overTimeJson(part: ModuleObjects): object | null {
+  const { overTime, contexts, sites } = part;
+  if (overTime === undefined) return null;
+  const stackOf = (context: number) => framesOfPath(part, contexts.path[context]!);
+  return {
+    intervals: overTime.intervals,
+    phases: objectPhases(part).map(
+      ({ first, last, start, end, bytes, objects, name, agreement, context }) => ({
+        ...{ first, last, start, end, bytes, objects },
+        ...{ name: name ?? null, agreement, stack: context < 0 ? null : stackOf(context) },
+      }),
+    ),
+    contexts: overTime.contexts.map(({ context, ...columns }) => ({
+      ...{ offset: sites[contexts.site[context]!]!.offset, stack: stackOf(context) },
+      ...columns,
+    })),
+  };
 }

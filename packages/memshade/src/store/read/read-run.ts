@@ -19,6 +19,7 @@ import type { StoredRun } from "../stored-run.ts";
 import { countedAccesses, listedAccesses } from "./data-accesses.ts";
 import { findingsOf } from "./findings.ts";
 import { mergedContexts } from "./merged-contexts.ts";
+import { objectsOf } from "./objects.ts";
 import { rawContexts, type SharedFrames } from "./raw-contexts.ts";
 import { wasteOf, workingSetOf } from "./tools.ts";
 
@@ -86,6 +87,7 @@ export async function readStoredRun(
         });
   const waste = tools.waste && wasteOf(tools.waste);
   const workingSet = tools.workingset && workingSetOf(tools.workingset);
+  const objects = tools.objects && objectsOf(tools.objects);
   const overTime = run === undefined ? undefined : overTimeOf(path, folder!, run);
   const started = statSync(heap?.path ?? join(path, RUN_FILE)).mtimeMs;
   const isUnseen = run?.heap !== undefined && !areBlocksSeen(run.modules);
@@ -99,6 +101,7 @@ export async function readStoredRun(
       ...(isUnseen ? {} : totalsOf(run, contexts?.contexts ?? [])),
       wastedBytes: waste?.bytes,
       workingSetBytes: workingSet?.largest,
+      ...objects?.totals,
     },
     fields: contexts?.fields ?? [],
     contexts: contexts?.contexts ?? [],
@@ -119,7 +122,8 @@ export async function readStoredRun(
       tools.statics === undefined
         ? contexts?.dataAccess && listedAccesses(contexts.dataAccess)
         : countedAccesses(tools.statics),
-    layouts: waste?.layouts ?? [],
+    objects: objects?.rows ?? [],
+    layouts: [...(waste?.layouts ?? []), ...(objects?.layouts ?? [])],
     workingSet: workingSet?.rows ?? [],
     leftOut: isUnseen ? [`${path}: no allocator was followed, so nothing is known of its heap`] : [],
   };

@@ -4,12 +4,28 @@ import { writeU32Leb } from "../../bytes/leb128.ts";
 /** Bytes of three numbers. */
 const LONGEST_EVENT = 15;
 
+/**
+ * Where a counter is: twice its number in the table of counters, or, in frames of its function, twice its number there and one. 0: nowhere.
+ */
+export type CounterPlace = number;
+
+/** The first number in the table of counters. Those of lengths in constant expressions come first. */
+export const FIRST_COUNTER = 1;
+
+export function placeInTable(number: number): CounterPlace {
+  return number * 2;
+}
+
+export function placeInFrame(number: number): CounterPlace {
+  return number * 2 + 1;
+}
+
 /** An instruction that is counted, by its offset in the original code section, and the counter of the stretch of code that it is in. */
 export interface CountedEvent {
   readonly offset: number;
-  readonly counter: number;
+  readonly counter: CounterPlace;
   /** The counter of elements, for instructions whose length is known only when they run; 0: there is none. */
-  readonly elements: number;
+  readonly elements: CounterPlace;
 }
 
 /** The events of a module as text for its description: differences to the one before, as LEB128 numbers in base 64. */

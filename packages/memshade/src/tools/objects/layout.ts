@@ -1,4 +1,5 @@
 // Where things are in the objects tool's memory, for the code that fills it and for the one that reads it. README.md has a drawing.
+import { FRAME_WORDS_BYTES } from "../../contexts/frames/frame-memory.ts";
 
 /** What the module and the host tell each other about samples. */
 export const Control = {
@@ -21,8 +22,16 @@ export const Control = {
   mean: 40,
   /** f64: bytes allocated when the host last collected and looked; −1: never. */
   settled: 48,
+  /** Frame of the function that made the object at hand; 0: none. */
+  frame: 56,
+  /** Bytes used in INTERVALS. */
+  intervals: 60,
+  /** f64: bytes allocated in an interval, about. It doubles when the table is full. */
+  period: 64,
+  /** `FrameWord`s. */
+  frames: 72,
 } as const;
-export const CONTROL_BYTES = 64;
+export const CONTROL_BYTES = Control.frames + FRAME_WORDS_BYTES;
 
 /** A u64 per counted stretch of code, and one per instruction whose length is known only when it runs. */
 export const COUNTER_BYTES = 8;
@@ -37,8 +46,23 @@ export const Sample = {
   birth: 24,
   death: 32,
   stack: 40,
+  frame: 44,
 } as const;
 export const SAMPLE_BYTES = 48;
 
 /** What is known of a sample: nothing since it was taken; the engine took it away; it was there after a collection; it cannot be told. */
 export const SampleState = { taken: 0, dead: 1, live: 2, unknown: 3 } as const;
+
+/** An interval that has ended: how many counters went up in it, and behind that a `Change` for each. */
+export const Interval = {
+  /** f64 */
+  changes: 0,
+} as const;
+export const INTERVAL_BYTES = 8;
+
+export const Change = {
+  /** f64: address of the counter; by how much it went up. */
+  counter: 0,
+  amount: 8,
+} as const;
+export const CHANGE_BYTES = 16;

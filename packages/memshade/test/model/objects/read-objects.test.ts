@@ -24,7 +24,12 @@ describe("objects.json", () => {
     };
     expect(damaged(({ samples }) => samples.weight.pop())).toThrow(/different lengths/);
     expect(damaged(({ samples }) => samples.site.fill(9))).toThrow(/no site 9/);
-    expect(damaged(({ samples }) => samples.stack.fill(9))).toThrow(/no stack 9/);
+    expect(damaged(({ samples }) => samples.context.fill(9))).toThrow(/no context 9/);
+    expect(damaged(({ samples }) => samples.host.fill(9))).toThrow(/no path 9/);
+    expect(damaged(({ contexts }) => contexts.bytes.pop())).toThrow(/different lengths/);
+    expect(damaged(({ contexts }) => contexts.path.fill(9))).toThrow(/no path 9/);
+    expect(damaged(({ paths }) => paths.frame.fill(9))).toThrow(/no frame 9/);
+    expect(damaged(({ paths }) => paths.caller.fill(1))).toThrow(/path 0 is called by path 1/);
     expect(damaged(({ sites }) => Object.assign(sites[0]!, { type: 9 }))).toThrow(/no type 9/);
   });
 });

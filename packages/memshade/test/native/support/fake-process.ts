@@ -38,6 +38,7 @@ export interface CallSite {
 
 /** What the C library does; each is undefined behaviour until a test says it. */
 export interface FakeLibrary {
+  fork?: () => number;
   malloc?: (size: number) => number;
   calloc?: (count: number, size: number) => number;
   realloc?: (old: number, size: number) => number;
@@ -235,6 +236,8 @@ export class FakeProcess {
       store8: (at: bigint, value: number) => memory.write(Number(at), Uint8Array.of(value)),
       store32: (at: bigint, value: number) => memory.store32(Number(at), value),
       store64: (at: bigint, value: bigint) => memory.store64(Number(at), value),
+      // JavaScript has no vectors.
+      ...{ load128: noVectors, store128: noVectors },
       ...{ syscall1: syscall, syscall2: syscall, syscall3: syscall, syscall4: syscall, syscall6: syscall },
       tlsLoad: (at: number) => words()[at / 8],
       tlsStore: (at: number, value: bigint) => {
@@ -257,7 +260,12 @@ export class FakeProcess {
   }
 }
 
+function noVectors(): never {
+  throw new Error("nothing counts accesses here");
+}
+
 const LIBRARY = [
+  ["fork", "u32"],
   ["malloc", "u64"],
   ["calloc", "u64"],
   ["realloc", "u64"],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { profile } from "../../../src/host/profile.ts";
 import { readObjects } from "../../../src/model/objects/read-objects.ts";
 import type { ObjectsOptions } from "../../../src/tools/options.ts";
 import { binaryenTool, watByBinaryen } from "../../support/assemble.ts";
@@ -69,5 +70,34 @@ it.skipIf(binaryenTool("wasm-as") === undefined)(
       (func (export "run") (param i32) (result i32) (array.len (global.get $made))))`);
     const { parts } = readObjects(objectsOf(module, "run", { sampleBytes: 0 }));
     expect(parts[0]!.types).toMatchObject([{ kind: "array", objects: 1, elements: 200 }]);
+  },
+);
+
+it.skipIf(binaryenTool("wasm-as") === undefined)(
+  "arrays of constant expressions have the lengths that globals give them, also those of the host",
+  async () => {
+    const module = watByBinaryen(`(module
+      (type $bytes (array (mut i8)))
+      (type $pair (struct (field (ref $bytes)) (field i32)))
+      (import "host" "length" (global $given i32))
+      (global $ten i32 (i32.const 10))
+      (global $made (ref $bytes) (array.new_default $bytes (global.get $ten)))
+      (global (ref $pair) (struct.new $pair (array.new $bytes (i32.const 7) (global.get $given)) (i32.const 3)))
+      (global (ref $bytes) (array.new $bytes (i32.const 7) (i32.add (global.get $given) (i32.mul (global.get $ten) (i32.const 2)))))
+      (global (ref $bytes) (array.new_fixed $bytes 3 (i32.const 1) (i32.const 2) (i32.const 3)))
+      (func (export "run") (result i32) (array.len (global.get $made))))`);
+    const { toolFiles } = await profile(
+      module,
+      async (instantiate) => {
+        const { exports } = await instantiate({ host: { length: 5 } });
+        expect((exports.run as () => number)()).toBe(10);
+        await instantiate({ host: { length: 100 } });
+      },
+      { tools: ["objects"] },
+    );
+    const { contents } = toolFiles.find((file) => file.name === "objects.json")!;
+    const [part] = readObjects(String(contents)).parts;
+    const bytes = part!.types.find(({ kind }) => kind === "array");
+    expect(bytes).toMatchObject({ objects: 8, elements: 2 * 10 + 105 + (105 + 2 * 20) + 2 * 3 });
   },
 );

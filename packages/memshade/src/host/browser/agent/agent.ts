@@ -24,7 +24,8 @@ function start(settings: AgentSettings): void {
   const agent = {
     answer: (id: number, text: string, isLast: boolean) => answers.push(id, text, isLast),
     extend: (reader: TableReader) => recorder.extend(reader),
-    collect: (sent: readonly string[], resets: boolean) => recorder.collect(sent, resets),
+    collect: (sent: readonly string[], resets: boolean, isCollected: boolean) =>
+      recorder.collect(sent, resets, isCollected),
     ended: (worker: string) => threads.ended(worker),
   };
   link.introduce(agent);

@@ -160,10 +160,11 @@ export class PageRecorder implements InstantiationObserver {
    * Sends the tables of all instances, but for the groups that another context has sent, and what is found of their live blocks.
    *
    * @param resets what was recorded is forgotten then
+   * @param isCollected the engine has just collected all garbage
    * @returns the groups that have been sent
    */
-  collect(sent: readonly string[], resets: boolean): string[] {
-    settleObjects();
+  collect(sent: readonly string[], resets: boolean, isCollected = false): string[] {
+    settleObjects(isCollected);
     const groups = new Set(sent);
     for (const kept of this.#instances.values()) {
       this.#send(kept, groups);

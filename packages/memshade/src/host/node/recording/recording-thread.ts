@@ -16,7 +16,7 @@ import { OUT_OF_REACH } from "../../../tools/heap/read/reach/apply-reach.ts";
 import type { InstanceHandle } from "../../../tools/session.ts";
 import { SharedShadows } from "../../instance/shared-shadows.ts";
 import { LearnedRuns } from "../../learned-runs.ts";
-import { moduleLines } from "../../module/module-lines.ts";
+import { FileLines } from "../../module/file-lines.ts";
 import { moduleTypes } from "../../module/module-types.ts";
 import { ScriptFrames } from "../../module/script-frames.ts";
 import { FolderClaim } from "../../run/folder-claim.ts";
@@ -65,12 +65,13 @@ const SAME_SIGNAL_MS = 250;
 const data = workerData as RecordingThreadData;
 const { settings, command, program, parentPid } = data;
 const { state } = settings;
-const recorder = new Recorder({
+const lines = new FileLines((sentence) => recorder.note(sentence));
+const recorder: Recorder = new Recorder({
   tools: settings.tools,
   command,
   program,
   observesHost: true,
-  linesOf: moduleLines,
+  linesOf: lines.linesOf,
   typesOf: moduleTypes,
   describeFrame: new ScriptFrames().describe,
 });
@@ -189,6 +190,7 @@ function addInstance(message: RecordingMessage & { kind: "instance" }): void {
   const { id, thread, moduleKey, memories, info, path, place } = message;
   const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
   try {
+    lines.learn(original(), path);
     const handle = recorder.addInstance(memories, info, original, path, place, thread);
     recorder.setReach(handle, OUT_OF_REACH);
     instances.set(id, { handle, thread });

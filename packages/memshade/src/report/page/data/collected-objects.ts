@@ -11,16 +11,25 @@ import type { PageBuilder } from "./page-builder.ts";
 /** Types whose fields are shown, those with most bytes first. */
 const MOST_TYPES = 256;
 
+/** The page's contexts of each context of a module's objects, with the part of it that each has. */
+export type PageRowsOfContexts = ReadonlyMap<
+  number,
+  readonly { readonly row: number; readonly part: number }[]
+>;
+
 /** The page's contexts of garbage-collected objects. */
-export interface ObjectContexts {
+export interface PageObjects {
+  /** By part: the page's contexts of what was made in each context, and which part of it. */
+  readonly rows: readonly PageRowsOfContexts[];
   /** Types with their fields, as what happened inside of blocks. */
   readonly objects: readonly BuiltObject[];
   readonly contextsOf: (finding: UnreadFieldFinding | UnreadObjectsFinding) => readonly number[];
 }
 
 /** Gives a page what `objects.json` has of frames, contexts and weights. */
-export function addCollected(builder: PageBuilder, profile: ObjectsProfile): ObjectContexts {
-  const ofTypes = profile.parts.map((part) => addPart(builder, profile, part));
+export function addCollected(builder: PageBuilder, profile: ObjectsProfile): PageObjects {
+  const added = profile.parts.map((part) => addPart(builder, profile, part));
+  const ofTypes = added.map(({ byType }) => byType);
   const byName = new Map<string, number[]>();
   profile.parts.forEach((part, index) => {
     for (const type of part.types) byName.set(typeName(type), ofTypes[index]!.get(type.index) ?? []);
@@ -39,6 +48,7 @@ export function addCollected(builder: PageBuilder, profile: ObjectsProfile): Obj
     }),
   );
   return {
+    rows: added.map(({ rows }) => rows),
     objects: objects.sort((a, b) => b.bytes - a.bytes).slice(0, MOST_TYPES),
     contextsOf: (finding) =>
       byName.get(
@@ -47,15 +57,18 @@ export function addCollected(builder: PageBuilder, profile: ObjectsProfile): Obj
   };
 }
 
-/** @returns contexts by type */
-function addPart(builder: PageBuilder, profile: ObjectsProfile, part: ModuleObjects): Map<number, number[]> {
+function addPart(
+  builder: PageBuilder,
+  profile: ObjectsProfile,
+  part: ModuleObjects,
+): { byType: Map<number, number[]>; rows: PageRowsOfContexts } {
   const named = profile.modules[part.module];
   const module = named?.index ?? -1;
   if (named !== undefined && !builder.hasModule(module)) builder.module(module, { name: named.name });
   const shares = siteShares(part);
   const contexts = shares.map(({ frames }) => contextOf(builder, module, frames));
   const kind = { tool: "objects", word: "object" } as const;
-  const caution = "Sizes are those of a model. Who calls a site is known of the objects that were followed.";
+  const caution = "Sizes are those of a model.";
   builder.addWeight(
     { id: "objectBytes", label: "bytes of objects", unit: "bytes", ...kind, caution },
     contexts,
@@ -75,7 +88,9 @@ function addPart(builder: PageBuilder, profile: ObjectsProfile, part: ModuleObje
         tool: "objects",
         word: "in use",
       },
-      caution: "Estimated by the objects that were followed.",
+      caution: part.samples.settled
+        ? "Estimated by the objects that were followed, after the engine had collected all garbage."
+        : "Estimated by the objects that were followed. Not all garbage had been collected: it is this at most.",
     },
     contexts,
     shares.map(({ live }) => live),
@@ -86,12 +101,18 @@ function addPart(builder: PageBuilder, profile: ObjectsProfile, part: ModuleObje
     if (known === undefined) byType.set(site.type, [contexts[index]!]);
     else known.push(contexts[index]!);
   });
-  return byType;
+  const rows = new Map<number, { row: number; part: number }[]>();
+  shares.forEach(({ context, part: share }, index) => {
+    const known = rows.get(context) ?? [];
+    rows.set(context, known);
+    known.push({ row: contexts[index]!, part: share });
+  });
+  return { byType, rows };
 }
 
 function builtType(
   builder: PageBuilder,
-  { sizes }: ObjectsProfile,
+  { sizes, fields: areCounted }: ObjectsProfile,
   type: ObjectType,
   contexts: readonly number[],
 ): BuiltObject {
@@ -115,11 +136,15 @@ function builtType(
       offset: Float64Array.from(offsets),
       size: Float64Array.from(fields, (field) => field.bytes),
       name: Int32Array.from(fields, ({ name }, index) =>
-        text(name ?? (kind === "array" ? "[elements]" : `field ${index}`)),
+        text(name || (kind === "array" ? "[elements]" : `field ${index}`)),
       ),
       type: Int32Array.from(fields, (field) => text(field.type)),
-      reads: Float64Array.from(fields, ({ reads }) => reads),
-      writes: Float64Array.from(fields, ({ writes }) => writes),
+      ...(areCounted
+        ? {
+            reads: Float64Array.from(fields, ({ reads }) => reads),
+            writes: Float64Array.from(fields, ({ writes }) => writes),
+          }
+        : {}),
     },
     deadBy: [],
   };

@@ -2,7 +2,7 @@ import type { Finding, PlaceFrame } from "../../../analyses/findings/finding.ts"
 import { MODULE_SPAN, type WasteFile } from "../../../model/waste/waste.ts";
 import { findingInWords } from "../../findings/finding-lines.ts";
 import { glossaryEntry } from "../../glossary.ts";
-import type { ObjectContexts } from "./collected-objects.ts";
+import type { PageObjects } from "./collected-objects.ts";
 import type { PageBuilder } from "./page-builder.ts";
 import type { PageFinding } from "./page-data.ts";
 import type { WasteContexts } from "./waste.ts";
@@ -11,7 +11,7 @@ import type { WasteContexts } from "./waste.ts";
 export interface RecordedContexts {
   readonly heap?: Int32Array | undefined;
   /** By the index of their types, of all modules together. */
-  readonly objects?: ObjectContexts | undefined;
+  readonly objects?: PageObjects | undefined;
   readonly waste?: { readonly file: WasteFile; readonly contexts: WasteContexts } | undefined;
 }
 

@@ -168,6 +168,8 @@ function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
   const live = objects.parts.flatMap((part) => wholeSurvival(part) ?? []);
   const estimate = live.reduce((sum, one) => sum + one.bytes, 0);
   const error = Math.sqrt(live.reduce((sum, one) => sum + one.error ** 2, 0));
+  const areSettled = objects.parts.every(({ samples }) => samples.site.length === 0 || samples.settled);
+  const most = areSettled ? "" : "at most, ";
   return [
     {
       ...{ label: "objects", word: "object", value: bytes, unit: "bytes", weight: "objectBytes" },
@@ -178,7 +180,7 @@ function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
       : [
           {
             ...({ label: "in use", word: "in use", unit: "bytes", weight: "objectsInUse" } as const),
-            ...{ value: estimate, note: `± ${formatBytes(error)}, estimated` },
+            ...{ value: estimate, note: `${most}± ${formatBytes(error)}, estimated` },
           },
         ]),
   ];

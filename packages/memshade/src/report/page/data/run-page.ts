@@ -11,6 +11,7 @@ import { type BuiltFinding, builtFindings } from "./findings.ts";
 import { headOfRun } from "./head.ts";
 import { addHeap, heapRatios } from "./heap.ts";
 import { pageInstructions, type ReadInstructions } from "./instructions.ts";
+import { objectTimelines } from "./object-timelines.ts";
 import { type BuiltObject, builtObjects } from "./objects.ts";
 import { type BuiltTables, MOST_CONTEXTS, PageBuilder } from "./page-builder.ts";
 import {
@@ -26,7 +27,7 @@ import {
 } from "./page-data.ts";
 import { addSamples, samplesTimeline } from "./sample-page.ts";
 import { measuredLines, pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
-import { collectedTimelines, heapTimeline, workingSetTimeline } from "./timelines.ts";
+import { heapTimeline, workingSetTimeline } from "./timelines.ts";
 import { addWaste, WASTE_RATIOS } from "./waste.ts";
 import { addWorkingSet } from "./working-set.ts";
 
@@ -77,7 +78,9 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
   const timelines = [
     heap && heapTimeline(heap, (context) => tables.rowOf[heapContexts![context]!]!),
     workingset && workingSetTimeline(workingset, workingSetContexts, (context) => tables.rowOf[context]!),
-    ...(collected === undefined ? [] : collectedTimelines(collected)),
+    ...(collected === undefined
+      ? []
+      : objectTimelines(collected, ofCollected!.rows, (context) => tables.rowOf[context]!)),
     cpu && samplesTimeline(cpu.samples, (stack) => tables.rowOf[sampled!(stack)]!),
   ];
   const head = headOfRun({ ...tools, input: options.input, presence: options.presence });

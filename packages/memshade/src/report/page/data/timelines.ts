@@ -1,8 +1,6 @@
-import { liveOverTime } from "../../../analyses/objects/survival.ts";
 import { heapPhases, rowsOfContexts } from "../../../analyses/over-time/heap-phases.ts";
 import { findPhases } from "../../../analyses/working-set/phases.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
-import type { ObjectsProfile } from "../../../model/objects/objects.ts";
 import type { InstanceHeap } from "../../../model/over-time/heap-intervals.ts";
 import type {
   Attribution,
@@ -152,7 +150,7 @@ function instanceOf(module = "module", instance: number, all: number): { of?: st
 }
 
 /** Phases with names. Those of one function that follow each other are one: on the page, sizes are to be seen anyway. */
-function pagePhases(
+export function pagePhases(
   phases: readonly { readonly first: number; readonly last: number; readonly name: string | undefined }[],
 ): PagePhase[] {
   const named: PagePhase[] = [];
@@ -229,39 +227,4 @@ export class Deltas {
     ).sort();
     return Int32Array.from(keys, (key) => key % count);
   }
-}
-
-/** Intervals of what was allocated. */
-const COLLECTED_INTERVALS = 128;
-
-/** What is estimated to be in use of the objects of each module, over what it allocated. */
-export function collectedTimelines({ parts, modules }: ObjectsProfile): PageTimeline[] {
-  return parts.flatMap((part): PageTimeline[] => {
-    const end = part.samples.now.reduce((most, now) => Math.max(most, now), 0);
-    const live = liveOverTime(part, COLLECTED_INTERVALS);
-    if (end === 0 || live === undefined) return [];
-    const name = modules[part.module]?.name;
-    return [
-      {
-        ...{ tool: "objects", unit: "bytes", start: 0, phases: [] },
-        ends: Float64Array.from(
-          { length: COLLECTED_INTERVALS },
-          (_, i) => ((i + 1) * end) / COLLECTED_INTERVALS,
-        ),
-        ...(parts.length < 2 || name === undefined ? {} : { of: name }),
-        lanes: [
-          {
-            ...{
-              id: "inUse",
-              label: "objects in use (estimated)",
-              word: "in use",
-              unit: "bytes",
-              shape: "level",
-            },
-            values: Float64Array.from(live),
-          },
-        ],
-      },
-    ];
-  });
 }

@@ -39,11 +39,15 @@ export function compactName(name: string): string {
   return withoutSignature(printable(name));
 }
 
+/** A name of Kotlin or Java: `kotlin.collections.ArrayList.<init>`. */
+const PACKAGED = /^[\w$]+(\.([\w$]+|<[\w-]+>))+$/;
+
 /** The name without its first, first two, … outer namespaces. */
 function withoutNamespaces(name: string): string[] {
   if (name.startsWith("<")) {
     return [];
   }
-  const parts = name.split("::");
-  return parts.slice(1).map((_, dropped) => `…${parts.slice(dropped + 1).join("::")}`);
+  const separator = PACKAGED.test(name) ? "." : "::";
+  const parts = name.split(separator);
+  return parts.slice(1).map((_, dropped) => `…${parts.slice(dropped + 1).join(separator)}`);
 }

@@ -15,6 +15,7 @@ const TITLES: { readonly [Tool in SourceTable["tool"]]: string } = {
   heap: "Source lines that allocate",
   waste: "Source lines that store and load in vain",
   workingset: "Source lines of the working set",
+  objects: "Source lines that make garbage-collected objects",
 };
 
 const NO_LINES =

@@ -1,29 +1,32 @@
 import type { Finding } from "../../../analyses/findings/finding.ts";
 import { fromOwn } from "../../../analyses/frames/own-place.ts";
 import { typeName, typesByIndex } from "../../../analyses/objects/names.ts";
+import { busiestPaths } from "../../../analyses/objects/shares.ts";
 import {
-  liveOverTime,
+  equalStretches,
+  liveAt,
   type Survival,
   survivalBy,
   wholeSurvival,
 } from "../../../analyses/objects/survival.ts";
 import { objectTotals } from "../../../analyses/objects/totals.ts";
-import type { ModuleObjects, ObjectSite, ObjectsProfile } from "../../../model/objects/objects.ts";
+import type { ModuleObjects, ObjectsProfile, ObjectType } from "../../../model/objects/objects.ts";
 import type { Presence } from "../../../model/run.ts";
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
 import { printFindings } from "../../findings/finding-lines.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
-import { shortPlace } from "../../frames.ts";
-import { functionInWords } from "../../place-names.ts";
+import { printChain } from "../common/call-path.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
-import { shortenName } from "../common/names.ts";
 import { presenceInWords } from "../common/presence.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
+import { pathFrame } from "../working-set/working-set-table.ts";
 import { printAges } from "./ages.ts";
-import { printUnread } from "./unread-report.ts";
+import { printAllocated } from "./allocated-over-time.ts";
+import { siteInWords } from "./site-in-words.ts";
+import { DEFAULT_ROWS, printUnread } from "./unread-report.ts";
 
 export interface ObjectsReportOptions extends ScreenOptions {
   /** Rows per table; undefined: those that matter. */
@@ -35,9 +38,12 @@ export interface ObjectsReportOptions extends ScreenOptions {
   readonly findings?: readonly Finding[] | undefined;
 }
 
-const DEFAULT_ROWS = 15;
 /** In front of the names of types and sites. */
 const COLUMNS_WIDTH = 46;
+
+/** In front of what stands below a site, and how much of it is the name of its type. */
+const DETAIL_MARGIN = " ".repeat(12);
+const LONGEST_TYPE = 30;
 
 /** Which objects of a garbage-collected language a program makes, where, and what becomes of them. docs/tools/objects.md says what the numbers mean. */
 export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOptions): string {
@@ -55,7 +61,7 @@ export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOpt
   if (options.findings !== undefined) printFindings(screen, options.findings);
   const rows = options.rows ?? DEFAULT_ROWS;
   for (const part of profile.parts) printPart(screen, profile, part, rows);
-  printUnread(screen, profile, rows);
+  printUnread(screen, profile, options.rows);
   return screen.text();
 }
 
@@ -87,12 +93,13 @@ function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects,
   }
   printTypes(screen, part, bytes, rows);
   printSites(screen, part, bytes, rows);
+  printAllocated(screen, part);
   printAges(screen, part, rows);
 }
 
 function printOverTime(screen: Screen, part: ModuleObjects): void {
   const width = (screen.isWide ? 160 : screen.width) - 2;
-  const live = liveOverTime(part, width);
+  const live = liveAt(part, equalStretches(part, width));
   if (live === undefined) return;
   const peak = live.reduce((most, bytes) => Math.max(most, bytes), 0);
   const { strong, faint, bar } = screen.paint;
@@ -127,61 +134,33 @@ function printTypes(screen: Screen, part: ModuleObjects, all: number, rows: numb
 }
 
 function printSites(screen: Screen, part: ModuleObjects, all: number, rows: number): void {
-  const { samples, stacks } = part;
+  const { samples } = part;
   const live = survivalBy(part, (sample) => samples.site[sample]!);
+  const paths = busiestPaths(part);
   const names = typesByIndex(part);
   const order = part.sites.map((_, site) => site).sort((a, b) => part.sites[b]!.bytes - part.sites[a]!.bytes);
   screen.print("", screen.paint.strong("Sites"), screen.paint.faint(`${HEAD}SITE`));
   for (const index of order.slice(0, rows)) {
     const site = part.sites[index]!;
-    const type = names.get(site.type);
-    const detail = type === undefined ? "" : shortenName(typeName(type), 20);
-    const width = room(screen) - (detail === "" ? 0 : displayWidth(detail) + 1);
     screen.print(
-      `${amounts(site, all, live.get(index), samples.site.length > 0)}${siteInWords(screen, site, width)} ${screen.paint.faint(detail)}`,
+      `${amounts(site, all, live.get(index), samples.site.length > 0)}${siteInWords(screen, site, room(screen))}`,
     );
-    const stack = commonStack(part, index);
-    if (stack >= 0) printCallers(screen, stacks[stack]!);
+    printTypeAndCallers(screen, names.get(site.type), paths.get(index) ?? []);
   }
   printMore(screen, order.length - rows, "site");
 }
 
-/** `parse (parse.kt:88)`, or its offset. */
-function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width: number): string {
-  if (frame === undefined) return `offset 0x${offset.toString(16)}`;
-  const line = shortPlace({ file: frame.file, line: frame.line });
-  const place = line === undefined ? ` (0x${offset.toString(16)})` : ` (${printable(line)})`;
-  const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
-  const left = Math.max(8, width - displayWidth(place));
-  return (
-    screen.paint.strong(
-      screen.shorten(name, shortenName(name, screen.isWide ? Number.POSITIVE_INFINITY : left)),
-    ) + screen.paint.faint(place)
-  );
-}
-
-/** The stack that most of a site's followed objects have, −1: none. */
-function commonStack({ samples }: ModuleObjects, site: number): number {
-  const counts = new Map<number, number>();
-  samples.site.forEach((one, sample) => {
-    const stack = samples.stack[sample]!;
-    if (one === site && stack >= 0) counts.set(stack, (counts.get(stack) ?? 0) + 1);
-  });
-  let best = -1;
-  for (const [stack, count] of counts) if (best < 0 || count > counts.get(best)!) best = stack;
-  return best;
-}
-
-function printCallers(screen: Screen, stack: readonly StackFrame[]): void {
-  const callers = fromOwn(stack).stack.slice(1);
-  if (callers.length === 0) return;
-  const text = callers
-    .map(({ name, function: index }) => functionInWords({ function: name ?? `func[${index}]` }))
-    .join(" ← ");
-  const margin = " ".repeat(COLUMNS_WIDTH);
-  screen.print(
-    `${margin}${screen.paint.faint(screen.shorten(`← ${text}`, cutMiddle(`← ${text}`, room(screen))))}`,
-  );
+/** Below a site: what it makes, and for whom. */
+function printTypeAndCallers(
+  screen: Screen,
+  type: ObjectType | undefined,
+  stack: readonly StackFrame[],
+): void {
+  const made = type === undefined ? "" : screen.fit(typeName(type), LONGEST_TYPE);
+  const own = fromOwn(stack).stack;
+  const callers = own.length < stack.length ? own : own.slice(1);
+  if (callers.length === 0) screen.print(screen.paint.faint(`${DETAIL_MARGIN}${made}`));
+  else printChain(screen, callers.map(pathFrame), `${DETAIL_MARGIN}${made} ← `);
 }
 
 /** The columns of a row in front of its name. */

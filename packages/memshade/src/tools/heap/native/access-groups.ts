@@ -79,7 +79,8 @@ export class AccessGroups {
 
   #isCounted(code: Code, i: number): boolean {
     const { access, segment, vectorIndex, base, index } = this.#instruction;
-    if (access === 0 || (access & ADDRESS_ONLY) !== 0 || segment !== SEGMENT.none || vectorIndex) return false;
+    if (access === 0 || (access & ADDRESS_ONLY) !== 0 || segment !== SEGMENT.none || vectorIndex)
+      return false;
     if (base === INSTRUCTION_POINTER) return false;
     if (!this.#includeStack && (base === RSP.number || this.#frames.isFrameBase(code, i, base))) return false;
     return base !== NO_REGISTER || index !== NO_REGISTER;
@@ -125,7 +126,10 @@ export class AccessGroups {
       // How far they come is known behind them only.
       if (i + 1 === this.#view.last) return;
       const [before, behind] = compareBytes(bytes, implicit === IMPLICIT.cmps);
-      this.#insertions.push({ before: i, turn: 1, bytes: before }, { before: i + 1, turn: -1, bytes: behind });
+      this.#insertions.push(
+        { before: i, turn: 1, bytes: before },
+        { before: i + 1, turn: -1, bytes: behind },
+      );
     } else this.#insertions.push({ before: i, turn: 1, bytes: repeatBytes(bytes, read, written) });
   }
 }
@@ -147,7 +151,13 @@ function groupOf(instruction: Instruction, i: number): Group {
 }
 
 function groupAt(register: number, i: number, reads: boolean): Group {
-  const place: Place = { kind: "place", base: GENERAL[register], index: undefined, scale: 1, displacement: 0 };
+  const place: Place = {
+    kind: "place",
+    base: GENERAL[register],
+    index: undefined,
+    scale: 1,
+    displacement: 0,
+  };
   return { place, shortAddress: false, uses: 1 << register, accesses: 1, reads, from: i, to: i };
 }
 

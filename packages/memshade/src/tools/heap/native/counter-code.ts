@@ -1,7 +1,7 @@
+import { COUNTERS, GRANULE_SHIFT, WRITES, WRITES_BIT } from "../../../native/layout.ts";
 import { FLAGS } from "../../../x64/decode/index.ts";
 import { GENERAL, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP } from "../../../x64/index.ts";
 import { int32, type Place, placeBytes } from "../../../x64/operands.ts";
-import { COUNTERS, GRANULE_SHIFT, WRITES, WRITES_BIT } from "../../../native/layout.ts";
 
 /** Accesses that one addition counts: at the place of the first of them. */
 export interface Counted {
@@ -54,7 +54,8 @@ export function additionBytes(counted: Counted, live: number): number[] {
   const saved: number[] = [];
   for (const register of SCRATCH) {
     if (free.length >= least) break;
-    if (free.includes(register) || register === RAX.number || (counted.uses & (1 << register)) !== 0) continue;
+    if (free.includes(register) || register === RAX.number || (counted.uses & (1 << register)) !== 0)
+      continue;
     free.push(register);
     saved.push(register);
   }

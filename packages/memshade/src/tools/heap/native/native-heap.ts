@@ -1,6 +1,6 @@
 import { COUNTERS, COUNTERS_BITS } from "../../../native/layout.ts";
-import type { PlanBlock } from "../../../native/rewrite/emit.ts";
 import type { NativeTool, NativeToolOptions } from "../../../native/native-tool.ts";
+import type { PlanBlock } from "../../../native/rewrite/emit.ts";
 import { AccessGroups } from "./access-groups.ts";
 
 /** What the heap profiler inserts into native programs. */

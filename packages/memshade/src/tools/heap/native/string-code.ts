@@ -1,5 +1,5 @@
-import type { Code } from "../../../native/rewrite/code.ts";
 import { COUNTERS, GRANULE_SHIFT, WRITES, WRITES_BIT } from "../../../native/layout.ts";
+import type { Code } from "../../../native/rewrite/code.ts";
 import { int32 } from "../../../x64/operands.ts";
 import { GIVE_FLAGS, LEAVE_RED_ZONE, RED_ZONE_BYTES, SKIP_RED_ZONE, TAKE_FLAGS } from "./counter-code.ts";
 

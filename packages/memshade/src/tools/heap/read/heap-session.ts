@@ -23,6 +23,7 @@ import type { InstanceHandle, LinesOf, SharedPlace } from "../../session.ts";
 import { runPlaces } from "../../source-places.ts";
 import { ContextTable, type MergedContext, pathKey } from "./context-table.ts";
 import { describeIntervals } from "./describe-intervals.ts";
+import type { TableMemory } from "./granule-counters.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import {
   type DescribeHostFrame,
@@ -36,7 +37,6 @@ import {
 } from "./host-callers.ts";
 import { applyReach, heapReach, type KnownReach, OUT_OF_REACH, reachSentences } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
-import type { TableMemory } from "./granule-counters.ts";
 import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
@@ -48,6 +48,8 @@ export interface HeapSessionOptions {
   counters: CounterMode;
   includeStack: boolean;
   includeAllocator: boolean;
+  /** Blocks are followed to their last access: so it is unless this is false. */
+  followsBlocks?: boolean | undefined;
   /** The host reports what functions of WASI read. */
   observesHost?: boolean | undefined;
 }
@@ -477,7 +479,12 @@ const NO_TOTALS: ShadowTotals = {
 function heapOf(
   totals: readonly ShadowTotals[],
   contexts: readonly MergedContext[],
-  { clock, counters, reach }: Pick<HeapSessionOptions, "clock" | "counters"> & Pick<RunHeap, "reach">,
+  {
+    clock,
+    counters,
+    followsBlocks,
+    reach,
+  }: Pick<HeapSessionOptions, "clock" | "counters" | "followsBlocks"> & Pick<RunHeap, "reach">,
 ): RunHeap {
   const sum = (field: keyof ShadowTotals): number =>
     totals.reduce((total, instance) => total + instance[field], 0);
@@ -497,7 +504,7 @@ function heapOf(
     ...(reach === undefined
       ? {}
       : { reach: counters === "none" ? { ...reach, accessesAfter: undefined } : reach }),
-    ...(counters === "none"
+    ...(counters === "none" || followsBlocks === false
       ? {}
       : { keptAfterUse: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
     growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),

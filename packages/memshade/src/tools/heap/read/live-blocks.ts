@@ -5,7 +5,6 @@ import {
   type WorkMeanwhile,
 } from "../../../model/over-time/drag.ts";
 import type { NativeBlocks, ShadowLayout } from "../../options.ts";
-import { countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
 import {
   CONTEXT_BYTES,
   Control,
@@ -19,6 +18,7 @@ import {
   Slot,
   Tag,
 } from "../layout.ts";
+import { countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
 
 export const GRANULE_BYTES = 8;
 /** Bits of an address in its slot that a tag has. */

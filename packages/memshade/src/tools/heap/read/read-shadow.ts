@@ -31,8 +31,8 @@ import {
 } from "../layout.ts";
 import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import { readDrag } from "./drag-entry.ts";
-import { readGrowth } from "./growth-entry.ts";
 import { countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
+import { readGrowth } from "./growth-entry.ts";
 import { GRANULE_BYTES, type LiveBlock, LiveBlocks } from "./live-blocks.ts";
 import { NO_REACH, type ReachSums } from "./reach/reach-sums.ts";
 import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";

@@ -2,18 +2,25 @@ import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, referenceType, type ValType } from "../../../wasm/index.ts";
 import { HostSlot } from "../../host-interface.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
-import { encodeCodeMarks } from "../../working-set/code-marks.ts";
-import { encodeEvents } from "../event-table.ts";
+import { constantObjects } from "../constant-objects.ts";
+import { encodeEvents, FIRST_COUNTER } from "../event-table.ts";
 import { hasObjectTypes } from "../instructions.ts";
-import { Control } from "../layout.ts";
-import { countersAt, DEFAULT_SAMPLE_BYTES, planObjectsLayout } from "../memory-plan.ts";
+import { COUNTER_BYTES, Control } from "../layout.ts";
+import {
+  DEFAULT_SAMPLE_BYTES,
+  endOfCounters,
+  type ObjectsLayout,
+  planObjectsLayout,
+} from "../memory-plan.ts";
 import { SizeModel } from "../size-model.ts";
 import { ObjectsPass, type SamplingTargets } from "./objects-pass.ts";
+import { frameSizes, planFrames, weaveFrames } from "./weave-frames.ts";
 
 /** Heap type `any` as a nullable reference, and the expression of its null. */
 const ANYREF: ValType = 0x6e;
 const NULL_ANY = Uint8Array.of(0xd0, 0x6e, 0x0b);
 const ALIGNED_I32 = 2;
+const ALIGNED_I64 = 3;
 const HAS_MEMORY_INDEX = 0x40;
 
 /** Weaves the counters of the objects tool into a module, and what chooses objects whose survival is followed. */
@@ -21,37 +28,69 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
   const { module, options, shadowMemory } = around;
   if (!hasObjectTypes(module))
     return "The module has no types of garbage-collected objects: the tool objects finds nothing in it.";
-  const { fields = true, sampleBytes = DEFAULT_SAMPLE_BYTES, references = 4 } = options.objects ?? {};
-  const model = new SizeModel(references);
+  const {
+    fields = true,
+    contexts = true,
+    sampleBytes = DEFAULT_SAMPLE_BYTES,
+    references = 4,
+  } = options.objects ?? {};
   const sampling = sampleBytes === 0 ? undefined : new Sampling(around, sampleBytes);
-  const pass = new ObjectsPass({
-    memory: shadowMemory,
-    counters: countersAt(sampleBytes),
-    model,
-    fields,
-    sampling,
+  const planned = contexts ? planFrames(around) : undefined;
+  const layout = planObjectsLayout({
+    ...{ meanBytes: sampleBytes, references, fields },
+    frames: planned && frameSizes(planned),
   });
-  const layout = () =>
-    planObjectsLayout({ counterCount: pass.counterCount, meanBytes: sampleBytes, references, fields });
-  let calls = "";
+  const samplingGlobals = sampling?.globals ?? [];
+  const framed = planned && weaveFrames(around, planned, layout, around.firstGlobal + samplingGlobals.length);
+  const lengths = constantObjects(module).flatMap(({ elements }) =>
+    typeof elements === "number" ? [] : elements,
+  );
+  const pass = new ObjectsPass(
+    {
+      ...{ memory: shadowMemory, counters: layout.counters, model: new SizeModel(references) },
+      ...{ fields, sampling, frames: framed?.frames },
+    },
+    lengths.length,
+  );
+  const asksHost = (options.hostStacks ?? "off") !== "off";
+  const endBytes = () => endOfCounters(layout, pass.counterCount);
   return {
     name: "objects",
     pass,
     get shadowBytes() {
-      return layout().endBytes;
+      return endBytes();
     },
-    codeWritten: (places) => {
-      calls = encodeCodeMarks(places);
-    },
-    describe: () => ({
-      ...layout(),
-      calls,
-      asksHost: (options.hostStacks ?? "off") !== "off",
-      events: encodeEvents(pass.events),
+    describe: (): ObjectsLayout => ({
+      ...layout,
+      ...{ counterCount: pass.counterCount, endBytes: endBytes() },
+      ...{ events: encodeEvents(pass.events), slots: framed?.slots ?? "" },
+      asksHost,
     }),
-    ...(sampling === undefined ? {} : { globals: sampling.globals, globalExports: sampling.exported }),
+    globals: [...samplingGlobals, ...(framed?.globals ?? [])],
+    ...(sampling === undefined ? {} : { globalExports: sampling.exported }),
+    start: lengths.length === 0 ? -1 : noteLengths(around, layout.counters, lengths),
+    entered: asksHost && sampling !== undefined ? sampling.entered() : -1,
+    followedCalls: framed?.followedCalls,
     notTracked: [],
   };
+}
+
+/** A function that puts the lengths of arrays that constant expressions have made into their counters, by the code that pushes them. */
+function noteLengths(
+  { appended, shadowMemory }: ToolSurroundings,
+  counters: number,
+  lengths: readonly Uint8Array[],
+): number {
+  return appended.add(appended.typeIndex([], []), () => {
+    const body = new BodyBuilder();
+    lengths.forEach((code, index) => {
+      const at = counters + (FIRST_COUNTER + index) * COUNTER_BYTES;
+      body.i32(0).instructions(code).op("i64.extend_i32_u");
+      if (shadowMemory === 0) body.op("i64.store", ALIGNED_I64, at);
+      else body.op("i64.store", ALIGNED_I64 | HAS_MEMORY_INDEX, shadowMemory, at);
+    });
+    return body.finish();
+  });
 }
 
 /** What a module needs to hand single objects to its host. */
@@ -61,6 +100,7 @@ class Sampling implements SamplingTargets {
   readonly countdown: number;
   /** The object that the host is asked to look at. */
   readonly #object: number;
+  readonly #entries: number;
   readonly #callHost: number;
   readonly #chosen = new Map<number, { call: number; pass: number }>();
 
@@ -69,6 +109,7 @@ class Sampling implements SamplingTargets {
     this.#mean = mean;
     this.countdown = around.firstGlobal;
     this.#object = around.firstGlobal + 1;
+    this.#entries = around.firstGlobal + 2;
     this.#callHost = around.callHost(HostSlot.Object, false);
   }
 
@@ -76,6 +117,7 @@ class Sampling implements SamplingTargets {
     return [
       { type: I32, initial: encodeConstantExpression(I32, this.#mean) },
       { type: ANYREF, initial: NULL_ANY },
+      { type: I32, initial: encodeConstantExpression(I32, 0) },
     ];
   }
 
@@ -83,7 +125,21 @@ class Sampling implements SamplingTargets {
     return [
       { name: "objects.countdown", index: this.countdown },
       { name: "objects.object", index: this.#object },
+      { name: "objects.entries", index: this.#entries },
     ];
+  }
+
+  /** Function () → () that counts how often the host has come in: in between, who has called stays the same. */
+  entered(): number {
+    const { appended } = this.#around;
+    return appended.add(appended.typeIndex([], []), () =>
+      new BodyBuilder()
+        .op("global.get", this.#entries)
+        .i32(1)
+        .op("i32.add")
+        .op("global.set", this.#entries)
+        .finish(),
+    );
   }
 
   chosen(type: number): { call: number; pass: number } {
@@ -93,7 +149,7 @@ class Sampling implements SamplingTargets {
     const object = referenceType(type, false);
     const made = {
       pass: appended.typeIndex([object], [object]),
-      call: appended.add(appended.typeIndex([object, I32, I32], [object]), () => this.#body()),
+      call: appended.add(appended.typeIndex([object, I32, I32, I32], [object]), () => this.#body()),
     };
     this.#chosen.set(type, made);
     return made;
@@ -107,10 +163,10 @@ class Sampling implements SamplingTargets {
       shadowMemory === 0
         ? body.op(name, ALIGNED_I32, field)
         : body.op(name, ALIGNED_I32 | HAS_MEMORY_INDEX, shadowMemory, field);
-    body.i32(0).op("local.get", 1);
-    access("i32.store", Control.site);
-    body.i32(0).op("local.get", 2);
-    access("i32.store", Control.size);
+    [Control.frame, Control.site, Control.size].forEach((field, index) => {
+      body.i32(0).op("local.get", index + 1);
+      access("i32.store", field);
+    });
     body.i32(0).op("global.get", this.countdown);
     access("i32.store", Control.rest);
     body.op("local.get", 0).op("global.set", this.#object).op("call", this.#callHost);

@@ -1,8 +1,10 @@
 import type { ObjectField, ObjectSite, ObjectType } from "../../../model/objects/objects.ts";
 import { type CompositeType, formatType, OPCODE_NAME, readNames } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import type { CounterPlace } from "../event-table.ts";
 import { accesses, allocates, fixedLength } from "../instructions.ts";
 import type { SizeModel } from "../size-model.ts";
+import type { CounterSums } from "./counts.ts";
 import type { KnownObjects } from "./module-objects.ts";
 
 /** Objects, elements and bytes of a site or a type. */
@@ -22,8 +24,9 @@ interface FieldCounts {
 /** A module's sites and types with what the counters of its instances add up to. */
 export function addUp(
   known: KnownObjects,
-  counters: (number: number) => number,
+  { counter: counters }: CounterSums,
   instances: number,
+  constantLengths: (counter: CounterPlace) => number,
   model: SizeModel,
   countsFields: boolean,
 ): { types: ObjectType[]; sites: ObjectSite[]; siteOfEvent: Int32Array } {
@@ -42,9 +45,9 @@ export function addUp(
     return bytes;
   };
   const perOffset = new Map<number, number>();
-  events.forEach(({ offset, op, first, second, counter, elements: lengths }, number) => {
-    const times = counters(counter);
-    const length = lengths === 0 ? times * fixedLength(op, second) : counters(lengths);
+  events.forEach(({ offset, op, first, second, defined, counter, elements: lengths }, number) => {
+    const times = counters(counter, defined);
+    const length = lengths === 0 ? times * fixedLength(op, second) : counters(lengths, defined);
     if (allocates(op)) {
       const type = families.canonical[first];
       const bytes = times === 0 ? 0 : allocated(first, times, length);
@@ -77,8 +80,8 @@ export function addUp(
     if (reads) of.reads[field] += amount;
     if (writes) of.writes[field] += amount;
   });
-  for (const { type, elements } of constants) {
-    allocated(type, instances, elements * instances);
+  for (const { type, elements, counter } of constants) {
+    allocated(type, instances, counter === 0 ? elements * instances : constantLengths(counter));
     amounts[families.canonical[type]].constant += instances;
   }
   const names = readNames(module);

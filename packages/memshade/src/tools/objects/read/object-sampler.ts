@@ -1,12 +1,14 @@
 import { type HostStackOf, stackNoter } from "../../working-set/read/note-stack.ts";
 import { Control, SAMPLE_BYTES, Sample, SampleState } from "../layout.ts";
 import type { ObjectsLayout } from "../memory-plan.ts";
+import { IntervalLog } from "./interval-log.ts";
 import { RandomNumbers } from "./random-numbers.ts";
 
 /** Globals by which a module hands objects to its host. */
 export interface ObjectGlobals {
   readonly "memshade.objects.countdown": WebAssembly.Global;
   readonly "memshade.objects.object": WebAssembly.Global;
+  readonly "memshade.objects.entries": WebAssembly.Global;
 }
 
 /** A sample whose object may still be there. */
@@ -25,7 +27,7 @@ interface Followed {
 /** More than a countdown can hold. */
 const LONGEST_COUNTDOWN = 2 ** 30;
 
-/** The first samples of an instance are noted with their callers, then one in so many. */
+/** The first samples of an instance for which the host has entered anew are noted with their callers, then one in so many. */
 const STACKS_AT_FIRST = 16;
 const STACKS_LATER = 32;
 
@@ -39,14 +41,22 @@ const following = new Set<ObjectSampler>();
 export class ObjectSampler {
   readonly #view: DataView;
   readonly #layout: ObjectsLayout;
+  readonly #globals: ObjectGlobals;
   readonly #countdown: WebAssembly.Global;
-  readonly #object: WebAssembly.Global;
-  readonly #noteStack: () => void;
+  /** Undefined where nobody knows who enters the module. */
+  readonly #noteStack: (() => void) | undefined;
   readonly #random = new RandomNumbers(++samplers);
   readonly #tokens = new WeakMap<object, object>();
   readonly #registry = new FinalizationRegistry<Followed>((followed) => this.#died(followed));
   readonly #followed = new Set<Followed>();
-  /** Samples so far. */
+  readonly #intervals: IntervalLog;
+  /** Bytes until the next sample, and until the interval ends. */
+  #untilSample: number;
+  #untilInterval: number;
+  /** Entries of the host when its stack was looked at last, and the stack that was noted. */
+  #entries = -1;
+  #stack = 0;
+  /** Samples so far for which the host had entered anew. */
   #taken = 0;
   /** What the module calls. */
   readonly take: () => void;
@@ -60,38 +70,58 @@ export class ObjectSampler {
     this.#view = new DataView(memory.buffer);
     this.#layout = layout;
     this.#countdown = globals["memshade.objects.countdown"];
-    this.#object = globals["memshade.objects.object"];
+    this.#globals = globals;
     const { stacks, stacksEnd } = layout;
-    this.#noteStack = stackNoter(
-      memory,
-      { stack: Control.stack, used: Control.stackNext, stacks, stacksEnd, calls: layout.calls as string },
-      hostStackOf,
-    );
+    if (hostStackOf !== undefined)
+      this.#noteStack = stackNoter(
+        memory,
+        { stack: Control.stack, used: Control.stackNext, stacks, stacksEnd, calls: "" },
+        hostStackOf,
+      );
     this.take = () => this.#take();
     const view = this.#view;
     view.setFloat64(Control.mean, layout.meanBytes, true);
     view.setFloat64(Control.settled, -1, true);
     // The module may have allocated while it was made.
     view.setFloat64(Control.allocated, layout.meanBytes - this.#countdown.value, true);
+    this.#intervals = new IntervalLog(memory, layout);
+    this.#untilSample = this.#distance();
+    this.#untilInterval = this.#intervals.period;
     this.#countdown.value = this.#startCountdown();
   }
 
+  /** An object has used up the countdown, for a sample, for the end of an interval, or for both. */
   #take(): void {
     const view = this.#view;
-    const size = view.getUint32(Control.size, true);
-    const rest = view.getInt32(Control.rest, true);
-    const allocated = view.getFloat64(Control.allocated, true) + view.getInt32(Control.loaded, true) - rest;
+    const passed = view.getInt32(Control.loaded, true) - view.getInt32(Control.rest, true);
+    const allocated = view.getFloat64(Control.allocated, true) + passed;
     view.setFloat64(Control.allocated, allocated, true);
-    this.#noteCallers();
-    this.#add(view.getUint32(Control.site, true), size, allocated);
+    this.#untilSample -= passed;
+    this.#untilInterval -= passed;
+    if (this.#untilSample < 0) {
+      this.#noteCallers();
+      this.#add(view.getUint32(Control.site, true), view.getUint32(Control.size, true), allocated);
+      this.#untilSample = this.#distance();
+    }
+    if (this.#untilInterval < 0) {
+      this.#intervals.end();
+      this.#untilInterval = this.#intervals.period;
+    }
     view.setInt32(Control.next, this.#startCountdown(), true);
   }
 
   /** Stacks take longer than all else that is done for a sample. */
   #noteCallers(): void {
-    if (this.#taken < STACKS_AT_FIRST || this.#taken % STACKS_LATER === 0) this.#noteStack();
-    else this.#view.setUint32(Control.stack, 0, true);
-    this.#taken++;
+    if (this.#noteStack === undefined) return;
+    const entries: number = this.#globals["memshade.objects.entries"].value;
+    if (entries !== this.#entries) {
+      this.#entries = entries;
+      const isNoted = this.#taken < STACKS_AT_FIRST || this.#taken % STACKS_LATER === 0;
+      this.#taken++;
+      if (isNoted) this.#noteStack();
+      this.#stack = isNoted ? this.#view.getUint32(Control.stack, true) : 0;
+    }
+    this.#view.setUint32(Control.stack, this.#stack, true);
   }
 
   #add(site: number, size: number, birth: number): void {
@@ -107,8 +137,9 @@ export class ObjectSampler {
     view.setFloat64(at + Sample.birth, birth, true);
     view.setFloat64(at + Sample.death, 0, true);
     view.setUint32(at + Sample.stack, view.getUint32(Control.stack, true), true);
+    view.setUint32(at + Sample.frame, view.getUint32(Control.frame, true), true);
     view.setUint32(Control.samples, row + 1, true);
-    this.#follow(this.#object.value as object, row);
+    this.#follow(this.#globals["memshade.objects.object"].value as object, row);
   }
 
   #follow(object: object, row: number): void {
@@ -175,12 +206,13 @@ export class ObjectSampler {
   }
 
   /** Draws the bytes until the next sample. */
-  #startCountdown(): number {
+  #distance(): number {
     const mean = this.#view.getFloat64(Control.mean, true);
-    const bytes = Math.min(
-      LONGEST_COUNTDOWN,
-      Math.max(1, Math.round(-Math.log(1 - this.#random.next()) * mean)),
-    );
+    return Math.max(1, Math.round(-Math.log(1 - this.#random.next()) * mean));
+  }
+
+  #startCountdown(): number {
+    const bytes = Math.min(LONGEST_COUNTDOWN, this.#untilSample, this.#untilInterval);
     this.#view.setInt32(Control.loaded, bytes, true);
     return bytes;
   }

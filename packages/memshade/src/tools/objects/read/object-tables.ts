@@ -1,9 +1,12 @@
-import { type NotedFrame, notedFrames } from "../../working-set/read/note-stack.ts";
-import { allocates, fixedLength } from "../instructions.ts";
+import { bytesOfBase64 } from "../../../bytes/base64.ts";
+import { FrameWord } from "../../../contexts/frames/frame-memory.ts";
+import { type ContextFrame, FrameTables } from "../../../contexts/frames/frame-tables.ts";
+import { FRAME_HEADER_BYTES, INDEX_ENTRY_BYTES, NODE_BYTES } from "../../../contexts/layout.ts";
+import { HOST_FRAMES, notedFrames } from "../../working-set/read/note-stack.ts";
 import { COUNTER_BYTES, Control, SAMPLE_BYTES, Sample, SampleState } from "../layout.ts";
 import type { ObjectsLayout } from "../memory-plan.ts";
-import type { SizeModel } from "../size-model.ts";
-import type { KnownObjects } from "./module-objects.ts";
+import type { Counts } from "./counts.ts";
+import { type IntervalChanges, readIntervals } from "./read-intervals.ts";
 
 /** A row of the table of samples. Birth and death are bytes that the instance had allocated. */
 export interface SampleRow {
@@ -15,6 +18,8 @@ export interface SampleRow {
   readonly birth: number;
   readonly death: number;
   readonly stack: number;
+  /** Frame of the function that made it, 0: none. */
+  readonly frame: number;
 }
 
 const STATES = Object.keys(SampleState) as (keyof typeof SampleState)[];
@@ -22,15 +27,60 @@ const STATES = Object.keys(SampleState) as (keyof typeof SampleState)[];
 /** The tables of one instance. */
 export class ObjectTables {
   readonly #view: DataView;
+  readonly #frames: FrameTables | undefined;
   readonly layout: ObjectsLayout;
 
   constructor(buffer: ArrayBufferLike, layout: ObjectsLayout) {
     this.#view = new DataView(buffer);
     this.layout = layout;
+    const { arena, nodes, slots, contexts } = layout;
+    if (contexts) this.#frames = new FrameTables({ arena, nodes, slots: bytesOfBase64(slots) });
   }
 
-  counter(number: number): number {
-    return Number(this.#view.getBigUint64(this.layout.counters + number * COUNTER_BYTES, true));
+  /** All counters as they are now. */
+  counts(): Counts {
+    const { counters, counterCount } = this.layout;
+    return {
+      table: Float64Array.from({ length: counterCount }, (_, number) =>
+        this.counterAt(counters + number * COUNTER_BYTES),
+      ),
+      frames: new Map(
+        [...this.frames()].map(({ address, defined, node, bytes }) => [
+          address,
+          {
+            ...{ defined, node },
+            counts: Float64Array.from({ length: (bytes - FRAME_HEADER_BYTES) / COUNTER_BYTES }, (_, number) =>
+              this.counterAt(address + FRAME_HEADER_BYTES + number * COUNTER_BYTES),
+            ),
+          },
+        ]),
+      ),
+    };
+  }
+
+  /** Frames in the order of their addresses, from one on. */
+  frames(from = this.layout.arena): Iterable<ContextFrame> {
+    return this.#frames === undefined ? [] : this.#frames.frames(this.#view, this.framesEnd, from);
+  }
+
+  /** Where the next frame would begin, 0 before there is any. */
+  get framesEnd(): number {
+    return this.#frames === undefined ? 0 : this.#frameWord("frameNext");
+  }
+
+  /** The intervals that have ended. */
+  intervals(): IntervalChanges[] {
+    return readIntervals(this.#view, this.layout);
+  }
+
+  counterAt(address: number): number {
+    const view = this.#view;
+    return view.getUint32(address, true) + view.getUint32(address + 4, true) * 2 ** 32;
+  }
+
+  /** The call that leads to a node of the calling context tree: `FrameTables.call`. */
+  call(node: number): { offset: number; parent: number } {
+    return this.#frames!.call(this.#view, node);
   }
 
   get sampleCount(): number {
@@ -46,20 +96,13 @@ export class ObjectTables {
   get usedBytes(): number {
     const { counters, counterCount } = this.layout;
     const stacks = this.layout.sampleCapacity === 0 ? 0 : this.#view.getUint32(Control.stackNext, true);
-    return this.sampleCount * SAMPLE_BYTES + stacks + counterCount * COUNTER_BYTES + (counters > 0 ? 64 : 0);
-  }
-
-  /** All bytes by the counters, what constant expressions made left out, as the countdown does. */
-  allocatedBytes({ events, module }: KnownObjects, model: SizeModel): number {
-    let bytes = 0;
-    for (const { op, first, second, counter, elements } of events) {
-      if (!allocates(op)) continue;
-      const type = module.types[first];
-      const times = this.counter(counter);
-      const length = elements === 0 ? times * fixedLength(op, second) : this.counter(elements);
-      bytes += times * model.fixedBytes(type) + length * model.elementBytes(type);
-    }
-    return bytes;
+    return (
+      this.sampleCount * SAMPLE_BYTES +
+      stacks +
+      this.#frameBytes +
+      counterCount * COUNTER_BYTES +
+      (counters > 0 ? 64 : 0)
+    );
   }
 
   samples(): SampleRow[] {
@@ -74,15 +117,25 @@ export class ObjectTables {
         birth: view.getFloat64(at + Sample.birth, true),
         death: view.getFloat64(at + Sample.death, true),
         stack: view.getUint32(at + Sample.stack, true),
+        frame: view.getUint32(at + Sample.frame, true),
       };
     });
   }
 
-  frames(stack: number): NotedFrame[] {
-    return notedFrames(this.#view, this.layout.stacks, stack);
+  /** Number of the host's stack that entered the module to make an object, −1: it was not noted. */
+  hostOf({ stack }: SampleRow): number {
+    const outermost = notedFrames(this.#view, this.layout.stacks, stack).at(-1);
+    return outermost?.function === HOST_FRAMES ? outermost.offset : -1;
   }
 
-  copy(): ObjectTables {
-    return new ObjectTables(this.#view.buffer.slice(0, this.layout.endBytes), this.layout);
+  #frameWord(word: "frameNext" | "nodeNext"): number {
+    return this.#view.getUint32(Control.frames + FrameWord[word], true);
+  }
+
+  /** Frames, nodes, and the entries of the table that leads to both. */
+  get #frameBytes(): number {
+    if (this.#frames === undefined) return 0;
+    const nodes = this.#frameWord("nodeNext");
+    return Math.max(0, this.framesEnd - this.layout.arena) + nodes * (NODE_BYTES + 2 * INDEX_ENTRY_BYTES);
   }
 }

@@ -18,12 +18,16 @@ import type { ToolOptions } from "../../run-options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
 import type { InstanceHandle, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
 import { innermostMembers } from "../../source-places.ts";
-import { describeStacks } from "../../working-set/read/describe-stacks.ts";
+import { hostFrameNumbers } from "../../working-set/read/describe-stacks.ts";
 import { DEFAULT_SAMPLE_BYTES, type ObjectsLayout } from "../memory-plan.ts";
 import { SizeModel } from "../size-model.ts";
 import { addUp } from "./add-up.ts";
+import { CallPaths } from "./call-paths.ts";
+import { CounterSums, type Counts, counterIn, countsSince } from "./counts.ts";
 import { KnownObjects } from "./module-objects.ts";
 import { ObjectTables } from "./object-tables.ts";
+import { objectsOverTime } from "./objects-over-time.ts";
+import { type CountedInstance, SiteContexts } from "./site-contexts.ts";
 
 /** Name of the tool's file in a run folder. */
 export const OBJECTS_FILE = "objects.json";
@@ -31,7 +35,7 @@ export const OBJECTS_FILE = "objects.json";
 const CUT_SHORT =
   "The program did not end by itself: where its code was stopped in the middle of a stretch that is counted as one, allocations and accesses of all of the stretch count.";
 const NOT_COLLECTED =
-  "The engine does not let itself be asked to collect garbage here: objects that it has not taken away yet count as in use.";
+  "The engine was not asked to collect garbage before all of the tables were read, or does not let itself be asked: objects that it has not taken away yet count as in use.";
 
 interface SessionInstance {
   readonly number: number;
@@ -40,7 +44,12 @@ interface SessionInstance {
   readonly tables: ObjectTables;
   isGone: boolean;
   /** Counters at the last reset. */
-  before: ObjectTables | undefined;
+  before: Counts | undefined;
+}
+
+interface DescribedInstance extends SessionInstance, CountedInstance {
+  /** `counts` with those from before the last reset. */
+  readonly now: Counts;
 }
 
 interface SessionModule {
@@ -96,15 +105,24 @@ export class ObjectsSession implements ToolSession {
 
   reset(): void {
     for (const { instances } of this.#modules.values())
-      for (const instance of instances) instance.before = instance.tables.copy();
+      for (const instance of instances) instance.before = instance.tables.counts();
   }
 
   snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot {
-    const { fields = true, sampleBytes = DEFAULT_SAMPLE_BYTES, references = 4 } = this.#options.objects ?? {};
+    const {
+      fields = true,
+      contexts = true,
+      sampleBytes = DEFAULT_SAMPLE_BYTES,
+      references = 4,
+    } = this.#options.objects ?? {};
     const model = new SizeModel(references);
     const { structHeader, arrayHeader } = model;
-    const parts = [...this.#modules.values()].map((module) => this.#describe(module, model, fields, facts));
-    const notTracked = this.#notTracked(parts, end, facts);
+    const described = [...this.#modules.values()].map((module) =>
+      this.#describe(module, model, fields, facts),
+    );
+    const parts = described.map(({ part }) => part);
+    const withoutCallers = described.reduce((sum, { withoutCallers }) => sum + withoutCallers, 0);
+    const notTracked = this.#notTracked(parts, withoutCallers, end, facts);
     const profile: ObjectsProfile = {
       schema: OBJECTS_SCHEMA,
       version: OBJECTS_VERSION,
@@ -112,15 +130,14 @@ export class ObjectsSession implements ToolSession {
       command: [...facts.command],
       program: facts.modules[parts[0]?.module ?? 0]?.name ?? "",
       sizes: { engine: "V8", references, structHeader, arrayHeader },
-      fields,
-      sampleBytes,
+      ...{ fields, contexts, sampleBytes },
       modules: facts.modules.map(namedModuleOf),
       parts,
       notTracked,
     };
     const all = [...this.#modules.values()].flatMap(({ instances }) => instances);
     return {
-      description: { fields, sampleBytes, references },
+      description: { fields, contexts, sampleBytes, references },
       file: { name: OBJECTS_FILE, contents: `${JSON.stringify(profile)}\n` },
       shadowBytes: all.reduce((sum, { tables }) => sum + tables.usedBytes, 0),
       notTracked,
@@ -128,10 +145,19 @@ export class ObjectsSession implements ToolSession {
     };
   }
 
-  #notTracked(parts: readonly ModuleObjects[], end: RunEnd, { modules }: RunFacts): string[] {
+  #notTracked(
+    parts: readonly ModuleObjects[],
+    withoutCallers: number,
+    end: RunEnd,
+    { modules }: RunFacts,
+  ): string[] {
     const said = [...this.#modules.values()].flatMap(({ index, sentences }) =>
       sentences.map((sentence) => `${modules[index]?.name ?? "module"}: ${sentence}`),
     );
+    if (withoutCallers > 0)
+      said.push(
+        `${counted(withoutCallers, "object")} ${withoutCallers === 1 ? "counts" : "count"} without callers: there are more calling contexts than are kept.`,
+      );
     if (end.kind === "trap" || end.kind === "signal") said.push(CUT_SHORT);
     const sampled = parts.filter(({ samples }) => samples.site.length > 0);
     if (sampled.some(({ samples }) => !samples.settled)) said.push(NOT_COLLECTED);
@@ -150,82 +176,113 @@ export class ObjectsSession implements ToolSession {
     return [...new Set(said)];
   }
 
-  #describe(module: SessionModule, model: SizeModel, countsFields: boolean, facts: RunFacts): ModuleObjects {
+  #describe(
+    module: SessionModule,
+    model: SizeModel,
+    countsFields: boolean,
+    facts: RunFacts,
+  ): { part: ModuleObjects; withoutCallers: number } {
     const original = typeof module.original === "function" ? module.original() : module.original;
     module.known ??= new KnownObjects(original, module.layout);
-    const { known, instances } = module;
-    const counter = (number: number): number =>
-      instances.reduce(
-        (sum, { tables, before }) => sum + tables.counter(number) - (before?.counter(number) ?? 0),
-        0,
-      );
-    const { types, sites, siteOfEvent } = addUp(known, counter, instances.length, model, countsFields);
-    const functions = new ModuleFunctions(original);
-    const placeAt = facts.linesOf?.(original);
-    const used = sites.map((site, index) => ({ site, index })).filter(({ site }) => site.objects > 0);
+    const { known } = module;
+    const instances = module.instances.map((instance): DescribedInstance => {
+      const now = instance.tables.counts();
+      return { ...instance, now, counts: countsSince(now, instance.before) };
+    });
+    const sums = new CounterSums(instances.map(({ counts }) => counts));
+    const { types, sites, siteOfEvent } = addUp(
+      known,
+      sums,
+      instances.length,
+      // Lengths are no counts: they stand from the start.
+      (place) => instances.reduce((sum, { now }) => sum + counterIn(place, now.table, undefined), 0),
+      model,
+      countsFields,
+    );
+    const used = sites
+      .map((site, index) => ({ site, index }))
+      .filter(({ site }) => site.objects > 0)
+      .sort((a, b) => a.site.offset - b.site.offset);
     const places = new Map(used.map(({ index }, place) => [index, place]));
-    const stacks = new StackTable();
-    return {
+    const frameAt = frameDescriber(original, facts);
+    const callPaths = new CallPaths();
+    const made = new SiteContexts(known, callPaths, model, instances, (event) =>
+      places.get(siteOfEvent[event]),
+    );
+    const samples = this.#samples(instances, known, model, facts, callPaths, made);
+    const told = [...made.told.map(({ path }) => path), ...samples.host];
+    const { frames, paths, numberOf } = callPaths.describe(told, frameAt);
+    const column = (name: "site" | "objects" | "elements" | "bytes") => made.told.map((row) => row[name]);
+    const bytesOf = new Map(
+      instances.map((instance) => [
+        instance,
+        new CounterSums([instance.counts]).allocatedBytes(known, model),
+      ]),
+    );
+    const [largest] = instances.toSorted((a, b) => bytesOf.get(b)! - bytesOf.get(a)!);
+    const part: ModuleObjects = {
       module: module.index,
       instances: instances.length,
       types,
-      sites: used.map(({ site }): ObjectSite => {
-        const holder = functions.holding(site.offset);
-        if (holder === undefined) return site;
-        const { index, name } = holder;
-        return {
-          ...site,
-          frame: {
-            ...{ function: index, offset: site.offset },
-            ...(name === undefined ? {} : { name }),
-            ...innermostMembers(placeAt?.(site.offset)),
-          },
-        };
-      }),
-      samples: this.#samples(module, model, facts, original, stacks, (event) =>
-        places.get(siteOfEvent[event]),
-      ),
-      stacks: stacks.stacks,
+      sites: used.map(({ site }): ObjectSite => ({ ...site, frame: frameAt(site.offset) })),
+      frames,
+      paths,
+      contexts: {
+        site: column("site"),
+        path: made.told.map(({ path }) => numberOf(path)),
+        ...{ objects: column("objects"), elements: column("elements"), bytes: column("bytes") },
+      },
+      samples: { ...samples, host: samples.host.map(numberOf) },
+      overTime: largest && objectsOverTime(largest, largest.before, known, model, made),
     };
+    return { part, withoutCallers: made.withoutCallers };
   }
 
+  /** Paths of the host are numbers of `callPaths`. */
   #samples(
-    { instances, known }: SessionModule,
+    instances: readonly DescribedInstance[],
+    known: KnownObjects,
     model: SizeModel,
     facts: RunFacts,
-    original: Uint8Array,
-    stacks: StackTable,
-    siteOf: (event: number) => number | undefined,
+    callPaths: CallPaths,
+    made: SiteContexts,
   ): ObjectSamples {
     const samples: ObjectSamples = {
-      ...{ site: [], size: [], weight: [], birth: [], death: [], unknown: [], stack: [], now: [] },
+      ...{
+        site: [],
+        size: [],
+        weight: [],
+        birth: [],
+        death: [],
+        unknown: [],
+        context: [],
+        host: [],
+        now: [],
+      },
       settled: instances.every(({ tables }) => tables.settled >= 0 || tables.sampleCount === 0),
     };
-    for (const { tables, before, isGone, thread } of instances) {
-      const rows = tables.samples();
-      const noted = new Map(rows.map(({ stack }) => [stack, tables.frames(stack)]));
-      const described = describeStacks(
-        noted,
-        () => original,
-        facts.linesOf,
-        (number) => this.#callers.framesOfTold(thread, number).map(facts.describeFrame ?? withoutStart),
-      );
-      const numbers = described.stacks.map((frames) => stacks.add(frames));
-      const allocated = known!.events.length === 0 ? 0 : tables.allocatedBytes(known!, model);
-      const now = tables.settled >= 0 ? tables.settled : allocated;
-      const forgotten = before?.allocatedBytes(known!, model) ?? -1;
-      for (const { site, size, weight, birth, death, state, stack } of rows) {
-        const place = siteOf(site);
+    const hostFrame = hostFrameNumbers();
+    const bytesOf = (counts: Counts) => new CounterSums([counts]).allocatedBytes(known, model);
+    for (const { tables, before, now: counts, isGone, thread } of instances) {
+      const now = tables.settled >= 0 ? tables.settled : bytesOf(counts);
+      const forgotten = before === undefined ? -1 : bytesOf(before);
+      for (const row of tables.samples()) {
+        const { site: event, size, weight, birth, death, state } = row;
         const isDead = state === "dead";
-        if (place === undefined || (isDead && death <= forgotten)) continue;
-        samples.site.push(place);
+        const context = made.indexOf(event, tables, row.frame);
+        if (context === undefined || (isDead && death <= forgotten)) continue;
+        samples.site.push(made.told[context].site);
         samples.size.push(size);
         samples.weight.push(weight);
         samples.birth.push(birth);
         samples.death.push(isDead ? death : -1);
         samples.unknown.push(state === "unknown" || (state === "taken" && (isGone || tables.settled >= 0)));
-        const number = described.numbers.get(stack);
-        samples.stack.push(number === undefined ? -1 : numbers[number]);
+        samples.context.push(context);
+        const host = tables.hostOf(row);
+        const callers = host < 0 ? [] : this.#callers.framesOfTold(thread, host);
+        samples.host.push(
+          callPaths.ofOthers(callers.map((frame) => hostFrame((facts.describeFrame ?? withoutStart)(frame)))),
+        );
         samples.now.push(Math.max(now, birth));
       }
     }
@@ -233,21 +290,20 @@ export class ObjectsSession implements ToolSession {
   }
 }
 
-function chosen({ module }: ModuleObjects, { modules }: RunFacts): string {
-  return `${modules[module]?.name ?? "module"} has garbage-collected objects and no allocator: the tool objects was chosen for it`;
+/** Describes the instruction at an offset of the code section. */
+function frameDescriber(original: Uint8Array, facts: RunFacts): (offset: number) => StackFrame {
+  const functions = new ModuleFunctions(original);
+  const placeAt = facts.linesOf?.(original);
+  return (offset) => {
+    const holder = functions.holding(offset);
+    return {
+      ...{ function: holder?.index ?? -1, offset },
+      ...(holder?.name === undefined ? {} : { name: holder.name }),
+      ...innermostMembers(placeAt?.(offset)),
+    };
+  };
 }
 
-/** Stacks, each once. */
-class StackTable {
-  readonly stacks: StackFrame[][] = [];
-  readonly #numbers = new Map<string, number>();
-
-  add(frames: StackFrame[]): number {
-    const key = JSON.stringify(frames);
-    const known = this.#numbers.get(key);
-    if (known !== undefined) return known;
-    const number = this.stacks.push(frames) - 1;
-    this.#numbers.set(key, number);
-    return number;
-  }
+function chosen({ module }: ModuleObjects, { modules }: RunFacts): string {
+  return `${modules[module]?.name ?? "module"} has garbage-collected objects and no allocator: the tool objects was chosen for it`;
 }

@@ -1,6 +1,19 @@
 import type { Insertion } from "../../../native/rewrite/emit.ts";
 import { FLAGS, INSTRUCTION_POINTER, type Instruction } from "../../../x64/decode/index.ts";
-import { GENERAL, type Place, place, RAX, RBP, RBX, RCX, RDI, RDX, type Register, RSI, RSP } from "../../../x64/index.ts";
+import {
+  GENERAL,
+  type Place,
+  place,
+  RAX,
+  RBP,
+  RBX,
+  RCX,
+  RDI,
+  RDX,
+  type Register,
+  RSI,
+  RSP,
+} from "../../../x64/index.ts";
 import { int32 } from "../../../x64/operands.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
 import type { CommonCode } from "./common-code.ts";
@@ -54,7 +67,9 @@ export class Borrowed {
     const lasting = SCRATCH.filter((one) => isDead(one) && (writes & (1 << one.number)) === 0);
     const known = wanted !== undefined && isDead(wanted) ? [wanted] : [];
     const dead = [...new Set([...known, ...lasting, ...SCRATCH.filter(isDead)])];
-    const others = SCRATCH.filter(({ number }) => !dead.includes(GENERAL[number]) && (reads & (1 << number)) === 0);
+    const others = SCRATCH.filter(
+      ({ number }) => !dead.includes(GENERAL[number]) && (reads & (1 << number)) === 0,
+    );
     const two = [...dead, ...others];
     [this.first, this.second] = two;
     this.#saved = two.slice(0, 2).filter((one) => !dead.includes(one));
@@ -287,7 +302,8 @@ class AccessWriter {
     const silent = snippet.label();
     if (comparison.how === "compare") {
       const { bytes, displacementAt } = comparison;
-      if (instruction.base === INSTRUCTION_POINTER) snippet.relative(bytes, displacementAt, next + instruction.displacement);
+      if (instruction.base === INSTRUCTION_POINTER)
+        snippet.relative(bytes, displacementAt, next + instruction.displacement);
       else snippet.raw(bytes);
       snippet.jump(silent, "e");
     } else this.#compareCopy(comparison.bytes, silent);
@@ -355,7 +371,12 @@ function signed(value: number): number {
 }
 
 /** The code in front of a string instruction. */
-export function stringCode({ storeSlot, loadSlot }: Access, what: number, before: number, common: CommonCode): Insertion {
+export function stringCode(
+  { storeSlot, loadSlot }: Access,
+  what: number,
+  before: number,
+  common: CommonCode,
+): Insertion {
   const snippet = new Snippet();
   skipRedZone(snippet);
   for (const pushed of [what, storeSlot, loadSlot]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);

@@ -51,7 +51,8 @@ export class KnownPlaces {
   #forgetWritten(i: number): void {
     if (this.#words === undefined) return;
     decode(this.#code.bytes, this.#code.offsets[i], this.#instruction);
-    const bit = (register: number): number => (register >= 0 && register < INSTRUCTION_POINTER ? 1 << register : 0);
+    const bit = (register: number): number =>
+      register >= 0 && register < INSTRUCTION_POINTER ? 1 << register : 0;
     const uses = bit(this.#words.number) | bit(this.#base) | bit(this.#index);
     if ((this.#instruction.writes & uses) !== 0) this.#words = undefined;
   }

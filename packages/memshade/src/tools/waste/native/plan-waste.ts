@@ -1,14 +1,14 @@
-import type { BlockView, Insertion, PlanBlock } from "../../../native/rewrite/emit.ts";
 import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
+import type { BlockView, Insertion, PlanBlock } from "../../../native/rewrite/emit.ts";
 import { decode, FLAGS, FLOW, Instruction } from "../../../x64/decode/index.ts";
 import { FrameBases } from "../../heap/native/frame-bases.ts";
 import { isStringInstruction } from "../../heap/native/string-code.ts";
 import { type Access, accessCode, blockCode, stringCode, systemCallCode } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
-import { KnownPlaces } from "./known-places.ts";
 import { commonCode } from "./common-code.ts";
-import { STRING } from "./string-routine.ts";
+import { KnownPlaces } from "./known-places.ts";
 import { ARENA, BLOCK_SLOTS, LOAD_SLOTS, SLOT_BYTES, SLOTS_END, STORE_SLOTS } from "./layout.ts";
+import { STRING } from "./string-routine.ts";
 
 /** An access of a file, and where its figures are. */
 export interface NativeSite {

@@ -1,3 +1,4 @@
+import { frameConstants } from "../../../contexts/frames/frame-memory.ts";
 import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
 import { NODE_BYTES } from "../../../contexts/layout.ts";
 import type { AttributionOptions } from "../../options.ts";
@@ -201,15 +202,10 @@ export function attributionConstants(layout: AttributionLayout): Record<string, 
     LISTS_LIMIT: layout.listsLimit,
     LISTS_END: layout.listsEnd,
     STATE: layout.state,
-    FRAMES: layout.arena,
-    FRAME_NEXT: layout.state + State.frameNext,
-    FRAME_LIMIT: layout.arenaLimit,
-    LAST_FRAMES: layout.lastFrames,
-    NODES: layout.nodes,
-    NODE_NEXT: layout.state + State.nodeNext,
-    NODE_CAPACITY: layout.nodeCapacity,
-    INDEX: layout.index,
-    INDEX_ENTRIES: layout.indexEntries,
+    ...frameConstants(layout, {
+      frameNext: layout.state + State.frameNext,
+      nodeNext: layout.state + State.nodeNext,
+    }),
   };
 }
 

@@ -15,6 +15,18 @@ export interface DescribedStacks {
 /** Functions of the host have numbers from here on. */
 const FIRST_OF_HOST = 2 ** 31;
 
+/** Describes frames of the host; each of its functions has a number of its own. */
+export function hostFrameNumbers(): (frame: RunHostFrame) => StackFrame {
+  const ofHost = new Map<string, number>();
+  return (frame) => {
+    const { column: _, ...named } = namedHostFrame(frame);
+    const key = `${named.name}\n${named.file}`;
+    const known = ofHost.get(key) ?? FIRST_OF_HOST + ofHost.size;
+    ofHost.set(key, known);
+    return { function: known, ...named };
+  };
+}
+
 /**
  * Gives the frames of noted stacks functions and, where there is debug information, lines. `original`: the plain module. `hostFramesOf`:
  * the frames of a stack of the host by its number, innermost first.
@@ -25,14 +37,7 @@ export function describeStacks(
   linesOf: LinesOf | undefined,
   hostFramesOf: (number: number) => readonly RunHostFrame[],
 ): DescribedStacks {
-  const ofHost = new Map<string, number>();
-  const hostFrame = (frame: RunHostFrame): StackFrame => {
-    const { column: _, ...named } = namedHostFrame(frame);
-    const key = `${named.name}\n${named.file}`;
-    const known = ofHost.get(key) ?? FIRST_OF_HOST + ofHost.size;
-    ofHost.set(key, known);
-    return { function: known, ...named };
-  };
+  const hostFrame = hostFrameNumbers();
   const stacks: StackFrame[][] = [];
   const numbers = new Map<number, number>();
   const all = [...noted.values()].flat().filter((frame) => frame.function !== HOST_FRAMES);

@@ -27,11 +27,11 @@ describe("the report of objects", () => {
   it("ranks what nobody reads", () => {
     expect(text).toContain("Node.debugName: 4 B in 1,000 objects, never read");
     expect(text).toMatch(/Types that nobody reads.*\n +4.02 KiB {2}Text: 10 objects, never read/);
-    expect(text).toMatch(/unread-field +3.91 KiB {2}in Node.debugName of 1,000 objects are never read/);
+    expect(text).toMatch(/unread-field +3.91 KiB {2}in Node.debugName \(4 B in 1,000 objects\), never read/);
   });
 
   it("names sites with their lines and callers", () => {
-    expect(text).toMatch(/make \(tree.kt:7\) Node\n +← main/);
+    expect(text).toMatch(/make \(tree.kt:7\)\n +Node ← main/);
   });
 
   it("says the same as JSON", () => {

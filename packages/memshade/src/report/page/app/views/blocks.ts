@@ -129,10 +129,13 @@ function Block({
   const [context] = object.contexts;
   const site = context === undefined ? undefined : data.contexts.site[context];
   const frame = context === undefined ? undefined : data.contexts.frame[site! < 0 ? context : site!];
+  const isCollected = object.tool === "objects";
+  const noun = isCollected ? "object" : "block";
+  const size = `${amount(object.size, "bytes")} each`;
   const whole = [
-    `${formatCount(object.blocks)} ${object.blocks === 1 ? "block" : "blocks"}`,
+    `${formatCount(object.blocks)} ${object.blocks === 1 ? noun : `${noun}s`}`,
     amount(object.bytes, "bytes"),
-    `${object.varies ? "at most " : ""}${amount(object.size, "bytes")} each`,
+    object.varies ? (isCollected ? `${size} on average` : `at most ${size}`) : size,
     object.period === undefined ? "" : `an array of elements of ${amount(object.period, "bytes")}, folded`,
   ].filter((part) => part !== "");
   return h(

@@ -157,11 +157,12 @@ function isEmpty({ weights }: Pick<PageModel["data"], "weights">): boolean {
 }
 
 /** What is not recorded cannot be found. */
-function noFinding({ head, weights }: PageModel["data"]): string {
+function noFinding({ head, weights, objects }: PageModel["data"]): string {
   if (isEmpty({ weights })) return "No finding: nothing was recorded.";
   const knowsUse =
     weights.some(({ id }) => ["accesses", "dead", "neverRead"].includes(id)) ||
-    head.keys.some(({ word }) => word === "never-read");
+    head.keys.some(({ word }) => word === "never-read") ||
+    objects.some(({ tool, cells }) => tool === "objects" && cells.reads !== undefined);
   if (knowsUse) return "No finding: nothing here is worth a change.";
   return `No finding. Accesses were not recorded: what is never read was not looked for${head.notTracked.length > 0 ? " (Help says more)" : ""}.`;
 }

@@ -1,0 +1,49 @@
+import { basename } from "node:path";
+import { counted } from "../../model/counted.ts";
+import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
+import { leftAloneCount } from "./rewritten-cache.ts";
+
+/** More are counted. */
+const FILES_NAMED = 5;
+
+/**
+ * Sentences about what of a program ran as it is, without a tool's code.
+ *
+ * @param later paths of files that were met while it ran @param isRemembered the next run has these rewritten
+ */
+export function notCounted(
+  files: readonly RewrittenFile[],
+  later: readonly string[],
+  isRemembered: boolean,
+): string[] {
+  const sentences: string[] = [];
+  const refused = files.flatMap(({ original, facts }) =>
+    "refused" in facts ? [`${basename(original)} (${facts.refused})`] : [],
+  );
+  if (refused.length > 0)
+    sentences.push(
+      `${counted(refused.length, "file", "files")} ran as ${refused.length === 1 ? "it is" : "they are"}, without being counted: ${listed(refused)}.`,
+    );
+  const facts = files.filter(isRewritten).flatMap(({ facts: one }) => ("refused" in one ? [] : [one]));
+  const left = facts.reduce((sum, { leftAlone }) => sum + leftAloneCount(leftAlone), 0);
+  const functions = facts.reduce((sum, one) => sum + one.functions, left);
+  if (left > 0)
+    sentences.push(
+      `${counted(left, "function of", "functions of")} ${functions} ran as ${left === 1 ? "it is" : "they are"}: stubs, frames of signals, and what cannot be decoded.`,
+    );
+  if (later.length > 0)
+    sentences.push(`${laterInWords(later, isRemembered)}: ${listed(later.map((path) => basename(path)))}.`);
+  return sentences;
+}
+
+/** What is said of files that were met while the program ran. */
+export function laterInWords({ length }: readonly string[], isRemembered: boolean): string {
+  const many = length !== 1;
+  const next = isRemembered ? `the next run has ${many ? "them" : "it"}` : "they cannot be remembered";
+  return `${counted(length, "file", "files")} that ${many ? "were" : "was"} loaded later ran as ${many ? "they are" : "it is"}; ${next}`;
+}
+
+function listed(names: readonly string[]): string {
+  const rest = names.length - FILES_NAMED;
+  return names.slice(0, FILES_NAMED).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+}

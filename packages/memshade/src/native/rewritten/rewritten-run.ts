@@ -1,0 +1,83 @@
+import { existsSync } from "node:fs";
+import { say } from "../../host/run/terminal-line.ts";
+import type { LoadedObject } from "../../load/objects.ts";
+import { mappedCode } from "../collect/mapped-code.ts";
+import type { MemoryFile } from "../collect/memory-file.ts";
+import type { InsertedTool } from "../native-tool.ts";
+import type { NativeProgram } from "../start/check-program.ts";
+import type { ProgramEnd } from "../start/start-program.ts";
+import { REFUSED } from "./loader-copy.ts";
+import { laterInWords, notCounted } from "./not-counted.ts";
+import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
+import { type Substitution, substitute } from "./substitution.ts";
+
+/** A run with a tool's code in it: what starts it, what is found out meanwhile, and what is told at its end. */
+export class RewrittenRun {
+  readonly #substitution: Substitution;
+
+  private constructor(substitution: Substitution) {
+    this.#substitution = substitution;
+  }
+
+  /**
+   * Rewrites a program and the objects that it begins with. `image`: what is preloaded, and the folder that it lies in.
+   *
+   * @throws UserError in one line if it cannot be started then
+   */
+  static async prepare(
+    { file, linker }: NativeProgram,
+    objects: readonly LoadedObject[],
+    { name, options }: InsertedTool,
+    image: { path: string; folder: string },
+    isQuiet: boolean | undefined,
+  ): Promise<RewrittenRun> {
+    // The kernel's object is no file.
+    const files = objects.map(({ path }) => path).filter((path) => existsSync(path));
+    const substitution = await substitute({
+      ...{ program: file, linker, objects: files, tool: name, options, folder: image.folder, isQuiet },
+    });
+    substitution.later.know(image.path);
+    return new RewrittenRun(substitution);
+  }
+
+  /** Path of what is started in the program's place, and becomes it. */
+  get launcher(): string {
+    return this.#substitution.launcher;
+  }
+
+  /** The files that stand in the place of others. */
+  get files(): readonly RewrittenFile[] {
+    return this.#substitution.files.filter(isRewritten);
+  }
+
+  /** Looks at what code a process has. To be called now and then. */
+  look(pid: number): void {
+    for (const path of mappedCode(pid)) this.#substitution.later.meet(path);
+  }
+
+  /** What code a process has had. @param program the file that a child runs */
+  meet(memory: MemoryFile, program?: string): void {
+    const { later } = this.#substitution;
+    for (const { isObject, name } of memory.modules()) if (isObject && name !== "") later.meet(name);
+    if (program !== undefined) later.meet(program);
+  }
+
+  /**
+   * Whether a process has ended before it was the program.
+   *
+   * @param memory that it shares, if it has begun @throws UserError with the reason, where nobody has said it
+   */
+  isRefused({ code }: ProgramEnd, memory: MemoryFile | undefined): boolean {
+    if (code !== REFUSED) return false;
+    this.#substitution.checkStarted();
+    return memory === undefined;
+  }
+
+  /** Says and remembers what was loaded later. @returns sentences about what ran without the tool's code */
+  tell(isQuiet: boolean | undefined): string[] {
+    const { files, later } = this.#substitution;
+    const isRemembered = later.remember();
+    if (later.met.length > 0 && isQuiet !== true) say(laterInWords(later.met, isRemembered));
+    return notCounted(files, later.met, isRemembered);
+  }
+}

@@ -1,0 +1,71 @@
+import { partitionPoint } from "../bytes/partition-point.ts";
+import type { Run, RunModule } from "../model/run.ts";
+import type { SampleFrame } from "../model/sample-profile.ts";
+import type { FunctionStarts } from "../objects/index.ts";
+import type { ModuleSymbols } from "../symbolize/run-lines.ts";
+import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+
+/** Names of places in code, by the numbers that a run has for them. */
+export class SiteNamer {
+  readonly #symbols: RunSymbols;
+  readonly #modules: readonly { start: number; module: RunModule; index: number }[];
+  readonly #of = new Map<number, ModuleSymbols | undefined>();
+  readonly #starts = new Map<number, FunctionStarts | undefined>();
+  readonly #known = new Map<number, readonly SampleFrame[]>();
+
+  constructor({ modules }: Run, places: OriginalPlaces) {
+    this.#symbols = new RunSymbols(places);
+    this.#modules = modules
+      .map((module, index) => ({ start: Number(module.start), module, index }))
+      .sort((a, b) => a.start - b.start);
+  }
+
+  get missing(): readonly string[] {
+    return this.#symbols.missing;
+  }
+
+  /** Outermost first: several where functions were inlined. */
+  frames(site: number): readonly SampleFrame[] {
+    let frames = this.#known.get(site);
+    if (frames === undefined) {
+      frames = this.#name(site);
+      this.#known.set(site, frames);
+    }
+    return frames;
+  }
+
+  #name(site: number): readonly SampleFrame[] {
+    const all = this.#modules;
+    const found = all[partitionPoint(0, all.length, (at) => all[at]!.start <= site) - 1];
+    if (found === undefined || site >= found.start + found.module.codeBytes)
+      return [{ function: "[unknown code]" }];
+    const { module, index, start } = found;
+    const address = site - start + (module.object?.address ?? 0);
+    if (!this.#of.has(index)) this.#of.set(index, this.#symbols.of(module));
+    const named = this.#of.get(index)?.frames(address) ?? [];
+    const place = { address, module: index };
+    const isNamed =
+      named.length > 0 && named.every(({ function: name, inlined }) => inlined || name !== undefined);
+    const nameless = isNamed ? "" : this.#nameless(module, index, address);
+    if (named.length === 0) return [{ function: nameless, ...place }];
+    return named.toReversed().map(
+      ({ function: name, linkageName, file, line, column, startLine, inlined }): SampleFrame => ({
+        function: name ?? (inlined ? "(inlined)" : nameless),
+        ...(linkageName === name ? {} : { linkageName }),
+        ...(file === undefined || line === 0
+          ? {}
+          : { file, line, ...(column === 0 ? {} : { column }), ...(startLine === 0 ? {} : { startLine }) }),
+        ...(inlined ? { inlined } : {}),
+        ...place,
+      }),
+    );
+  }
+
+  /** What a function without a name is called: by where it begins. Code that was compiled at run time is all one. */
+  #nameless(module: RunModule, index: number, address: number): string {
+    if (module.path === undefined || module.path === null) return module.name;
+    if (!this.#starts.has(index)) this.#starts.set(index, this.#symbols.functionStarts(module));
+    const start = this.#starts.get(index)?.startOf(address) ?? address;
+    return `[${module.name}]+0x${start.toString(16)}`;
+  }
+}

@@ -1,0 +1,141 @@
+import { load64, load8, memorySlot, store64, syscall1, syscall2, syscall3, syscall4, syscall6 } from "../../../../native/assembly/machine";
+import {
+  AT_FDCWD,
+  CLOCK_GETTIME,
+  CLOCK_MONOTONIC,
+  LSEEK,
+  MAP_FIXED,
+  MAP_RESERVED,
+  MAP_SHARED,
+  MMAP,
+  OPENAT,
+  PROT_READ_WRITE,
+  READ,
+} from "../../../../native/assembly/system-calls";
+import { CONTROL_BYTES, NO_PIECE, PIECE_BYTES } from "./layout.generated";
+import { EXIT_GROUP, O_RDWR_CLOEXEC, SEEK_DATA, SEEK_HOLE, WRITE } from "./system-calls";
+
+// Linear memory: a word for what is read, what is written out, a u16 for each window of the file that says where it is mapped, counted
+// from 1, and the windows.
+const INPUT: usize = 0;
+const TAKEN: usize = 64;
+const OUT: usize = 0x1_0000;
+const OUT_BYTES: u32 = 0x10_0000;
+const PLACES: usize = 0x20_0000;
+const WINDOWS: usize = 0x200_0000;
+const WINDOW_BITS: u32 = 20;
+const MOST_WINDOWS: u32 = 4095 - (0x200_0000 >> 20);
+/** An index of 32 bits with an offset stays inside. */
+const RESERVED_BYTES: u64 = 0x1_8002_0000;
+const GLOBAL_BYTES: u64 = 0x1_0000;
+const CPU_OF_PROCESS: u64 = 2;
+const PIECE_HEAD: u32 = 8;
+
+let windows: u32 = 0;
+let written: u32 = 0;
+let refused: u64 = 0;
+
+/** Maps linear memory. */
+export function memory_open(): u64 {
+  const reserved: u64 = syscall6(MMAP, 0, RESERVED_BYTES, PROT_READ_WRITE, MAP_RESERVED, <u64>-1, 0);
+  if (<i64>reserved < 0 && <i64>reserved > -4096) syscall1(EXIT_GROUP, 1);
+  store64(memorySlot(), reserved + GLOBAL_BYTES);
+  return reserved + GLOBAL_BYTES;
+}
+
+@inline
+function processAddress(at: usize): u64 {
+  return load64(memorySlot()) + at;
+}
+
+/** `stack`: as the kernel has left it, with the path of the file and the number of the program's process as arguments. */
+export function read_marks(stack: u64): void {
+  const file: u64 = syscall4(OPENAT, AT_FDCWD, load64(stack + 16), O_RDWR_CLOEXEC, 0);
+  if (<i64>file < 0) syscall1(EXIT_GROUP, 1);
+  const cpu = (~numberAt(load64(stack + 24)) << 3) | CPU_OF_PROCESS;
+  while (syscall3(READ, 0, processAddress(INPUT), 1) === 1) {
+    takeAll(file);
+    putWord(NO_PIECE);
+    putWord(now(CLOCK_MONOTONIC));
+    putWord(now(cpu));
+    putWord(refused);
+    flush();
+  }
+  syscall1(EXIT_GROUP, 0);
+}
+
+function numberAt(text: u64): u64 {
+  let number: u64 = 0;
+  for (; load8(text) !== 0; text++) number = 10 * number + load8(text) - 48;
+  return number;
+}
+
+/** 0 where the process is gone. */
+function now(clock: u64): u64 {
+  if (syscall2(CLOCK_GETTIME, clock, processAddress(TAKEN)) < 0) return 0;
+  return load<u64>(TAKEN) * 1_000_000_000 + load<u64>(TAKEN, 8);
+}
+
+/** All pieces of the file that somebody has written to. */
+function takeAll(file: u64): void {
+  let at: u64 = CONTROL_BYTES;
+  while (true) {
+    const data = syscall3(LSEEK, file, at, SEEK_DATA);
+    if (data < 0) return;
+    const end = syscall3(LSEEK, file, data, SEEK_HOLE);
+    if (end < 0) return;
+    for (at = <u64>data; at < <u64>end; at += PIECE_BYTES) {
+      const piece = placeOf(file, at);
+      if (piece === 0) refused++;
+      else take(at, piece);
+    }
+  }
+}
+
+/** Where a piece is mapped; 0: there is no room. */
+function placeOf(file: u64, at: u64): usize {
+  const window = <u32>(at >>> WINDOW_BITS);
+  const known: usize = PLACES + (window << 1);
+  let number: u32 = load<u16>(known);
+  if (number === 0) {
+    if (windows === MOST_WINDOWS) return 0;
+    const to = processAddress(WINDOWS + (windows << WINDOW_BITS));
+    const from = (<u64>window) << WINDOW_BITS;
+    const result = syscall6(MMAP, to, 1 << WINDOW_BITS, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, from);
+    if (result < 0) return 0;
+    number = ++windows;
+    store<u16>(known, <u16>number);
+  }
+  return WINDOWS + ((number - 1) << WINDOW_BITS) + (<u32>at & ((1 << WINDOW_BITS) - 1));
+}
+
+/** Hands out a piece with marks in it, and clears them. */
+function take(at: u64, piece: usize): void {
+  let word: u32 = 0;
+  while (word < PIECE_BYTES && load<u64>(piece + word) === 0) word += 8;
+  if (word === PIECE_BYTES) return;
+  if (written + PIECE_HEAD + PIECE_BYTES > OUT_BYTES) flush();
+  const to: usize = OUT + written;
+  store<u64>(to, at);
+  memory.fill(to + PIECE_HEAD, 0, PIECE_BYTES);
+  for (; word < PIECE_BYTES; word += 8)
+    if (load<u64>(piece + word) !== 0)
+      store<u64>(to + PIECE_HEAD + word, atomic.xchg<u64>(piece + word, 0));
+  written += PIECE_HEAD + PIECE_BYTES;
+}
+
+function putWord(word: u64): void {
+  if (written + 8 > OUT_BYTES) flush();
+  store<u64>(OUT + written, word);
+  written += 8;
+}
+
+function flush(): void {
+  let from: u32 = 0;
+  while (from < written) {
+    const done = syscall3(WRITE, 1, processAddress(OUT + from), written - from);
+    if (done <= 0) syscall1(EXIT_GROUP, 1);
+    from += <u32>done;
+  }
+  written = 0;
+}

@@ -1,0 +1,6 @@
+// Numbers and flags of Linux on x86-64, beside those that the recording has.
+export const WRITE: u64 = 1;
+export const EXIT_GROUP: u64 = 231;
+export const O_RDWR_CLOEXEC: u64 = 0x80002;
+export const SEEK_DATA: u64 = 3;
+export const SEEK_HOLE: u64 = 4;

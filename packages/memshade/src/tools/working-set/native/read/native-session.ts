@@ -1,0 +1,134 @@
+import { existsSync, readFileSync } from "node:fs";
+import { type AddressRange, regionOf, threadStacks } from "./address-regions.ts";
+import { MarkReader } from "./mark-reader.ts";
+import { MarkedLines } from "./marked-lines.ts";
+import { IntervalRecords, type NativeIntervals } from "./native-intervals.ts";
+
+/** What is known of the process from elsewhere. */
+export interface MarkedProcess {
+  pid: number;
+  /** Path of the file that it shares its marks by. */
+  marks: string;
+  /** nanoseconds of the monotonic clock */
+  start(): number;
+  /** Address near the upper end of its first stack; 0: not known. */
+  stackTop(): number;
+  /** Where objects are mapped. */
+  objects(): readonly AddressRange[];
+}
+
+const LOOK_MS = 5;
+const NS_PER_MS = 1e6;
+const NS_PER_TICK = 1e7;
+const SHORTEST_PAUSE_MS = 1;
+
+/** The intervals of one process, while it runs: ends each when it is due. */
+export class NativeWorkingSetSession {
+  records: IntervalRecords | undefined;
+  readonly lines: MarkedLines;
+  readonly how: NativeIntervals;
+  refused = 0;
+  readonly #process: () => MarkedProcess | undefined;
+  readonly #folder: string;
+  #known: MarkedProcess | undefined;
+  #reader: MarkReader | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #open: Promise<void> = Promise.resolve();
+  #hasEnded = false;
+  #ranges: { objects: readonly AddressRange[]; stacks: readonly AddressRange[]; stackTop: number } | undefined;
+
+  /**
+   * @param folder where programs may lie
+   * @param process undefined while it has not begun
+   */
+  constructor(how: NativeIntervals, folder: string, process: () => MarkedProcess | undefined) {
+    this.how = how;
+    this.#folder = folder;
+    this.#process = process;
+    this.lines = new MarkedLines((address) => this.#regionOf(address));
+    this.#wait(LOOK_MS);
+  }
+
+  #wait(ms: number): void {
+    if (this.#hasEnded) return;
+    this.#timer = setTimeout(() => {
+      this.#open = this.#look();
+    }, ms);
+  }
+
+  async #look(): Promise<void> {
+    if (!this.#begin()) return this.#wait(LOOK_MS);
+    const records = this.records as IntervalRecords;
+    const now = this.#now(records);
+    if (now >= records.due) await this.#snapshot();
+    if (this.#reader === undefined) return;
+    const left = (records.due - this.#now(records)) / NS_PER_MS;
+    this.#wait(Math.max(SHORTEST_PAUSE_MS, left));
+  }
+
+  #begin(): boolean {
+    if (this.#reader !== undefined) return true;
+    const known = this.#process();
+    if (known === undefined || !existsSync(known.marks)) return false;
+    this.#known = known;
+    this.records = new IntervalRecords(this.lines, this.how, known.start());
+    this.#reader = new MarkReader(this.#folder, known.marks, known.pid, this.lines);
+    return true;
+  }
+
+  #now(records: IntervalRecords): number {
+    const cpu = this.how.unit === "cpu" ? cpuTime(this.#known!.pid) : 0;
+    return records.timeOf({ now: Number(process.hrtime.bigint()), cpu });
+  }
+
+  async #snapshot(): Promise<void> {
+    this.#ranges = undefined;
+    const taken = await this.#reader!.take();
+    if (taken === undefined) {
+      this.#reader = undefined;
+      return;
+    }
+    this.refused = taken.refused;
+    this.records!.end(taken);
+  }
+
+  /** Takes what is left when the process has ended. */
+  async finish(): Promise<void> {
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    await this.#open;
+    if (!this.#begin()) return;
+    await this.#snapshot();
+    this.#reader?.close();
+  }
+
+  #regionOf(address: number): ReturnType<typeof regionOf> {
+    this.#ranges ??= this.#findRanges();
+    return regionOf(address, this.#ranges);
+  }
+
+  #findRanges() {
+    const known = this.#known!;
+    return { objects: known.objects(), stackTop: known.stackTop(), stacks: stacksOf(known.pid) };
+  }
+}
+
+function stacksOf(pid: number): AddressRange[] {
+  try {
+    return threadStacks(readFileSync(`/proc/${pid}/maps`, "latin1"));
+  } catch {
+    // It has ended.
+    return [];
+  }
+}
+
+/** Nanoseconds, in steps of 10 ms; 0 where the process is gone. */
+function cpuTime(pid: number): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const [user, system] = text.slice(text.lastIndexOf(")")).split(" ").slice(12, 14).map(Number);
+    return (user + system) * NS_PER_TICK;
+  } catch {
+    return 0;
+  }
+}
