@@ -72,3 +72,14 @@ const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => Na
 export function nativeTool(name: NativeToolName, options: NativeToolOptions = {}): NativeTool {
   return MAKERS[name](options);
 }
+
+/** A tool that was asked for. */
+export interface InsertedTool {
+  readonly name: NativeToolName;
+  readonly options: NativeToolOptions;
+}
+
+/** Addresses that the code of a tool uses, in bytes. */
+export function shadowBytes({ name, options }: InsertedTool): number {
+  return nativeTool(name, options).shadows.reduce((sum, { bytes }) => sum + bytes, 0);
+}
