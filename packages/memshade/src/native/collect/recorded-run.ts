@@ -115,8 +115,20 @@ export function recordedRun(
   const described = modules.map((module, index) => describe(module, index, program));
   if (program.tool === "waste") {
     if (counts === undefined) throw new UserError(NOT_SHARED);
-    const sentences = unseen(view, program.notes.length === 0 ? ["blocks are not recorded"] : program.notes, replacedBy);
-    return wasteRun({ counts, program, rewritten, modules: described, end, children, unseen: [...sentences, ...notCounted] });
+    const sentences = unseen(
+      view,
+      program.notes.length === 0 ? ["blocks are not recorded"] : program.notes,
+      replacedBy,
+    );
+    return wasteRun({
+      counts,
+      program,
+      rewritten,
+      modules: described,
+      end,
+      children,
+      unseen: [...sentences, ...notCounted],
+    });
   }
   const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({

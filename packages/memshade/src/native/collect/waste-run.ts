@@ -22,7 +22,15 @@ export interface LeftWaste {
 }
 
 /** A run of the waste tool. Blocks are not recorded meanwhile. */
-export function wasteRun({ counts, program, rewritten: files, modules, end, children, unseen }: LeftWaste): NativeRecord {
+export function wasteRun({
+  counts,
+  program,
+  rewritten: files,
+  modules,
+  end,
+  children,
+  unseen,
+}: LeftWaste): NativeRecord {
   const rewritten = new Map(files.map((file) => [file.original, file]));
   const followed = modules.flatMap((module): FollowedFile[] => {
     const path = realPathOf(module);
