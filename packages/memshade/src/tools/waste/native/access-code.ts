@@ -1,21 +1,9 @@
 import type { Insertion } from "../../../native/rewrite/emit.ts";
-import { FLAGS, INSTRUCTION_POINTER, type Instruction } from "../../../x64/decode/index.ts";
-import {
-  GENERAL,
-  type Place,
-  place,
-  RAX,
-  RBP,
-  RBX,
-  RCX,
-  RDI,
-  RDX,
-  type Register,
-  RSI,
-  RSP,
-} from "../../../x64/index.ts";
+import { INSTRUCTION_POINTER, type Instruction } from "../../../x64/decode/index.ts";
+import { GENERAL, type Place, place, type Register, RSP } from "../../../x64/index.ts";
 import { int32 } from "../../../x64/operands.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
+import { Borrowed, RED_ZONE_BYTES, skipRedZone } from "./borrowed.ts";
 import type { CommonCode } from "./common-code.ts";
 import { DEAD, INVALID, SLOT_BYTES } from "./layout.ts";
 import { pieces, putAddress, putFold, slot, word } from "./places.ts";
@@ -44,65 +32,12 @@ export interface KnownWords {
   distance: number;
 }
 
-/** Registers in the order in which dead ones are taken: those that calls overwrite stand first. */
-const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...GENERAL.slice(12)];
-const RED_ZONE_BYTES = 128;
 /** Room for a vector that is stored a second time. */
 const COPY_BYTES = 64;
 const PUSHED_BYTES = 8;
 const PUSH_CONSTANT = 0x68;
 /** A process's own pointer to what its thread has, which lies above the stack of all threads but the first. */
 const THREAD = { ...place(undefined, 0), thread: true };
-
-/** Two registers for a while: dead ones, or others that are on the stack meanwhile, as the flags are where somebody reads them. */
-export class Borrowed {
-  readonly first: Register;
-  readonly second: Register;
-  readonly #saved: Register[] = [];
-  readonly #areFlagsSaved: boolean;
-
-  /** @param wanted the first one, if it is dead; else one is that the instruction does not write */
-  constructor(live: number, { reads, writes }: Pick<Instruction, "reads" | "writes">, wanted?: Register) {
-    const isDead = ({ number }: Register) => ((live | reads) & (1 << number)) === 0;
-    const lasting = SCRATCH.filter((one) => isDead(one) && (writes & (1 << one.number)) === 0);
-    const known = wanted !== undefined && isDead(wanted) ? [wanted] : [];
-    const dead = [...new Set([...known, ...lasting, ...SCRATCH.filter(isDead)])];
-    const others = SCRATCH.filter(
-      ({ number }) => !dead.includes(GENERAL[number]) && (reads & (1 << number)) === 0,
-    );
-    const two = [...dead, ...others];
-    [this.first, this.second] = two;
-    this.#saved = two.slice(0, 2).filter((one) => !dead.includes(one));
-    this.#areFlagsSaved = (live & FLAGS) !== 0;
-  }
-
-  /** Whether the first one keeps what it has got. */
-  get isFirstKept(): boolean {
-    return !this.#saved.includes(this.first);
-  }
-
-  get isFree(): boolean {
-    return this.#saved.length === 0 && !this.#areFlagsSaved;
-  }
-
-  begin(snippet: Snippet): void {
-    if (this.isFree) return;
-    skipRedZone(snippet);
-    for (const register of this.#saved) snippet.put("push", 8, register);
-    if (this.#areFlagsSaved) snippet.put("pushf", 8);
-  }
-
-  end(snippet: Snippet): void {
-    if (this.isFree) return;
-    if (this.#areFlagsSaved) snippet.put("popf", 8);
-    for (const register of [...this.#saved].reverse()) snippet.put("pop", 8, register);
-    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
-  }
-}
-
-function skipRedZone(snippet: Snippet): void {
-  snippet.put("lea", 8, RSP, place(RSP, -RED_ZONE_BYTES));
-}
 
 /** The code in front of an access, and the register that has the place of its words behind it, if one has. */
 export function accessCode(
@@ -368,63 +303,4 @@ class AccessWriter {
 /** A word as the signed number that an instruction has it as. */
 function signed(value: number): number {
   return (value << 16) >> 16;
-}
-
-/** The code in front of a string instruction. */
-export function stringCode(
-  { storeSlot, loadSlot }: Access,
-  what: number,
-  before: number,
-  common: CommonCode,
-): Insertion {
-  const snippet = new Snippet();
-  skipRedZone(snippet);
-  for (const pushed of [what, storeSlot, loadSlot]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
-  snippet.callCommon(common.string);
-  snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 3 * PUSHED_BYTES));
-  return snippet.finish(before);
-}
-
-/** The code in front of a system call. */
-export function systemCallCode(before: number, common: CommonCode): Insertion {
-  const snippet = new Snippet();
-  skipRedZone(snippet);
-  snippet.callCommon(common.systemCall);
-  snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
-  return snippet.finish(before);
-}
-
-/** In front of one of a block's instructions: counts that it runs, and gives its stores ids when it does so first. */
-export function blockCode(
-  areFlagsLive: boolean,
-  before: number,
-  blockSlot: number,
-  stores: { first: number; count: number },
-  common: CommonCode,
-): Insertion {
-  const snippet = new Snippet();
-  if (areFlagsLive) {
-    skipRedZone(snippet);
-    snippet.put("pushf", 8);
-  }
-  snippet.put("sub", 8, slot(blockSlot), 1);
-  if (stores.count > 0) {
-    const first = snippet.label();
-    const back = snippet.label();
-    snippet.jump(first, "b");
-    snippet.bind(back);
-    snippet.continueIn("cold");
-    snippet.bind(first);
-    skipRedZone(snippet);
-    for (const pushed of [stores.first, stores.count]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
-    snippet.callCommon(common.assign);
-    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 2 * PUSHED_BYTES));
-    snippet.jump(back);
-    snippet.continueIn("bytes");
-  }
-  if (areFlagsLive) {
-    snippet.put("popf", 8);
-    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
-  }
-  return snippet.finish(before);
 }

@@ -3,8 +3,9 @@ import type { BlockView, Insertion, PlanBlock } from "../../../native/rewrite/em
 import { decode, FLAGS, FLOW, Instruction } from "../../../x64/decode/index.ts";
 import { FrameBases } from "../../heap/native/frame-bases.ts";
 import { isStringInstruction } from "../../heap/native/string-code.ts";
-import { type Access, accessCode, blockCode, stringCode, systemCallCode } from "./access-code.ts";
+import { type Access, accessCode } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
+import { blockCode, stringCode, systemCallCode } from "./block-code.ts";
 import { commonCode } from "./common-code.ts";
 import { KnownPlaces } from "./known-places.ts";
 import { ARENA, BLOCK_SLOTS, LOAD_SLOTS, SLOT_BYTES, SLOTS_END, STORE_SLOTS } from "./layout.ts";
