@@ -16,8 +16,11 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     return JSON.parse(readFileSync(join(out, "waste.json"), "utf8"));
   }
 
-  const sumIn = <T extends WasteStore | WasteLoad>(of: readonly T[], name: string, figure: (one: T) => number) =>
-    of.filter(({ ips }) => ips[0].function === name).reduce((sum, one) => sum + figure(one), 0);
+  const sumIn = <T extends WasteStore | WasteLoad>(
+    of: readonly T[],
+    name: string,
+    figure: (one: T) => number,
+  ) => of.filter(({ ips }) => ips[0].function === name).reduce((sum, one) => sum + figure(one), 0);
 
   /** What each round of a pattern adds. */
   const EACH_ROUND = {

@@ -123,6 +123,8 @@ const OF_NATIVE: readonly string[] = [
   ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
   ...["interval", "maxIntervals", "cpuTime"],
 ];
+/** What runs of native programs with `--tool waste` do not have. */
+const NOT_WITH_WASTE: readonly string[] = ["includeStack", "traceChildren", "mmap", "sample", "clock"];
 const NATIVE_NAMES: Readonly<Partial<Record<ToolName, NativeToolName>>> = {
   ...{ heap: "heap", waste: "waste", workingset: "working-set" },
 };
@@ -191,6 +193,9 @@ function refuseForNative(command: Command): void {
     throw new UserError(`--tool ${named.join()}: native programs are recorded by one tool at a time`);
   if (includeStack === true && named.length === 0)
     throw new UserError("--include-stack is about accesses: add --tool heap");
+  const unfollowed = given.find((option) => NOT_WITH_WASTE.includes(option.attributeName()));
+  if (named[0] === "waste" && unfollowed !== undefined)
+    throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool waste yet`);
 }
 
 /** `NAME=VALUE`, or `NAME` for the value that memshade itself was given. */

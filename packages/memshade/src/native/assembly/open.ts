@@ -136,15 +136,7 @@ function shareCounts(): i64 {
   let result: i64 = mayBeLarge(total) ? syscall2(FTRUNCATE, file, total) : -EFBIG;
   let from: u64 = 0;
   for (let i: u64 = 0; i < MOST_SHARED && sharedAt(i) !== 0 && !isError(result); i++) {
-    result = syscall6(
-      MMAP,
-      sharedAt(i),
-      sharedBytes(i),
-      PROT_READ_WRITE,
-      MAP_SHARED | MAP_FIXED,
-      file,
-      from,
-    );
+    result = syscall6(MMAP, sharedAt(i), sharedBytes(i), PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, from);
     if (!isError(result)) syscall3(MADVISE, sharedAt(i), sharedBytes(i), MADV_DONTDUMP);
     from += sharedBytes(i);
   }

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
+import { UserError } from "../../bytes/errors.ts";
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
 import { loadObject } from "../../load/objects.ts";
@@ -27,8 +28,8 @@ import { describeNative } from "../../tools/working-set/native/read/describe-nat
 import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
 import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
 import { Header, Place } from "../layout.ts";
-import type { NativeToolName } from "../native-tool.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
+import type { NativeToolName } from "../native-tool.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
@@ -112,11 +113,23 @@ export function recordedRun(
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
   const described = modules.map((module, index) => describe(module, index, program));
-  if (program.tool === "waste" && counts !== undefined)
+  if (program.tool === "waste") {
+    if (counts === undefined) throw new UserError(NOT_SHARED);
+    const sentences = unseen(
+      view,
+      program.notes.length === 0 ? ["blocks are not recorded"] : program.notes,
+      replacedBy,
+    );
     return wasteRun({
-      ...{ counts, program, rewritten, modules: described, end, children },
-      unseen: [...notCounted, ...unseen(view, ["waste"], replacedBy)],
+      counts,
+      program,
+      rewritten,
+      modules: described,
+      end,
+      children,
+      unseen: [...sentences, ...notCounted],
     });
+  }
   const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({
     ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
@@ -192,6 +205,9 @@ function setClock(view: DataView): void {
 
 /** Where nobody else sees them. */
 const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
+
+const NOT_SHARED =
+  "the program could make no file to share by what it counts: a limit of file sizes, a sandbox, or no room in /dev/shm";
 
 const UNCOUNTED =
   "Accesses were not counted: nothing is known of how often, how densely or whether at all blocks were used. --tool heap counts them.";

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
+import { namedModuleOf } from "../../model/named-module.ts";
 import { RUN_SCHEMA, RUN_VERSION, type RunChild, type RunEnd, type RunModule } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
-import { namedModuleOf } from "../../model/named-module.ts";
 import { type FollowedFile, nativeWasteFile } from "../../tools/waste/native/read/native-waste-file.ts";
 import { WASTE_FILE } from "../../tools/waste/read/waste-session.ts";
 import { wasteText } from "../../tools/waste/read/waste-text.ts";
@@ -23,7 +23,15 @@ export interface LeftWaste {
 }
 
 /** A run of the waste tool. Blocks are not recorded meanwhile. */
-export function wasteRun({ counts, program, rewritten: files, modules, end, children, unseen }: LeftWaste): NativeRecord {
+export function wasteRun({
+  counts,
+  program,
+  rewritten: files,
+  modules,
+  end,
+  children,
+  unseen,
+}: LeftWaste): NativeRecord {
   const rewritten = new Map(files.map((file) => [file.original, file]));
   const followed = modules.flatMap((module): FollowedFile[] => {
     const path = realPathOf(module);

@@ -4,8 +4,8 @@ import { FormatError, UserError } from "../../bytes/errors.ts";
 import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
 import { openObject } from "../../objects/index.ts";
-import type { ShadowRange } from "../native-tool.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
+import type { ShadowRange } from "../native-tool.ts";
 import { SampleText } from "../sampling/layout.ts";
 import { type Hooked, NEXT, nextNames, symbolsOf } from "./functions.ts";
 
@@ -120,7 +120,7 @@ export function setRun(image: Uint8Array, run: ImageRun): void {
   data[Text.isWaste] = run.isWaste ? 1 : 0;
   const view = new DataView(data.buffer, data.byteOffset);
   view.setBigUint64(SampleText.period, BigInt(run.samplePeriod ?? 0), true);
-  run.shared.forEach(({ address, bytes }, i) => {
+  run.shared?.forEach(({ address, bytes }, i) => {
     view.setBigUint64(Text.shared + 16 * i, BigInt(address), true);
     view.setBigUint64(Text.shared + 16 * i + 8, BigInt(bytes), true);
   });

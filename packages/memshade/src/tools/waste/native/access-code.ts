@@ -1,8 +1,9 @@
 import type { Insertion } from "../../../native/rewrite/emit.ts";
-import { FLAGS, INSTRUCTION_POINTER, type Instruction } from "../../../x64/decode/index.ts";
-import { GENERAL, place, RAX, RBP, RBX, RCX, RDI, RDX, type Register, RSI, RSP } from "../../../x64/index.ts";
+import { INSTRUCTION_POINTER, type Instruction } from "../../../x64/decode/index.ts";
+import { GENERAL, type Place, place, type Register, RSP } from "../../../x64/index.ts";
 import { int32 } from "../../../x64/operands.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
+import { Borrowed, RED_ZONE_BYTES, skipRedZone } from "./borrowed.ts";
 import type { CommonCode } from "./common-code.ts";
 import { DEAD, INVALID, SLOT_BYTES } from "./layout.ts";
 import { pieces, putAddress, putFold, slot, word } from "./places.ts";
@@ -20,11 +21,17 @@ export interface Access {
   storeSlot: number;
   /** What must not change or be overwritten in front of it. */
   live: number;
+  /** Where its words are known to be, from the code of an access before it. */
+  known?: KnownWords | undefined;
 }
 
-/** Registers in the order in which dead ones are taken: those that calls overwrite stand first. */
-const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...GENERAL.slice(12)];
-const RED_ZONE_BYTES = 128;
+/** A register with the place of some address in the shadow. */
+export interface KnownWords {
+  register: Register;
+  /** How far from that address the access is, bytes. */
+  distance: number;
+}
+
 /** Room for a vector that is stored a second time. */
 const COPY_BYTES = 64;
 const PUSHED_BYTES = 8;
@@ -32,56 +39,21 @@ const PUSH_CONSTANT = 0x68;
 /** A process's own pointer to what its thread has, which lies above the stack of all threads but the first. */
 const THREAD = { ...place(undefined, 0), thread: true };
 
-/** Two registers for a while: dead ones, or others that are on the stack meanwhile, as the flags are where somebody reads them. */
-export class Borrowed {
-  readonly first: Register;
-  readonly second: Register;
-  readonly #saved: Register[] = [];
-  readonly #areFlagsSaved: boolean;
-
-  constructor(live: number, reads: number) {
-    const dead = SCRATCH.filter(({ number }) => ((live | reads) & (1 << number)) === 0);
-    const others = SCRATCH.filter(({ number }) => !dead.includes(GENERAL[number]) && (reads & (1 << number)) === 0);
-    const two = [...dead, ...others];
-    [this.first, this.second] = two;
-    this.#saved = two.slice(0, 2).filter((one) => !dead.includes(one));
-    this.#areFlagsSaved = (live & FLAGS) !== 0;
-  }
-
-  get isFree(): boolean {
-    return this.#saved.length === 0 && !this.#areFlagsSaved;
-  }
-
-  begin(snippet: Snippet): void {
-    if (this.isFree) return;
-    skipRedZone(snippet);
-    for (const register of this.#saved) snippet.put("push", 8, register);
-    if (this.#areFlagsSaved) snippet.put("pushf", 8);
-  }
-
-  end(snippet: Snippet): void {
-    if (this.isFree) return;
-    if (this.#areFlagsSaved) snippet.put("popf", 8);
-    for (const register of [...this.#saved].reverse()) snippet.put("pop", 8, register);
-    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
-  }
-}
-
-function skipRedZone(snippet: Snippet): void {
-  snippet.put("lea", 8, RSP, place(RSP, -RED_ZONE_BYTES));
-}
-
-/** The code in front of an access. */
-export function accessCode(access: Access, before: number, common: CommonCode): Insertion {
+/** The code in front of an access, and the register that has the place of its words behind it, if one has. */
+export function accessCode(
+  access: Access,
+  before: number,
+  common: CommonCode,
+): { insertion: Insertion; words: Register | undefined } {
   const snippet = new Snippet();
-  const borrowed = new Borrowed(access.live, access.instruction.reads);
+  const borrowed = new Borrowed(access.live, access.instruction, access.known?.register);
   borrowed.begin(snippet);
   const writer = new AccessWriter(snippet, access, borrowed, common);
   if (access.kind === "store") writer.store();
   else if (access.kind === "update") writer.update();
   else writer.load();
   borrowed.end(snippet);
-  return snippet.finish(before);
+  return { insertion: snippet.finish(before), words: borrowed.isFirstKept ? borrowed.first : undefined };
 }
 
 class AccessWriter {
@@ -92,8 +64,13 @@ class AccessWriter {
   /** Holds the distance in the shadow; the other one, what is there. */
   readonly #at: Register;
   readonly #words: Register;
+  /** Of the access's words, from the place that the first one has. */
+  readonly #distance: number;
+  readonly #isKnown: boolean;
 
   constructor(snippet: Snippet, access: Access, borrowed: Borrowed, common: CommonCode) {
+    this.#isKnown = access.known?.register === borrowed.first && borrowed.isFirstKept;
+    this.#distance = this.#isKnown ? (access.known?.distance ?? 0) : 0;
     this.#snippet = snippet;
     this.#access = access;
     this.#common = common;
@@ -115,7 +92,7 @@ class AccessWriter {
     snippet.put("add", 8, slot(this.#access.loadSlot), 1);
     const mixed = snippet.label();
     if (this.#isUniform(mixed)) {
-      snippet.put("cmp", 2, word(this.#at, 0), signed(INVALID));
+      snippet.put("cmp", 2, this.#word(0), signed(INVALID));
       snippet.jump(back, "e");
       this.#fill(-1);
       snippet.jump(back);
@@ -159,7 +136,7 @@ class AccessWriter {
     this.#ifStack(compare);
     const mixed = snippet.label();
     if (this.#isUniform(mixed)) {
-      snippet.put("movzx.w", 4, this.#words, word(this.#at, 0));
+      snippet.put("movzx.w", 4, this.#words, this.#word(0));
       snippet.put("add", 8, place(undefined, DEAD, this.#words, 8), this.#bytes);
       snippet.put("cmp", 4, this.#words, INVALID);
       snippet.jump(leaveId, "e");
@@ -172,7 +149,12 @@ class AccessWriter {
     snippet.continueIn("bytes");
   }
 
+  #word(byte: number): Place {
+    return word(this.#at, this.#distance + byte);
+  }
+
   #fold(): void {
+    if (this.#isKnown) return;
     const { instruction, next } = this.#access;
     putAddress(this.#snippet, instruction, next, this.#at);
     putFold(this.#snippet, this.#at);
@@ -185,14 +167,14 @@ class AccessWriter {
     const whole = parts.filter(({ bytes }) => bytes === 4);
     if (whole.length > 1) {
       whole.forEach(({ from }, i) => {
-        snippet.put(i === 0 ? "mov" : "and", 8, this.#words, word(this.#at, from));
+        snippet.put(i === 0 ? "mov" : "and", 8, this.#words, this.#word(from));
       });
       snippet.put("cmp", 8, this.#words, -1);
       snippet.jump(cold, "ne");
     }
     for (const { from, bytes } of parts) {
       if (whole.length > 1 && bytes === 4) continue;
-      snippet.put("cmp", (2 * bytes) as 2 | 4 | 8, word(this.#at, from), -1);
+      snippet.put("cmp", (2 * bytes) as 2 | 4 | 8, this.#word(from), -1);
       snippet.jump(cold, "ne");
     }
   }
@@ -203,19 +185,19 @@ class AccessWriter {
     const bytes = this.#bytes;
     if (bytes === 1) return true;
     if (bytes === 2) {
-      snippet.put("movzx.w", 4, this.#words, word(this.#at, 0));
-      snippet.put("cmp", 2, word(this.#at, 1), this.#words);
+      snippet.put("movzx.w", 4, this.#words, this.#word(0));
+      snippet.put("cmp", 2, this.#word(1), this.#words);
       snippet.jump(mixed, "ne");
       return true;
     }
     if (![4, 8, 16].includes(bytes)) return false;
-    snippet.put("mov", 8, this.#words, word(this.#at, 0));
+    snippet.put("mov", 8, this.#words, this.#word(0));
     for (let from = 4; from < bytes; from += 4) {
-      snippet.put("cmp", 8, word(this.#at, from), this.#words);
+      snippet.put("cmp", 8, this.#word(from), this.#words);
       snippet.jump(mixed, "ne");
     }
     snippet.put("ror", 8, this.#words, 16);
-    snippet.put("cmp", 8, word(this.#at, 0), this.#words);
+    snippet.put("cmp", 8, this.#word(0), this.#words);
     snippet.jump(mixed, "ne");
     return true;
   }
@@ -223,14 +205,14 @@ class AccessWriter {
   /** The same constant for the words of all bytes. */
   #fill(value: number): void {
     for (const { from, bytes } of pieces(this.#bytes))
-      this.#snippet.put("mov", (2 * bytes) as 2 | 4 | 8, word(this.#at, from), value);
+      this.#snippet.put("mov", (2 * bytes) as 2 | 4 | 8, this.#word(from), value);
   }
 
   /** The store's id for all bytes. */
   #leaveId(): void {
     this.#snippet.put("mov", 8, this.#words, slot(this.#access.storeSlot));
     for (const { from, bytes } of pieces(this.#bytes))
-      this.#snippet.put("mov", (2 * bytes) as 2 | 4 | 8, word(this.#at, from), this.#words);
+      this.#snippet.put("mov", (2 * bytes) as 2 | 4 | 8, this.#word(from), this.#words);
   }
 
   /** Where the address lies in the stack that is in use, nobody is charged. */
@@ -255,7 +237,8 @@ class AccessWriter {
     const silent = snippet.label();
     if (comparison.how === "compare") {
       const { bytes, displacementAt } = comparison;
-      if (instruction.base === INSTRUCTION_POINTER) snippet.relative(bytes, displacementAt, next + instruction.displacement);
+      if (instruction.base === INSTRUCTION_POINTER)
+        snippet.relative(bytes, displacementAt, next + instruction.displacement);
       else snippet.raw(bytes);
       snippet.jump(silent, "e");
     } else this.#compareCopy(comparison.bytes, silent);
@@ -309,7 +292,8 @@ class AccessWriter {
   #call(routine: number): void {
     const snippet = this.#snippet;
     skipRedZone(snippet);
-    snippet.put("push", 8, this.#at);
+    if (this.#distance !== 0) snippet.put("lea", 8, this.#words, place(this.#at, 2 * this.#distance));
+    snippet.put("push", 8, this.#distance === 0 ? this.#at : this.#words);
     snippet.raw([PUSH_CONSTANT, ...int32(this.#bytes)]);
     snippet.callCommon(routine);
     snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 2 * PUSHED_BYTES));
@@ -319,58 +303,4 @@ class AccessWriter {
 /** A word as the signed number that an instruction has it as. */
 function signed(value: number): number {
   return (value << 16) >> 16;
-}
-
-/** The code in front of a string instruction. */
-export function stringCode({ storeSlot, loadSlot }: Access, what: number, before: number, common: CommonCode): Insertion {
-  const snippet = new Snippet();
-  skipRedZone(snippet);
-  for (const pushed of [what, storeSlot, loadSlot]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
-  snippet.callCommon(common.string);
-  snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 3 * PUSHED_BYTES));
-  return snippet.finish(before);
-}
-
-/** The code in front of a system call. */
-export function systemCallCode(before: number, common: CommonCode): Insertion {
-  const snippet = new Snippet();
-  skipRedZone(snippet);
-  snippet.callCommon(common.systemCall);
-  snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
-  return snippet.finish(before);
-}
-
-/** In front of one of a block's instructions: counts that it runs, and gives its stores ids when it does so first. */
-export function blockCode(
-  areFlagsLive: boolean,
-  before: number,
-  blockSlot: number,
-  stores: { first: number; count: number },
-  common: CommonCode,
-): Insertion {
-  const snippet = new Snippet();
-  if (areFlagsLive) {
-    skipRedZone(snippet);
-    snippet.put("pushf", 8);
-  }
-  snippet.put("sub", 8, slot(blockSlot), 1);
-  if (stores.count > 0) {
-    const first = snippet.label();
-    const back = snippet.label();
-    snippet.jump(first, "b");
-    snippet.bind(back);
-    snippet.continueIn("cold");
-    snippet.bind(first);
-    skipRedZone(snippet);
-    for (const pushed of [stores.first, stores.count]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
-    snippet.callCommon(common.assign);
-    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 2 * PUSHED_BYTES));
-    snippet.jump(back);
-    snippet.continueIn("bytes");
-  }
-  if (areFlagsLive) {
-    snippet.put("popf", 8);
-    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
-  }
-  return snippet.finish(before);
 }

@@ -1,7 +1,7 @@
 import {
   ADDRESS_ONLY,
   IMPLICIT,
-  Instruction,
+  type Instruction,
   NO_REGISTER,
   READ,
   SEGMENT,
@@ -66,7 +66,14 @@ export function accessOf(
 }
 
 /** What a string instruction does with memory, as its routine is told it; undefined: it is none. */
-export function stringOf({ implicit, segment, opcode, operandSize, repeated, shortAddress }: Instruction): number | undefined {
+export function stringOf({
+  implicit,
+  segment,
+  opcode,
+  operandSize,
+  repeated,
+  shortAddress,
+}: Instruction): number | undefined {
   const { readsSource, readsTarget, writesTarget } = STRING;
   const does = {
     [IMPLICIT.movs]: readsSource | writesTarget,

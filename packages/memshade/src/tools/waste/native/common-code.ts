@@ -1,7 +1,18 @@
-import { Assembler, type Label, place, RAX, RCX, RDX, RSI, RSP, type Register } from "../../../x64/index.ts";
+import { Assembler, type Label, place, RAX, RCX, RDX, type Register, RSI, RSP } from "../../../x64/index.ts";
+import {
+  DEAD,
+  FIRST_ID,
+  INVALID,
+  LAST_ID,
+  NEXT_ID,
+  OVERFLOW,
+  SHADOW,
+  SLOT_BYTES,
+  SLOT_OF_ID,
+  STORE_SLOTS,
+} from "./layout.ts";
 import { stringRoutine } from "./string-routine.ts";
 import { systemCallRoutine } from "./system-call-routine.ts";
-import { DEAD, FIRST_ID, INVALID, LAST_ID, NEXT_ID, OVERFLOW, SHADOW, SLOT_BYTES, SLOT_OF_ID, STORE_SLOTS } from "./layout.ts";
 
 /** Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. */
 export interface CommonCode {
@@ -34,7 +45,11 @@ function leave(asm: Assembler, kept: readonly Register[]): void {
 }
 
 /** For each word of the pushed range: `visit` finds its address in rdx and the word in eax. */
-function eachWord(asm: Assembler, frame: { last: number; first: number }, visit: (next: Label) => void): void {
+function eachWord(
+  asm: Assembler,
+  frame: { last: number; first: number },
+  visit: (next: Label) => void,
+): void {
   const loop = asm.label();
   const next = asm.label();
   asm.put("mov", 8, RDX, place(RSP, frame.first));

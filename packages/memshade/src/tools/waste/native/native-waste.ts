@@ -1,11 +1,11 @@
 import type { FilePlan, NativeTool, PlannedFile } from "../../../native/native-tool.ts";
 import { ARENA, SHADOW, SHADOW_BITS, SLOTS_END, TABLES_END } from "./layout.ts";
 import { WastePlan } from "./plan-waste.ts";
-import { keepPlace, takePlace } from "./site-places.ts";
 import { writeNotes } from "./site-notes.ts";
+import { keepPlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
-const KEY = "2";
+const KEY = "3";
 
 /** What tells dead and silent stores of native programs. */
 export function nativeWaste(): NativeTool {

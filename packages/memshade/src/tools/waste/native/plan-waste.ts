@@ -1,13 +1,15 @@
-import type { BlockView, Insertion, PlanBlock } from "../../../native/rewrite/emit.ts";
 import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
+import type { BlockView, Insertion, PlanBlock } from "../../../native/rewrite/emit.ts";
 import { decode, FLAGS, FLOW, Instruction } from "../../../x64/decode/index.ts";
 import { FrameBases } from "../../heap/native/frame-bases.ts";
 import { isStringInstruction } from "../../heap/native/string-code.ts";
-import { type Access, accessCode, blockCode, stringCode, systemCallCode } from "./access-code.ts";
+import { type Access, accessCode } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
+import { blockCode, stringCode, systemCallCode } from "./block-code.ts";
 import { commonCode } from "./common-code.ts";
-import { STRING } from "./string-routine.ts";
+import { KnownPlaces } from "./known-places.ts";
 import { ARENA, BLOCK_SLOTS, LOAD_SLOTS, SLOT_BYTES, SLOTS_END, STORE_SLOTS } from "./layout.ts";
+import { STRING } from "./string-routine.ts";
 
 /** An access of a file, and where its figures are. */
 export interface NativeSite {
@@ -115,6 +117,7 @@ export class WastePlan {
     const blockSlot = this.#take(BLOCK_SLOTS);
     const firstStore = this.#next;
     let storeSlot = this.#take(STORE_SLOTS * stores);
+    const known = new KnownPlaces(code, first);
     const insertions = found.map((one): Insertion => {
       const { i, kind, instruction, string } = one;
       const access: Access = {
@@ -125,6 +128,7 @@ export class WastePlan {
         loadSlot: isLoad(one) ? this.#take(LOAD_SLOTS) : 0,
         storeSlot: isStore(one) ? storeSlot : 0,
         live: live[i - first],
+        known: known.at(i, instruction),
       };
       if (isStore(one)) storeSlot += STORE_SLOTS * SLOT_BYTES;
       this.#sites.push({
@@ -132,9 +136,10 @@ export class WastePlan {
         ...{ loadSlot: access.loadSlot, storeSlot: access.storeSlot },
         bytes: kind === "string" ? string & 0xff : instruction.size,
       });
-      return kind === "string"
-        ? stringCode(access, string, i, this.#common)
-        : accessCode(access, i, this.#common);
+      if (kind === "string") return stringCode(access, string, i, this.#common);
+      const { insertion, words } = accessCode(access, i, this.#common);
+      known.keep(words, instruction, access.next);
+      return insertion;
     });
     // Ids are there before the first store runs; of the places up to there, one where nobody reads the flags.
     const until = found.find(isStore)?.i ?? last - 1;

@@ -16,7 +16,12 @@ export function writeNotes({ sites, from, to, unfollowed, unplaced }: WasteSites
   out.u32(VERSION).u32(sites.length).u32(from).u32(to).u32(unplaced);
   for (const count of COUNTS) out.u32(unfollowed[count]);
   for (const { kind, address, bytes, loadSlot, storeSlot, blockSlot } of sites)
-    out.u32(address).u32((bytes << 8) | KINDS.indexOf(kind)).u32(loadSlot).u32(storeSlot).u32(blockSlot);
+    out
+      .u32(address)
+      .u32((bytes << 8) | KINDS.indexOf(kind))
+      .u32(loadSlot)
+      .u32(storeSlot)
+      .u32(blockSlot);
   return out.view();
 }
 
@@ -24,7 +29,11 @@ export function writeNotes({ sites, from, to, unfollowed, unplaced }: WasteSites
 export function readNotes(bytes: Uint8Array): WasteSites {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const word = (at: number): number => view.getUint32(WORD * at, true);
-  if (bytes.length < WORD * HEADER_WORDS || word(0) !== VERSION || bytes.length !== WORD * (HEADER_WORDS + SITE_WORDS * word(1)))
+  if (
+    bytes.length < WORD * HEADER_WORDS ||
+    word(0) !== VERSION ||
+    bytes.length !== WORD * (HEADER_WORDS + SITE_WORDS * word(1))
+  )
     throw new FormatError("malformed", 0, "notes of a rewritten file", "they are not whole");
   const sites = Array.from({ length: word(1) }, (_, i): NativeSite => {
     const at = HEADER_WORDS + SITE_WORDS * i;

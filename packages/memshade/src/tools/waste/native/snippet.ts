@@ -80,8 +80,7 @@ export class Snippet {
   finish(before: number): Insertion {
     for (const { part, at, bytes, to } of this.#jumps) {
       const code = this.#parts[part];
-      if (to.part !== part)
-        this.#distances.push({ part, at, tail: 0, to: to.part, offset: to.at });
+      if (to.part !== part) this.#distances.push({ part, at, tail: 0, to: to.part, offset: to.at });
       else if (bytes === 4) code.splice(at, 4, ...int32(to.at - (at + 4)));
       else code[at] = shortDistance(to.at - (at + 1));
     }

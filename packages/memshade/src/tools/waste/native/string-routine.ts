@@ -1,8 +1,25 @@
-import { type Assembler, type Label, place, R8, RAX, RCX, RDI, RDX, RSI, RSP, type Register } from "../../../x64/index.ts";
+import {
+  type Assembler,
+  type Label,
+  place,
+  R8,
+  RAX,
+  RCX,
+  RDI,
+  RDX,
+  type Register,
+  RSI,
+  RSP,
+} from "../../../x64/index.ts";
 import { ADDRESS_BITS, DEAD, INVALID, SHADOW, SLOT_BYTES } from "./layout.ts";
 
 /** What is pushed for a string instruction: bytes of an element, and these bits. */
-export const STRING = { repeated: 0x100, readsSource: 0x200, readsTarget: 0x400, writesTarget: 0x800 } as const;
+export const STRING = {
+  repeated: 0x100,
+  readsSource: 0x200,
+  readsTarget: 0x400,
+  writesTarget: 0x800,
+} as const;
 
 const KEPT = [RAX, RCX, RDX, RSI, RDI, R8];
 const [PUSHED, WORD_BYTES, FOUR_WORDS] = [8, 2, 8];

@@ -1,4 +1,20 @@
-import { type Assembler, type Label, place, R8, R9, R10, R11, RAX, RBX, RCX, RDI, RDX, RSI, RSP, relative } from "../../../x64/index.ts";
+import {
+  type Assembler,
+  type Label,
+  place,
+  R8,
+  R9,
+  R10,
+  R11,
+  RAX,
+  RBX,
+  RCX,
+  RDI,
+  RDX,
+  RSI,
+  RSP,
+  relative,
+} from "../../../x64/index.ts";
 import { ADDRESS_BITS, SHADOW, UNKNOWN_CALLS } from "./layout.ts";
 import { type Reached, SYSTEM_CALLS } from "./system-calls.ts";
 
@@ -31,7 +47,8 @@ function rowOf(number: number, reached?: Reached): Uint8Array {
   row.setUint8(2, reached?.pointer ?? 0);
   let [kind, bytes] = [NONE, 0];
   if (reached !== undefined && "bytes" in reached) [kind, bytes] = [FIXED, reached.bytes];
-  else if (reached !== undefined && "unit" in reached) [kind, bytes] = [TIMES + reached.argument, reached.unit];
+  else if (reached !== undefined && "unit" in reached)
+    [kind, bytes] = [TIMES + reached.argument, reached.unit];
   else if (reached !== undefined) kind = VECTORS + reached.vectors;
   row.setUint8(3, kind);
   row.setUint32(4, bytes, true);

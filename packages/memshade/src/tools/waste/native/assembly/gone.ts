@@ -5,17 +5,19 @@ import { MADV_REMOVE, MADVISE } from "../../../../native/assembly/system-calls";
 import { ADDRESS_BITS, DEALLOCATED, FIRST_ID, INVALID, LAST_ID, SHADOW } from "./layout.generated";
 
 const LOWEST: u64 = 0x0001_0001_0001_0001;
-const ALL_INVALID: u64 = (<u64>INVALID) * LOWEST;
+const ALL_INVALID: u64 = <u64>INVALID * LOWEST;
 /** Words that are read and written together. */
 const LANES: u64 = 4;
 const PAGE_BYTES: u64 = 4096;
+/** Bits of an address that do not count. */
+const HIGH_BITS: u64 = 64 - <u64>ADDRESS_BITS;
 /** Words of so many bytes are given back to the system, instead of being written. */
 const GIVEN_BACK: u64 = 1 << 18;
 
 /** Address of the words of what is at an address. */
 @inline
 function wordsOf(address: u64): u64 {
-  return <u64>SHADOW + ((address << <u64>(64 - ADDRESS_BITS)) >>> <u64>(63 - ADDRESS_BITS));
+  return <u64>SHADOW + ((address << HIGH_BITS) >> (HIGH_BITS - 1));
 }
 
 @inline

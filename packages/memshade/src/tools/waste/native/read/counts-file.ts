@@ -1,5 +1,16 @@
 import { closeSync, openSync, readSync } from "node:fs";
-import { ARENA, DEAD, DEALLOCATED, FIRST_ID, LAST_ID, NEXT_ID, OVERFLOW, SLOT_BYTES, SLOT_OF_ID, UNKNOWN_CALLS } from "../layout.ts";
+import {
+  ARENA,
+  DEAD,
+  DEALLOCATED,
+  FIRST_ID,
+  LAST_ID,
+  NEXT_ID,
+  OVERFLOW,
+  SLOT_BYTES,
+  SLOT_OF_ID,
+  UNKNOWN_CALLS,
+} from "../layout.ts";
 
 const IDS = 65_536;
 

@@ -99,7 +99,9 @@ class WasteFileMaker {
       if (runs <= 0) continue;
       const ips = [ipOf(site.address)];
       if (site.storeSlot !== 0)
-        this.#stores.push(storeOf(site, runs, ips, at(site.storeSlot + SLOT_BYTES), this.#fates.get(site.storeSlot)));
+        this.#stores.push(
+          storeOf(site, runs, ips, at(site.storeSlot + SLOT_BYTES), this.#fates.get(site.storeSlot)),
+        );
       if (site.loadSlot !== 0) this.#loads.push(loadOf(site, runs, ips, at(site.loadSlot)));
     }
   }
@@ -117,7 +119,12 @@ class WasteFileMaker {
         ...([this.#counts.unknownCalls(), "system call", "system calls"] as const),
         "were made of which nobody knows what memory they reach: what they read counts as unread.",
       ),
-      ...say(thread, "instruction", "instructions", "on data of threads (thread-local storage) are not followed."),
+      ...say(
+        thread,
+        "instruction",
+        "instructions",
+        "on data of threads (thread-local storage) are not followed.",
+      ),
       ...say(
         ...([unusual, "instruction", "instructions"] as const),
         "that reach memory by masks, vectors of addresses and the like are not followed.",
@@ -183,7 +190,12 @@ function locator(path: string, module: number): (address: number) => WasteIp {
   };
 }
 
-function nameAndPlace(frame: Frame | undefined): { function?: string; file?: string; line?: number; startLine?: number } {
+function nameAndPlace(frame: Frame | undefined): {
+  function?: string;
+  file?: string;
+  line?: number;
+  startLine?: number;
+} {
   if (frame === undefined) return {};
   const { function: name, file, line, startLine } = frame;
   return {

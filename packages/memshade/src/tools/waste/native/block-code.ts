@@ -1,0 +1,70 @@
+import type { Insertion } from "../../../native/rewrite/emit.ts";
+import { place, RSP } from "../../../x64/index.ts";
+import { int32 } from "../../../x64/operands.ts";
+import type { Access } from "./access-code.ts";
+import { RED_ZONE_BYTES, skipRedZone } from "./borrowed.ts";
+import type { CommonCode } from "./common-code.ts";
+import { slot } from "./places.ts";
+import { Snippet } from "./snippet.ts";
+
+const PUSHED_BYTES = 8;
+const PUSH_CONSTANT = 0x68;
+
+/** The code in front of a string instruction. */
+export function stringCode(
+  { storeSlot, loadSlot }: Access,
+  what: number,
+  before: number,
+  common: CommonCode,
+): Insertion {
+  const snippet = new Snippet();
+  skipRedZone(snippet);
+  for (const pushed of [what, storeSlot, loadSlot]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
+  snippet.callCommon(common.string);
+  snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 3 * PUSHED_BYTES));
+  return snippet.finish(before);
+}
+
+/** The code in front of a system call. */
+export function systemCallCode(before: number, common: CommonCode): Insertion {
+  const snippet = new Snippet();
+  skipRedZone(snippet);
+  snippet.callCommon(common.systemCall);
+  snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
+  return snippet.finish(before);
+}
+
+/** In front of one of a block's instructions: counts that it runs, and gives its stores ids when it does so first. */
+export function blockCode(
+  areFlagsLive: boolean,
+  before: number,
+  blockSlot: number,
+  stores: { first: number; count: number },
+  common: CommonCode,
+): Insertion {
+  const snippet = new Snippet();
+  if (areFlagsLive) {
+    skipRedZone(snippet);
+    snippet.put("pushf", 8);
+  }
+  snippet.put("sub", 8, slot(blockSlot), 1);
+  if (stores.count > 0) {
+    const first = snippet.label();
+    const back = snippet.label();
+    snippet.jump(first, "b");
+    snippet.bind(back);
+    snippet.continueIn("cold");
+    snippet.bind(first);
+    skipRedZone(snippet);
+    for (const pushed of [stores.first, stores.count]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
+    snippet.callCommon(common.assign);
+    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 2 * PUSHED_BYTES));
+    snippet.jump(back);
+    snippet.continueIn("bytes");
+  }
+  if (areFlagsLive) {
+    snippet.put("popf", 8);
+    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
+  }
+  return snippet.finish(before);
+}
