@@ -61,8 +61,7 @@ export function cfiOfObject(object: ObjectFile): ObjectCfi {
     if (found !== undefined) sections.unshift(found);
   }
   const isWhole = sections.filter(({ kind }) => kind === "eh_frame").length === Math.max(frames.length, 1);
-  const covered =
-    isWhole && sections[0]?.kind === "eh_frame" && sections[0].address === header?.frameAddress;
+  const covered = isWhole && sections[0]?.kind === "eh_frame" && sections[0].address === header?.frameAddress;
   return { ...layout, sections, header: covered ? header : undefined };
 }
 
