@@ -23,7 +23,7 @@ import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/
 import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { Header } from "./layout.ts";
-import { type InsertedTool, shadowBytes } from "./native-tool.ts";
+import { type InsertedTool, nativeTool, shadowBytes } from "./native-tool.ts";
 import { RewrittenRun } from "./rewritten/rewritten-run.ts";
 import { ProcessSamples } from "./sampling/cpu-samples.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
@@ -186,7 +186,8 @@ class NativeRecording {
     const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
     const isSampled = sampleHz !== undefined;
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
-    const tool = this.#run.tool && nativeTool(this.#run.tool.name, this.#run.tool.options);
+    const { tool: asked, isQuiet } = this.#run;
+    const tool = asked && nativeTool(asked.name, asked.options);
     const image = placeImage({
       ...{ clock, mappings, children, foreign, isSampled, samplePeriod: period, tool },
       isCounting: tool !== undefined,
@@ -194,9 +195,8 @@ class NativeRecording {
     this.#image = image;
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
-    const { tool, isQuiet } = this.#run;
-    if (tool !== undefined)
-      this.#rewritten = await RewrittenRun.prepare(program, objects, tool, image, isQuiet);
+    if (asked !== undefined)
+      this.#rewritten = await RewrittenRun.prepare(program, objects, asked, image, isQuiet);
     const rewritten = this.#rewritten?.files ?? [];
     this.writer.tell({ rewritten });
     const replaced = new Set(rewritten.map(({ original }) => original));
