@@ -1,6 +1,6 @@
-import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
 import { nativeHeap } from "../tools/heap/native/native-heap.ts";
 import { nativeWaste } from "../tools/waste/native/native-waste.ts";
+import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
 import type { PlanBlock } from "./rewrite/emit.ts";
 
 /** Tools whose code is inserted into native programs. */
