@@ -1,4 +1,4 @@
-/* Does a known number of accesses of the heap, of its stack and of static data, and prints what the counters of heap-counters.ts say of
+/* Does a known number of accesses of the heap, of its stack and of static data, and prints what the inserted counters say of
    them. SHADOW and ROUNDS are defined by check-counters.ts, which builds it. It crashes where nobody mapped the counters. */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /**
  * What rewriting native programs takes and costs: five programs of Debian (`native/programs.ts`) are rewritten with all libraries that
- * they load, into a temporary folder, once without anything inserted and once with counters of heap accesses (`heap-counters.ts`), and
+ * they load, into a temporary folder, once without anything inserted and once with counters of heap accesses (`tools/heap/native`), and
  * are started in a mount namespace in place of the originals. Processor time of whole commands, in alternation with
  * the originals, medians of the ratios. Ends with 1 when a program fails, or its output is another one. Linux on x86-64 with glibc;
  * needs `/usr/bin/time` (GNU), `unshare` and `mount`.
