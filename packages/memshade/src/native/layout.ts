@@ -245,9 +245,12 @@ export const Text = {
   command: 12336,
   /** Not 0: the program counts accesses, and the counters are mapped. */
   isCounting: 12400,
-  /** Not 0: the program marks the lines that it touches, and the marks are mapped. */
-  isMarking: 12404,
+  /** Not 0: it follows which stores are read. */
+  isWaste: 12404,
+  /** Ranges that others see too: addresses and sizes, u64; 0 behind the last one. */
+  shared: 12408,
 } as const;
+export const MOST_SHARED = 4;
 export const TEXT_BYTES = 12800;
 /** Room for a name, and for how many; those that nobody wants are empty. */
 export const NEXT_NAME_BYTES = 64;

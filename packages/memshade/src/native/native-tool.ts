@@ -1,4 +1,5 @@
 import { nativeHeap } from "../tools/heap/native/native-heap.ts";
+import { nativeWaste } from "../tools/waste/native/native-waste.ts";
 import { nativeWorkingSet } from "../tools/working-set/native/native-working-set.ts";
 import type { PlanBlock } from "./rewrite/emit.ts";
 
@@ -24,6 +25,8 @@ export interface NativeTool {
   /** Of the code that it inserts, letters and digits: what was rewritten under another key is rewritten anew. */
   readonly key: string;
   readonly plan: PlanBlock;
+  /** In place of `plan`, where a file's code has places of its own. */
+  readonly planFile?: (file: PlannedFile) => FilePlan;
   /** Mapped, private and zero, before the first rewritten instruction runs. */
   readonly shadows: readonly ShadowRange[];
   /**
@@ -33,20 +36,33 @@ export interface NativeTool {
   readonly slowPaths: number;
 }
 
+/** A file that is about to be rewritten. */
+export interface PlannedFile {
+  /** What it is kept by. */
+  readonly key: string;
+  /** Size of the file. */
+  readonly bytes: number;
+  /** Where everything that was rewritten is kept, in folders by their keys. */
+  readonly folder: string;
+}
+
+/** What a tool has for one file. */
+export interface FilePlan {
+  readonly plan: PlanBlock;
+  /** What is to be kept beside the rewritten file, when that is made. */
+  readonly notes: () => Uint8Array;
+}
+
 /** Where the words of slow paths lie, in every process. */
 export const SLOW_PATHS = 0x7ff0_0000;
 
 const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => NativeTool>> = {
   heap: nativeHeap,
-  waste: () => insertNothing("waste"),
+  waste: () => nativeWaste(),
   "working-set": nativeWorkingSet,
 };
 
 /** A tool by its name. Threads that rewrite make their own. */
 export function nativeTool(name: NativeToolName, options: NativeToolOptions = {}): NativeTool {
   return MAKERS[name](options);
-}
-
-function insertNothing(name: NativeToolName): NativeTool {
-  return { name, key: "none", plan: () => [], shadows: [], slowPaths: 0 };
 }

@@ -202,9 +202,10 @@ class NativeRecording {
     const foreign = children ? new Map([...all].filter(([name]) => !isOwnName(name))) : all;
     const isSampled = sampleHz !== undefined;
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
+    const tool = this.#run.tool && nativeTool(this.#run.tool.name, this.#run.tool.options);
     const image = placeImage({
-      ...{ clock, mappings, children, foreign, isSampled, samplePeriod: period },
-      ...{ isCounting: this.#run.tool?.name === "heap", isMarking: this.#isMarking },
+      ...{ clock, mappings, children, foreign, isSampled, samplePeriod: period, tool },
+      isCounting: tool !== undefined,
     });
     this.#image = image;
     // Samples may fall into the image's own code.
@@ -221,6 +222,7 @@ class NativeRecording {
       file: resolve(file),
       notes,
       image: image.path,
+      tool: tool?.name,
     };
   }
 

@@ -151,6 +151,8 @@ export const FORMS: readonly FormRow[] = [
   ["ud2", "", "0f 0b", "-"],
   ["syscall", "", "0f 05", "-"],
   ["mfence", "", "0f ae f0", "-"],
+  ["pushf", "", "9c", "-"],
+  ["popf", "", "9d", "-"],
   ["cld", "", "fc", "-"],
   ["std", "", "fd", "-"],
   ["rep movsb", "", "f3 a4", "-"],

@@ -1,8 +1,9 @@
 // The allocator's functions, as the program calls them. A record goes before its block is given back, and is made after the block was
 // handed out: other threads may get the same memory at once.
+import { give, invalidate } from "../../tools/waste/native/assembly/gone";
 import * as blocks from "./blocks";
 import { countInside } from "./foreign/allocator";
-import { Thread, Tls } from "./layout.generated";
+import { Text, Thread, Tls } from "./layout.generated";
 import { lock, unlock } from "./lock";
 import {
   framePointer,
@@ -19,9 +20,11 @@ import {
   libcReallocarray,
   libcUsableSize,
   libcValloc,
+  load32,
   load64,
   returnAddress,
   stackPointer,
+  text,
   tlsLoad,
   tlsStore,
 } from "./machine";
@@ -46,8 +49,19 @@ export function leave(): void {
   tlsStore(Tls.guard, 0);
 }
 
+/** Whether the program's code follows which stores are read: then blocks are nobody's when they begin, and when they end. */
+@inline
+function isWaste(): bool {
+  return load32(text() + Text.isWaste) !== 0;
+}
+
 /** A block was handed out; 0: it was not. */
 export function record(block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
+  if (isWaste()) {
+    if (block !== 0) invalidate(block, libcUsableSize(block));
+    leave();
+    return;
+  }
   const thread = block === 0 ? 0 : currentThread();
   if (thread !== 0) {
     walk(thread, place, address, rbp);
@@ -70,6 +84,7 @@ export function calloc(count: u64, size: u64): u64 {
   if (!enter()) return libcCalloc(count, size);
   const block = libcCalloc(count, size);
   record(block, count * size, stackPointer(), returnAddress(), framePointer());
+  if (block !== 0 && isWaste()) give(block, count * size);
   return block;
 }
 
@@ -122,6 +137,10 @@ export function forget(block: u64): void {
     countNullFree();
     return;
   }
+  if (isWaste()) {
+    invalidate(block, libcUsableSize(block));
+    return;
+  }
   const thread = currentThread();
   if (thread !== 0 && lock(thread + Thread.room)) {
     blocks.end(block);
@@ -131,6 +150,7 @@ export function forget(block: u64): void {
 
 /** Whether a block that is about to be reallocated is out of the tables. */
 export function takeOut(old: u64): bool {
+  if (isWaste()) return true;
   const thread = currentThread();
   if (thread === 0 || !lock(thread + Thread.room)) return false;
   blocks.takeOut(thread, old);
@@ -139,6 +159,11 @@ export function takeOut(old: u64): bool {
 }
 
 export function recordChange(old: u64, block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
+  // What is moved was read, and was stored by the C library's code; what is new of it has been nobody's.
+  if (isWaste()) {
+    leave();
+    return;
+  }
   const thread = currentThread();
   walk(thread, place, address, rbp);
   if (lock(thread + Thread.room)) {

@@ -1,13 +1,8 @@
 // The first hook of a process, and of a child that was forked, maps the memory. There is no linear memory yet: neither globals nor
 // loads and stores of it may be used here.
 import { bindNext, canFindObjects } from "./bind-next";
-import {
-  CONTROL_BYTES,
-  SHARED,
-  SHARED_UNITS,
-} from "../../tools/working-set/native/assembly/layout.generated";
 import { describeProcess } from "./process/describe";
-import { COUNTERS, COUNTERS_BITS, HEADER_MAGIC, HEADER_VERSION, Header, Text } from "./layout.generated";
+import { HEADER_MAGIC, HEADER_VERSION, Header, MOST_SHARED, Text } from "./layout.generated";
 import {
   load32,
   load64,
@@ -112,36 +107,58 @@ function mapFile(at: u64, bytes: u64, file: i64): i64 {
   if (isError(file)) return file;
   let result: i64 = -EFBIG;
   if (mayBeLarge(bytes)) result = syscall2(FTRUNCATE, file, bytes);
-  if (!isError(result)) result = syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+  if (!isError(result))
+    result = syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
   syscall1(CLOSE, file);
   return result;
 }
 
-const COUNTERS_BYTES: u64 = (<u64>1) << COUNTERS_BITS;
-const MARKS_BYTES: u64 = <u64>SHARED_UNITS * CONTROL_BYTES;
 /** ".counts" and a zero. */
-const COUNTERS_SUFFIX: u64 = 0x0073_746e_756f_632e;
+const COUNTS_SUFFIX: u64 = 0x0073_746e_756f_632e;
 
-/** Others see what inserted code writes from here on, by a file beside the memory's, whose path was written last; 0, or an error. */
-function share(at: u64, bytes: u64): i64 {
+@inline
+function sharedAt(i: u64): u64 {
+  return load64(text() + Text.shared + (i << 4));
+}
+@inline
+function sharedBytes(i: u64): u64 {
+  return load64(text() + Text.shared + (i << 4) + 8);
+}
+
+/** Others see what inserted code counts from here on, by a file beside the memory's, whose path was written last; 0, or an error. */
+function shareCounts(): i64 {
   let end = scratch() + 1024;
   while (load8(end) !== 0) end++;
-  store64(end, COUNTERS_SUFFIX);
+  store64(end, COUNTS_SUFFIX);
   const file = syscall4(OPENAT, AT_FDCWD, scratch() + 1024, O_CREATE, OWNER_ONLY);
-  const failure = mapFile(at, bytes, file);
-  if (!isError(failure)) syscall3(MADVISE, at, bytes, MADV_DONTDUMP);
-  return isError(failure) ? failure : 0;
+  if (isError(file)) return file;
+  let total: u64 = 0;
+  for (let i: u64 = 0; i < MOST_SHARED && sharedAt(i) !== 0; i++) total += sharedBytes(i);
+  let result: i64 = mayBeLarge(total) ? syscall2(FTRUNCATE, file, total) : -EFBIG;
+  let from: u64 = 0;
+  for (let i: u64 = 0; i < MOST_SHARED && sharedAt(i) !== 0 && !isError(result); i++) {
+    result = syscall6(
+      MMAP,
+      sharedAt(i),
+      sharedBytes(i),
+      PROT_READ_WRITE,
+      MAP_SHARED | MAP_FIXED,
+      file,
+      from,
+    );
+    if (!isError(result)) syscall3(MADVISE, sharedAt(i), sharedBytes(i), MADV_DONTDUMP);
+    from += sharedBytes(i);
+  }
+  syscall1(CLOSE, file);
+  return isError(result) ? result : 0;
 }
 
 /** In a child that was forked: what it counts is its own. */
-function separateCounters(): void {
-  if (load32(text() + Text.isCounting) !== 0) separate(COUNTERS, COUNTERS_BYTES);
-  if (load32(text() + Text.isMarking) !== 0) separate(SHARED, MARKS_BYTES);
-}
-
-function separate(at: u64, bytes: u64): void {
-  syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0);
-  syscall3(MADVISE, at, bytes, MADV_DONTDUMP);
+function separateCounts(): void {
+  for (let i: u64 = 0; i < MOST_SHARED && sharedAt(i) !== 0; i++) {
+    syscall6(MMAP, sharedAt(i), sharedBytes(i), PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0);
+    syscall3(MADVISE, sharedAt(i), sharedBytes(i), MADV_DONTDUMP);
+  }
 }
 
 /** In the slot, in place of an address: there is no room for the memory, and nothing can be recorded. */
@@ -170,7 +187,7 @@ export function memory_open(): u64 {
     return NO_MEMORY;
   }
   store32(opening, 1);
-  if (load32(text() + Text.process) !== 0) separateCounters();
+  if (load32(text() + Text.process) !== 0) separateCounts();
   bindNext();
   const base = isToBeRecorded() && canFindObjects() ? open() : giveUp();
   store32(opening, 0);
@@ -199,12 +216,8 @@ function open(): u64 {
     if (isError(syscall6(MMAP, reserved, size, PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0)))
       return giveUp();
   } else failure = 0;
-  if (load32(text() + Text.isCounting) !== 0) {
-    store32(base + Header.isCounting, 1);
-    if (failure === 0) store32(base + Header.countersFailure, <u32>-share(COUNTERS, COUNTERS_BYTES));
-  }
-  if (load32(text() + Text.isMarking) !== 0 && failure === 0)
-    store32(base + Header.countersFailure, <u32>-share(SHARED, MARKS_BYTES));
+  store32(base + Header.isCounting, load32(text() + Text.isCounting));
+  if (sharedAt(0) !== 0 && failure === 0) store32(base + Header.countersFailure, <u32>-shareCounts());
   syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, scratch());
   store64(base + Header.start, load64(scratch()) * 1_000_000_000 + load64(scratch() + 8));
   store32(base + Header.failure, <u32>-failure);

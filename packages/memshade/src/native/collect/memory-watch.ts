@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { say } from "../../host/run/terminal-line.ts";
 import type { PlacedImage } from "../image/place-image.ts";
@@ -15,6 +16,11 @@ const WATCH_MS = 10;
 const NAMES_TURNS = 10;
 /** A process that was told to end has so long for it. */
 const ENDING_MS = 100;
+
+/** The file that a process shares what inserted code counts by, beside that of its memory. */
+function countsOf(memory: string): string {
+  return `${memory}.counts`;
+}
 
 /** The memory of the program, once there is one, and of its children. Meanwhile the tables are made that they wait for. */
 export class MemoryWatch {
@@ -70,6 +76,7 @@ export class MemoryWatch {
     return {
       ...{ names: this.#threads.names, samples: this.#samples?.file(memory) },
       replacedBy: this.#replaced?.path,
+      counts: existsSync(countsOf(this.#path)) ? countsOf(this.#path) : undefined,
     };
   }
 

@@ -27,6 +27,7 @@ import { describeNative } from "../../tools/working-set/native/read/describe-nat
 import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
 import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
 import { Header, Place } from "../layout.ts";
+import type { NativeToolName } from "../native-tool.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
@@ -34,6 +35,7 @@ import { OriginalPlaces } from "./original-places.ts";
 import { readThreads } from "./threads.ts";
 import { uncountedAccesses } from "./uncounted-accesses.ts";
 import { unseen } from "./unseen.ts";
+import { wasteRun } from "./waste-run.ts";
 
 /** What was started. */
 export interface RecordedProgram {
@@ -47,6 +49,8 @@ export interface RecordedProgram {
   notes: readonly string[];
   /** Path of what has memshade's code. */
   image: string;
+  /** The tool whose code was inserted. */
+  tool?: NativeToolName | undefined;
 }
 
 /** How it was recorded. */
@@ -76,6 +80,8 @@ export interface LeftBehind {
   replacedBy?: string | undefined;
   /** Absent where lines were not marked. */
   workingSet?: NativeWorkingSetSession | undefined;
+  /** Path of the file with what inserted code has counted; there is none where that is not shared. */
+  counts?: string | undefined;
 }
 
 /** What the run folder gets. */
@@ -89,7 +95,7 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, counters, names = new Map(), samples: taken, replacedBy, workingSet }: LeftBehind,
+  { memory, counters, names = new Map(), samples: taken, replacedBy, workingSet, counts }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children, rewritten = [], notCounted = [] }: RecordingOptions,
@@ -105,6 +111,12 @@ export function recordedRun(
   const modules = all
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
+  const described = modules.map((module, index) => describe(module, index, program));
+  if (program.tool === "waste" && counts !== undefined)
+    return wasteRun({
+      ...{ counts, program, rewritten, modules: described, end, children },
+      unseen: [...notCounted, ...unseen(view, ["waste"], replacedBy)],
+    });
   const isCounted = header(Header.isCounting) !== 0;
   const session = new HeapSession({
     ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
@@ -123,7 +135,6 @@ export function recordedRun(
   const hasIntervals = intervals.instances.length > 0;
   if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
   if (samples !== undefined) files.push({ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` });
-  const described = modules.map((module, index) => describe(module, index, program));
   const start = Number(view.getBigUint64(Header.start, true));
   const lines =
     workingSet &&

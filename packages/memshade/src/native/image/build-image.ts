@@ -4,6 +4,7 @@ import { FormatError, UserError } from "../../bytes/errors.ts";
 import { writeFrameTable } from "../../objects/elf/write/frame-table.ts";
 import { type ObjectPlacement, writeSharedObject } from "../../objects/elf/write/shared-object.ts";
 import { openObject } from "../../objects/index.ts";
+import type { ShadowRange } from "../native-tool.ts";
 import { NEXT_NAME_BYTES, TEXT_BYTES, Text, Tls } from "../layout.ts";
 import { SampleText } from "../sampling/layout.ts";
 import { type Hooked, NEXT, nextNames, symbolsOf } from "./functions.ts";
@@ -19,9 +20,11 @@ export interface ImageRun {
   /** Child processes are recorded, too. */
   children: boolean;
   /** It runs in programs whose code counts accesses. */
-  isCounting: boolean | undefined;
-  /** It runs in programs whose code marks the lines that it touches. */
-  isMarking: boolean | undefined;
+  isCounting: boolean;
+  /** It runs in programs whose code follows which stores are read. */
+  isWaste: boolean;
+  /** What inserted code uses, and others see. */
+  shared: readonly ShadowRange[];
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
   samplePeriod?: number | undefined;
 }
@@ -113,10 +116,14 @@ export function setRun(image: Uint8Array, run: ImageRun): void {
   put(run.tables, Text.tables, 1900);
   put(run.image, Text.image, 2048);
   data[Text.children] = run.children ? 1 : 0;
-  data[Text.isCounting] = run.isCounting === true ? 1 : 0;
-  data[Text.isMarking] = run.isMarking === true ? 1 : 0;
+  data[Text.isCounting] = run.isCounting ? 1 : 0;
+  data[Text.isWaste] = run.isWaste ? 1 : 0;
   const view = new DataView(data.buffer, data.byteOffset);
   view.setBigUint64(SampleText.period, BigInt(run.samplePeriod ?? 0), true);
+  run.shared.forEach(({ address, bytes }, i) => {
+    view.setBigUint64(Text.shared + 16 * i, BigInt(address), true);
+    view.setBigUint64(Text.shared + 16 * i + 8, BigInt(bytes), true);
+  });
 }
 
 /** The code cannot ask for the addresses of its functions. */

@@ -2,10 +2,8 @@
 export interface Hooked {
   /** What it maps itself. */
   mappings: boolean;
-  /** Accesses are counted. */
+  /** A tool's code is inserted, and what forked processes count is their own. */
   isCounting?: boolean | undefined;
-  /** Lines are marked. */
-  isMarking?: boolean | undefined;
   /** What begins threads and what is about signals, where samples are taken. */
   isSampled: boolean;
   /** Functions of its allocator, if that is another one than the C library's: names of symbols, and addresses in its object. */
@@ -132,12 +130,9 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   sdallocx: ["sdallocx"],
 };
 /** The symbols of a function of the code, by which the program finds it. */
-export function symbolsOf(
-  name: string,
-  { mappings, isCounting, isMarking, isSampled, foreign }: Hooked,
-): string[] {
+export function symbolsOf(name: string, { mappings, isCounting, isSampled, foreign }: Hooked): string[] {
   if (INTERNAL.includes(name)) return [];
-  if (name === "fork") return isCounting === true || isMarking === true ? [name] : [];
+  if (name === "fork") return isCounting === true ? [name] : [];
   if (SAMPLING.has(name)) return isSampled ? [name] : [];
   if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];
   const next = NEXT.find((one) => one.name === name);

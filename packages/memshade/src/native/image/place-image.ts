@@ -5,6 +5,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { makeFolders } from "../../host/run/make-folders.ts";
 import { makeOwnedFolder, removeLeftFolders } from "../../host/run/owned-folders.ts";
+import type { NativeTool } from "../native-tool.ts";
 import { cacheFolder, TableCache } from "../tables/table-cache.ts";
 import { setRun } from "./build-image.ts";
 import { type KeptImage, keptImage } from "./kept-image.ts";
@@ -25,6 +26,8 @@ export interface ImageOptions extends KeptImage {
   children: boolean;
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
   samplePeriod?: number | undefined;
+  /** Whose code is inserted. */
+  tool?: Pick<NativeTool, "name" | "shadows"> | undefined;
 }
 
 /** What is on the file system for the time of a run. */
@@ -47,7 +50,7 @@ export interface PlacedImage {
  *
  * @throws UserError in one line where nothing can be written, or the dynamic linker could not be told of it
  */
-export function placeImage({ children, samplePeriod, ...options }: ImageOptions): PlacedImage {
+export function placeImage({ children, samplePeriod, tool, ...options }: ImageOptions): PlacedImage {
   const folders: string[] = [];
   const remove = (isUsed = false): void => {
     for (const folder of isUsed ? folders.slice(1) : folders)
@@ -64,13 +67,8 @@ export function placeImage({ children, samplePeriod, ...options }: ImageOptions)
     const tables = new TableCache(place);
     const image = keptImage(tables.folder, options);
     setRun(image, {
-      memory,
-      tables: tables.prefix,
-      image: path,
-      children,
-      samplePeriod,
-      isCounting: options.isCounting,
-      isMarking: options.isMarking,
+      ...{ memory, tables: tables.prefix, image: path, children, samplePeriod },
+      ...{ isCounting: tool?.name === "heap", isWaste: tool?.name === "waste", shared: tool?.shadows ?? [] },
     });
     writeFileSync(path, image);
     return {

@@ -67,7 +67,7 @@ export async function rewriteFiles(
     const failures = await rewriteAll([...missing.values()], data, isQuiet);
     for (const [key, { original }] of missing) {
       const reason = failures.get(original) ?? "it was changed meanwhile";
-      kept.set(key, cache.read(key) ?? { path: "", origins: "", facts: { refused: reason } });
+      kept.set(key, cache.read(key) ?? { path: "", origins: "", notes: "", facts: { refused: reason } });
     }
     cache.shrink();
   }

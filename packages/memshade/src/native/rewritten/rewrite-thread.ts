@@ -4,6 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { FormatError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { nativeTool } from "../native-tool.ts";
+import type { PlanBlock } from "../rewrite/emit.ts";
 import { type Rewritten, rewriteFile } from "../rewrite/rewrite.ts";
 import type { RewritingData, RewritingReply, RewritingTask } from "./rewriting-messages.ts";
 import { markOf, RewrittenCache, rewrittenKey } from "./rewritten-cache.ts";
@@ -20,16 +21,18 @@ function rewrite(path: string): RewritingReply {
   try {
     const content = readFileSync(path);
     const key = rewrittenKey(content, code);
-    cache.write(key, tryRewrite(content, key));
+    const file = tool.planFile?.({ key, bytes: content.length, folder: cache.folder });
+    const made = tryRewrite(content, key, file?.plan ?? tool.plan);
+    cache.write(key, made, file?.notes());
     return undefined;
   } catch (error) {
     return describeSystemError(error);
   }
 }
 
-function tryRewrite(content: Uint8Array, key: string): Rewritten | { refused: string } {
+function tryRewrite(content: Uint8Array, key: string, plan: PlanBlock): Rewritten | { refused: string } {
   try {
-    return rewriteFile(content, tool.plan, markOf(key));
+    return rewriteFile(content, plan, markOf(key));
   } catch (error) {
     if (error instanceof FormatError) return { refused: error.detail };
     throw error;

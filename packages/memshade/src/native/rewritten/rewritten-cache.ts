@@ -26,16 +26,18 @@ export interface KeptFile {
   readonly path: string;
   /** What addresses of its new code were made of: see `Origins`. */
   readonly origins: string;
+  /** What the tool has noted of it; not there for tools that note nothing. */
+  readonly notes: string;
   readonly facts: RewritingFacts;
 }
 
 interface Entry {
   facts: RewritingFacts;
   /** Of the files, in hexadecimal. */
-  sums: { file: string; origins: string };
+  sums: { file: string; origins: string; notes?: string | undefined };
 }
 
-const [FILE, ORIGINS, ENTRY] = ["file", "origins", "entry.json"];
+const [FILE, ORIGINS, NOTES, ENTRY] = ["file", "origins", "notes", "entry.json"];
 const NAME = "rewritten";
 const PARTIAL = ".partial-";
 const KEY_DIGITS = 32;
@@ -75,10 +77,13 @@ export class RewrittenCache {
     if (!existsSync(folder)) return undefined;
     try {
       const { facts, sums } = JSON.parse(readFileSync(join(folder, ENTRY), "utf8")) as Entry;
-      const kept = { path: join(folder, FILE), origins: join(folder, ORIGINS), facts };
+      const [path, origins, notes] = [FILE, ORIGINS, NOTES].map((name) => join(folder, name));
+      const kept = { path, origins, notes, facts };
       const isWhole =
         "refused" in facts ||
-        (sumOfFile(kept.path) === sums.file && sumOfFile(kept.origins) === sums.origins);
+        (sumOfFile(path) === sums.file &&
+          sumOfFile(origins) === sums.origins &&
+          (sums.notes === undefined || sumOfFile(notes) === sums.notes));
       if (isWhole) {
         const now = new Date();
         utimesSync(folder, now, now);
@@ -92,7 +97,7 @@ export class RewrittenCache {
   }
 
   /** Keeps what was made, or why nothing could be. Whoever is faster than others has made it. */
-  write(key: string, made: Rewritten | { refused: string }): void {
+  write(key: string, made: Rewritten | { refused: string }, notes?: Uint8Array): void {
     const partial = join(this.folder, `${PARTIAL}${randomUUID()}`);
     mkdirSync(partial);
     try {
@@ -104,6 +109,10 @@ export class RewrittenCache {
         writeFileSync(join(partial, ORIGINS), origins);
         entry.facts = facts;
         entry.sums = { file: hash(bytes), origins: hash(origins) };
+        if (notes !== undefined) {
+          writeFileSync(join(partial, NOTES), notes);
+          entry.sums.notes = hash(notes);
+        }
       }
       writeFileSync(join(partial, ENTRY), JSON.stringify(entry));
       renameSync(partial, join(this.folder, key));

@@ -7,7 +7,7 @@ import { markOf, RewrittenCache, rewrittenKey } from "../../../src/native/rewrit
 const KEY = rewrittenKey(new Uint8Array([1, 2]), "tool");
 const MADE = {
   ...{ bytes: new Uint8Array(5000).fill(7), origins: new Uint8Array([1]), functions: 3, unpatched: 0, oldText: 10, newText: 20 },
-  leftAlone: { undecodable: 0, overlapping: 0, special: 1, exceptions: 0 },
+  leftAlone: { undecodable: 0, overlapping: 0, special: 1, exceptions: 0, returnAddresses: 0 },
 };
 
 describe("files that were rewritten", () => {

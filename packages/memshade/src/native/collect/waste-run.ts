@@ -1,0 +1,57 @@
+import { existsSync, realpathSync } from "node:fs";
+import { RUN_SCHEMA, RUN_VERSION, type RunChild, type RunEnd, type RunModule } from "../../model/run.ts";
+import { MEMSHADE_VERSION } from "../../model/version.ts";
+import { namedModuleOf } from "../../model/named-module.ts";
+import { type FollowedFile, nativeWasteFile } from "../../tools/waste/native/read/native-waste-file.ts";
+import { WASTE_FILE } from "../../tools/waste/read/waste-session.ts";
+import { wasteText } from "../../tools/waste/read/waste-text.ts";
+import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
+import type { NativeRecord, RecordedProgram } from "./recorded-run.ts";
+
+/** What a process has left whose dead and silent stores were followed. */
+export interface LeftWaste {
+  /** Path of the file with what inserted code has counted. */
+  counts: string;
+  program: RecordedProgram;
+  /** Files that stood in the place of others. */
+  rewritten: readonly RewrittenFile[];
+  modules: readonly RunModule[];
+  end: RunEnd;
+  children: readonly RunChild[] | undefined;
+  /** Sentences about what was not seen of the process. */
+  unseen: readonly string[];
+}
+
+/** A run of the waste tool. Blocks are not recorded meanwhile. */
+export function wasteRun({ counts, program, rewritten: files, modules, end, children, unseen }: LeftWaste): NativeRecord {
+  const rewritten = new Map(files.map((file) => [file.original, file]));
+  const followed = modules.flatMap((module): FollowedFile[] => {
+    const path = realPathOf(module);
+    const file = path === undefined ? undefined : rewritten.get(path);
+    if (path === undefined || file === undefined) return [];
+    return [{ module: namedModuleOf(module), path, notes: file.notes }];
+  });
+  const contents = nativeWasteFile(program.command, counts, followed);
+  const text = wasteText(contents);
+  return {
+    run: {
+      schema: RUN_SCHEMA,
+      version: RUN_VERSION,
+      memshade: MEMSHADE_VERSION,
+      command: [...program.command],
+      program: program.program,
+      tools: { waste: { ...contents.options } },
+      end,
+      modules: [...modules],
+      ...(children === undefined ? {} : { children: [...children] }),
+      notTracked: [...unseen],
+      presence: { modules: 0, shadow: 0, recorded: text.length },
+      files: { waste: WASTE_FILE },
+    },
+    files: [{ name: WASTE_FILE, contents: text }],
+  };
+}
+
+function realPathOf({ path }: RunModule): string | undefined {
+  return path !== null && path !== undefined && existsSync(path) ? realpathSync(path) : undefined;
+}

@@ -1,0 +1,76 @@
+// Bytes of native programs whose block begins or ends: as `assembly/summary/gone.ts`, whose words lie in linear memory, has it for
+// WebAssembly. Words and tables are those of `layout.ts`.
+import { load64, store64, syscall3 } from "../../../../native/assembly/machine";
+import { MADV_REMOVE, MADVISE } from "../../../../native/assembly/system-calls";
+import { ADDRESS_BITS, DEALLOCATED, FIRST_ID, INVALID, LAST_ID, SHADOW } from "./layout.generated";
+
+const LOWEST: u64 = 0x0001_0001_0001_0001;
+const ALL_INVALID: u64 = (<u64>INVALID) * LOWEST;
+/** Words that are read and written together. */
+const LANES: u64 = 4;
+const PAGE_BYTES: u64 = 4096;
+/** Words of so many bytes are given back to the system, instead of being written. */
+const GIVEN_BACK: u64 = 1 << 18;
+
+/** Address of the words of what is at an address. */
+@inline
+function wordsOf(address: u64): u64 {
+  return <u64>SHADOW + ((address << <u64>(64 - ADDRESS_BITS)) >>> <u64>(63 - ADDRESS_BITS));
+}
+
+@inline
+function charge(id: u64): void {
+  if (id < <u64>FIRST_ID || id > <u64>LAST_ID) return;
+  const at = <u64>DEALLOCATED + (id << 3);
+  store64(at, load64(at) + 1);
+}
+
+/** Charges the stores of four bytes, unless all of them were read, or are nobody's. */
+@inline
+function chargeWords(ids: u64): void {
+  if ((ids | LOWEST) === <u64>-1 || ids === 0) return;
+  for (let i: u32 = 0; i < 4; i++, ids >>>= 16) charge(ids & 0xffff);
+}
+
+/** A block at an address begins or ends: what nobody has read of it is charged to its stores, and all of it is nobody's. */
+export function invalidate(address: u64, bytes: u64): void {
+  let at = wordsOf(address);
+  const end = at + 2 * bytes;
+  if (2 * bytes >= GIVEN_BACK) {
+    at = invalidateUntil(at, (at + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1));
+    at = giveBack(at, end & ~(PAGE_BYTES - 1));
+  }
+  invalidateUntil(at, end);
+}
+
+function invalidateUntil(at: u64, end: u64): u64 {
+  for (; at + 2 * LANES <= end; at += 2 * LANES) {
+    const ids = load64(at);
+    if (ids === ALL_INVALID) continue;
+    chargeWords(ids);
+    store64(at, ALL_INVALID);
+  }
+  if (at >= end) return at;
+  // Words behind the end stay.
+  const behind: u64 = (<u64>-1) << ((end - at) << 3);
+  const ids = load64(at);
+  chargeWords(ids | behind);
+  store64(at, (ids & behind) | (ALL_INVALID & ~behind));
+  return end;
+}
+
+/** Large blocks are memory that the system gives, and takes back: so are their words. */
+function giveBack(from: u64, end: u64): u64 {
+  for (let at = from; at < end; at += 8) chargeWords(load64(at));
+  syscall3(MADVISE, from, end - from, MADV_REMOVE);
+  return end;
+}
+
+/** Zeros that a block begins with are there as if the system had given them. */
+export function give(address: u64, bytes: u64): void {
+  let at = wordsOf(address);
+  const end = at + 2 * bytes;
+  if (2 * bytes >= GIVEN_BACK) return;
+  for (; at + 2 * LANES <= end; at += 2 * LANES) store64(at, 0);
+  if (at < end) store64(at, load64(at) & ((<u64>-1) << ((end - at) << 3)));
+}

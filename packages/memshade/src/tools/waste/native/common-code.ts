@@ -1,0 +1,118 @@
+import { Assembler, type Label, place, RAX, RCX, RDX, RSI, RSP, type Register } from "../../../x64/index.ts";
+import { stringRoutine } from "./string-routine.ts";
+import { systemCallRoutine } from "./system-call-routine.ts";
+import { DEAD, FIRST_ID, INVALID, LAST_ID, NEXT_ID, OVERFLOW, SHADOW, SLOT_BYTES, SLOT_OF_ID, STORE_SLOTS } from "./layout.ts";
+
+/** Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. */
+export interface CommonCode {
+  bytes: Uint8Array;
+  /** Pushed: shadow distance, bytes. What was not read is. */
+  read: number;
+  /** Pushed: shadow distance, bytes. Unread bytes are charged. The zero flag: some of them are nobody's. */
+  overwrite: number;
+  /** Pushed: address of the first of some stores' slots, how many. Each gets an id. */
+  assign: number;
+  /** Pushed: what a string instruction does (`STRING`), its store's slots, its load's slot. Keeps the flags. */
+  string: number;
+  /** In front of a system call: what the kernel may read is, and what it may write is known. Keeps the flags. */
+  systemCall: number;
+}
+
+const WORD_BYTES = 2;
+const PUSHED = 8;
+
+/** A routine's frame: registers that it keeps, then the return address, then what was pushed. */
+function enter(asm: Assembler, kept: readonly Register[]): { last: number; first: number } {
+  for (const register of kept) asm.put("push", 8, register);
+  const last = (kept.length + 1) * PUSHED;
+  return { last, first: last + PUSHED };
+}
+
+function leave(asm: Assembler, kept: readonly Register[]): void {
+  for (const register of [...kept].reverse()) asm.put("pop", 8, register);
+  asm.put("ret", 8);
+}
+
+/** For each word of the pushed range: `visit` finds its address in rdx and the word in eax. */
+function eachWord(asm: Assembler, frame: { last: number; first: number }, visit: (next: Label) => void): void {
+  const loop = asm.label();
+  const next = asm.label();
+  asm.put("mov", 8, RDX, place(RSP, frame.first));
+  asm.put("mov", 8, RCX, place(RSP, frame.last));
+  asm.bind(loop);
+  asm.put("movzx.w", 4, RAX, place(RDX, SHADOW));
+  visit(next);
+  asm.bind(next);
+  asm.put("add", 8, RDX, WORD_BYTES);
+  asm.put("sub", 8, RCX, 1);
+  asm.jump(loop, "ne");
+}
+
+export function commonCode(): CommonCode {
+  const asm = new Assembler();
+  const kept = [RAX, RCX, RDX];
+
+  const read = asm.here();
+  eachWord(asm, enter(asm, kept), (next) => {
+    asm.put("cmp", 4, RAX, INVALID);
+    asm.jump(next, "e");
+    asm.put("mov", 2, place(RDX, SHADOW), -1);
+  });
+  leave(asm, kept);
+
+  asm.align(16);
+  const overwrite = asm.here();
+  const all = [...kept, RSI];
+  const frame = enter(asm, all);
+  asm.put("mov", 4, RSI, 1);
+  eachWord(asm, frame, (next) => {
+    const isStore = asm.label();
+    asm.put("cmp", 4, RAX, INVALID);
+    asm.jump(isStore, "b");
+    asm.jump(next, "ne");
+    asm.put("xor", 4, RSI, RSI);
+    asm.jump(next);
+    asm.bind(isStore);
+    // What nobody's store wrote is counted where nobody looks.
+    asm.put("add", 8, place(undefined, DEAD, RAX, 8), 1);
+  });
+  asm.put("test", 4, RSI, RSI);
+  leave(asm, all);
+
+  asm.align(16);
+  const assign = asm.here();
+  const used = [RAX, RCX, RDX, RSI];
+  const pushed = enter(asm, used);
+  const loop = asm.label();
+  const noneLeft = asm.label();
+  const give = asm.label();
+  asm.put("mov", 8, RDX, place(RSP, pushed.first));
+  asm.put("mov", 8, RCX, place(RSP, pushed.last));
+  asm.bind(loop);
+  asm.put("mov", 4, RAX, 1);
+  asm.put("lock xadd", 4, place(undefined, NEXT_ID), RAX);
+  asm.put("add", 4, RAX, FIRST_ID);
+  asm.put("cmp", 4, RAX, LAST_ID);
+  asm.jump(noneLeft, "a");
+  asm.put("mov", 4, place(undefined, SLOT_OF_ID, RAX, 4), RDX);
+  asm.bind(give);
+  asm.put("movabs", 8, RSI, 0x0001_0001_0001_0001n);
+  asm.put("imul", 8, RAX, RSI);
+  asm.put("mov", 8, place(RDX), RAX);
+  asm.put("add", 8, RDX, STORE_SLOTS * SLOT_BYTES);
+  asm.put("sub", 8, RCX, 1);
+  asm.jump(loop, "ne");
+  leave(asm, used);
+  asm.bind(noneLeft);
+  asm.put("mov", 4, RAX, OVERFLOW);
+  asm.jump(give);
+
+  const string = stringRoutine(asm);
+  const systemCall = systemCallRoutine(asm);
+  const { bytes, offsetOf } = asm.finish();
+  return {
+    bytes,
+    ...{ read: offsetOf(read), overwrite: offsetOf(overwrite), assign: offsetOf(assign) },
+    ...{ string: offsetOf(string), systemCall: offsetOf(systemCall) },
+  };
+}

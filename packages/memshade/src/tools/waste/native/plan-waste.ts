@@ -1,0 +1,178 @@
+import type { BlockView, Insertion, PlanBlock } from "../../../native/rewrite/emit.ts";
+import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
+import { decode, FLAGS, FLOW, Instruction } from "../../../x64/decode/index.ts";
+import { FrameBases } from "../../heap/native/frame-bases.ts";
+import { isStringInstruction } from "../../heap/native/string-code.ts";
+import { type Access, accessCode, blockCode, stringCode, systemCallCode } from "./access-code.ts";
+import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
+import { commonCode } from "./common-code.ts";
+import { STRING } from "./string-routine.ts";
+import { ARENA, BLOCK_SLOTS, LOAD_SLOTS, SLOT_BYTES, SLOTS_END, STORE_SLOTS } from "./layout.ts";
+
+/** An access of a file, and where its figures are. */
+export interface NativeSite {
+  kind: AccessKind;
+  /** Address (SVMA) of its instruction. */
+  address: number;
+  /** Of string instructions, those of an element. */
+  bytes: number;
+  /** Addresses of its slots; 0: it has none. */
+  loadSlot: number;
+  storeSlot: number;
+  /** Address of the slot with the runs of its block. */
+  blockSlot: number;
+}
+
+/** What a file's plan has come to. */
+export interface WasteSites {
+  sites: NativeSite[];
+  /** Its slots: `[from, to)`. */
+  from: number;
+  to: number;
+  unfollowed: Unfollowed;
+  /** Accesses for which there were no slots left. */
+  unplaced: number;
+}
+
+/** The tool for one file, whose slots begin at an address. */
+export class WastePlan {
+  readonly plan: PlanBlock;
+  readonly #common = commonCode();
+  readonly #sites: NativeSite[] = [];
+  readonly #from: number;
+  readonly #to: number;
+  readonly #unfollowed: Unfollowed = { stack: 0, thread: 0, unusual: 0 };
+  #unplaced = 0;
+  #next: number;
+  readonly #frames = new FrameBases();
+
+  /** Where its slots may be: addresses. */
+  constructor({ from, to }: { from: number; to: number } = { from: ARENA, to: SLOTS_END }) {
+    this.#from = from;
+    this.#to = to;
+    this.#next = from;
+    this.plan = Object.assign((block: BlockView) => this.#planBlock(block), { common: this.#common.bytes });
+  }
+
+  /** Of what was planned so far. */
+  get sites(): WasteSites {
+    return {
+      sites: this.#sites,
+      from: this.#from,
+      to: this.#next,
+      unfollowed: this.#unfollowed,
+      unplaced: this.#unplaced,
+    };
+  }
+
+  #planBlock({ code, first, last, live }: BlockView): readonly Insertion[] {
+    const found = this.#accesses(code, first, last);
+    const calls: Insertion[] = [];
+    for (let i = first; i < last; i++)
+      if (code.flows[i] === FLOW.systemCall) calls.push(systemCallCode(i, this.#common));
+    if (found.length === 0) return calls;
+    const stores = found.filter(isStore).length;
+    const slots = BLOCK_SLOTS + STORE_SLOTS * stores + LOAD_SLOTS * found.length;
+    if (this.#next + slots * SLOT_BYTES > this.#to) {
+      this.#unplaced += found.length;
+      return calls;
+    }
+    const insertions = this.#insert(code, { first, last, live }, found, stores);
+    if (calls.length === 0) return insertions;
+    return [...insertions, ...calls].sort((a, b) => a.before - b.before);
+  }
+
+  #accesses(code: Code, first: number, last: number): FoundAccess[] {
+    const found: FoundAccess[] = [];
+    let instruction = new Instruction();
+    for (let i = first; i < last; i++) {
+      const isString = isStringInstruction(code, i);
+      if ((code.traits[i] & TRAIT.access) === 0 && !isString) continue;
+      decode(code.bytes, code.offsets[i], instruction);
+      const string = isString ? stringOf(instruction) : undefined;
+      if (string !== undefined) found.push({ i, kind: "string", instruction, string });
+      else {
+        const isFrame = this.#frames.isFrameBase(code, i, instruction.base);
+        const kind = accessOf(instruction, isFrame, this.#unfollowed);
+        if (kind === undefined) continue;
+        if (kind !== "load" && isMasked(instruction, bytesOf(code, i))) {
+          this.#unfollowed.unusual++;
+          continue;
+        }
+        found.push({ i, kind, instruction, string: 0 });
+      }
+      instruction = new Instruction();
+    }
+    return found;
+  }
+
+  #insert(
+    code: Code,
+    { first, last, live }: Omit<BlockView, "code">,
+    found: readonly FoundAccess[],
+    stores: number,
+  ): Insertion[] {
+    const blockSlot = this.#take(BLOCK_SLOTS);
+    const firstStore = this.#next;
+    let storeSlot = this.#take(STORE_SLOTS * stores);
+    const insertions = found.map((one): Insertion => {
+      const { i, kind, instruction, string } = one;
+      const access: Access = {
+        kind,
+        instruction,
+        next: code.offsets[i] + code.lengths[i],
+        comparison: kind === "store" ? comparisonOf(instruction, bytesOf(code, i)) : undefined,
+        loadSlot: isLoad(one) ? this.#take(LOAD_SLOTS) : 0,
+        storeSlot: isStore(one) ? storeSlot : 0,
+        live: live[i - first],
+      };
+      if (isStore(one)) storeSlot += STORE_SLOTS * SLOT_BYTES;
+      this.#sites.push({
+        ...{ kind, address: code.base + code.offsets[i], blockSlot },
+        ...{ loadSlot: access.loadSlot, storeSlot: access.storeSlot },
+        bytes: kind === "string" ? string & 0xff : instruction.size,
+      });
+      return kind === "string"
+        ? stringCode(access, string, i, this.#common)
+        : accessCode(access, i, this.#common);
+    });
+    // Ids are there before the first store runs; of the places up to there, one where nobody reads the flags.
+    const until = found.find(isStore)?.i ?? last - 1;
+    let before = first;
+    while (before < until && (live[before - first] & FLAGS) !== 0) before++;
+    const areFlagsLive = (live[before - first] & FLAGS) !== 0;
+    if (areFlagsLive) before = first;
+    const all = { first: firstStore, count: stores };
+    const counting = blockCode(areFlagsLive, before, blockSlot, all, this.#common);
+    const at = insertions.findIndex((one) => one.before >= before);
+    insertions.splice(at < 0 ? insertions.length : at, 0, counting);
+    return insertions;
+  }
+
+  #take(slots: number): number {
+    const at = this.#next;
+    this.#next += slots * SLOT_BYTES;
+    return at;
+  }
+}
+
+interface FoundAccess {
+  i: number;
+  kind: AccessKind;
+  instruction: Instruction;
+  /** Of a string instruction: what its routine is told. */
+  string: number;
+}
+
+function isStore({ kind, string }: FoundAccess): boolean {
+  return kind === "store" || kind === "update" || (string & STRING.writesTarget) !== 0;
+}
+
+function isLoad({ kind, string }: FoundAccess): boolean {
+  if (kind === "string") return (string & (STRING.readsSource | STRING.readsTarget)) !== 0;
+  return kind !== "store";
+}
+
+function bytesOf(code: Code, i: number): Uint8Array {
+  return code.bytes.subarray(code.offsets[i], code.offsets[i] + code.lengths[i]);
+}

@@ -1,0 +1,67 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { ARENA, DEAD, DEALLOCATED, FIRST_ID, LAST_ID, NEXT_ID, OVERFLOW, SLOT_BYTES, SLOT_OF_ID, UNKNOWN_CALLS } from "../layout.ts";
+
+const IDS = 65_536;
+
+/** What is known of a store by the id that it had. */
+export interface StoreFate {
+  dead: number;
+  deallocated: number;
+}
+
+/** What inserted code has counted in a process, in the file that it shares: slots and tables first. */
+export class CountsFile {
+  readonly #descriptor: number;
+
+  constructor(path: string) {
+    this.#descriptor = openSync(path, "r");
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+
+  /** The slots from one address to another: signed words of 8 bytes. */
+  slots(from: number, to: number): BigInt64Array {
+    const bytes = this.#read(from, to - from);
+    return new BigInt64Array(bytes.buffer, 0, bytes.length / 8);
+  }
+
+  /** By the addresses of stores' slots. */
+  fates(): Map<number, StoreFate> {
+    const slots = new Uint32Array(this.#read(SLOT_OF_ID, IDS * 4).buffer);
+    const [dead, deallocated] = this.#sums();
+    const fates = new Map<number, StoreFate>();
+    for (let id = FIRST_ID; id <= LAST_ID; id++) {
+      if (slots[id] === 0) continue;
+      fates.set(slots[id], { dead: Number(dead[id]), deallocated: Number(deallocated[id]) });
+    }
+    return fates;
+  }
+
+  /** Of all stores that found no id left: how many there are, and their dead bytes. */
+  withoutId(): { stores: number } & StoreFate {
+    const next = new Uint32Array(this.#read(NEXT_ID, 4).buffer)[0];
+    const [dead, deallocated] = this.#sums();
+    return {
+      stores: Math.max(0, next - (LAST_ID - FIRST_ID + 1)),
+      dead: Number(dead[OVERFLOW]),
+      deallocated: Number(deallocated[OVERFLOW]),
+    };
+  }
+
+  /** System calls of which nobody knows what memory they reach. */
+  unknownCalls(): number {
+    return Number(this.slots(UNKNOWN_CALLS, UNKNOWN_CALLS + SLOT_BYTES)[0]);
+  }
+
+  #sums(): BigInt64Array[] {
+    return [DEAD, DEALLOCATED].map((at) => new BigInt64Array(this.#read(at, IDS * 8).buffer));
+  }
+
+  #read(from: number, bytes: number): Uint8Array {
+    const read = new Uint8Array(bytes);
+    readSync(this.#descriptor, read, 0, bytes, from - ARENA);
+    return read;
+  }
+}

@@ -1,0 +1,40 @@
+import { FormatError } from "../../../bytes/errors.ts";
+import { ByteWriter } from "../../../bytes/writer.ts";
+import type { AccessKind, Unfollowed } from "./accesses.ts";
+import type { NativeSite, WasteSites } from "./plan-waste.ts";
+
+const KINDS: readonly AccessKind[] = ["load", "store", "update", "atomic", "string"];
+const COUNTS = ["stack", "thread", "unusual"] as const satisfies readonly (keyof Unfollowed)[];
+const VERSION = 1;
+const HEADER_WORDS = 5 + COUNTS.length;
+const SITE_WORDS = 5;
+const WORD = 4;
+
+/** What is kept of a file's sites: words of 32 bits, a few for all and some for each. Addresses count from `base`. */
+export function writeNotes({ sites, from, to, unfollowed, unplaced }: WasteSites): Uint8Array {
+  const out = new ByteWriter(WORD * (HEADER_WORDS + SITE_WORDS * sites.length));
+  out.u32(VERSION).u32(sites.length).u32(from).u32(to).u32(unplaced);
+  for (const count of COUNTS) out.u32(unfollowed[count]);
+  for (const { kind, address, bytes, loadSlot, storeSlot, blockSlot } of sites)
+    out.u32(address).u32((bytes << 8) | KINDS.indexOf(kind)).u32(loadSlot).u32(storeSlot).u32(blockSlot);
+  return out.view();
+}
+
+/** @throws FormatError if it is none of this version */
+export function readNotes(bytes: Uint8Array): WasteSites {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const word = (at: number): number => view.getUint32(WORD * at, true);
+  if (bytes.length < WORD * HEADER_WORDS || word(0) !== VERSION || bytes.length !== WORD * (HEADER_WORDS + SITE_WORDS * word(1)))
+    throw new FormatError("malformed", 0, "notes of a rewritten file", "they are not whole");
+  const sites = Array.from({ length: word(1) }, (_, i): NativeSite => {
+    const at = HEADER_WORDS + SITE_WORDS * i;
+    const what = word(at + 1);
+    return {
+      kind: KINDS[what & 0xff],
+      ...{ address: word(at), bytes: what >> 8, loadSlot: word(at + 2), storeSlot: word(at + 3) },
+      blockSlot: word(at + 4),
+    };
+  });
+  const [stack, thread, unusual] = COUNTS.map((_, i) => word(5 + i));
+  return { sites, from: word(2), to: word(3), unplaced: word(4), unfollowed: { stack, thread, unusual } };
+}

@@ -1,0 +1,77 @@
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { ARENA, SLOTS_END } from "./layout.ts";
+
+/** Slots are given to files by so many bytes at a time. */
+const UNIT_BYTES = 2 ** 20;
+const UNITS = Math.floor((SLOTS_END - ARENA) / UNIT_BYTES);
+/** Beside the folder whose files have them. */
+const placesOf = (folder: string): string => `${folder}-places`;
+/** A file that was given slots so long ago has been rewritten, or never will be, ms. */
+const IN_USE_MS = 600_000;
+
+/** A range of slots that is one file's alone. */
+export interface SitePlace {
+  from: number;
+  to: number;
+}
+
+/**
+ * Gives a file slots that no other file has that is kept in a folder, whoever rewrites at the same time: each unit of them is a file there
+ * that only one can make. Undefined where there are none left.
+ */
+export function takePlace(folder: string, key: string, bytes: number): SitePlace | undefined {
+  const places = placesOf(folder);
+  mkdirSync(places, { recursive: true });
+  const wanted = Math.max(1, Math.ceil(bytes / UNIT_BYTES));
+  const start = Number.parseInt(key.slice(0, 8), 16) % UNITS;
+  const taken: number[] = [];
+  const giveBack = (): void => {
+    for (const unit of taken.splice(0)) rmSync(join(places, `${unit}`), { force: true });
+  };
+  for (let i = 0; i < UNITS + wanted; i++) {
+    const unit = (start + i) % UNITS;
+    if (unit === 0) giveBack();
+    if (takeUnit(join(places, `${unit}`), folder, key)) taken.push(unit);
+    else giveBack();
+    if (taken.length < wanted) continue;
+    const from = ARENA + taken[0] * UNIT_BYTES;
+    return { from, to: from + wanted * UNIT_BYTES };
+  }
+  giveBack();
+  return undefined;
+}
+
+/** Slots that a file does not need, others may have. */
+export function keepPlace(folder: string, { from, to }: SitePlace, end: number): void {
+  const used = Math.ceil((end - from) / UNIT_BYTES);
+  for (let unit = used; unit < (to - from) / UNIT_BYTES; unit++)
+    rmSync(join(placesOf(folder), `${(from - ARENA) / UNIT_BYTES + unit}`), { force: true });
+}
+
+function takeUnit(path: string, folder: string, key: string): boolean {
+  for (let attempt = 0; attempt < 2; attempt++) {
+    try {
+      const file = openSync(path, "wx");
+      writeSync(file, key);
+      closeSync(file);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    if (!isAbandoned(path, folder, key)) return false;
+    rmSync(path, { force: true });
+  }
+  return false;
+}
+
+/** The file that has it is the same one, which is rewritten again, or is not kept any more. */
+function isAbandoned(path: string, folder: string, key: string): boolean {
+  try {
+    const owner = readFileSync(path, "latin1");
+    if (owner === key) return true;
+    return !existsSync(join(folder, owner)) && Date.now() - statSync(path).mtimeMs > IN_USE_MS;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,79 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import type { WasteFile, WasteLoad, WasteStore } from "../../src/model/waste/waste.ts";
+import { canCompile, compileProgram, memshadeRun, runIn } from "./support/record.ts";
+
+describe.skipIf(!canCompile)("dead and silent stores of a native program", () => {
+  const folder = mkdtempSync(join(tmpdir(), "memshade-native-waste-"));
+  const program = join(folder, "waste");
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  function wasteOf(rounds: number): WasteFile {
+    const out = join(folder, `run${rounds}`);
+    memshadeRun(folder, ["--quiet", "--tool", "waste", "--out", out, program, `${rounds}`]);
+    return JSON.parse(readFileSync(join(out, "waste.json"), "utf8"));
+  }
+
+  const sumIn = <T extends WasteStore | WasteLoad>(of: readonly T[], name: string, figure: (one: T) => number) =>
+    of.filter(({ ips }) => ips[0].function === name).reduce((sum, one) => sum + figure(one), 0);
+
+  /** What each round of a pattern adds. */
+  const EACH_ROUND = {
+    dead1: { stores: 1, overwritten: 1, deallocated: 0, silent: 0 },
+    dead2: { stores: 1, overwritten: 2, deallocated: 0, silent: 0 },
+    dead4: { stores: 1, overwritten: 4, deallocated: 0, silent: 0 },
+    dead8: { stores: 1, overwritten: 8, deallocated: 0, silent: 0 },
+    dead16: { stores: 1, overwritten: 16, deallocated: 0, silent: 0 },
+    silent4: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
+    silent16: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
+    // Of four bytes one is read, and none of those of the eight.
+    mixed4: { stores: 1, overwritten: 3, deallocated: 0, silent: 0 },
+    mixed8: { stores: 1, overwritten: 8, deallocated: 0, silent: 0 },
+    update: { stores: 1, overwritten: 0, deallocated: 0, silent: 0 },
+    unread: { stores: 1, overwritten: 0, deallocated: 8, silent: 0 },
+    fillBlock: { stores: 1, overwritten: 100, deallocated: 0, silent: 0 },
+    // The kernel has read it, and gets the same each time.
+    toKernel: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
+    // The stack is left out.
+    local: { stores: 1, overwritten: 0, deallocated: 0, silent: 0 },
+  };
+
+  it.each(["-O1", "-O2"])("are exact for every pattern: %s", (level) => {
+    compileProgram("waste.c", program, ["-pthread", level, "-fno-tree-vectorize"]);
+    const [few, many] = [wasteOf(500), wasteOf(1500)];
+    const grown = Object.keys(EACH_ROUND).map((name) => {
+      const more = (figure: (one: WasteStore) => number) =>
+        (sumIn(many.stores, name, figure) - sumIn(few.stores, name, figure)) / 1000;
+      return [
+        name,
+        {
+          stores: more((one) => one.nof_stores),
+          overwritten: more((one) => one.dead_overwritten),
+          deallocated: more((one) => one.dead_deallocated),
+          silent: more((one) => one.nof_silent),
+        },
+      ];
+    });
+    expect(Object.fromEntries(grown)).toEqual(EACH_ROUND);
+    // All loads but the first find what was found before.
+    expect(sumIn(many.loads, "again", (one) => one.nof_loads)).toBe(1500);
+    expect(sumIn(many.loads, "again", (one) => one.nof_silent)).toBeGreaterThanOrEqual(1499);
+    // Threads may lose additions to one counter, and never count too much.
+    const byThreads = sumIn(many.stores, "mine", (one) => one.dead_overwritten);
+    expect(byThreads).toBeLessThanOrEqual(8 * 1500 * 8);
+    expect(byThreads).toBeGreaterThan(1500 * 8);
+  });
+
+  it("have lines, and a report that says what was not followed", () => {
+    const { stores, modules, notTracked } = wasteOf(500);
+    const [store] = stores.filter(({ ips }) => ips[0].function === "dead1");
+    expect(store.ips[0]).toMatchObject({ file: expect.stringMatching(/waste\.c$/), line: 12 });
+    expect(modules!.map(({ name }) => name)).toContain("waste");
+    expect(notTracked).toContain("Accesses of the stack are not followed.");
+    expect(runIn(join(folder, "run500")).tools).toEqual({
+      waste: { engine: "brief", contexts: false, objects: false, compat: "" },
+    });
+  });
+});
