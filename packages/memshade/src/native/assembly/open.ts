@@ -107,8 +107,7 @@ function mapFile(at: u64, bytes: u64, file: i64): i64 {
   if (isError(file)) return file;
   let result: i64 = -EFBIG;
   if (mayBeLarge(bytes)) result = syscall2(FTRUNCATE, file, bytes);
-  if (!isError(result))
-    result = syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+  if (!isError(result)) result = syscall6(MMAP, at, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
   syscall1(CLOSE, file);
   return result;
 }
