@@ -14,7 +14,7 @@ import { SharedFrames } from "./read/raw-contexts.ts";
 import { readStoredRun, type StoreInput, storeInputs } from "./read/read-run.ts";
 import { type RunIdentity, type RunRows, rowsOfRun, runKey } from "./rows.ts";
 
-/** Rows of contexts that are kept until they are written: a file of some MB. */
+/** Rows of contexts, or of objects, that are kept until they are written: a file of some MB. */
 const MOST_ROWS = 100_000;
 
 export interface AddOptions {
@@ -32,6 +32,8 @@ export interface AddedRuns {
   /** Inputs whose runs are there already. */
   readonly known: readonly string[];
   readonly contexts: number;
+  /** Places that make garbage-collected objects. */
+  readonly objectPlaces: number;
   /** Sentences: what a store does not keep of them. */
   readonly leftOut: readonly string[];
 }
@@ -64,6 +66,7 @@ export async function addRuns(
   const known: string[] = [];
   const leftOut = new Set<string>();
   let contexts = 0;
+  let objectPlaces = 0;
   for (const [index, input] of inputs.entries()) {
     options.progress?.(index, inputs.length);
     const key = runKey(digestOf(input), identity);
@@ -78,11 +81,13 @@ export async function addRuns(
     const day = dayOf(run.started);
     const batch = batches.get(day) ?? new Batch();
     batches.set(day, batch);
-    batch.add(key, rowsOfRun(run, key, identity, keys));
+    const rows = rowsOfRun(run, key, identity, keys);
+    objectPlaces += new Set(rows.objects?.map(({ site }) => site)).size;
+    batch.add(key, rows);
     if (batch.length >= MOST_ROWS) write(day);
   }
   for (const day of [...batches.keys()]) write(day);
-  return { added, known, contexts, leftOut: [...leftOut] };
+  return { added, known, contexts, objectPlaces, leftOut: [...leftOut] };
 }
 
 /** What the files of an input say, as a hash. */
@@ -121,13 +126,13 @@ async function runsIn(store: StoreFolder): Promise<Set<bigint>> {
 class Batch {
   readonly runs: bigint[] = [];
   private readonly parts: RunRows[] = [];
-  /** Rows of the largest table. */
+  /** Rows of the largest tables. */
   length = 0;
 
   add(key: bigint, rows: RunRows): void {
     this.runs.push(key);
     this.parts.push(rows);
-    this.length += rows.metrics!.length;
+    this.length += rows.metrics!.length + rows.objects!.length;
   }
 
   /** Contexts and frames that several runs have stand there once. */

@@ -14,7 +14,7 @@ import {
 import { makeFolders } from "../host/run/make-folders.ts";
 import { LLVM_THRESHOLDS } from "../model/memprof/hot-cold.ts";
 import { ruleOf } from "../model/memprof/index.ts";
-import { StoreDatabase } from "./database.ts";
+import { readFiles, StoreDatabase } from "./database.ts";
 import { batchId, type StoreFolder } from "./folder.ts";
 import { coldIn } from "./merge-store.ts";
 import { pendingSwap, Swap } from "./swap.ts";
@@ -55,7 +55,7 @@ export async function compactStore(
       const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);
       const distinct = table.key === undefined ? "" : `distinct on (${table.key}) `;
       await database.run(
-        `copy (select ${distinct}* from read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false)
+        `copy (select ${distinct}* from ${readFiles(table.columns, files)}
          order by ${table.key ?? "run"}) to ${sqlText(partial)} (format parquet)`,
       );
       come.push({ partial: relative(store.path, partial), file: relative(store.path, file) });

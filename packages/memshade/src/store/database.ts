@@ -139,9 +139,17 @@ function viewOf({ name, columns, key, order }: StoreTable, files: readonly strin
   const rows =
     files.length === 0
       ? `(select ${columns.map((column) => `null::${DUCKDB_TYPES[column.type]} as ${quoted(column)}`).join(", ")} where false)`
-      : `read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false)`;
+      : readFiles(columns, files);
   const shown = columns.map((column) => shownColumn(column)).join(", ");
   return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shown} from ${rows}${order === undefined ? "" : ` order by ${key}, ${order}`}`;
+}
+
+/** The rows of files of one table, in SQL. Columns that came after a file was written have no values there. */
+export function readFiles(columns: readonly StoreColumn[], files: readonly string[]): string {
+  const known = columns.map(
+    ({ name, type }) => `'${name}': {name: '${name}', type: '${DUCKDB_TYPES[type]}', default_value: null}`,
+  );
+  return `read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false, schema = map {${known.join(", ")}})`;
 }
 
 /** GUIDs are hashes of 64 bits without a sign. */

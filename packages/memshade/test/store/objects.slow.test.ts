@@ -26,7 +26,10 @@ instance.exports.run(Number(process.argv[2]));`,
     const out = join(`runs-${build}`, "run");
     await succeed(["node", "--tool", "objects", "--out", out, "app.mjs", `${count}`], cwd);
     // A folder of runs stands for the runs in it.
-    await succeed(["store", "add", "--to", "fleet", "--build", build, `runs-${build}`], cwd);
+    const added = await memshade(["store", "add", "--to", "fleet", "--build", build, `runs-${build}`], {
+      cwd,
+    });
+    expect(added.stderr).toBe(`memshade: 1 run of build ${build} added to fleet: 4 places of objects\n`);
   }
   return cwd;
 }

@@ -61,7 +61,7 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
       "nobody knows which build that is: --commit or --build says it, or a git repository around",
     );
   if (build.trim() === "") throw new UserError("--build takes the name of a build, not an empty one");
-  const { added, known, contexts, leftOut } = await addRuns(flags.to, runs, {
+  const { added, known, contexts, objectPlaces, leftOut } = await addRuns(flags.to, runs, {
     places: { binaries: flags.binary, searchPaths: flags.search },
     force: flags.force,
     sayFinding: (finding) => findingInWords(finding, { isShort: true }),
@@ -78,11 +78,13 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
   });
   for (const path of known) say(`${path} is there already: left out`);
   for (const sentence of leftOut) say(sentence);
-  say(
-    added === 0
-      ? `nothing new for ${flags.to}`
-      : `${counted(added, "run")} of build ${printable(build)} added to ${flags.to}: ${counted(contexts, "context")}`,
-  );
+  if (added === 0) return say(`nothing new for ${flags.to}`);
+  const parts = [
+    ...(contexts > 0 ? [counted(contexts, "context")] : []),
+    ...(objectPlaces > 0 ? [`${counted(objectPlaces, "place")} of objects`] : []),
+  ];
+  const rest = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
+  say(`${counted(added, "run")} of build ${printable(build)} added to ${flags.to}${rest}`);
 }
 
 function inputSizeOf(text: string): number {
