@@ -30,7 +30,7 @@ async function forgetObjects(store: string): Promise<void> {
     const known = rows.map((row) =>
       Object.fromEntries(
         columns
-          .map((column) => [column.name, valueOf(row[column.name])] as const)
+          .map((column) => [column.name, plainValue(row[column.name])] as const)
           .filter(([, value]) => value !== null),
       ),
     );
@@ -38,7 +38,7 @@ async function forgetObjects(store: string): Promise<void> {
   }
 }
 
-function valueOf(value: unknown): unknown {
+function plainValue(value: unknown): unknown {
   return value instanceof Date ? value.getTime() : value;
 }
 

@@ -82,6 +82,7 @@ const LEAST_SEEN = 0.5;
  */
 export function liveAt({ samples }: ModuleObjects, times: readonly number[]): number[] | undefined {
   const dead = samples.death.filter((death) => death >= 0);
+  if (dead.length === 0 && !samples.settled) return undefined;
   const isSeen = (death: number, sample: number) => death >= 0 && death < samples.now[sample]!;
   if (samples.site.length === 0 || samples.death.filter(isSeen).length < dead.length * LEAST_SEEN)
     return undefined;

@@ -79,15 +79,16 @@ export function findingLines(screen: Screen, findings: readonly Finding[], width
 
 /** What stands before and after a place where both have some columns: the place's file and line come first, then its function. */
 function aroundPlace(screen: Screen, finding: Finding, room: number): { start: string; end: string } {
-  const { before, after, short = before } = sentenceOf(finding);
-  if (screen.isWide) return { start: before, end: after };
+  const { before, after: whole, short = before, shortAfter = whole } = sentenceOf(finding);
+  if (screen.isWide) return { start: before, end: whole };
   // `300 of 1,000 blocks of`, `300 blocks of`, `of`: the number in front says the most.
   const shortest = short.slice(short.lastIndexOf(" ") + 1);
-  const startFor = (width: number, starts = [before, short, shortest]): string | undefined =>
-    starts.find((text) => width <= room - widthOf(text, after));
   const own = finding.place.path[0]!;
   const name = displayWidth(functionInWords(own));
   const line = displayWidth(lineOf(own));
+  const after = name + line <= room - widthOf(shortest, whole) ? whole : shortAfter;
+  const startFor = (width: number, starts = [before, short, shortest]): string | undefined =>
+    starts.find((text) => width <= room - widthOf(text, after));
   const bare = displayWidth(printable(shortPlace(own) ?? ""));
   const start =
     startFor(name + line) ?? startFor(Math.min(LEAST_NAME, name) + line, [shortest]) ?? startFor(bare);

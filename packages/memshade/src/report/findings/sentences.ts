@@ -17,6 +17,8 @@ export interface FindingSentence {
   readonly after: string;
   /** Instead of `before` where the place needs the room. */
   readonly short?: string | undefined;
+  /** Instead of `after` where the place needs the room. */
+  readonly shortAfter?: string | undefined;
 }
 
 /** One sentence per kind. */
@@ -74,7 +76,7 @@ export function sentenceOf(finding: Finding): FindingSentence {
     case "unread-field": {
       const what = finding.written ? "written, never read" : "never read";
       const each = `${formatBytes(finding.each)} in ${plural(finding.objects, "object")}`;
-      return { before: "in", after: `(${each}), ${what}` };
+      return { before: "in", after: `(${each}), ${what}`, shortAfter: what };
     }
     case "unread-objects":
       return { before: `in ${finding.type} by`, after: "are never read", short: "by" };

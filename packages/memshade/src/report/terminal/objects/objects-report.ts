@@ -10,6 +10,7 @@ import {
   wholeSurvival,
 } from "../../../analyses/objects/survival.ts";
 import { objectTotals } from "../../../analyses/objects/totals.ts";
+import { agreeing } from "../../../model/counted.ts";
 import type { ModuleObjects, ObjectsProfile, ObjectType } from "../../../model/objects/objects.ts";
 import type { Presence } from "../../../model/run.ts";
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
@@ -71,6 +72,13 @@ export function sizesInWords({ sizes }: ObjectsProfile): string {
   return `Sizes are those of a model of ${engine}, not measured: ${structHeader} bytes before fields, ${arrayHeader} before elements, references of ${references}.`;
 }
 
+/** Why there is nothing about what stays, and, with `--sample-bytes 0`, about when. */
+export function notFollowedInWords({ sampleBytes }: ObjectsProfile): string {
+  return sampleBytes === 0
+    ? "No object was followed (--sample-bytes 0): what is in use, and what was made over time, are not known."
+    : `No object was followed, as one in ${formatBytes(sampleBytes)} is (--sample-bytes): what is in use is not known.`;
+}
+
 function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects, rows: number): void {
   const { paint } = screen;
   const { objects, bytes, types, sites } = objectTotals({ ...profile, parts: [part] });
@@ -81,8 +89,9 @@ function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects,
   printWrapped(screen, made, `allocated  ${paint.amount(padLeft(formatBytes(bytes), 9))}  `, " ".repeat(22));
   const live = wholeSurvival(part);
   if (live !== undefined) {
+    const followed = part.samples.site.length;
     const most = part.samples.settled ? "" : "at most, ";
-    const how = `${most}± ${formatBytes(live.error)}: an estimate by ${plural(part.samples.site.length, "object")} that were followed`;
+    const how = `${most}± ${formatBytes(live.error)}: an estimate by ${plural(followed, "object")} that ${agreeing(followed, "was", "were")} followed`;
     printWrapped(
       screen,
       how,
@@ -90,7 +99,7 @@ function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects,
       " ".repeat(22),
     );
     printOverTime(screen, part);
-  }
+  } else printWrapped(screen, notFollowedInWords(profile), "", "  ", paint.faint);
   printTypes(screen, part, bytes, rows);
   printSites(screen, part, bytes, rows);
   printAllocated(screen, part);
@@ -118,12 +127,11 @@ function printTypes(screen: Screen, part: ModuleObjects, all: number, rows: numb
   const types = part.types.filter(({ objects }) => objects > 0).sort((a, b) => b.bytes - a.bytes);
   screen.print("", screen.paint.strong("Types"), screen.paint.faint(`${HEAD}TYPE`));
   for (const type of types.slice(0, rows)) {
-    const detail =
-      type.kind === "array"
-        ? `${formatCount(type.elements)} elements`
-        : type.constant > 0
-          ? `${formatCount(type.constant)} constant`
-          : "";
+    const details = [
+      ...(type.kind === "array" ? [`${formatCount(type.elements)} elements`] : []),
+      ...(type.constant > 0 ? [`${formatCount(type.constant)} constant`] : []),
+    ];
+    const detail = details.join(", ");
     const width = room(screen) - (detail === "" ? 0 : displayWidth(detail) + 1);
     const name = screen.fit(typeName(type), width);
     screen.print(

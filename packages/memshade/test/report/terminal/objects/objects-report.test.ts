@@ -30,6 +30,28 @@ describe("the report of objects", () => {
     expect(text).toMatch(/unread-field +3.91 KiB {2}in Node.debugName \(4 B in 1,000 objects\), never read/);
   });
 
+  it("leaves the name of a field whole where there is little room", () => {
+    const narrow = objectsReport(profile, { ...SCREEN, width: 60, findings: objectFindings(profile) });
+    expect(narrow).toMatch(/unread-field +3.91 KiB {2}in Node.debugName never read$/m);
+  });
+
+  it("says why nothing is known of what stays, and of when it was made", () => {
+    const parts = profile.parts.map((part) => {
+      const samples = { ...part.samples };
+      for (const column of ["site", "size", "weight", "birth", "death", "context", "host", "now"] as const)
+        samples[column] = [];
+      return { ...part, samples: { ...samples, unknown: [] }, overTime: undefined };
+    });
+    const none = { ...profile, parts, sampleBytes: 0 };
+    const unwrapped = (of: typeof profile) => objectsReport(of, SCREEN).replaceAll(/\s+/g, " ");
+    expect(unwrapped(none)).toContain(
+      "No object was followed (--sample-bytes 0): what is in use, and what was made over time, are not known.",
+    );
+    expect(unwrapped({ ...none, sampleBytes: 2 ** 19 })).toContain(
+      "No object was followed, as one in 512 KiB is (--sample-bytes): what is in use is not known.",
+    );
+  });
+
   it("names sites with their lines and callers", () => {
     expect(text).toMatch(/make \(tree.kt:7\)\n +Node ← main/);
   });
