@@ -21,10 +21,10 @@ export function objectTables(profiles: readonly ObjectsProfile[], group: GroupBy
   return profiles.map((profile) => {
     const sums = new PlaceSums("objects", metrics.filter(isComparable), group);
     for (const { path, values } of objectPlaces(profile))
-      sums.add(
-        path,
-        Object.fromEntries(OBJECT_METRICS.map(({ key }, index) => [key, Math.round(values[index]!)])),
-      );
-    return sums.table();
+      sums.add(path, Object.fromEntries(OBJECT_METRICS.map(({ key }, index) => [key, values[index]!])));
+    const table = sums.table();
+    // Call paths have parts of what their context made, which are whole numbers together alone.
+    const places = table.places.map((place) => ({ ...place, values: place.values.map(Math.round) }));
+    return { ...table, places };
   });
 }
