@@ -1,4 +1,4 @@
-import { siteShares } from "../analyses/objects/shares.ts";
+import { callersAreEstimated, ESTIMATED_CALLERS, siteShares } from "../analyses/objects/shares.ts";
 import type { ModuleObjects, ObjectsProfile } from "../model/objects/objects.ts";
 import type { SampleFrame } from "../model/sample-profile.ts";
 import type { StackFrame } from "../model/working-set/working-set.ts";
@@ -59,6 +59,7 @@ export function objectSamples(profile: ObjectsProfile): ExportedSamples {
     notes: [
       `Sizes are those of a model of ${sizes.engine} with references of ${sizes.references} bytes.`,
       ...(isSampled ? ["What is in use is an estimate by a sample of the objects."] : []),
+      ...(callersAreEstimated(profile) ? [ESTIMATED_CALLERS] : []),
       ...profile.notTracked,
     ],
   });

@@ -2,7 +2,7 @@ import type { ModuleObjects, ObjectsProfile } from "../../model/objects/objects.
 import type { StackFrame as RecordedFrame } from "../../model/working-set/working-set.ts";
 import { fromOwn } from "../frames/own-place.ts";
 import { typeName, typesByIndex } from "../objects/names.ts";
-import { siteShares } from "../objects/shares.ts";
+import { callersAreEstimated, ESTIMATED_CALLERS, siteShares } from "../objects/shares.ts";
 import { StackCollector, type StackFrame, type StackMetric, type WeightedStacks } from "./weighted-stacks.ts";
 
 /** What places of objects have. Objects and bytes are exact; what is in use is estimated. */
@@ -60,5 +60,6 @@ function named(
 export function objectStacks(profile: ObjectsProfile): WeightedStacks {
   const collector = new StackCollector();
   for (const { path, values } of objectPlaces(profile)) collector.addPath(path, values);
-  return collector.finish({ tool: "objects", metrics: OBJECT_METRICS, gaps: [] });
+  const gaps = callersAreEstimated(profile) ? [ESTIMATED_CALLERS] : [];
+  return collector.finish({ tool: "objects", metrics: OBJECT_METRICS, gaps });
 }

@@ -1,5 +1,5 @@
 import { partitionPoint } from "../../bytes/partition-point.ts";
-import type { ModuleObjects, ObjectSite } from "../../model/objects/objects.ts";
+import type { ModuleObjects, ObjectSite, ObjectsProfile } from "../../model/objects/objects.ts";
 import type { StackFrame } from "../../model/working-set/working-set.ts";
 
 /** What a site made by one call path. */
@@ -49,6 +49,15 @@ export function siteShares(part: ModuleObjects): SiteShare[] {
       };
     });
   });
+}
+
+/** What a run is told with whose {@link callersAreEstimated}. */
+export const ESTIMATED_CALLERS =
+  "How much was made for each JavaScript caller is estimated by the objects that were followed.";
+
+/** Whether several paths of JavaScript share what one context made. */
+export function callersAreEstimated({ parts }: ObjectsProfile): boolean {
+  return parts.some((part) => siteShares(part).some((share) => share.part < 1));
 }
 
 /** The call path by which each site made most bytes, by the site's index. */

@@ -1,7 +1,7 @@
 import type { UnreadFieldFinding, UnreadObjectsFinding } from "../../../analyses/findings/finding.ts";
 import { ownDepth } from "../../../analyses/frames/own-place.ts";
 import { typeName } from "../../../analyses/objects/names.ts";
-import { siteShares } from "../../../analyses/objects/shares.ts";
+import { ESTIMATED_CALLERS, siteShares } from "../../../analyses/objects/shares.ts";
 import { unreadFields } from "../../../analyses/objects/unread.ts";
 import type { ModuleObjects, ObjectsProfile, ObjectType } from "../../../model/objects/objects.ts";
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
@@ -68,14 +68,15 @@ function addPart(
   const shares = siteShares(part);
   const contexts = shares.map(({ frames }) => contextOf(builder, module, frames));
   const kind = { tool: "objects", word: "object" } as const;
-  const caution = "Sizes are those of a model.";
+  const callers = shares.some((share) => share.part < 1) ? ESTIMATED_CALLERS : undefined;
+  const caution = ["Sizes are those of a model.", ...(callers === undefined ? [] : [callers])].join(" ");
   builder.addWeight(
     { id: "objectBytes", label: "bytes of objects", unit: "bytes", ...kind, caution },
     contexts,
     shares.map(({ bytes }) => bytes),
   );
   builder.addWeight(
-    { id: "objectsMade", label: "objects", unit: "count", ...kind },
+    { id: "objectsMade", label: "objects", unit: "count", ...kind, caution: callers },
     contexts,
     shares.map(({ objects }) => objects),
   );
