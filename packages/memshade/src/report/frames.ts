@@ -82,7 +82,9 @@ export function shortPlace({
   approximate?: boolean | undefined;
 }): string | undefined {
   if (file === undefined) return undefined;
-  const base = file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1);
+  // The page of a folder on the web has no name of its own.
+  const named = file.replace(/[/\\]+$/, "");
+  const base = named.slice(Math.max(named.lastIndexOf("/"), named.lastIndexOf("\\")) + 1);
   return line === undefined || line === 0 ? base : `${approximate ? "near " : ""}${base}:${line}`;
 }
 

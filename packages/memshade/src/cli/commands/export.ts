@@ -37,7 +37,7 @@ export function addExportCommand(program: Command): void {
     .command("export")
     .summary("write what was recorded for pprof, the Firefox Profiler, speedscope and other viewers")
     .description(
-      "Writes the heap, the waste or the working set of a recorded run as a file that other viewers open. Without -o " +
+      "Writes the heap, the waste, the working set or the objects of a recorded run as a file that other viewers open. Without -o " +
         "it goes to standard output; on a terminal, to a file named after the run and the format.",
     )
     .argument(

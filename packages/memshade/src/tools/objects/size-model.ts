@@ -1,3 +1,4 @@
+import { placeFields } from "../../model/objects/place-fields.ts";
 import {
   type CompositeType,
   F32,
@@ -45,35 +46,13 @@ export class SizeModel {
   /** Size of a struct, and of an array without elements, bytes. The padding behind elements is left out. */
   fixedBytes(type: CompositeType): number {
     if (type.kind === "array") return this.arrayHeader;
-    return type.kind === "struct" ? this.structHeader + this.#fieldsEnd(type.fields) : 0;
+    if (type.kind !== "struct") return 0;
+    const sizes = type.fields.map((field) => this.fieldBytes(field.type));
+    return this.structHeader + placeFields(sizes, this.references).end;
   }
 
   /** Size of each element of an array, 0 for structs. */
   elementBytes(type: CompositeType): number {
     return type.kind === "array" ? this.fieldBytes(type.field.type) : 0;
   }
-
-  /** Fields lie in their order, aligned to their size up to that of a reference; small ones fill the gap that alignment has left. */
-  #fieldsEnd(fields: readonly { readonly type: StorageType }[]): number {
-    let end = 0;
-    let gap = 0;
-    let gapEnd = 0;
-    for (const { type } of fields) {
-      const bytes = this.fieldBytes(type);
-      const alignment = Math.min(bytes, this.references);
-      const inGap = roundUp(gap, alignment);
-      if (inGap + bytes <= gapEnd) {
-        gap = inGap + bytes;
-        continue;
-      }
-      const start = roundUp(end, alignment);
-      if (start - end > gapEnd - gap) [gap, gapEnd] = [end, start];
-      end = start + bytes;
-    }
-    return roundUp(end, this.references);
-  }
-}
-
-function roundUp(value: number, multiple: number): number {
-  return Math.ceil(value / multiple) * multiple;
 }

@@ -4,6 +4,7 @@ import { typeName } from "../../../analyses/objects/names.ts";
 import { ESTIMATED_CALLERS, siteShares } from "../../../analyses/objects/shares.ts";
 import { unreadFields } from "../../../analyses/objects/unread.ts";
 import type { ModuleObjects, ObjectsProfile, ObjectType } from "../../../model/objects/objects.ts";
+import { placeFields } from "../../../model/objects/place-fields.ts";
 import type { StackFrame } from "../../../model/working-set/working-set.ts";
 import type { BuiltObject } from "./objects.ts";
 import type { PageBuilder } from "./page-builder.ts";
@@ -117,14 +118,15 @@ function builtType(
   type: ObjectType,
   contexts: readonly number[],
 ): BuiltObject {
-  const { kind, objects, elements, bytes, fields } = type;
+  const { kind, objects, elements, bytes } = type;
   const header = kind === "array" ? sizes.arrayHeader : sizes.structHeader;
-  let end = header;
-  const offsets = fields.map((field) => {
-    const at = end;
-    end += field.bytes;
-    return at;
-  });
+  const { offsets } = placeFields(
+    type.fields.map((field) => field.bytes),
+    sizes.references,
+  );
+  const fields = type.fields
+    .map((field, index) => ({ ...field, index, offset: header + offsets[index]! }))
+    .sort((a, b) => a.offset - b.offset);
   const size = Math.round(bytes / Math.max(1, objects));
   const text = (value: string | undefined) => (value === undefined ? -1 : builder.strings.of(value));
   return {
@@ -134,9 +136,9 @@ function builtType(
     type: { name: typeName(type), size, by: "wasm" },
     cells: {
       length: fields.length,
-      offset: Float64Array.from(offsets),
+      offset: Float64Array.from(fields, ({ offset }) => offset),
       size: Float64Array.from(fields, (field) => field.bytes),
-      name: Int32Array.from(fields, ({ name }, index) =>
+      name: Int32Array.from(fields, ({ name, index }) =>
         text(name || (kind === "array" ? "[elements]" : `field ${index}`)),
       ),
       type: Int32Array.from(fields, (field) => text(field.type)),
