@@ -51,6 +51,9 @@ describe("a store of runs of objects", () => {
     expect(point.fields.map(({ name }: { name: string }) => name)).toEqual(
       expect.arrayContaining(["y", "label"]),
     );
+    // Four fields of Any, x and y come first, behind a header of two words.
+    const label = point.fields.find(({ name }: { name: string }) => name === "label");
+    expect(label).toMatchObject({ offset: 32 });
     const failed = await memshade(["store", "trend", "fleet", "--fail-on", "object-bytes+5%"], { cwd });
     expect(failed.code).toBe(1);
     expect(failed.stdout).toMatch(/c: object-bytes \+.* \(.*, exact\)/);

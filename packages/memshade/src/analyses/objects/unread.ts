@@ -1,4 +1,5 @@
 import type { ModuleObjects, ObjectsProfile, ObjectType } from "../../model/objects/objects.ts";
+import { placeFields } from "../../model/objects/place-fields.ts";
 import { fieldName, typesByIndex } from "./names.ts";
 
 /** A field that nobody has read in some objects. */
@@ -54,7 +55,7 @@ export function unreadTypes({ parts, fields }: ObjectsProfile): UnreadType[] {
 }
 
 /** All structs that were made. */
-export function unreadByType({ parts, fields: areCounted }: ObjectsProfile): UnreadOfType[] {
+export function unreadByType({ parts, sizes, fields: areCounted }: ObjectsProfile): UnreadOfType[] {
   if (!areCounted) return [];
   return parts.flatMap((part) => {
     const byIndex = typesByIndex(part);
@@ -62,10 +63,12 @@ export function unreadByType({ parts, fields: areCounted }: ObjectsProfile): Unr
     return part.types
       .filter(({ kind, objects }) => kind === "struct" && objects > 0)
       .map((type): UnreadOfType => {
-        let end = 0;
+        const { offsets } = placeFields(
+          type.fields.map(({ bytes }) => bytes),
+          sizes.references,
+        );
         const fields = type.fields.flatMap(({ name, bytes, unread, unwritten }, field) => {
-          const offset = end;
-          end += bytes;
+          const offset = sizes.structHeader + offsets[field]!;
           return unread && !ofLanguage.has(ownerOf(type, field, byIndex))
             ? [{ offset, size: bytes, name: name || `${field}`, written: !unwritten }]
             : [];

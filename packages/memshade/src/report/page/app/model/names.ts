@@ -57,6 +57,6 @@ export function plainPath(path: string): string {
 }
 
 export function lastPart(path: string): string {
-  // The page of a folder on the web has no name of its own.
-  return path.slice(path.replace(/\/+$/, "").lastIndexOf("/") + 1);
+  // The page of a folder on the web has no other name.
+  return path.endsWith("/") ? "/" : path.slice(path.lastIndexOf("/") + 1);
 }
