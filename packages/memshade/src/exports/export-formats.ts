@@ -1,4 +1,5 @@
 import { objectTotals } from "../analyses/objects/totals.ts";
+import { UserError } from "../bytes/errors.ts";
 import { writeChromeTrace } from "../formats/chrome-trace/write.ts";
 import { writeHeapProfile } from "../formats/v8-heap-profile/write.ts";
 import type { CpuProfile } from "../model/cpu/cpu-profile.ts";
@@ -130,6 +131,15 @@ function scaleOf(recorded: Exclude<ToolProfile, { tool: "heap" | "cpu" }>): {
   if (recorded.tool === "objects") return { lineBytes: 1, end: objectTotals(recorded.profile).bytes };
   const { lineBytes, instances } = recorded.profile;
   return { lineBytes, end: instances.reduce((sum, { duration }) => sum + duration, 0) };
+}
+
+/** A format of what is over time was chosen for a tool that it is not written of. */
+export function noTimeline(format: ExportFormat, tool: "waste" | "objects"): UserError {
+  return new UserError(
+    tool === "waste"
+      ? `${format} files hold what is over time: waste has no time`
+      : `${format} files hold the heap and working sets over time: objects over time are in memshade report --json`,
+  );
 }
 
 /** What is over time as a table, in pieces. */

@@ -20,6 +20,7 @@ import {
   type ExportFormat,
   exportedTool,
   FORMAT_NAMES,
+  noTimeline,
   type OverTime,
   type ToolProfile,
   writeCsv,
@@ -69,8 +70,7 @@ export function exportProfile(
     return contentOf(writeStacks(format as StackFormat, recorded, exported, shown));
   }
   if (by !== undefined) throw new UserError(`${format} files have no stacks: leave out by`);
-  if (tool === "waste" || tool === "objects")
-    throw new UserError(`${format} files hold what is over time: ${tool} has no time`);
+  if (tool === "waste" || tool === "objects") throw noTimeline(format, tool);
   const tools = tool === undefined ? toolsOverTime(profile) : [tool];
   const recorded = tools.map((one) => recordedBy(profile, one, module) as OverTime);
   return contentOf(format === "csv" ? writeCsv(recorded.at(-1)!) : writeTrace(profile.run.program, recorded));

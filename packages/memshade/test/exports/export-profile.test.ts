@@ -72,6 +72,7 @@ describe("exportProfile()", () => {
     ["folded", { by: "speed" }, "by takes one of count, bytes, "],
     ["folded", { by: "dead" }, "by dead is for --tool waste"],
     ["csv", { tool: "waste" }, "waste has no time"],
+    ["csv", { tool: "objects" }, "objects over time are in memshade report --json"],
     ["chrome-trace", { by: "peak" }, "have no stacks: leave out by"],
   ] as const)("refuses %s with %j", (format, options, message) => {
     expect(() => exportProfile(recorded, format as ExportFormat, options)).toThrow(UserError);

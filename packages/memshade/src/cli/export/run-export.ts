@@ -5,6 +5,7 @@ import {
   EXPORT_FORMATS,
   type ExportFormat,
   exportedTool,
+  noTimeline,
   type OverTime,
   TOOL_WEIGHTS,
   writeCsv,
@@ -91,8 +92,7 @@ async function overTime(input: string, options: ExportOptions): Promise<Exported
     throw new UserError(
       `${format} files have no stacks: leave out ${by !== undefined ? "--by" : "--path-map"}`,
     );
-  if (tool === "waste" || tool === "objects")
-    throw new UserError(`${format} files hold what is over time: ${tool} has no time`);
+  if (tool === "waste" || tool === "objects") throw noTimeline(format, tool);
   if (tool === "cpu")
     throw new UserError(
       `${format} files hold amounts over time: samples are in --format firefox with their times`,
