@@ -109,7 +109,7 @@ describe("mistakes", () => {
     [["top", "x", "-n", "many"], '-n takes a number of rows from 1, not "many"'],
     [
       ["top", "x", "--by", "waste"],
-      '--by takes one of bytes, peak, live, lost, count, accesses, density, lifetime, temporary, copied, spare, static, unread-data, dead, silent, redundant, dead-pairs, silent-pairs, redundant-pairs, lines, new, fill, first-touch, share, misses, cold, not "waste"',
+      '--by takes one of bytes, peak, live, lost, count, accesses, density, lifetime, temporary, copied, spare, static, unread-data, dead, silent, redundant, dead-pairs, silent-pairs, redundant-pairs, lines, new, fill, first-touch, share, misses, cold, object-bytes, objects, in-use, not "waste"',
     ],
     [["top", "x", "--group", "line"], '--group takes one of path, site, function, not "line"'],
     [["report", "x", "--lines", "0"], '--lines takes a number of lines from 1, not "0"'],
