@@ -180,7 +180,7 @@ function refuseForNative(command: Command): void {
   const unknown = given.find((option) => !OF_NATIVE.includes(option.attributeName()));
   if (unknown !== undefined)
     throw new UserError(
-      `${unknown.long} is for WebAssembly programs; of native ones the allocations are recorded`,
+      `${unknown.long} is for WebAssembly programs: recording native ones has no such option`,
     );
   const { tool: tools = [], includeStack } = command.opts<RunFlags>();
   const unfit = tools.filter((tool) => tool !== "alloc" && NATIVE_NAMES[tool] === undefined);
