@@ -17,8 +17,20 @@ export function uncountedAccesses(view: DataView): string[] {
   ];
 }
 
-function unshared(failure: number): string {
+/** What lines were marked is with the program alone. */
+export function unsharedMarks(view: DataView): string[] {
+  const failure = view.getUint32(Header.countersFailure, true);
+  if (failure === 0) return [];
+  return [
+    `The marks of lines found no room outside of the program (${inWords(failure)}): there is no working set.`,
+  ];
+}
+
+function inWords(failure: number): string {
   const code = getSystemErrorName(-failure);
-  const reason = describeSystemError(Object.assign(new Error(code), { code }));
-  return `The counters of accesses found no room outside of the program (${reason}): what was accessed of blocks that were live at the end is not known, and counts as nothing.`;
+  return describeSystemError(Object.assign(new Error(code), { code }));
+}
+
+function unshared(failure: number): string {
+  return `The counters of accesses found no room outside of the program (${inWords(failure)}): what was accessed of blocks that were live at the end is not known, and counts as nothing.`;
 }

@@ -59,7 +59,8 @@ export class RewrittenRun {
   /** What code a process has had. @param program the file that a child runs */
   meet(memory: MemoryFile, program?: string): void {
     const { later } = this.#substitution;
-    for (const { isObject, name } of memory.modules()) if (isObject && name.includes("/")) later.meet(resolve(name));
+    for (const { isObject, name } of memory.modules())
+      if (isObject && name.includes("/")) later.meet(resolve(name));
     if (program !== undefined) later.meet(program);
   }
 
