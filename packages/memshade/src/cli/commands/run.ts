@@ -59,7 +59,7 @@ export function addRunCommand(program: Command): void {
     .command("run")
     .summary("run a program and write its profile")
     .description(
-      "Runs a WebAssembly program (WASI preview 1), or a native x86-64 Linux program as it is, and writes the profile of its memory. Of native programs the allocations are recorded.",
+      "Runs a WebAssembly program (WASI preview 1), or a native x86-64 Linux program as it is, and writes the profile of its memory. Of native programs the allocations are recorded; with --tool heap, waste or workingset also what they do with their memory.",
     )
     .argument("<program>", "WebAssembly module, native program, or its name in PATH")
     .argument("[args...]", "its arguments")

@@ -3,7 +3,7 @@ import { describeSystemError } from "../../bytes/system-errors.ts";
 import { Header } from "../layout.ts";
 
 const LEFT_OUT =
-  "Accesses are counted where a register leads to them: not those of static data and of stacks by their names, of the system (read, write), of gathers and scatters, and of code that was not rewritten, as the dynamic linker's.";
+  "Accesses are counted where a register leads to them: not those of static data and of stacks by their names, of the system (read, write), of gathers and scatters, of `xlat` and strings that are gone through backwards, and of code that was not rewritten, as the dynamic linker's.";
 const RACES =
   "Threads lose counts of accesses that they make to the same 8 bytes at the same time: those of blocks that threads share are at least.";
 
