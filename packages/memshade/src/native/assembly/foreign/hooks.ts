@@ -1,6 +1,17 @@
 // Functions of allocators other than the C library's. Their `malloc` family needs nothing of its own, but that C++'s operators do not call
 // it. These may throw: nothing of ours is left behind then.
-import { cutOff, enter, follow, forget, isWaste, leave, passBy, record, recordChange, takeOut } from "../hooks";
+import {
+  cutOff,
+  enter,
+  follow,
+  forget,
+  isWaste,
+  leave,
+  passBy,
+  record,
+  recordChange,
+  takeOut,
+} from "../hooks";
 import {
   framePointer,
   libcAlignedAlloc,
