@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { WasteFile, WasteLoad, WasteStore } from "../../src/model/waste/waste.ts";
-import { canCompile, compileProgram, memshadeRun, runIn } from "./support/record.ts";
+import { canCompile, compileProgram, MEMSHADE, memshade, memshadeRun, runIn } from "./support/record.ts";
 
 describe.skipIf(!canCompile)("dead and silent stores of a native program", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-native-waste-"));
@@ -41,6 +42,12 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     toKernel: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
     // The stack is left out.
     local: { stores: 1, overwritten: 0, deallocated: 0, silent: 0 },
+    // Who moves it reads it; what is cut off ends.
+    moved: { stores: 1, overwritten: 0, deallocated: 0, silent: 0 },
+    cut: { stores: 1, overwritten: 0, deallocated: 8, silent: 0 },
+    // Blocks of every hundredth round, whose pages move: what nobody reads there ends with the block.
+    paged: { stores: 0.01, overwritten: 0, deallocated: 0.08, silent: 0 },
+    readLater: { stores: 0.01, overwritten: 0, deallocated: 0, silent: 0 },
   };
 
   it.each(["-O1", "-O2"])("are exact for every pattern: %s", (level) => {
@@ -61,7 +68,7 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     });
     expect(Object.fromEntries(grown)).toEqual(EACH_ROUND);
     // All loads but the first find what was found before.
-    expect(sumIn(many.loads, "again", (one) => one.nof_loads)).toBe(1500);
+    expect(sumIn(many.loads, "again", (one) => one.nof_loads)).toBe(1515);
     expect(sumIn(many.loads, "again", (one) => one.nof_silent)).toBeGreaterThanOrEqual(1499);
     // Threads may lose additions to one counter, and never count too much.
     const byThreads = sumIn(many.stores, "mine", (one) => one.dead_overwritten);
@@ -72,11 +79,39 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
   it("have lines, and a report that says what was not followed", () => {
     const { stores, modules, notTracked } = wasteOf(500);
     const [store] = stores.filter(({ ips }) => ips[0].function === "dead1");
-    expect(store.ips[0]).toMatchObject({ file: expect.stringMatching(/waste\.c$/), line: 12 });
+    expect(store.ips[0]).toMatchObject({ file: expect.stringMatching(/waste\.c$/), line: 13 });
     expect(modules!.map(({ name }) => name)).toContain("waste");
     expect(notTracked).toContain("Accesses of the stack are not followed.");
-    expect(runIn(join(folder, "run500")).tools).toEqual({
-      waste: { engine: "brief", contexts: false, objects: false, compat: "" },
+    const { tools, presence } = runIn(join(folder, "run500"));
+    expect(tools).toEqual({ waste: { engine: "brief", contexts: false, objects: false, compat: "" } });
+    expect(presence!.shadow).toBeGreaterThan(4096);
+    const report = memshade(folder, ["report", "run500"]).stdout;
+    expect(report).toContain("Accesses of the stack are not followed.");
+    expect(report).not.toContain("--pairs");
+  });
+
+  it("are not taken for none where they find no room to be counted", () => {
+    compileProgram("waste.c", program, ["-pthread"]);
+    const command = [process.execPath, MEMSHADE, "run", "--tool", "waste", "--out", join(folder, "limited")];
+    const limited = `ulimit -f 9000000; exec ${[...command, program, "5"].join(" ")}`;
+    const { status, stderr } = spawnSync("bash", ["-c", limited], {
+      ...{ encoding: "utf8", env: { ...process.env, XDG_CACHE_HOME: folder } },
     });
+    expect(stderr).toContain("the program could make no file to share by what it counts");
+    expect(status).not.toBe(0);
+  });
+
+  it("say that a library ran as it is that was loaded later, and have its stores the next time", () => {
+    const library = join(folder, "late-library.so");
+    compileProgram("late.c", join(folder, "late"));
+    compileProgram("late-library.c", library, ["-shared", "-fPIC"]);
+    const [first, second] = ["late-1", "late-2"].map((out) => {
+      memshadeRun(folder, ["--quiet", "--tool", "waste", "--out", out, join(folder, "late"), library]);
+      return JSON.parse(readFileSync(join(folder, out, "waste.json"), "utf8")) as WasteFile;
+    });
+    expect(runIn(join(folder, "late-1")).notTracked.join()).toContain("late-library.so");
+    expect(sumIn(first.stores, "inner", (one) => one.nof_stores)).toBe(0);
+    expect(runIn(join(folder, "late-2")).notTracked.join()).not.toContain("late-library.so");
+    expect(sumIn(second.stores, "inner", (one) => one.nof_stores)).toBe(20);
   });
 });

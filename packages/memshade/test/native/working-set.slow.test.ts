@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InstanceWorkingSet } from "../../src/model/working-set/working-set.ts";
 import { loadWorkingSet } from "../../src/runs/working-set.ts";
-import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
+import { canCompile, compileProgram, MEMSHADE, memshade, memshadeRun, runIn } from "./support/record.ts";
 
 /** Lines that a process touches beside its own work. */
 const BESIDE = 300;
@@ -46,6 +46,36 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
   };
   const total = ({ total }: InstanceWorkingSet, beside = BESIDE) =>
     Math.floor((total.lines ?? 0) / beside) * beside;
+
+  it("is reported by its working set first", () => {
+    record("phases", "--interval", "20ms");
+    const { stdout } = memshade(folder, ["report", "phases"]);
+    expect(stdout).toMatch(/^Working set of \S+lines phases/);
+    expect(stdout).toContain("Heap profile of lines");
+  });
+
+  it("says so where its marks find no room", () => {
+    const out = join(folder, "limited");
+    const command = [
+      process.execPath,
+      MEMSHADE,
+      "run",
+      "--tool",
+      "workingset",
+      "--out",
+      out,
+      program,
+      "phases",
+    ];
+    // Room for the tables, and none for the marks.
+    const limited = `ulimit -f 9000000; exec ${command.join(" ")}`;
+    const env = { ...process.env, XDG_CACHE_HOME: folder };
+    expect(spawnSync("bash", ["-c", limited], { env }).status).toBe(3);
+    expect(runIn(out).heap!.notTracked!.join("\n")).toMatch(
+      /The marks of lines found no room outside of the program \(.*\): there is no working set\./,
+    );
+    expect(existsSync(join(out, "workingset.json"))).toBe(false);
+  });
 
   it("has the lines of each phase in its intervals, read and written", () => {
     const { status, instance } = record("phases", "--interval", "20ms");

@@ -59,7 +59,7 @@ export function addRunCommand(program: Command): void {
     .command("run")
     .summary("run a program and write its profile")
     .description(
-      "Runs a WebAssembly program (WASI preview 1), or a native x86-64 Linux program as it is, and writes the profile of its memory. Of native programs the allocations are recorded.",
+      "Runs a WebAssembly program (WASI preview 1), or a native x86-64 Linux program as it is, and writes the profile of its memory. Of native programs the allocations are recorded; with --tool heap, waste or workingset also what they do with their memory.",
     )
     .argument("<program>", "WebAssembly module, native program, or its name in PATH")
     .argument("[args...]", "its arguments")
@@ -180,7 +180,7 @@ function refuseForNative(command: Command): void {
   const unknown = given.find((option) => !OF_NATIVE.includes(option.attributeName()));
   if (unknown !== undefined)
     throw new UserError(
-      `${unknown.long} is for WebAssembly programs; of native ones the allocations are recorded`,
+      `${unknown.long} is for WebAssembly programs: recording native ones has no such option`,
     );
   const { tool: tools = [], includeStack } = command.opts<RunFlags>();
   const unfit = tools.filter((tool) => tool !== "alloc" && NATIVE_NAMES[tool] === undefined);

@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { isatty } from "node:tty";
 
 /** Some send a signal to a process and to its group: within this time it is one signal. */
@@ -19,14 +20,17 @@ export function isFromTerminal(signal: NodeJS.Signals): boolean {
   return signal === "SIGINT" && [0, 1, 2].some((fd) => isatty(fd));
 }
 
-const SIGNAL_NUMBERS: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
+/** Node ignores the one, and starts a debugger by the other. */
+const TAKEN_BY_NODE: readonly NodeJS.Signals[] = ["SIGPIPE", "SIGUSR1"];
 
 /**
  * Ends this process by a signal, so that its parent sees what a program without handlers would have shown
  * (a shell says 128 + the signal's number). All listeners of the signal must be gone.
  */
 export function dieBySignal(signal: NodeJS.Signals): void {
+  // Whose last listener goes has the default action.
+  if (TAKEN_BY_NODE.includes(signal)) onSignals({ [signal]: () => undefined })();
   process.kill(process.pid, signal);
   // The kernel does not let the first process of a container die by a default action.
-  setTimeout(() => process.exit(128 + (SIGNAL_NUMBERS[signal] ?? 0)), 1000);
+  setTimeout(() => process.exit(128 + constants.signals[signal]), 1000);
 }

@@ -1,8 +1,9 @@
 // The allocator's functions, as the program calls them. A record goes before its block is given back, and is made after the block was
 // handed out: other threads may get the same memory at once.
-import { give, invalidate } from "../../tools/waste/native/assembly/gone";
+import { give, invalidate, move } from "../../tools/waste/native/assembly/gone";
 import * as blocks from "./blocks";
 import { countInside } from "./foreign/allocator";
+import { takeLater } from "./finalize";
 import { Text, Thread, Tls } from "./layout.generated";
 import { lock, unlock } from "./lock";
 import {
@@ -29,7 +30,7 @@ import {
   tlsStore,
 } from "./machine";
 import { forgetUnloaded } from "./modules";
-import { isOpen, memory_open } from "./open";
+import { isInserted, isOpen, memory_open } from "./open";
 import { countNullFree, countUnrecorded, currentThread } from "./threads";
 import { walk } from "./walk";
 
@@ -51,7 +52,7 @@ export function leave(): void {
 
 /** Whether the program's code follows which stores are read: then blocks are nobody's when they begin, and when they end. */
 @inline
-function isWaste(): bool {
+export function isWaste(): bool {
   return load32(text() + Text.isWaste) !== 0;
 }
 
@@ -150,7 +151,6 @@ export function forget(block: u64): void {
 
 /** Whether a block that is about to be reallocated is out of the tables. */
 export function takeOut(old: u64): bool {
-  if (isWaste()) return true;
   const thread = currentThread();
   if (thread === 0 || !lock(thread + Thread.room)) return false;
   blocks.takeOut(thread, old);
@@ -159,11 +159,6 @@ export function takeOut(old: u64): bool {
 }
 
 export function recordChange(old: u64, block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
-  // What is moved was read, and was stored by the C library's code; what is new of it has been nobody's.
-  if (isWaste()) {
-    leave();
-    return;
-  }
   const thread = currentThread();
   walk(thread, place, address, rbp);
   if (lock(thread + Thread.room)) {
@@ -173,6 +168,31 @@ export function recordChange(old: u64, block: u64, size: u64, place: u64, addres
   leave();
 }
 
+/** A block whose unread bytes are followed is about to be reallocated. @returns its bytes */
+export function cutOff(old: u64, size: u64): u64 {
+  const before = libcUsableSize(old);
+  // What is cut off ends here: later it may be another thread's.
+  if (size < before) invalidate(old + size, before - size);
+  return before;
+}
+
+/** It has been; 0: it was not. What it has grown by is nobody's. */
+export function follow(old: u64, block: u64, before: u64): void {
+  if (block !== 0) {
+    const now = libcUsableSize(block);
+    if (block !== old) move(old, block, min(before, now));
+    if (now > before) invalidate(block + before, now - before);
+  }
+  leave();
+}
+
+function reallocFollowed(old: u64, size: u64): u64 {
+  const before = cutOff(old, size);
+  const block = libcRealloc(old, size);
+  follow(old, block, before);
+  return block;
+}
+
 export function realloc(old: u64, size: u64): u64 {
   if (!enter()) return libcRealloc(old, size);
   if (old === 0) {
@@ -180,6 +200,7 @@ export function realloc(old: u64, size: u64): u64 {
     record(first, size, stackPointer(), returnAddress(), framePointer());
     return first;
   }
+  if (isWaste()) return reallocFollowed(old, size);
   const isOut = takeOut(old);
   const block = libcRealloc(old, size);
   if (isOut) recordChange(old, block, size, stackPointer(), returnAddress(), framePointer());
@@ -197,6 +218,7 @@ export function reallocarray(old: u64, count: u64, size: u64): u64 {
     record(first, bytes, stackPointer(), returnAddress(), framePointer());
     return first;
   }
+  if (isWaste()) return reallocFollowed(old, bytes);
   const isOut = takeOut(old);
   const block = libcRealloc(old, bytes);
   if (isOut) recordChange(old, block, bytes, stackPointer(), returnAddress(), framePointer());
@@ -228,6 +250,10 @@ export function fork(): u32 {
 
 /** Another object may get the addresses of the one that is unloaded. */
 export function dlclose(handle: u64): u32 {
+  if (isInserted() && enter()) {
+    takeLater();
+    leave();
+  }
   const result = libcDlclose(handle);
   if (!enter()) return result;
   const thread = currentThread();

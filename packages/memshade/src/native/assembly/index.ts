@@ -26,9 +26,10 @@ export {
   sdallocx,
 } from "./foreign/hooks";
 export { mlockall, mmap, mremap, munmap } from "./mappings/hooks";
+export { finalize } from "./finalize";
 export { initialize } from "./initialize";
 export { memory_open } from "./open";
-// Where samples are taken. `begin_thread` and `sample_handler` are no names of the program's, as `initialize` and `memory_open`.
+// Where samples are taken. `begin_thread` and `sample_handler` are no names of the program's, as `initialize`, `finalize` and `memory_open`.
 export { begin_thread, pthread_create, thrd_create } from "../sampling/assembly/begin-thread";
 export { sample_handler } from "../sampling/assembly/handler";
 export { pthread_sigmask, sigaction, signal, sigprocmask } from "../sampling/assembly/signals";

@@ -15,7 +15,7 @@ import {
   CACHED_RULE_BYTES,
   Site,
 } from "./layout.generated";
-import { dlFindObject, load64, scratch } from "./machine";
+import { dlFindObject, load64, scratch, text } from "./machine";
 import { mapTables } from "./map-tables";
 
 // What `_dl_find_object` fills in.
@@ -98,6 +98,12 @@ function makeAll(linkMap: u64): void {
     const inside = load64(map + DYNAMIC_SECTION);
     if (inside !== 0) makeModule(inside);
   }
+}
+
+/** Makes modules of all objects that are loaded by now. Under the lock. */
+export function takeLoaded(): void {
+  const found = scratch();
+  if (dlFindObject(text(), found) === 0) makeAll(load64(found + LINK_MAP));
 }
 
 /** A piece ends where the next module begins. */

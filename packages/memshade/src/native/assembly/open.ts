@@ -124,6 +124,11 @@ function sharedBytes(i: u64): u64 {
   return load64(text() + Text.shared + (i << 4) + 8);
 }
 
+/** Whether a tool's code was inserted into the program. */
+export function isInserted(): bool {
+  return sharedAt(0) !== 0;
+}
+
 /** Others see what inserted code counts from here on, by a file beside the memory's, whose path was written last; 0, or an error. */
 function shareCounts(): i64 {
   let end = scratch() + 1024;

@@ -34,7 +34,7 @@ import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
 import { readThreads } from "./threads.ts";
-import { uncountedAccesses } from "./uncounted-accesses.ts";
+import { uncountedAccesses, unsharedMarks } from "./uncounted-accesses.ts";
 import { unseen } from "./unseen.ts";
 import { wasteRun } from "./waste-run.ts";
 
@@ -114,7 +114,7 @@ export function recordedRun(
     .map((module) => ofCode(module, program.file));
   const described = modules.map((module, index) => describe(module, index, program));
   if (program.tool === "waste") {
-    if (counts === undefined) throw new UserError(NOT_SHARED);
+    if (counts === undefined || header(Header.countersFailure) !== 0) throw new UserError(NOT_SHARED);
     const sentences = unseen(
       view,
       program.notes.length === 0 ? ["blocks are not recorded"] : program.notes,
@@ -149,9 +149,11 @@ export function recordedRun(
   if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
   if (samples !== undefined) files.push({ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` });
   const start = Number(view.getBigUint64(Header.start, true));
+  const marks = program.tool === "working-set" ? unsharedMarks(view) : [];
   const lines =
-    workingSet &&
-    describeNative(workingSet, { ...program, modules: described.map(namedModuleOf) }, samples, start);
+    marks.length > 0 || workingSet === undefined
+      ? undefined
+      : describeNative(workingSet, { ...program, modules: described.map(namedModuleOf) }, samples, start);
   if (lines !== undefined)
     files.push({ name: WORKING_SET_FILE, contents: `${JSON.stringify(lines.profile)}\n` });
   const run: Run = {
@@ -171,7 +173,13 @@ export function recordedRun(
       ...heap,
       threads: readThreads(memory, names),
       notTracked: [
-        ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? UNCOUNTED : one)),
+        ...notTracked.map((one) =>
+          one !== UNCOUNTED_SENTENCE ? one : lines === undefined ? UNCOUNTED : UNCOUNTED_BUT_MARKED,
+        ),
+        ...marks,
+        ...(program.tool === "working-set" && lines === undefined && marks.length === 0
+          ? [end.kind === "dump" ? NO_LINES_YET : NO_LINES]
+          : []),
         ...program.notes,
         ...(isCounted ? uncountedAccesses(view) : []),
         ...unseen(view, program.notes, replacedBy),
@@ -211,6 +219,11 @@ const NOT_SHARED =
 
 const UNCOUNTED =
   "Accesses were not counted: nothing is known of how often, how densely or whether at all blocks were used. --tool heap counts them.";
+
+const NO_LINES_YET = "Dumps have no working set: the profile at the end has it.";
+const NO_LINES = "There is no working set: nobody has seen the marks of lines before the process ended.";
+const UNCOUNTED_BUT_MARKED =
+  "How often blocks were used was not counted: --tool heap does that. Which lines were used when is in the working set.";
 
 /** The process as one module of the session: its sites are like places in code. */
 const INFO: InstrumentedInfo = {

@@ -3,7 +3,7 @@ import { describeSystemError } from "../../bytes/system-errors.ts";
 import { Header } from "../layout.ts";
 
 const LEFT_OUT =
-  "Accesses are counted where a register leads to them: not those of static data and of stacks by their names, of the system (read, write), of gathers and scatters, and of code that was not rewritten, as the dynamic linker's.";
+  "Accesses are counted where a register leads to them: not those of static data and of stacks by their names, of the system (read, write), of gathers and scatters, of `xlat` and strings that are gone through backwards, and of code that was not rewritten, as the dynamic linker's.";
 const RACES =
   "Threads lose counts of accesses that they make to the same 8 bytes at the same time: those of blocks that threads share are at least.";
 
@@ -17,8 +17,20 @@ export function uncountedAccesses(view: DataView): string[] {
   ];
 }
 
-function unshared(failure: number): string {
+/** What lines were marked is with the program alone. */
+export function unsharedMarks(view: DataView): string[] {
+  const failure = view.getUint32(Header.countersFailure, true);
+  if (failure === 0) return [];
+  return [
+    `The marks of lines found no room outside of the program (${inWords(failure)}): there is no working set.`,
+  ];
+}
+
+function inWords(failure: number): string {
   const code = getSystemErrorName(-failure);
-  const reason = describeSystemError(Object.assign(new Error(code), { code }));
-  return `The counters of accesses found no room outside of the program (${reason}): what was accessed of blocks that were live at the end is not known, and counts as nothing.`;
+  return describeSystemError(Object.assign(new Error(code), { code }));
+}
+
+function unshared(failure: number): string {
+  return `The counters of accesses found no room outside of the program (${inWords(failure)}): what was accessed of blocks that were live at the end is not known, and counts as nothing.`;
 }

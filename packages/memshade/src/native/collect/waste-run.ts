@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { namedModuleOf } from "../../model/named-module.ts";
 import { RUN_SCHEMA, RUN_VERSION, type RunChild, type RunEnd, type RunModule } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
@@ -53,11 +53,18 @@ export function wasteRun({
       modules: [...modules],
       ...(children === undefined ? {} : { children: [...children] }),
       notTracked: [...unseen],
-      presence: { modules: 0, shadow: 0, recorded: text.length },
+      presence: { modules: 0, shadow: bytesTaken(counts), recorded: text.length },
       files: { waste: WASTE_FILE },
     },
     files: [{ name: WASTE_FILE, contents: text }],
   };
+}
+
+const BLOCK_BYTES = 512;
+
+/** Of a sparse file. */
+function bytesTaken(path: string): number {
+  return statSync(path).blocks * BLOCK_BYTES;
 }
 
 function realPathOf({ path }: RunModule): string | undefined {

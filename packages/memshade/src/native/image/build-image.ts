@@ -60,6 +60,7 @@ export function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
       { name: "__libc_single_threaded", at: Text.isSingleThreaded },
     ],
     initialize: native.entries.get("initialize") as number,
+    finalize: native.entries.get("finalize") as number,
     threadBytes: THREAD_BYTES,
     data,
     zeroPages: ZERO_PAGES,

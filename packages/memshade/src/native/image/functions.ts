@@ -76,7 +76,7 @@ export function nextNames({ foreign }: Hooked): string[] {
 }
 
 /** Functions of the code that are none of the program's names. */
-const INTERNAL = ["memory_open", "initialize", "begin_thread", "sample_handler"];
+const INTERNAL = ["memory_open", "initialize", "finalize", "begin_thread", "sample_handler"];
 /** What is there only where mapped memory is asked for; the one name stands for two functions that are the same on x86-64. */
 const MAPPING: Readonly<Record<string, readonly string[]>> = {
   mmap: ["mmap", "mmap64"],

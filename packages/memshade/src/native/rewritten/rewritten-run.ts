@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { say } from "../../host/run/terminal-line.ts";
 import type { LoadedObject } from "../../load/objects.ts";
 import { mappedCode } from "../collect/mapped-code.ts";
@@ -58,7 +59,8 @@ export class RewrittenRun {
   /** What code a process has had. @param program the file that a child runs */
   meet(memory: MemoryFile, program?: string): void {
     const { later } = this.#substitution;
-    for (const { isObject, name } of memory.modules()) if (isObject && name !== "") later.meet(name);
+    for (const { isObject, name } of memory.modules())
+      if (isObject && name.includes("/")) later.meet(resolve(name));
     if (program !== undefined) later.meet(program);
   }
 

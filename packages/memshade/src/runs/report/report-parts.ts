@@ -52,6 +52,9 @@ export function reportParts(loaded: RecordedTools, input: string, options: PartO
     parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, shown)] });
   if (workingset !== undefined)
     parts.push({ tool: "workingset", print: (shown) => [workingSetText(workingset, input, options, shown)] });
+  // Where blocks have no accesses, the working set is what was asked for.
+  if (heap?.description.counters === "none")
+    parts.sort((a, b) => Number(b.tool === "workingset") - Number(a.tool === "workingset"));
   if (objects !== undefined)
     parts.push({ tool: "objects", print: (shown) => [objectsText(objects, input, options, shown)] });
   if (cpu !== undefined) parts.push({ tool: "cpu", print: () => [cpuText(cpu, input, options)] });

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define APART __attribute__((noinline))
@@ -30,6 +31,33 @@ APART void told(char *p, long n, int file) { for (long i = 0; i < n; i++) { toKe
 APART void local(volatile uint64_t *p, long i) { p[0] = i; }
 APART void locals(long n) { for (long i = 0; i < n; i++) { uint64_t here[4]; local(here, i); KEEP; } }
 APART void mine(volatile uint64_t *p, long n) { for (long i = 0; i < n; i++) p[0] = i; }
+
+// Blocks that grow: by a copy, by moving pages, in place. What was read is not dead when it moves; what moves unread ends with its block.
+APART void moved(volatile uint64_t *p) { p[0] = 5; }
+APART void paged(volatile uint64_t *p) { p[0] = 5; }
+APART void readLater(volatile uint64_t *p) { p[0] = 5; }
+APART void cut(volatile uint64_t *p) { p[0] = 5; }
+APART void grown(long n) {
+  for (long i = 0; i < n; i++) {
+    char *p = malloc(40), *behind = malloc(40);
+    moved((void *)p);
+    p = realloc(p, 400);
+    free(p);
+    free(behind);
+    p = malloc(400);
+    cut((void *)(p + 200));
+    free(realloc(p, 100));
+  }
+  for (long i = 0; i < n / 100; i++) {
+    char *block = malloc(256 << 10), *behind = malloc(256 << 10);
+    paged((void *)block);
+    readLater((void *)(block + 64));
+    block = realloc(block, 64 << 20);
+    again((void *)(block + 64), 1);
+    free(block);
+    free(behind);
+  }
+}
 
 static long rounds;
 static uint32_t numbers[64];
@@ -60,6 +88,7 @@ int main(int count, char **words) {
     if (read(pipes[0], got, 4) != 4) return 2;
   }
   locals(n);
+  grown(n);
   pthread_t threads[8];
   for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, work, m + 3072 + 64 * i);
   for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);

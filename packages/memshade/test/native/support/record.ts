@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Run } from "../../../src/model/run.ts";
 
-const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
+export const MEMSHADE = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 
 /** Whether programs can be made here that are recorded. */
 export const canCompile =
@@ -23,10 +23,15 @@ export function compileProgram(source: string, target: string, options: readonly
   if (status !== 0) throw new Error(stderr);
 }
 
-/** `memshade run` with these arguments; `folder` has its tables. */
-export function memshadeRun(folder: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
+/** `memshade` with these arguments, in a folder that has its tables, too. */
+export function memshade(folder: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
   const env = { ...process.env, XDG_CACHE_HOME: folder, ...more };
-  return spawnSync(process.execPath, [MAIN, "run", ...args], { encoding: "utf8", env, cwd: folder });
+  return spawnSync(process.execPath, [MEMSHADE, ...args], { encoding: "utf8", env, cwd: folder });
+}
+
+/** `memshade run` with these arguments. */
+export function memshadeRun(folder: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
+  return memshade(folder, ["run", ...args], more);
 }
 
 export function runIn(folder: string): Run {

@@ -1,6 +1,17 @@
 // Functions of allocators other than the C library's. Their `malloc` family needs nothing of its own, but that C++'s operators do not call
 // it. These may throw: nothing of ours is left behind then.
-import { enter, forget, leave, passBy, record, recordChange, takeOut } from "../hooks";
+import {
+  cutOff,
+  enter,
+  follow,
+  forget,
+  isWaste,
+  leave,
+  passBy,
+  record,
+  recordChange,
+  takeOut,
+} from "../hooks";
 import {
   framePointer,
   libcAlignedAlloc,
@@ -60,6 +71,12 @@ export function mallocx(size: u64, flags: u32): u64 {
 
 export function rallocx(old: u64, size: u64, flags: u32): u64 {
   if (!enter()) return nextRallocx(old, size, flags);
+  if (isWaste()) {
+    const before = cutOff(old, size);
+    const block = nextRallocx(old, size, flags);
+    follow(old, block, before);
+    return block;
+  }
   const isOut = takeOut(old);
   const block = nextRallocx(old, size, flags);
   if (isOut) recordChange(old, block, size, stackPointer(), returnAddress(), framePointer());

@@ -36,6 +36,8 @@ export interface SharedObject {
   preset: readonly { name: string; at: number }[];
   /** Offset in the code of what runs when objects have been loaded, before anything of other ones, with argc, argv and envp. */
   initialize: number;
+  /** What runs when the program exits, after everything of its own. */
+  finalize: number;
   /** Bytes of storage that each thread has, zero at first. */
   threadBytes: number;
   /** What can be written, and whole pages of zeros behind it. */
@@ -62,7 +64,9 @@ const [PT_DYNAMIC, PT_TLS, PT_GNU_EH_FRAME, PT_GNU_STACK] = [2, 7, 0x6474e550, 0
 const [DT_NULL, DT_NEEDED, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_RELAENT] = [
   0, 1, 4, 5, 6, 7, 8, 9,
 ];
-const [DT_STRSZ, DT_SYMENT, DT_INIT, DT_SONAME, DT_FLAGS, DT_FLAGS_1] = [10, 11, 12, 14, 30, 0x6ffffffb];
+const [DT_STRSZ, DT_SYMENT, DT_INIT, DT_FINI, DT_SONAME, DT_FLAGS, DT_FLAGS_1] = [
+  10, 11, 12, 13, 14, 30, 0x6ffffffb,
+];
 /** DF_BIND_NOW, DF_STATIC_TLS; DF_1_NOW, DF_1_NODELETE, DF_1_INITFIRST. */
 const [FLAGS, FLAGS_1] = [0x18, 0x29];
 const [R_X86_64_GLOB_DAT, R_X86_64_TPOFF64] = [6, 18];
@@ -97,7 +101,7 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
   // Their size does not depend on where they are.
   const codeAt = align(end + object.frames(0, 0).length, PAGE_BYTES);
   const dynamicAt = align(codeAt + code.length, PAGE_BYTES);
-  const dynamicEntries = 13 + needed.length;
+  const dynamicEntries = 14 + needed.length;
   const importsAt = dynamicAt + 2 * WORD_BYTES * dynamicEntries;
   const threadAt = importsAt + WORD_BYTES * object.imports.length;
   const dataAt = align(threadAt + WORD_BYTES, 16);
@@ -150,6 +154,7 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
     [DT_RELASZ, relocations * RELOCATION_BYTES],
     [DT_RELAENT, RELOCATION_BYTES],
     [DT_INIT, codeAt + object.initialize],
+    [DT_FINI, codeAt + object.finalize],
     [DT_FLAGS, FLAGS],
     [DT_FLAGS_1, FLAGS_1],
     [DT_NULL, 0],

@@ -193,8 +193,14 @@ function cpuKeys(cpu: CpuProfile | undefined): PageKey[] {
   return [{ label: "CPU time", word: "call path", value, unit: "ns", weight: "cpu", note }];
 }
 
+/** Of native programs no module was rewritten in memory. They have one tool at a time, without its options. */
+function isOfNative(presence: Presence | undefined): boolean {
+  return presence?.modules === 0;
+}
+
 /** Views that options of recording fill, and this run does not. */
-function notRecorded({ heap, waste, workingset }: HeadOf): string[] {
+function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
+  if (isOfNative(presence)) return [];
   const hasCells = heap?.contexts.mibs.histogram.some((counts) => counts !== undefined) === true;
   const isRun = heap?.description.recordedBy !== undefined || waste !== undefined;
   const hasCaches = workingset?.instances.some(({ locality }) => locality !== undefined) === true;
@@ -211,7 +217,7 @@ function notRecorded({ heap, waste, workingset }: HeadOf): string[] {
 }
 
 /** What to do so that more is to be seen. */
-function hintsOf({ heap, waste, workingset, objects }: HeadOf): string[] {
+function hintsOf({ heap, waste, workingset, objects, presence }: HeadOf): string[] {
   // The other tools look at linear memory.
   if (objects !== undefined && heap === undefined) return [];
   const missing = [
@@ -219,7 +225,8 @@ function hintsOf({ heap, waste, workingset, objects }: HeadOf): string[] {
     ...(waste === undefined ? ["waste"] : []),
     ...(workingset === undefined ? ["workingset"] : []),
   ];
-  const isNative = heap?.modules.some(({ objectAddress }) => objectAddress !== undefined) ?? false;
+  const isNative =
+    isOfNative(presence) || (heap?.modules.some(({ objectAddress }) => objectAddress !== undefined) ?? false);
   const isRecorded = heap?.description.recordedBy !== undefined || (heap === undefined && missing.length < 3);
   const hints: string[] = [];
   const unknown = whyHeapUnknown({ heap });

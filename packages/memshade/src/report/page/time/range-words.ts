@@ -7,7 +7,7 @@ import type { Plot } from "./plots.ts";
 export function rangeInWords(timeline: PageTimeline, range: Intervals, plots: readonly Plot[]): string {
   const [begin, end] = [beginOf(timeline, range.from), beginOf(timeline, range.to)];
   const lanes = plots.flatMap(({ area, line }) => (line === undefined ? [area] : [area, line]));
-  return `${clock(timeline, begin)} – ${clock(timeline, end)} ${timeline.unit}: ${lanes.map((lane) => laneInWords(lane, range)).join(", ")}`;
+  return `${clock(timeline, begin)} – ${clock(timeline, end)}${unitOf(timeline)}: ${lanes.map((lane) => laneInWords(lane, range)).join(", ")}`;
 }
 
 /** What the lanes say of one interval. */
@@ -23,6 +23,11 @@ function laneInWords(lane: PageLane, range: Intervals): string {
   const before = range.from > 0 ? lane.values[range.from - 1] : undefined;
   const change = before === undefined ? "" : ` (${difference(value - before, lane.unit)})`;
   return `${lane.label} ${words} at the end${change}`;
+}
+
+/** Nanoseconds have their unit in each amount. */
+function unitOf({ unit }: PageTimeline): string {
+  return unit === "ns" ? "" : ` ${unit}`;
 }
 
 function clock({ unit }: PageTimeline, value: number): string {

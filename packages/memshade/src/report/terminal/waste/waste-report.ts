@@ -50,7 +50,8 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
   screen.print("");
   printRankings(screen, options.input, ["dead", "silent", "redundant"]);
-  if (file.options.engine === "brief")
+  // Native programs, whose modules nobody rewrites in memory, have no more than this engine.
+  if (file.options.engine === "brief" && options.presence?.modules !== 0)
     screen.print(
       screen.paint.faint("  Record with --pairs to see who overwrote, repeated and loaded before"),
     );

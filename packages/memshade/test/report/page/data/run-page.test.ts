@@ -7,6 +7,7 @@ import { HeapProfileBuilder } from "../../../../src/model/heap-profile-builder.t
 import { blockMib } from "../../../../src/model/mib.ts";
 import { heapReportJsonPieces } from "../../../../src/report/json/heap-report.ts";
 import { packed } from "../../../../src/report/page/data/encode.ts";
+import { headOfRun } from "../../../../src/report/page/data/head.ts";
 import type { PageData } from "../../../../src/report/page/data/page-data.ts";
 import { pageOfRun } from "../../../../src/report/page/data/run-page.ts";
 import { store, wasteOf } from "../../../analyses/waste/waste-picture.ts";
@@ -174,6 +175,17 @@ describe("the page of a run", () => {
     const own = nativeHeap();
     own.addContext(1n, [named(1), nameless, nameless, nameless], BLOCK);
     expect(pageOfHeap(own.build()).head.hints).toEqual([]);
+  });
+
+  it("suggests no tools and options to native programs that these do not have", () => {
+    const presence = { modules: 4096, shadow: 4096, recorded: 4096 };
+    const saidOf = (modules: number) => {
+      const waste = wasteOf({ stores: [store("main", 3, { bytes_written: 8 })] });
+      const { hints, notTracked } = headOfRun({ waste, presence: { ...presence, modules }, input: "run" });
+      return [...hints, ...notTracked].join();
+    };
+    expect(saidOf(4096)).toMatch(/--exact-histogram|--tool heap,waste,workingset/);
+    expect(saidOf(0)).not.toMatch(/--exact-histogram|--tool heap,waste,workingset/);
   });
 
   it("says first of all that no allocator was followed, and has no figures of the heap then", () => {

@@ -54,6 +54,8 @@ describe("a timeline", () => {
     expect(rangeInWords(UNEVEN, { from: 1, to: 3 }, plotsOf(UNEVEN))).toBe(
       "10 – 100 allocations: lane 2.00 KiB at the end (+1.00 KiB), at most 4.88 KiB",
     );
+    const timed: PageTimeline = { ...UNEVEN, unit: "ns", ends: Float64Array.of(2e6, 5e6, 94e6) };
+    expect(rangeInWords(timed, { from: 1, to: 3 }, plotsOf(timed))).toMatch(/^2\S* ms – 94\S* ms: lane/);
   });
 
   it("adds up what can be added up: lines may be the same ones in two intervals", () => {

@@ -76,3 +76,30 @@ export function give(address: u64, bytes: u64): void {
   for (; at + 2 * LANES <= end; at += 2 * LANES) store64(at, 0);
   if (at < end) store64(at, load64(at) & ((<u64>-1) << ((end - at) << 3)));
 }
+
+/**
+ * A block has moved: what nobody has read of it yet goes on unread at its new address, and nothing is charged. The old bytes are
+ * nobody's.
+ */
+export function move(from: u64, to: u64, bytes: u64): void {
+  let at = wordsOf(from);
+  let copy = wordsOf(to);
+  const end = at + 2 * bytes;
+  for (; at < end; at += 2 * LANES, copy += 2 * LANES) {
+    const ids = load64(at);
+    // Usable bytes end at words of eight, and blocks begin there.
+    if (ids !== ALL_INVALID) store64(at, ALL_INVALID);
+    if ((ids | LOWEST) !== <u64>-1 && ids !== 0) moveWords(ids, copy);
+  }
+}
+
+/** What was read is new where it was copied to: there it has the id of who copied it. */
+function moveWords(ids: u64, copy: u64): void {
+  let there = load64(copy);
+  for (let shift: u64 = 0; shift < 64; shift += 16) {
+    const id = (ids >> shift) & 0xffff;
+    if (id < <u64>FIRST_ID || id > <u64>LAST_ID) continue;
+    there = (there & ~((<u64>0xffff) << shift)) | (id << shift);
+  }
+  store64(copy, there);
+}

@@ -114,6 +114,7 @@ class WasteFileMaker {
       "Accesses of the stack are not followed.",
       "Bytes that nobody had read when the program ended count as read.",
       "What system calls may read or write counts as read.",
+      "Atomic instructions count as loads, and what they store as read. String instructions that go backwards are not followed.",
       ...say(
         ...([this.#counts.unknownCalls(), "system call", "system calls"] as const),
         "were made of which nobody knows what memory they reach: what they read counts as unread.",

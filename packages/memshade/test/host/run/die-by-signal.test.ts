@@ -1,0 +1,22 @@
+import { spawnSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+
+const MODULE = new URL("../../../src/host/run/die-by-signal.ts", import.meta.url).href;
+
+describe.skipIf(process.platform === "win32")("a process that dies by the signal of its program", () => {
+  it.each([
+    "SIGTERM",
+    "SIGSEGV",
+    "SIGKILL",
+    "SIGUSR2",
+    // Node ignores this one, and starts a debugger by the next.
+    "SIGPIPE",
+    "SIGUSR1",
+  ])("shows it to its parent: %s", (name) => {
+    const source = `import { dieBySignal } from ${JSON.stringify(MODULE)}; dieBySignal("${name}");`;
+    const { signal, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", source], {
+      encoding: "utf8",
+    });
+    expect({ signal, stderr }).toEqual({ signal: name, stderr: "" });
+  });
+});
