@@ -65,7 +65,12 @@ export class StoreDatabase {
       autoload_known_extensions: "false",
     });
     const database = new StoreDatabase(await instance.connect());
-    for (const table of STORE_TABLES) await database.run(viewOf(table, store.filesOf(table.name)));
+    for (const table of STORE_TABLES) {
+      const files = store.filesOf(table.name);
+      // A view whose columns are told looks at no file: a damaged one would not be told of where nothing is asked of it.
+      if (files.length > 0) await database.run(`describe select * from read_parquet(${sqlText(files[0]!)})`);
+      await database.run(viewOf(table, files));
+    }
     await database.run(contextSums(SPREAD_COLUMNS));
     if (!writes) {
       await database.run(`set allowed_directories = [${sqlText(store.path)}]`);
