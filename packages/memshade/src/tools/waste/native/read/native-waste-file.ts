@@ -12,7 +12,6 @@ import {
   type WasteLoad,
   type WasteStore,
 } from "../../../../model/waste/waste.ts";
-import type { Frame } from "../../../../symbolize/frame.ts";
 import { SLOT_BYTES } from "../layout.ts";
 import type { NativeSite } from "../plan-waste.ts";
 import { readNotes } from "../site-notes.ts";
@@ -177,6 +176,8 @@ function loadOf({ bytes, kind }: NativeSite, runs: number, ips: WasteIp[], fresh
     class: kind === "atomic" ? "atomic" : kind === "string" ? "copy" : "plain",
   };
 }
+
+type Frame = ReturnType<ReturnType<typeof loadSymbolizer>["frames"]>[number];
 
 /** Where code of an object is. */
 function locator(path: string, module: number): (address: number) => WasteIp {
