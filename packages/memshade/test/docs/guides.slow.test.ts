@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,16 +13,22 @@ const OPENS_PAGES = /memshade browser|playwright/;
 /** Its run is that of a test suite, which has a test of its own too. */
 const OF_A_SUITE = "playwright-tests.md";
 
+/** It builds a program, whose compiler may be missing. */
+const BUILDS = "hints-for-the-compiler.md";
+const CATALOGUE = `${GUIDES}catalogue.cpp`;
+
 /** The command lines of a guide, one after the other. */
 function commandsOf(guide: string): string[] {
   const text = readFileSync(`${GUIDES}${guide}`, "utf8");
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)]
-    .flatMap(([, block]) => block!.trim().split("\n"))
+    .flatMap(([, block]) => block!.replaceAll("\\\n", " ").trim().split("\n"))
     .map((line) => line.replace(/\s+#.*$/, "").replace(" --open", ""))
     .filter((line) => line !== "" && !OPENS_PAGES.test(line));
 }
 
-const guides = readdirSync(GUIDES).filter((guide) => guide !== OF_A_SUITE && commandsOf(guide).length > 0);
+const guides = readdirSync(GUIDES).filter(
+  (guide) => ![OF_A_SUITE, BUILDS].includes(guide) && guide.endsWith(".md") && commandsOf(guide).length > 0,
+);
 
 describe("the commands of a guide do what they are there for, typed one after the other", () => {
   it.each(guides)("%s", (guide) => {
@@ -49,5 +56,24 @@ wasi.start(instance);
       });
       expect(`${stdout}${stderr}`.length, command).toBeGreaterThan(50);
     }
+  });
+});
+
+const compiler = spawnSync("clang++-22", ["--version"]);
+const merger = spawnSync("llvm-profdata-22", ["--version"]);
+const hasCompiler = compiler.status === 0 && merger.status === 0;
+if (!hasCompiler) console.warn("SKIPPED: hints for the compiler need clang++-22 and llvm-profdata-22");
+
+describe.skipIf(!hasCompiler)("a program that was built with what memshade has recorded", () => {
+  it("has its cold blocks elsewhere, and does what it did", () => {
+    const cwd = folderOfUser();
+    copyFileSync(CATALOGUE, join(cwd, "catalogue.cpp"));
+    const answers = commandsOf(BUILDS).map((command) => ({ command, ...type(cwd, command) }));
+    expect(answers.filter(({ status }) => status !== 0)).toEqual([]);
+    const { stdout } = answers.at(-1)!;
+    expect(stdout).toMatch(/new {2}operator new \(catalogue\.cpp:\d+\)/);
+    expect(stdout).toMatch(/gone {2}makeText \(catalogue\.cpp:\d+\)/);
+    expect(stdout).toMatch(/-50\.0 % {2}BLOCKS/);
+    expect(type(cwd, "./plain").stdout).toBe(type(cwd, "./hinted").stdout);
   });
 });
