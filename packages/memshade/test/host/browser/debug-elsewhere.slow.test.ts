@@ -47,12 +47,12 @@ describe.skipIf(!isInstalled)("debug information that a page's module has elsewh
     ["streamed", STREAMED],
     ["fetched as bytes", AS_BYTES],
   ])("is found by its address, beside the module: %s", async (_how, html) => {
-    const { run, stderr, folder } = await browse({
+    const { run, stderr, folder, told } = await browse({
       "/": html,
       "/build/app.wasm": pointing(whole, "../debug/app.debug.wasm"),
       "/debug/app.debug.wasm": whole,
     });
-    expect(placesOf(run), stderr).toEqual(
+    expect(placesOf(run), `${told}: ${stderr}`).toEqual(
       expect.arrayContaining(["move debug/c-blocks.c:47", "list debug/c-blocks.c:56"]),
     );
     const { stdout } = await memshade(["report", folder], { cwd: newFolder() });
