@@ -1,4 +1,5 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
+import { NONE } from "../model/indices.ts";
 import { knowsField, siteColumn } from "../model/known-fields.ts";
 import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
 
@@ -7,14 +8,18 @@ import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
  * certain, so the result is a lower bound.
  */
 export function neverAccessed(profile: HeapProfile): BlockMeasure {
+  return whereCounted(profile, untouched(profile));
+}
+
+function untouched(profile: HeapProfile): BlockMeasure {
   const { mibs, length } = profile.contexts;
   const [known, knownBytes] = [
     siteColumn(profile, "neverAccessed"),
     siteColumn(profile, "neverAccessedBytes"),
   ];
   if (known !== undefined && knownBytes !== undefined) return blockMeasure(known, knownBytes);
-  const untouched = withoutAccesses(profile, (read, written) => read + written === 0);
-  if (untouched !== undefined) return untouched;
+  const told = withoutAccesses(profile, (read, written) => read + written === 0);
+  if (told !== undefined) return told;
   const blocks = new Float64Array(length);
   const bytes = new Float64Array(length);
   if (!knowsField(profile, "maxAccessCount")) return blockMeasure(blocks, bytes, true);
@@ -33,8 +38,28 @@ export function writtenNeverRead(profile: HeapProfile): BlockMeasure | undefined
     siteColumn(profile, "writtenNeverRead"),
     siteColumn(profile, "writtenNeverReadBytes"),
   ];
-  if (blocks !== undefined && bytes !== undefined) return blockMeasure(blocks, bytes);
-  return withoutAccesses(profile, (read, written) => read === 0 && written > 0);
+  const written =
+    blocks !== undefined && bytes !== undefined
+      ? blockMeasure(blocks, bytes)
+      : withoutAccesses(profile, (read, stored) => read === 0 && stored > 0);
+  return written && whereCounted(profile, written);
+}
+
+/** Without the blocks that code asked for whose accesses nobody counted: it may have used them. */
+function whereCounted(profile: HeapProfile, measure: BlockMeasure): BlockMeasure {
+  const { modules, functions, frames, stacks, contexts } = profile;
+  if (!modules.some(({ isUncounted }) => isUncounted)) return measure;
+  const isUncounted = (stack: number): boolean => {
+    for (let row = stack; row !== NONE; row = stacks.prefix[row]!) {
+      const module = functions.module[frames.function[stacks.frame[row]!]!]!;
+      if (module !== NONE && modules[module]!.isUncounted === true) return true;
+    }
+    return false;
+  };
+  const [blocks, bytes] = [measure.blocks.slice(), measure.bytes.slice()];
+  for (let context = 0; context < contexts.length; context++)
+    if (blocks[context] !== 0 && isUncounted(contexts.stack[context]!)) blocks[context] = bytes[context] = 0;
+  return blockMeasure(blocks, bytes, true);
 }
 
 /** All blocks of the contexts that bytes were read from and written to as told: there may be such blocks in others too. */

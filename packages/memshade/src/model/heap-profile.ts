@@ -106,6 +106,8 @@ export interface ProfileModule {
   readonly allocator?: RunAllocator | undefined;
   /** Of an object of a native program that memshade recorded: its address there of what `start` is the PC of. */
   readonly objectAddress?: number | undefined;
+  /** It ran without code that counts accesses, where others had that. */
+  readonly isUncounted?: boolean | undefined;
   /** Of modules of native programs. */
   readonly knows?: ModuleKnowledge | undefined;
 }

@@ -107,7 +107,13 @@ const module = record<RunModule>({
   instances: count,
   exports: optional(list(text)),
   start: textLike(/^0x[0-9a-f]{1,16}$/, "a hexadecimal address"),
-  object: optional(record<NonNullable<RunModule["object"]>>({ kind: oneOf("elf"), address: count })),
+  object: optional(
+    record<NonNullable<RunModule["object"]>>({
+      kind: oneOf("elf"),
+      address: count,
+      isUncounted: optional(flag),
+    }),
+  ),
   allocator,
   functions: list(record<RunFunction>({ index: integer, name: optional(text), offset: count, end: count })),
   places: optional(list(place)),

@@ -158,8 +158,8 @@ export interface RunModule {
   exports?: string[] | undefined;
   /** Hexadecimal with 0x: the PC of the first byte of the module's code section payload, or of an object's first mapped byte. */
   start: string;
-  /** An object of a native program, with the address in it of the first mapped byte; absent: a WebAssembly module. */
-  object?: { kind: "elf"; address: number } | undefined;
+  /** An object of a native program, with the address in it of the first mapped byte, and whether it ran without code that counts, where others had that; absent: a WebAssembly module. */
+  object?: { kind: "elf"; address: number; isUncounted?: boolean | undefined } | undefined;
   allocator: RunAllocator;
   /** The functions that occur on recorded stacks. */
   functions: RunFunction[];

@@ -111,6 +111,7 @@ function moduleOf(segment: RawSegment, run: Run | undefined): ProfileModule {
     exports: module?.exports,
     allocator: module?.allocator,
     objectAddress: module?.object?.address,
+    isUncounted: module?.object?.isUncounted,
   };
 }
 

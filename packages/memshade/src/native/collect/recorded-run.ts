@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
@@ -112,7 +112,8 @@ export function recordedRun(
   const modules = all
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
-  const described = modules.map((module, index) => describe(module, index, program));
+  const counted = program.tool === "heap" ? new Set(rewritten.map(({ original }) => original)) : undefined;
+  const described = modules.map((module, index) => describe(module, index, program, counted));
   if (program.tool === "waste") {
     if (counts === undefined || header(Header.countersFailure) !== 0) throw new UserError(NOT_SHARED);
     const sentences = unseen(
@@ -258,7 +259,17 @@ function segmentOf({ start, end, buildId }: ProcessModule): RawSegment {
   return { start: BigInt(start), end: BigInt(end), offset: BigInt(start), buildId: bytes };
 }
 
-function describe(module: ProcessModule, index: number, { file }: RecordedProgram): RunModule {
+function isAmong(path: string | null, files: ReadonlySet<string>): boolean {
+  return path !== null && existsSync(path) && files.has(realpathSync(path));
+}
+
+/** @param counted paths of files with code that counts accesses; undefined: none was inserted */
+function describe(
+  module: ProcessModule,
+  index: number,
+  { file }: RecordedProgram,
+  counted: ReadonlySet<string> | undefined,
+): RunModule {
   const path = module.isObject ? module.name || file : null;
   return {
     index,
@@ -269,7 +280,10 @@ function describe(module: ProcessModule, index: number, { file }: RecordedProgra
     codeBytes: module.end - module.start,
     instances: 1,
     start: `0x${module.start.toString(16)}`,
-    object: { kind: "elf", address: module.address },
+    object: {
+      ...{ kind: "elf", address: module.address },
+      ...(counted === undefined || isAmong(path, counted) ? {} : { isUncounted: true }),
+    },
     allocator: { how: "names", confirmed: true, functions: [] },
     functions: [],
     notTracked: [],

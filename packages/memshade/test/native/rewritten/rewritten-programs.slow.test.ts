@@ -133,6 +133,20 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
     expect(contextsIn(inFolder("late-2"))).toEqual(contextsIn(inFolder("late-1")));
   }, 60_000);
 
+  it("does not call unused what only a library uses that ran as it is", () => {
+    compileProgram("../rewritten/programs/plugin-user.c", inFolder("plugin-user"));
+    compileProgram("../rewritten/programs/plugin.c", inFolder("plugin.so"), ["-shared", "-fPIC"]);
+    const command = [inFolder("plugin-user"), inFolder("plugin.so")];
+    for (const out of ["met", "known"].map(inFolder)) {
+      expect(rewritten(["--out", out, ...command], { XDG_CACHE_HOME: folder }).status).toBe(0);
+      const objects = runIn(out).modules.filter(({ object }) => object?.isUncounted === true);
+      expect(objects.some(({ name }) => name === "plugin.so")).toBe(out.endsWith("met"));
+      const { stdout } = spawnSync(process.execPath, [MAIN, "report", out], { encoding: "utf8" });
+      expect(stdout).toMatch(/unused +97\.7 KiB +50 blocks of main \(plugin-user\.c:\d+\) are never used/);
+      expect(stdout).not.toMatch(/unused.*plugin\.c/);
+    }
+  }, 60_000);
+
   it("is the interpreter of a script", () => {
     writeFileSync(inFolder("script"), "#!/bin/sh\necho from $0 $1\n", { mode: 0o755 });
     const { stdout, status } = rewritten(["--out", inFolder("scripted"), inFolder("script"), "x"]);
