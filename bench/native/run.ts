@@ -32,7 +32,8 @@ const PEER_LIMIT = ["timeout", "-k", "5", "300"];
 interface Row {
   program: NativeProgram;
   plain: Pick<Cost, "seconds" | "mebibytes">;
-  allocations: number;
+  /** undefined: the tool records no blocks */
+  allocations: number | undefined;
   ratio: number;
   mebibytes: number;
   /** By name; undefined where it is not installed, or gives up. */
@@ -71,7 +72,7 @@ function measure(program: NativeProgram, folder: string): Row | undefined {
   return {
     program,
     plain: { seconds, mebibytes: middle(({ plain }) => plain.mebibytes) },
-    allocations: heap.allocations,
+    allocations: heap?.allocations,
     ratio: middle(({ plain, recorded }) => recorded.seconds / plain.seconds),
     mebibytes: middle(({ recorded }) => recorded.mebibytes),
     peers: values.peers ? peersOf(command, program, seconds) : {},
@@ -98,7 +99,7 @@ function table(rows: readonly Row[]): string {
   const cells = ({ program, plain, allocations, ratio, mebibytes, peers: theirs }: Row) => [
     `${program.name}${program.isApart ? " (apart)" : ""}`,
     `${plain.seconds.toFixed(2)} s, ${plain.mebibytes.toFixed(0)} MiB`,
-    `${(allocations / 1e6).toFixed(2)} million`,
+    allocations === undefined ? "–" : `${(allocations / 1e6).toFixed(2)} million`,
     `${times(ratio)}, ${mebibytes.toFixed(0)} MiB`,
     ...peers.map((name) => times(theirs[name])),
   ];
