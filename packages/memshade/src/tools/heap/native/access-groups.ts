@@ -1,5 +1,7 @@
 import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
 import type { BlockView, Insertion } from "../../../native/rewrite/emit.ts";
+import { FrameBases } from "../../../native/rewrite/insertion/frame-bases.ts";
+import { isStringInstruction } from "../../../native/rewrite/insertion/string-instructions.ts";
 import {
   ADDRESS_ONLY,
   decode,
@@ -16,8 +18,7 @@ import { GENERAL, RDI, RSI, RSP } from "../../../x64/index.ts";
 import type { Place } from "../../../x64/operands.ts";
 import { MERGED_BYTES } from "../layout.ts";
 import { additionBytes, type Counted, REGISTERS } from "./counter-code.ts";
-import { FrameBases } from "./frame-bases.ts";
-import { compareBytes, isStringInstruction, repeatBytes } from "./string-code.ts";
+import { compareBytes, repeatBytes } from "./string-code.ts";
 
 /** Accesses of a block that reach near places by the same registers with the same values: one addition counts them. */
 interface Group extends Counted {

@@ -1,4 +1,11 @@
 import { COUNTERS, GRANULE_SHIFT, WRITES, WRITES_BIT } from "../../../native/layout.ts";
+import {
+  LEAVE_RED_ZONE,
+  popBytes,
+  pushBytes,
+  RED_ZONE_BYTES,
+  SKIP_RED_ZONE,
+} from "../../../native/rewrite/insertion/red-zone.ts";
 import { FLAGS } from "../../../x64/decode/index.ts";
 import { GENERAL, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP } from "../../../x64/index.ts";
 import { int32, type Place, placeBytes } from "../../../x64/operands.ts";
@@ -23,14 +30,9 @@ const SCRATCH = [RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RAX, RBX, RBP, ...
 export const REGISTERS = SCRATCH.reduce((mask, register) => mask | (1 << register), 0);
 const RAX_BIT = 1 << RAX.number;
 
-// Machine code that moves the stack pointer over what functions keep below it, and back; neither changes flags.
-export const RED_ZONE_BYTES = 128;
-export const SKIP_RED_ZONE = [0x48, 0x8d, 0x64, 0x24, 0x80];
-export const LEAVE_RED_ZONE = [0x48, 0x8d, 0xa4, 0x24, ...int32(RED_ZONE_BYTES)];
 /** `lahf`, `seto %al`: the flags in ax; and `add $127, %al`, `sahf`: back. `pushf` and `popf` take several times as long. */
 export const TAKE_FLAGS = [0x9f, 0x0f, 0x90, 0xc0];
 export const GIVE_FLAGS = [0x04, 0x7f, 0x9e];
-const [PUSH, POP] = [0x50, 0x58];
 
 /** The registers that an addition has to itself. */
 interface Taken {
@@ -65,15 +67,11 @@ export function additionBytes(counted: Counted, live: number): number[] {
   if (saved.length === 0) return bytes;
   return [
     ...SKIP_RED_ZONE,
-    ...saved.flatMap((register) => stackBytes(PUSH, register)),
+    ...saved.flatMap((register) => pushBytes(register)),
     ...bytes,
-    ...saved.reverse().flatMap((register) => stackBytes(POP, register)),
+    ...saved.reverse().flatMap((register) => popBytes(register)),
     ...LEAVE_RED_ZONE,
   ];
-}
-
-export function stackBytes(opcode: number, register: number): number[] {
-  return [...(register > 7 ? [0x41] : []), opcode + (register & 7)];
 }
 
 /** `moved`: so far the stack pointer is below where the program has it. */

@@ -1,20 +1,7 @@
 import { COUNTERS, GRANULE_SHIFT, WRITES, WRITES_BIT } from "../../../native/layout.ts";
-import type { Code } from "../../../native/rewrite/code.ts";
+import { LEAVE_RED_ZONE, RED_ZONE_BYTES, SKIP_RED_ZONE } from "../../../native/rewrite/insertion/red-zone.ts";
 import { int32 } from "../../../x64/operands.ts";
-import { GIVE_FLAGS, LEAVE_RED_ZONE, RED_ZONE_BYTES, SKIP_RED_ZONE, TAKE_FLAGS } from "./counter-code.ts";
-
-const PREFIXES = new Set([0x66, 0xf2, 0xf3, 0x48, 0x67]);
-/** `movs`, `cmps`, `stos`, `lods`, `scas`. */
-const OPCODES = new Set([0xa4, 0xa5, 0xa6, 0xa7, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf]);
-
-/** Whether an instruction is one that reaches what rsi and rdi point to. */
-export function isStringInstruction({ bytes, offsets, lengths }: Code, i: number): boolean {
-  const length = lengths[i];
-  const start = offsets[i];
-  if (length > 5 || !OPCODES.has(bytes[start + length - 1])) return false;
-  for (let at = start; at < start + length - 1; at++) if (!PREFIXES.has(bytes[at])) return false;
-  return true;
-}
+import { GIVE_FLAGS, TAKE_FLAGS } from "./counter-code.ts";
 
 const [PUSH_RAX, PUSH_RCX, PUSH_RSI, PUSH_RDI] = [0x50, 0x51, 0x56, 0x57];
 const [POP_RAX, POP_RCX, POP_RDI] = [0x58, 0x59, 0x5f];

@@ -1,9 +1,10 @@
 import type { Insertion } from "../../../native/rewrite/emit.ts";
+import { RED_ZONE_BYTES } from "../../../native/rewrite/insertion/red-zone.ts";
 import { INSTRUCTION_POINTER, type Instruction } from "../../../x64/decode/index.ts";
 import { GENERAL, type Place, place, type Register, RSP } from "../../../x64/index.ts";
 import { int32 } from "../../../x64/operands.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
-import { Borrowed, RED_ZONE_BYTES, skipRedZone } from "./borrowed.ts";
+import { Borrowed, skipRedZone } from "./borrowed.ts";
 import type { CommonCode } from "./common-code.ts";
 import { DEAD, INVALID, SLOT_BYTES } from "./layout.ts";
 import { pieces, putAddress, putFold, slot, word } from "./places.ts";

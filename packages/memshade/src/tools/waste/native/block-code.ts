@@ -1,8 +1,9 @@
 import type { Insertion } from "../../../native/rewrite/emit.ts";
+import { RED_ZONE_BYTES } from "../../../native/rewrite/insertion/red-zone.ts";
 import { place, RSP } from "../../../x64/index.ts";
 import { int32 } from "../../../x64/operands.ts";
 import type { Access } from "./access-code.ts";
-import { RED_ZONE_BYTES, skipRedZone } from "./borrowed.ts";
+import { skipRedZone } from "./borrowed.ts";
 import type { CommonCode } from "./common-code.ts";
 import { slot } from "./places.ts";
 import { Snippet } from "./snippet.ts";

@@ -1,11 +1,10 @@
+import { RED_ZONE_BYTES } from "../../../native/rewrite/insertion/red-zone.ts";
 import { FLAGS, type Instruction } from "../../../x64/decode/index.ts";
 import { GENERAL, place, RAX, RBP, RBX, RCX, RDI, RDX, type Register, RSI, RSP } from "../../../x64/index.ts";
 import type { Snippet } from "./snippet.ts";
 
 /** Registers in the order in which dead ones are taken: those that calls overwrite stand first. */
 const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...GENERAL.slice(12)];
-/** Bytes below the stack pointer that functions use without moving it. */
-export const RED_ZONE_BYTES = 128;
 
 /** Two registers for a while: dead ones, or others that are on the stack meanwhile, as the flags are where somebody reads them. */
 export class Borrowed {

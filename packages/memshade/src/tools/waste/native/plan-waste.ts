@@ -1,8 +1,8 @@
 import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
 import type { BlockView, Insertion, PlanBlock } from "../../../native/rewrite/emit.ts";
+import { FrameBases } from "../../../native/rewrite/insertion/frame-bases.ts";
+import { isStringInstruction } from "../../../native/rewrite/insertion/string-instructions.ts";
 import { decode, FLAGS, FLOW, Instruction } from "../../../x64/decode/index.ts";
-import { FrameBases } from "../../heap/native/frame-bases.ts";
-import { isStringInstruction } from "../../heap/native/string-code.ts";
 import { type Access, accessCode } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
 import { blockCode, stringCode, systemCallCode } from "./block-code.ts";

@@ -1,5 +1,7 @@
 import { type Code, MARK, TRAIT } from "../../../native/rewrite/code.ts";
 import type { BlockView, Insertion } from "../../../native/rewrite/emit.ts";
+import { FrameBases } from "../../../native/rewrite/insertion/frame-bases.ts";
+import { isStringInstruction } from "../../../native/rewrite/insertion/string-instructions.ts";
 import {
   ADDRESS_ONLY,
   decode,
@@ -11,11 +13,10 @@ import {
 } from "../../../x64/decode/index.ts";
 import { GENERAL, RSP } from "../../../x64/index.ts";
 import type { Place } from "../../../x64/operands.ts";
-import { FrameBases } from "../../heap/native/frame-bases.ts";
 import { LINE_SHIFT } from "./layout.ts";
 import { DISTANCE_AT, markLines, markPlaces, type Planes } from "./mark-code.ts";
 import { cheapestPlace, withScratch } from "./scratch-registers.ts";
-import { isStringInstruction, markStrings } from "./string-marks.ts";
+import { markStrings } from "./string-marks.ts";
 import { TouchedSpans } from "./touched-spans.ts";
 
 const LINE_BYTES = 2 ** LINE_SHIFT;

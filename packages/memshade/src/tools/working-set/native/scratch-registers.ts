@@ -1,6 +1,11 @@
+import {
+  LEAVE_RED_ZONE,
+  popBytes,
+  pushBytes,
+  SKIP_RED_ZONE,
+} from "../../../native/rewrite/insertion/red-zone.ts";
 import { FLAGS } from "../../../x64/decode/index.ts";
 import { GENERAL, RAX, RBP, RBX, RCX, RDI, RDX, RSI } from "../../../x64/index.ts";
-import { int32 } from "../../../x64/operands.ts";
 
 /** Registers in the order in which dead ones are taken: those that calls overwrite stand first. */
 const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...GENERAL.slice(12)].map(
@@ -8,10 +13,6 @@ const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...
 );
 const REGISTERS = SCRATCH.reduce((mask, register) => mask | (1 << register), 0);
 
-// Machine code that moves the stack pointer over what functions keep below it, and back; neither changes flags.
-export const SKIP_RED_ZONE = [0x48, 0x8d, 0x64, 0x24, 0x80];
-export const LEAVE_RED_ZONE = [0x48, 0x8d, 0xa4, 0x24, ...int32(128)];
-const [PUSH, POP] = [0x50, 0x58];
 export const [PUSH_FLAGS, POP_FLAGS] = [0x9c, 0x9d];
 
 /** What saving flags costs, in registers saved. */
@@ -55,13 +56,15 @@ export function withScratch(live: number, uses: number, code: (register: number)
   const dead = SCRATCH.find((register) => ((live | uses) & (1 << register)) === 0);
   if (dead !== undefined && !flagsAreLive) return { bytes: code(dead), before: 0 };
   const register = dead ?? (SCRATCH.find((one) => (uses & (1 << one)) === 0) as number);
-  const prefix = register > 7 ? [0x41] : [];
-  const [push, pop] = [PUSH, POP].map((opcode) => [...prefix, opcode + (register & 7)]);
   const enter = [
     ...SKIP_RED_ZONE,
-    ...(dead === undefined ? push : []),
+    ...(dead === undefined ? pushBytes(register) : []),
     ...(flagsAreLive ? [PUSH_FLAGS] : []),
   ];
-  const leave = [...(flagsAreLive ? [POP_FLAGS] : []), ...(dead === undefined ? pop : []), ...LEAVE_RED_ZONE];
+  const leave = [
+    ...(flagsAreLive ? [POP_FLAGS] : []),
+    ...(dead === undefined ? popBytes(register) : []),
+    ...LEAVE_RED_ZONE,
+  ];
   return { bytes: [...enter, ...code(register), ...leave], before: enter.length };
 }

@@ -1,21 +1,8 @@
-import type { Code } from "../../../native/rewrite/code.ts";
+import { LEAVE_RED_ZONE, SKIP_RED_ZONE } from "../../../native/rewrite/insertion/red-zone.ts";
 import { IMPLICIT, type Instruction } from "../../../x64/decode/index.ts";
 import { int32 } from "../../../x64/operands.ts";
 import { LINE_SHIFT, MARKS, READ_MARK, WRITTEN_MARK } from "./layout.ts";
-import { LEAVE_RED_ZONE, POP_FLAGS, PUSH_FLAGS, SKIP_RED_ZONE } from "./scratch-registers.ts";
-
-const PREFIXES = new Set([0x66, 0xf2, 0xf3, 0x48, 0x67]);
-/** `movs`, `cmps`, `stos`, `lods`, `scas`. */
-const OPCODES = new Set([0xa4, 0xa5, 0xa6, 0xa7, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf]);
-
-/** Whether an instruction is one that reaches what rsi and rdi point to. */
-export function isStringInstruction({ bytes, offsets, lengths }: Code, i: number): boolean {
-  const length = lengths[i];
-  const start = offsets[i];
-  if (length > 5 || !OPCODES.has(bytes[start + length - 1])) return false;
-  for (let at = start; at < start + length - 1; at++) if (!PREFIXES.has(bytes[at])) return false;
-  return true;
-}
+import { POP_FLAGS, PUSH_FLAGS } from "./scratch-registers.ts";
 
 const [PUSH_RAX, POP_RAX, PUSH_RCX, POP_RCX] = [0x50, 0x58, 0x51, 0x59];
 const [RSI, RDI] = [6, 7];

@@ -1,6 +1,6 @@
-import type { Code } from "../../../native/rewrite/code.ts";
 import { decode, Instruction } from "../../../x64/decode/index.ts";
 import { RBP, RSP } from "../../../x64/index.ts";
+import type { Code } from "../code.ts";
 
 const RBP_BIT = 1 << RBP.number;
 const RSP_BIT = 1 << RSP.number;
