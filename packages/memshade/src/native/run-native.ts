@@ -1,5 +1,5 @@
-import { existsSync, realpathSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, realpathSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { dieBySignal, onSignals } from "../host/run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim } from "../host/run/folder-claim.ts";
@@ -24,13 +24,17 @@ import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { Header } from "./layout.ts";
 import { type InsertedTool, nativeTool, shadowBytes } from "./native-tool.ts";
+import { enterNamespace, type Namespace } from "./rewritten/enter-namespace.ts";
 import { RewrittenRun } from "./rewritten/rewritten-run.ts";
+import { namespaceProblem } from "./rewritten/substitution.ts";
 import { ProcessSamples } from "./sampling/cpu-samples.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, isGo, type NativeProgram } from "./start/check-program.ts";
+import { errorInWords } from "./start/error-in-words.ts";
 import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
 import { findAllocator, isOwnName } from "./start/find-allocator.ts";
+import { LAUNCHER, type Launch, REFUSED, writeLauncher } from "./start/launcher.ts";
 import { killedForMemory } from "./start/memory-group.ts";
 import { neededObjects } from "./start/needed-objects.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
@@ -96,8 +100,7 @@ export async function runNative(asked: NativeRun): Promise<number> {
     const recorded = await recording.prepare(executed.file, program);
     ended = await recording.run(executed, recorded, folders);
     if (ended.signal === "SIGKILL" && killedForMemory() !== killed) say(KILLED_FOR_MEMORY);
-    if (ended.error !== undefined) throw new UserError(`${run.path}: ${ended.error.message}`);
-    // Why it was not started was said, or is thrown.
+    // Why it was not started is thrown, or it has said it itself.
     if (recording.isRefused(ended)) return REFUSED_BY_US;
     await recording.write({ folder, claim, what: "profile" }, recorded, endOf(ended));
   } finally {
@@ -138,6 +141,14 @@ function markedProcess(
     stackTop: () => memory.u64(Header.stackTop),
     objects: () => memory.objects(),
   };
+}
+
+/** Writes what starts a program. @returns its path */
+function placeLauncher(folder: string, program: string, namespace: Namespace | undefined): string {
+  const path = join(folder, LAUNCHER);
+  const enter: Launch["enter"] = namespace && ((asm, check) => enterNamespace(asm, check, namespace));
+  writeFileSync(path, writeLauncher({ program, enter }), { mode: 0o755 });
+  return path;
 }
 
 function tryRealPath(path: string): string {
@@ -214,22 +225,28 @@ class NativeRecording {
   }
 
   /** Whether the process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
-  isRefused(ended: ProgramEnd): boolean {
-    return this.#rewritten?.isRefused(ended, this.#watch?.memory) === true;
+  isRefused({ code, failure }: ProgramEnd): boolean {
+    if (failure !== undefined) {
+      const why = this.#rewritten && namespaceProblem(failure, this.#rewritten.namespace);
+      throw new UserError(
+        why ?? `${this.#run.path}: the system does not start it: ${errorInWords(failure.error)}`,
+      );
+    }
+    return this.#rewritten !== undefined && code === REFUSED && this.#watch?.memory === undefined;
   }
 
   /** Runs the program to its end. */
   async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
     const image = this.#image!;
-    const launcher = this.#rewritten?.launcher;
-    const { pid, end } = startProgram(launcher === undefined ? executed : { ...executed, file: launcher }, {
+    const launcher = placeLauncher(image.folder, executed.file, this.#rewritten?.namespace);
+    const { pid, end } = await startProgram(launcher, executed, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
     const { traceChildren, out, intervals } = this.#run;
     const sampleHz = this.#sampleHz;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
     const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
-    const watch = new MemoryWatch(image, pid, children, samples, launcher);
+    const watch = new MemoryWatch(image, pid, children, samples, [launcher, executed.file].map(tryRealPath));
     this.#watch = watch;
     watch.onTurn = () => this.#rewritten?.look(pid);
     if (intervals !== undefined && this.#isMarking)

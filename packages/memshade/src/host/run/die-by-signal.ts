@@ -1,5 +1,5 @@
-import { constants } from "node:os";
 import { isatty } from "node:tty";
+import { signalNumber } from "./signal-names.ts";
 
 /** Some send a signal to a process and to its group: within this time it is one signal. */
 export const SAME_SIGNAL_MS = 500;
@@ -21,16 +21,19 @@ export function isFromTerminal(signal: NodeJS.Signals): boolean {
 }
 
 /** Node ignores the one, and starts a debugger by the other. */
-const TAKEN_BY_NODE: readonly NodeJS.Signals[] = ["SIGPIPE", "SIGUSR1"];
+const TAKEN_BY_NODE: readonly string[] = ["SIGPIPE", "SIGUSR1"];
 
 /**
  * Ends this process by a signal, so that its parent sees what a program without handlers would have shown
  * (a shell says 128 + the signal's number). All listeners of the signal must be gone.
+ *
+ * @param signal its name, `SIGRTMIN+3` too
  */
-export function dieBySignal(signal: NodeJS.Signals): void {
+export function dieBySignal(signal: string): void {
+  const number = signalNumber(signal);
   // Whose last listener goes has the default action.
   if (TAKEN_BY_NODE.includes(signal)) onSignals({ [signal]: () => undefined })();
-  process.kill(process.pid, signal);
+  process.kill(process.pid, number);
   // The kernel does not let the first process of a container die by a default action.
-  setTimeout(() => process.exit(128 + constants.signals[signal]), 1000);
+  setTimeout(() => process.exit(128 + number), 1000);
 }

@@ -39,16 +39,17 @@ export class MemoryWatch {
   #turn = 0;
   #memory: MemoryFile | undefined;
 
+  /** @param programs paths, without links, of the program and of what starts it */
   constructor(
     { memoryOf, tables }: PlacedImage,
     pid: number,
     children: ChildProcesses | undefined,
     samples: ProcessSamples | undefined,
-    launcher?: string,
+    programs: readonly string[],
   ) {
     this.#samples = samples;
     this.#threads = new ThreadNames(pid);
-    this.#replaced = children === undefined ? new ReplacedProgram(pid, launcher) : undefined;
+    this.#replaced = children === undefined ? new ReplacedProgram(pid, programs) : undefined;
     this.#path = memoryOf(pid);
     this.#wanted = new WantedTables(tables);
     this.#children = children;

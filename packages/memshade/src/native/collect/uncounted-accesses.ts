@@ -1,6 +1,5 @@
-import { getSystemErrorName } from "node:util";
-import { describeSystemError } from "../../bytes/system-errors.ts";
 import { Header } from "../layout.ts";
+import { errorInWords } from "../start/error-in-words.ts";
 
 const LEFT_OUT =
   "Accesses are counted where a register leads to them: not those of static data and of stacks by their names, of the system (read, write), of gathers and scatters, of `xlat` and strings that are gone through backwards, and of code that was not rewritten, as the dynamic linker's.";
@@ -22,15 +21,10 @@ export function unsharedMarks(view: DataView): string[] {
   const failure = view.getUint32(Header.countersFailure, true);
   if (failure === 0) return [];
   return [
-    `The marks of lines found no room outside of the program (${inWords(failure)}): there is no working set.`,
+    `The marks of lines found no room outside of the program (${errorInWords(failure)}): there is no working set.`,
   ];
 }
 
-function inWords(failure: number): string {
-  const code = getSystemErrorName(-failure);
-  return describeSystemError(Object.assign(new Error(code), { code }));
-}
-
 function unshared(failure: number): string {
-  return `The counters of accesses found no room outside of the program (${inWords(failure)}): what was accessed of blocks that were live at the end is not known, and counts as nothing.`;
+  return `The counters of accesses found no room outside of the program (${errorInWords(failure)}): what was accessed of blocks that were live at the end is not known, and counts as nothing.`;
 }

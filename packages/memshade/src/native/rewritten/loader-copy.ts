@@ -5,7 +5,8 @@ import { Assembler, R8, R9, R10, RAX, RCX, RDI, RDX, RSI } from "../../x64/index
 import { int32, relative } from "../../x64/operands.ts";
 import { type NativeTool, type ShadowRange, SLOW_PATHS } from "../native-tool.ts";
 import { FileLayout } from "../rewrite/write-file.ts";
-import { exitWith, systemCall } from "./system-calls.ts";
+import { REFUSED } from "../start/launcher.ts";
+import { exitWith, systemCall } from "../start/system-calls.ts";
 
 const PAGE_BYTES = 0x1000;
 const WORD_BYTES = 8;
@@ -18,9 +19,6 @@ const READ_WRITE = 3;
 const MAP_FLAGS = 0x2 | 0x20 | 0x4000 | 0x100000;
 /** Whoever writes a core would write all of the addresses. */
 const DONTDUMP = 16;
-
-/** What a process ends with that cannot begin. Whoever starts one knows it by that and by what it has left. */
-export const REFUSED = 121;
 
 /** Written by a process that finds no room. */
 const NO_ROOM =

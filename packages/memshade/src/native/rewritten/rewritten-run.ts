@@ -6,8 +6,7 @@ import { mappedCode } from "../collect/mapped-code.ts";
 import type { MemoryFile } from "../collect/memory-file.ts";
 import type { InsertedTool } from "../native-tool.ts";
 import type { NativeProgram } from "../start/check-program.ts";
-import type { ProgramEnd } from "../start/start-program.ts";
-import { REFUSED } from "./loader-copy.ts";
+import type { Namespace } from "./enter-namespace.ts";
 import { laterInWords, notCounted } from "./not-counted.ts";
 import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
 import { type Substitution, substitute } from "./substitution.ts";
@@ -41,9 +40,9 @@ export class RewrittenRun {
     return new RewrittenRun(substitution);
   }
 
-  /** Path of what is started in the program's place, and becomes it. */
-  get launcher(): string {
-    return this.#substitution.launcher;
+  /** Where the program is to be started. */
+  get namespace(): Namespace {
+    return this.#substitution.namespace;
   }
 
   /** The files that stand in the place of others. */
@@ -62,17 +61,6 @@ export class RewrittenRun {
     for (const { isObject, name } of memory.modules())
       if (isObject && name.includes("/")) later.meet(resolve(name));
     if (program !== undefined) later.meet(program);
-  }
-
-  /**
-   * Whether a process has ended before it was the program.
-   *
-   * @param memory that it shares, if it has begun @throws UserError with the reason, where nobody has said it
-   */
-  isRefused({ code }: ProgramEnd, memory: MemoryFile | undefined): boolean {
-    if (code !== REFUSED) return false;
-    this.#substitution.checkStarted();
-    return memory === undefined;
   }
 
   /** Says and remembers what was loaded later. @returns sentences about what ran without the tool's code */

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { SLOW_PATHS } from "../../../src/native/native-tool.ts";
-import { loaderCopy, mappedRanges, REFUSED } from "../../../src/native/rewritten/loader-copy.ts";
+import { loaderCopy, mappedRanges } from "../../../src/native/rewritten/loader-copy.ts";
+import { REFUSED } from "../../../src/native/start/launcher.ts";
 
 const LINKER = "/lib64/ld-linux-x86-64.so.2";
 const isThere = process.platform === "linux" && process.arch === "x64" && existsSync(LINKER);

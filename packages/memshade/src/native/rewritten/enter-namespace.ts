@@ -1,8 +1,7 @@
-import { headersEnd, PF_R, PF_X, writeElfImage } from "../../objects/elf/write/image.ts";
-import { Assembler, R8, R9, R10, R12, R13, R14, R15, RAX, RBX, RDI, RDX, RSI, RSP } from "../../x64/index.ts";
-import { type Label, place, relative } from "../../x64/operands.ts";
-import { REFUSED } from "./loader-copy.ts";
-import { exitWith, systemCall } from "./system-calls.ts";
+import { type Assembler, R8, R9, R10, RAX, RBX, RDI, RDX, RSI } from "../../x64/index.ts";
+import { type Label, relative } from "../../x64/operands.ts";
+import { REPORT } from "../start/launcher.ts";
+import { systemCall } from "../start/system-calls.ts";
 
 /** A file, and the path that it is to be found at. */
 export interface Mount {
@@ -10,28 +9,24 @@ export interface Mount {
   readonly path: string;
 }
 
-/** What a launcher does. */
-export interface Launch {
+/** A namespace for a program. */
+export interface Namespace {
   readonly mounts: readonly Mount[];
-  /** Path of the program. */
-  readonly program: string;
   /** Who may not mount makes a namespace of users for it, in which both ids are what they are. */
   readonly ids: { readonly user: number; readonly group: number } | undefined;
-  /** Where it leaves what failed: the number of a step and that of an error, 4 bytes each. */
-  readonly failure: string;
 }
 
 /** What may fail. Mounts have numbers from `mount` on. */
-export const STEP = { unshare: 1, ids: 2, separate: 3, drop: 4, execute: 5, mount: 16 } as const;
+export const STEP = {
+  ...{ unshare: REPORT.enter, ids: REPORT.enter + 1, separate: REPORT.enter + 2, drop: REPORT.enter + 3 },
+  mount: 16,
+} as const;
 
-const ET_EXEC = 2;
-const ADDRESS = 0x40_0000;
 const SYSTEM = {
-  ...{ write: 1, open: 2, close: 3, setCapabilities: 126, execute: 59 },
+  ...{ write: 1, open: 2, close: 3, setCapabilities: 126 },
   ...{ prctl: 157, mount: 165, unshare: 272 },
 } as const;
-const [O_WRONLY, O_CREAT, O_TRUNC] = [1, 0x40, 0x200];
-const OWNER_ONLY = 0o600;
+const O_WRONLY = 1;
 const [CLONE_NEWNS, CLONE_NEWUSER] = [0x2_0000, 0x1000_0000];
 const [MS_BIND, MS_REC, MS_PRIVATE] = [0x1000, 0x4000, 0x4_0000];
 const [PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL] = [24, 47, 4];
@@ -40,24 +35,15 @@ const CAPABILITIES = 64;
 const CAPABILITY_VERSION = 0x2008_0522;
 
 /**
- * A program that gives itself a mount namespace, in which files are found in the place of others, and replaces itself by another program,
- * with its own arguments and environment. The namespace ends with its last process. A static ELF file.
+ * Code of a launcher that gives its process a mount namespace, in which files are found in the place of others. The namespace ends with
+ * its last process.
  */
-export function writeLauncher({ mounts, program, ids, failure }: Launch): Uint8Array {
-  const asm = new Assembler();
-  const failed = asm.label();
+export function enterNamespace(
+  asm: Assembler,
+  check: (step: number) => void,
+  { mounts, ids }: Namespace,
+): void {
   const text = (string: string): Label => asm.literal(new TextEncoder().encode(`${string}\0`));
-  /** Ends here where the last call has failed. */
-  const check = (step: number): void => {
-    asm.put("mov", 4, R14, step);
-    asm.put("test", 8, RAX, RAX);
-    asm.jump(failed, "s");
-  };
-  // Arguments, and environment behind them.
-  asm.put("lea", 8, R12, place(RSP, 8));
-  asm.put("mov", 8, RAX, place(RSP));
-  asm.put("lea", 8, R13, place(RSP, 16, RAX, 8));
-
   asm.put("mov", 4, RDI, CLONE_NEWNS | (ids === undefined ? 0 : CLONE_NEWUSER));
   systemCall(asm, SYSTEM.unshare);
   check(STEP.unshare);
@@ -91,32 +77,6 @@ export function writeLauncher({ mounts, program, ids, failure }: Launch): Uint8A
     dropCapabilities(asm);
     check(STEP.drop);
   }
-  asm.put("lea", 8, RDI, relative(text(program)));
-  asm.put("mov", 8, RSI, R12);
-  asm.put("mov", 8, RDX, R13);
-  systemCall(asm, SYSTEM.execute);
-  check(STEP.execute);
-
-  asm.bind(failed);
-  asm.put("mov", 4, R15, RAX);
-  asm.put("neg", 4, R15);
-  asm.put("lea", 8, RDI, relative(text(failure)));
-  asm.put("mov", 4, RSI, O_WRONLY | O_CREAT | O_TRUNC);
-  asm.put("mov", 4, RDX, OWNER_ONLY);
-  systemCall(asm, SYSTEM.open);
-  asm.put("mov", 4, RDI, RAX);
-  asm.put("sub", 8, RSP, 8);
-  asm.put("mov", 4, place(RSP), R14);
-  asm.put("mov", 4, place(RSP, 4), R15);
-  asm.put("mov", 8, RSI, RSP);
-  asm.put("mov", 4, RDX, 8);
-  systemCall(asm, SYSTEM.write);
-  exitWith(asm, REFUSED);
-
-  const code = asm.finish().bytes;
-  const address = ADDRESS + headersEnd(1);
-  const segments = [{ flags: PF_R | PF_X, address, bytes: code }];
-  return writeElfImage({ type: ET_EXEC, entry: address, segments });
 }
 
 function mount(asm: Assembler, file: Label, path: Label, flags: number): void {
