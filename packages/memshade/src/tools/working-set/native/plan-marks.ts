@@ -1,4 +1,4 @@
-import { type Code, MARK, TRAIT } from "../../../native/rewrite/code.ts";
+import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
 import type { BlockView, Insertion } from "../../../native/rewrite/emit.ts";
 import { FrameBases } from "../../../native/rewrite/insertion/frame-bases.ts";
 import { isStringInstruction } from "../../../native/rewrite/insertion/string-instructions.ts";
@@ -63,7 +63,7 @@ export class MarkPlanner {
     const before = this.#view;
     if (before?.code !== code || before.last !== first) return false;
     const flow = code.flows[first - 1];
-    return flow === FLOW.branch && (code.marks[code.offsets[first]] & (MARK.leader | MARK.label)) === 0;
+    return flow === FLOW.branch && (code.traits[first] & (TRAIT.leader | TRAIT.label)) === 0;
   }
 
   #look(code: Code, i: number): void {
