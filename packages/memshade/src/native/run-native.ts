@@ -31,6 +31,7 @@ import { ProcessSamples } from "./sampling/cpu-samples.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, isGo, type NativeProgram } from "./start/check-program.ts";
+import { checkSanitizer } from "./start/check-sanitizer.ts";
 import { errorInWords } from "./start/error-in-words.ts";
 import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
 import { findAllocator, isOwnName } from "./start/find-allocator.ts";
@@ -90,6 +91,7 @@ export async function runNative(asked: NativeRun): Promise<number> {
   const isLeftAlone = asked.tool !== undefined && isGo(program.object);
   const run = isLeftAlone ? { ...asked, tool: undefined, blocks: true } : asked;
   if (isLeftAlone) say(`${run.path} ${GO}`);
+  checkSanitizer(program, run.tool !== undefined);
   checkLimits(undefined, run.tool && shadowBytes(run.tool));
   const template = run.out ?? defaultOutTemplate(process.cwd(), programName(run.path));
   const folders = new RunFolders(template, run.out === undefined);
