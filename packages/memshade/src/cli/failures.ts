@@ -16,6 +16,10 @@ export function explainFailure(error: unknown): number {
     say(`${error.path}: ${describeSystemError(error)}`);
     return USER_MISTAKE;
   }
+  if ((error as NodeJS.ErrnoException)?.syscall === "uv_cwd") {
+    say("the folder that memshade was started in was removed; start it in another one");
+    return USER_MISTAKE;
+  }
   say(`internal error: ${error instanceof Error ? error.stack : String(error)}`);
   return DEFECT;
 }

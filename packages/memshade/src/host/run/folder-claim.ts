@@ -71,7 +71,7 @@ export class FolderClaim {
         }
       }
     } catch (error) {
-      if (error instanceof UserError) throw error;
+      if (error instanceof UserError || (error as NodeJS.ErrnoException).syscall === "uv_cwd") throw error;
       throw new UserError(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
     }
   }

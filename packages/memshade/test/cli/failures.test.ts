@@ -1,0 +1,17 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+it.skipIf(process.platform === "win32")("a current folder that was removed is told in a line", () => {
+  const script = 'cd "$(mktemp -d)"; rmdir "$PWD"; exec "$@"';
+  for (const out of [[], ["--out", "/tmp/memshade-nowhere"]]) {
+    const words = [process.execPath, MAIN, "run", ...out, "/bin/true"];
+    const { status, stderr } = spawnSync("sh", ["-c", script, "sh", ...words], { encoding: "utf8" });
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: "memshade: the folder that memshade was started in was removed; start it in another one\n",
+    });
+  }
+});
