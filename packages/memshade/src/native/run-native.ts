@@ -1,5 +1,5 @@
-import { existsSync, realpathSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { resolve } from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { dieBySignal, onSignals } from "../host/run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim } from "../host/run/folder-claim.ts";
@@ -24,9 +24,7 @@ import type { RecordedProgram } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { Header } from "./layout.ts";
 import { type InsertedTool, nativeTool, shadowBytes } from "./native-tool.ts";
-import { enterNamespace, type Namespace } from "./rewritten/enter-namespace.ts";
 import { RewrittenRun } from "./rewritten/rewritten-run.ts";
-import { namespaceProblem } from "./rewritten/substitution.ts";
 import { ProcessSamples } from "./sampling/cpu-samples.ts";
 import { samplePeriod } from "./sampling/sample-period.ts";
 import { checkLimits } from "./start/check-limits.ts";
@@ -35,7 +33,7 @@ import { checkSanitizer } from "./start/check-sanitizer.ts";
 import { errorInWords } from "./start/error-in-words.ts";
 import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
 import { findAllocator, isOwnName } from "./start/find-allocator.ts";
-import { LAUNCHER, type Launch, REFUSED, writeLauncher } from "./start/launcher.ts";
+import { placeLauncher, REFUSED } from "./start/launcher.ts";
 import { killedForMemory } from "./start/memory-group.ts";
 import { neededObjects } from "./start/needed-objects.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
@@ -74,6 +72,7 @@ const STILL_RUNNING =
   "processes that the program has started are running still: what they do from here on is not recorded";
 const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in /dev/shm";
 const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, has rights of its own (file capabilities), or could make no file to share its memory by (${NO_MEMORY})`;
+const NOT_STARTED = "the program has not started yet: no dump was written";
 const GO =
   "is a Go program, whose code moves its own stacks and cannot be rewritten: it runs as it is, and what C allocates in it is recorded";
 const KILLED_FOR_MEMORY =
@@ -102,7 +101,8 @@ export async function runNative(asked: NativeRun): Promise<number> {
   const recording = new NativeRecording(run);
   const killed = killedForMemory();
   try {
-    const recorded = await recording.prepare(executed.file, program);
+    const stopListening = onSignals({ SIGUSR2: () => say(NOT_STARTED) });
+    const recorded = await recording.prepare(executed.file, program).finally(stopListening);
     ended = await recording.run(executed, recorded, folders);
     if (ended.signal === "SIGKILL" && killedForMemory() !== killed) say(KILLED_FOR_MEMORY);
     // Why it was not started is thrown, or it has said it itself.
@@ -146,14 +146,6 @@ function markedProcess(
     stackTop: () => memory.u64(Header.stackTop),
     objects: () => memory.objects(),
   };
-}
-
-/** Writes what starts a program. @returns its path */
-function placeLauncher(folder: string, program: string, namespace: Namespace | undefined): string {
-  const path = join(folder, LAUNCHER);
-  const enter: Launch["enter"] = namespace && ((asm, check) => enterNamespace(asm, check, namespace));
-  writeFileSync(path, writeLauncher({ program, enter }), { mode: 0o755 });
-  return path;
 }
 
 function tryRealPath(path: string): string {
@@ -233,7 +225,7 @@ class NativeRecording {
   /** Whether the process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
   isRefused({ code, failure }: ProgramEnd): boolean {
     if (failure !== undefined) {
-      const why = this.#rewritten && namespaceProblem(failure, this.#rewritten.namespace);
+      const why = this.#rewritten?.problem(failure);
       throw new UserError(
         why ?? `${this.#run.path}: the system does not start it: ${errorInWords(failure.error)}`,
       );
@@ -244,7 +236,7 @@ class NativeRecording {
   /** Runs the program to its end. */
   async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
     const image = this.#image!;
-    const launcher = placeLauncher(image.folder, executed.file, this.#rewritten?.namespace);
+    const launcher = placeLauncher(image.folder, { program: executed.file, enter: this.#rewritten?.enter });
     const { pid, end } = await startProgram(launcher, executed, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });

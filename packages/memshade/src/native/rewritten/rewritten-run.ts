@@ -6,7 +6,10 @@ import { mappedCode } from "../collect/mapped-code.ts";
 import type { MemoryFile } from "../collect/memory-file.ts";
 import type { InsertedTool } from "../native-tool.ts";
 import type { NativeProgram } from "../start/check-program.ts";
-import type { Namespace } from "./enter-namespace.ts";
+import type { Launch } from "../start/launcher.ts";
+import type { StartFailure } from "../start/start-program.ts";
+import { enterNamespace } from "./enter-namespace.ts";
+import { namespaceProblem } from "./namespace-problem.ts";
 import { laterInWords, notCounted } from "./not-counted.ts";
 import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
 import { type Substitution, substitute } from "./substitution.ts";
@@ -40,9 +43,14 @@ export class RewrittenRun {
     return new RewrittenRun(substitution);
   }
 
-  /** Where the program is to be started. */
-  get namespace(): Namespace {
-    return this.#substitution.namespace;
+  /** What the launcher of the program goes through first. */
+  get enter(): Launch["enter"] {
+    return (asm, check) => enterNamespace(asm, check, this.#substitution.namespace);
+  }
+
+  /** Why that has failed, in a line; undefined for what has nothing to do with it. */
+  problem(failure: StartFailure): string | undefined {
+    return namespaceProblem(failure, this.#substitution.namespace);
   }
 
   /** The files that stand in the place of others. */

@@ -2,11 +2,9 @@ import { readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { type NativeToolName, type NativeToolOptions, nativeTool } from "../native-tool.ts";
-import { errorInWords } from "../start/error-in-words.ts";
-import { LAUNCHER } from "../start/launcher.ts";
-import type { StartFailure } from "../start/start-program.ts";
+import { launcherIn } from "../start/launcher.ts";
 import { cacheFolder } from "../tables/table-cache.ts";
-import { type Mount, type Namespace, STEP } from "./enter-namespace.ts";
+import type { Mount, Namespace } from "./enter-namespace.ts";
 import { LaterFiles } from "./later-files.ts";
 import { loaderCopy } from "./loader-copy.ts";
 import { isRewritten, type RewrittenFile, rewriteFiles } from "./rewrite-files.ts";
@@ -35,7 +33,7 @@ export interface Substituted {
 
 const EXECUTABLE = 0o755;
 const CAP_SYS_ADMIN = 21n;
-const WITHOUT = "run it without --tool, which records its allocations alone";
+export const WITHOUT = "run it without --tool, which records its allocations alone";
 
 /**
  * Rewrites a program and its libraries.
@@ -51,7 +49,7 @@ export async function substitute(wanted: Substituted): Promise<Substitution> {
   const later = new LaterFiles(realpathSync(program), cacheFolder());
   const originals = new Set([...wanted.objects.map((path) => realpathSync(path)), ...later.files]);
   originals.delete(linker);
-  for (const path of [...originals, linker, join(folder, LAUNCHER)]) later.know(path);
+  for (const path of [...originals, linker, launcherIn(folder)]) later.know(path);
   const files = await rewriteFiles([...originals], { tool: name, options, instead: folder, isQuiet });
   const mounts: Mount[] = [
     { file: loader, path: linker },
@@ -74,14 +72,4 @@ function copyOf(linker: string, tool: Parameters<typeof loaderCopy>[1]): Uint8Ar
 function mayMount(): boolean {
   const [, effective] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
   return effective !== undefined && ((BigInt(`0x${effective}`) >> CAP_SYS_ADMIN) & 1n) === 1n;
-}
-
-/** Why a program was not started in a namespace, in a line; undefined for what has nothing to do with that. */
-export function namespaceProblem({ step, error }: StartFailure, { mounts }: Namespace): string | undefined {
-  if (step < STEP.unshare) return undefined;
-  const what =
-    step >= STEP.mount
-      ? `does not let ${mounts[step - STEP.mount]?.path} be replaced`
-      : "gives out no namespace in which rewritten files can stand in the place of others";
-  return `the system ${what}: ${errorInWords(error)}; ${WITHOUT}`;
 }

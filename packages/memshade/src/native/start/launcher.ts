@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { headersEnd, PF_R, PF_X, writeElfImage } from "../../objects/elf/write/image.ts";
 import { Assembler, R10, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP } from "../../x64/index.ts";
 import { place, relative } from "../../x64/operands.ts";
@@ -23,8 +25,7 @@ export const REPORT_BYTES = 8;
 /** What a process ends with that cannot begin. Whoever starts one knows by what it has left, or told, that it was not the program. */
 export const REFUSED = 121;
 
-/** Where the launcher of a run lies in its folder. */
-export const LAUNCHER = "launcher";
+const EXECUTABLE = 0o755;
 
 const ET_EXEC = 2;
 const ADDRESS = 0x40_0000;
@@ -98,6 +99,18 @@ export function writeLauncher({ program, enter }: Launch): Uint8Array {
     entry: address,
     segments: [{ flags: PF_R | PF_X, address, bytes: code }],
   });
+}
+
+/** Where the launcher of a run lies in its folder. */
+export function launcherIn(folder: string): string {
+  return join(folder, "launcher");
+}
+
+/** Writes the launcher of a run. @returns its path */
+export function placeLauncher(folder: string, launch: Launch): string {
+  const path = launcherIn(folder);
+  writeFileSync(path, writeLauncher(launch), { mode: EXECUTABLE });
+  return path;
 }
 
 /** Takes the mask of signals from one place on the stack, and leaves the last one at another. */
