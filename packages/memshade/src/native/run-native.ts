@@ -190,7 +190,7 @@ class NativeRecording {
     const inserted = tool && nativeTool(tool.name, tool.options);
     const image = placeImage({
       ...{ clock, mappings, children, foreign, isSampled, samplePeriod: period, tool: inserted },
-      isCounting: tool !== undefined,
+      ...{ isCounting: tool !== undefined, compat: tool?.options.compat },
     });
     this.#image = image;
     // Samples may fall into the image's own code.
@@ -209,7 +209,7 @@ class NativeRecording {
       file: resolve(file),
       notes,
       image: image.path,
-      tool: tool?.name,
+      tool,
     };
   }
 

@@ -29,7 +29,7 @@ import type { NativeWorkingSetSession } from "../../tools/working-set/native/rea
 import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
 import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
-import type { NativeToolName } from "../native-tool.ts";
+import type { InsertedTool } from "../native-tool.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type ProcessModule, readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
@@ -51,7 +51,7 @@ export interface RecordedProgram {
   /** Path of what has memshade's code. */
   image: string;
   /** The tool whose code was inserted. */
-  tool?: NativeToolName | undefined;
+  tool?: InsertedTool | undefined;
 }
 
 /** How it was recorded. */
@@ -83,6 +83,8 @@ export interface LeftBehind {
   workingSet?: NativeWorkingSetSession | undefined;
   /** Path of the file with what inserted code has counted; there is none where that is not shared. */
   counts?: string | undefined;
+  /** What it had mapped when somebody looked last, as the kernel tells it. */
+  maps?: string | undefined;
 }
 
 /** What the run folder gets. */
@@ -96,7 +98,16 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, counters, names = new Map(), samples: taken, replacedBy, workingSet, counts }: LeftBehind,
+  {
+    memory,
+    counters,
+    names = new Map(),
+    samples: taken,
+    replacedBy,
+    workingSet,
+    counts,
+    maps = "",
+  }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, mappings, children, rewritten = [], notCounted = [] }: RecordingOptions,
@@ -112,9 +123,10 @@ export function recordedRun(
   const modules = all
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
-  const counted = program.tool === "heap" ? new Set(rewritten.map(({ original }) => original)) : undefined;
+  const counted =
+    program.tool?.name === "heap" ? new Set(rewritten.map(({ original }) => original)) : undefined;
   const described = modules.map((module, index) => describe(module, index, program, counted));
-  if (program.tool === "waste") {
+  if (program.tool?.name === "waste") {
     if (counts === undefined || header(Header.countersFailure) !== 0) throw new UserError(NOT_SHARED);
     const sentences = unseen(
       view,
@@ -122,7 +134,7 @@ export function recordedRun(
       replacedBy,
     );
     return wasteRun({
-      counts,
+      ...{ counts, maps, stackTop: Number(view.getBigUint64(Header.stackTop, true)) },
       program,
       rewritten,
       modules: described,
@@ -150,7 +162,7 @@ export function recordedRun(
   if (hasIntervals) files.push({ name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` });
   if (samples !== undefined) files.push({ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` });
   const start = Number(view.getBigUint64(Header.start, true));
-  const marks = program.tool === "working-set" ? unsharedMarks(view) : [];
+  const marks = program.tool?.name === "working-set" ? unsharedMarks(view) : [];
   const lines =
     marks.length > 0 || workingSet === undefined
       ? undefined
@@ -178,7 +190,7 @@ export function recordedRun(
           one !== UNCOUNTED_SENTENCE ? one : lines === undefined ? UNCOUNTED : UNCOUNTED_BUT_MARKED,
         ),
         ...marks,
-        ...(program.tool === "working-set" && lines === undefined && marks.length === 0
+        ...(program.tool?.name === "working-set" && lines === undefined && marks.length === 0
           ? [end.kind === "dump" ? NO_LINES_YET : NO_LINES]
           : []),
         ...program.notes,
