@@ -74,7 +74,7 @@ export function wasteRun({
 const BLOCK_BYTES = 512;
 
 /** Of a sparse file. */
-function bytesTaken(path: string): number {
+export function bytesTaken(path: string): number {
   return statSync(path).blocks * BLOCK_BYTES;
 }
 
