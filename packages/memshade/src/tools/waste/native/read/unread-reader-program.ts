@@ -1,4 +1,4 @@
-import { exitWith, systemCall } from "../../../../native/rewritten/system-calls.ts";
+import { exitWith, systemCall } from "../../../../native/start/system-calls.ts";
 import { headersEnd, PF_R, PF_X, writeElfImage } from "../../../../objects/elf/write/image.ts";
 import {
   Assembler,
