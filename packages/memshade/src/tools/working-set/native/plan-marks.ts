@@ -131,8 +131,8 @@ export class MarkPlanner {
     if (spans.isMarked) return;
     spans.isMarked = true;
     const marks = spans.marks();
-    this.#insert(spans.from, spans.to, spans.uses, (register, valueOf) =>
-      markPlaces(renamed(spans.registers, valueOf), marks, register),
+    this.#insert(spans.from, spans.to, spans.uses, (register, registerOf) =>
+      markPlaces(renamed(spans.registers, registerOf), marks, register),
     );
   }
 

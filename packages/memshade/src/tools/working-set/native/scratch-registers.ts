@@ -51,8 +51,8 @@ export interface SavedCode {
   readonly before: number;
 }
 
-/** @returns code; `register`: what it may overwrite; `valueOf`: the register that has the value of one, by number */
-export type ScratchCode = (register: number, valueOf: (register: number) => number) => number[];
+/** @returns code; `register`: what it may overwrite; `registerOf`: the register that has the value of one, by number */
+export type ScratchCode = (register: number, registerOf: (register: number) => number) => number[];
 
 /** @param live mask of what may not be lost; `uses`: what the code reads besides */
 export function withScratch(live: number, uses: number, code: ScratchCode): SavedCode {
@@ -78,6 +78,6 @@ export function withScratch(live: number, uses: number, code: ScratchCode): Save
     ...saved.toReversed().flatMap(popBytes),
     ...(saved.length === 0 ? [] : LEAVE_RED_ZONE),
   ];
-  const valueOf = (one: number): number => (isRaxKept && one === RAX.number ? keeper : one);
-  return { bytes: [...enter, ...code(register, valueOf), ...leave], before: enter.length };
+  const registerOf = (one: number): number => (isRaxKept && one === RAX.number ? keeper : one);
+  return { bytes: [...enter, ...code(register, registerOf), ...leave], before: enter.length };
 }
