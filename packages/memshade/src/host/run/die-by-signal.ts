@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { isatty } from "node:tty";
 import { signalNumber } from "./signal-names.ts";
 
@@ -23,6 +24,23 @@ export function isFromTerminal(signal: NodeJS.Signals): boolean {
 /** Node ignores the one, and starts a debugger by the other. */
 const TAKEN_BY_NODE: readonly string[] = ["SIGPIPE", "SIGUSR1"];
 
+/** They leave a core, which would lie in the place of the program's: gigabytes of ours, of no use to anybody. */
+const WITH_CORE: readonly string[] = [
+  "SIGABRT",
+  "SIGBUS",
+  "SIGFPE",
+  "SIGILL",
+  "SIGQUIT",
+  "SIGSEGV",
+  "SIGSYS",
+  "SIGTRAP",
+];
+
+/** A limit of one byte is too small for any core, and keeps the system from handing it to a program, too. */
+function leaveNoCore(): void {
+  spawnSync("prlimit", ["--core=1:", "--pid", `${process.pid}`], { stdio: "ignore" });
+}
+
 /**
  * Ends this process by a signal, so that its parent sees what a program without handlers would have shown
  * (a shell says 128 + the signal's number). All listeners of the signal must be gone.
@@ -33,6 +51,7 @@ export function dieBySignal(signal: string): void {
   const number = signalNumber(signal);
   // Whose last listener goes has the default action.
   if (TAKEN_BY_NODE.includes(signal)) onSignals({ [signal]: () => undefined })();
+  if (process.platform === "linux" && WITH_CORE.includes(signal)) leaveNoCore();
   process.kill(process.pid, number);
   // The kernel does not let the first process of a container die by a default action.
   setTimeout(() => process.exit(128 + number), 1000);
