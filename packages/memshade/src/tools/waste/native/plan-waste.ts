@@ -8,9 +8,18 @@ import { type Access, accessCode } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
 import { blockCode, frameEndCode, stringCode, systemCallCode } from "./block-code.ts";
 import { type CommonCode, commonCode } from "./common-code.ts";
+import { sampledBlockCode } from "./context-code.ts";
 import { FrameEnds } from "./frame-ends.ts";
 import { KnownPlaces } from "./known-places.ts";
-import { ARENA, BLOCK_SLOTS, LOAD_SLOTS, SLOT_BYTES, SLOTS_END, STORE_SLOTS } from "./layout.ts";
+import {
+  ARENA,
+  BLOCK_SLOTS,
+  LOAD_SLOTS,
+  SAMPLED_BLOCK_SLOTS,
+  SLOT_BYTES,
+  SLOTS_END,
+  STORE_SLOTS,
+} from "./layout.ts";
 import { STRING } from "./string-routine.ts";
 
 /** An access of a file, and where its figures are. */
@@ -49,6 +58,8 @@ export class WastePlan {
   #unplaced = 0;
   #next: number;
   readonly #frames = new FrameBases();
+  /** Blocks are sampled with their contexts. */
+  readonly #isSampled: boolean;
   readonly #frameEnds = new FrameEnds(this.#frames);
 
   /** Where its slots may be: addresses. */
@@ -57,6 +68,7 @@ export class WastePlan {
     options: NativeToolOptions = {},
   ) {
     this.#common = commonCode(options);
+    this.#isSampled = options.contexts === true;
     this.#from = from;
     this.#to = to;
     this.#next = from;
@@ -84,7 +96,7 @@ export class WastePlan {
     }
     if (found.length === 0) return calls;
     const stores = found.filter(isStore).length;
-    const slots = BLOCK_SLOTS + STORE_SLOTS * stores + LOAD_SLOTS * found.length;
+    const slots = this.#blockSlots + STORE_SLOTS * stores + LOAD_SLOTS * found.length;
     if (this.#next + slots * SLOT_BYTES > this.#to) {
       this.#unplaced += found.length;
       return calls;
@@ -92,6 +104,10 @@ export class WastePlan {
     const insertions = this.#insert(code, { first, last, live }, found, stores);
     if (calls.length === 0) return insertions;
     return [...insertions, ...calls].sort((a, b) => a.before - b.before);
+  }
+
+  get #blockSlots(): number {
+    return this.#isSampled ? SAMPLED_BLOCK_SLOTS : BLOCK_SLOTS;
   }
 
   #accesses(code: Code, first: number, last: number): FoundAccess[] {
@@ -124,7 +140,7 @@ export class WastePlan {
     found: readonly FoundAccess[],
     stores: number,
   ): Insertion[] {
-    const blockSlot = this.#take(BLOCK_SLOTS);
+    const blockSlot = this.#take(this.#blockSlots);
     const firstStore = this.#next;
     let storeSlot = this.#take(STORE_SLOTS * stores);
     const known = new KnownPlaces(code, first);
@@ -151,6 +167,11 @@ export class WastePlan {
       known.keep(words, instruction, access.next);
       return insertion;
     });
+    if (this.#isSampled) {
+      const areFlagsLive = (live[0] & FLAGS) !== 0;
+      const block = { blockSlot, stores, loads: found.filter(isLoad).length };
+      return [sampledBlockCode(areFlagsLive, first, block, this.#common), ...insertions];
+    }
     // Ids are there before the first store runs; of the places up to there, one where nobody reads the flags.
     const until = found.find(isStore)?.i ?? last - 1;
     let before = first;

@@ -1,6 +1,7 @@
 import type { InsertedDistance, Insertion } from "../../../native/rewrite/emit.ts";
 import { encode, type OperandSize } from "../../../x64/encode.ts";
 import { CONDITIONS, type Condition } from "../../../x64/forms.ts";
+import type { Register } from "../../../x64/index.ts";
 import { int32, type Operand } from "../../../x64/operands.ts";
 
 type Part = "bytes" | "cold";
@@ -19,7 +20,7 @@ interface OpenJump {
   to: SnippetLabel;
 }
 
-const [JUMP, SHORT_JUMP, CALL] = [0xe9, 0xeb, 0xe8];
+const [JUMP, SHORT_JUMP, CALL, LEA] = [0xe9, 0xeb, 0xe8, 0x8d];
 
 /** Code for one point, in its two parts: what runs as a rule, and what seldom does. */
 export class Snippet {
@@ -67,6 +68,12 @@ export class Snippet {
   shortJump(to: SnippetLabel, condition?: Condition): void {
     this.raw([condition === undefined ? SHORT_JUMP : 0x70 | CONDITIONS.indexOf(condition)]);
     this.#open(to, 1);
+  }
+
+  /** `lea`: the address of a place of either part. */
+  addressOf(to: SnippetLabel, register: Register): void {
+    this.raw([0x48 | ((register.number >> 3) << 2), LEA, ((register.number & 7) << 3) | 5]);
+    this.#open(to, 4);
   }
 
   /** Calls a routine of the code that a file has once. */
