@@ -1,16 +1,22 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { loadObject } from "../../load/objects.ts";
 import { namedModuleOf } from "../../model/named-module.ts";
 import { RUN_SCHEMA, RUN_VERSION, type RunChild, type RunEnd, type RunModule } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import { Node } from "../../tools/heap/layout.ts";
-import { type FollowedFile, nativeWasteFile } from "../../tools/waste/native/read/native-waste-file.ts";
+import {
+  type FollowedFile,
+  hasRun,
+  nativeWasteFile,
+} from "../../tools/waste/native/read/native-waste-file.ts";
 import { WASTE_FILE } from "../../tools/waste/read/waste-session.ts";
 import { wasteText } from "../../tools/waste/read/waste-text.ts";
 import { Place } from "../layout.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import type { ProcessModule } from "./modules.ts";
 import type { NativeRecord, RecordedProgram } from "./recorded-run.ts";
+import { describeModule } from "./run-modules.ts";
 
 /** What a process has left whose dead and silent stores were followed. */
 export interface LeftWaste {
@@ -42,12 +48,13 @@ export function wasteRun({
   stackTop,
   program,
   rewritten: files,
-  modules,
+  modules: met,
   end,
   children,
   unseen,
 }: LeftWaste): NativeRecord {
   const rewritten = new Map(files.map((file) => [file.original, file]));
+  const modules = [...met, ...unmet(files, met, counts, program.file)];
   const followed = modules.flatMap((module): FollowedFile[] => {
     const path = realPathOf(module);
     const file = path === undefined ? undefined : rewritten.get(path);
@@ -70,7 +77,7 @@ export function wasteRun({
       program: program.program,
       tools: { waste: { ...contents.options } },
       end,
-      modules: [...modules],
+      modules,
       ...(children === undefined ? {} : { children: [...children] }),
       notTracked: [...unseen],
       presence: { modules: 0, shadow: bytesTaken(counts), recorded: text.length },
@@ -78,6 +85,23 @@ export function wasteRun({
     },
     files: [{ name: WASTE_FILE, contents: text }],
   };
+}
+
+/** Files whose code ran in a process that ended before it could tell of them: it has loaded them late, and ended by `_exit` or a signal. */
+function unmet(
+  files: readonly RewrittenFile[],
+  met: readonly RunModule[],
+  counts: string,
+  program: string,
+): RunModule[] {
+  const known = new Set(met.map((module) => realPathOf(module)));
+  return files
+    .filter(({ original, notes }) => !known.has(original) && hasRun(counts, notes))
+    .map(({ original }, i) => {
+      const buildId = loadObject(original).object.buildId ?? "";
+      const nowhere = { start: 0, end: 0, address: 0, mark: 0, tableKey: "", isObject: true };
+      return describeModule({ ...nowhere, name: original, buildId }, met.length + i, program, undefined);
+    });
 }
 
 /** Calls that lead to a node of the calling context tree. What stands in front of the program's functions is left out. */

@@ -57,6 +57,18 @@ export function nativeWasteFile(
   }
 }
 
+/** Whether code of a file has run in the process that shares a file. @param notes path of the notes of its sites */
+export function hasRun(counts: string, notes: string): boolean {
+  if (!existsSync(notes)) return false;
+  const { from, to } = readNotes(readFileSync(notes));
+  const file = new CountsFile(counts);
+  try {
+    return file.slots(from, to).some((word) => word !== 0n);
+  } finally {
+    file.close();
+  }
+}
+
 class WasteFileMaker {
   readonly #counts: CountsFile;
   readonly #fates: Map<number, StoreFate>;
