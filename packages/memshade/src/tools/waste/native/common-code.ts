@@ -19,7 +19,10 @@ import { sampleRoutine } from "./sample-routine.ts";
 import { stringRoutine } from "./string-routine.ts";
 import { systemCallRoutine } from "./system-call-routine.ts";
 
-/** Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. */
+/**
+ * Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. The first three take
+ * what was pushed from the stack.
+ */
 export interface CommonCode {
   bytes: Uint8Array;
   /** The word of bytes that are nobody's. */
@@ -54,7 +57,7 @@ function enter(asm: Assembler, kept: readonly Register[]): { last: number; first
 
 function leave(asm: Assembler, kept: readonly Register[]): void {
   for (const register of [...kept].reverse()) asm.put("pop", 8, register);
-  asm.put("ret", 8);
+  asm.put("ret", 8, 2 * PUSHED);
 }
 
 /** For each word of the pushed range: `visit` finds its address in rdx and the word in eax. */

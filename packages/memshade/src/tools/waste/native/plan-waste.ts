@@ -7,6 +7,7 @@ import { decode, FLAGS, FLOW, Instruction } from "../../../x64/decode/index.ts";
 import { type Access, accessCode } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
 import { blockCode, frameEndCode, stringCode, systemCallCode } from "./block-code.ts";
+import { ColdRoutines } from "./cold-routines.ts";
 import { type CommonCode, commonCode } from "./common-code.ts";
 import { sampledBlockCode } from "./context-code.ts";
 import { FrameEnds } from "./frame-ends.ts";
@@ -51,6 +52,7 @@ export interface WasteSites {
 export class WastePlan {
   readonly plan: PlanBlock;
   readonly #common: CommonCode;
+  readonly #routines: ColdRoutines;
   readonly #sites: NativeSite[] = [];
   readonly #from: number;
   readonly #to: number;
@@ -69,10 +71,13 @@ export class WastePlan {
   ) {
     this.#common = commonCode(options);
     this.#isSampled = options.contexts === true;
+    this.#routines = new ColdRoutines(this.#common);
     this.#from = from;
     this.#to = to;
     this.#next = from;
-    this.plan = Object.assign((block: BlockView) => this.#planBlock(block), { common: this.#common.bytes });
+    this.plan = Object.defineProperty((block: BlockView) => this.#planBlock(block), "common", {
+      get: () => this.#routines.bytes,
+    });
   }
 
   /** Of what was planned so far. */
@@ -163,7 +168,7 @@ export class WastePlan {
         bytes: kind === "string" ? string & 0xff : instruction.size,
       });
       if (kind === "string") return stringCode(access, string, i, this.#common);
-      const { insertion, words } = accessCode(access, i, this.#common);
+      const { insertion, words } = accessCode(access, i, this.#routines);
       known.keep(words, instruction, access.next);
       return insertion;
     });
