@@ -251,6 +251,9 @@ export const Text = {
   shared: 12408,
   /** Path of the kernel's: what the process has mapped. */
   maps: 12480,
+  /** Where the function is that samples blocks, as a distance from here; and the word that inserted code calls it by, u64; 0: it does not. */
+  sampleBlock: 12500,
+  slowPath: 12504,
 } as const;
 export const MOST_SHARED = 4;
 export const TEXT_BYTES = 12800;

@@ -13,6 +13,8 @@ export interface NativeToolOptions {
   readonly includeStack?: boolean | undefined;
   /** Dead and silent stores are counted as another tool counts them. */
   readonly compat?: "deadstores" | undefined;
+  /** They are told by the contexts that they run in, too. */
+  readonly contexts?: boolean | undefined;
 }
 
 /** A range of addresses that inserted code uses: a multiple of pages at one. */

@@ -1,19 +1,37 @@
 import { FormatError } from "../bytes/errors.ts";
 import { FORMS } from "./forms.ts";
-import { int32, isPlace, isRegister, type Operand, placeBytes, type RelativePlace } from "./operands.ts";
+import {
+  isPlace,
+  isRegister,
+  type Operand,
+  type Place,
+  putInt32,
+  putPlace,
+  type RelativePlace,
+} from "./operands.ts";
 import { RCX, type Register } from "./registers.ts";
 
 /** A row of the table, taken apart. */
-export interface Form {
-  mnemonic: string;
-  operands: readonly string[];
+interface Form {
+  /** Whether each operand fits. */
+  fits: readonly ((operand: Operand, size: number) => boolean)[];
   /** A prefix that belongs to the opcode, or none. */
   prefix: number | undefined;
   opcode: readonly number[];
   digit: number | undefined;
-  sizes: readonly number[];
-  /** Bytes of the operand that may lie in memory; undefined: the size of the instruction. */
-  memory: number | undefined;
+  /** mask: bit n for sizes of n bytes; 0: the size is not encoded */
+  sizes: number;
+  /** Which operand is in the reg field, in the r/m field or the opcode, and a constant; −1: none. */
+  reg: number;
+  rm: number;
+  constant: number;
+  /** The letter of the constant. */
+  letter: string;
+  /** Whether `rm` is in the opcode. */
+  isInOpcode: boolean;
+  /** Operands whose low byte needs an empty REX, where the instruction has bytes, and where it reads one from memory. */
+  byteOperands: readonly number[];
+  readsByte: number;
 }
 
 export type OperandSize = 1 | 2 | 4 | 8;
@@ -27,26 +45,6 @@ export interface Encoded {
 const PREFIXES = [0x66, 0xf0, 0xf2, 0xf3];
 const THREAD_PREFIX = 0x64;
 const REX = 0x40;
-/** Size of a form in which no size is encoded. */
-const ANY_SIZE = 0;
-
-const formsByMnemonic = new Map<string, Form[]>();
-for (const [mnemonic, operands, text, sizes, memory] of FORMS) {
-  const [, digit] = text.split(" /");
-  const bytes = text
-    .split(" /")[0]
-    .split(" ")
-    .map((byte) => Number.parseInt(byte, 16));
-  // A prefix alone is an opcode of its own.
-  const prefix = bytes.length > 1 && PREFIXES.includes(bytes[0]) ? bytes.shift() : undefined;
-  const form: Form = {
-    ...{ mnemonic, operands: operands.split(" ").filter(Boolean), prefix, opcode: bytes, memory },
-    digit: digit === undefined ? undefined : Number(digit),
-    sizes: sizes === "-" ? [ANY_SIZE] : sizes.split(" ").map(Number),
-  };
-  formsByMnemonic.set(mnemonic, [...(formsByMnemonic.get(mnemonic) ?? []), form]);
-}
-
 /** Whether an operand can stand where a form has a letter of the table's second column. */
 const FITS: Readonly<Record<string, (operand: Operand, size: number) => boolean>> = {
   r: isGeneral,
@@ -60,56 +58,81 @@ const FITS: Readonly<Record<string, (operand: Operand, size: number) => boolean>
   1: (operand) => operand === 1,
   b: (operand) => isNumber(operand) && operand >= -0x80 && operand < 0x80,
   u: (operand) => isNumber(operand) && operand >= 0 && operand < 0x100,
+  w: (operand) => isNumber(operand) && operand >= 0 && operand < 0x1_0000,
   i: (operand, size) =>
     isNumber(operand) && operand >= -(2 ** 31) && operand < (size === 8 ? 2 ** 31 : 2 ** 32),
   q: (operand) => typeof operand === "bigint",
 };
 
+const formsByMnemonic = new Map<string, Form[]>();
+for (const [mnemonic, operands, text, sizes, memory] of FORMS) {
+  const [, digit] = text.split(" /");
+  const bytes = text
+    .split(" /")[0]
+    .split(" ")
+    .map((byte) => Number.parseInt(byte, 16));
+  // A prefix alone is an opcode of its own.
+  const prefix = bytes.length > 1 && PREFIXES.includes(bytes[0]) ? bytes.shift() : undefined;
+  const letters = operands.split(" ").filter(Boolean);
+  const indexOf = (some: string) => letters.findIndex((letter) => some.includes(letter));
+  const constant = indexOf("buwiq");
+  const form: Form = {
+    ...{ fits: letters.map((letter) => FITS[letter]), prefix, opcode: bytes },
+    digit: digit === undefined ? undefined : Number(digit),
+    sizes: sizes === "-" ? 0 : sizes.split(" ").reduce((mask, size) => mask | (1 << Number(size)), 0),
+    ...{ reg: indexOf("rx"), rm: indexOf("mpyzo"), constant, letter: letters[constant] ?? "" },
+    isInOpcode: letters.includes("o"),
+    byteOperands: letters.flatMap((letter, i) => ("rom".includes(letter) ? [i] : [])),
+    readsByte: memory === 1 && letters[0] === "r" ? letters.indexOf("m") : -1,
+  };
+  formsByMnemonic.set(mnemonic, [...(formsByMnemonic.get(mnemonic) ?? []), form]);
+}
+
 /** The bytes of an instruction. `size`: of its operands, in bytes; without meaning where the form encodes none. */
 export function encode(mnemonic: string, size: OperandSize, operands: readonly Operand[]): Encoded {
-  const form = formsByMnemonic.get(mnemonic)?.find((one) => fits(one, size, operands));
-  if (form === undefined) {
-    const detail = `there is no form of ${mnemonic} with ${operands.length} such operands of ${size} bytes`;
-    throw new FormatError("unsupported", 0, "instruction", detail);
-  }
-  return encodeForm(form, form.sizes[0] === ANY_SIZE ? ANY_SIZE : size, operands);
+  const forms = formsByMnemonic.get(mnemonic);
+  if (forms !== undefined)
+    for (const form of forms)
+      if (fits(form, size, operands)) return encodeForm(form, form.sizes === 0 ? 0 : size, operands);
+  const detail = `there is no form of ${mnemonic} with ${operands.length} such operands of ${size} bytes`;
+  throw new FormatError("unsupported", 0, "instruction", detail);
 }
 
 function fits(form: Form, size: number, operands: readonly Operand[]): boolean {
-  return (
-    form.operands.length === operands.length &&
-    (form.sizes.includes(size) || form.sizes[0] === ANY_SIZE) &&
-    form.operands.every((letter, i) => FITS[letter](operands[i], size))
-  );
+  if (form.fits.length !== operands.length) return false;
+  if (form.sizes !== 0 && (form.sizes & (1 << size)) === 0) return false;
+  for (let i = 0; i < operands.length; i++) if (!form.fits[i](operands[i], size)) return false;
+  return true;
 }
 
+/** `size`: 0 where none is encoded. */
 function encodeForm(form: Form, size: number, operands: readonly Operand[]): Encoded {
-  const by = (letters: string) => operands[form.operands.findIndex((letter) => letters.includes(letter))];
-  const reg = by("rx") as Register | undefined;
-  const rm = by("mpyzo");
-  const field = form.digit ?? reg?.number ?? 0;
-  const tail = constantBytes(form, size, operands);
-
+  const { prefix, opcode, digit, isInOpcode } = form;
+  const reg = form.reg < 0 ? undefined : (operands[form.reg] as Register);
+  const rm = form.rm < 0 ? undefined : operands[form.rm];
   const bytes: number[] = [];
   if (rm !== undefined && isPlace(rm) && rm.kind === "place" && rm.thread) bytes.push(THREAD_PREFIX);
   if (size === 2) bytes.push(0x66);
-  if (form.prefix !== undefined) bytes.push(form.prefix);
+  if (prefix !== undefined) bytes.push(prefix);
   const rex = (size === 8 ? 8 : 0) | (reg !== undefined ? (reg.number >> 3) << 2 : 0) | rmBits(rm);
   if (rex !== 0 || needsEmptyRex(form, size, operands)) bytes.push(REX | rex);
-  bytes.push(...form.opcode);
-  if (rm === undefined) return { bytes: [...bytes, ...tail] };
-  if (form.operands.includes("o")) {
-    bytes[bytes.length - 1] += (rm as Register).number & 7;
-    return { bytes: [...bytes, ...tail] };
+  for (const byte of opcode) bytes.push(byte);
+  let relative: RelativePlace | undefined;
+  if (rm !== undefined) {
+    const field = digit ?? reg?.number ?? 0;
+    if (isInOpcode) bytes[bytes.length - 1] += (rm as Register).number & 7;
+    else if (isRegister(rm)) bytes.push(0xc0 | ((field & 7) << 3) | (rm.number & 7));
+    else if ((rm as Place | RelativePlace).kind === "place") putPlace(bytes, rm as Place, field);
+    else {
+      bytes.push(((field & 7) << 3) | 5, 0, 0, 0, 0);
+      relative = rm as RelativePlace;
+    }
   }
-  if (isRegister(rm)) bytes.push(0xc0 | ((field & 7) << 3) | (rm.number & 7));
-  else if (isPlace(rm) && rm.kind === "place") bytes.push(...placeBytes(rm, field));
-  else {
-    bytes.push(((field & 7) << 3) | 5, 0, 0, 0, 0, ...tail);
-    return { bytes, relative: { target: (rm as RelativePlace).target, tail: tail.length } };
-  }
-  bytes.push(...tail);
-  return { bytes };
+  const end = bytes.length;
+  if (form.constant >= 0) putConstant(bytes, form.letter, size, operands[form.constant] as number | bigint);
+  return relative === undefined
+    ? { bytes }
+    : { bytes, relative: { target: relative.target, tail: bytes.length - end } };
 }
 
 function rmBits(rm: Operand | undefined): number {
@@ -120,25 +143,26 @@ function rmBits(rm: Operand | undefined): number {
 }
 
 /** Without the prefix, the numbers 4 to 7 of bytes mean ah to bh. */
-function needsEmptyRex(form: Form, size: number, operands: readonly Operand[]): boolean {
-  return operands.some((operand, i) => {
-    if (!isGeneral(operand) || operand.number < 4 || form.operands[i] === "c") return false;
-    return size === 1 || (form.operands[i] === "m" && form.memory === 1 && form.operands[0] === "r");
-  });
+function needsEmptyRex(
+  { byteOperands, readsByte }: Form,
+  size: number,
+  operands: readonly Operand[],
+): boolean {
+  const isHigh = (operand: Operand) => isGeneral(operand) && operand.number >= 4;
+  if (size === 1) return byteOperands.some((i) => isHigh(operands[i]));
+  return readsByte >= 0 && isHigh(operands[readsByte]);
 }
 
-function constantBytes(form: Form, size: number, operands: readonly Operand[]): number[] {
-  const at = form.operands.findIndex((letter) => "buiq".includes(letter));
-  if (at < 0) return [];
-  const value = operands[at] as number | bigint;
-  const letter = form.operands[at];
-  if (letter === "q") return [...int32(Number(BigInt.asIntN(32, value as bigint))), ...high(value as bigint)];
-  if (letter === "i") return int32(Number(value)).slice(0, size === 2 ? 2 : 4);
-  return [Number(value) & 0xff];
-}
-
-function high(value: bigint): number[] {
-  return int32(Number(BigInt.asIntN(32, value >> 32n)));
+function putConstant(bytes: number[], letter: string, size: number, value: number | bigint): void {
+  if (letter === "q") {
+    putInt32(bytes, Number(BigInt.asIntN(32, value as bigint)));
+    putInt32(bytes, Number(BigInt.asIntN(32, (value as bigint) >> 32n)));
+  } else {
+    const number = Number(value);
+    if (letter === "w" || (letter === "i" && size === 2)) bytes.push(number & 0xff, (number >> 8) & 0xff);
+    else if (letter === "i") putInt32(bytes, number);
+    else bytes.push(number & 0xff);
+  }
 }
 
 function isGeneral(operand: Operand): operand is Register {

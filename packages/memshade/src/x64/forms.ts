@@ -5,7 +5,7 @@
  * 2. operands in Intel's order. `r`: general register in the reg field of ModRM; `m`: general register or place in its r/m
  *    field; `p`: place only; `o`: general register in the opcode; `x`, `y`: the same as `r`, `m` of vector registers,
  *    `z`: `y` without places; `c`: the register
- *    cl, `1`: the constant, neither of which takes room; `b`: signed constant of one byte; `u`: unsigned one; `i`: signed constant of four
+ *    cl, `1`: the constant, neither of which takes room; `b`: signed constant of one byte; `u`: unsigned one; `w`: unsigned one of two bytes; `i`: signed constant of four
  *    bytes (of two where the operands have two); `q`: constant of eight.
  * 3. bytes: a prefix that belongs to the opcode, the opcode, and `/digit` where the reg field is part of it.
  * 4. sizes of the operands in bytes that the form exists for. 2 takes a prefix, 8 a bit of REX; `-`: the size is not encoded.
@@ -148,6 +148,7 @@ export const FORMS: readonly FormRow[] = [
   ["call", "m", "ff /2", "-", 8],
   ["jmp", "m", "ff /4", "-", 8],
   ["ret", "", "c3", "-"],
+  ["ret", "w", "c2", "-"],
   ["ud2", "", "0f 0b", "-"],
   ["syscall", "", "0f 05", "-"],
   ["mfence", "", "0f ae f0", "-"],

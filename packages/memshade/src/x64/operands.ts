@@ -53,27 +53,42 @@ const NO_INDEX = 4;
 
 /** The bytes of ModRM, SIB and displacement for a place, without the bit 3 of its registers. `field`: the other operand. */
 export function placeBytes(at: Place, field: number): number[] {
+  const bytes: number[] = [];
+  putPlace(bytes, at, field);
+  return bytes;
+}
+
+/** The same, behind other bytes. */
+export function putPlace(bytes: number[], at: Place, field: number): void {
   const { base, index, displacement } = at;
   const scale = index === undefined ? 0 : SCALE_BITS[at.scale];
   if (index === RSP || displacement !== (displacement | 0))
     throw new FormatError("malformed", 0, "place operand", "no instruction can have it");
   const reg = (field & 7) << 3;
+  const inner = index === undefined ? NO_INDEX : index.number & 7;
   if (base === undefined) {
-    const inner = index === undefined ? NO_INDEX : index.number & 7;
-    return [reg | MORE, (scale << 6) | (inner << 3) | NO_BASE, ...int32(displacement)];
+    bytes.push(reg | MORE, (scale << 6) | (inner << 3) | NO_BASE);
+    putInt32(bytes, displacement);
+    return;
   }
   const low = base.number & 7;
   const short = displacement === (displacement << 24) >> 24;
   // rbp and r13 have no form without displacement.
   const none = displacement === 0 && low !== RBP.number;
   const mode = none ? 0 : short ? 0x40 : 0x80;
-  const tail = none ? [] : short ? [displacement & 0xff] : int32(displacement);
-  if (index === undefined && low !== RSP.number) return [mode | reg | low, ...tail];
-  const inner = index === undefined ? NO_INDEX : index.number & 7;
-  return [mode | reg | MORE, (scale << 6) | (inner << 3) | low, ...tail];
+  if (index === undefined && low !== RSP.number) bytes.push(mode | reg | low);
+  else bytes.push(mode | reg | MORE, (scale << 6) | (inner << 3) | low);
+  if (none) return;
+  if (short) bytes.push(displacement & 0xff);
+  else putInt32(bytes, displacement);
 }
 
 /** A number as four bytes, little-endian. */
 export function int32(value: number): number[] {
   return [value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, (value >> 24) & 0xff];
+}
+
+/** The same, behind other bytes. */
+export function putInt32(bytes: number[], value: number): void {
+  bytes.push(value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, (value >> 24) & 0xff);
 }

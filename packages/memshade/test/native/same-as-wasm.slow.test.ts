@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { accessesBySize } from "./support/accesses.ts";
+import { drawing } from "./support/drawing.ts";
 import { canCompile, memshadeRun } from "./support/record.ts";
 
 const WASM = ["--target=wasm32-wasi", "-O1", "-mno-bulk-memory"];
@@ -13,15 +14,6 @@ const hasWasi =
   }).status === 0;
 if (!hasWasi)
   console.warn("SKIPPED: clang-22 with wasi-libc is not installed: nothing is compared with wasm");
-
-/** The next number below `below`, from a seed that goes on. */
-function drawing(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 const TYPES = ["uint8_t", "uint16_t", "uint32_t", "uint64_t"];
 

@@ -101,6 +101,31 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     expect(status).not.toBe(0);
   });
 
+  it("are those of a library that is loaded right before the program ends, too", () => {
+    const library = join(folder, "waste-late.so");
+    compileProgram("waste-late.c", join(folder, "waste-late"));
+    compileProgram("waste-late.c", library, ["-DLIBRARY", "-shared", "-fPIC"]);
+    // What nobody has seen the first time runs as it is again: it has to be there for a while.
+    for (const [out, ms] of [
+      ["ends-1", "1000"],
+      ["ends-2", "0"],
+    ] as const)
+      memshadeRun(folder, [
+        "--quiet",
+        "--tool",
+        "waste",
+        "--out",
+        out,
+        join(folder, "waste-late"),
+        library,
+        ms,
+      ]);
+    const waste: WasteFile = JSON.parse(readFileSync(join(folder, "ends-2", "waste.json"), "utf8"));
+    expect(sumIn(waste.stores, "outer", (one) => one.nof_stores)).toBe(10);
+    expect(sumIn(waste.stores, "outer", (one) => one.dead_overwritten)).toBe(72);
+    expect(waste.modules!.map(({ name }) => name)).toContain("waste-late.so");
+  });
+
   it("say that a library ran as it is that was loaded later, and have its stores the next time", () => {
     const library = join(folder, "late-library.so");
     compileProgram("late.c", join(folder, "late"));

@@ -115,7 +115,7 @@ describe("the decoder", () => {
     const at = place(GENERAL[12], 0x1234, GENERAL[9], 2);
     const operands: Readonly<Record<string, Operand>> = {
       ...{ r: GENERAL[3], o: GENERAL[10], m: at, p: at, x: VECTOR[9], z: VECTOR[3], y: at, c: RCX, 1: 1 },
-      ...{ b: -5, u: 200, i: 0x123456, q: 0x1234567890n },
+      ...{ b: -5, u: 200, w: 1000, i: 0x123456, q: 0x1234567890n },
     };
     for (const [mnemonic, letters, , sizes, memory] of FORMS)
       for (const size of sizes === "-" ? [8] : sizes.split(" ").map(Number)) {

@@ -89,6 +89,10 @@ function operandOf(choices: Choices, letter: string, general: number, memory: nu
       const value = 2 + choices.below(250);
       return [value, `0x${value.toString(16)}`];
     }
+    case "w": {
+      const value = choices.below(2 ** 16);
+      return [value, `0x${value.toString(16)}`];
+    }
     case "i": {
       const value = (choices.below(2 ** 31 - 200) + 200) * (choices.chance(50) ? 1 : -1);
       return [value, constant(value, size)];

@@ -122,7 +122,7 @@ export function addRunCommand(program: Command): void {
 /** What native programs can be recorded with. */
 const OF_NATIVE: readonly string[] = [
   ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
-  ...["interval", "maxIntervals", "cpuTime", "compat"],
+  ...["interval", "maxIntervals", "cpuTime", "compat", "contexts"],
 ];
 /** What runs of native programs with `--tool waste` do not have. */
 const NOT_WITH_WASTE: readonly string[] = ["traceChildren", "mmap", "sample", "clock"];
@@ -138,9 +138,9 @@ function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
 }
 
 /** The tool whose code is inserted: one that was asked for by name. */
-function nativeToolOf({ tool = [], includeStack, compat }: RunFlags): NativeRun["tool"] {
+function nativeToolOf({ tool = [], includeStack, compat, contexts }: RunFlags): NativeRun["tool"] {
   const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
-  return names.length === 0 ? undefined : { name: names[0], options: { includeStack, compat } };
+  return names.length === 0 ? undefined : { name: names[0], options: { includeStack, compat, contexts } };
 }
 
 const NATIVE_INTERVAL_NS = 20e6;
@@ -201,6 +201,9 @@ function refuseForNative(command: Command): void {
     throw new UserError(`--tool ${named.join()}: native programs are recorded by one tool at a time`);
   if (includeStack === true && named.length === 0)
     throw new UserError("--include-stack is about accesses: add --tool heap");
+  const ofWaste = given.find((option) => ["compat", "contexts"].includes(option.attributeName()));
+  if (ofWaste !== undefined && named[0] !== "waste")
+    throw new UserError(`${ofWaste.long} is an option of the waste tool: add --tool waste`);
   const unfollowed = given.find((option) => NOT_WITH_WASTE.includes(option.attributeName()));
   if (named[0] === "waste" && unfollowed !== undefined)
     throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool waste yet`);

@@ -29,6 +29,7 @@ export { mlockall, mmap, mremap, munmap } from "./mappings/hooks";
 export { finalize } from "./finalize";
 export { initialize } from "./initialize";
 export { memory_open } from "./open";
+export { sample_block } from "../../tools/waste/native/assembly/samples";
 // Where samples are taken. `begin_thread` and `sample_handler` are no names of the program's, as `initialize`, `finalize` and `memory_open`.
 export { begin_thread, pthread_create, thrd_create } from "../sampling/assembly/begin-thread";
 export { sample_handler } from "../sampling/assembly/handler";

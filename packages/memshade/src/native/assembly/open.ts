@@ -214,6 +214,8 @@ function open(): u64 {
   } else failure = 0;
   store32(base + Header.isCounting, load32(text() + Text.isCounting));
   if (sharedAt(0) !== 0 && failure === 0) store32(base + Header.countersFailure, <u32>-shareCounts());
+  const slowPath = load64(text() + Text.slowPath);
+  if (slowPath !== 0) store64(slowPath, text() + <u64>(<i64>(<i32>load32(text() + Text.sampleBlock))));
   syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, scratch());
   store64(base + Header.start, load64(scratch()) * 1_000_000_000 + load64(scratch() + 8));
   store32(base + Header.failure, <u32>-failure);

@@ -92,11 +92,22 @@ function isStillLost(thread: u32): bool {
 
 /** Makes the stack that of a hook: `place` is where its return address lies, `address` what that is. */
 export function walk(thread: u32, place: u64, address: u64, framePointer: u64): void {
+  walkFrom(thread, place, address, framePointer, 0);
+}
+
+/** Makes the stack that of an instruction at `address` that is about to run: `place` is the word below its stack pointer. */
+export function walkInterrupted(thread: u32, place: u64, address: u64, framePointer: u64): void {
+  walkFrom(thread, place, address, framePointer, Link.unchecked | Link.interrupted);
+}
+
+@inline
+function walkFrom(thread: u32, place: u64, address: u64, framePointer: u64, link: u32): void {
   const frame = walkedAt(thread, 0);
   store<u64>(frame, place, StackFrame.place);
   store<u64>(frame, address, StackFrame.address);
   store<u64>(frame, framePointer, StackFrame.framePointer);
-  store<u64>(frame, 0, StackFrame.site);
+  store<u32>(frame, 0, StackFrame.site);
+  store<u32>(frame, link, StackFrame.link);
   if (!walkOn(thread, lastFrame(thread))) walkOn(thread, -1);
 }
 

@@ -111,7 +111,8 @@ export function recordedRun(
   if (program.tool?.name === "waste") {
     if (counts === undefined || header(Header.countersFailure) !== 0) throw new UserError(NOT_SHARED);
     return wasteRun({
-      ...{ counts, maps, program, rewritten, modules: described, end, children },
+      ...{ counts, memory, places: modules, maps },
+      ...{ program, rewritten, modules: described, end, children },
       stackTop: Number(view.getBigUint64(Header.stackTop, true)),
       unseen: [...program.notes, ...unseen(view, replacedBy), ...notCounted],
     });

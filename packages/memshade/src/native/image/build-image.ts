@@ -23,6 +23,8 @@ export interface ImageRun {
   isCounting: boolean;
   /** It runs in programs whose code follows which stores are read: not 0, and 2 as deadstores counts. */
   isWaste: 0 | 1 | 2;
+  /** Address of the word by which inserted code calls; 0: it does not. */
+  slowPath: number;
   /** What inserted code uses, and others see. */
   shared: readonly ShadowRange[];
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
@@ -121,6 +123,7 @@ export function setRun(image: Uint8Array, run: ImageRun): void {
   data[Text.isCounting] = run.isCounting ? 1 : 0;
   data[Text.isWaste] = run.isWaste;
   const view = new DataView(data.buffer, data.byteOffset);
+  view.setBigUint64(Text.slowPath, BigInt(run.slowPath), true);
   view.setBigUint64(SampleText.period, BigInt(run.samplePeriod ?? 0), true);
   run.shared?.forEach(({ address, bytes }, i) => {
     view.setBigUint64(Text.shared + 16 * i, BigInt(address), true);
@@ -136,6 +139,7 @@ function tellOfFunctions(data: Uint8Array, { entries }: NativeCode, places: Obje
   };
   tell("sample_handler", SampleText.handler);
   tell("begin_thread", SampleText.beginThread);
+  tell("sample_block", Text.sampleBlock);
 }
 
 /** What can be written of an image is loaded last, and the texts are the end of that. */

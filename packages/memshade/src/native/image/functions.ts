@@ -78,7 +78,7 @@ export function nextNames({ foreign }: Hooked): string[] {
 }
 
 /** Functions of the code that are none of the program's names. */
-const INTERNAL = ["memory_open", "initialize", "finalize", "begin_thread", "sample_handler"];
+const INTERNAL = ["memory_open", "initialize", "finalize", "begin_thread", "sample_handler", "sample_block"];
 /** What has nothing to do with blocks. */
 const BESIDE_BLOCKS = ["dlclose", "mlockall"];
 /** What is there only where mapped memory is asked for; the one name stands for two functions that are the same on x86-64. */

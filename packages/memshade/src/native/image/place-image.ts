@@ -5,7 +5,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { makeFolders } from "../../host/run/make-folders.ts";
 import { makeOwnedFolder, removeLeftFolders } from "../../host/run/owned-folders.ts";
-import type { NativeTool } from "../native-tool.ts";
+import { type NativeTool, SLOW_PATHS } from "../native-tool.ts";
 import { cacheFolder, TableCache } from "../tables/table-cache.ts";
 import { setRun } from "./build-image.ts";
 import { type KeptImage, keptImage } from "./kept-image.ts";
@@ -27,7 +27,7 @@ export interface ImageOptions extends KeptImage {
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
   samplePeriod?: number | undefined;
   /** Whose code is inserted. */
-  tool?: Pick<NativeTool, "name" | "shadows"> | undefined;
+  tool?: Pick<NativeTool, "name" | "shadows" | "slowPaths"> | undefined;
   /** The other tool that it counts as. */
   compat?: "deadstores" | undefined;
 }
@@ -71,7 +71,12 @@ export function placeImage({ children, samplePeriod, tool, compat, ...options }:
     const image = keptImage(tables.folder, options);
     setRun(image, {
       ...{ memory, tables: tables.prefix, image: path, children, samplePeriod },
-      ...{ isCounting: tool?.name === "heap", isWaste, shared: tool?.shadows ?? [] },
+      ...{
+        isCounting: tool?.name === "heap",
+        isWaste,
+        slowPath: (tool?.slowPaths ?? 0) > 0 ? SLOW_PATHS : 0,
+        shared: tool?.shadows ?? [],
+      },
     });
     writeFileSync(path, image);
     return {

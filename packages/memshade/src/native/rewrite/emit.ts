@@ -39,7 +39,7 @@ export interface InsertedDistance {
 /** What a tool is to the rewriter: it says what is inserted in a block, in the order of instructions. */
 export interface PlanBlock {
   (block: BlockView): readonly Insertion[];
-  /** Code that insertions call or jump to, once in a file. */
+  /** Code that insertions call or jump to, once in a file; read when all blocks have been asked for. */
   readonly common?: Uint8Array;
 }
 
@@ -80,7 +80,7 @@ const LOOPS_TO = 0xe3;
  * code leads to that is not written anew, it leads to as before.
  */
 export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, address: number): NewText {
-  const writer = new TextWriter(graph.code, address, plan.common);
+  const writer = new TextWriter(graph.code, address);
   const { code } = graph;
   let live = new Int32Array(64);
   const starts = new Int32Array(code.functions.length);
@@ -106,7 +106,7 @@ export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, 
     writer.finishFunction(end);
     ends[f] = writer.length;
   }
-  return { bytes: writer.finish(), offsets: writer.offsets, starts, ends, instructionEnds };
+  return { bytes: writer.finish(plan.common), offsets: writer.offsets, starts, ends, instructionEnds };
 }
 
 /** Where a distance of an insertion stands and leads to, as numbers; there are millions. */
@@ -126,12 +126,11 @@ class TextWriter {
   readonly #inserted: number[] = [];
   #fallsThrough = true;
 
-  constructor(code: Code, address: number, common: Uint8Array = new Uint8Array(0)) {
+  constructor(code: Code, address: number) {
     this.#code = code;
     this.#address = address;
     this.offsets = new Int32Array(code.count);
     this.#out = new ByteWriter(2 * code.bytes.length);
-    this.#out.bytes(common);
   }
 
   get length(): number {
@@ -253,14 +252,16 @@ class TextWriter {
     if (this.#fallsThrough) this.#jump(end);
   }
 
-  finish(): Uint8Array {
+  finish(common?: Uint8Array): Uint8Array {
     const coldAt = this.#out.length;
     this.#out.bytes(this.#cold.view());
-    const starts = [0, coldAt, 0, this.#code.base - this.#address];
-    for (let i = 0; i < this.#inserted.length; i += 5) {
-      const [part, at, tail, to, offset] = this.#inserted.slice(i, i + 5);
-      const from = starts[part] + at;
-      this.#out.patchU32(from, starts[to] + offset - (from + 4 + tail));
+    this.align(FUNCTION_ALIGNMENT, TRAP);
+    const starts = [0, coldAt, this.#out.length, this.#code.base - this.#address];
+    if (common !== undefined) this.#out.bytes(common);
+    const inserted = this.#inserted;
+    for (let i = 0; i < inserted.length; i += 5) {
+      const from = starts[inserted[i]] + inserted[i + 1];
+      this.#out.patchU32(from, starts[inserted[i + 3]] + inserted[i + 4] - (from + 4 + inserted[i + 2]));
     }
     for (const [open, at] of this.#openAt.entries())
       this.#out.patchU32(at, this.offsets[this.#openTo[open]] - (at + 4));

@@ -20,7 +20,7 @@ export function knownContext(thread: u32): usize {
 
 /** The innermost frame's node; 0 when the table is full. */
 @inline
-function settledNode(thread: u32): u32 {
+export function settledNode(thread: u32): u32 {
   const frames = load<u32>(thread, Thread.frames);
   if (load<u32>(thread, Thread.settled) !== frames) return settle(thread);
   return frames === 0 ? 0 : load<u32>(lastFrame(thread, frames), StackFrame.site);

@@ -5,9 +5,9 @@ import { GENERAL, type Place, place, type Register, RSP } from "../../../x64/ind
 import { int32 } from "../../../x64/operands.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
 import { Borrowed, skipRedZone } from "./borrowed.ts";
-import type { CommonCode } from "./common-code.ts";
-import { DEAD, SLOT_BYTES } from "./layout.ts";
-import { pieces, putAddress, putFold, slot, word } from "./places.ts";
+import type { ColdRoutines } from "./cold-routines.ts";
+import { SLOT_BYTES } from "./layout.ts";
+import { fillWords, pieces, putAddress, putFold, slot, word } from "./places.ts";
 import { Snippet, type SnippetLabel } from "./snippet.ts";
 
 /** One access, and what its code needs to know. */
@@ -35,21 +35,20 @@ export interface KnownWords {
 
 /** Room for a vector that is stored a second time. */
 const COPY_BYTES = 64;
-const PUSHED_BYTES = 8;
-const PUSH_CONSTANT = 0x68;
-/** A process's own pointer to what its thread has, which lies above the stack of all threads but the first. */
-const THREAD = { ...place(undefined, 0), thread: true };
 
 /** The code in front of an access, and the register that has the place of its words behind it, if one has. */
 export function accessCode(
   access: Access,
   before: number,
-  common: CommonCode,
+  routines: ColdRoutines,
 ): { insertion: Insertion; words: Register | undefined } {
   const snippet = new Snippet();
-  const borrowed = new Borrowed(access.live, access.instruction, access.known?.register);
+  const borrowed = new Borrowed(access.live, access.instruction, {
+    wanted: access.known?.register,
+    needed: access.kind === "load" ? 1 : 2,
+  });
   borrowed.begin(snippet);
-  const writer = new AccessWriter(snippet, access, borrowed, common);
+  const writer = new AccessWriter(snippet, access, borrowed, routines);
   if (access.kind === "store") writer.store();
   else if (access.kind === "update") writer.update();
   else writer.load();
@@ -60,27 +59,29 @@ export function accessCode(
 class AccessWriter {
   readonly #snippet: Snippet;
   readonly #access: Access;
-  readonly #common: CommonCode;
+  readonly #routines: ColdRoutines;
   readonly #bytes: number;
-  /** Holds the distance in the shadow; the other one, what is there. */
+  readonly #borrowed: Borrowed;
+  /** Holds the distance in the shadow. */
   readonly #at: Register;
-  readonly #words: Register;
   /** Of the access's words, from the place that the first one has. */
   readonly #distance: number;
   readonly #isKnown: boolean;
-  /** How far below its place the stack pointer is. */
-  readonly #shift: number;
 
-  constructor(snippet: Snippet, access: Access, borrowed: Borrowed, common: CommonCode) {
+  constructor(snippet: Snippet, access: Access, borrowed: Borrowed, routines: ColdRoutines) {
     this.#isKnown = access.known?.register === borrowed.first && borrowed.isFirstKept;
     this.#distance = this.#isKnown ? (access.known?.distance ?? 0) : 0;
     this.#snippet = snippet;
     this.#access = access;
-    this.#common = common;
+    this.#routines = routines;
     this.#bytes = access.instruction.size;
+    this.#borrowed = borrowed;
     this.#at = borrowed.first;
-    this.#words = borrowed.second;
-    this.#shift = borrowed.shift;
+  }
+
+  /** Holds what is there; of a load, if it is dead. */
+  get #words(): Register {
+    return this.#borrowed.second as Register;
   }
 
   /** Whether all was read before decides; if not, what was not is. */
@@ -94,15 +95,7 @@ class AccessWriter {
     snippet.continueIn("cold");
     snippet.bind(cold);
     snippet.put("add", 8, slot(this.#access.loadSlot), 1);
-    const mixed = snippet.label();
-    if (this.#isUniform(mixed)) {
-      snippet.put("cmp", 2, this.#word(0), signed(this.#common.nobodys));
-      snippet.jump(back, "e");
-      this.#fill(-1);
-      snippet.jump(back);
-      snippet.bind(mixed);
-    }
-    this.#call(this.#common.read);
+    this.#call(this.#routines.read(this.#bytes, this.#at, this.#borrowed.second));
     snippet.jump(back);
     snippet.continueIn("bytes");
   }
@@ -137,18 +130,9 @@ class AccessWriter {
     this.#leaveId();
     snippet.continueIn("cold");
     snippet.bind(cold);
-    this.#ifStack(compare);
-    const mixed = snippet.label();
-    if (this.#isUniform(mixed)) {
-      snippet.put("movzx.w", 4, this.#words, this.#word(0));
-      snippet.put("add", 8, place(undefined, DEAD, this.#words, 8), this.#bytes);
-      snippet.put("cmp", 4, this.#words, this.#common.nobodys);
-      snippet.jump(leaveId, "e");
-      snippet.jump(compare);
-      snippet.bind(mixed);
-    }
-    this.#call(this.#common.overwrite);
-    snippet.jump(leaveId, "e");
+    if (!this.#routines.common.isStackFollowed) this.#address();
+    this.#call(this.#routines.overwrite(this.#bytes, this.#at, this.#words));
+    if (this.#access.comparison !== undefined) snippet.jump(leaveId, "e");
     snippet.jump(compare);
     snippet.continueIn("bytes");
   }
@@ -160,15 +144,21 @@ class AccessWriter {
   #fold(): void {
     if (this.#isKnown) return;
     const { instruction, next } = this.#access;
-    putAddress(this.#snippet, instruction, next, this.#at, this.#shift);
+    putAddress(this.#snippet, instruction, next, this.#at, this.#borrowed.shift);
     putFold(this.#snippet, this.#at);
+  }
+
+  /** The address itself, in the place of what is there. */
+  #address(): void {
+    const { instruction, next } = this.#access;
+    putAddress(this.#snippet, instruction, next, this.#words, this.#borrowed.shift);
   }
 
   /** Jumps if some byte was not read since it was written. */
   #unlessRead(cold: SnippetLabel): void {
     const snippet = this.#snippet;
     const parts = pieces(this.#bytes);
-    const whole = parts.filter(({ bytes }) => bytes === 4);
+    const whole = this.#borrowed.second === undefined ? [] : parts.filter(({ bytes }) => bytes === 4);
     if (whole.length > 1) {
       whole.forEach(({ from }, i) => {
         snippet.put(i === 0 ? "mov" : "and", 8, this.#words, this.#word(from));
@@ -183,56 +173,10 @@ class AccessWriter {
     }
   }
 
-  /** Goes on where all bytes have one word, else jumps. False: sizes for which nobody looks. */
-  #isUniform(mixed: SnippetLabel): boolean {
-    const snippet = this.#snippet;
-    const bytes = this.#bytes;
-    if (bytes === 1) return true;
-    if (bytes === 2) {
-      snippet.put("movzx.w", 4, this.#words, this.#word(0));
-      snippet.put("cmp", 2, this.#word(1), this.#words);
-      snippet.jump(mixed, "ne");
-      return true;
-    }
-    if (![4, 8, 16].includes(bytes)) return false;
-    snippet.put("mov", 8, this.#words, this.#word(0));
-    for (let from = 4; from < bytes; from += 4) {
-      snippet.put("cmp", 8, this.#word(from), this.#words);
-      snippet.jump(mixed, "ne");
-    }
-    snippet.put("ror", 8, this.#words, 16);
-    snippet.put("cmp", 8, this.#word(0), this.#words);
-    snippet.jump(mixed, "ne");
-    return true;
-  }
-
-  /** The same constant for the words of all bytes. */
-  #fill(value: number): void {
-    for (const { from, bytes } of pieces(this.#bytes))
-      this.#snippet.put("mov", (2 * bytes) as 2 | 4 | 8, this.#word(from), value);
-  }
-
   /** The store's id for all bytes. */
   #leaveId(): void {
     this.#snippet.put("mov", 8, this.#words, slot(this.#access.storeSlot));
-    for (const { from, bytes } of pieces(this.#bytes))
-      this.#snippet.put("mov", (2 * bytes) as 2 | 4 | 8, this.#word(from), this.#words);
-  }
-
-  /** Where the address lies in the stack that is in use, nobody is charged. */
-  #ifStack(to: SnippetLabel): void {
-    if (this.#common.isStackFollowed) return;
-    const snippet = this.#snippet;
-    const isElsewhere = snippet.label();
-    putAddress(snippet, this.#access.instruction, this.#access.next, this.#words, this.#shift);
-    snippet.put("cmp", 8, this.#words, RSP);
-    snippet.shortJump(isElsewhere, "b");
-    // The first thread's stack is above all else, that of another ends where its own data begin.
-    snippet.put("cmp", 8, THREAD, RSP);
-    snippet.jump(to, "b");
-    snippet.put("cmp", 8, THREAD, this.#words);
-    snippet.jump(to, "a");
-    snippet.bind(isElsewhere);
+    fillWords(this.#snippet, this.#bytes, (from) => this.#word(from), this.#words);
   }
 
   #compare(different: SnippetLabel): void {
@@ -244,16 +188,36 @@ class AccessWriter {
       const { bytes, displacementAt } = comparison;
       if (instruction.base === INSTRUCTION_POINTER)
         snippet.relative(bytes, displacementAt, next + instruction.displacement);
-      else if (instruction.base === RSP.number) snippet.raw(shifted(bytes, instruction, this.#shift));
+      else if (instruction.base === RSP.number)
+        snippet.raw(shifted(bytes, instruction, this.#borrowed.shift));
       else snippet.raw(bytes);
       snippet.jump(silent, "e");
     } else this.#compareCopy(comparison.bytes, silent);
     snippet.continueIn("cold");
     snippet.bind(silent);
-    this.#ifStack(different);
-    snippet.put("add", 8, slot(this.#access.storeSlot + SLOT_BYTES), 1);
-    snippet.jump(different);
+    this.#countSilent(different);
     snippet.continueIn("bytes");
+  }
+
+  /** Unless it is one to the stack that is in use, where that is left out. */
+  #countSilent(done: SnippetLabel): void {
+    const snippet = this.#snippet;
+    const [count, isAbove] = [snippet.label(), snippet.label()];
+    const isStackFollowed = this.#routines.common.isStackFollowed;
+    if (!isStackFollowed) {
+      this.#address();
+      snippet.put("cmp", 8, this.#words, RSP);
+      snippet.shortJump(isAbove, "ae");
+    }
+    snippet.bind(count);
+    snippet.put("add", 8, slot(this.#access.storeSlot + SLOT_BYTES), 1);
+    snippet.jump(done);
+    if (isStackFollowed) return;
+    snippet.bind(isAbove);
+    skipRedZone(snippet);
+    snippet.callCommon(this.#routines.isStack(this.#words));
+    snippet.shortJump(count, "e");
+    snippet.jump(done);
   }
 
   /** Stores to the stack what the store is about to write, and compares word by word. */
@@ -286,7 +250,7 @@ class AccessWriter {
       this.#snippet.relative(bytes, prefix.length + 2, next + displacement + from);
       return;
     }
-    const shift = base === RSP.number ? this.#shift + room : 0;
+    const shift = base === RSP.number ? this.#borrowed.shift + room : 0;
     const at = {
       ...place(base < 0 ? undefined : GENERAL[base], displacement + from + shift),
       index: index < 0 ? undefined : GENERAL[index],
@@ -295,15 +259,14 @@ class AccessWriter {
     this.#snippet.put("cmp", size, at, this.#words);
   }
 
-  /** Calls a routine with the place in the shadow and the number of bytes. Keeps the flags that it returns. */
+  /** Calls a routine for the access's words. Keeps the flags that it returns. */
   #call(routine: number): void {
     const snippet = this.#snippet;
+    const distance = 2 * this.#distance;
+    if (distance !== 0) snippet.put("lea", 8, this.#at, place(this.#at, distance));
     skipRedZone(snippet);
-    if (this.#distance !== 0) snippet.put("lea", 8, this.#words, place(this.#at, 2 * this.#distance));
-    snippet.put("push", 8, this.#distance === 0 ? this.#at : this.#words);
-    snippet.raw([PUSH_CONSTANT, ...int32(this.#bytes)]);
     snippet.callCommon(routine);
-    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 2 * PUSHED_BYTES));
+    if (distance !== 0) snippet.put("lea", 8, this.#at, place(this.#at, -distance));
   }
 }
 
@@ -318,9 +281,4 @@ function shifted(bytes: readonly number[], { modRmAt, displacement }: Instructio
     ...int32(displacement + shift),
     ...bytes.slice(modRmAt + 2 + displacementBytes),
   ];
-}
-
-/** A word as the signed number that an instruction has it as. */
-function signed(value: number): number {
-  return (value << 16) >> 16;
 }

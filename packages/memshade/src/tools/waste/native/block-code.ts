@@ -81,7 +81,7 @@ export function blockCode(
     skipRedZone(snippet);
     for (const pushed of [stores.first, stores.count]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
     snippet.callCommon(common.assign);
-    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 2 * PUSHED_BYTES));
+    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
     snippet.jump(back);
     snippet.continueIn("bytes");
   }

@@ -8,26 +8,43 @@ const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...
 
 const PUSHED_BYTES = 8;
 
-/** Two registers for a while: dead ones, or others that are on the stack meanwhile, as the flags are where somebody reads them. */
+/** What an access needs registers for. */
+interface Needs {
+  /** The first one, if it is dead; else one is that the instruction does not write. */
+  wanted?: Register | undefined;
+  /** How many there have to be. */
+  needed: 1 | 2;
+}
+
+/** Registers for a while: dead ones, or others that are on the stack meanwhile, as the flags are where somebody reads them. */
 export class Borrowed {
   readonly first: Register;
-  readonly second: Register;
+  /** One that is needed, or dead. */
+  readonly second: Register | undefined;
   readonly #saved: Register[] = [];
   readonly #areFlagsSaved: boolean;
 
-  /** @param wanted the first one, if it is dead; else one is that the instruction does not write */
-  constructor(live: number, { reads, writes }: Pick<Instruction, "reads" | "writes">, wanted?: Register) {
-    const isDead = ({ number }: Register) => ((live | reads) & (1 << number)) === 0;
-    const lasting = SCRATCH.filter((one) => isDead(one) && (writes & (1 << one.number)) === 0);
-    const known = wanted !== undefined && isDead(wanted) ? [wanted] : [];
-    const dead = [...new Set([...known, ...lasting, ...SCRATCH.filter(isDead)])];
-    const others = SCRATCH.filter(
-      ({ number }) => !dead.includes(GENERAL[number]) && (reads & (1 << number)) === 0,
-    );
-    const two = [...dead, ...others];
-    [this.first, this.second] = two;
-    this.#saved = two.slice(0, 2).filter((one) => !dead.includes(one));
+  constructor(
+    live: number,
+    { reads, writes }: Pick<Instruction, "reads" | "writes">,
+    { wanted, needed }: Needs,
+  ) {
+    const taken = live | reads;
+    const lasting = taken | writes;
+    const isDead = ({ number }: Register) => (taken & (1 << number)) === 0;
+    const isWanted = wanted !== undefined && isDead(wanted);
+    const first = isWanted ? wanted : (freeOf(lasting) ?? freeOf(taken));
+    const second = first === undefined ? undefined : (freeOf(lasting, first) ?? freeOf(taken, first));
+    this.first = first ?? this.#save(reads);
+    this.second = second ?? (needed === 2 ? this.#save(reads | (1 << this.first.number)) : undefined);
     this.#areFlagsSaved = (live & FLAGS) !== 0;
+  }
+
+  /** A register that is saved, so that it can be used. */
+  #save(taken: number): Register {
+    const register = freeOf(taken) as Register;
+    this.#saved.push(register);
+    return register;
   }
 
   /** Whether the first one keeps what it has got. */
@@ -58,6 +75,11 @@ export class Borrowed {
     for (const register of [...this.#saved].reverse()) snippet.put("pop", 8, register);
     snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
   }
+}
+
+/** The first register that is not in a mask, nor another one. */
+function freeOf(taken: number, other?: Register): Register | undefined {
+  return SCRATCH.find((one) => one !== other && (taken & (1 << one.number)) === 0);
 }
 
 export function skipRedZone(snippet: Snippet): void {

@@ -15,10 +15,14 @@ import {
   STORE_SLOTS,
   UNTOUCHED,
 } from "./layout.ts";
+import { sampleRoutine } from "./sample-routine.ts";
 import { stringRoutine } from "./string-routine.ts";
 import { systemCallRoutine } from "./system-call-routine.ts";
 
-/** Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. */
+/**
+ * Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. The first three take
+ * what was pushed from the stack.
+ */
 export interface CommonCode {
   bytes: Uint8Array;
   /** The word of bytes that are nobody's. */
@@ -35,6 +39,8 @@ export interface CommonCode {
   string: number;
   /** In front of a system call: what the kernel may read is, and what it may write is known. Keeps the flags. */
   systemCall: number;
+  /** With contexts, where a block's count is through: as `sample-routine.ts` says; 0: there is none. */
+  sample: number;
   /** Where a frame ends: as `frame-end-routine.ts` says. */
   frameEnd: number;
 }
@@ -51,7 +57,7 @@ function enter(asm: Assembler, kept: readonly Register[]): { last: number; first
 
 function leave(asm: Assembler, kept: readonly Register[]): void {
   for (const register of [...kept].reverse()) asm.put("pop", 8, register);
-  asm.put("ret", 8);
+  asm.put("ret", 8, 2 * PUSHED);
 }
 
 /** For each word of the pushed range: `visit` finds its address in rdx and the word in eax. */
@@ -73,7 +79,11 @@ function eachWord(
   asm.jump(loop, "ne");
 }
 
-export function commonCode({ includeStack = false, compat }: NativeToolOptions = {}): CommonCode {
+export function commonCode({
+  includeStack = false,
+  compat,
+  contexts = false,
+}: NativeToolOptions = {}): CommonCode {
   // Memory that nobody has stored to is as good as freed for deadstores.
   const nobodys = compat === "deadstores" ? UNTOUCHED : INVALID;
   const asm = new Assembler();
@@ -137,11 +147,17 @@ export function commonCode({ includeStack = false, compat }: NativeToolOptions =
 
   const string = stringRoutine(asm, { nobodys, isStackFollowed: includeStack });
   const frameEnd = frameEndRoutine(asm, nobodys);
+  const sample = contexts ? sampleRoutine(asm) : undefined;
   const systemCall = systemCallRoutine(asm);
   const { bytes, offsetOf } = asm.finish();
   return {
     ...{ bytes, nobodys, isStackFollowed: includeStack },
     ...{ read: offsetOf(read), overwrite: offsetOf(overwrite), assign: offsetOf(assign) },
-    ...{ string: offsetOf(string), systemCall: offsetOf(systemCall), frameEnd: offsetOf(frameEnd) },
+    ...{
+      string: offsetOf(string),
+      systemCall: offsetOf(systemCall),
+      frameEnd: offsetOf(frameEnd),
+      sample: sample === undefined ? 0 : offsetOf(sample),
+    },
   };
 }

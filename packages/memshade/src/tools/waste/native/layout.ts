@@ -26,8 +26,40 @@ export const UNKNOWN_CALLS = NEXT_ID + 8;
 /** What the process has mapped when it exits, as the kernel tells it: lines, and zeros behind them. */
 export const MAPS_BYTES = 2 ** 18;
 export const MAPS = DEAD - MAPS_BYTES;
+/**
+ * Blocks that were sampled, by the context they ran in: a head, a table of places by a hash, and one `Sampled` for each. Places are distances from
+ * here.
+ */
+export const SAMPLED_BYTES = 2 ** 26;
+export const SAMPLED = MAPS - SAMPLED_BYTES;
+export const SampledHead = {
+  /** u32: bytes that are taken, and ids. */
+  next: 0,
+  ids: 4,
+  /** u64: samples that found no room, no id or no context, and those that came from inside of a hook. */
+  refused: 8,
+  /** u32 per hash; 0: nothing. */
+  table: 64,
+} as const;
+export const SAMPLED_HASH_BITS = 18;
+export const Sampled = {
+  /** u32: the node of the calling context tree, whose site is in the block; address of the block's slot. */
+  node: 0,
+  block: 4,
+  /** u32: the id of its first store, the others have those behind it; how many stores, and loads. */
+  firstId: 8,
+  stores: 12,
+  loads: 14,
+  /** u64: samples, and runs that they stand for. */
+  samples: 16,
+  runs: 24,
+  /** u64 each: silent stores, or bytes of a string instruction; then loads that found something new. */
+  counts: 32,
+} as const;
+/** One of so many runs of a block is sampled, as a rule. */
+export const SAMPLE_PERIOD = 1024;
 /** Behind the last slot that a file can have. */
-export const SLOTS_END = MAPS;
+export const SLOTS_END = SAMPLED;
 
 /** The words of a program's byte lie at `SHADOW + word(address)`. */
 export const SHADOW = 0x7fff_8000;
@@ -50,3 +82,17 @@ export const STORE_SLOTS = 2;
 export const LOAD_SLOTS = 1;
 /** Of a block with accesses: how often it ran, from 0 downwards. */
 export const BLOCK_SLOTS = 1;
+/** With contexts: runs until something is to be done, downwards; the other words are here. */
+export const SAMPLED_BLOCK_SLOTS = 5;
+export const SampledBlock = {
+  /** Runs so far, and those to come before something is to be done. */
+  runs: 8,
+  /** Address of the `Sampled` whose ids its stores have just now; 0: they have their own. */
+  current: 16,
+  /** Runs between the last sample and the next one. */
+  gap: 24,
+  /** The id of its first store; the others have those behind it. */
+  base: 32,
+} as const;
+/** With contexts, ids from here on are of stores in a context, those below of stores. */
+export const FIRST_SAMPLED_ID = 0x8000;

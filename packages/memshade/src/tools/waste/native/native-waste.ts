@@ -5,21 +5,21 @@ import { writeNotes } from "./site-notes.ts";
 import { keepPlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
-const KEY = "4";
+const KEY = "5";
 
 /** What tells dead and silent stores of native programs. */
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
-  const { includeStack = false, compat } = options;
+  const { includeStack = false, compat, contexts = false } = options;
   return {
     name: "waste",
-    key: `${KEY}${includeStack ? "s" : ""}${compat === undefined ? "" : "c"}`,
+    key: `${KEY}${includeStack ? "s" : ""}${compat === undefined ? "" : "c"}${contexts ? "x" : ""}`,
     plan: () => [],
     planFile: (file) => planFile(file, options),
     shadows: [
       { address: ARENA, bytes: TABLES_END - ARENA },
       { address: SHADOW, bytes: 2 ** SHADOW_BITS },
     ],
-    slowPaths: 0,
+    slowPaths: contexts ? 1 : 0,
   };
 }
 

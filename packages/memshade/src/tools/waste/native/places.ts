@@ -64,3 +64,14 @@ export function pieces(bytes: number): { from: number; bytes: 1 | 2 | 4 }[] {
   }
   return all;
 }
+
+/** The same word for bytes: a constant, or what a register has four times. */
+export function fillWords(
+  snippet: Snippet,
+  bytes: number,
+  wordAt: (from: number) => Place,
+  value: number | Register,
+): void {
+  for (const { from, bytes: part } of pieces(bytes))
+    snippet.put("mov", (2 * part) as 2 | 4 | 8, wordAt(from), value);
+}

@@ -7,10 +7,20 @@ import { decode, FLAGS, FLOW, Instruction } from "../../../x64/decode/index.ts";
 import { type Access, accessCode } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
 import { blockCode, frameEndCode, stringCode, systemCallCode } from "./block-code.ts";
+import { ColdRoutines } from "./cold-routines.ts";
 import { type CommonCode, commonCode } from "./common-code.ts";
+import { sampledBlockCode } from "./context-code.ts";
 import { FrameEnds } from "./frame-ends.ts";
 import { KnownPlaces } from "./known-places.ts";
-import { ARENA, BLOCK_SLOTS, LOAD_SLOTS, SLOT_BYTES, SLOTS_END, STORE_SLOTS } from "./layout.ts";
+import {
+  ARENA,
+  BLOCK_SLOTS,
+  LOAD_SLOTS,
+  SAMPLED_BLOCK_SLOTS,
+  SLOT_BYTES,
+  SLOTS_END,
+  STORE_SLOTS,
+} from "./layout.ts";
 import { STRING } from "./string-routine.ts";
 
 /** An access of a file, and where its figures are. */
@@ -42,6 +52,7 @@ export interface WasteSites {
 export class WastePlan {
   readonly plan: PlanBlock;
   readonly #common: CommonCode;
+  readonly #routines: ColdRoutines;
   readonly #sites: NativeSite[] = [];
   readonly #from: number;
   readonly #to: number;
@@ -49,6 +60,8 @@ export class WastePlan {
   #unplaced = 0;
   #next: number;
   readonly #frames = new FrameBases();
+  /** Blocks are sampled with their contexts. */
+  readonly #isSampled: boolean;
   readonly #frameEnds = new FrameEnds(this.#frames);
 
   /** Where its slots may be: addresses. */
@@ -57,10 +70,14 @@ export class WastePlan {
     options: NativeToolOptions = {},
   ) {
     this.#common = commonCode(options);
+    this.#isSampled = options.contexts === true;
+    this.#routines = new ColdRoutines(this.#common);
     this.#from = from;
     this.#to = to;
     this.#next = from;
-    this.plan = Object.assign((block: BlockView) => this.#planBlock(block), { common: this.#common.bytes });
+    this.plan = Object.defineProperty((block: BlockView) => this.#planBlock(block), "common", {
+      get: () => this.#routines.bytes,
+    });
   }
 
   /** Of what was planned so far. */
@@ -84,7 +101,7 @@ export class WastePlan {
     }
     if (found.length === 0) return calls;
     const stores = found.filter(isStore).length;
-    const slots = BLOCK_SLOTS + STORE_SLOTS * stores + LOAD_SLOTS * found.length;
+    const slots = this.#blockSlots + STORE_SLOTS * stores + LOAD_SLOTS * found.length;
     if (this.#next + slots * SLOT_BYTES > this.#to) {
       this.#unplaced += found.length;
       return calls;
@@ -92,6 +109,10 @@ export class WastePlan {
     const insertions = this.#insert(code, { first, last, live }, found, stores);
     if (calls.length === 0) return insertions;
     return [...insertions, ...calls].sort((a, b) => a.before - b.before);
+  }
+
+  get #blockSlots(): number {
+    return this.#isSampled ? SAMPLED_BLOCK_SLOTS : BLOCK_SLOTS;
   }
 
   #accesses(code: Code, first: number, last: number): FoundAccess[] {
@@ -124,7 +145,7 @@ export class WastePlan {
     found: readonly FoundAccess[],
     stores: number,
   ): Insertion[] {
-    const blockSlot = this.#take(BLOCK_SLOTS);
+    const blockSlot = this.#take(this.#blockSlots);
     const firstStore = this.#next;
     let storeSlot = this.#take(STORE_SLOTS * stores);
     const known = new KnownPlaces(code, first);
@@ -147,10 +168,15 @@ export class WastePlan {
         bytes: kind === "string" ? string & 0xff : instruction.size,
       });
       if (kind === "string") return stringCode(access, string, i, this.#common);
-      const { insertion, words } = accessCode(access, i, this.#common);
+      const { insertion, words } = accessCode(access, i, this.#routines);
       known.keep(words, instruction, access.next);
       return insertion;
     });
+    if (this.#isSampled) {
+      const areFlagsLive = (live[0] & FLAGS) !== 0;
+      const block = { blockSlot, stores, loads: found.filter(isLoad).length };
+      return [sampledBlockCode(areFlagsLive, first, block, this.#common), ...insertions];
+    }
     // Ids are there before the first store runs; of the places up to there, one where nobody reads the flags.
     const until = found.find(isStore)?.i ?? last - 1;
     let before = first;

@@ -1,7 +1,8 @@
 import type { InsertedDistance, Insertion } from "../../../native/rewrite/emit.ts";
 import { encode, type OperandSize } from "../../../x64/encode.ts";
 import { CONDITIONS, type Condition } from "../../../x64/forms.ts";
-import { int32, type Operand } from "../../../x64/operands.ts";
+import type { Register } from "../../../x64/index.ts";
+import type { Operand } from "../../../x64/operands.ts";
 
 type Part = "bytes" | "cold";
 
@@ -19,7 +20,7 @@ interface OpenJump {
   to: SnippetLabel;
 }
 
-const [JUMP, SHORT_JUMP, CALL] = [0xe9, 0xeb, 0xe8];
+const [JUMP, SHORT_JUMP, CALL, LEA] = [0xe9, 0xeb, 0xe8, 0x8d];
 
 /** Code for one point, in its two parts: what runs as a rule, and what seldom does. */
 export class Snippet {
@@ -46,8 +47,9 @@ export class Snippet {
     this.raw(encode(mnemonic, size, operands).bytes);
   }
 
-  raw(bytes: Iterable<number>): void {
-    this.#parts[this.#part].push(...bytes);
+  raw(bytes: readonly number[]): void {
+    const part = this.#parts[this.#part];
+    for (const byte of bytes) part.push(byte);
   }
 
   /** An instruction that has a place relative to itself at `at`, `old` bytes behind the base of the old code. */
@@ -69,6 +71,12 @@ export class Snippet {
     this.#open(to, 1);
   }
 
+  /** `lea`: the address of a place of either part. */
+  addressOf(to: SnippetLabel, register: Register): void {
+    this.raw([0x48 | ((register.number >> 3) << 2), LEA, ((register.number & 7) << 3) | 5]);
+    this.#open(to, 4);
+  }
+
   /** Calls a routine of the code that a file has once. */
   callCommon(offset: number): void {
     this.raw([CALL]);
@@ -78,13 +86,27 @@ export class Snippet {
   }
 
   finish(before: number): Insertion {
+    this.#close();
+    return { before, bytes: this.#parts.bytes, cold: this.#parts.cold, distances: this.#distances };
+  }
+
+  /** The bytes of one part that lies at an offset of the code that a file has once. */
+  finishAt(offset: number): number[] {
+    this.#close();
+    const { bytes } = this.#parts;
+    for (const { at, tail, offset: to } of this.#distances)
+      patchInt32(bytes, at, to - (offset + at + 4 + tail));
+    return bytes;
+  }
+
+  /** Jumps within a part are known; those to the other one are not. */
+  #close(): void {
     for (const { part, at, bytes, to } of this.#jumps) {
       const code = this.#parts[part];
       if (to.part !== part) this.#distances.push({ part, at, tail: 0, to: to.part, offset: to.at });
-      else if (bytes === 4) code.splice(at, 4, ...int32(to.at - (at + 4)));
+      else if (bytes === 4) patchInt32(code, at, to.at - (at + 4));
       else code[at] = shortDistance(to.at - (at + 1));
     }
-    return { before, bytes: this.#parts.bytes, cold: this.#parts.cold, distances: this.#distances };
   }
 
   #open(to: SnippetLabel, bytes: 1 | 4): void {
@@ -92,6 +114,10 @@ export class Snippet {
     this.#jumps.push({ part: this.#part, at: code.length, bytes, to });
     for (let i = 0; i < bytes; i++) code.push(0);
   }
+}
+
+function patchInt32(code: number[], at: number, value: number): void {
+  for (let i = 0; i < 4; i++) code[at + i] = (value >> (8 * i)) & 0xff;
 }
 
 function shortDistance(distance: number): number {

@@ -42,9 +42,20 @@ export class CountsFile {
     return new BigInt64Array(bytes.buffer, 0, bytes.length / 8);
   }
 
+  /** From one address to another. */
+  bytes(from: number, to: number): Uint8Array<ArrayBuffer> {
+    return this.#read(from, to - from);
+  }
+
   /** What the process has had mapped when it exited; empty: it has not, or was ended. */
   maps(): string {
     return Buffer.from(this.#read(MAPS, MAPS_BYTES)).toString("latin1").replace(/\0+$/, "");
+  }
+
+  /** By ids. */
+  fatesOfIds(unread: Float64Array): (id: number) => StoreFate {
+    const [dead, deallocated] = this.#sums();
+    return (id) => ({ dead: Number(dead[id]), deallocated: Number(deallocated[id]), exit: unread[id] });
   }
 
   /** By the addresses of stores' slots. `unread`: bytes that are unread at the end, by ids. */
@@ -84,7 +95,7 @@ export class CountsFile {
     return [DEAD, DEALLOCATED].map((at) => new BigInt64Array(this.#read(at, IDS * 8).buffer));
   }
 
-  #read(from: number, bytes: number): Uint8Array {
+  #read(from: number, bytes: number): Uint8Array<ArrayBuffer> {
     const read = new Uint8Array(bytes);
     readSync(this.#descriptor, read, 0, bytes, from - ARENA);
     return read;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { loadDemangler } from "../../../../load/demangler.ts";
 import { loadSymbolizer } from "../../../../load/symbolizer.ts";
-import { counted } from "../../../../model/counted.ts";
+import { counted, groupDigits } from "../../../../model/counted.ts";
 import type { NamedModule } from "../../../../model/named-module.ts";
 import {
   MODULE_SPAN,
@@ -13,10 +13,17 @@ import {
   type WasteStore,
 } from "../../../../model/waste/waste.ts";
 import type { NativeToolOptions } from "../../../../native/native-tool.ts";
-import { SLOT_BYTES } from "../layout.ts";
+import { SAMPLE_PERIOD, SAMPLED_BLOCK_SLOTS, SampledBlock, SLOT_BYTES, STORE_SLOTS } from "../layout.ts";
 import type { NativeSite } from "../plan-waste.ts";
 import { readNotes } from "../site-notes.ts";
 import { CountsFile, type StoreFate } from "./counts-file.ts";
+import {
+  readSampled,
+  refusedSamples,
+  type SampledContext,
+  type StoreSums,
+  spread,
+} from "./sampled-contexts.ts";
 import { type ProcessPlaces, unreadBytes } from "./unread-bytes.ts";
 
 /** A file whose code was followed: what the run calls it, where it is, and where the notes of its sites are. */
@@ -27,7 +34,10 @@ export interface FollowedFile {
 }
 
 /** How a process was followed, and where its bytes are. */
-export type FollowedHow = NativeToolOptions & Omit<ProcessPlaces, "isStackFollowed">;
+export interface FollowedHow extends NativeToolOptions, Omit<ProcessPlaces, "isStackFollowed"> {
+  /** The calls that lead to a node of the calling context tree, innermost first: modules, and addresses in them. */
+  callersOf: (node: number) => { module: number; address: number }[];
+}
 
 /** waste.json of a native process, of what it has left in the file that it shares. */
 export function nativeWasteFile(
@@ -47,24 +57,44 @@ export function nativeWasteFile(
   }
 }
 
+/** Whether code of a file has run in the process that shares a file. @param notes path of the notes of its sites */
+export function hasRun(counts: string, notes: string): boolean {
+  if (!existsSync(notes)) return false;
+  const { from, to } = readNotes(readFileSync(notes));
+  const file = new CountsFile(counts);
+  try {
+    return file.slots(from, to).some((word) => word !== 0n);
+  } finally {
+    file.close();
+  }
+}
+
 class WasteFileMaker {
   readonly #counts: CountsFile;
   readonly #fates: Map<number, StoreFate>;
   readonly #stores: WasteStore[] = [];
   readonly #loads: WasteLoad[] = [];
   readonly #unread: Float64Array;
-  readonly #how: NativeToolOptions;
+  readonly #how: FollowedHow;
+  readonly #sampled: ReadonlyMap<number, readonly SampledContext[]>;
+  readonly #fateOf: (id: number) => StoreFate;
+  /** Where code is, by module. */
+  readonly #locators = new Map<number, (address: number) => WasteIp>();
+  readonly #callers = new Map<number, WasteIp[]>();
   readonly #left = { stack: 0, thread: 0, unusual: 0, unplaced: 0 };
 
   /** @param unread bytes that are unread at the end, by ids */
-  constructor(counts: CountsFile, unread: Float64Array, how: NativeToolOptions) {
+  constructor(counts: CountsFile, unread: Float64Array, how: FollowedHow) {
     this.#counts = counts;
     this.#unread = unread;
     this.#how = how;
     this.#fates = counts.fates(unread);
+    this.#fateOf = counts.fatesOfIds(unread);
+    this.#sampled = how.contexts === true ? readSampled(counts) : new Map();
   }
 
   make(command: readonly string[], files: readonly FollowedFile[]): WasteFile {
+    for (const { module, path } of files) this.#locators.set(module.index, locator(path, module.index));
     for (const one of files) if (existsSync(one.notes)) this.#addFile(one);
     const stores = this.#stores;
     const loads = this.#loads;
@@ -75,7 +105,12 @@ class WasteFileMaker {
       version: WASTE_VERSION,
       command: command.join(" "),
       modules: files.map(({ module }) => module),
-      options: { engine: "brief", contexts: false, objects: false, compat: this.#how.compat ?? "" },
+      options: {
+        engine: "brief",
+        contexts: this.#how.contexts === true,
+        objects: false,
+        compat: this.#how.compat ?? "",
+      },
       totals: {
         bytesWritten: sum(stores, (one) => one.bytes_written),
         bytesRead: sum(stores, (one) => one.bytes_read),
@@ -96,7 +131,7 @@ class WasteFileMaker {
     };
   }
 
-  #addFile({ module, path, notes }: FollowedFile): void {
+  #addFile({ module, notes }: FollowedFile): void {
     const { sites, from, to, unfollowed, unplaced } = readNotes(readFileSync(notes));
     this.#left.stack += unfollowed.stack;
     this.#left.thread += unfollowed.thread;
@@ -104,17 +139,73 @@ class WasteFileMaker {
     this.#left.unplaced += unplaced;
     const slots = this.#counts.slots(from, to);
     const at = (slot: number): number => Number(slots[(slot - from) / SLOT_BYTES]);
-    const ipOf = locator(path, module.index);
+    const ipOf = this.#locators.get(module.index)!;
+    const isSampled = this.#how.contexts === true;
     for (const site of sites) {
-      const runs = -at(site.blockSlot);
+      const { blockSlot, storeSlot, loadSlot } = site;
+      const runs = (isSampled ? at(blockSlot + SampledBlock.runs) : 0) - at(blockSlot);
       if (runs <= 0) continue;
-      const ips = [ipOf(site.address)];
-      if (site.storeSlot !== 0)
-        this.#stores.push(
-          storeOf(site, runs, ips, at(site.storeSlot + SLOT_BYTES), this.#fates.get(site.storeSlot)),
-        );
-      if (site.loadSlot !== 0) this.#loads.push(loadOf(site, runs, ips, at(site.loadSlot)));
+      const ip = ipOf(site.address);
+      const contexts = this.#sampled.get(blockSlot) ?? [];
+      if (storeSlot !== 0) this.#addStore(site, ip, runs, at(storeSlot + SLOT_BYTES), contexts);
+      if (loadSlot !== 0) this.#addLoad(site, ip, { runs, fresh: at(loadSlot) }, contexts);
     }
+  }
+
+  #addStore(
+    site: NativeSite,
+    ip: WasteIp,
+    runs: number,
+    counted: number,
+    contexts: readonly SampledContext[],
+  ): void {
+    const own = this.#fates.get(site.storeSlot) ?? { dead: 0, deallocated: 0, exit: 0 };
+    const store =
+      (site.storeSlot - site.blockSlot - SAMPLED_BLOCK_SLOTS * SLOT_BYTES) / (STORE_SLOTS * SLOT_BYTES);
+    const sampled = contexts.map((one) => {
+      const { dead, deallocated, exit } = this.#fateOf(one.firstId + store);
+      return { runs: one.samples, counted: one.stores[store], dead, deallocated, exit };
+    });
+    const all = { runs, counted, ...own };
+    for (const one of sampled) {
+      all.dead += one.dead;
+      all.deallocated += one.deallocated;
+      all.exit += one.exit;
+    }
+    if (contexts.length === 0) this.#stores.push(storeOf(site, [ip], all));
+    spread(all, contexts, sampled).forEach((part, i) => {
+      if (part.runs > 0) this.#stores.push(storeOf(site, [ip, ...this.#callersOf(contexts[i])], part));
+    });
+  }
+
+  #addLoad(
+    site: NativeSite,
+    ip: WasteIp,
+    all: { runs: number; fresh: number },
+    contexts: readonly SampledContext[],
+  ): void {
+    if (contexts.length === 0) this.#loads.push(loadOf(site, [ip], all));
+    const stores = contexts[0]?.stores.length ?? 0;
+    const first = site.blockSlot + SLOT_BYTES * (SAMPLED_BLOCK_SLOTS + STORE_SLOTS * stores);
+    const load = (site.loadSlot - first) / SLOT_BYTES;
+    const sampled = contexts.map(({ samples, loads }) => ({ runs: samples, fresh: loads[load] }));
+    spread(all, contexts, sampled).forEach((part, i) => {
+      if (part.runs > 0) this.#loads.push(loadOf(site, [ip, ...this.#callersOf(contexts[i])], part));
+    });
+  }
+
+  #callersOf({ node }: SampledContext): WasteIp[] {
+    let callers = this.#callers.get(node);
+    if (callers === undefined) {
+      callers = this.#how
+        .callersOf(node)
+        .map(
+          ({ module, address }) =>
+            this.#locators.get(module)?.(address) ?? { address: module * MODULE_SPAN + address },
+        );
+      this.#callers.set(node, callers);
+    }
+    return callers;
   }
 
   #notTracked(): string[] {
@@ -126,6 +217,15 @@ class WasteFileMaker {
       ...(this.#how.includeStack === true ? [] : ["Accesses of the stack are not followed."]),
       "What system calls may read or write counts as read.",
       "Atomic instructions count as loads, and what they store as read. String instructions that go backwards are not followed.",
+      ...(this.#how.contexts === true
+        ? [
+            `Contexts are estimated: of each block of code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. Sums over all contexts of a place are exact.`,
+            ...say(
+              ...([refusedSamples(this.#counts), "look", "looks"] as const),
+              "found no room for one more context and changed nothing.",
+            ),
+          ]
+        : []),
       ...say(
         ...([this.#counts.unknownCalls(), "system call", "system calls"] as const),
         "were made of which nobody knows what memory they reach: what they read counts as unread.",
@@ -151,10 +251,8 @@ class WasteFileMaker {
 
 function storeOf(
   { bytes, kind }: NativeSite,
-  runs: number,
   ips: WasteIp[],
-  counted: number,
-  { dead, deallocated, exit }: StoreFate = { dead: 0, deallocated: 0, exit: 0 },
+  { runs, counted, dead, deallocated, exit }: StoreSums,
 ): WasteStore {
   // String instructions count bytes, others how often they were silent.
   const isString = kind === "string";
@@ -178,7 +276,11 @@ function storeOf(
   };
 }
 
-function loadOf({ bytes, kind }: NativeSite, runs: number, ips: WasteIp[], fresh: number): WasteLoad {
+function loadOf(
+  { bytes, kind }: NativeSite,
+  ips: WasteIp[],
+  { runs, fresh }: { runs: number; fresh: number },
+): WasteLoad {
   return {
     ips,
     nof_loads: runs,

@@ -1,0 +1,163 @@
+import { ByteWriter } from "../../../bytes/writer.ts";
+import { RED_ZONE_BYTES } from "../../../native/rewrite/insertion/red-zone.ts";
+import { place, RAX, RCX, type Register, RSP } from "../../../x64/index.ts";
+import { int32 } from "../../../x64/operands.ts";
+import type { CommonCode } from "./common-code.ts";
+import { DEAD } from "./layout.ts";
+import { fillWords, word } from "./places.ts";
+import { Snippet, type SnippetLabel } from "./snippet.ts";
+
+const ALIGNMENT = 16;
+const TRAP = 0xcc;
+const PUSH_CONSTANT = 0x68;
+/** A process's own pointer to what its thread has, which lies above the stack of all threads but the first. */
+const THREAD = { ...place(undefined, 0), thread: true };
+
+/**
+ * What accesses do where not all was read before: one routine for all of a file that have the same number of bytes and the same registers,
+ * made when the first of them asks for it. Each is called with the stack pointer below the red zone, and returns to where it was.
+ */
+export class ColdRoutines {
+  readonly common: CommonCode;
+  readonly #bytes = new ByteWriter(1 << 14);
+  readonly #offsets = new Map<number, number>();
+
+  constructor(common: CommonCode) {
+    this.common = common;
+    this.#bytes.bytes(common.bytes);
+  }
+
+  /** What is there once in a file: with all routines that were asked for so far. */
+  get bytes(): Uint8Array {
+    return this.#bytes.view();
+  }
+
+  /** Words from `at` on become read, but for nobody's. `words` is overwritten; if undefined, a register is saved for it. */
+  read(bytes: number, at: Register, words: Register | undefined): number {
+    return this.#routine(0, bytes, at, words, (snippet) => {
+      const scratch = words ?? (at === RAX ? RCX : RAX);
+      if (words === undefined) snippet.put("push", 8, scratch);
+      const [mixed, out] = [snippet.label(), snippet.label()];
+      if (isUniform(snippet, bytes, at, scratch, mixed)) {
+        snippet.put("cmp", 2, word(at, 0), signed(this.common.nobodys));
+        snippet.shortJump(out, "e");
+        fillWords(snippet, bytes, (from) => word(at, from), -1);
+        snippet.shortJump(out);
+        snippet.bind(mixed);
+      }
+      callEach(snippet, this.common.read, at, bytes);
+      snippet.bind(out);
+      if (words === undefined) snippet.put("pop", 8, scratch);
+      leave(snippet);
+    });
+  }
+
+  /**
+   * Unread bytes from `at` on are charged to who wrote them. The zero flag: they are nobody's. Where the stack is left out, `words` has the
+   * address that is stored to, and in the stack nobody is charged. It is overwritten.
+   */
+  overwrite(bytes: number, at: Register, words: Register): number {
+    return this.#routine(1, bytes, at, words, (snippet) => {
+      const [inStack, mixed] = [snippet.label(), snippet.label()];
+      if (!this.common.isStackFollowed) {
+        const isElsewhere = snippet.label();
+        snippet.put("cmp", 8, words, RSP);
+        snippet.shortJump(isElsewhere, "b");
+        jumpIfStack(snippet, words, inStack);
+        snippet.bind(isElsewhere);
+      }
+      if (isUniform(snippet, bytes, at, words, mixed)) {
+        snippet.put("movzx.w", 4, words, word(at, 0));
+        snippet.put("add", 8, place(undefined, DEAD, words, 8), bytes);
+        snippet.put("cmp", 4, words, this.common.nobodys);
+        leave(snippet);
+        snippet.bind(mixed);
+      }
+      callEach(snippet, this.common.overwrite, at, bytes);
+      snippet.bind(inStack);
+      leave(snippet);
+    });
+  }
+
+  /** Of an address above the stack pointer. The zero flag: it does not lie in the stack. */
+  isStack(address: Register): number {
+    return this.#routine(2, 0, address, undefined, (snippet) => {
+      const inStack = snippet.label();
+      jumpIfStack(snippet, address, inStack);
+      snippet.put("cmp", 8, RSP, RSP);
+      snippet.bind(inStack);
+      leave(snippet);
+    });
+  }
+
+  #routine(
+    what: number,
+    bytes: number,
+    at: Register,
+    words: Register | undefined,
+    write: (snippet: Snippet) => void,
+  ): number {
+    const key = (((what * 128 + bytes) * 16 + at.number) << 5) | (words?.number ?? 16);
+    const known = this.#offsets.get(key);
+    if (known !== undefined) return known;
+    while (this.#bytes.length % ALIGNMENT !== 0) this.#bytes.u8(TRAP);
+    const offset = this.#bytes.length;
+    const snippet = new Snippet();
+    write(snippet);
+    this.#bytes.bytes(snippet.finishAt(offset));
+    this.#offsets.set(key, offset);
+    return offset;
+  }
+}
+
+/** Jumps with the zero flag clear if an address above the stack pointer lies in the stack. */
+function jumpIfStack(snippet: Snippet, address: Register, inStack: SnippetLabel): void {
+  // The first thread's stack is above all else, that of another ends where its own data begin.
+  snippet.put("cmp", 8, THREAD, RSP);
+  snippet.jump(inStack, "b");
+  snippet.put("cmp", 8, THREAD, address);
+  snippet.jump(inStack, "a");
+}
+
+/** Goes on where all bytes have one word, else jumps. False: sizes for which nobody looks. */
+function isUniform(
+  snippet: Snippet,
+  bytes: number,
+  at: Register,
+  words: Register,
+  mixed: SnippetLabel,
+): boolean {
+  if (bytes === 1) return true;
+  if (bytes === 2) {
+    snippet.put("movzx.w", 4, words, word(at, 0));
+    snippet.put("cmp", 2, word(at, 1), words);
+    snippet.jump(mixed, "ne");
+    return true;
+  }
+  if (![4, 8, 16].includes(bytes)) return false;
+  snippet.put("mov", 8, words, word(at, 0));
+  for (let from = 4; from < bytes; from += 4) {
+    snippet.put("cmp", 8, word(at, from), words);
+    snippet.jump(mixed, "ne");
+  }
+  snippet.put("ror", 8, words, 16);
+  snippet.put("cmp", 8, word(at, 0), words);
+  snippet.jump(mixed, "ne");
+  return true;
+}
+
+/** Calls a routine that looks at one word after the other. Keeps the flags that it returns. */
+function callEach(snippet: Snippet, routine: number, at: Register, bytes: number): void {
+  snippet.put("push", 8, at);
+  snippet.raw([PUSH_CONSTANT, ...int32(bytes)]);
+  snippet.callCommon(routine);
+}
+
+function leave(snippet: Snippet): void {
+  snippet.put("ret", 8, RED_ZONE_BYTES);
+}
+
+/** A word as the signed number that an instruction has it as. */
+function signed(value: number): number {
+  return (value << 16) >> 16;
+}
