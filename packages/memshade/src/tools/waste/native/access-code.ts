@@ -5,7 +5,7 @@ import { GENERAL, type Place, place, type Register, RSP } from "../../../x64/ind
 import { int32 } from "../../../x64/operands.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
 import { Borrowed, skipRedZone } from "./borrowed.ts";
-import type { ColdRoutines } from "./cold-routines.ts";
+import { type ColdRoutines, isUniform, signed } from "./cold-routines.ts";
 import { SLOT_BYTES } from "./layout.ts";
 import { fillWords, pieces, putAddress, putFold, slot, word } from "./places.ts";
 import { Snippet, type SnippetLabel } from "./snippet.ts";
@@ -95,6 +95,19 @@ class AccessWriter {
     snippet.continueIn("cold");
     snippet.bind(cold);
     snippet.put("add", 8, slot(this.#access.loadSlot), 1);
+    const mixed = snippet.label();
+    const words = this.#borrowed.second;
+    // What one store has written is read once by most of what is written.
+    if (words !== undefined && this.#bytes <= 8) {
+      const wordAt = (from: number) => this.#word(from);
+      if (isUniform(snippet, this.#bytes, wordAt, words, mixed)) {
+        snippet.put("cmp", 2, wordAt(0), signed(this.#routines.common.nobodys));
+        snippet.jump(back, "e");
+        fillWords(snippet, this.#bytes, wordAt, -1);
+        snippet.jump(back);
+        snippet.bind(mixed);
+      }
+    }
     this.#call(this.#routines.read(this.#bytes, this.#at, this.#borrowed.second));
     snippet.jump(back);
     snippet.continueIn("bytes");

@@ -1,6 +1,6 @@
 import { ByteWriter } from "../../../bytes/writer.ts";
 import { RED_ZONE_BYTES } from "../../../native/rewrite/insertion/red-zone.ts";
-import { place, RAX, RCX, type Register, RSP } from "../../../x64/index.ts";
+import { type Place, place, RAX, RCX, type Register, RSP } from "../../../x64/index.ts";
 import { int32 } from "../../../x64/operands.ts";
 import type { CommonCode } from "./common-code.ts";
 import { DEAD } from "./layout.ts";
@@ -38,7 +38,7 @@ export class ColdRoutines {
       const scratch = words ?? (at === RAX ? RCX : RAX);
       if (words === undefined) snippet.put("push", 8, scratch);
       const [mixed, out] = [snippet.label(), snippet.label()];
-      if (isUniform(snippet, bytes, at, scratch, mixed)) {
+      if (isUniform(snippet, bytes, (from) => word(at, from), scratch, mixed)) {
         snippet.put("cmp", 2, word(at, 0), signed(this.common.nobodys));
         snippet.shortJump(out, "e");
         fillWords(snippet, bytes, (from) => word(at, from), -1);
@@ -66,7 +66,7 @@ export class ColdRoutines {
         jumpIfStack(snippet, words, inStack);
         snippet.bind(isElsewhere);
       }
-      if (isUniform(snippet, bytes, at, words, mixed)) {
+      if (isUniform(snippet, bytes, (from) => word(at, from), words, mixed)) {
         snippet.put("movzx.w", 4, words, word(at, 0));
         snippet.put("add", 8, place(undefined, DEAD, words, 8), bytes);
         snippet.put("cmp", 4, words, this.common.nobodys);
@@ -119,30 +119,30 @@ function jumpIfStack(snippet: Snippet, address: Register, inStack: SnippetLabel)
   snippet.jump(inStack, "a");
 }
 
-/** Goes on where all bytes have one word, else jumps. False: sizes for which nobody looks. */
-function isUniform(
+/** Goes on where all bytes have one word, else jumps at most 127 bytes far. False: sizes for which nobody looks. */
+export function isUniform(
   snippet: Snippet,
   bytes: number,
-  at: Register,
+  wordAt: (from: number) => Place,
   words: Register,
   mixed: SnippetLabel,
 ): boolean {
   if (bytes === 1) return true;
   if (bytes === 2) {
-    snippet.put("movzx.w", 4, words, word(at, 0));
-    snippet.put("cmp", 2, word(at, 1), words);
-    snippet.jump(mixed, "ne");
+    snippet.put("movzx.w", 4, words, wordAt(0));
+    snippet.put("cmp", 2, wordAt(1), words);
+    snippet.shortJump(mixed, "ne");
     return true;
   }
   if (![4, 8, 16].includes(bytes)) return false;
-  snippet.put("mov", 8, words, word(at, 0));
+  snippet.put("mov", 8, words, wordAt(0));
   for (let from = 4; from < bytes; from += 4) {
-    snippet.put("cmp", 8, word(at, from), words);
-    snippet.jump(mixed, "ne");
+    snippet.put("cmp", 8, wordAt(from), words);
+    snippet.shortJump(mixed, "ne");
   }
   snippet.put("ror", 8, words, 16);
-  snippet.put("cmp", 8, word(at, 0), words);
-  snippet.jump(mixed, "ne");
+  snippet.put("cmp", 8, wordAt(0), words);
+  snippet.shortJump(mixed, "ne");
   return true;
 }
 
@@ -158,6 +158,6 @@ function leave(snippet: Snippet): void {
 }
 
 /** A word as the signed number that an instruction has it as. */
-function signed(value: number): number {
+export function signed(value: number): number {
   return (value << 16) >> 16;
 }
