@@ -59,7 +59,7 @@ export function findLabels(code: Code, object: ObjectFile): Labels {
   for (const table of tables) {
     if (table.address !== last) end = last;
     last = table.address;
-    let isCertain = table.jumps.length > 0 && isReadOnly(object, table.address);
+    let isCertain = table.isCertain && isReadOnly(object, table.address);
     for (const entry of entriesOf(table, end, code, object)) {
       add(table.owner, entry.target);
       if (entry.address === table.address) for (const jump of table.jumps) unknown.delete(jump);
