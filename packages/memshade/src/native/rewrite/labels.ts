@@ -23,6 +23,7 @@ export interface Labels {
 }
 
 const PF_W = 2;
+const POINTER_BYTES = 8;
 const MOST_TABLE_BYTES = 1 << 30;
 
 /**
@@ -64,8 +65,10 @@ export function findLabels(code: Code, object: ObjectFile): Labels {
       add(table.owner, entry.target);
       if (entry.address === table.address) for (const jump of table.jumps) unknown.delete(jump);
       isCertain &&= entry.address === table.address || !isReferenced(references, entry);
-      // Others may call a function by its address, and compare that.
-      if (isCertain && code.functionAt(entry.target) < 0) entries.set(entry.address, entry);
+      // Data may follow that looks like distances: such numbers hardly lead to the same function. And others may call a function by its
+      // address, and compare that.
+      const isOwn = entry.bytes === POINTER_BYTES || code.functionAround(entry.target) === table.owner;
+      if (isCertain && isOwn && code.functionAt(entry.target) < 0) entries.set(entry.address, entry);
     }
   }
   return { ofFunction, entries: [...entries.values()], unknown };
