@@ -263,7 +263,14 @@ const run = record<Run>({
   heap: optional(heap),
   host: optional(host),
   children: optional(
-    list(record<RunChild>({ program: text, command: list(text), allocations: count, allocatedBytes: count })),
+    list(
+      record<RunChild>({
+        program: text,
+        command: list(text),
+        allocations: optional(count),
+        allocatedBytes: optional(count),
+      }),
+    ),
   ),
   notTracked: list(text),
   presence: optional(presence),

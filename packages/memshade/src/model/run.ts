@@ -139,8 +139,9 @@ export interface RunEnd {
 export interface RunChild {
   program: string;
   command: string[];
-  allocations: number;
-  allocatedBytes: number;
+  /** Absent where blocks were not recorded. */
+  allocations?: number | undefined;
+  allocatedBytes?: number | undefined;
 }
 
 export interface RunModule {

@@ -48,6 +48,8 @@ export interface NativeRun {
   isQuiet?: boolean | undefined;
   /** Unit of lifetimes: allocations made so far, the default, or milliseconds. */
   clock?: "virtual" | "wall" | undefined;
+  /** What its allocator hands out is recorded. */
+  blocks?: boolean | undefined;
   /** Memory that the program maps itself is recorded, too. */
   mappings?: boolean | undefined;
   /** Processes that it starts are recorded, each with a run of its own. */
@@ -81,8 +83,9 @@ const KILLED_FOR_MEMORY =
 export async function runNative(asked: NativeRun): Promise<number> {
   const executed = executedProgram(asked.path, asked.args);
   const program = checkProgram(executed.file);
-  const run = { ...asked, tool: isGo(program.object) ? undefined : asked.tool };
-  if (run.tool !== asked.tool) say(`${run.path} ${GO}`);
+  const isLeftAlone = asked.tool !== undefined && isGo(program.object);
+  const run = isLeftAlone ? { ...asked, tool: undefined, blocks: true } : asked;
+  if (isLeftAlone) say(`${run.path} ${GO}`);
   checkLimits(undefined, run.tool && shadowBytes(run.tool));
   const template = run.out ?? defaultOutTemplate(process.cwd(), programName(run.path));
   const folders = new RunFolders(template, run.out === undefined);
@@ -163,8 +166,8 @@ class NativeRecording {
 
   constructor(run: NativeRun) {
     this.#run = run;
-    const { clock = "virtual", mappings = false } = run;
-    this.writer = new ProfileWriter({ clock, mappings }, run.isQuiet);
+    const { clock = "virtual", blocks = true, mappings = false } = run;
+    this.writer = new ProfileWriter({ clock, blocks, mappings }, run.isQuiet);
   }
 
   get #isMarking(): boolean {
@@ -178,7 +181,8 @@ class NativeRecording {
 
   /** Makes the image and the tables, and rewrites what is to be rewritten. */
   async prepare(file: string, program: NativeProgram): Promise<RecordedProgram> {
-    const { path, args, clock = "virtual", mappings = false, traceChildren: children = false } = this.#run;
+    const { path, args, clock = "virtual", blocks = true, mappings = false } = this.#run;
+    const { traceChildren: children = false } = this.#run;
     const sampleHz = this.#sampleHz;
     const objects = neededObjects(program);
     const { foreign: all, notes } = findAllocator(objects);
@@ -189,8 +193,8 @@ class NativeRecording {
     const { tool, isQuiet } = this.#run;
     const inserted = tool && nativeTool(tool.name, tool.options);
     const image = placeImage({
-      ...{ clock, mappings, children, foreign, isSampled, samplePeriod: period, tool: inserted },
-      isCounting: tool !== undefined,
+      ...{ clock, blocks, mappings, children, foreign, isSampled, samplePeriod: period, tool: inserted },
+      ...{ isCounting: tool !== undefined, compat: tool?.options.compat },
     });
     this.#image = image;
     // Samples may fall into the image's own code.
@@ -209,7 +213,7 @@ class NativeRecording {
       file: resolve(file),
       notes,
       image: image.path,
-      tool: tool?.name,
+      tool,
     };
   }
 

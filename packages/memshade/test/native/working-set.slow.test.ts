@@ -51,7 +51,40 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
     record("phases", "--interval", "20ms");
     const { stdout } = memshade(folder, ["report", "phases"]);
     expect(stdout).toMatch(/^Working set of \S+lines phases/);
+    expect(stdout).not.toContain("Heap profile");
+  });
+
+  it("has its blocks where they are asked for, too", () => {
+    const out = join(folder, "blocks");
+    const given = ["--quiet", "--tool", "alloc,workingset", "--out", out, program, "phases"];
+    expect(memshadeRun(folder, given).status).toBe(3);
+    expect(runIn(out).heap!.allocations).toBeGreaterThan(0);
+    const { stdout } = memshade(folder, ["report", "blocks"]);
+    expect(stdout).toMatch(/^Working set of/);
     expect(stdout).toContain("Heap profile of lines");
+  });
+
+  it("has children beside it, of which nobody says that they allocate nothing", () => {
+    const out = join(folder, "traced");
+    const given = ["--trace-children", "--tool", "workingset", "--out", out, program, "fork"];
+    const { stdout, stderr } = memshadeRun(folder, given);
+    expect(stdout).toBe("done\n");
+    expect(stderr).toMatch(/traced\.\d+: lines$/m);
+    const { heap, children } = runIn(out);
+    expect({ heap, children }).toEqual({
+      heap: undefined,
+      children: [{ program: "lines", command: [program, "fork"] }],
+    });
+    const [, child] = /(traced\.\d+):/.exec(stderr)!;
+    expect(memshade(folder, ["report", child]).stdout).toMatch(/^CPU time of/);
+  });
+
+  it("is refused what is about blocks, in one line", () => {
+    const { status, stderr } = memshadeRun(folder, ["--mmap", "--tool", "workingset", program, "phases"]);
+    expect({ status, lines: stderr.trim().split("\n") }).toEqual({
+      status: 2,
+      lines: [expect.stringContaining("--mmap is about blocks")],
+    });
   });
 
   it("says so where its marks find no room", () => {
@@ -71,7 +104,7 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
     const limited = `ulimit -f 9000000; exec ${command.join(" ")}`;
     const env = { ...process.env, XDG_CACHE_HOME: folder };
     expect(spawnSync("bash", ["-c", limited], { env }).status).toBe(3);
-    expect(runIn(out).heap!.notTracked!.join("\n")).toMatch(
+    expect(runIn(out).notTracked.join("\n")).toMatch(
       /The marks of lines found no room outside of the program \(.*\): there is no working set\./,
     );
     expect(existsSync(join(out, "workingset.json"))).toBe(false);

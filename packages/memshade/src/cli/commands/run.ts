@@ -93,6 +93,7 @@ export function addRunCommand(program: Command): void {
           out: flags.out,
           isQuiet: flags.quiet,
           clock: flags.clock,
+          blocks: areBlocksRecorded(flags),
           mappings: flags.mmap,
           traceChildren: flags.traceChildren,
           sampleHz: flags.sample,
@@ -121,18 +122,25 @@ export function addRunCommand(program: Command): void {
 /** What native programs can be recorded with. */
 const OF_NATIVE: readonly string[] = [
   ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
-  ...["interval", "maxIntervals", "cpuTime"],
+  ...["interval", "maxIntervals", "cpuTime", "compat"],
 ];
 /** What runs of native programs with `--tool waste` do not have. */
-const NOT_WITH_WASTE: readonly string[] = ["includeStack", "traceChildren", "mmap", "sample", "clock"];
+const NOT_WITH_WASTE: readonly string[] = ["traceChildren", "mmap", "sample", "clock"];
 const NATIVE_NAMES: Readonly<Partial<Record<ToolName, NativeToolName>>> = {
   ...{ heap: "heap", waste: "waste", workingset: "working-set" },
 };
 
+/** What is about blocks, which runs with `--tool workingset` alone do not have. */
+const OF_BLOCKS: readonly string[] = ["mmap", "clock"];
+
+function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
+  return !tool.includes("workingset") || tool.includes("alloc");
+}
+
 /** The tool whose code is inserted: one that was asked for by name. */
-function nativeToolOf({ tool = [], includeStack }: RunFlags): NativeRun["tool"] {
+function nativeToolOf({ tool = [], includeStack, compat }: RunFlags): NativeRun["tool"] {
   const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
-  return names.length === 0 ? undefined : { name: names[0], options: { includeStack } };
+  return names.length === 0 ? undefined : { name: names[0], options: { includeStack, compat } };
 }
 
 const NATIVE_INTERVAL_NS = 20e6;
@@ -196,6 +204,11 @@ function refuseForNative(command: Command): void {
   const unfollowed = given.find((option) => NOT_WITH_WASTE.includes(option.attributeName()));
   if (named[0] === "waste" && unfollowed !== undefined)
     throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool waste yet`);
+  if (named[0] === "waste" && tools.includes("alloc"))
+    throw new UserError("--tool alloc,waste: blocks of native programs are not recorded with --tool waste");
+  const ofBlocks = given.find((option) => OF_BLOCKS.includes(option.attributeName()));
+  if (ofBlocks !== undefined && !areBlocksRecorded(command.opts<RunFlags>()))
+    throw new UserError(`${ofBlocks.long} is about blocks: add them with --tool alloc,workingset`);
 }
 
 /** `NAME=VALUE`, or `NAME` for the value that memshade itself was given. */

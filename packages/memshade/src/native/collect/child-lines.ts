@@ -1,5 +1,6 @@
 import { fromHere, quoteForShell } from "../../host/run/terminal-line.ts";
 import { counted, groupDigits } from "../../model/counted.ts";
+import type { RunChild } from "../../model/run.ts";
 import type { WrittenChild } from "./profile-writer.ts";
 
 /** More are counted: those that have allocated most are named. */
@@ -9,7 +10,7 @@ const CHILDREN_SHOWN = 20;
 export function childLines(children: readonly WrittenChild[]): string[] {
   if (children.length === 0) return [];
   const shown = [...children]
-    .sort((a, b) => b.child.allocatedBytes - a.child.allocatedBytes)
+    .sort((a, b) => (b.child.allocatedBytes ?? 0) - (a.child.allocatedBytes ?? 0))
     .slice(0, CHILDREN_SHOWN);
   const rest = children.length - shown.length;
   const named = children.filter((one) => shown.includes(one));
@@ -18,8 +19,12 @@ export function childLines(children: readonly WrittenChild[]): string[] {
     `${what ?? `${groupDigits(children.length)} child processes have runs of their own`}:`,
     ...named.map(
       ({ folder, child }) =>
-        `  ${quoteForShell(fromHere(folder, process.cwd()))}: ${child.program}, ${counted(child.allocations, "block", "blocks")}`,
+        `  ${quoteForShell(fromHere(folder, process.cwd()))}: ${child.program}${blocksInWords(child)}`,
     ),
     ...(rest > 0 ? [`  and ${groupDigits(rest)} more, which have allocated less`] : []),
   ];
+}
+
+function blocksInWords({ allocations }: RunChild): string {
+  return allocations === undefined ? "" : `, ${counted(allocations, "block", "blocks")}`;
 }

@@ -56,7 +56,7 @@ export class ProfileWriter {
       children: undefined,
     });
     if (run === undefined) return undefined;
-    const { allocations = 0, allocatedBytes = 0 } = run.heap ?? {};
+    const { allocations, allocatedBytes } = run.heap ?? {};
     return { folder, child: { program: run.program, command: run.command, allocations, allocatedBytes } };
   }
 

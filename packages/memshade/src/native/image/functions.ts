@@ -1,5 +1,7 @@
 /** What of a process is recorded besides the C library's allocator. */
 export interface Hooked {
+  /** What its allocator hands out and takes back. */
+  blocks: boolean;
   /** What it maps itself. */
   mappings: boolean;
   /** A tool's code is inserted, and what forked processes count is their own. */
@@ -77,6 +79,8 @@ export function nextNames({ foreign }: Hooked): string[] {
 
 /** Functions of the code that are none of the program's names. */
 const INTERNAL = ["memory_open", "initialize", "finalize", "begin_thread", "sample_handler"];
+/** What has nothing to do with blocks. */
+const BESIDE_BLOCKS = ["dlclose", "mlockall"];
 /** What is there only where mapped memory is asked for; the one name stands for two functions that are the same on x86-64. */
 const MAPPING: Readonly<Record<string, readonly string[]>> = {
   mmap: ["mmap", "mmap64"],
@@ -130,11 +134,13 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   sdallocx: ["sdallocx"],
 };
 /** The symbols of a function of the code, by which the program finds it. */
-export function symbolsOf(name: string, { mappings, isCounting, isSampled, foreign }: Hooked): string[] {
+export function symbolsOf(name: string, hooked: Hooked): string[] {
+  const { blocks, mappings, isCounting, isSampled, foreign } = hooked;
   if (INTERNAL.includes(name)) return [];
   if (name === "fork") return isCounting === true ? [name] : [];
   if (SAMPLING.has(name)) return isSampled ? [name] : [];
   if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];
+  if (!blocks && !BESIDE_BLOCKS.includes(name)) return [];
   const next = NEXT.find((one) => one.name === name);
   // What is there only in other allocators is called there.
   const own = next?.foreign ?? name;
@@ -153,6 +159,6 @@ function isReplaced(symbol: string, own: string, foreign: ReadonlyMap<string, nu
 
 /** Whether a function of an allocator is seen when it is called by this name. */
 export function isSeen(symbol: string, foreign: ReadonlyMap<string, number>): boolean {
-  const all = { mappings: false, isSampled: false, foreign };
+  const all = { blocks: true, mappings: false, isSampled: false, foreign };
   return NEXT.some(({ name }) => symbolsOf(name, all).includes(symbol));
 }

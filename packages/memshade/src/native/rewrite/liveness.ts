@@ -53,7 +53,7 @@ export class Liveness {
     this.#used = new Int32Array(functions);
     this.#needed = new Int32Array(functions);
     this.#atPads = new Int32Array(functions);
-    this.#atLabels = new Int32Array(functions).fill(ALL_REGISTERS);
+    this.#atLabels = new Int32Array(functions);
     this.#overwritten = new Int32Array(graph.count).fill(ALL_REGISTERS);
     const { members, callersOf, calleesFirst } = callOrder(graph);
     this.#members = members;
@@ -242,15 +242,12 @@ export class Liveness {
     return block === NONE ? 0 : this.#liveIn[block];
   }
 
-  /** Sums up what is live at the labels and landing pads of a function; where no label is known, anything may follow. */
+  /** Sums up what is live at the labels and landing pads of a function. Where it has no label, its indirect jumps end it by calls. */
   #joinEntries(f: number): void {
     const { labels, landingPads } = this.#graph;
-    const ofFunction = labels[f];
-    if (ofFunction !== undefined) {
-      let live = CALLEE_SAVED | ARGUMENTS | this.#needed[f];
-      for (const label of ofFunction) live |= this.#liveIn[label];
-      this.#atLabels[f] = live;
-    }
+    let atLabels = CALLEE_SAVED | ARGUMENTS | this.#needed[f];
+    for (const label of labels[f] ?? []) atLabels |= this.#liveIn[label];
+    this.#atLabels[f] = atLabels;
     const pads = landingPads[f];
     if (pads === undefined) return;
     let live = 0;

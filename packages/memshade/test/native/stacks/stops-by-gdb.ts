@@ -93,6 +93,7 @@ export async function stopsByGdb(program: StoppedProgram): Promise<{ stops: Stop
   const { file, argv } = executedProgram(name, args);
   const image = placeImage({
     clock: "virtual",
+    blocks: true,
     mappings: false,
     foreign: new Map(),
     children: true,

@@ -124,7 +124,7 @@ export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
 const CHILDREN_SHOWN = 5;
 
 function childrenInWords(children: readonly RunChild[]): string {
-  const largest = children.toSorted((a, b) => b.allocatedBytes - a.allocatedBytes);
+  const largest = children.toSorted((a, b) => (b.allocatedBytes ?? 0) - (a.allocatedBytes ?? 0));
   const names = [...new Set(largest.map(({ program }) => printable(program)))];
   const more = names.length > CHILDREN_SHOWN ? ", …" : "";
   const shown = names.length === 0 ? "" : ` (${names.slice(0, CHILDREN_SHOWN).join(", ")}${more})`;

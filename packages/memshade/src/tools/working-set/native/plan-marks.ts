@@ -14,8 +14,8 @@ import {
 import { GENERAL, RSP } from "../../../x64/index.ts";
 import type { Place } from "../../../x64/operands.ts";
 import { LINE_SHIFT } from "./layout.ts";
-import { DISTANCE_AT, markLines, markPlaces, type Planes } from "./mark-code.ts";
-import { cheapestPlace, withScratch } from "./scratch-registers.ts";
+import { DISTANCE_AT, markLines, markPlaces, type Planes, renamed } from "./mark-code.ts";
+import { cheapestPlace, type ScratchCode, withScratch } from "./scratch-registers.ts";
 import { markStrings } from "./string-marks.ts";
 import { TouchedSpans } from "./touched-spans.ts";
 
@@ -131,8 +131,8 @@ export class MarkPlanner {
     if (spans.isMarked) return;
     spans.isMarked = true;
     const marks = spans.marks();
-    this.#insert(spans.from, spans.to, spans.uses, (register) =>
-      markPlaces(spans.registers, marks, register),
+    this.#insert(spans.from, spans.to, spans.uses, (register, valueOf) =>
+      markPlaces(renamed(spans.registers, valueOf), marks, register),
     );
   }
 
@@ -154,13 +154,7 @@ export class MarkPlanner {
   }
 
   /** `target`: offset in the code of what the code's distance leads to. */
-  #insert(
-    from: number,
-    to: number,
-    uses: number,
-    code: (register: number) => number[],
-    target?: number,
-  ): void {
+  #insert(from: number, to: number, uses: number, code: ScratchCode, target?: number): void {
     const { first, live } = this.#view;
     const liveBefore = (i: number): number => live[i - first];
     const before = cheapestPlace(from, to, uses, liveBefore);
