@@ -116,7 +116,7 @@ use std::collections::BTreeMap;
 fn main() {
     let mut m: BTreeMap<String, u64> = BTreeMap::new();
     for i in 0..30000u64 { *m.entry(format!("{}", i % 977)).or_insert(0) += i; }
-    let t: Vec<_> = (0..4).map(|k| std::thread::spawn(move || (0..100000u64).fold(k, |s, i| s.wrapping_mul(31) + i))).collect();
+    let t: Vec<_> = (0..4u64).map(|k| std::thread::spawn(move || (0..100000u64).fold(k, |s, i| s.wrapping_mul(31).wrapping_add(i)))).collect();
     let s: u64 = t.into_iter().map(|h| h.join().unwrap() % 1009).sum();
     let e = std::panic::catch_unwind(|| { if s > 0 { panic!("x") } });
     println!("{} {} {} {}", m.len(), m["5"], s, e.is_err());
@@ -132,6 +132,81 @@ func main() {
 	for i := 0; i < 30000; i++ { m[fmt.Sprint(i % 977)] += int(C.f(C.long(i % 100))) }
 	fmt.Println(len(m), m["5"])
 }`;
+const ADA = `
+with Ada.Text_IO; use Ada.Text_IO;
+with Ada.Containers.Ordered_Maps;
+procedure Ada_Program is
+   package Maps is new Ada.Containers.Ordered_Maps (Integer, Integer);
+   M : Maps.Map;
+   task type Worker (N : Integer) is
+      entry Result (R : out Integer);
+   end Worker;
+   task body Worker is
+      S : Integer := 0;
+   begin
+      for I in 1 .. 10000 loop S := (S * 31 + I + N) mod 10007; end loop;
+      accept Result (R : out Integer) do R := S; end Result;
+   end Worker;
+   A : Worker (1); B : Worker (2); X, Y : Integer;
+   function F (N : Integer) return Integer is (if N = 0 then raise Constraint_Error with "x" else F (N - 1) + 1);
+begin
+   for I in 1 .. 20000 loop M.Include (I * 7919 mod 9973, I); end loop;
+   A.Result (X); B.Result (Y);
+   Put_Line (Integer'Image (Integer (M.Length)) & Integer'Image (M.First_Element) & Integer'Image (X + Y));
+   begin
+      X := F (100);
+   exception
+      when E : Constraint_Error => Put_Line ("caught");
+   end;
+end Ada_Program;`;
+const D = `
+import std.stdio, std.algorithm, std.array, std.conv, core.thread;
+class E : Exception { this(string s) { super(s); } }
+int f(int n) { if (n == 0) throw new E("x"); return f(n - 1) + 1; }
+int main() {
+  int[string] m; foreach (i; 0 .. 30000) m[to!string(i % 977)] += i;
+  long[] all; foreach (i; 0 .. 100000) all ~= (i * 7919L) % 100003;
+  long s; auto t = new Thread({ foreach (i; 0 .. 1000) { auto p = new long[100]; p[5] = i; s += p[5]; } }); t.start(); t.join();
+  try f(50); catch (E e) writeln(e.msg);
+  writeln(m.length, " ", m["5"], " ", all.sort[777], " ", s, " ", [3, 1, 2].map!(x => x * x).sum);
+  return 3;
+}`;
+const QT = `
+#include <QtWidgets/QtWidgets>
+int main(int argc, char **argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  QApplication application(argc, argv);
+  QWidget window; QVBoxLayout layout(&window);
+  QLabel label("text"); QPushButton button("press"); QTableWidget table(20, 5);
+  for (int i = 0; i < 100; i++) table.setItem(i / 5, i % 5, new QTableWidgetItem(QString::number(i * 7919 % 101)));
+  table.sortItems(2); layout.addWidget(&label); layout.addWidget(&button); layout.addWidget(&table);
+  int pressed = 0; QObject::connect(&button, &QPushButton::clicked, [&] { pressed++; application.quit(); });
+  QTimer::singleShot(0, [&] { button.click(); });
+  window.resize(400, 300); window.show(); application.exec();
+  QImage image(400, 300, QImage::Format_ARGB32); image.fill(Qt::white); window.render(&image);
+  quint32 sum = 0; for (int y = 0; y < 300; y++) for (int x = 0; x < 400; x++) sum = sum * 31 + image.pixel(x, y);
+  printf("%d %s %u\\n", pressed, qPrintable(table.item(3, 2)->text()), sum);
+}`;
+const QT_PARTS = ["QtCore", "QtGui", "QtWidgets"];
+const QT_COMPILER = [
+  ...["g++", "-O1", "-fPIC", "-Wl,--no-as-needed", "-I/usr/include/x86_64-linux-gnu/qt5"],
+  ...QT_PARTS.map((part) => `-I/usr/include/x86_64-linux-gnu/qt5/${part}`),
+  ...QT_PARTS.map((part) => `-l${part.replace("Qt", "Qt5")}`),
+];
+const LUAJIT = `
+local ffi = require("ffi") ffi.cdef("int abs(int);")
+local s = 0 for i = 1, 5000000 do s = (s + i * 7919) % 100003 end
+local t = {} for i = 1, 50000 do t["k" .. i % 977] = (t["k" .. i % 977] or 0) + ffi.C.abs(-i) end
+print(s, t.k5, pcall(error, "e"), select("#", coroutine.wrap(function() coroutine.yield(1, 2) end)()))`;
+const NODE = `
+let s = 0; for (let i = 0; i < 3e6; i++) s = (s + i * 7919) % 100003;
+const m = new Map(); for (let i = 0; i < 50000; i++) m.set("k" + (i % 977), (m.get("k" + (i % 977)) ?? 0) + i);
+try { null.x } catch (e) { console.log(e.message) }
+console.log(s, m.get("k5"), JSON.stringify([...m].slice(0, 3)), "abcabc".replace(/b(.)/g, "<$1>"), 2n ** 500n); process.exitCode = 3;`;
+const LISP = `
+(handler-case (error "x") (error (e) (format t "~a~%" e)))
+(let ((h (make-hash-table))) (dotimes (i 50000) (incf (gethash (mod i 977) h 0) i)) (format t "~a ~a~%" (gethash 5 h) (expt 7 300)))
+(defun f (n) (if (< n 2) n (+ (f (- n 1)) (f (- n 2))))) (format t "~a~%" (f 22)) (gc :full t) (sb-ext:exit :code 3 :abort t)`;
 const LINES = Array.from({ length: 100_000 }, (_, i) => `${(i * 7919) % 100_003} line ${i}`).join("\n");
 const HASKELL = "#!/bin/sh\nfor f in $(ls *.x); do echo $f; done\nif [ $a == b ]; then cat a | grep b; fi\n";
 
@@ -194,11 +269,17 @@ export const MORE_PROGRAMS: readonly NativeProgram[] = [
   installed("redis-server", "/usr/bin/redis-server", ["--test-memory", "1"]),
   installed("postgresql", "/usr/lib/postgresql/15/bin/postgres", ["--describe-config"]),
   installed("nginx", "/usr/sbin/nginx", ["-V"]),
+  installed("luajit", "/usr/bin/luajit", ["-e", LUAJIT]),
+  installed("nodejs", "/usr/bin/node", ["-e", NODE]),
+  installed("sbcl", "/usr/bin/sbcl", ["--noinform", "--no-userinit", "--eval", `(progn ${LISP})`]),
   installed("make", "/usr/bin/make", ["-n", "-f", "/dev/stdin"], "a: b\n\techo $(words a b c)\nb:\n"),
   compiled("exceptions", "g++", ["g++", "-O2", "-pthread"], "cpp", CPP),
   compiled("static-exceptions", "g++", ["g++", "-O2", "-static", "-pthread"], "cpp", CPP),
   compiled("openmp", "gcc", ["gcc", "-O3", "-march=native", "-fopenmp"], "c", OPENMP),
   compiled("fortran", "gfortran", ["gfortran", "-O3", "-march=native"], "f90", FORTRAN),
+  compiled("ada_program", "gnat", ["gnatmake", "-q", "-O2"], "adb", ADA),
+  compiled("d", "gdc", ["gdc", "-O2"], "d", D),
+  compiled("qt", "qtbase5-dev", QT_COMPILER, "cpp", QT),
   compiled("ocaml", "ocaml-nox", ["ocamlopt"], "ml", OCAML),
   compiled("rust", "rustc", ["rustc", "-O"], "rs", RUST),
   compiled("cgo", "golang", ["env", "HOME=/tmp", "sh", "-c", 'go build -o "$3" "$1"', "sh"], "go", GO),

@@ -71,6 +71,8 @@ export class Code {
   // Columns of the instructions.
   readonly offsets: Int32Array;
   readonly lengths: Uint8Array;
+  /** The last byte of each opcode. */
+  readonly opcodes: Uint8Array;
   readonly flows: Uint8Array;
   readonly traits: Uint8Array;
   readonly reads: Int32Array;
@@ -95,6 +97,7 @@ export class Code {
     const capacity = this.bytes.length;
     this.offsets = new Int32Array(capacity);
     this.lengths = new Uint8Array(capacity);
+    this.opcodes = new Uint8Array(capacity);
     this.flows = new Uint8Array(capacity);
     this.traits = new Uint8Array(capacity);
     this.reads = new Int32Array(capacity);
@@ -163,7 +166,7 @@ export class Code {
 
   #readFunction(known: Omit<CodeFunction, "first" | "last">, instruction: Instruction): boolean {
     const { start, end, exceptions } = known;
-    const { bytes, offsets, lengths, flows, traits, reads, kills, targets, relativeAt } = this;
+    const { bytes, offsets, lengths, opcodes, flows, traits, reads, kills, targets, relativeAt } = this;
     const first = this.count;
     let at = start;
     let i = first;
@@ -173,6 +176,7 @@ export class Code {
         const { length, flow, access } = instruction;
         offsets[i] = at;
         lengths[i] = length;
+        opcodes[i] = instruction.opcode;
         flows[i] = flow;
         traits[i] = (access === 0 ? 0 : TRAIT.access) | (isNop(instruction) ? TRAIT.nop : 0);
         reads[i] = instruction.reads;

@@ -1,6 +1,6 @@
 import { int32At } from "../../bytes/int32.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
-import { decode, FLOW, hasTarget, Instruction } from "../../x64/decode/index.ts";
+import { FLOW, hasTarget } from "../../x64/decode/index.ts";
 import { type Code, TRAIT } from "./code.ts";
 import type { FlowGraph } from "./flow-graph.ts";
 import type { Liveness } from "./liveness.ts";
@@ -72,6 +72,7 @@ const [JUMP, SHORT_JUMP, CALL, TRAP] = [0xe9, 0xeb, 0xe8, 0xcc];
 /** With ModRM for a place relative to the instruction. */
 const [INDIRECT, CALL_BY_SLOT, JUMP_BY_SLOT] = [0xff, 0x15, 0x25];
 const BEGIN_TRANSACTION = 0xc7;
+const SHORT_ADDRESS = 0x67;
 const LOOPS_FROM = 0xe0;
 const LOOPS_TO = 0xe3;
 
@@ -117,10 +118,10 @@ class TextWriter {
   readonly #code: Code;
   readonly #address: number;
   readonly #out: ByteWriter;
-  readonly #instruction = new Instruction();
   /** Places of four bytes, and the instruction that they are the distance to. */
-  readonly #openAt: number[] = [];
-  readonly #openTo: number[] = [];
+  readonly #openAt: Int32Array;
+  readonly #openTo: Int32Array;
+  #open = 0;
   /** Cold parts of insertions, and where a distance of theirs is to be written when they have their place. */
   readonly #cold = new ByteWriter(1 << 16);
   readonly #inserted: number[] = [];
@@ -130,6 +131,10 @@ class TextWriter {
     this.#code = code;
     this.#address = address;
     this.offsets = new Int32Array(code.count);
+    // One an instruction at most, and one at a function's end.
+    const most = code.count + code.functions.length;
+    this.#openAt = new Int32Array(most);
+    this.#openTo = new Int32Array(most);
     this.#out = new ByteWriter(2 * code.bytes.length);
   }
 
@@ -188,8 +193,7 @@ class TextWriter {
 
   #direct(i: number, flow: number): void {
     const code = this.#code;
-    decode(code.bytes, code.offsets[i], this.#instruction);
-    const opcode = this.#instruction.opcode & 0xff;
+    const opcode = code.opcodes[i];
     const target = code.targets[i];
     const slot = flow === FLOW.branch ? undefined : code.stubs.slotOf(target);
     if (slot !== undefined) {
@@ -205,7 +209,9 @@ class TextWriter {
       this.#distance(target);
     } else if (opcode >= LOOPS_FROM && opcode <= LOOPS_TO) {
       // They reach 127 bytes only: over a jump that is not taken.
-      if (this.#instruction.shortAddress) this.#out.u8(0x67);
+      const at = code.offsets[i];
+      const prefixes = code.bytes.subarray(at, at + code.lengths[i] - 2);
+      if (prefixes.includes(SHORT_ADDRESS)) this.#out.u8(SHORT_ADDRESS);
       this.#out.bytes([opcode, 2, SHORT_JUMP, 5, JUMP]);
       this.#distance(target);
     } else if (!this.#short(target, 0x70 | (opcode & 15))) {
@@ -241,8 +247,8 @@ class TextWriter {
     const at = this.#out.length;
     if (to < 0) this.#out.u32(this.#code.base + target - (this.#address + at + 4));
     else {
-      this.#openAt.push(at);
-      this.#openTo.push(to);
+      this.#openAt[this.#open] = at;
+      this.#openTo[this.#open++] = to;
       this.#out.u32(0);
     }
   }
@@ -263,8 +269,10 @@ class TextWriter {
       const from = starts[inserted[i]] + inserted[i + 1];
       this.#out.patchU32(from, starts[inserted[i + 3]] + inserted[i + 4] - (from + 4 + inserted[i + 2]));
     }
-    for (const [open, at] of this.#openAt.entries())
+    for (let open = 0; open < this.#open; open++) {
+      const at = this.#openAt[open];
       this.#out.patchU32(at, this.offsets[this.#openTo[open]] - (at + 4));
+    }
     return this.#out.view();
   }
 }

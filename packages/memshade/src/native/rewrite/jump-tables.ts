@@ -1,6 +1,7 @@
 import { int32At } from "../../bytes/int32.ts";
 import { decode, FLOW, Instruction, NO_REGISTER } from "../../x64/decode/index.ts";
 import { type Code, type CodeFunction, endsPath, TRAIT } from "./code.ts";
+import { ReachingAddresses } from "./reaching-addresses.ts";
 
 /** Numbers that lead to code: addresses of 8 bytes, or distances of 4. */
 export interface JumpTable {
@@ -11,8 +12,9 @@ export interface JumpTable {
   readonly bytes: 4 | 8;
   /** SVMA that entries count from; 0 for addresses */
   readonly origin: number;
-  /** Instructions of the owner that read an entry of it for certain, and jump there. */
+  /** Jumps of the owner that most likely read an entry of it, and whether one does for certain. */
   readonly jumps: readonly number[];
+  readonly isCertain: boolean;
 }
 
 const TABLE_ENTRY = 4;
@@ -30,6 +32,9 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
   for (const [owner, one] of code.functions.entries()) {
     const absolute = new Map<number, number[]>();
     const byRegister = new Map<number, number[]>();
+    // Instructions that compute the address of a table.
+    const certain = new Set<number>();
+    const reaching = new ReachingAddresses(code, one);
     let jumps = 0;
     for (let i = one.first; i < one.last; i++) {
       if (code.flows[i] !== FLOW.indirectJump) continue;
@@ -37,8 +42,10 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
       const through = jumpsThrough(code, one, i, instruction);
       if (through === undefined) continue;
       if ("address" in through) addTo(absolute, through.address, i);
-      else if (through.table === through.origin) addTo(byRegister, 1 << through.table, i);
-      else yield* labelDifferences(code, owner, through, i);
+      else if (through.table === through.origin) {
+        addTo(byRegister, 1 << through.table, i);
+        for (const writer of reaching.writersOf(through.table, through.readAt)) certain.add(writer);
+      } else yield* labelDifferences(code, owner, through, i);
     }
     if (jumps === 0) continue;
     for (let i = one.first; i < one.last; i++) {
@@ -46,11 +53,13 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
       decode(code.bytes, code.offsets[i], instruction);
       if (code.relativeAt[i] !== 0) {
         const address = relativeAddress(code, i);
-        const through = instruction.opcode === LEA ? byRegister.get(instruction.writes) : undefined;
-        yield { address, owner, bytes: TABLE_ENTRY, origin: address, jumps: through ?? [] };
+        const through = (instruction.opcode === LEA && byRegister.get(instruction.writes)) || [];
+        const isCertain = through.length > 0 && certain.has(i) && address % TABLE_ENTRY === 0;
+        yield { address, owner, bytes: TABLE_ENTRY, origin: address, jumps: through, isCertain };
       } else if (isFixedTable(instruction)) {
         const address = instruction.displacement;
-        yield { address, owner, bytes: POINTER, origin: 0, jumps: absolute.get(address) ?? [] };
+        const through = absolute.get(address) ?? [];
+        yield { address, owner, bytes: POINTER, origin: 0, jumps: through, isCertain: through.length > 0 };
       }
     }
   }
@@ -90,7 +99,8 @@ function* labelDifferences(
   const tableAddress = addressIn(code, code.functions[owner], table, readAt);
   const originAddress = addressIn(code, code.functions[owner], origin, jump);
   if (tableAddress === undefined || originAddress === undefined) return;
-  yield { address: tableAddress, owner, bytes: TABLE_ENTRY, origin: originAddress, jumps: [jump] };
+  const jumps = [jump];
+  yield { address: tableAddress, owner, bytes: TABLE_ENTRY, origin: originAddress, jumps, isCertain: true };
 }
 
 /** `jmp *T(,i,8)`; `mov T(,i,8), r` and `jmp *r`; or `movslq (t,i,4), r`, `add t, r` and `jmp *r`. */

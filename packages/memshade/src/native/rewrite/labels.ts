@@ -23,6 +23,7 @@ export interface Labels {
 }
 
 const PF_W = 2;
+const POINTER_BYTES = 8;
 const MOST_TABLE_BYTES = 1 << 30;
 
 /**
@@ -59,13 +60,15 @@ export function findLabels(code: Code, object: ObjectFile): Labels {
   for (const table of tables) {
     if (table.address !== last) end = last;
     last = table.address;
-    let isCertain = table.jumps.length > 0 && isReadOnly(object, table.address);
+    let isCertain = table.isCertain && isReadOnly(object, table.address);
     for (const entry of entriesOf(table, end, code, object)) {
       add(table.owner, entry.target);
       if (entry.address === table.address) for (const jump of table.jumps) unknown.delete(jump);
       isCertain &&= entry.address === table.address || !isReferenced(references, entry);
-      // Others may call a function by its address, and compare that.
-      if (isCertain && code.functionAt(entry.target) < 0) entries.set(entry.address, entry);
+      // Data may follow that looks like distances: such numbers hardly lead to the same function. And others may call a function by its
+      // address, and compare that.
+      const isOwn = entry.bytes === POINTER_BYTES || code.functionAround(entry.target) === table.owner;
+      if (isCertain && isOwn && code.functionAt(entry.target) < 0) entries.set(entry.address, entry);
     }
   }
   return { ofFunction, entries: [...entries.values()], unknown };

@@ -7,7 +7,7 @@ const maskOf = (...names: (typeof GENERAL_NAMES)[number][]): number =>
   names.reduce((mask, name) => mask | (1 << GENERAL_NAMES.indexOf(name)), 0);
 
 /** The System V ABI: what functions keep, what they may be given, and what they give back. */
-const CALLEE_SAVED = maskOf("rbx", "rbp", "rsp", "r12", "r13", "r14", "r15");
+export const CALLEE_SAVED = maskOf("rbx", "rbp", "rsp", "r12", "r13", "r14", "r15");
 const ARGUMENTS = maskOf("rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "r10");
 const RESULTS = maskOf("rax", "rdx");
 const CALLER_SAVED = 0xffff & ~CALLEE_SAVED;

@@ -5,12 +5,11 @@ import { relocatedPointers } from "./dynamic.ts";
 
 const WORD = 8;
 const PF_X = 1;
-/** A function with fewer calls says nothing: a label may follow one that does not return. */
-const LEAST_CALLS = 2;
 
 /**
  * Functions whose frames are found by a table of return addresses, as the garbage collector of OCaml finds them: these must not call
- * from elsewhere. A file has such a table if all calls of a function are in it.
+ * from elsewhere. A file has such a table if most calls of the functions that are pointed into like that are in it; else these are
+ * labels that follow calls which do not return.
  *
  * @returns addresses (SVMA) of the functions
  */
@@ -21,13 +20,16 @@ export function functionsByReturnAddress(code: Code, object: ObjectFile): Set<nu
     if (instruction >= 0) pointed[instruction] = 1;
   }
   const found = new Set<number>();
-  let hasTable = false;
+  let allCalls = 0;
+  let allKnown = 0;
   for (const one of code.functions) {
     const { calls, known } = returnsOf(code, one, pointed);
-    if (known > 0) found.add(code.base + one.start);
-    hasTable ||= calls >= LEAST_CALLS && known === calls;
+    if (known === 0) continue;
+    found.add(code.base + one.start);
+    allCalls += calls;
+    allKnown += known;
   }
-  return hasTable ? found : new Set();
+  return allKnown > allCalls / 2 ? found : new Set();
 }
 
 /** How many calls a function has, and of how many the address behind is pointed to. */

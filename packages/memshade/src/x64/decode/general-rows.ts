@@ -191,6 +191,11 @@ export const GENERAL_ROWS: readonly Row[] = [
   ["L", "0f a3", "Ev Gv carry= rest~"],
   ["L", "0f a4", "Ev+ Gv Ib flags~"],
   ["L", "0f a5", "Ev+ Gv rcx? flags~"],
+  // VIA's hashes, ciphers and random numbers
+  ["L", "0f a6 /0 r", "En rax? rcx? rsi? rdi? rax~ rcx~ rsi~ rdx~"],
+  ["L", "0f a6 /1 r", "En rax? rcx? rsi? rdi? rax~ rcx~ rsi~"],
+  ["L", "0f a6 /2 r", "En rax? rcx? rsi? rdi? rax~ rcx~ rsi~"],
+  ...[0, 1, 2, 3, 4, 5].map((digit): Row => ["L", `0f a7 /${digit} r`, "En all? rax~ rcx~ rdx~ rsi~ rdi~"]),
   ["L", "0f a8", "@push"],
   ["L", "0f a9", "@pop"],
   ["L", "0f aa", "@trap"],

@@ -2,6 +2,8 @@ import type { Row } from "./rows.ts";
 
 /** MMX and SSE with their VEX and EVEX forms, and what only those have. */
 export const VECTOR_ROWS: readonly Row[] = [
+  // 3DNow!
+  ["L", "0f 0f", "Wq Ib"],
   // 0F
   ["LVE", "0f 10", "Wx | Wx | Wd | Wq"],
   ["LVE", "0f 11", "Wx= | Wx= | Wd= | Wq="],

@@ -44,7 +44,25 @@ function stackByGdb(program: string): string[] {
   return names.slice(0, names.indexOf("main") + 1);
 }
 
+/** A function with a table to jump by, and distances to code that it only reads: both by way of one register. */
+const READ_DISTANCES = `
+__asm__(".text\\n.type f, @function\\nf:\\n.cfi_startproc\\n"
+  "lea numbers(%rip), %rdx\\nmovslq (%rdx), %rax\\nadd %rdx, %rax\\nlea first(%rip), %rcx\\nsub %rcx, %rax\\n"
+  "jne end\\nand $1, %edi\\nlea table(%rip), %rdx\\nmovslq (%rdx,%rdi,4), %rcx\\nadd %rdx, %rcx\\njmp *%rcx\\n"
+  "first: mov $5, %eax\\nret\\nsecond: mov $6, %eax\\nend: ret\\n.cfi_endproc\\n.size f, .-f\\n"
+  ".section .rodata\\n.balign 4\\ntable: .long first - table, second - table\\nnumbers: .long first - numbers\\n.text");
+int f(int);
+int main(int n) { return 10 * f(n) + f(n - 1); }`;
+
 describe.skipIf(!canCompile)("a rewritten file", () => {
+  it("has other distances in tables that are jumped by alone", () => {
+    const program = join(folder, "read-distances");
+    writeFileSync(`${program}.c`, READ_DISTANCES);
+    expect(spawnSync("gcc", ["-O1", `${program}.c`, "-o", program]).status).toBe(0);
+    expect(outcome(program)).toMatchObject({ status: 65 });
+    expect(outcome(rewritten(program))).toEqual(outcome(program));
+  });
+
   for (const linking of ["-static", "-static-pie"])
     it(`does the same when it is linked with ${linking}, exceptions included`, () => {
       const program = join(folder, `control-flow${linking}`);

@@ -12,6 +12,7 @@ import {
   NO_REGISTER,
 } from "../../../src/x64/decode/index.ts";
 import { GENERAL_NAMES } from "../../../src/x64/index.ts";
+import { registerDifference } from "./compare-registers.ts";
 
 export interface Comparison {
   instructions: number;
@@ -71,6 +72,8 @@ function differenceOf(
   if (isBad) return undefined;
   if (instruction.length !== code.length - at) return `${instruction.length} bytes`;
   const plain = text.replace(PREFIXES, "").replace(/ *[#<].*$/, "");
+  const ofRegisters = registerDifference(instruction, plain);
+  if (ofRegisters !== undefined) return ofRegisters;
   if (hasTarget(instruction.flow)) {
     const target = address + code.length + instruction.distance;
     const printed = plain.split(/ +/)[1];
