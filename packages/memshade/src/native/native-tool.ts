@@ -11,6 +11,8 @@ export type NativeToolName = (typeof NATIVE_TOOLS)[number];
 export interface NativeToolOptions {
   /** Accesses of the stack, too. */
   readonly includeStack?: boolean | undefined;
+  /** Dead and silent stores are counted as another tool counts them. */
+  readonly compat?: "deadstores" | undefined;
 }
 
 /** A range of addresses that inserted code uses: a multiple of pages at one. */
@@ -58,7 +60,7 @@ export const SLOW_PATHS = 0x7ff0_0000;
 
 const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => NativeTool>> = {
   heap: nativeHeap,
-  waste: () => nativeWaste(),
+  waste: nativeWaste,
   "working-set": nativeWorkingSet,
 };
 

@@ -129,12 +129,17 @@ describe("memshade run --tool workingset", () => {
     );
   });
 
-  it("names what was not recorded, and what can be ranked instead", async () => {
+  it("ranks what was recorded, and names what was not", async () => {
     await record("bare", 6);
-    const bytes = await memshade(["top", "bare"], { cwd });
+    const [usual, named] = await Promise.all([
+      memshade(["top", "bare"], { cwd }),
+      memshade(["top", "bare", "--by", "lines"], { cwd }),
+    ]);
+    expect([usual.code, usual.stdout]).toEqual([0, named.stdout]);
+    const bytes = await memshade(["top", "bare", "--by", "bytes"], { cwd });
     expect([bytes.code, bytes.stderr]).toEqual([
       2,
-      "memshade: --by bytes needs a run that was recorded with --tool heap: bare is none; --by lines ranks its working set\n",
+      "memshade: --by bytes needs a run that was recorded with --tool heap: bare is none; without --by it is ranked by lines\n",
     ]);
     await memshade(["run", "--out", "heap", "bintree.wasm", "6"], { cwd });
     const lines = await memshade(["top", "heap", "--by", "new"], { cwd });

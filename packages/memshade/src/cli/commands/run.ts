@@ -122,10 +122,10 @@ export function addRunCommand(program: Command): void {
 /** What native programs can be recorded with. */
 const OF_NATIVE: readonly string[] = [
   ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
-  ...["interval", "maxIntervals", "cpuTime"],
+  ...["interval", "maxIntervals", "cpuTime", "compat"],
 ];
 /** What runs of native programs with `--tool waste` do not have. */
-const NOT_WITH_WASTE: readonly string[] = ["includeStack", "traceChildren", "mmap", "sample", "clock"];
+const NOT_WITH_WASTE: readonly string[] = ["traceChildren", "mmap", "sample", "clock"];
 const NATIVE_NAMES: Readonly<Partial<Record<ToolName, NativeToolName>>> = {
   ...{ heap: "heap", waste: "waste", workingset: "working-set" },
 };
@@ -138,9 +138,9 @@ function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
 }
 
 /** The tool whose code is inserted: one that was asked for by name. */
-function nativeToolOf({ tool = [], includeStack }: RunFlags): NativeRun["tool"] {
+function nativeToolOf({ tool = [], includeStack, compat }: RunFlags): NativeRun["tool"] {
   const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
-  return names.length === 0 ? undefined : { name: names[0], options: { includeStack } };
+  return names.length === 0 ? undefined : { name: names[0], options: { includeStack, compat } };
 }
 
 const NATIVE_INTERVAL_NS = 20e6;

@@ -73,7 +73,8 @@ const KEYS_BY_TOOL = [
 ].join("; ");
 
 export interface TopOptions extends ReadFlags {
-  readonly by: TopKey | OtherWord;
+  /** Left out, it is what the run was recorded for: `usualKey`. */
+  readonly by?: TopKey | OtherWord | undefined;
   readonly group: GroupBy;
   readonly rows: number;
   readonly reverse?: boolean | undefined;
@@ -117,7 +118,7 @@ export function addTopCommand(program: Command): void {
     .summary("rank the allocation sites, wasteful accesses or cache misses of a recorded run")
     .description("Ranks the allocation sites of a recorded run.")
     .argument("[run]", `${RUN_ARGUMENT} (default: the newest run in memshade.out)`)
-    .option("--by <key>", KEYS_BY_TOOL, parseKey, "bytes")
+    .option("--by <key>", `${KEYS_BY_TOOL} (default: bytes, or what the run has)`, parseKey)
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
     .option("--reverse", "smallest first");
@@ -134,8 +135,8 @@ function parseKey(text: string): TopKey | OtherWord {
 }
 
 /** The options with a key in the place of another word for it. */
-function withKey(options: TopOptions): TopOptions & { readonly by: TopKey } {
-  const { by, reverse = false } = options;
+function withKey(input: string, options: TopOptions): TopOptions & { readonly by: TopKey } {
+  const { by = usualKey(input), reverse = false } = options;
   if (!isOtherWord(by)) return { ...options, by };
   // Unused is what has least of it.
   return { ...options, by: OTHER_WORDS[by], reverse: reverse !== (by === "unused") };
@@ -143,7 +144,7 @@ function withKey(options: TopOptions): TopOptions & { readonly by: TopKey } {
 
 /** The text that `memshade top` prints. */
 export async function runTop(input: string, given: TopOptions, terminal: Terminal): Promise<string> {
-  const options = withKey(given);
+  const options = withKey(input, given);
   const { by, group, rows } = options;
   const wasteKey = WASTE_KEYS.find((key) => key === by);
   if (wasteKey !== undefined) return topWaste(input, wasteKey, options, terminal);
@@ -155,10 +156,13 @@ export async function runTop(input: string, given: TopOptions, terminal: Termina
   if (workingSetKey !== undefined) return topWorkingSet(input, workingSetKey, options, terminal);
   const objectKey = OBJECT_KEYS.find((key) => key === by);
   if (objectKey !== undefined) return topObjects(input, objectKey, options, terminal);
-  if (isRunWithout(hasHeap, input))
+  if (isRunWithout(hasHeap, input)) {
+    const usual = usualKey(input);
+    const other = usual === "bytes" ? "" : `; without --by it is ranked by ${usual}`;
     throw new UserError(
-      `--by ${by} needs a run that was recorded with --tool heap: ${input} is none${otherKeys(input)}`,
+      `--by ${by} needs a run that was recorded with --tool heap: ${input} is none${other}`,
     );
+  }
   const { profile } = await loadHeap(input, readOptions(options));
   const ranking = {
     by: by as MetricKey,
@@ -193,11 +197,12 @@ function isRunWithout(has: (input: string) => boolean, input: string): boolean {
   return fs.existsSync(path.join(input, "run.json")) && !has(input);
 }
 
-/** What else can be ranked of a run without a heap profile. */
-function otherKeys(input: string): string {
-  if (hasWorkingSet(input)) return "; --by lines ranks its working set";
-  if (hasObjects(input)) return "; --by object-bytes ranks its objects";
-  return loadWaste(input) === undefined ? "" : "; --by dead ranks its waste";
+/** What a run is ranked by where nobody says it: the first of its tools that it was recorded with. */
+function usualKey(input: string): TopKey {
+  if (!isRunWithout(hasHeap, input)) return "bytes";
+  if (hasWorkingSet(input)) return "lines";
+  if (hasObjects(input)) return "object-bytes";
+  return loadWaste(input) === undefined ? "bytes" : "dead";
 }
 
 function topStatics(input: string, by: StaticKey, options: TopOptions, terminal: Terminal): string {

@@ -36,6 +36,11 @@ export class Liveness {
   readonly #atLabels: Int32Array;
   /** Per block: overwritten on each way from its start to the function's end; all where no way leads there. */
   readonly #overwritten: Int32Array;
+  /**
+   * Per block: 1 if a block at or behind it leads there, or a computed jump or an exception. Blocks are solved from the last one to the
+   * first; where nothing like that has changed, once is enough.
+   */
+  readonly #isReachedBack: Uint8Array;
   /** Functions of each group. */
   readonly #members: readonly Int32Array[];
 
@@ -48,10 +53,11 @@ export class Liveness {
     this.#used = new Int32Array(functions);
     this.#needed = new Int32Array(functions);
     this.#atPads = new Int32Array(functions);
-    this.#atLabels = new Int32Array(functions).fill(ALL_REGISTERS);
+    this.#atLabels = new Int32Array(functions);
     this.#overwritten = new Int32Array(graph.count).fill(ALL_REGISTERS);
     const { members, callersOf, calleesFirst } = callOrder(graph);
     this.#members = members;
+    this.#isReachedBack = reachedBack(graph);
     this.#summarizeBlocks();
     this.#solveAll(calleesFirst, (group, again) => {
       if (this.#findOverwritten(group)) for (const caller of callersOf[group]) again(caller);
@@ -132,7 +138,7 @@ export class Liveness {
           const mask = this.#kills[block] | this.#overwrittenBehind(block);
           if (mask === this.#overwritten[block]) continue;
           this.#overwritten[block] = mask;
-          changed = true;
+          changed ||= this.#isReachedBack[block] === 1;
           isLess ||= block === blocksOf[f];
         }
       }
@@ -183,7 +189,7 @@ export class Liveness {
           const live = this.#uses[block] | (this.#beforeExit(block) & ~this.#kills[block]);
           if (live === liveIn[block]) continue;
           liveIn[block] = live;
-          changed = true;
+          changed ||= this.#isReachedBack[block] === 1;
         }
       }
     }
@@ -236,15 +242,12 @@ export class Liveness {
     return block === NONE ? 0 : this.#liveIn[block];
   }
 
-  /** Sums up what is live at the labels and landing pads of a function; where no label is known, anything may follow. */
+  /** Sums up what is live at the labels and landing pads of a function. Where it has no label, its indirect jumps end it by calls. */
   #joinEntries(f: number): void {
     const { labels, landingPads } = this.#graph;
-    const ofFunction = labels[f];
-    if (ofFunction !== undefined) {
-      let live = CALLEE_SAVED | ARGUMENTS | this.#needed[f];
-      for (const label of ofFunction) live |= this.#liveIn[label];
-      this.#atLabels[f] = live;
-    }
+    let atLabels = CALLEE_SAVED | ARGUMENTS | this.#needed[f];
+    for (const label of labels[f] ?? []) atLabels |= this.#liveIn[label];
+    this.#atLabels[f] = atLabels;
     const pads = landingPads[f];
     if (pads === undefined) return;
     let live = 0;
@@ -270,4 +273,14 @@ export class Liveness {
         yield groupOf[callee];
       }
   }
+}
+
+function reachedBack({ count, nexts, targets, labels, landingPads }: FlowGraph): Uint8Array {
+  const isReached = new Uint8Array(count);
+  for (let block = 0; block < count; block++) {
+    if (nexts[block] !== NONE && nexts[block] <= block) isReached[nexts[block]] = 1;
+    if (targets[block] !== NONE && targets[block] <= block) isReached[targets[block]] = 1;
+  }
+  for (const blocks of [...labels, ...landingPads]) for (const block of blocks ?? []) isReached[block] = 1;
+  return isReached;
 }

@@ -6,6 +6,7 @@ import {
   RED_ZONE_BYTES,
   SKIP_RED_ZONE,
 } from "../../../native/rewrite/insertion/red-zone.ts";
+import { GIVE_FLAGS, moveRegister, TAKE_FLAGS } from "../../../native/rewrite/insertion/saved-flags.ts";
 import { FLAGS } from "../../../x64/decode/index.ts";
 import { GENERAL, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP } from "../../../x64/index.ts";
 import { int32, type Place, placeBytes } from "../../../x64/operands.ts";
@@ -29,10 +30,6 @@ const SCRATCH = [RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RAX, RBX, RBP, ...
 /** Mask of all of them. */
 export const REGISTERS = SCRATCH.reduce((mask, register) => mask | (1 << register), 0);
 const RAX_BIT = 1 << RAX.number;
-
-/** `lahf`, `seto %al`: the flags in ax; and `add $127, %al`, `sahf`: back. `pushf` and `popf` take several times as long. */
-export const TAKE_FLAGS = [0x9f, 0x0f, 0x90, 0xc0];
-export const GIVE_FLAGS = [0x04, 0x7f, 0x9e];
 
 /** The registers that an addition has to itself. */
 interface Taken {
@@ -82,8 +79,12 @@ function addition(
   moved: number,
 ): number[] {
   const at = place.base === RSP ? { ...place, displacement: place.displacement + moved } : place;
-  const flagsOut = hasFlags ? [...(rax === undefined ? [] : move(RAX.number, rax)), ...TAKE_FLAGS] : [];
-  const flagsIn = hasFlags ? [...GIVE_FLAGS, ...(rax === undefined ? [] : move(rax, RAX.number))] : [];
+  const flagsOut = hasFlags
+    ? [...(rax === undefined ? [] : moveRegister(RAX.number, rax)), ...TAKE_FLAGS]
+    : [];
+  const flagsIn = hasFlags
+    ? [...GIVE_FLAGS, ...(rax === undefined ? [] : moveRegister(rax, RAX.number))]
+    : [];
   return [
     ...addressOf(at, shortAddress, address),
     ...flagsOut,
@@ -92,10 +93,6 @@ function addition(
     ...addTo(address, accesses, reads ? COUNTERS : WRITES),
     ...flagsIn,
   ];
-}
-
-function move(from: number, to: number): number[] {
-  return [0x48 | ((from >> 3) << 2) | (to >> 3), 0x89, 0xc0 | ((from & 7) << 3) | (to & 7)];
 }
 
 /** `lea place, register` */

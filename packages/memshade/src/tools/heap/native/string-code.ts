@@ -1,7 +1,7 @@
 import { COUNTERS, GRANULE_SHIFT, WRITES, WRITES_BIT } from "../../../native/layout.ts";
 import { LEAVE_RED_ZONE, RED_ZONE_BYTES, SKIP_RED_ZONE } from "../../../native/rewrite/insertion/red-zone.ts";
+import { GIVE_FLAGS, TAKE_FLAGS } from "../../../native/rewrite/insertion/saved-flags.ts";
 import { int32 } from "../../../x64/operands.ts";
-import { GIVE_FLAGS, TAKE_FLAGS } from "./counter-code.ts";
 
 const [PUSH_RAX, PUSH_RCX, PUSH_RSI, PUSH_RDI] = [0x50, 0x51, 0x56, 0x57];
 const [POP_RAX, POP_RCX, POP_RDI] = [0x58, 0x59, 0x5f];

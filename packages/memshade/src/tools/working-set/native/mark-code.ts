@@ -22,6 +22,15 @@ export interface Registers {
   isShort: boolean;
 }
 
+/** The same addresses, made of registers that have the values of others. */
+export function renamed(
+  { base, index, ...rest }: Registers,
+  valueOf: (register: number) => number,
+): Registers {
+  const other = (one: Register | undefined) => one && GENERAL[valueOf(one.number)];
+  return { ...rest, base: other(base), index: other(index) };
+}
+
 /** `lea`, `shr` and `mov`, for each mark; `register` is overwritten, and the flags. */
 export function markPlaces(registers: Registers, marks: readonly Mark[], register: number): number[] {
   return marks.flatMap(({ displacement, planes }) => [

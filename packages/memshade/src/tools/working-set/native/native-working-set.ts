@@ -3,7 +3,7 @@ import { CONTROL_BYTES, SHARED, SHARED_UNITS } from "./layout.ts";
 import { MarkPlanner } from "./plan-marks.ts";
 
 /** Of the code: another one where that changes. */
-const KEY = "lines2";
+const KEY = "lines3";
 
 /** The tool that marks the lines that a native program touches. */
 export function nativeWorkingSet(): NativeTool {

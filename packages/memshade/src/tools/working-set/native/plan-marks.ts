@@ -1,4 +1,4 @@
-import { type Code, MARK, TRAIT } from "../../../native/rewrite/code.ts";
+import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
 import type { BlockView, Insertion } from "../../../native/rewrite/emit.ts";
 import { FrameBases } from "../../../native/rewrite/insertion/frame-bases.ts";
 import { isStringInstruction } from "../../../native/rewrite/insertion/string-instructions.ts";
@@ -14,8 +14,8 @@ import {
 import { GENERAL, RSP } from "../../../x64/index.ts";
 import type { Place } from "../../../x64/operands.ts";
 import { LINE_SHIFT } from "./layout.ts";
-import { DISTANCE_AT, markLines, markPlaces, type Planes } from "./mark-code.ts";
-import { cheapestPlace, withScratch } from "./scratch-registers.ts";
+import { DISTANCE_AT, markLines, markPlaces, type Planes, renamed } from "./mark-code.ts";
+import { cheapestPlace, type ScratchCode, withScratch } from "./scratch-registers.ts";
 import { markStrings } from "./string-marks.ts";
 import { TouchedSpans } from "./touched-spans.ts";
 
@@ -63,7 +63,7 @@ export class MarkPlanner {
     const before = this.#view;
     if (before?.code !== code || before.last !== first) return false;
     const flow = code.flows[first - 1];
-    return flow === FLOW.branch && (code.marks[code.offsets[first]] & (MARK.leader | MARK.label)) === 0;
+    return flow === FLOW.branch && (code.traits[first] & (TRAIT.leader | TRAIT.label)) === 0;
   }
 
   #look(code: Code, i: number): void {
@@ -131,8 +131,8 @@ export class MarkPlanner {
     if (spans.isMarked) return;
     spans.isMarked = true;
     const marks = spans.marks();
-    this.#insert(spans.from, spans.to, spans.uses, (register) =>
-      markPlaces(spans.registers, marks, register),
+    this.#insert(spans.from, spans.to, spans.uses, (register, valueOf) =>
+      markPlaces(renamed(spans.registers, valueOf), marks, register),
     );
   }
 
@@ -154,13 +154,7 @@ export class MarkPlanner {
   }
 
   /** `target`: offset in the code of what the code's distance leads to. */
-  #insert(
-    from: number,
-    to: number,
-    uses: number,
-    code: (register: number) => number[],
-    target?: number,
-  ): void {
+  #insert(from: number, to: number, uses: number, code: ScratchCode, target?: number): void {
     const { first, live } = this.#view;
     const liveBefore = (i: number): number => live[i - first];
     const before = cheapestPlace(from, to, uses, liveBefore);

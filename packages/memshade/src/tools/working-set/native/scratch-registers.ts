@@ -4,6 +4,7 @@ import {
   pushBytes,
   SKIP_RED_ZONE,
 } from "../../../native/rewrite/insertion/red-zone.ts";
+import { GIVE_FLAGS, moveRegister, TAKE_FLAGS } from "../../../native/rewrite/insertion/saved-flags.ts";
 import { FLAGS } from "../../../x64/decode/index.ts";
 import { GENERAL, RAX, RBP, RBX, RCX, RDI, RDX, RSI } from "../../../x64/index.ts";
 
@@ -13,7 +14,7 @@ const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...
 );
 const REGISTERS = SCRATCH.reduce((mask, register) => mask | (1 << register), 0);
 
-export const [PUSH_FLAGS, POP_FLAGS] = [0x9c, 0x9d];
+const RAX_BIT = 1 << RAX.number;
 
 /** What saving flags costs, in registers saved. */
 const FLAGS_COST = 2;
@@ -43,28 +44,40 @@ export function cheapestPlace(
   return best;
 }
 
-/** Code that overwrites a register and the flags, with what is live of them on the stack meanwhile. */
+/** Code that overwrites a register and the flags, with what is live of them elsewhere meanwhile. */
 export interface SavedCode {
   readonly bytes: number[];
   /** Bytes in front of the code. */
   readonly before: number;
 }
 
+/** @returns code; `register`: what it may overwrite; `valueOf`: the register that has the value of one, by number */
+export type ScratchCode = (register: number, valueOf: (register: number) => number) => number[];
+
 /** @param live mask of what may not be lost; `uses`: what the code reads besides */
-export function withScratch(live: number, uses: number, code: (register: number) => number[]): SavedCode {
+export function withScratch(live: number, uses: number, code: ScratchCode): SavedCode {
   const flagsAreLive = (live & FLAGS) !== 0;
-  const dead = SCRATCH.find((register) => ((live | uses) & (1 << register)) === 0);
-  if (dead !== undefined && !flagsAreLive) return { bytes: code(dead), before: 0 };
-  const register = dead ?? (SCRATCH.find((one) => (uses & (1 << one)) === 0) as number);
+  const taken = live | uses;
+  // The flags go through rax.
+  const isRaxKept = flagsAreLive && (taken & RAX_BIT) !== 0;
+  const free = SCRATCH.filter((one) => (taken & (1 << one)) === 0 && !(flagsAreLive && one === RAX.number));
+  const missing = (isRaxKept ? 2 : 1) - free.length;
+  const saved = SCRATCH.filter(
+    (one) => one !== RAX.number && (uses & (1 << one)) === 0 && !free.includes(one),
+  ).slice(0, Math.max(missing, 0));
+  const [register, keeper] = [...free, ...saved];
   const enter = [
-    ...SKIP_RED_ZONE,
-    ...(dead === undefined ? pushBytes(register) : []),
-    ...(flagsAreLive ? [PUSH_FLAGS] : []),
+    ...(saved.length === 0 ? [] : SKIP_RED_ZONE),
+    ...saved.flatMap(pushBytes),
+    ...(isRaxKept ? moveRegister(RAX.number, keeper) : []),
+    ...(flagsAreLive ? TAKE_FLAGS : []),
   ];
   const leave = [
-    ...(flagsAreLive ? [POP_FLAGS] : []),
-    ...(dead === undefined ? popBytes(register) : []),
-    ...LEAVE_RED_ZONE,
+    ...(flagsAreLive ? GIVE_FLAGS : []),
+    ...(isRaxKept ? moveRegister(keeper, RAX.number) : []),
+    ...saved.toReversed().flatMap(popBytes),
+    ...(saved.length === 0 ? [] : LEAVE_RED_ZONE),
   ];
-  return { bytes: [...enter, ...code(register), ...leave], before: enter.length };
+  const valueOf = (one: number): number => (isRaxKept && one === RAX.number ? keeper : one);
+  return { bytes: [...enter, ...code(register, valueOf), ...leave], before: enter.length };
 }

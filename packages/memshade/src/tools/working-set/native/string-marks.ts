@@ -2,8 +2,8 @@ import { LEAVE_RED_ZONE, SKIP_RED_ZONE } from "../../../native/rewrite/insertion
 import { IMPLICIT, type Instruction } from "../../../x64/decode/index.ts";
 import { int32 } from "../../../x64/operands.ts";
 import { LINE_SHIFT, MARKS, READ_MARK, WRITTEN_MARK } from "./layout.ts";
-import { POP_FLAGS, PUSH_FLAGS } from "./scratch-registers.ts";
 
+const [PUSH_FLAGS, POP_FLAGS] = [0x9c, 0x9d];
 const [PUSH_RAX, POP_RAX, PUSH_RCX, POP_RCX] = [0x50, 0x58, 0x51, 0x59];
 const [RSI, RDI] = [6, 7];
 
