@@ -105,7 +105,8 @@ export function recordedRun(
   const modules = all
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
-  const counted = program.tool?.name === "heap" ? new Set(rewritten.map(({ original }) => original)) : undefined;
+  const counted =
+    program.tool?.name === "heap" ? new Set(rewritten.map(({ original }) => original)) : undefined;
   const described = modules.map((module, index) => describeModule(module, index, program.file, counted));
   if (program.tool?.name === "waste") {
     if (counts === undefined || header(Header.countersFailure) !== 0) throw new UserError(NOT_SHARED);

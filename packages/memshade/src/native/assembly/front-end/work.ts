@@ -13,7 +13,7 @@ export function bumpWork(at: usize, bytes: u64, work: u64): void {
   let number = (bytes >>> <u64>bytesShift) * (work >>> <u64>workShift);
   let exponent = bytesShift + workShift;
   const space = <i64>clz(number) - 2;
-  number = space > 0 ? number << <u64>space : number >>> <u64>-space;
+  number = space > 0 ? number << (<u64>space) : number >>> <u64>-space;
   exponent -= space;
   const before = load<u64>(at);
   if (before !== 0) {
@@ -27,5 +27,5 @@ export function bumpWork(at: usize, bytes: u64, work: u64): void {
   }
   const top = 63 - <i64>clz(number);
   const fraction = number >>> <u64>(top - FRACTION_BITS);
-  store<u64>(at, (<u64>(BIAS + top + exponent) << FRACTION_BITS) | (fraction & FRACTION));
+  store<u64>(at, ((<u64>(BIAS + top + exponent)) << FRACTION_BITS) | (fraction & FRACTION));
 }
