@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A program of Debian with work for a second or more. */
+/** A program with work for a second or more. */
 export interface NativeProgram {
   name: string;
-  /** Its package. */
+  /** The package of Debian that has it, or what compiles it. */
   package: string;
   /** The command; undefined where it is not installed. `folder`: for what has to be written first. */
   command: (folder: string) => string[] | undefined;
@@ -40,6 +40,24 @@ export const PROGRAMS: readonly NativeProgram[] = [
     command: installed("/usr/bin/cmake", "-P", here("strings.cmake")),
   },
 ];
+
+/** Small programs that do one thing each: what inserted code costs shows most there. */
+export const KERNELS: readonly NativeProgram[] = [
+  { name: "matrix", package: "gcc", command: kernel("matrix") },
+  { name: "hashmap", package: "gcc", command: kernel("hashmap") },
+  { name: "trees", package: "gcc", command: kernel("trees") },
+  { name: "sieve", package: "gcc", isApart: true, command: kernel("sieve") },
+  { name: "words", package: "gcc", isApart: true, command: kernel("words") },
+];
+
+/** Compiled as most programs are. */
+function kernel(name: string) {
+  return (folder: string) => {
+    const path = join(folder, name);
+    const { status } = spawnSync("gcc", ["-O2", here(`kernels/${name}.c`), "-o", path], { stdio: "inherit" });
+    return status === 0 ? [path] : undefined;
+  };
+}
 
 /** The compiler proper, with a file of many functions. */
 function compiler(folder: string): string[] | undefined {

@@ -5,7 +5,8 @@
  *
  *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write] [--tool NAME]
  *
- * `--tool`: the programs are rewritten by that tool. `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
+ * `--tool`: heap, waste or workingset; the programs are rewritten by that tool, and small kernels (`kernels/`) besides. Columns say what rewriting alone
+ * costs, and the code of the tool without memshade around it. `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
  * installed, once each. `--write`: with those kept apart, to NATIVE.md beside this folder, and the mean to docs/costs.md.
  */
 import { spawnSync } from "node:child_process";
@@ -17,7 +18,9 @@ import { parseArgs } from "node:util";
 import { machine } from "../harness/machine.ts";
 import { geometricMean, median } from "../harness/statistics.ts";
 import { type Cost, costOf } from "../harness/whole-command.ts";
-import { type NativeProgram, PROGRAMS } from "./programs.ts";
+import { RewrittenFiles } from "../rewrite/rewritten-files.ts";
+import { type InPlace, inPlace } from "./in-place.ts";
+import { KERNELS, type NativeProgram, PROGRAMS } from "./programs.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const MEMSHADE = [process.execPath, join(ROOT, "packages/memshade/bin/memshade.js")];
@@ -25,6 +28,8 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
   heaptrack: ["heaptrack", "--record-only", "-o", "out"],
   DHAT: ["valgrind", "--tool=dhat", "--dhat-out-file=out"],
 };
+
+const TOOLS = { heap: "heap", waste: "waste", workingset: "working-set" } as const;
 
 /** The slowest take minutes for a program of two seconds; longer ones have given up. */
 const PEER_LIMIT = ["timeout", "-k", "5", "300"];
@@ -35,6 +40,8 @@ interface Row {
   /** undefined: the tool records no blocks */
   allocations: number | undefined;
   ratio: number;
+  /** Of files that are rewritten by the tool, in the same way; undefined: there is none. */
+  parts: Record<keyof InPlace, number> | undefined;
   mebibytes: number;
   /** By name; undefined where it is not installed, or gives up. */
   peers: Record<string, number | undefined>;
@@ -51,29 +58,49 @@ const { values } = parseArgs({
   },
 });
 
-function measure(program: NativeProgram, folder: string): Row | undefined {
+const tool = values.tool as keyof typeof TOOLS | undefined;
+if (tool !== undefined && (!(tool in TOOLS) || values.write)) {
+  console.error("Use: --tool heap, waste or workingset, without --write");
+  process.exit(2);
+}
+const folder = mkdtempSync(join(tmpdir(), "native-bench-"));
+/** Of all programs: many load the same libraries. */
+const plain = new RewrittenFiles(join(folder, "rewritten"), () => []);
+
+async function measure(program: NativeProgram): Promise<Row | undefined> {
   const command = program.command(folder);
   if (command === undefined) return undefined;
-  const out = join(folder, program.name);
-  const tool = values.tool === undefined ? [] : ["--tool", values.tool];
-  const recording = [...MEMSHADE, "run", "--quiet", ...tool, "--out", out, ...command];
-  const run = (all: readonly string[]) => costOf(all, program.input);
+  const out = join(folder, `profile-${program.name}`);
+  const chosen = tool === undefined ? [] : ["--tool", tool];
+  const recording = [...MEMSHADE, "run", "--quiet", ...chosen, "--out", out, ...command];
+  const run = (all: readonly string[], launcher?: readonly string[]) => costOf(all, program.input, launcher);
+  const how = tool && { tool: TOOLS[tool], plain };
+  const launchers = how && (await inPlace(command, program.input, folder, how));
   // The first run makes tables, and has the files in memory.
   const expected = run(command).output;
   run(recording);
   const { heap } = JSON.parse(readFileSync(join(out, "run.json"), "utf8"));
   const pairs = Array.from({ length: Number(values.pairs) }, () => {
-    const pair = { plain: run(command), recorded: run(recording) };
-    if (pair.recorded.output !== expected) throw new Error(`${program.name}: other output when recorded`);
-    return pair;
+    const all = {
+      plain: run(command),
+      rewritten: launchers && run(command, launchers.rewritten),
+      inserted: launchers && run(command, launchers.inserted),
+      recorded: run(recording),
+    };
+    for (const [how, cost] of Object.entries(all))
+      if (cost !== undefined && cost.output !== expected)
+        throw new Error(`${program.name}: other output when ${how}`);
+    return all;
   });
   const middle = (of: (pair: (typeof pairs)[number]) => number) => median(pairs.map(of));
   const seconds = middle(({ plain }) => plain.seconds);
+  const part = (name: keyof InPlace) => middle((all) => all[name]!.seconds / all.plain.seconds);
   return {
     program,
     plain: { seconds, mebibytes: middle(({ plain }) => plain.mebibytes) },
     allocations: heap?.allocations,
     ratio: middle(({ plain, recorded }) => recorded.seconds / plain.seconds),
+    parts: launchers && { rewritten: part("rewritten"), inserted: part("inserted") },
     mebibytes: middle(({ recorded }) => recorded.mebibytes),
     peers: values.peers ? peersOf(command, program, seconds) : {},
   };
@@ -96,23 +123,33 @@ function table(rows: readonly Row[]): string {
   const peers = Object.keys(rows[0]?.peers ?? {});
   const times = (ratio: number | undefined) => (ratio === undefined ? "–" : `${ratio.toFixed(2)}x`);
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const cells = ({ program, plain, allocations, ratio, mebibytes, peers: theirs }: Row) => [
+  const partNames = Object.keys(rows[0]?.parts ?? {}) as (keyof InPlace)[];
+  const cells = ({ program, plain, allocations, ratio, parts, mebibytes, peers: theirs }: Row) => [
     `${program.name}${program.isApart ? " (apart)" : ""}`,
     `${plain.seconds.toFixed(2)} s, ${plain.mebibytes.toFixed(0)} MiB`,
     allocations === undefined ? "–" : `${(allocations / 1e6).toFixed(2)} million`,
+    ...partNames.map((name) => times(parts?.[name])),
     `${times(ratio)}, ${mebibytes.toFixed(0)} MiB`,
     ...peers.map((name) => times(theirs[name])),
   ];
-  const mean = (of: (row: Row) => number | undefined) =>
-    times(geometricMean(rows.flatMap((row) => of(row) ?? [])));
+  const means = (name: string, some: readonly Row[]) => {
+    const mean = (of: (row: Row) => number | undefined) =>
+      times(geometricMean(some.flatMap((row) => of(row) ?? [])));
+    return line([
+      ...[name, "", ""],
+      ...partNames.map((part) => mean(({ parts }) => parts?.[part])),
+      mean(({ ratio }) => ratio),
+      ...peers.map((peer) => mean((row) => row.peers[peer])),
+    ]);
+  };
+  const real = rows.filter(({ program }) => !KERNELS.includes(program));
+  const names = ["program", "alone", "allocations", ...partNames, "recorded", ...peers];
   return [
-    line(["program", "alone", "allocations", "recorded", ...peers]),
-    line(["---", "--:", "--:", "--:", ...peers.map(() => "--:")]),
+    line(names),
+    line(names.map((_, i) => (i === 0 ? "---" : "--:"))),
     ...rows.map((row) => line(cells(row))),
-    line([
-      ...["geometric mean", "", "", mean(({ ratio }) => ratio)],
-      ...peers.map((name) => mean((row) => row.peers[name])),
-    ]),
+    ...(real.length === 0 ? [] : [means("geometric mean", real)]),
+    ...(real.length === rows.length ? [] : [means("with kernels", rows)]),
   ].join("\n");
 }
 
@@ -124,18 +161,18 @@ function writeBetweenMarks(path: string, text: string): void {
   writeFileSync(path, parts.join(text));
 }
 
-const folder = mkdtempSync(join(tmpdir(), "native-bench-"));
 try {
-  const chosen = PROGRAMS.filter(({ name, isApart }) =>
+  const all = tool === undefined ? PROGRAMS : [...PROGRAMS, ...KERNELS];
+  const chosen = all.filter(({ name, isApart }) =>
     values.only === undefined ? values.apart || values.write || !isApart : values.only.includes(name),
   );
-  const rows = chosen.flatMap((program) => {
+  const rows: Row[] = [];
+  for (const program of chosen) {
     console.error(`native: ${program.name}`);
-    const row = measure(program, folder);
-    if (row === undefined)
-      console.error(`native: ${program.name} is SKIPPED, not installed (${program.package})`);
-    return row ?? [];
-  });
+    const row = await measure(program);
+    if (row !== undefined) rows.push(row);
+    else console.error(`native: ${program.name} is SKIPPED, not installed (${program.package})`);
+  }
   const text = table(rows);
   console.log(text);
   if (values.write) {

@@ -36,7 +36,7 @@ interface Part {
 
 /** The heap profiler inside native programs: what differs from WebAssembly programs. */
 const NATIVE_FRONT_END = Object.fromEntries(
-  ["imports", "program", "places", "calls", "clock", "counter-memory", "marks", "drag"].map((name) => [
+  ["imports", "program", "places", "calls", "clock", "counter-memory", "marks", "work"].map((name) => [
     `tools/heap/assembly/${name}.ts`,
     `native/assembly/front-end/${name}.ts`,
   ]),

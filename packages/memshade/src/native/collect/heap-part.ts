@@ -49,7 +49,7 @@ export function heapPart({ memory, counters, names, modules, ours, ...how }: Rec
   const isCounted = view.getUint32(Header.isCounting, true) !== 0;
   const session = new HeapSession({
     ...{ clock, rawVersion: 5, counters: isCounted ? "merged" : "none" },
-    ...{ includeStack: false, includeAllocator: false, followsBlocks: false },
+    ...{ includeStack: false, includeAllocator: false, followsBlocks: isCounted },
   });
   session.addInstance(
     { buffer: memory, counters: counters ?? NO_COUNTERS },

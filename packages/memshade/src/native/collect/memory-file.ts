@@ -5,6 +5,8 @@ import {
   CHANGE_BYTES,
   CONTEXT_BYTES,
   Control,
+  DRAG_BYTES,
+  FOLLOWED_BYTES,
   GROWTH_BYTES,
   INTERVAL_BYTES,
   NODE_BYTES,
@@ -178,6 +180,8 @@ export class MemoryFile {
     take(Place.mibs, contexts * CONTEXT_BYTES);
     take(Place.growths, contexts * GROWTH_BYTES);
     take(Place.pasts, contexts * PAST_BYTES);
+    take(Place.drags, contexts * DRAG_BYTES);
+    take(Place.followed, (control(Control.followed) + 1) * FOLLOWED_BYTES);
     take(Place.intervals, control(Control.intervals) * INTERVAL_BYTES);
     take(Place.changes, control(Control.changes) * CHANGE_BYTES);
     take(Place.nodes, (control(Control.nodeNext) + 1) * NODE_BYTES);

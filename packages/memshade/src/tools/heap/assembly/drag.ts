@@ -27,6 +27,7 @@ import {
 } from "./layout.generated";
 import { addressOf } from "./program";
 import { bump32, bump64 } from "./records";
+import { bumpWork } from "./work";
 
 // How long blocks live after their last access. Nothing is added to an access: once in a while the sums of blocks' counters are
 // compared with those of the last look, and at a block's end with those of its last one. So a block was accessed last before the
@@ -295,19 +296,14 @@ export function endFollowed(record: usize, accesses: u64, time: u32, copied: boo
   bump64(context, Drag.blocks, weight);
   bump64(context, Drag.bytes, bytes);
   bump64(context, Drag.byteTime, bytes * (time - start));
-  bumpWork(context, Drag.byteWork, bytes, all);
+  bumpWork(context + Drag.byteWork, bytes, all);
   if (!isIdle) return;
   bump64(context, Drag.dragged, bytes * (time - seen));
   if (after === 0 || after << 1 < all) return;
   bump64(context, Drag.lateBlocks, weight);
   bump64(context, Drag.lateBytes, bytes);
-  bumpWork(context, Drag.lateByteWork, bytes, all);
-  bumpWork(context, Drag.lateUsedByteWork, bytes, all - after);
+  bumpWork(context + Drag.lateByteWork, bytes, all);
+  bumpWork(context + Drag.lateUsedByteWork, bytes, all - after);
   bump64(context, Drag.lateLastUse, bytes * seen);
   bump32(context, Drag.lateFollowed, 1);
-}
-
-@inline
-function bumpWork(context: usize, field: usize, bytes: u64, work: u64): void {
-  store<f64>(context + field, load<f64>(context + field) + <f64>bytes * <f64>work);
 }

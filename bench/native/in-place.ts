@@ -1,0 +1,39 @@
+import { mkdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import type { NativeToolName } from "../../packages/memshade/src/native/native-tool.ts";
+import { isRewritten } from "../../packages/memshade/src/native/rewritten/rewrite-files.ts";
+import { substitute } from "../../packages/memshade/src/native/rewritten/substitution.ts";
+import { checkProgram } from "../../packages/memshade/src/native/start/check-program.ts";
+import { neededObjects } from "../../packages/memshade/src/native/start/needed-objects.ts";
+import { inPlaceOf } from "../rewrite/namespace.ts";
+import { loadedFiles, type RewrittenFiles } from "../rewrite/rewritten-files.ts";
+
+/** Commands that start the one behind them with other files in the place of its own. Nothing is preloaded, and nothing recorded. */
+export interface InPlace {
+  /** The files are rewritten, with nothing inserted. */
+  rewritten: string[];
+  /** With a tool's code. */
+  inserted: string[];
+}
+
+/** @param folder a new one is made in it @param plain rewrites with nothing inserted */
+export async function inPlace(
+  [program, ...args]: readonly string[],
+  input: string | undefined,
+  folder: string,
+  { tool, plain }: { tool: NativeToolName; plain: RewrittenFiles },
+): Promise<InPlace> {
+  const path = realpathSync(program);
+  const instead = join(folder, `inserted-${tool}-${path.replaceAll("/", "-")}`);
+  mkdirSync(instead);
+  const checked = checkProgram(path);
+  const objects = neededObjects(checked).flatMap(({ path }) => (path.startsWith("/") ? [path] : []));
+  const { files } = await substitute({
+    ...{ program: path, linker: checked.linker, objects, tool, options: {}, folder: instead },
+  });
+  const loader = { original: realpathSync(checked.linker), path: join(instead, "loader") };
+  return {
+    rewritten: inPlaceOf(plain.replacements(loadedFiles([path, ...args], folder, input).program)),
+    inserted: inPlaceOf([loader, ...files.filter(isRewritten)]),
+  };
+}

@@ -1,0 +1,31 @@
+// Stands in the place of `tools/heap/assembly/work.ts` where native programs are profiled: their hooks leave floating-point registers alone, so
+// an f64 is added to by whole numbers, to some 30 bits.
+const FRACTION_BITS: i64 = 52;
+const FRACTION: u64 = (1 << 52) - 1;
+const BIAS: i64 = 1023;
+
+/** Adds bytes times work to an f64, which is not negative. */
+export function bumpWork(at: usize, bytes: u64, work: u64): void {
+  if (bytes === 0 || work === 0) return;
+  // Both below 2^32, so that the product has room; then all is in the exponent of the larger one.
+  const bytesShift = max(<i64>32 - <i64>clz(bytes), 0);
+  const workShift = max(<i64>32 - <i64>clz(work), 0);
+  let number = (bytes >>> <u64>bytesShift) * (work >>> <u64>workShift);
+  let exponent = bytesShift + workShift;
+  const space = <i64>clz(number) - 2;
+  number = space > 0 ? number << (<u64>space) : number >>> <u64>-space;
+  exponent -= space;
+  const before = load<u64>(at);
+  if (before !== 0) {
+    let old = ((before & FRACTION) | (FRACTION + 1)) << 9;
+    const oldExponent = <i64>(before >>> FRACTION_BITS) - BIAS - FRACTION_BITS - 9;
+    if (oldExponent > exponent) {
+      number >>>= <u64>min(oldExponent - exponent, 63);
+      exponent = oldExponent;
+    } else old >>>= <u64>min(exponent - oldExponent, 63);
+    number += old;
+  }
+  const top = 63 - <i64>clz(number);
+  const fraction = number >>> <u64>(top - FRACTION_BITS);
+  store<u64>(at, ((<u64>(BIAS + top + exponent)) << FRACTION_BITS) | (fraction & FRACTION));
+}
