@@ -249,6 +249,8 @@ export const Text = {
   isWaste: 12404,
   /** Ranges that others see too: addresses and sizes, u64; 0 behind the last one. */
   shared: 12408,
+  /** Not 0: the first word of the first one becomes 1. */
+  watched: 12472,
 } as const;
 export const MOST_SHARED = 4;
 export const TEXT_BYTES = 12800;

@@ -11,6 +11,8 @@ export type NativeToolName = (typeof NATIVE_TOOLS)[number];
 export interface NativeToolOptions {
   /** Accesses of the stack, too. */
   readonly includeStack?: boolean | undefined;
+  /** Accesses are counted, too: intervals are measured by them. */
+  readonly isCounting?: boolean | undefined;
 }
 
 /** A range of addresses that inserted code uses: a multiple of pages at one. */
@@ -34,6 +36,8 @@ export interface NativeTool {
    * of a bare `ret`; what is preloaded replaces it.
    */
   readonly slowPaths: number;
+  /** The first word of the first range becomes 1 when others see it: from there on the program may wait for them. */
+  readonly isWatched?: boolean | undefined;
 }
 
 /** A file that is about to be rewritten. */

@@ -245,7 +245,7 @@ class NativeRecording {
       const written = this.writer.child(child);
       if (written !== undefined) this.#children.push(written);
     };
-    const dumps = new Dumps(watch, recorded, folders, this.writer);
+    const dumps = new Dumps(watch, recorded, folders, this.writer, this.#workingSet);
     const stopListening = onSignals({ SIGUSR2: () => dumps.write() });
     const ended = await end.finally(stopListening);
     await dumps.done;

@@ -146,6 +146,8 @@ function shareCounts(): i64 {
     from += sharedBytes(i);
   }
   syscall1(CLOSE, file);
+  const watched = load32(text() + Text.watched);
+  if (!isError(result) && watched !== 0) store32(sharedAt(0), watched);
   return isError(result) ? result : 0;
 }
 

@@ -23,6 +23,8 @@ export interface ImageRun {
   isCounting: boolean;
   /** It runs in programs whose code follows which stores are read. */
   isWaste: boolean;
+  /** What it counts by is watched from outside. */
+  isWatched: boolean;
   /** What inserted code uses, and others see. */
   shared: readonly ShadowRange[];
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
@@ -119,6 +121,7 @@ export function setRun(image: Uint8Array, run: ImageRun): void {
   data[Text.children] = run.children ? 1 : 0;
   data[Text.isCounting] = run.isCounting ? 1 : 0;
   data[Text.isWaste] = run.isWaste ? 1 : 0;
+  data[Text.watched] = run.isWatched ? 1 : 0;
   const view = new DataView(data.buffer, data.byteOffset);
   view.setBigUint64(SampleText.period, BigInt(run.samplePeriod ?? 0), true);
   run.shared?.forEach(({ address, bytes }, i) => {

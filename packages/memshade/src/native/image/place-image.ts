@@ -27,7 +27,7 @@ export interface ImageOptions extends KeptImage {
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
   samplePeriod?: number | undefined;
   /** Whose code is inserted. */
-  tool?: Pick<NativeTool, "name" | "shadows"> | undefined;
+  tool?: Pick<NativeTool, "name" | "shadows" | "isWatched"> | undefined;
 }
 
 /** What is on the file system for the time of a run. */
@@ -69,6 +69,7 @@ export function placeImage({ children, samplePeriod, tool, ...options }: ImageOp
     setRun(image, {
       ...{ memory, tables: tables.prefix, image: path, children, samplePeriod },
       ...{ isCounting: tool?.name === "heap", isWaste: tool?.name === "waste", shared: tool?.shadows ?? [] },
+      isWatched: tool?.isWatched === true,
     });
     writeFileSync(path, image);
     return {
