@@ -46,6 +46,11 @@ export class ByteWriter {
     return this;
   }
 
+  /** Writes over four bytes that are there. */
+  patchU32(offset: number, value: number): void {
+    for (let i = 0; i < 4; i++) this.#bytes[offset + i] = value >>> (8 * i);
+  }
+
   u32Leb(value: number): this {
     this.reserve(5);
     this.#length = writeU32Leb(this.#bytes, this.#length, value);

@@ -245,12 +245,14 @@ export const Text = {
   command: 12336,
   /** Not 0: the program counts accesses, and the counters are mapped. */
   isCounting: 12400,
-  /** Not 0: it follows which stores are read. */
+  /** Not 0: it follows which stores are read; 2: as deadstores counts. */
   isWaste: 12404,
   /** Ranges that others see too: addresses and sizes, u64; 0 behind the last one. */
   shared: 12408,
   /** Not 0: the first word of the first one becomes 1. */
-  watched: 12472,
+  isWatched: 12472,
+  /** Path of the kernel's: what the process has mapped. */
+  maps: 12480,
 } as const;
 export const MOST_SHARED = 4;
 export const TEXT_BYTES = 12800;

@@ -13,6 +13,8 @@ export interface NativeToolOptions {
   readonly includeStack?: boolean | undefined;
   /** Accesses are counted, too: intervals are measured by them. */
   readonly isCounting?: boolean | undefined;
+  /** Dead and silent stores are counted as another tool counts them. */
+  readonly compat?: "deadstores" | undefined;
 }
 
 /** A range of addresses that inserted code uses: a multiple of pages at one. */
@@ -62,7 +64,7 @@ export const SLOW_PATHS = 0x7ff0_0000;
 
 const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => NativeTool>> = {
   heap: nativeHeap,
-  waste: () => nativeWaste(),
+  waste: nativeWaste,
   "working-set": nativeWorkingSet,
 };
 

@@ -194,7 +194,7 @@ class NativeRecording {
     const inserted = tool && nativeTool(tool.name, tool.options);
     const image = placeImage({
       ...{ clock, blocks, mappings, children, foreign, isSampled, samplePeriod: period, tool: inserted },
-      isCounting: tool !== undefined,
+      ...{ isCounting: tool !== undefined, compat: tool?.options.compat },
     });
     this.#image = image;
     // Samples may fall into the image's own code.
@@ -213,7 +213,7 @@ class NativeRecording {
       file: resolve(file),
       notes,
       image: image.path,
-      tool: tool?.name,
+      tool,
     };
   }
 

@@ -122,10 +122,10 @@ export function addRunCommand(program: Command): void {
 /** What native programs can be recorded with. */
 const OF_NATIVE: readonly string[] = [
   ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
-  ...["interval", "maxIntervals", "cpuTime"],
+  ...["interval", "maxIntervals", "cpuTime", "compat"],
 ];
 /** What runs of native programs with `--tool waste` do not have. */
-const NOT_WITH_WASTE: readonly string[] = ["includeStack", "traceChildren", "mmap", "sample", "clock"];
+const NOT_WITH_WASTE: readonly string[] = ["traceChildren", "mmap", "sample", "clock"];
 const NATIVE_NAMES: Readonly<Partial<Record<ToolName, NativeToolName>>> = {
   ...{ heap: "heap", waste: "waste", workingset: "working-set" },
 };
@@ -139,11 +139,11 @@ function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
 
 /** The tool whose code is inserted: one that was asked for by name. */
 function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
-  const { tool = [], includeStack } = flags;
+  const { tool = [], includeStack, compat } = flags;
   const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
   return names.length === 0
     ? undefined
-    : { name: names[0], options: { includeStack, isCounting: isCounting(flags) } };
+    : { name: names[0], options: { includeStack, compat, isCounting: isCounting(flags) } };
 }
 
 /** Whether intervals are measured by accesses. */

@@ -1,6 +1,6 @@
 // The allocator's functions, as the program calls them. A record goes before its block is given back, and is made after the block was
 // handed out: other threads may get the same memory at once.
-import { give, invalidate, move } from "../../tools/waste/native/assembly/gone";
+import { give, invalidate, isCompatible, move } from "../../tools/waste/native/assembly/gone";
 import * as blocks from "./blocks";
 import { countInside } from "./foreign/allocator";
 import { takeLater } from "./finalize";
@@ -180,8 +180,13 @@ export function cutOff(old: u64, size: u64): u64 {
 export function follow(old: u64, block: u64, before: u64): void {
   if (block !== 0) {
     const now = libcUsableSize(block);
-    if (block !== old) move(old, block, min(before, now));
-    if (now > before) invalidate(block + before, now - before);
+    if (block !== old && isCompatible()) {
+      invalidate(old, before);
+      invalidate(block, now);
+    } else {
+      if (block !== old) move(old, block, min(before, now));
+      if (now > before) invalidate(block + before, now - before);
+    }
   }
   leave();
 }

@@ -5,6 +5,7 @@ import type { PlacedImage } from "../image/place-image.ts";
 import type { ProcessSamples } from "../sampling/cpu-samples.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
+import { LastMaps } from "./last-maps.ts";
 import { MemoryFile } from "./memory-file.ts";
 import type { LeftBehind } from "./recorded-run.ts";
 import { ReplacedProgram } from "./replaced-program.ts";
@@ -34,6 +35,7 @@ export class MemoryWatch {
   readonly #children: ChildProcesses | undefined;
   readonly #samples: ProcessSamples | undefined;
   readonly #threads: ThreadNames;
+  readonly #maps: LastMaps;
   /** Undefined where it is recorded, as children are. */
   readonly #replaced: ReplacedProgram | undefined;
   #turn = 0;
@@ -48,6 +50,7 @@ export class MemoryWatch {
   ) {
     this.#samples = samples;
     this.#threads = new ThreadNames(pid);
+    this.#maps = new LastMaps(pid);
     this.#replaced = children === undefined ? new ReplacedProgram(pid, launcher) : undefined;
     this.#path = memoryOf(pid);
     this.#wanted = new WantedTables(tables);
@@ -75,7 +78,7 @@ export class MemoryWatch {
   #beside(memory: MemoryFile): Omit<LeftBehind, "memory"> {
     return {
       ...{ names: this.#threads.names, samples: this.#samples?.file(memory) },
-      replacedBy: this.#replaced?.path,
+      ...{ replacedBy: this.#replaced?.path, maps: this.#maps.text },
       counts: existsSync(countsOf(this.#path)) ? countsOf(this.#path) : undefined,
     };
   }
@@ -118,7 +121,10 @@ export class MemoryWatch {
     const isTurn = this.#turn++ % NAMES_TURNS === 0;
     if (isTurn) this.onTurn();
     if (memory !== undefined) {
-      if (isTurn) this.#threads.look();
+      if (isTurn) {
+        this.#threads.look();
+        this.#maps.look();
+      }
       this.#wanted.make(memory);
       for (const sentence of this.#samples?.readFrom(memory) ?? []) say(sentence);
     }

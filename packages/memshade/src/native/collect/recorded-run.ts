@@ -9,7 +9,7 @@ import { describeNative } from "../../tools/working-set/native/read/describe-nat
 import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
 import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
 import { Header } from "../layout.ts";
-import type { NativeToolName } from "../native-tool.ts";
+import type { InsertedTool } from "../native-tool.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { heapPart } from "./heap-part.ts";
 import { readModules } from "./modules.ts";
@@ -32,7 +32,7 @@ export interface RecordedProgram {
   /** Path of what has memshade's code. */
   image: string;
   /** The tool whose code was inserted. */
-  tool?: NativeToolName | undefined;
+  tool?: InsertedTool | undefined;
 }
 
 /** How it was recorded. */
@@ -66,6 +66,8 @@ export interface LeftBehind {
   workingSet?: NativeWorkingSetSession | undefined;
   /** Path of the file with what inserted code has counted; there is none where that is not shared. */
   counts?: string | undefined;
+  /** What it had mapped when somebody looked last, as the kernel tells it. */
+  maps?: string | undefined;
 }
 
 /** What the run folder gets. */
@@ -79,7 +81,16 @@ export interface NativeRecord {
  * program have the same ones.
  */
 export function recordedRun(
-  { memory, counters, names = new Map(), samples: taken, replacedBy, workingSet, counts }: LeftBehind,
+  {
+    memory,
+    counters,
+    names = new Map(),
+    samples: taken,
+    replacedBy,
+    workingSet,
+    counts,
+    maps = "",
+  }: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, blocks, mappings, children, rewritten = [], notCounted = [] }: RecordingOptions,
@@ -94,16 +105,18 @@ export function recordedRun(
   const modules = all
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
-  const counted = program.tool === "heap" ? new Set(rewritten.map(({ original }) => original)) : undefined;
+  const counted =
+    program.tool?.name === "heap" ? new Set(rewritten.map(({ original }) => original)) : undefined;
   const described = modules.map((module, index) => describeModule(module, index, program.file, counted));
-  if (program.tool === "waste") {
+  if (program.tool?.name === "waste") {
     if (counts === undefined || header(Header.countersFailure) !== 0) throw new UserError(NOT_SHARED);
     return wasteRun({
-      ...{ counts, program, rewritten, modules: described, end, children },
+      ...{ counts, maps, program, rewritten, modules: described, end, children },
+      stackTop: Number(view.getBigUint64(Header.stackTop, true)),
       unseen: [...program.notes, ...unseen(view, replacedBy), ...notCounted],
     });
   }
-  const marks = program.tool === "working-set" ? unsharedMarks(view) : [];
+  const marks = program.tool?.name === "working-set" ? unsharedMarks(view) : [];
   const start = Number(view.getBigUint64(Header.start, true));
   const lines =
     marks.length > 0 || workingSet === undefined
@@ -121,7 +134,7 @@ export function recordedRun(
   const isNoneExpected = replacedBy !== undefined || program.notes.length > 0;
   const gaps = [
     ...marks,
-    ...(program.tool === "working-set" && !isMarked && marks.length === 0
+    ...(program.tool?.name === "working-set" && !isMarked && marks.length === 0
       ? [end.kind === "dump" ? NO_LINES_YET : NO_LINES]
       : []),
     ...(blocks ? [...program.notes, ...unseenBlocks(view, isNoneExpected)] : []),

@@ -1,4 +1,5 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { namedModuleOf } from "../../model/named-module.ts";
 import { RUN_SCHEMA, RUN_VERSION, type RunChild, type RunEnd, type RunModule } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
@@ -12,6 +13,10 @@ import type { NativeRecord, RecordedProgram } from "./recorded-run.ts";
 export interface LeftWaste {
   /** Path of the file with what inserted code has counted. */
   counts: string;
+  /** What it had mapped when somebody looked last; empty: nobody knows. */
+  maps: string;
+  /** An address near the upper end of its first thread's stack. */
+  stackTop: number;
   program: RecordedProgram;
   /** Files that stood in the place of others. */
   rewritten: readonly RewrittenFile[];
@@ -25,6 +30,8 @@ export interface LeftWaste {
 /** A run of the waste tool. Blocks are not recorded meanwhile. */
 export function wasteRun({
   counts,
+  maps,
+  stackTop,
   program,
   rewritten: files,
   modules,
@@ -39,7 +46,11 @@ export function wasteRun({
     if (path === undefined || file === undefined) return [];
     return [{ module: namedModuleOf(module), path, notes: file.notes }];
   });
-  const contents = nativeWasteFile(program.command, counts, followed);
+  const options = program.tool?.options ?? {};
+  const contents = nativeWasteFile(program.command, counts, followed, {
+    ...options,
+    ...{ maps, stackTop, programs: dirname(program.image) },
+  });
   const text = wasteText(contents);
   return {
     run: {

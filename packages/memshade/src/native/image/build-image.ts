@@ -21,8 +21,8 @@ export interface ImageRun {
   children: boolean;
   /** It runs in programs whose code counts accesses. */
   isCounting: boolean;
-  /** It runs in programs whose code follows which stores are read. */
-  isWaste: boolean;
+  /** It runs in programs whose code follows which stores are read: not 0, and 2 as deadstores counts. */
+  isWaste: 0 | 1 | 2;
   /** What it counts by is watched from outside. */
   isWatched: boolean;
   /** What inserted code uses, and others see. */
@@ -98,6 +98,7 @@ function dataOf(hooked: Hooked): Uint8Array {
   });
   put("/proc/self/exe", Text.program);
   put("/proc/self/cmdline", Text.command);
+  put("/proc/self/maps", Text.maps);
   new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
   return data;
 }
@@ -120,8 +121,8 @@ export function setRun(image: Uint8Array, run: ImageRun): void {
   put(run.image, Text.image, 2048);
   data[Text.children] = run.children ? 1 : 0;
   data[Text.isCounting] = run.isCounting ? 1 : 0;
-  data[Text.isWaste] = run.isWaste ? 1 : 0;
-  data[Text.watched] = run.isWatched ? 1 : 0;
+  data[Text.isWaste] = run.isWaste;
+  data[Text.isWatched] = run.isWatched ? 1 : 0;
   const view = new DataView(data.buffer, data.byteOffset);
   view.setBigUint64(SampleText.period, BigInt(run.samplePeriod ?? 0), true);
   run.shared?.forEach(({ address, bytes }, i) => {

@@ -28,6 +28,8 @@ export interface ImageOptions extends KeptImage {
   samplePeriod?: number | undefined;
   /** Whose code is inserted. */
   tool?: Pick<NativeTool, "name" | "shadows" | "isWatched"> | undefined;
+  /** The other tool that it counts as. */
+  compat?: "deadstores" | undefined;
 }
 
 /** What is on the file system for the time of a run. */
@@ -50,7 +52,7 @@ export interface PlacedImage {
  *
  * @throws UserError in one line where nothing can be written, or the dynamic linker could not be told of it
  */
-export function placeImage({ children, samplePeriod, tool, ...options }: ImageOptions): PlacedImage {
+export function placeImage({ children, samplePeriod, tool, compat, ...options }: ImageOptions): PlacedImage {
   const folders: string[] = [];
   const remove = (isUsed = false): void => {
     for (const folder of isUsed ? folders.slice(1) : folders)
@@ -65,10 +67,11 @@ export function placeImage({ children, samplePeriod, tool, ...options }: ImageOp
     const memory = join(memories, MEMORY);
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
+    const isWaste = tool?.name !== "waste" ? 0 : compat === undefined ? 1 : 2;
     const image = keptImage(tables.folder, options);
     setRun(image, {
       ...{ memory, tables: tables.prefix, image: path, children, samplePeriod },
-      ...{ isCounting: tool?.name === "heap", isWaste: tool?.name === "waste", shared: tool?.shadows ?? [] },
+      ...{ isCounting: tool?.name === "heap", isWaste, shared: tool?.shadows ?? [] },
       isWatched: tool?.isWatched === true,
     });
     writeFileSync(path, image);

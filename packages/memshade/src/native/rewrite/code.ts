@@ -28,18 +28,15 @@ export interface LeftAlone {
   returnAddresses: number;
 }
 
-/** Marks of bytes of the code. */
-export const MARK = {
-  /** an instruction begins here */
-  instruction: 1,
-  /** control may arrive here from elsewhere */
-  leader: 2,
-  /** its address is known to something else than direct jumps */
-  label: 4,
-} as const;
-
 /** Marks of instructions. */
-export const TRAIT = { access: 1, nop: 2 } as const;
+export const TRAIT = {
+  access: 1,
+  nop: 2,
+  /** control may arrive here from elsewhere */
+  leader: 4,
+  /** its address is known to something else than direct jumps */
+  label: 8,
+} as const;
 
 const NOP = 0x90;
 const LONG_NOP = 0x11f;
@@ -63,10 +60,11 @@ export class Code {
   readonly reachedFromOutside: number[] = [];
   /** Offsets of all labels. */
   readonly labels: number[] = [];
-  /** Per byte of the code: `MARK`s. */
-  readonly marks: Uint8Array;
-  /** Per byte: which instruction begins there. */
-  readonly #instructionAt: Int32Array;
+  /** Offsets where functions begin that are left alone. */
+  readonly #startsOutside = new Set<number>();
+  /** A bit per byte of the code: whether an instruction begins there; and per word of bits the first of its instructions. */
+  readonly #starts: Int32Array;
+  readonly #firstOfWord: Int32Array;
 
   /** How many instructions there are. */
   count = 0;
@@ -93,10 +91,9 @@ export class Code {
     const size = frames.reduce((end, one) => Math.max(end, one.start + one.size), 0) - this.base;
     if (size >= 2 ** 31) throw unsupported("its code takes more than 2 GiB");
     this.bytes = wholeCode(object, this.base, size);
-    this.marks = new Uint8Array(this.bytes.length + 1);
     // Bytes that are never an instruction's first take no memory of the columns: pages are given when they are touched.
     const capacity = this.bytes.length;
-    this.offsets = new Int32Array(capacity + 1);
+    this.offsets = new Int32Array(capacity);
     this.lengths = new Uint8Array(capacity);
     this.flows = new Uint8Array(capacity);
     this.traits = new Uint8Array(capacity);
@@ -104,7 +101,8 @@ export class Code {
     this.kills = new Int32Array(capacity);
     this.targets = new Int32Array(capacity);
     this.relativeAt = new Uint8Array(capacity);
-    this.#instructionAt = new Int32Array(capacity + 1);
+    this.#starts = new Int32Array((capacity >> 5) + 1);
+    this.#firstOfWord = new Int32Array((capacity >> 5) + 1);
     this.stubs = new Stubs(object, this.base);
     this.#readAll(object, frames, fixed);
     this.#markTargets();
@@ -112,9 +110,16 @@ export class Code {
 
   /** Which instruction begins at an offset; −1: none. */
   instructionAt(offset: number): number {
-    return offset >= 0 && offset < this.bytes.length && (this.marks[offset] & MARK.instruction) !== 0
-      ? this.#instructionAt[offset]
-      : -1;
+    if (offset < 0 || offset >= this.bytes.length) return -1;
+    const word = this.#starts[offset >> 5];
+    const bit = 1 << (offset & 31);
+    return (word & bit) === 0 ? -1 : this.#firstOfWord[offset >> 5] + bitsIn(word & (bit - 1));
+  }
+
+  /** Whether control may arrive at an offset from elsewhere. */
+  isLeader(offset: number): boolean {
+    const i = this.instructionAt(offset);
+    return i < 0 ? this.#startsOutside.has(offset) : (this.traits[i] & TRAIT.leader) !== 0;
   }
 
   /** The function that begins at an offset. */
@@ -144,6 +149,7 @@ export class Code {
       const exceptions = frame.lsda === undefined ? undefined : readExceptionTable(object, frame.lsda);
       const isKept = (reason: keyof LeftAlone): void => {
         this.leftAlone[reason]++;
+        this.#startsOutside.add(start);
         this.#followOutside(start, Math.min(end, this.bytes.length), instruction);
       };
       if (isSignalFrame(frame.cie) || this.stubs.has(start)) isKept("special");
@@ -152,29 +158,28 @@ export class Code {
       else if (!canMoveFrame(frame, exceptions)) isKept("exceptions");
       else if (this.#readFunction({ frame, start, end, exceptions }, instruction)) reached = end;
       else isKept("undecodable");
-      // Also of those that are left alone: nothing is written over their first bytes.
-      if (start < this.bytes.length) this.marks[start] |= MARK.leader;
     }
   }
 
   #readFunction(known: Omit<CodeFunction, "first" | "last">, instruction: Instruction): boolean {
     const { start, end, exceptions } = known;
+    const { bytes, offsets, lengths, flows, traits, reads, kills, targets, relativeAt } = this;
     const first = this.count;
     let at = start;
     let i = first;
     try {
       for (; at < end; i++) {
-        decode(this.bytes, at, instruction);
+        decode(bytes, at, instruction);
         const { length, flow, access } = instruction;
-        this.offsets[i] = at;
-        this.lengths[i] = length;
-        this.flows[i] = flow;
-        this.traits[i] = (access === 0 ? 0 : TRAIT.access) | (isNop(instruction) ? TRAIT.nop : 0);
-        this.reads[i] = instruction.reads;
-        this.kills[i] = instruction.kills;
-        this.targets[i] = hasTarget(flow) ? at + length + instruction.distance : 0;
+        offsets[i] = at;
+        lengths[i] = length;
+        flows[i] = flow;
+        traits[i] = (access === 0 ? 0 : TRAIT.access) | (isNop(instruction) ? TRAIT.nop : 0);
+        reads[i] = instruction.reads;
+        kills[i] = instruction.kills;
+        targets[i] = hasTarget(flow) ? at + length + instruction.distance : 0;
         const isRelative = access !== 0 && instruction.base === INSTRUCTION_POINTER;
-        this.relativeAt[i] = isRelative ? instruction.displacementAt : 0;
+        relativeAt[i] = isRelative ? instruction.displacementAt : 0;
         at += length;
       }
     } catch (error) {
@@ -183,12 +188,14 @@ export class Code {
     }
     if (at !== end) return false;
     for (let one = first; one < i; one++) {
-      this.marks[this.offsets[one]] |= MARK.instruction;
-      this.#instructionAt[this.offsets[one]] = one;
+      const word = offsets[one] >> 5;
+      if (this.#starts[word] === 0) this.#firstOfWord[word] = one;
+      this.#starts[word] |= 1 << (offsets[one] & 31);
     }
+    traits[first] |= TRAIT.leader;
     this.count = i;
     for (const { landingPad } of exceptions?.callSites ?? [])
-      if (landingPad !== 0) this.mark(start + landingPad, MARK.leader);
+      if (landingPad !== 0) this.mark(start + landingPad, TRAIT.leader);
     this.functions.push({ ...known, first, last: i });
     return true;
   }
@@ -207,20 +214,26 @@ export class Code {
   }
 
   #markTargets(): void {
-    for (const offset of this.reachedFromOutside) this.mark(offset, MARK.leader);
-    for (let i = 0; i < this.count; i++) {
-      const flow = this.flows[i];
-      if (hasTarget(flow)) this.mark(this.targets[i], MARK.leader);
-    }
+    for (const offset of this.reachedFromOutside) this.mark(offset, TRAIT.leader);
+    const { count, flows, targets } = this;
+    for (let i = 0; i < count; i++) if (hasTarget(flows[i])) this.mark(targets[i], TRAIT.leader);
   }
 
-  /** Marks an offset, if an instruction begins there. */
-  mark(offset: number, mark: number): boolean {
-    if (this.instructionAt(offset) < 0) return false;
-    if ((mark & ~this.marks[offset] & MARK.label) !== 0) this.labels.push(offset);
-    this.marks[offset] |= mark;
+  /** Marks the instruction at an offset, if one begins there. */
+  mark(offset: number, trait: number): boolean {
+    const i = this.instructionAt(offset);
+    if (i < 0) return false;
+    if ((trait & ~this.traits[i] & TRAIT.label) !== 0) this.labels.push(offset);
+    this.traits[i] |= trait;
     return true;
   }
+}
+
+/** How many bits of a word are set. */
+function bitsIn(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 /** Whether it does nothing: `pause` is no nop, nor is `endbr64`. */

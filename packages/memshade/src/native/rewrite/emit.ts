@@ -1,6 +1,7 @@
+import { int32At } from "../../bytes/int32.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
 import { decode, FLOW, hasTarget, Instruction } from "../../x64/decode/index.ts";
-import { type Code, MARK, TRAIT } from "./code.ts";
+import { type Code, TRAIT } from "./code.ts";
 import type { FlowGraph } from "./flow-graph.ts";
 import type { Liveness } from "./liveness.ts";
 
@@ -143,9 +144,8 @@ class TextWriter {
 
   /** The next instruction begins here. */
   place(i: number): void {
-    const { code } = { code: this.#code };
-    const isAligned =
-      (code.marks[code.offsets[i]] & MARK.leader) !== 0 && (code.base + code.offsets[i]) % 16 === 0;
+    const code = this.#code;
+    const isAligned = (code.traits[i] & TRAIT.leader) !== 0 && (code.base + code.offsets[i]) % 16 === 0;
     if (isAligned && i > 0 && (code.traits[i - 1] & TRAIT.nop) !== 0)
       for (let left = -this.#out.length & 15; left > 0; left -= NOPS[Math.min(left, 9) - 1].length)
         this.#out.bytes(NOPS[Math.min(left, 9) - 1]);
@@ -175,10 +175,8 @@ class TextWriter {
     this.#out.range(code.bytes, start, start + code.lengths[i]);
     const relativeAt = code.relativeAt[i];
     if (relativeAt === 0) return;
-    const old = this.#out.view();
-    const distance = readInt32(old, at + relativeAt);
     const moved = code.base + start - (this.#address + at);
-    writeInt32(old, at + relativeAt, distance + moved);
+    this.#out.patchU32(at + relativeAt, int32At(code.bytes, start + relativeAt) + moved);
   }
 
   /** Nops in front of a place that is aligned: that is aligned anew. */
@@ -186,7 +184,7 @@ class TextWriter {
     const code = this.#code;
     let next = i;
     while (next < code.count && (code.traits[next] & TRAIT.nop) !== 0) next++;
-    return next < code.count && (code.marks[code.offsets[next]] & MARK.leader) !== 0;
+    return next < code.count && (code.traits[next] & TRAIT.leader) !== 0;
   }
 
   #direct(i: number, flow: number): void {
@@ -197,14 +195,14 @@ class TextWriter {
     const slot = flow === FLOW.branch ? undefined : code.stubs.slotOf(target);
     if (slot !== undefined) {
       // What the stub does, without going there.
-      this.#out.bytes([INDIRECT, flow === FLOW.call ? CALL_BY_SLOT : JUMP_BY_SLOT]);
+      this.#out.u8(INDIRECT).u8(flow === FLOW.call ? CALL_BY_SLOT : JUMP_BY_SLOT);
       this.#out.u32(slot - (this.#address + this.#out.length + 4));
     } else if (flow === FLOW.call) {
       this.#out.u8(CALL);
       this.#distance(target);
     } else if (flow === FLOW.jump) this.#jump(target);
     else if (opcode === BEGIN_TRANSACTION) {
-      this.#out.bytes([opcode, 0xf8]);
+      this.#out.u8(opcode).u8(0xf8);
       this.#distance(target);
     } else if (opcode >= LOOPS_FROM && opcode <= LOOPS_TO) {
       // They reach 127 bytes only: over a jump that is not taken.
@@ -212,7 +210,7 @@ class TextWriter {
       this.#out.bytes([opcode, 2, SHORT_JUMP, 5, JUMP]);
       this.#distance(target);
     } else if (!this.#short(target, 0x70 | (opcode & 15))) {
-      this.#out.bytes([0x0f, 0x80 | (opcode & 15)]);
+      this.#out.u8(0x0f).u8(0x80 | (opcode & 15));
       this.#distance(target);
     }
   }
@@ -226,11 +224,10 @@ class TextWriter {
   /** A jump to what is near and already written. */
   #short(target: number, opcode: number): boolean {
     const to = this.#code.instructionAt(target);
-    const near = this.#code.instructionAt(target) >= 0 && this.#isWritten(to);
-    if (!near) return false;
+    if (to < 0 || !this.#isWritten(to)) return false;
     const distance = this.offsets[to] - (this.#out.length + 2);
     if (distance < -128) return false;
-    this.#out.bytes([opcode, distance & 0xff]);
+    this.#out.u8(opcode).u8(distance);
     return true;
   }
 
@@ -259,23 +256,14 @@ class TextWriter {
   finish(): Uint8Array {
     const coldAt = this.#out.length;
     this.#out.bytes(this.#cold.view());
-    const bytes = this.#out.view();
     const starts = [0, coldAt, 0, this.#code.base - this.#address];
     for (let i = 0; i < this.#inserted.length; i += 5) {
       const [part, at, tail, to, offset] = this.#inserted.slice(i, i + 5);
       const from = starts[part] + at;
-      writeInt32(bytes, from, starts[to] + offset - (from + 4 + tail));
+      this.#out.patchU32(from, starts[to] + offset - (from + 4 + tail));
     }
     for (const [open, at] of this.#openAt.entries())
-      writeInt32(bytes, at, this.offsets[this.#openTo[open]] - (at + 4));
-    return bytes;
+      this.#out.patchU32(at, this.offsets[this.#openTo[open]] - (at + 4));
+    return this.#out.view();
   }
-}
-
-function readInt32(bytes: Uint8Array, at: number): number {
-  return bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
-}
-
-function writeInt32(bytes: Uint8Array, at: number, value: number): void {
-  for (let i = 0; i < 4; i++) bytes[at + i] = value >> (8 * i);
 }

@@ -1,5 +1,5 @@
 import { FLOW } from "../../x64/decode/index.ts";
-import { type Code, endsPath, MARK } from "./code.ts";
+import { type Code, endsPath, TRAIT } from "./code.ts";
 import type { Labels } from "./labels.ts";
 
 /** No block, or no function. */
@@ -81,7 +81,7 @@ export class FlowGraph {
     code.functions.forEach(({ first, last }, f) => {
       this.blocksOf[f] = this.count;
       for (let i = first, starts = true; i < last; i++) {
-        if (starts || (code.marks[code.offsets[i]] & MARK.leader) !== 0) {
+        if (starts || (code.traits[i] & TRAIT.leader) !== 0) {
           this.functionOf[this.count] = f;
           this.#blockOf[i] = this.count;
           this.firsts[this.count++] = i;

@@ -154,7 +154,7 @@ function writeEntry(
   }
   writeInstructions(out, frame.instructions, cie.codeAlignment, places);
   pad(out);
-  new DataView(out.view().buffer, out.view().byteOffset).setUint32(at, out.length - at - WORD, true);
+  out.patchU32(at, out.length - at - WORD);
 }
 
 /** The same instructions, with other distances between them. */

@@ -1,5 +1,6 @@
+import { int32At } from "../../bytes/int32.ts";
 import { decode, FLOW, Instruction, NO_REGISTER } from "../../x64/decode/index.ts";
-import { type Code, type CodeFunction, endsPath } from "./code.ts";
+import { type Code, type CodeFunction, endsPath, TRAIT } from "./code.ts";
 
 /** Numbers that lead to code: addresses of 8 bytes, or distances of 4. */
 export interface JumpTable {
@@ -41,7 +42,7 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
     }
     if (jumps === 0) continue;
     for (let i = one.first; i < one.last; i++) {
-      if (code.relativeAt[i] === 0 && !(areFixed && code.traits[i] !== 0)) continue;
+      if (code.relativeAt[i] === 0 && !(areFixed && (code.traits[i] & TRAIT.access) !== 0)) continue;
       decode(code.bytes, code.offsets[i], instruction);
       if (code.relativeAt[i] !== 0) {
         const address = relativeAddress(code, i);
@@ -141,9 +142,7 @@ function addressIn(
 
 /** The address (SVMA) that an instruction reaches by its distance. */
 export function relativeAddress({ base, bytes, offsets, lengths, relativeAt }: Code, i: number): number {
-  const at = offsets[i] + relativeAt[i];
-  const distance = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
-  return base + offsets[i] + lengths[i] + distance;
+  return base + offsets[i] + lengths[i] + int32At(bytes, offsets[i] + relativeAt[i]);
 }
 
 function isFixedTable({ base, index, scale, vectorIndex }: Instruction): boolean {

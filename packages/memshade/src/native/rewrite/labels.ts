@@ -1,5 +1,6 @@
+import { int32At } from "../../bytes/int32.ts";
 import type { ObjectFile } from "../../objects/types.ts";
-import { type Code, MARK } from "./code.ts";
+import { type Code, TRAIT } from "./code.ts";
 import { relocatedPointers } from "./dynamic.ts";
 import { computedJumps, type JumpTable, jumpTables, relativeAddress } from "./jump-tables.ts";
 
@@ -22,6 +23,7 @@ export interface Labels {
 }
 
 const PF_W = 2;
+const MOST_TABLE_BYTES = 1 << 30;
 
 /**
  * Where control may arrive by an address that was computed: entries of jump tables, and whatever else points into a function. Each is
@@ -33,12 +35,13 @@ const PF_W = 2;
 export function findLabels(code: Code, object: ObjectFile): Labels {
   const ofFunction = new Map<number, Set<number>>();
   const add = (owner: number, offset: number): void => {
-    code.mark(offset, MARK.leader | MARK.label);
+    code.mark(offset, TRAIT.leader | TRAIT.label);
     const known = ofFunction.get(owner);
     if (known === undefined) ofFunction.set(owner, new Set([offset]));
     else known.add(offset);
   };
-  for (const address of object.symbols().addresses) code.mark(address - code.base, MARK.leader | MARK.label);
+  for (const address of object.symbols().addresses)
+    code.mark(address - code.base, TRAIT.leader | TRAIT.label);
   for (const address of relocatedPointers(object)) {
     const offset = address - code.base;
     const owner = code.instructionAt(offset) < 0 ? -1 : code.functionAround(offset);
@@ -78,14 +81,10 @@ function* entriesOf(table: JumpTable, end: number, code: Code, object: ObjectFil
     if (isInside(target) && target !== functionStart) yield { address, from: origin, bytes: size, target };
     return;
   }
-  for (let at = address; at + size <= end; at += size) {
-    const bytes = object.bytesAt(at, size);
-    if (bytes.length < size) return;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, size);
-    const value =
-      size === 8
-        ? view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32
-        : origin + view.getInt32(0, true);
+  const bytes = object.bytesAt(address, Math.min(end - address, MOST_TABLE_BYTES));
+  for (let at = address; at + size <= address + bytes.length; at += size) {
+    const low = int32At(bytes, at - address);
+    const value = size === 8 ? (low >>> 0) + int32At(bytes, at - address + 4) * 2 ** 32 : origin + low;
     const target = value - code.base;
     // Cold parts of a function are functions of their own. Distances from a label are small numbers, as others are too.
     const isFromLabel = size === 4 && origin !== address;

@@ -36,6 +36,11 @@ export class Liveness {
   readonly #atLabels: Int32Array;
   /** Per block: overwritten on each way from its start to the function's end; all where no way leads there. */
   readonly #overwritten: Int32Array;
+  /**
+   * Per block: 1 if a block at or behind it leads there, or a computed jump or an exception. Blocks are solved from the last one to the
+   * first; where nothing like that has changed, once is enough.
+   */
+  readonly #isReachedBack: Uint8Array;
   /** Functions of each group. */
   readonly #members: readonly Int32Array[];
 
@@ -52,6 +57,7 @@ export class Liveness {
     this.#overwritten = new Int32Array(graph.count).fill(ALL_REGISTERS);
     const { members, callersOf, calleesFirst } = callOrder(graph);
     this.#members = members;
+    this.#isReachedBack = reachedBack(graph);
     this.#summarizeBlocks();
     this.#solveAll(calleesFirst, (group, again) => {
       if (this.#findOverwritten(group)) for (const caller of callersOf[group]) again(caller);
@@ -132,7 +138,7 @@ export class Liveness {
           const mask = this.#kills[block] | this.#overwrittenBehind(block);
           if (mask === this.#overwritten[block]) continue;
           this.#overwritten[block] = mask;
-          changed = true;
+          changed ||= this.#isReachedBack[block] === 1;
           isLess ||= block === blocksOf[f];
         }
       }
@@ -183,7 +189,7 @@ export class Liveness {
           const live = this.#uses[block] | (this.#beforeExit(block) & ~this.#kills[block]);
           if (live === liveIn[block]) continue;
           liveIn[block] = live;
-          changed = true;
+          changed ||= this.#isReachedBack[block] === 1;
         }
       }
     }
@@ -267,4 +273,14 @@ export class Liveness {
         yield groupOf[callee];
       }
   }
+}
+
+function reachedBack({ count, nexts, targets, labels, landingPads }: FlowGraph): Uint8Array {
+  const isReached = new Uint8Array(count);
+  for (let block = 0; block < count; block++) {
+    if (nexts[block] !== NONE && nexts[block] <= block) isReached[nexts[block]] = 1;
+    if (targets[block] !== NONE && targets[block] <= block) isReached[targets[block]] = 1;
+  }
+  for (const blocks of [...labels, ...landingPads]) for (const block of blocks ?? []) isReached[block] = 1;
+  return isReached;
 }

@@ -1,5 +1,5 @@
 import { decode, Instruction } from "../../x64/decode/index.ts";
-import { type Code, endsPath, isNop, MARK, TRAIT } from "./code.ts";
+import { type Code, endsPath, isNop, TRAIT } from "./code.ts";
 import type { NewText } from "./emit.ts";
 import type { TableEntry } from "./labels.ts";
 import type { FileLayout } from "./write-file.ts";
@@ -71,7 +71,7 @@ function hasRoom(code: Code, padding: Uint8Array, offset: number, bytes: number)
   if (offset + bytes > code.bytes.length) return false;
   const { end } = code.functions[code.functionAround(offset)];
   for (let at = offset + 1; at < offset + bytes; at++)
-    if ((code.marks[at] & MARK.leader) !== 0 || (at >= end && padding[at] === 0)) return false;
+    if (code.isLeader(at) || (at >= end && padding[at] === 0)) return false;
   return true;
 }
 
@@ -95,11 +95,11 @@ function paddingOf(code: Code): Uint8Array {
     for (let i = first + 1; i < last; i++) {
       if ((code.traits[i] & TRAIT.nop) === 0) continue;
       const isBehindEnd = endsPath(code.flows[i - 1]) || padding[code.offsets[i - 1]] === 1;
-      const isReached = (code.marks[code.offsets[i]] & MARK.leader) !== 0;
+      const isReached = (code.traits[i] & TRAIT.leader) !== 0;
       if (isBehindEnd && !isReached) padding.fill(1, code.offsets[i], code.offsets[i] + code.lengths[i]);
     }
     const limit = code.functions[f + 1]?.start ?? code.bytes.length;
-    for (let at = end; at < limit && (code.marks[at] & MARK.leader) === 0; ) {
+    for (let at = end; at < limit && !code.isLeader(at); ) {
       if (code.bytes[at] !== TRAP && !decodesToNop(code.bytes, at, instruction)) break;
       const length = code.bytes[at] === TRAP ? 1 : instruction.length;
       padding.fill(1, at, at + length);

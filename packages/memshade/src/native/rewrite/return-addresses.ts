@@ -15,10 +15,10 @@ const LEAST_CALLS = 2;
  * @returns addresses (SVMA) of the functions
  */
 export function functionsByReturnAddress(code: Code, object: ObjectFile): Set<number> {
-  const pointed = new Uint8Array(code.bytes.length + 1);
+  const pointed = new Uint8Array(code.count + 1);
   for (const address of object.type === "executable" ? dataWords(object) : relocatedPointers(object)) {
-    const offset = address - code.base;
-    if (code.instructionAt(offset) >= 0) pointed[offset] = 1;
+    const instruction = code.instructionAt(address - code.base);
+    if (instruction >= 0) pointed[instruction] = 1;
   }
   const found = new Set<number>();
   let hasTable = false;
@@ -41,7 +41,7 @@ function returnsOf(
   for (let i = first; i < last; i++) {
     if (flows[i] !== FLOW.call && flows[i] !== FLOW.indirectCall) continue;
     calls++;
-    known += pointed[offsets[i] + lengths[i]];
+    if (offsets[i + 1] === offsets[i] + lengths[i]) known += pointed[i + 1];
   }
   return { calls, known };
 }

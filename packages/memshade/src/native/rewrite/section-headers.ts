@@ -106,7 +106,9 @@ function newSymbols(
   textAddress: number,
   section: number,
 ): Uint8Array {
-  const out = new ByteWriter(symbols.length);
+  const added = new Uint8Array(symbols.length);
+  const out = new DataView(added.buffer);
+  let end = 0;
   const view = new DataView(symbols.buffer, symbols.byteOffset, symbols.length);
   for (let at = 0; at + SYMBOL_BYTES <= symbols.length; at += SYMBOL_BYTES) {
     const info = view.getUint8(at + 4);
@@ -116,15 +118,14 @@ function newSymbols(
     if (instruction < 0) continue;
     const start = text.offsets[instruction];
     const f = code.functionAround(code.offsets[instruction]);
-    const symbol = new DataView(new ArrayBuffer(SYMBOL_BYTES));
-    symbol.setUint32(0, view.getUint32(at, true), true);
-    symbol.setUint8(4, STT_FUNC);
-    symbol.setUint16(6, section, true);
-    symbol.setBigUint64(8, BigInt(textAddress + start), true);
-    symbol.setBigUint64(16, BigInt(text.ends[f] - start), true);
-    out.bytes(new Uint8Array(symbol.buffer));
+    out.setUint32(end, view.getUint32(at, true), true);
+    out.setUint8(end + 4, STT_FUNC);
+    out.setUint16(end + 6, section, true);
+    out.setBigUint64(end + 8, BigInt(textAddress + start), true);
+    out.setBigUint64(end + 16, BigInt(text.ends[f] - start), true);
+    end += SYMBOL_BYTES;
   }
-  return out.view();
+  return added.subarray(0, end);
 }
 
 /** A table of strings that grows. */

@@ -14,8 +14,9 @@ export const READ = 1;
 export const WRITE = 2;
 export const ADDRESS_ONLY = 4;
 
-/** Kinds of constants behind ModRM and displacement, 0: none. */
+/** Kinds of constants behind ModRM and displacement. */
 export const CONSTANT = {
+  none: 0,
   b: 1,
   w: 2,
   z: 3,
@@ -31,8 +32,8 @@ export const CONSTANT = {
 export const WIDTH = { full: 0, operand: 1, byte: 2, word: 3 } as const;
 const WIDTHS: Readonly<Record<string, number>> = { v: WIDTH.operand, b: WIDTH.byte, w: WIDTH.word };
 
-/** Where the roles of registers lie in a row's `roles`: each has two bits of `READ` and `WRITE`, and two of its width. */
-export const ROLE_SHIFTS: Readonly<Record<string, number>> = { G: 0, E: 4, B: 8, Z: 12, A: 16 };
+/** The order of the roles of registers in a row. */
+export const ROLE = { G: 0, E: 1, B: 2, Z: 3, A: 4 } as const;
 
 export const ENCODINGS = { L: 0, V: 1, E: 2, X: 3 } as const;
 const MAPS: Readonly<Record<string, number>> = { "": 0, "0f": 1, "0f 38": 2, "0f 3a": 3, "08": 0, "09": 1 };
@@ -63,22 +64,30 @@ interface Meaning {
 const meanings: Meaning[] = [];
 compileRows([...GENERAL_ROWS, ...X87_ROWS, ...VECTOR_ROWS]);
 
-const column = (of: (meaning: Meaning) => number) => Int32Array.from([0, ...meanings.map(of)]);
-/** Bit 0: ModRM follows; 1: its place has a vector of indices; 4 to 7: `CONSTANT`; 8 to 15: size; 16 to 18: access. */
-export const SHAPE = column(
-  (row) =>
+/** Words of a row, and what each of them is. */
+export const ROW_WORDS = 8;
+export const COLUMN = {
+  /** Bit 0: ModRM follows; 1: its place has a vector of indices; 4 to 7: `CONSTANT`; 8 to 15: size; 16 to 18: access. */
+  shape: 0,
+  /** Bits 0 to 7: flow; 8 to 15: implicit memory. */
+  effects: 1,
+  reads: 2,
+  writes: 3,
+  kills: 4,
+  /** Four bits for each of `ROLE`: two of `READ` and `WRITE`, two of its width. */
+  roles: 5,
+} as const;
+export const ROWS = new Int32Array(ROW_WORDS * (meanings.length + 1));
+for (const [i, row] of meanings.entries()) {
+  const shape =
     Number(row.hasModRm) |
     (Number(row.hasVectorIndex) << 1) |
     (row.constant << 4) |
     (row.size << 8) |
-    (row.access << 16),
-);
-export const ROLES = column((row) => row.roles);
-export const READS = column((row) => row.reads);
-export const WRITES = column((row) => row.writes);
-export const KILLS = column((row) => row.kills);
-/** Bits 0 to 7: flow; 8 to 15: implicit memory. */
-export const EFFECTS = column((row) => row.flow | (row.implicit << 8));
+    (row.access << 16);
+  const { reads, writes, kills, roles } = row;
+  ROWS.set([shape, row.flow | (row.implicit << 8), reads, writes, kills, roles], ROW_WORDS * (i + 1));
+}
 
 /** The first of the sixteen variants of an opcode: the digit of ModRM, and 8 where that names a register. */
 export function slotOf(encoding: number, map: number, opcode: number, prefix: number): number {
@@ -161,8 +170,8 @@ function addOperand(meaning: Meaning, [kind, size, role]: string): void {
   if (kind === "U") meaning.mode = "r";
   meaning.hasVectorIndex ||= kind === "S";
   if ("EWMS".includes(kind)) Object.assign(meaning, { size: SIZES[size as "b"], access });
-  if (kind in ROLE_SHIFTS && access !== ADDRESS_ONLY && size !== "n")
-    meaning.roles |= (access | ((WIDTHS[size] ?? WIDTH.full) << 2)) << ROLE_SHIFTS[kind];
+  if (kind in ROLE && access !== ADDRESS_ONLY && size !== "n")
+    meaning.roles |= (access | ((WIDTHS[size] ?? WIDTH.full) << 2)) << (4 * ROLE[kind as keyof typeof ROLE]);
 }
 
 function addEffect(meaning: Meaning, name: string, how: string): void {

@@ -6,7 +6,7 @@ import { int32 } from "../../../x64/operands.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
 import { Borrowed, skipRedZone } from "./borrowed.ts";
 import type { CommonCode } from "./common-code.ts";
-import { DEAD, INVALID, SLOT_BYTES } from "./layout.ts";
+import { DEAD, SLOT_BYTES } from "./layout.ts";
 import { pieces, putAddress, putFold, slot, word } from "./places.ts";
 import { Snippet, type SnippetLabel } from "./snippet.ts";
 
@@ -68,6 +68,8 @@ class AccessWriter {
   /** Of the access's words, from the place that the first one has. */
   readonly #distance: number;
   readonly #isKnown: boolean;
+  /** How far below its place the stack pointer is. */
+  readonly #shift: number;
 
   constructor(snippet: Snippet, access: Access, borrowed: Borrowed, common: CommonCode) {
     this.#isKnown = access.known?.register === borrowed.first && borrowed.isFirstKept;
@@ -78,6 +80,7 @@ class AccessWriter {
     this.#bytes = access.instruction.size;
     this.#at = borrowed.first;
     this.#words = borrowed.second;
+    this.#shift = borrowed.shift;
   }
 
   /** Whether all was read before decides; if not, what was not is. */
@@ -93,7 +96,7 @@ class AccessWriter {
     snippet.put("add", 8, slot(this.#access.loadSlot), 1);
     const mixed = snippet.label();
     if (this.#isUniform(mixed)) {
-      snippet.put("cmp", 2, this.#word(0), signed(INVALID));
+      snippet.put("cmp", 2, this.#word(0), signed(this.#common.nobodys));
       snippet.jump(back, "e");
       this.#fill(-1);
       snippet.jump(back);
@@ -139,7 +142,7 @@ class AccessWriter {
     if (this.#isUniform(mixed)) {
       snippet.put("movzx.w", 4, this.#words, this.#word(0));
       snippet.put("add", 8, place(undefined, DEAD, this.#words, 8), this.#bytes);
-      snippet.put("cmp", 4, this.#words, INVALID);
+      snippet.put("cmp", 4, this.#words, this.#common.nobodys);
       snippet.jump(leaveId, "e");
       snippet.jump(compare);
       snippet.bind(mixed);
@@ -157,7 +160,7 @@ class AccessWriter {
   #fold(): void {
     if (this.#isKnown) return;
     const { instruction, next } = this.#access;
-    putAddress(this.#snippet, instruction, next, this.#at);
+    putAddress(this.#snippet, instruction, next, this.#at, this.#shift);
     putFold(this.#snippet, this.#at);
   }
 
@@ -218,9 +221,10 @@ class AccessWriter {
 
   /** Where the address lies in the stack that is in use, nobody is charged. */
   #ifStack(to: SnippetLabel): void {
+    if (this.#common.isStackFollowed) return;
     const snippet = this.#snippet;
     const isElsewhere = snippet.label();
-    putAddress(snippet, this.#access.instruction, this.#access.next, this.#words);
+    putAddress(snippet, this.#access.instruction, this.#access.next, this.#words, this.#shift);
     snippet.put("cmp", 8, this.#words, RSP);
     snippet.shortJump(isElsewhere, "b");
     // The first thread's stack is above all else, that of another ends where its own data begin.
@@ -240,6 +244,7 @@ class AccessWriter {
       const { bytes, displacementAt } = comparison;
       if (instruction.base === INSTRUCTION_POINTER)
         snippet.relative(bytes, displacementAt, next + instruction.displacement);
+      else if (instruction.base === RSP.number) snippet.raw(shifted(bytes, instruction, this.#shift));
       else snippet.raw(bytes);
       snippet.jump(silent, "e");
     } else this.#compareCopy(comparison.bytes, silent);
@@ -261,7 +266,7 @@ class AccessWriter {
     for (let from = 0; from < this.#bytes; from += 8) {
       const size = Math.min(8, this.#bytes - from) as 1 | 2 | 4 | 8;
       snippet.put("mov", size, this.#words, place(RSP, from));
-      this.#comparePart(from, size);
+      this.#comparePart(from, size, room);
       snippet.jump(restore, "ne");
     }
     snippet.put("lea", 8, RSP, place(RSP, room));
@@ -271,7 +276,7 @@ class AccessWriter {
   }
 
   /** `cmp`: a part of the memory that is stored to, with the register that has what comes. */
-  #comparePart(from: number, size: 1 | 2 | 4 | 8): void {
+  #comparePart(from: number, size: 1 | 2 | 4 | 8, room: number): void {
     const { instruction, next } = this.#access;
     const { base, index, scale, displacement } = instruction;
     if (base === INSTRUCTION_POINTER) {
@@ -281,8 +286,9 @@ class AccessWriter {
       this.#snippet.relative(bytes, prefix.length + 2, next + displacement + from);
       return;
     }
+    const shift = base === RSP.number ? this.#shift + room : 0;
     const at = {
-      ...place(base < 0 ? undefined : GENERAL[base], displacement + from),
+      ...place(base < 0 ? undefined : GENERAL[base], displacement + from + shift),
       index: index < 0 ? undefined : GENERAL[index],
       scale: scale as 1,
     };
@@ -299,6 +305,19 @@ class AccessWriter {
     snippet.callCommon(routine);
     snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 2 * PUSHED_BYTES));
   }
+}
+
+/** An instruction whose place is relative to the stack pointer, as that is further below. */
+function shifted(bytes: readonly number[], { modRmAt, displacement }: Instruction, shift: number): number[] {
+  const mode = bytes[modRmAt] >> 6;
+  const displacementBytes = mode === 0 ? 0 : mode === 1 ? 1 : 4;
+  return [
+    ...bytes.slice(0, modRmAt),
+    (bytes[modRmAt] & 0x3f) | 0x80,
+    bytes[modRmAt + 1],
+    ...int32(displacement + shift),
+    ...bytes.slice(modRmAt + 2 + displacementBytes),
+  ];
 }
 
 /** A word as the signed number that an instruction has it as. */

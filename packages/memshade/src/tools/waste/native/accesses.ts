@@ -37,6 +37,7 @@ export function accessOf(
   instruction: Instruction,
   isFrame: boolean,
   unfollowed: Unfollowed,
+  isStackFollowed: boolean,
 ): AccessKind | undefined {
   const { access, segment, base, index, opcode, size } = instruction;
   if (access === 0 || (access & ADDRESS_ONLY) !== 0) return undefined;
@@ -44,7 +45,7 @@ export function accessOf(
     unfollowed.thread++;
     return undefined;
   }
-  if (base === RSP.number || isFrame) {
+  if (!isStackFollowed && (base === RSP.number || isFrame)) {
     unfollowed.stack++;
     return undefined;
   }

@@ -5,6 +5,7 @@ import { int32 } from "../../../x64/operands.ts";
 import type { Access } from "./access-code.ts";
 import { skipRedZone } from "./borrowed.ts";
 import type { CommonCode } from "./common-code.ts";
+import type { FrameEnd } from "./frame-end-routine.ts";
 import { slot } from "./places.ts";
 import { Snippet } from "./snippet.ts";
 
@@ -31,6 +32,27 @@ export function systemCallCode(before: number, common: CommonCode): Insertion {
   const snippet = new Snippet();
   skipRedZone(snippet);
   snippet.callCommon(common.systemCall);
+  snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
+  return snippet.finish(before);
+}
+
+/** The code in front of an instruction that ends a frame. */
+export function frameEndCode(
+  { below, end, byFramePointer }: FrameEnd,
+  before: number,
+  areFlagsLive: boolean,
+  common: CommonCode,
+): Insertion {
+  const snippet = new Snippet();
+  skipRedZone(snippet);
+  // The routine takes the stack pointer from where its operands lie.
+  if (areFlagsLive) snippet.put("pushf", 8);
+  const shift = areFlagsLive ? PUSHED_BYTES : 0;
+  const pushed = [byFramePointer ? 1 : 0, byFramePointer ? end : end + shift, below - shift];
+  for (const one of pushed) snippet.raw([PUSH_CONSTANT, ...int32(one)]);
+  snippet.callCommon(common.frameEnd);
+  snippet.put("lea", 8, RSP, place(RSP, 3 * PUSHED_BYTES));
+  if (areFlagsLive) snippet.put("popf", 8);
   snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
   return snippet.finish(before);
 }

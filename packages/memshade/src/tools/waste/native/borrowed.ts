@@ -6,6 +6,8 @@ import type { Snippet } from "./snippet.ts";
 /** Registers in the order in which dead ones are taken: those that calls overwrite stand first. */
 const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...GENERAL.slice(12)];
 
+const PUSHED_BYTES = 8;
+
 /** Two registers for a while: dead ones, or others that are on the stack meanwhile, as the flags are where somebody reads them. */
 export class Borrowed {
   readonly first: Register;
@@ -35,6 +37,12 @@ export class Borrowed {
 
   get isFree(): boolean {
     return this.#saved.length === 0 && !this.#areFlagsSaved;
+  }
+
+  /** How far below its place the stack pointer is meanwhile, bytes. */
+  get shift(): number {
+    if (this.isFree) return 0;
+    return RED_ZONE_BYTES + PUSHED_BYTES * (this.#saved.length + (this.#areFlagsSaved ? 1 : 0));
   }
 
   begin(snippet: Snippet): void {

@@ -1,4 +1,6 @@
+import type { NativeToolOptions } from "../../../native/native-tool.ts";
 import { Assembler, type Label, place, RAX, RCX, RDX, type Register, RSI, RSP } from "../../../x64/index.ts";
+import { frameEndRoutine } from "./frame-end-routine.ts";
 import {
   DEAD,
   FIRST_ID,
@@ -6,10 +8,12 @@ import {
   LAST_ID,
   NEXT_ID,
   OVERFLOW,
+  READ_WORD,
   SHADOW,
   SLOT_BYTES,
   SLOT_OF_ID,
   STORE_SLOTS,
+  UNTOUCHED,
 } from "./layout.ts";
 import { stringRoutine } from "./string-routine.ts";
 import { systemCallRoutine } from "./system-call-routine.ts";
@@ -17,6 +21,10 @@ import { systemCallRoutine } from "./system-call-routine.ts";
 /** Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. */
 export interface CommonCode {
   bytes: Uint8Array;
+  /** The word of bytes that are nobody's. */
+  nobodys: number;
+  /** Stores to the stack that is in use are as all others. */
+  isStackFollowed: boolean;
   /** Pushed: shadow distance, bytes. What was not read is. */
   read: number;
   /** Pushed: shadow distance, bytes. Unread bytes are charged. The zero flag: some of them are nobody's. */
@@ -27,6 +35,8 @@ export interface CommonCode {
   string: number;
   /** In front of a system call: what the kernel may read is, and what it may write is known. Keeps the flags. */
   systemCall: number;
+  /** Where a frame ends: as `frame-end-routine.ts` says. */
+  frameEnd: number;
 }
 
 const WORD_BYTES = 2;
@@ -63,13 +73,15 @@ function eachWord(
   asm.jump(loop, "ne");
 }
 
-export function commonCode(): CommonCode {
+export function commonCode({ includeStack = false, compat }: NativeToolOptions = {}): CommonCode {
+  // Memory that nobody has stored to is as good as freed for deadstores.
+  const nobodys = compat === "deadstores" ? UNTOUCHED : INVALID;
   const asm = new Assembler();
   const kept = [RAX, RCX, RDX];
 
   const read = asm.here();
   eachWord(asm, enter(asm, kept), (next) => {
-    asm.put("cmp", 4, RAX, INVALID);
+    asm.put("cmp", 4, RAX, nobodys);
     asm.jump(next, "e");
     asm.put("mov", 2, place(RDX, SHADOW), -1);
   });
@@ -82,9 +94,10 @@ export function commonCode(): CommonCode {
   asm.put("mov", 4, RSI, 1);
   eachWord(asm, frame, (next) => {
     const isStore = asm.label();
-    asm.put("cmp", 4, RAX, INVALID);
-    asm.jump(isStore, "b");
-    asm.jump(next, "ne");
+    asm.put("cmp", 4, RAX, READ_WORD);
+    asm.jump(next, "e");
+    asm.put("cmp", 4, RAX, nobodys);
+    asm.jump(isStore, "ne");
     asm.put("xor", 4, RSI, RSI);
     asm.jump(next);
     asm.bind(isStore);
@@ -122,12 +135,13 @@ export function commonCode(): CommonCode {
   asm.put("mov", 4, RAX, OVERFLOW);
   asm.jump(give);
 
-  const string = stringRoutine(asm);
+  const string = stringRoutine(asm, { nobodys, isStackFollowed: includeStack });
+  const frameEnd = frameEndRoutine(asm, nobodys);
   const systemCall = systemCallRoutine(asm);
   const { bytes, offsetOf } = asm.finish();
   return {
-    bytes,
+    ...{ bytes, nobodys, isStackFollowed: includeStack },
     ...{ read: offsetOf(read), overwrite: offsetOf(overwrite), assign: offsetOf(assign) },
-    ...{ string: offsetOf(string), systemCall: offsetOf(systemCall) },
+    ...{ string: offsetOf(string), systemCall: offsetOf(systemCall), frameEnd: offsetOf(frameEnd) },
   };
 }

@@ -23,8 +23,11 @@ export const SLOT_OF_ID = DEALLOCATED + WORD_TABLE_BYTES;
 export const NEXT_ID = SLOT_OF_ID + IDS * 4;
 /** A u64: system calls of which nobody knows what memory they reach. */
 export const UNKNOWN_CALLS = NEXT_ID + 8;
+/** What the process has mapped when it exits, as the kernel tells it: lines, and zeros behind them. */
+export const MAPS_BYTES = 2 ** 18;
+export const MAPS = DEAD - MAPS_BYTES;
 /** Behind the last slot that a file can have. */
-export const SLOTS_END = DEAD;
+export const SLOTS_END = MAPS;
 
 /** The words of a program's byte lie at `SHADOW + word(address)`. */
 export const SHADOW = 0x7fff_8000;
@@ -34,10 +37,12 @@ export const SHADOW_BITS = ADDRESS_BITS + 1;
 
 // What a word of the shadow says, as summary mode has it for WebAssembly. 0: memory as the system, the loader, or somebody else gave it.
 // Then the store that has this id, unread; a store without an id of its own; nobody's. All ones: read since it was written.
+export const UNTOUCHED = 0;
 export const FIRST_ID = 1;
 export const LAST_ID = 0xfffb;
 export const OVERFLOW = 0xfffc;
 export const INVALID = 0xfffe;
+export const READ_WORD = 0xffff;
 
 /** Words of a store's slots: its id, four times; silent stores. */
 export const STORE_SLOTS = 2;

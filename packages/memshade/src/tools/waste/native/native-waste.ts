@@ -1,19 +1,20 @@
-import type { FilePlan, NativeTool, PlannedFile } from "../../../native/native-tool.ts";
+import type { FilePlan, NativeTool, NativeToolOptions, PlannedFile } from "../../../native/native-tool.ts";
 import { ARENA, SHADOW, SHADOW_BITS, SLOTS_END, TABLES_END } from "./layout.ts";
 import { WastePlan } from "./plan-waste.ts";
 import { writeNotes } from "./site-notes.ts";
 import { keepPlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
-const KEY = "3";
+const KEY = "4";
 
 /** What tells dead and silent stores of native programs. */
-export function nativeWaste(): NativeTool {
+export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
+  const { includeStack = false, compat } = options;
   return {
     name: "waste",
-    key: KEY,
+    key: `${KEY}${includeStack ? "s" : ""}${compat === undefined ? "" : "c"}`,
     plan: () => [],
-    planFile,
+    planFile: (file) => planFile(file, options),
     shadows: [
       { address: ARENA, bytes: TABLES_END - ARENA },
       { address: SHADOW, bytes: 2 ** SHADOW_BITS },
@@ -23,9 +24,9 @@ export function nativeWaste(): NativeTool {
 }
 
 /** Slots take less than the code does that they are for. */
-function planFile({ key, bytes, folder }: PlannedFile): FilePlan {
+function planFile({ key, bytes, folder }: PlannedFile, options: NativeToolOptions): FilePlan {
   const place = takePlace(folder, key, bytes) ?? { from: SLOTS_END, to: SLOTS_END };
-  const waste = new WastePlan(place);
+  const waste = new WastePlan(place, options);
   return {
     plan: waste.plan,
     notes: () => {

@@ -1,6 +1,6 @@
 import type { Instruction } from "../../../x64/decode/index.ts";
 import { INSTRUCTION_POINTER, NO_REGISTER } from "../../../x64/decode/index.ts";
-import { GENERAL, type Place, place, type Register } from "../../../x64/index.ts";
+import { GENERAL, type Place, place, type Register, RSP } from "../../../x64/index.ts";
 import { placeBytes } from "../../../x64/operands.ts";
 import { ADDRESS_BITS, SHADOW } from "./layout.ts";
 import type { Snippet } from "./snippet.ts";
@@ -8,9 +8,19 @@ import type { Snippet } from "./snippet.ts";
 const LEA = 0x8d;
 const REX_WIDE = 0x48;
 
-/** `lea`: the address that an instruction accesses. `next`: offset of the instruction behind it in the old code. */
-export function putAddress(snippet: Snippet, instruction: Instruction, next: number, to: Register): void {
-  const { base, index, scale, displacement } = instruction;
+/**
+ * `lea`: the address that an instruction accesses. `next`: offset of the instruction behind it in the old code; `shift`: how far below its
+ * place the stack pointer is.
+ */
+export function putAddress(
+  snippet: Snippet,
+  instruction: Instruction,
+  next: number,
+  to: Register,
+  shift: number,
+): void {
+  const { base, index, scale } = instruction;
+  const displacement = instruction.displacement + (base === RSP.number ? shift : 0);
   const high = (to.number >> 3) << 2;
   if (base === INSTRUCTION_POINTER) {
     snippet.relative([REX_WIDE | high, LEA, ((to.number & 7) << 3) | 5, 0, 0, 0, 0], 3, next + displacement);

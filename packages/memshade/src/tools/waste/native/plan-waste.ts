@@ -1,3 +1,4 @@
+import type { NativeToolOptions } from "../../../native/native-tool.ts";
 import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
 import type { BlockView, Insertion, PlanBlock } from "../../../native/rewrite/emit.ts";
 import { FrameBases } from "../../../native/rewrite/insertion/frame-bases.ts";
@@ -5,8 +6,9 @@ import { isStringInstruction } from "../../../native/rewrite/insertion/string-in
 import { decode, FLAGS, FLOW, Instruction } from "../../../x64/decode/index.ts";
 import { type Access, accessCode } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
-import { blockCode, stringCode, systemCallCode } from "./block-code.ts";
-import { commonCode } from "./common-code.ts";
+import { blockCode, frameEndCode, stringCode, systemCallCode } from "./block-code.ts";
+import { type CommonCode, commonCode } from "./common-code.ts";
+import { FrameEnds } from "./frame-ends.ts";
 import { KnownPlaces } from "./known-places.ts";
 import { ARENA, BLOCK_SLOTS, LOAD_SLOTS, SLOT_BYTES, SLOTS_END, STORE_SLOTS } from "./layout.ts";
 import { STRING } from "./string-routine.ts";
@@ -39,7 +41,7 @@ export interface WasteSites {
 /** The tool for one file, whose slots begin at an address. */
 export class WastePlan {
   readonly plan: PlanBlock;
-  readonly #common = commonCode();
+  readonly #common: CommonCode;
   readonly #sites: NativeSite[] = [];
   readonly #from: number;
   readonly #to: number;
@@ -47,9 +49,14 @@ export class WastePlan {
   #unplaced = 0;
   #next: number;
   readonly #frames = new FrameBases();
+  readonly #frameEnds = new FrameEnds(this.#frames);
 
   /** Where its slots may be: addresses. */
-  constructor({ from, to }: { from: number; to: number } = { from: ARENA, to: SLOTS_END }) {
+  constructor(
+    { from, to }: { from: number; to: number } = { from: ARENA, to: SLOTS_END },
+    options: NativeToolOptions = {},
+  ) {
+    this.#common = commonCode(options);
     this.#from = from;
     this.#to = to;
     this.#next = from;
@@ -70,8 +77,11 @@ export class WastePlan {
   #planBlock({ code, first, last, live }: BlockView): readonly Insertion[] {
     const found = this.#accesses(code, first, last);
     const calls: Insertion[] = [];
-    for (let i = first; i < last; i++)
+    for (let i = first; i < last; i++) {
       if (code.flows[i] === FLOW.systemCall) calls.push(systemCallCode(i, this.#common));
+      const end = this.#common.isStackFollowed ? this.#frameEnds.at(code, i) : undefined;
+      if (end !== undefined) calls.push(frameEndCode(end, i, (live[i - first] & FLAGS) !== 0, this.#common));
+    }
     if (found.length === 0) return calls;
     const stores = found.filter(isStore).length;
     const slots = BLOCK_SLOTS + STORE_SLOTS * stores + LOAD_SLOTS * found.length;
@@ -95,7 +105,7 @@ export class WastePlan {
       if (string !== undefined) found.push({ i, kind: "string", instruction, string });
       else {
         const isFrame = this.#frames.isFrameBase(code, i, instruction.base);
-        const kind = accessOf(instruction, isFrame, this.#unfollowed);
+        const kind = accessOf(instruction, isFrame, this.#unfollowed, this.#common.isStackFollowed);
         if (kind === undefined) continue;
         if (kind !== "load" && isMasked(instruction, bytesOf(code, i))) {
           this.#unfollowed.unusual++;

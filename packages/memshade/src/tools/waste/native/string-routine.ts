@@ -11,7 +11,7 @@ import {
   RSI,
   RSP,
 } from "../../../x64/index.ts";
-import { ADDRESS_BITS, DEAD, INVALID, SHADOW, SLOT_BYTES } from "./layout.ts";
+import { ADDRESS_BITS, DEAD, READ_WORD, SHADOW, SLOT_BYTES } from "./layout.ts";
 
 /** What is pushed for a string instruction: bytes of an element, and these bits. */
 export const STRING = {
@@ -34,7 +34,7 @@ const DIRECTION_FLAG = 0x400;
 const THREAD = { ...place(undefined, 0), thread: true };
 
 /** Routine for what string instructions read and write. Those that go backwards are left out. */
-export function stringRoutine(asm: Assembler): Label {
+export function stringRoutine(asm: Assembler, how: { nobodys: number; isStackFollowed: boolean }): Label {
   asm.align(16);
   const routine = asm.here();
   asm.put("pushf", 8);
@@ -51,9 +51,9 @@ export function stringRoutine(asm: Assembler): Label {
   asm.bind(once);
   asm.put("test", 8, RDX, RDX);
   asm.jump(out, "e");
-  reads(asm, STRING.readsSource, SAVED_RSI);
-  reads(asm, STRING.readsTarget, SAVED_RDI);
-  writes(asm, out);
+  reads(asm, STRING.readsSource, SAVED_RSI, how.nobodys);
+  reads(asm, STRING.readsTarget, SAVED_RDI, how.nobodys);
+  writes(asm, out, how.isStackFollowed);
   asm.bind(out);
   for (const register of [...KEPT].reverse()) asm.put("pop", 8, register);
   asm.put("popf", 8);
@@ -92,7 +92,7 @@ function eachWord(asm: Assembler, whole: () => void, visit: (next: Label) => voi
   asm.bind(end);
 }
 
-function reads(asm: Assembler, bit: number, saved: number): void {
+function reads(asm: Assembler, bit: number, saved: number, nobodys: number): void {
   const skip = asm.label();
   asm.put("test", 4, place(RSP, WHAT), bit);
   asm.jump(skip, "e");
@@ -103,10 +103,10 @@ function reads(asm: Assembler, bit: number, saved: number): void {
     asm,
     () => undefined,
     (next) => {
-      asm.put("cmp", 4, RSI, 0xffff);
+      asm.put("cmp", 4, RSI, READ_WORD);
       asm.jump(next, "e");
       asm.put("mov", 4, R8, 1);
-      asm.put("cmp", 4, RSI, INVALID);
+      asm.put("cmp", 4, RSI, nobodys);
       asm.jump(next, "e");
       asm.put("mov", 2, place(RAX, SHADOW), -1);
     },
@@ -116,19 +116,21 @@ function reads(asm: Assembler, bit: number, saved: number): void {
   asm.bind(skip);
 }
 
-/** The stack that is in use is left out. */
-function writes(asm: Assembler, out: Label): void {
+/** The stack that is in use is left out, unless it is followed. */
+function writes(asm: Assembler, out: Label, isStackFollowed: boolean): void {
   const isElsewhere = asm.label();
   asm.put("test", 4, place(RSP, WHAT), STRING.writesTarget);
   asm.jump(out, "e");
   fold(asm, SAVED_RDI);
-  asm.put("mov", 8, RSI, place(RSP, SAVED_RDI));
-  asm.put("cmp", 8, RSI, RSP);
-  asm.jump(isElsewhere, "b");
-  asm.put("cmp", 8, THREAD, RSP);
-  asm.jump(out, "b");
-  asm.put("cmp", 8, THREAD, RSI);
-  asm.jump(out, "a");
+  if (!isStackFollowed) {
+    asm.put("mov", 8, RSI, place(RSP, SAVED_RDI));
+    asm.put("cmp", 8, RSI, RSP);
+    asm.jump(isElsewhere, "b");
+    asm.put("cmp", 8, THREAD, RSP);
+    asm.jump(out, "b");
+    asm.put("cmp", 8, THREAD, RSI);
+    asm.jump(out, "a");
+  }
   asm.bind(isElsewhere);
   asm.put("mov", 8, RSI, place(RSP, STORE_SLOT));
   asm.put("mov", 8, R8, place(RSI));

@@ -28,6 +28,8 @@ const END = 0xffff;
 /** Kinds: so many bytes; from here on, times an argument; from there on, vectors that an argument counts; no memory. */
 const [FIXED, TIMES, VECTORS, NONE] = [0, 8, 16, 24];
 const MOST_BYTES = 2 ** 30;
+/** Numbers of `munmap` and `madvise`, and `MADV_REMOVE`. */
+const [UNMAP, ADVISE, REMOVE] = [11, 28, 9];
 const [VECTOR_BYTES, VECTOR_LENGTH] = [16, 8];
 
 function tableBytes(): Uint8Array {
@@ -110,6 +112,7 @@ export function systemCallRoutine(asm: Assembler): Label {
   asm.jump(each);
 
   asm.bind(done);
+  forgetUnmapped(asm);
   asm.put("test", 4, R11, R11);
   asm.jump(out, "ne");
   asm.put("add", 8, place(undefined, UNKNOWN_CALLS), 1);
@@ -119,6 +122,28 @@ export function systemCallRoutine(asm: Assembler): Label {
   asm.put("popf", 8);
   asm.put("ret", 8);
   return routine;
+}
+
+/** What is unmapped is gone: it may be somebody else's when the program ends, and is new where something is mapped again. */
+function forgetUnmapped(asm: Assembler): void {
+  const isOther = asm.label();
+  const [address, bytes] = [ARGUMENTS.indexOf(RDI), ARGUMENTS.indexOf(RSI)];
+  asm.put("cmp", 8, place(RSP, PUSHED * (ARGUMENTS.length + OTHERS.length - 1)), UNMAP);
+  asm.jump(isOther, "ne");
+  asm.put("mov", 8, RDI, place(RSP, PUSHED * address));
+  asm.put("mov", 8, RSI, place(RSP, PUSHED * bytes));
+  asm.put("shl", 8, RDI, 64 - ADDRESS_BITS);
+  asm.put("shr", 8, RDI, 63 - ADDRESS_BITS);
+  asm.put("mov", 8, RAX, SHADOW);
+  asm.put("add", 8, RDI, RAX);
+  asm.put("add", 8, RSI, RSI);
+  asm.put("mov", 4, RDX, REMOVE);
+  // rcx and r11 are lost.
+  asm.put("mov", 8, RBX, R11);
+  asm.put("mov", 4, RAX, ADVISE);
+  asm.put("syscall", 4);
+  asm.put("mov", 8, R11, RBX);
+  asm.bind(isOther);
 }
 
 /** What begins at rdi is read, rsi bytes, unless that is nothing or more than any call reaches. Overwrites rdx and rdi. */

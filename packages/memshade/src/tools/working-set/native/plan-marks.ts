@@ -1,4 +1,4 @@
-import { type Code, MARK, TRAIT } from "../../../native/rewrite/code.ts";
+import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
 import type { BlockView, Insertion } from "../../../native/rewrite/emit.ts";
 import { FrameBases } from "../../../native/rewrite/insertion/frame-bases.ts";
 import { isStringInstruction } from "../../../native/rewrite/insertion/string-instructions.ts";
@@ -78,7 +78,7 @@ export class MarkPlanner {
     const before = this.#view;
     if (before?.code !== code || before.last !== first) return false;
     const flow = code.flows[first - 1];
-    return flow === FLOW.branch && (code.marks[code.offsets[first]] & (MARK.leader | MARK.label)) === 0;
+    return flow === FLOW.branch && (code.traits[first] & (TRAIT.leader | TRAIT.label)) === 0;
   }
 
   #look(code: Code, i: number): void {
@@ -148,8 +148,8 @@ export class MarkPlanner {
     if (spans.isMarked) return;
     spans.isMarked = true;
     const marks = spans.marks();
-    this.#insert(spans.from, spans.to, spans.uses, (register, valueOf) =>
-      markPlaces(renamed(spans.registers, valueOf), marks, register),
+    this.#insert(spans.from, spans.to, spans.uses, (register, holderOf) =>
+      markPlaces(renamed(spans.registers, holderOf), marks, register),
     );
   }
 

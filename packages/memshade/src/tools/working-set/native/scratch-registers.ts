@@ -51,8 +51,8 @@ export interface SavedCode {
   readonly before: number;
 }
 
-/** @returns code; `register`: what it may overwrite; `valueOf`: the register that has the value of one, by number */
-export type ScratchCode = (register: number, valueOf: (register: number) => number) => number[];
+/** @returns code; `register`: what it may overwrite; `holderOf`: which register has the value of one */
+export type ScratchCode = (register: number, holderOf: (register: number) => number) => number[];
 
 /** Code that overwrites the flags alone. */
 export function withFlags(live: number, code: number[]): SavedCode {
@@ -84,6 +84,6 @@ export function withScratch(live: number, uses: number, code: ScratchCode, wante
     ...saved.toReversed().flatMap(popBytes),
     ...(saved.length === 0 ? [] : LEAVE_RED_ZONE),
   ];
-  const valueOf = (one: number): number => (isRaxKept && one === RAX.number ? keeper : one);
-  return { bytes: [...enter, ...code(register, valueOf), ...leave], before: enter.length };
+  const holderOf = (one: number): number => (isRaxKept && one === RAX.number ? keeper : one);
+  return { bytes: [...enter, ...code(register, holderOf), ...leave], before: enter.length };
 }

@@ -1,11 +1,13 @@
 // Bytes of native programs whose block begins or ends: as `assembly/summary/gone.ts`, whose words lie in linear memory, has it for
 // WebAssembly. Words and tables are those of `layout.ts`.
-import { load64, store64, syscall3 } from "../../../../native/assembly/machine";
+import { Text } from "../../../../native/assembly/layout.generated";
+import { load32, load64, store64, syscall3, text } from "../../../../native/assembly/machine";
 import { MADV_REMOVE, MADVISE } from "../../../../native/assembly/system-calls";
 import { ADDRESS_BITS, DEALLOCATED, FIRST_ID, INVALID, LAST_ID, SHADOW } from "./layout.generated";
 
 const LOWEST: u64 = 0x0001_0001_0001_0001;
-const ALL_INVALID: u64 = <u64>INVALID * LOWEST;
+/** As deadstores counts, memory that nobody has stored to is nobody's. */
+const COMPATIBLE: u32 = 2;
 /** Words that are read and written together. */
 const LANES: u64 = 4;
 const PAGE_BYTES: u64 = 4096;
@@ -13,6 +15,16 @@ const PAGE_BYTES: u64 = 4096;
 const HIGH_BITS: u64 = 64 - <u64>ADDRESS_BITS;
 /** Words of so many bytes are given back to the system, instead of being written. */
 const GIVEN_BACK: u64 = 1 << 18;
+
+export function isCompatible(): bool {
+  return load32(text() + Text.isWaste) === COMPATIBLE;
+}
+
+/** Four words of bytes that are nobody's. */
+@inline
+function nobodys(): u64 {
+  return isCompatible() ? 0 : <u64>INVALID * LOWEST;
+}
 
 /** Address of the words of what is at an address. */
 @inline
@@ -46,18 +58,19 @@ export function invalidate(address: u64, bytes: u64): void {
 }
 
 function invalidateUntil(at: u64, end: u64): u64 {
+  const invalid = nobodys();
   for (; at + 2 * LANES <= end; at += 2 * LANES) {
     const ids = load64(at);
-    if (ids === ALL_INVALID) continue;
+    if (ids === invalid) continue;
     chargeWords(ids);
-    store64(at, ALL_INVALID);
+    store64(at, invalid);
   }
   if (at >= end) return at;
   // Words behind the end stay.
   const behind: u64 = (<u64>-1) << ((end - at) << 3);
   const ids = load64(at);
   chargeWords(ids | behind);
-  store64(at, (ids & behind) | (ALL_INVALID & ~behind));
+  store64(at, (ids & behind) | (invalid & ~behind));
   return end;
 }
 
@@ -84,11 +97,12 @@ export function give(address: u64, bytes: u64): void {
 export function move(from: u64, to: u64, bytes: u64): void {
   let at = wordsOf(from);
   let copy = wordsOf(to);
+  const invalid = nobodys();
   const end = at + 2 * bytes;
   for (; at < end; at += 2 * LANES, copy += 2 * LANES) {
     const ids = load64(at);
     // Usable bytes end at words of eight, and blocks begin there.
-    if (ids !== ALL_INVALID) store64(at, ALL_INVALID);
+    if (ids !== invalid) store64(at, invalid);
     if ((ids | LOWEST) !== <u64>-1 && ids !== 0) moveWords(ids, copy);
   }
 }

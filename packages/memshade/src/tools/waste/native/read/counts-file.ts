@@ -5,6 +5,8 @@ import {
   DEALLOCATED,
   FIRST_ID,
   LAST_ID,
+  MAPS,
+  MAPS_BYTES,
   NEXT_ID,
   OVERFLOW,
   SLOT_BYTES,
@@ -18,6 +20,8 @@ const IDS = 65_536;
 export interface StoreFate {
   dead: number;
   deallocated: number;
+  /** Unread at the end. */
+  exit: number;
 }
 
 /** What inserted code has counted in a process, in the file that it shares: slots and tables first. */
@@ -38,26 +42,36 @@ export class CountsFile {
     return new BigInt64Array(bytes.buffer, 0, bytes.length / 8);
   }
 
-  /** By the addresses of stores' slots. */
-  fates(): Map<number, StoreFate> {
+  /** What the process has had mapped when it exited; empty: it has not, or was ended. */
+  maps(): string {
+    return Buffer.from(this.#read(MAPS, MAPS_BYTES)).toString("latin1").replace(/\0+$/, "");
+  }
+
+  /** By the addresses of stores' slots. `unread`: bytes that are unread at the end, by ids. */
+  fates(unread: Float64Array): Map<number, StoreFate> {
     const slots = new Uint32Array(this.#read(SLOT_OF_ID, IDS * 4).buffer);
     const [dead, deallocated] = this.#sums();
     const fates = new Map<number, StoreFate>();
     for (let id = FIRST_ID; id <= LAST_ID; id++) {
       if (slots[id] === 0) continue;
-      fates.set(slots[id], { dead: Number(dead[id]), deallocated: Number(deallocated[id]) });
+      fates.set(slots[id], {
+        dead: Number(dead[id]),
+        deallocated: Number(deallocated[id]),
+        exit: unread[id],
+      });
     }
     return fates;
   }
 
   /** Of all stores that found no id left: how many there are, and their dead bytes. */
-  withoutId(): { stores: number } & StoreFate {
+  withoutId(unread: Float64Array): { stores: number } & StoreFate {
     const next = new Uint32Array(this.#read(NEXT_ID, 4).buffer)[0];
     const [dead, deallocated] = this.#sums();
     return {
       stores: Math.max(0, next - (LAST_ID - FIRST_ID + 1)),
       dead: Number(dead[OVERFLOW]),
       deallocated: Number(deallocated[OVERFLOW]),
+      exit: unread[OVERFLOW],
     };
   }
 

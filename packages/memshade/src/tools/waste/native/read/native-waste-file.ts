@@ -12,10 +12,12 @@ import {
   type WasteLoad,
   type WasteStore,
 } from "../../../../model/waste/waste.ts";
+import type { NativeToolOptions } from "../../../../native/native-tool.ts";
 import { SLOT_BYTES } from "../layout.ts";
 import type { NativeSite } from "../plan-waste.ts";
 import { readNotes } from "../site-notes.ts";
 import { CountsFile, type StoreFate } from "./counts-file.ts";
+import { type ProcessPlaces, unreadBytes } from "./unread-bytes.ts";
 
 /** A file whose code was followed: what the run calls it, where it is, and where the notes of its sites are. */
 export interface FollowedFile {
@@ -24,17 +26,22 @@ export interface FollowedFile {
   notes: string;
 }
 
-const OPTIONS = { engine: "brief", contexts: false, objects: false, compat: "" } as const;
+/** How a process was followed, and where its bytes are. */
+export type FollowedHow = NativeToolOptions & Omit<ProcessPlaces, "isStackFollowed">;
 
 /** waste.json of a native process, of what it has left in the file that it shares. */
 export function nativeWasteFile(
   command: readonly string[],
   counts: string,
   files: readonly FollowedFile[],
+  how: FollowedHow,
 ): WasteFile {
   const file = new CountsFile(counts);
   try {
-    return new WasteFileMaker(file).make(command, files);
+    const maps = file.maps() || how.maps;
+    const isStackFollowed = how.includeStack === true;
+    const unread = unreadBytes(counts, { ...how, maps, isStackFollowed });
+    return new WasteFileMaker(file, unread, how).make(command, files);
   } finally {
     file.close();
   }
@@ -45,11 +52,16 @@ class WasteFileMaker {
   readonly #fates: Map<number, StoreFate>;
   readonly #stores: WasteStore[] = [];
   readonly #loads: WasteLoad[] = [];
+  readonly #unread: Float64Array;
+  readonly #how: NativeToolOptions;
   readonly #left = { stack: 0, thread: 0, unusual: 0, unplaced: 0 };
 
-  constructor(counts: CountsFile) {
+  /** @param unread bytes that are unread at the end, by ids */
+  constructor(counts: CountsFile, unread: Float64Array, how: NativeToolOptions) {
     this.#counts = counts;
-    this.#fates = counts.fates();
+    this.#unread = unread;
+    this.#how = how;
+    this.#fates = counts.fates(unread);
   }
 
   make(command: readonly string[], files: readonly FollowedFile[]): WasteFile {
@@ -63,13 +75,13 @@ class WasteFileMaker {
       version: WASTE_VERSION,
       command: command.join(" "),
       modules: files.map(({ module }) => module),
-      options: OPTIONS,
+      options: { engine: "brief", contexts: false, objects: false, compat: this.#how.compat ?? "" },
       totals: {
         bytesWritten: sum(stores, (one) => one.bytes_written),
         bytesRead: sum(stores, (one) => one.bytes_read),
         deadOverwritten: sum(stores, (one) => one.dead_overwritten),
         deadDeallocated: sum(stores, (one) => one.dead_deallocated),
-        deadExit: 0,
+        deadExit: sum(stores, (one) => one.dead_exit),
         hostAssumedRead: 0,
         stores: sum(stores, (one) => one.nof_stores),
         silentStores: sum(stores, (one) => one.nof_silent),
@@ -107,12 +119,11 @@ class WasteFileMaker {
 
   #notTracked(): string[] {
     const { thread, unusual, unplaced } = this.#left;
-    const { stores, dead } = this.#counts.withoutId();
+    const { stores, dead } = this.#counts.withoutId(this.#unread);
     const say = (many: number, one: string, others: string, rest: string): string[] =>
       many === 0 ? [] : [`${counted(many, one, others)} ${rest}`];
     return [
-      "Accesses of the stack are not followed.",
-      "Bytes that nobody had read when the program ended count as read.",
+      ...(this.#how.includeStack === true ? [] : ["Accesses of the stack are not followed."]),
       "What system calls may read or write counts as read.",
       "Atomic instructions count as loads, and what they store as read. String instructions that go backwards are not followed.",
       ...say(
@@ -143,7 +154,7 @@ function storeOf(
   runs: number,
   ips: WasteIp[],
   counted: number,
-  { dead, deallocated }: StoreFate = { dead: 0, deallocated: 0 },
+  { dead, deallocated, exit }: StoreFate = { dead: 0, deallocated: 0, exit: 0 },
 ): WasteStore {
   // String instructions count bytes, others how often they were silent.
   const isString = kind === "string";
@@ -153,13 +164,13 @@ function storeOf(
     ips,
     bytes_written: written,
     // Counters of several threads may have lost additions.
-    bytes_read: Math.max(0, written - dead - deallocated),
+    bytes_read: Math.max(0, written - dead - deallocated - exit),
     nof_stores: runs,
     nof_silent: silent,
-    bytes_dead: dead + deallocated,
+    bytes_dead: dead + deallocated + exit,
     dead_overwritten: dead,
     dead_deallocated: deallocated,
-    dead_exit: 0,
+    dead_exit: exit,
     bytes_silent: silent * bytes,
     host_assumed_read: 0,
     class: isString ? "copy" : "plain",
