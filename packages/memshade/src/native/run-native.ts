@@ -71,6 +71,8 @@ const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in 
 const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, has rights of its own (file capabilities), or could make no file to share its memory by (${NO_MEMORY})`;
 const GO =
   "is a Go program, whose code moves its own stacks and cannot be rewritten: it runs as it is, and what C allocates in it is recorded";
+const FULL =
+  "is full: the program has ended by SIGBUS where it found no room to be recorded there; free some, or set the size of that file system";
 const KILLED_FOR_MEMORY =
   "the system has killed a process because its control group was at the limit of its memory; recording takes some of that: 64 bytes per live block, and 30 MB";
 
@@ -99,6 +101,8 @@ export async function runNative(asked: NativeRun): Promise<number> {
     const recorded = await recording.prepare(executed.file, program);
     ended = await recording.run(executed, recorded, folders);
     if (ended.signal === "SIGKILL" && killedForMemory() !== killed) say(KILLED_FOR_MEMORY);
+    const full = ended.signal === "SIGBUS" ? recording.fullFolder : undefined;
+    if (full !== undefined) say(`${full} ${FULL}`);
     if (ended.error !== undefined) throw new UserError(`${run.path}: ${ended.error.message}`);
     // Why it was not started was said, or is thrown.
     if (recording.isRefused(ended)) return REFUSED_BY_US;
@@ -215,6 +219,11 @@ class NativeRecording {
       image: image.path,
       tool,
     };
+  }
+
+  /** Path of a folder, if the program may have found no room there for its memory. */
+  get fullFolder(): string | undefined {
+    return this.#image?.fullFolder();
   }
 
   /** Whether the process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
