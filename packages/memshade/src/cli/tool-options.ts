@@ -93,7 +93,7 @@ function addWorkingSetOptions(command: Command): void {
     )
     .option(
       "--interval <length>",
-      "shortest interval, as 1000000acc (accesses, repeatable; the default), 20ms or 1s",
+      "shortest interval, as 1000000acc (accesses, repeatable; the default, but for native programs), 20ms (theirs) or 1s",
       parseInterval,
     )
     .option("--locality-rate <part>", "part of the lines to sample (default 0.01)", parseRate)

@@ -249,6 +249,8 @@ export const Text = {
   isWaste: 12404,
   /** Ranges that others see too: addresses and sizes, u64; 0 behind the last one. */
   shared: 12408,
+  /** Not 0: the first word of the first one becomes 1. */
+  isWatched: 12472,
   /** Path of the kernel's: what the process has mapped. */
   maps: 12480,
   /** Where the function is that samples blocks, as a distance from here; and the word that inserted code calls it by, u64; 0: it does not. */

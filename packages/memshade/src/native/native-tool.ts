@@ -11,6 +11,8 @@ export type NativeToolName = (typeof NATIVE_TOOLS)[number];
 export interface NativeToolOptions {
   /** Accesses of the stack, too. */
   readonly includeStack?: boolean | undefined;
+  /** Accesses are counted, too: intervals are measured by them. */
+  readonly isCounting?: boolean | undefined;
   /** Dead and silent stores are counted as another tool counts them. */
   readonly compat?: "deadstores" | undefined;
   /** They are told by the contexts that they run in, too. */
@@ -38,6 +40,8 @@ export interface NativeTool {
    * of a bare `ret`; what is preloaded replaces it.
    */
   readonly slowPaths: number;
+  /** The first word of the first range becomes 1 when others see it: from there on the program may wait for them. */
+  readonly isWatched?: boolean | undefined;
 }
 
 /** A file that is about to be rewritten. */

@@ -75,6 +75,8 @@ const NOT_RECORDED = `was not recorded, and no profile was written: it did not s
 const NOT_STARTED = "the program has not started yet: no dump was written";
 const GO =
   "is a Go program, whose code moves its own stacks and cannot be rewritten: it runs as it is, and what C allocates in it is recorded";
+const FULL =
+  "is full: the program has ended by SIGBUS where it found no room to be recorded there; free some, or set the size of that file system";
 const KILLED_FOR_MEMORY =
   "the system has killed a process because its control group was at the limit of its memory; recording takes some of that: 64 bytes per live block, and 30 MB";
 
@@ -105,6 +107,8 @@ export async function runNative(asked: NativeRun): Promise<number> {
     const recorded = await recording.prepare(executed.file, program).finally(stopListening);
     ended = await recording.run(executed, recorded, folders);
     if (ended.signal === "SIGKILL" && killedForMemory() !== killed) say(KILLED_FOR_MEMORY);
+    const full = ended.signal === "SIGBUS" ? recording.fullFolder : undefined;
+    if (full !== undefined) say(`${full} ${FULL}`);
     // Why it was not started is thrown, or it has said it itself.
     if (recording.isRefused(ended)) return REFUSED_BY_US;
     await recording.write({ folder, claim, what: "profile" }, recorded, endOf(ended));
@@ -222,6 +226,11 @@ class NativeRecording {
     };
   }
 
+  /** Path of a folder, if the program may have found no room there for its memory. */
+  get fullFolder(): string | undefined {
+    return this.#image?.fullFolder();
+  }
+
   /** Whether the process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
   isRefused({ code, failure }: ProgramEnd): boolean {
     if (failure !== undefined) {
@@ -256,7 +265,7 @@ class NativeRecording {
       const written = this.writer.child(child);
       if (written !== undefined) this.#children.push(written);
     };
-    const dumps = new Dumps(watch, recorded, folders, this.writer);
+    const dumps = new Dumps(watch, recorded, folders, this.writer, this.#workingSet);
     const stopListening = onSignals({ SIGUSR2: () => dumps.write() });
     const ended = await end.finally(stopListening);
     await dumps.done;

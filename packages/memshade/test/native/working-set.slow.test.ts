@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -156,11 +156,76 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
     expect([...names]).toContain("main");
   });
 
-  it("is refused intervals in accesses, in one line", () => {
-    const given = ["--tool", "workingset", "--interval", "1000acc", program, "threads"];
-    const { status, stderr } = memshadeRun(folder, given);
-    expect(status).toBe(2);
-    expect(stderr.trim().split("\n")).toEqual([expect.stringContaining("measured in time")]);
+  it("has the same intervals each time, measured in accesses", () => {
+    const [one, other] = [0, 1].map((i) => {
+      const { stdout, instance } = record("passes", "--interval", "2000acc", "--max-intervals", "4096");
+      expect({ i, stdout }).toEqual({ i, stdout: "done\n" });
+      return instance;
+    });
+    const { start, end, counts } = one.levels[0];
+    expect(one.duration).toBeGreaterThanOrEqual(80_000);
+    expect(other.duration).toBe(one.duration);
+    expect(other.levels[0].counts.heap).toEqual(counts.heap);
+    // An interval within the passes has nothing but their lines, all of them.
+    const full = counts.heap!.filter((lines) => lines === 2000);
+    expect(full.length).toBeGreaterThanOrEqual(39);
+    expect(full.length).toBeLessThanOrEqual(41);
+    // They end where they are due, but for the last stretch of code.
+    for (let i = 0; i < end.length - 1; i++) {
+      expect(start[i] % 2000).toBeLessThan(100);
+      expect(end[i] - start[i]).toBeGreaterThan(1900);
+    }
+  });
+
+  it("keeps as many intervals in accesses as it may, and then makes them longer", () => {
+    const { instance } = record("passes", "--interval", "1000acc", "--max-intervals", "8");
+    expect(instance.levels[0].start.length).toBeLessThanOrEqual(8);
+    expect(instance.period).toBeGreaterThanOrEqual(16_000);
+    expect(instance.total.heap).toBeGreaterThanOrEqual(2000);
+  });
+
+  it("counts the accesses of threads, and says that they lose some", () => {
+    const { stdout, instance } = record("threads", "--interval", "1000acc");
+    expect(stdout).toBe("done\n");
+    expect(instance.total.written).toBeGreaterThanOrEqual(20_000);
+    expect(instance.duration).toBeGreaterThan(10_000);
+    const { stdout: report } = memshade(folder, ["report", "threads"]);
+    expect(report.replaceAll(/\s+/g, " ")).toContain("Threads lose counts of accesses");
+  });
+
+  it("keeps what it has touched when it is killed, in intervals of accesses", () => {
+    const { signal, instance } = record("kill", "--interval", "500acc");
+    expect(signal).toBe("SIGKILL");
+    expect(instance.total.written).toBeGreaterThanOrEqual(3000);
+  });
+
+  it("has the intervals that have ended in a dump", async () => {
+    const out = join(folder, "dumped");
+    const args = [
+      "run",
+      "--quiet",
+      "--tool",
+      "workingset",
+      "--interval",
+      "20ms",
+      "--out",
+      out,
+      program,
+      "waits",
+    ];
+    const run = spawn(process.execPath, [MEMSHADE, ...args], { cwd: folder });
+    const ended = new Promise((done) => run.once("exit", done));
+    await new Promise((ready) => run.stdout.once("data", ready));
+    await new Promise((later) => setTimeout(later, 200));
+    run.kill("SIGUSR2");
+    while (!existsSync(join(`${out}.dump1`, "run.json"))) await new Promise((later) => setTimeout(later, 20));
+    run.stdin.end("\n");
+    expect(await ended).toBe(3);
+    const [dump] = loadWorkingSet(`${out}.dump1`).instances;
+    const [whole] = loadWorkingSet(out).instances;
+    expect(dump.total.heap).toBeGreaterThanOrEqual(3000);
+    expect(dump.total.heap).toBeLessThan(3000 + BESIDE);
+    expect(whole.total.heap).toBeGreaterThanOrEqual(6000);
   });
 
   for (const command of REAL)

@@ -138,16 +138,25 @@ function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
 }
 
 /** The tool whose code is inserted: one that was asked for by name. */
-function nativeToolOf({ tool = [], includeStack, compat, contexts }: RunFlags): NativeRun["tool"] {
+function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
+  const { tool = [], includeStack, compat, contexts } = flags;
   const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
-  return names.length === 0 ? undefined : { name: names[0], options: { includeStack, compat, contexts } };
+  return names.length === 0
+    ? undefined
+    : { name: names[0], options: { includeStack, compat, contexts, isCounting: isCounting(flags) } };
+}
+
+/** Whether intervals are measured by accesses. */
+function isCounting({ tool = [], interval }: RunFlags): boolean {
+  return tool.includes("workingset") && interval?.unit === "accesses";
 }
 
 const NATIVE_INTERVAL_NS = 20e6;
 const MOST_INTERVALS = 512;
 
 /** @throws UserError where intervals cannot be measured so */
-function nativeIntervalsOf({ tool = [], interval, maxIntervals, cpuTime }: RunFlags): NativeRun["intervals"] {
+function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
+  const { tool = [], interval, maxIntervals, cpuTime } = flags;
   const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true;
   if (!tool.includes("workingset")) {
     if (isAsked)
@@ -156,15 +165,15 @@ function nativeIntervalsOf({ tool = [], interval, maxIntervals, cpuTime }: RunFl
       );
     return undefined;
   }
-  if (interval?.unit === "accesses")
-    throw new UserError("intervals of native programs are measured in time: --interval 20ms");
+  if (isCounting(flags) && cpuTime === true)
+    throw new UserError("--cpu-time needs an --interval of time, such as 20ms");
   const most = maxIntervals ?? MOST_INTERVALS;
   if (most % 2 !== 0 || most < 8)
     throw new UserError("the number of intervals to keep must be even, and 8 at least");
   return {
     interval: interval?.length ?? NATIVE_INTERVAL_NS,
     maxIntervals: most,
-    unit: cpuTime === true ? "cpu" : "wall",
+    unit: isCounting(flags) ? "accesses" : cpuTime === true ? "cpu" : "wall",
     adaptive: interval === undefined,
   };
 }

@@ -146,6 +146,8 @@ function shareCounts(): i64 {
     from += sharedBytes(i);
   }
   syscall1(CLOSE, file);
+  const isWatched = load32(text() + Text.isWatched);
+  if (!isError(result) && isWatched !== 0) store32(sharedAt(0), 1);
   return isError(result) ? result : 0;
 }
 

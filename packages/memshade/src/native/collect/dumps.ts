@@ -1,5 +1,6 @@
 import { dumpTemplate, expandOutTemplate, type RunFolders } from "../../host/run/run-folder.ts";
 import { say } from "../../host/run/terminal-line.ts";
+import type { NativeWorkingSetSession } from "../../tools/working-set/native/read/native-session.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 import type { ProfileWriter } from "./profile-writer.ts";
 import type { LeftBehind, RecordedProgram } from "./recorded-run.ts";
@@ -10,14 +11,23 @@ export class Dumps {
   readonly #program: RecordedProgram;
   readonly #folders: RunFolders;
   readonly #writer: ProfileWriter;
+  readonly #workingSet: NativeWorkingSetSession | undefined;
   #count = 0;
   done: Promise<void> = Promise.resolve();
 
-  constructor(watch: MemoryWatch, program: RecordedProgram, folders: RunFolders, writer: ProfileWriter) {
+  /** @param workingSet of the program: dumps have its intervals that have ended */
+  constructor(
+    watch: MemoryWatch,
+    program: RecordedProgram,
+    folders: RunFolders,
+    writer: ProfileWriter,
+    workingSet?: NativeWorkingSetSession,
+  ) {
     this.#watch = watch;
     this.#program = program;
     this.#folders = folders;
     this.#writer = writer;
+    this.#workingSet = workingSet;
   }
 
   write(): void {
@@ -32,7 +42,8 @@ export class Dumps {
     }
     this.#count++;
     const left = await this.#watch.leftSoFar();
-    if (left !== undefined) this.#writeOne(left, this.#folders.next(true), this.#program);
+    const workingSet = this.#workingSet;
+    if (left !== undefined) this.#writeOne({ ...left, workingSet }, this.#folders.next(true), this.#program);
     for (const child of running) {
       const template = dumpTemplate(child.folder.replaceAll("%", "%%"));
       const values = { pid: process.pid, sequence: this.#count, environment: process.env };

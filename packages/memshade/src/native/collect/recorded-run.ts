@@ -122,7 +122,12 @@ export function recordedRun(
   const lines =
     marks.length > 0 || workingSet === undefined
       ? undefined
-      : describeNative(workingSet, { ...program, modules: described.map(namedModuleOf) }, samples, start);
+      : describeNative(
+          workingSet,
+          { ...program, modules: described.map(namedModuleOf), threads: header(Header.threads) },
+          samples,
+          start,
+        );
   const isMarked = lines !== undefined;
   const part = blocks
     ? heapPart({ memory, counters, names, modules, ours, clock, mappings, isMarked, end })
@@ -176,5 +181,5 @@ export function recordedRun(
 const NOT_SHARED =
   "the program could make no file to share by what it counts: a limit of file sizes, a sandbox, or no room in /dev/shm";
 
-const NO_LINES_YET = "Dumps have no working set: the profile at the end has it.";
+const NO_LINES_YET = "There is no working set yet: the first interval has not ended.";
 const NO_LINES = "There is no working set: nobody has seen the marks of lines before the process ended.";

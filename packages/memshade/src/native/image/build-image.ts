@@ -25,6 +25,8 @@ export interface ImageRun {
   isWaste: 0 | 1 | 2;
   /** Address of the word by which inserted code calls; 0: it does not. */
   slowPath: number;
+  /** What it counts by is watched from outside. */
+  isWatched: boolean;
   /** What inserted code uses, and others see. */
   shared: readonly ShadowRange[];
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
@@ -122,6 +124,7 @@ export function setRun(image: Uint8Array, run: ImageRun): void {
   data[Text.children] = run.children ? 1 : 0;
   data[Text.isCounting] = run.isCounting ? 1 : 0;
   data[Text.isWaste] = run.isWaste;
+  data[Text.isWatched] = run.isWatched ? 1 : 0;
   const view = new DataView(data.buffer, data.byteOffset);
   view.setBigUint64(Text.slowPath, BigInt(run.slowPath), true);
   view.setBigUint64(SampleText.period, BigInt(run.samplePeriod ?? 0), true);

@@ -14,6 +14,8 @@ import { type KeptImage, keptImage } from "./kept-image.ts";
 const SHARED_MEMORY = "/dev/shm";
 /** With less room there, tables might not fit: then the folder for temporary files has them. */
 const LEAST_SHARED_BYTES = 2 ** 30;
+/** Memory comes in pages: with less left, the next one may be missing. */
+const FULL_BYTES = 2 ** 20;
 
 const KIND = "native";
 /** What the number of a process is appended to. */
@@ -27,7 +29,7 @@ export interface ImageOptions extends KeptImage {
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
   samplePeriod?: number | undefined;
   /** Whose code is inserted. */
-  tool?: Pick<NativeTool, "name" | "shadows" | "slowPaths"> | undefined;
+  tool?: Pick<NativeTool, "name" | "shadows" | "slowPaths" | "isWatched"> | undefined;
   /** The other tool that it counts as. */
   compat?: "deadstores" | undefined;
 }
@@ -41,6 +43,8 @@ export interface PlacedImage {
   tables: TableCache;
   /** The file that a process shares its memory by. */
   memoryOf: (pid: number) => string;
+  /** Path of the folder with these files, if there is no room left in it. */
+  fullFolder: () => string | undefined;
   /** Those that there are, in no order. A process has one more for each program that it replaces itself by. */
   memories: () => { path: string; pid: number }[];
   /** `isUsed`: programs may be started with it still. It stays until the next run then. */
@@ -77,11 +81,13 @@ export function placeImage({ children, samplePeriod, tool, compat, ...options }:
         slowPath: (tool?.slowPaths ?? 0) > 0 ? SLOW_PATHS : 0,
         shared: tool?.shadows ?? [],
       },
+      isWatched: tool?.isWatched === true,
     });
     writeFileSync(path, image);
     return {
       ...{ path, folder: place, tables, remove },
       memoryOf: (pid) => `${memory}${pid}`,
+      fullFolder: () => (freeBytes(memories) < FULL_BYTES ? dirname(memories) : undefined),
       memories: () => memoriesIn(memories),
     };
   } catch (error) {
@@ -129,10 +135,15 @@ function memoriesIn(folder: string): { path: string; pid: number }[] {
 }
 
 function hasRoom(folder: string): boolean {
+  return freeBytes(folder) >= LEAST_SHARED_BYTES;
+}
+
+/** 0 where there is no such folder. */
+function freeBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize >= LEAST_SHARED_BYTES;
+    return bavail * bsize;
   } catch {
-    return false;
+    return 0;
   }
 }

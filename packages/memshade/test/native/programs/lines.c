@@ -1,6 +1,8 @@
 /* Touches known numbers of cache lines of its heap: gcc -O2 -pthread lines.c -o lines
 
    lines phases: 1000, 10000 and 100000 lines, each for 0.3 s, first read, then written, then read and written.
+   lines passes: 40 times 2000 lines, written once each.
+   lines waits: 3000 lines, then reads a character, then 3000 others.
    lines threads: 4 threads with 5000 lines each.
    lines fork: a child that was forked touches 50000 lines of its copy, then this process touches 2000.
    lines kill: 3000 lines, then SIGKILL. */
@@ -48,6 +50,18 @@ int main(int argc, char **argv) {
             all[i * 64]++;
         }
     printf("%ld\n", sum);
+  } else if (strcmp(how, "passes") == 0) {
+    volatile char *all = lines(2000);
+    for (int pass = 0; pass < 40; pass++)
+      write_all(all, 2000);
+    printf("done\n");
+  } else if (strcmp(how, "waits") == 0) {
+    volatile char *all = lines(6000);
+    write_all(all, 3000);
+    puts("ready");
+    fflush(stdout);
+    getchar();
+    write_all(all + 3000 * 64, 3000);
   } else if (strcmp(how, "threads") == 0) {
     pthread_t threads[4];
     volatile char *all = lines(4 * 5000);

@@ -25,9 +25,9 @@ export interface Registers {
 /** The same addresses, made of registers that have the values of others. */
 export function renamed(
   { base, index, ...rest }: Registers,
-  registerOf: (register: number) => number,
+  holderOf: (register: number) => number,
 ): Registers {
-  const other = (one: Register | undefined) => one && GENERAL[registerOf(one.number)];
+  const other = (one: Register | undefined) => one && GENERAL[holderOf(one.number)];
   return { ...rest, base: other(base), index: other(index) };
 }
 

@@ -6,16 +6,20 @@ import {
   ADDRESS_ONLY,
   decode,
   FLOW,
+  IMPLICIT,
   INSTRUCTION_POINTER,
   Instruction,
   NO_REGISTER,
+  READ,
   SEGMENT,
+  WRITE,
 } from "../../../x64/decode/index.ts";
 import { GENERAL, RSP } from "../../../x64/index.ts";
 import type { Place } from "../../../x64/operands.ts";
+import { countDown } from "./access-clock.ts";
 import { LINE_SHIFT } from "./layout.ts";
 import { DISTANCE_AT, markLines, markPlaces, type Planes, renamed } from "./mark-code.ts";
-import { cheapestPlace, type ScratchCode, withScratch } from "./scratch-registers.ts";
+import { cheapestPlace, type ScratchCode, withFlags, withScratch } from "./scratch-registers.ts";
 import { markStrings } from "./string-marks.ts";
 import { TouchedSpans } from "./touched-spans.ts";
 
@@ -23,6 +27,7 @@ const LINE_BYTES = 2 ** LINE_SHIFT;
 /** Addresses that instructions of programs can name that lie where their files say. */
 const LOW_ADDRESSES = 2 ** 31;
 const REGISTERS = 16;
+const EXCHANGE = [0x86, 0x87];
 
 /**
  * Marks the lines of accesses. Left out are the function's own part of the stack, which is reached by rsp, or by rbp where that is the
@@ -34,13 +39,21 @@ export class MarkPlanner {
   readonly #instruction = new Instruction();
   /** Where each register was written last, plus one. */
   readonly #written = new Int32Array(REGISTERS);
+  readonly #isCounting: boolean;
   #view!: BlockView;
   #insertions: Insertion[] = [];
+  /** Those of the block. */
+  #accesses = 0;
   /** By the registers; those of earlier blocks, too. */
   #open = new Map<string, TouchedSpans[]>();
   /** How lines of static data are touched, by their number: in this block, and in those before that lead here. */
   #statics = new Map<number, Planes>();
   readonly #markedStatics = new Map<number, Planes>();
+
+  /** @param isCounting accesses are counted too */
+  constructor(isCounting: boolean) {
+    this.#isCounting = isCounting;
+  }
 
   /** What a block needs, in the order of its instructions. Blocks come in the order of the code. */
   plan(view: BlockView): readonly Insertion[] {
@@ -51,10 +64,12 @@ export class MarkPlanner {
     }
     this.#view = view;
     this.#insertions = [];
+    this.#accesses = 0;
     this.#written.fill(first);
     for (let i = first; i < last; i++) this.#look(code, i);
     for (const all of this.#open.values()) for (const spans of all) this.#close(spans);
     this.#markStatics();
+    if (this.#isCounting && this.#accesses > 0) this.#count();
     return this.#insertions.sort((a, b) => a.before - b.before);
   }
 
@@ -76,8 +91,10 @@ export class MarkPlanner {
     }
     const instruction = this.#instruction;
     decode(code.bytes, code.offsets[i], instruction);
+    const isMarked = isString || this.#isMarked(code, i);
     if (isString) this.#insertions.push({ before: i, bytes: markStrings(instruction) });
-    else if (this.#isMarked(code, i)) this.#touch(code, i);
+    else if (isMarked) this.#touch(code, i);
+    if (isMarked) this.#accesses += accessesOf(instruction);
     const { writes } = instruction;
     for (const [key, all] of this.#open)
       if ((all[0].uses & writes) !== 0) {
@@ -131,8 +148,8 @@ export class MarkPlanner {
     if (spans.isMarked) return;
     spans.isMarked = true;
     const marks = spans.marks();
-    this.#insert(spans.from, spans.to, spans.uses, (register, registerOf) =>
-      markPlaces(renamed(spans.registers, registerOf), marks, register),
+    this.#insert(spans.from, spans.to, spans.uses, (register, holderOf) =>
+      markPlaces(renamed(spans.registers, holderOf), marks, register),
     );
   }
 
@@ -153,6 +170,25 @@ export class MarkPlanner {
     this.#insert(first, last - 1, 0, (register) => markLines(all, register), target);
   }
 
+  /** A block runs to its end: its accesses are counted at once. */
+  #count(): void {
+    const { first, last, live } = this.#view;
+    const liveBefore = (i: number): number => live[i - first];
+    const before = cheapestPlace(first, last - 1, 0, liveBefore);
+    const { bytes, cold, distances } = countDown(this.#accesses);
+    const saved = withFlags(liveBefore(before), bytes);
+    this.#insertions.push({
+      before,
+      bytes: saved.bytes,
+      cold,
+      distances: distances.map((one) => ({
+        ...one,
+        at: one.at + (one.part === "bytes" ? saved.before : 0),
+        offset: one.offset + (one.to === "bytes" ? saved.before : 0),
+      })),
+    });
+  }
+
   /** `target`: offset in the code of what the code's distance leads to. */
   #insert(from: number, to: number, uses: number, code: ScratchCode, target?: number): void {
     const { first, live } = this.#view;
@@ -165,6 +201,12 @@ export class MarkPlanner {
       this.#insertions.push({ before, bytes, distances: [distance] });
     }
   }
+}
+
+/** As the heap profiler has them: what reads and writes at once for all threads to see is one, as a string instruction is. */
+function accessesOf({ access, locked, opcode, implicit }: Instruction): number {
+  const isOne = locked || EXCHANGE.includes(opcode) || implicit !== IMPLICIT.none;
+  return !isOne && access === (READ | WRITE) ? 2 : 1;
 }
 
 function linesOf(address: number, bytes: number): number[] {

@@ -51,21 +51,27 @@ export interface SavedCode {
   readonly before: number;
 }
 
-/** @returns code; `register`: what it may overwrite; `registerOf`: the register that has the value of one, by number */
-export type ScratchCode = (register: number, registerOf: (register: number) => number) => number[];
+/** @returns code; `register`: what it may overwrite; `holderOf`: which register has the value of one */
+export type ScratchCode = (register: number, holderOf: (register: number) => number) => number[];
 
-/** @param live mask of what may not be lost; `uses`: what the code reads besides */
-export function withScratch(live: number, uses: number, code: ScratchCode): SavedCode {
+/** Code that overwrites the flags alone. */
+export function withFlags(live: number, code: number[]): SavedCode {
+  return withScratch(live, 0, () => code, 0);
+}
+
+/** @param live mask of what may not be lost; `uses`: what the code reads besides; `wanted`: registers that it overwrites, 1 at most */
+export function withScratch(live: number, uses: number, code: ScratchCode, wanted = 1): SavedCode {
   const flagsAreLive = (live & FLAGS) !== 0;
   const taken = live | uses;
   // The flags go through rax.
   const isRaxKept = flagsAreLive && (taken & RAX_BIT) !== 0;
   const free = SCRATCH.filter((one) => (taken & (1 << one)) === 0 && !(flagsAreLive && one === RAX.number));
-  const missing = (isRaxKept ? 2 : 1) - free.length;
+  const missing = wanted + (isRaxKept ? 1 : 0) - free.length;
   const saved = SCRATCH.filter(
     (one) => one !== RAX.number && (uses & (1 << one)) === 0 && !free.includes(one),
   ).slice(0, Math.max(missing, 0));
-  const [register, keeper] = [...free, ...saved];
+  const all = [...free, ...saved];
+  const [register, keeper] = [all[0], all[wanted]];
   const enter = [
     ...(saved.length === 0 ? [] : SKIP_RED_ZONE),
     ...saved.flatMap(pushBytes),
@@ -78,6 +84,6 @@ export function withScratch(live: number, uses: number, code: ScratchCode): Save
     ...saved.toReversed().flatMap(popBytes),
     ...(saved.length === 0 ? [] : LEAVE_RED_ZONE),
   ];
-  const registerOf = (one: number): number => (isRaxKept && one === RAX.number ? keeper : one);
-  return { bytes: [...enter, ...code(register, registerOf), ...leave], before: enter.length };
+  const holderOf = (one: number): number => (isRaxKept && one === RAX.number ? keeper : one);
+  return { bytes: [...enter, ...code(register, holderOf), ...leave], before: enter.length };
 }

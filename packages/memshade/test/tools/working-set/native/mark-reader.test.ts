@@ -35,6 +35,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
       piece: (at, marks) => {
         for (const [i, mark] of marks.entries()) if (mark !== 0) found.push([at + i, mark]);
       },
+      taken: () => undefined,
     });
     const last = SHARED_UNITS * CONTROL_BYTES - 1;
     const places = [CONTROL_BYTES, CONTROL_BYTES + PIECE_BYTES - 1, 2 ** 30 + 5, 2 ** 41 + 77, last];
@@ -57,7 +58,10 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
 
   it("is gone without a word where there is no file", async () => {
     const other = mkdtempSync(join(folder, "other-"));
-    const reader = new MarkReader(other, join(folder, "none"), process.pid, { piece: () => undefined });
+    const reader = new MarkReader(other, join(folder, "none"), process.pid, {
+      piece: () => undefined,
+      taken: () => undefined,
+    });
     expect(await reader.take()).toBeUndefined();
   });
 });
@@ -70,7 +74,7 @@ describe("what it writes", () => {
       return bytes;
     };
     const marks = Buffer.alloc(PIECE_BYTES, 1);
-    const all = Buffer.concat([words(40960), marks, words(0, 5, 6, 7), words(0, 8, 0, 7)]);
+    const all = Buffer.concat([words(40960), marks, words(0, 5, 6, 7, 9, 0), words(0, 8, 0, 7, 9, 1)]);
     for (const length of [1, 7, 8, 4096, 5000]) {
       const said: unknown[] = [];
       const stream = new MarkStream({
@@ -80,8 +84,8 @@ describe("what it writes", () => {
       for (let at = 0; at < all.length; at += length) stream.add(all.subarray(at, at + length));
       expect(said).toEqual([
         [40960, PIECE_BYTES, true],
-        { now: 5, cpu: 6, refused: 7 },
-        { now: 8, cpu: 0, refused: 7 },
+        { now: 5, cpu: 6, refused: 7, accesses: 9, isAlone: false },
+        { now: 8, cpu: 0, refused: 7, accesses: 9, isAlone: true },
       ]);
     }
   });

@@ -13,6 +13,7 @@ import {
   AT_FDCWD,
   CLOCK_GETTIME,
   CLOCK_MONOTONIC,
+  FUTEX,
   LSEEK,
   MAP_FIXED,
   MAP_RESERVED,
@@ -22,8 +23,19 @@ import {
   PROT_READ_WRITE,
   READ,
 } from "../../../../native/assembly/system-calls";
-import { CONTROL_BYTES, NO_PIECE, PIECE_BYTES } from "./layout.generated";
-import { EXIT_GROUP, O_RDWR_CLOEXEC, SEEK_DATA, SEEK_HOLE, WRITE } from "./system-calls";
+import { Clock, CONTROL_BYTES, NO_PIECE, PIECE_BYTES } from "./layout.generated";
+import {
+  EVERYBODY,
+  EXIT_GROUP,
+  FUTEX_WAIT_SHARED,
+  FUTEX_WAKE_SHARED,
+  O_RDWR_CLOEXEC,
+  POLL,
+  POLLIN,
+  SEEK_DATA,
+  SEEK_HOLE,
+  WRITE,
+} from "./system-calls";
 
 // Linear memory: a word for what is read, what is written out, a u16 for each window of the file that says where it is mapped, counted
 // from 1, and the windows.
@@ -40,10 +52,13 @@ const RESERVED_BYTES: u64 = 0x1_8002_0000;
 const GLOBAL_BYTES: u64 = 0x1_0000;
 const CPU_OF_PROCESS: u64 = 2;
 const PIECE_HEAD: u32 = 8;
+const LOOK_NS: u64 = 5_000_000;
 
 let windows: u32 = 0;
 let written: u32 = 0;
 let refused: u64 = 0;
+let cpuClock: u64 = 0;
+let isAlone: u64 = 0;
 
 /** Maps linear memory. */
 export function memory_open(): u64 {
@@ -58,20 +73,75 @@ function processAddress(at: usize): u64 {
   return load64(memorySlot()) + at;
 }
 
-/** `stack`: as the kernel has left it, with the path of the file and the number of the program's process as arguments. */
+/**
+ * `stack`: as the kernel has left it, with the arguments: the path of the file, the number of the program's process, accesses of an interval,
+ * 0 where they are not counted, and after how many intervals these become twice as long.
+ */
 export function read_marks(stack: u64): void {
   const file: u64 = syscall4(OPENAT, AT_FDCWD, load64(stack + 16), O_RDWR_CLOEXEC, 0);
   if (<i64>file < 0) syscall1(EXIT_GROUP, 1);
-  const cpu = (~numberAt(load64(stack + 24)) << 3) | CPU_OF_PROCESS;
-  while (syscall3(READ, 0, processAddress(INPUT), 1) === 1) {
-    takeAll(file);
-    putWord(NO_PIECE);
-    putWord(now(CLOCK_MONOTONIC));
-    putWord(now(cpu));
-    putWord(refused);
-    flush();
-  }
+  cpuClock = (~numberAt(load64(stack + 24)) << 3) | CPU_OF_PROCESS;
+  const period = numberAt(load64(stack + 32));
+  if (period !== 0) endIntervals(file, period, numberAt(load64(stack + 40)));
+  while (syscall3(READ, 0, processAddress(INPUT), 1) === 1) handOut(file, 0);
   syscall1(EXIT_GROUP, 0);
+}
+
+/** Hands out all marks. */
+function handOut(file: u64, accesses: u64): void {
+  takeAll(file);
+  putWord(NO_PIECE);
+  putWord(now(CLOCK_MONOTONIC));
+  putWord(now(cpuClock));
+  putWord(refused);
+  putWord(accesses);
+  putWord(isAlone);
+  flush();
+}
+
+/** Ends intervals when the program has made their accesses and waits, and the last one when the input ends. */
+function endIntervals(file: u64, shortest: u64, most: u64): void {
+  const clock = placeOf(file, 0);
+  let period = shortest;
+  let given: u64 = 0;
+  let intervals: u64 = 0;
+  while (true) {
+    if (atomic.xchg<u32>(clock + Clock.asked, 0) !== 0) {
+      // Another thread may have waited for the same.
+      if (atomic.load<i64>(clock + Clock.left) < 0) {
+        if (given !== 0) {
+          handOut(file, given - load<i64>(clock + Clock.left));
+          if (++intervals === most) {
+            intervals >>= 1;
+            period <<= 1;
+          }
+        }
+        given += period;
+        atomic.add<i64>(clock + Clock.left, period);
+      }
+      atomic.add<u32>(clock + Clock.answered, 1);
+      futex(clock + Clock.answered, FUTEX_WAKE_SHARED, EVERYBODY);
+    }
+    if (hasInputEnded()) break;
+    futex(clock + Clock.asked, FUTEX_WAIT_SHARED, 0);
+  }
+  isAlone = load<u32>(clock + Clock.isWatched) === 0 ? 1 : 0;
+  handOut(file, given - load<i64>(clock + Clock.left));
+  syscall1(EXIT_GROUP, 0);
+}
+
+/** A word in a file; a wait ends when it is time to look at the input. */
+function futex(word: usize, what: u64, value: u64): void {
+  store<u64>(TAKEN, 0);
+  store<u64>(TAKEN, LOOK_NS, 8);
+  syscall6(FUTEX, processAddress(word), what, value, processAddress(TAKEN), 0, 0);
+}
+
+/** There is none to be read: who has it closes it. */
+function hasInputEnded(): bool {
+  store<u32>(INPUT, 0);
+  store<u32>(INPUT, POLLIN, 4);
+  return syscall3(POLL, processAddress(INPUT), 1, 0) > 0;
 }
 
 function numberAt(text: u64): u64 {

@@ -12,11 +12,15 @@ import {
   type WorkingSetProfile,
 } from "../../../../model/working-set/working-set.ts";
 import { buildLevels, totalOf } from "../../../../model/working-set/working-set-series.ts";
+import { PATIENCE } from "../layout.ts";
 import type { IntervalRecords } from "./native-intervals.ts";
 import type { NativeWorkingSetSession } from "./native-session.ts";
 
 const NS_PER_MS = 1e6;
 const MOST_FRAMES = 48;
+const ALONE = `The program has waited ${PATIENCE} seconds for the end of an interval in vain: the last one has all that it touched from there on, and accesses of then are not counted.`;
+const RACES =
+  "Threads lose counts of accesses that they make at the same time: intervals have more accesses than they say, and two runs differ.";
 const NOT_SEEN =
   "Accesses of the stack by the stack pointer, of thread-local data, and by vectors of addresses are not seen, nor is what the system reads and writes. What lies unaligned across two lines is counted by the first one, unless it is a vector.";
 
@@ -32,7 +36,7 @@ export interface DescribedWorkingSet {
  */
 export function describeNative(
   session: NativeWorkingSetSession,
-  run: { command: readonly string[]; program: string; modules: readonly NamedModule[] },
+  run: { command: readonly string[]; program: string; modules: readonly NamedModule[]; threads: number },
   samples: CpuSamples | undefined,
   start: number,
 ): DescribedWorkingSet | undefined {
@@ -58,6 +62,8 @@ export function describeNative(
     ...{ modules: [...run.modules], instances: [instance] },
     notTracked: [
       NOT_SEEN,
+      ...(how.unit === "accesses" && run.threads > 1 ? [RACES] : []),
+      ...(session.isAlone ? [ALONE] : []),
       ...(refused === 0
         ? []
         : [`${counted(refused, "stretch of lines", "stretches of lines")} found no room to be looked at.`]),

@@ -10,23 +10,42 @@ const EXECUTABLE = 0o755;
 /** The process that takes marks out of the file that a program shares. */
 export class MarkReader {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
+  #closed: () => void = () => undefined;
+  #hasEnded = false;
   #waiting: ((taken: SnapshotTaken | undefined) => void) | undefined;
 
   /**
    * @param folder where programs may lie, for the time of the run
-   * @param listener is given the pieces of snapshots
+   * @param listener is given snapshots, those that are asked for and those of intervals in accesses
+   * @param accesses how long intervals are, and after how many they become twice as long; undefined: they are not counted
    */
-  constructor(folder: string, file: string, pid: number, listener: Pick<MarkListener, "piece">) {
+  constructor(
+    folder: string,
+    file: string,
+    pid: number,
+    listener: MarkListener,
+    accesses?: { interval: number; maxIntervals: number },
+  ) {
     const program = join(folder, "mark-reader");
     writeFileSync(program, markReaderProgram(), { mode: EXECUTABLE });
-    this.#child = spawn(program, [file, `${pid}`], { stdio: ["pipe", "pipe", "ignore"] });
+    const { interval, maxIntervals } = accesses ?? { interval: 0, maxIntervals: 0 };
+    const args = [file, pid, interval, maxIntervals].map(String);
+    this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"] });
     const stream = new MarkStream({
       piece: (at, marks) => listener.piece(at, marks),
-      taken: (snapshot) => this.#answer(snapshot),
+      taken: (snapshot) => {
+        listener.taken(snapshot);
+        this.#answer(snapshot);
+      },
     });
     this.#child.stdout.on("data", (bytes: Buffer) => stream.add(bytes));
-    this.#child.on("error", () => this.#answer(undefined));
-    this.#child.on("close", () => this.#answer(undefined));
+    const end = () => {
+      this.#hasEnded = true;
+      this.#answer(undefined);
+      this.#closed();
+    };
+    this.#child.on("error", end);
+    this.#child.on("close", end);
     // It may be gone, and then says so by that.
     this.#child.stdin.on("error", () => undefined);
   }
@@ -38,15 +57,16 @@ export class MarkReader {
 
   /** Takes all marks that there are. One at a time. Undefined where the process is gone. */
   take(): Promise<SnapshotTaken | undefined> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return Promise.resolve(undefined);
+    if (this.#hasEnded) return Promise.resolve(undefined);
     return new Promise((done) => {
       this.#waiting = done;
       this.#child.stdin.write("s");
     });
   }
 
-  close(): void {
+  /** Where accesses are counted, there is a last snapshot then. */
+  close(): Promise<void> {
     this.#child.stdin.end();
-    this.#child.unref();
+    return this.#hasEnded ? Promise.resolve() : new Promise((done) => (this.#closed = done));
   }
 }

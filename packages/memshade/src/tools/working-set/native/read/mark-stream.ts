@@ -8,6 +8,10 @@ export interface SnapshotTaken {
   cpu: number;
   /** Pieces with marks that the reader has found no room for, in all snapshots so far. */
   refused: number;
+  /** So far, where they are counted. */
+  accesses: number;
+  /** The program has waited for the end of an interval in vain: how many there are nobody knows. */
+  isAlone: boolean;
 }
 
 export interface MarkListener {
@@ -45,5 +49,9 @@ export class MarkStream {
 
 function takenAt(bytes: Buffer, at: number): SnapshotTaken {
   const word = (field: number): number => Number(bytes.readBigUInt64LE(at + field));
-  return { now: word(Taken.now), cpu: word(Taken.cpu), refused: word(Taken.refused) };
+  return {
+    ...{ now: word(Taken.now), cpu: word(Taken.cpu), refused: word(Taken.refused) },
+    accesses: Number(bytes.readBigInt64LE(at + Taken.accesses)),
+    isAlone: word(Taken.isAlone) !== 0,
+  };
 }

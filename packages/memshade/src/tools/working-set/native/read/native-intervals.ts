@@ -4,11 +4,11 @@ import type { MarkedLines } from "./marked-lines.ts";
 
 /** How intervals are measured. */
 export interface NativeIntervals {
-  /** nanoseconds */
+  /** nanoseconds, or accesses */
   interval: number;
   /** even */
   maxIntervals: number;
-  unit: "wall" | "cpu";
+  unit: "wall" | "cpu" | "accesses";
   /** Intervals become longer where looking at the lines would cost more than a small part of the run. */
   adaptive: boolean;
 }
@@ -39,7 +39,8 @@ export class IntervalRecords {
   }
 
   /** Time that has passed for the process, in the unit of its intervals. */
-  timeOf({ now, cpu }: Pick<SnapshotTaken, "now" | "cpu">): number {
+  timeOf({ now, cpu, accesses }: Pick<SnapshotTaken, "now" | "cpu" | "accesses">): number {
+    if (this.#how.unit === "accesses") return Math.max(accesses, this.#start);
     // A process that has ended has no clock any more.
     if (this.#how.unit === "cpu") return Math.max(cpu, this.#start);
     return Math.max(now - this.#begin, this.#start);

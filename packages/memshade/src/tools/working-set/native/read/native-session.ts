@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { type AddressRange, regionOf, threadStacks } from "./address-regions.ts";
 import { MarkReader } from "./mark-reader.ts";
+import type { MarkListener, SnapshotTaken } from "./mark-stream.ts";
 import { MarkedLines } from "./marked-lines.ts";
 import { IntervalRecords, type NativeIntervals } from "./native-intervals.ts";
 
@@ -28,6 +29,8 @@ export class NativeWorkingSetSession {
   readonly lines: MarkedLines;
   readonly how: NativeIntervals;
   refused = 0;
+  /** The program has counted accesses on without anybody who ended intervals. */
+  isAlone = false;
   readonly #process: () => MarkedProcess | undefined;
   readonly #folder: string;
   #known: MarkedProcess | undefined;
@@ -62,6 +65,8 @@ export class NativeWorkingSetSession {
     if (!this.#begin()) return this.#wait(LOOK_MS);
     const records = this.records as IntervalRecords;
     const now = this.#now(records);
+    // Intervals in accesses end without being asked for.
+    if (this.how.unit === "accesses") return;
     if (now >= records.due) await this.#snapshot();
     if (this.#reader === undefined) return;
     const left = (records.due - this.#now(records)) / NS_PER_MS;
@@ -74,23 +79,28 @@ export class NativeWorkingSetSession {
     if (known === undefined || !existsSync(known.marks)) return false;
     this.#known = known;
     this.records = new IntervalRecords(this.lines, this.how, known.start());
-    this.#reader = new MarkReader(this.#folder, known.marks, known.pid, this.lines);
+    const listener: MarkListener = {
+      piece: (at, marks) => this.lines.piece(at, marks),
+      taken: (snapshot) => this.#end(snapshot),
+    };
+    const accesses = this.how.unit === "accesses" ? this.how : undefined;
+    this.#reader = new MarkReader(this.#folder, known.marks, known.pid, listener, accesses);
     return true;
   }
 
   #now(records: IntervalRecords): number {
     const cpu = this.how.unit === "cpu" ? cpuTime(this.#known!.pid) : 0;
-    return records.timeOf({ now: Number(process.hrtime.bigint()), cpu });
+    return records.timeOf({ now: Number(process.hrtime.bigint()), cpu, accesses: 0 });
   }
 
   async #snapshot(): Promise<void> {
+    if ((await this.#reader!.take()) === undefined) this.#reader = undefined;
+  }
+
+  #end(taken: SnapshotTaken): void {
     this.#ranges = undefined;
-    const taken = await this.#reader!.take();
-    if (taken === undefined) {
-      this.#reader = undefined;
-      return;
-    }
     this.refused = taken.refused;
+    this.isAlone = taken.isAlone;
     this.records!.end(taken);
   }
 
@@ -100,8 +110,8 @@ export class NativeWorkingSetSession {
     clearTimeout(this.#timer);
     await this.#open;
     if (!this.#begin()) return;
-    await this.#snapshot();
-    this.#reader?.close();
+    if (this.how.unit !== "accesses") await this.#snapshot();
+    await this.#reader?.close();
   }
 
   #regionOf(address: number): ReturnType<typeof regionOf> {
