@@ -5,9 +5,9 @@ import { GENERAL, type Place, place, type Register, RSP } from "../../../x64/ind
 import { int32 } from "../../../x64/operands.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
 import { Borrowed, skipRedZone } from "./borrowed.ts";
-import { type ColdRoutines, isUniform, signed } from "./cold-routines.ts";
 import { SLOT_BYTES } from "./layout.ts";
 import { fillWords, pieces, putAddress, putFold, slot, word } from "./places.ts";
+import { type ColdRoutines, isUniform, signed } from "./routines/cold-routines.ts";
 import { Snippet, type SnippetLabel } from "./snippet.ts";
 
 /** One access, and what its code needs to know. */

@@ -9,7 +9,7 @@ import {
 } from "../../../x64/decode/index.ts";
 import { ENCODINGS } from "../../../x64/decode/row-table.ts";
 import { RSP } from "../../../x64/index.ts";
-import { STRING } from "./string-routine.ts";
+import { STRING } from "./routines/string-routine.ts";
 
 /**
  * Kinds of accesses. An update loads and stores the same bytes; atomic ones do so at once, and count as loads of a class of their own. String

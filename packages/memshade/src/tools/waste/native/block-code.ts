@@ -5,8 +5,8 @@ import { int32 } from "../../../x64/operands.ts";
 import type { Access } from "./access-code.ts";
 import { skipRedZone } from "./borrowed.ts";
 import type { CommonCode } from "./common-code.ts";
-import type { FrameEnd } from "./frame-end-routine.ts";
 import { slot } from "./places.ts";
+import type { FrameEnd } from "./routines/frame-end-routine.ts";
 import { Snippet } from "./snippet.ts";
 
 const PUSHED_BYTES = 8;

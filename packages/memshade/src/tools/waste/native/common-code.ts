@@ -1,6 +1,5 @@
 import type { NativeToolOptions } from "../../../native/native-tool.ts";
 import { Assembler, type Label, place, RAX, RCX, RDX, type Register, RSI, RSP } from "../../../x64/index.ts";
-import { frameEndRoutine } from "./frame-end-routine.ts";
 import {
   DEAD,
   FIRST_ID,
@@ -15,9 +14,10 @@ import {
   STORE_SLOTS,
   UNTOUCHED,
 } from "./layout.ts";
-import { sampleRoutine } from "./sample-routine.ts";
-import { stringRoutine } from "./string-routine.ts";
-import { systemCallRoutine } from "./system-call-routine.ts";
+import { frameEndRoutine } from "./routines/frame-end-routine.ts";
+import { sampleRoutine } from "./routines/sample-routine.ts";
+import { stringRoutine } from "./routines/string-routine.ts";
+import { systemCallRoutine } from "./routines/system-call-routine.ts";
 
 /**
  * Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. The first three take

@@ -3,7 +3,7 @@ import type { FrameBases } from "../../../native/rewrite/insertion/frame-bases.t
 import { RED_ZONE_BYTES } from "../../../native/rewrite/insertion/red-zone.ts";
 import { decode, FLOW, Instruction } from "../../../x64/decode/index.ts";
 import { RBP, RSP } from "../../../x64/index.ts";
-import type { FrameEnd } from "./frame-end-routine.ts";
+import type { FrameEnd } from "./routines/frame-end-routine.ts";
 
 const RSP_BIT = 1 << RSP.number;
 const [GROUP, GROUP_BYTE, LEA, LEAVE, MOV_TO, MOV_FROM] = [0x81, 0x83, 0x8d, 0xc9, 0x89, 0x8b];

@@ -7,7 +7,6 @@ import { decode, FLAGS, FLOW, Instruction } from "../../../x64/decode/index.ts";
 import { type Access, accessCode } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
 import { blockCode, frameEndCode, stringCode, systemCallCode } from "./block-code.ts";
-import { ColdRoutines } from "./cold-routines.ts";
 import { type CommonCode, commonCode } from "./common-code.ts";
 import { sampledBlockCode } from "./context-code.ts";
 import { FrameEnds } from "./frame-ends.ts";
@@ -21,7 +20,8 @@ import {
   SLOTS_END,
   STORE_SLOTS,
 } from "./layout.ts";
-import { STRING } from "./string-routine.ts";
+import { ColdRoutines } from "./routines/cold-routines.ts";
+import { STRING } from "./routines/string-routine.ts";
 
 /** An access of a file, and where its figures are. */
 export interface NativeSite {

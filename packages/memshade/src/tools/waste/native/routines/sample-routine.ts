@@ -1,5 +1,5 @@
-import { SLOW_PATHS } from "../../../native/native-tool.ts";
-import { RED_ZONE_BYTES } from "../../../native/rewrite/insertion/red-zone.ts";
+import { SLOW_PATHS } from "../../../../native/native-tool.ts";
+import { RED_ZONE_BYTES } from "../../../../native/rewrite/insertion/red-zone.ts";
 import {
   type Assembler,
   GENERAL,
@@ -14,7 +14,7 @@ import {
   RSI,
   RSP,
   VECTOR,
-} from "../../../x64/index.ts";
+} from "../../../../x64/index.ts";
 import {
   FIRST_ID,
   FIRST_SAMPLED_ID,
@@ -26,7 +26,7 @@ import {
   SLOT_BYTES,
   SLOT_OF_ID,
   STORE_SLOTS,
-} from "./layout.ts";
+} from "../layout.ts";
 
 const KEPT = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12)];
 const [PUSHED, VECTOR_BYTES] = [8, 16];

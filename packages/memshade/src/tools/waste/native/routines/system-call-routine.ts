@@ -14,8 +14,8 @@ import {
   RSI,
   RSP,
   relative,
-} from "../../../x64/index.ts";
-import { ADDRESS_BITS, SHADOW, UNKNOWN_CALLS } from "./layout.ts";
+} from "../../../../x64/index.ts";
+import { ADDRESS_BITS, SHADOW, UNKNOWN_CALLS } from "../layout.ts";
 import { type Reached, SYSTEM_CALLS } from "./system-calls.ts";
 
 /** Registers with the arguments of a system call, in their order, then what else is kept. */

@@ -10,8 +10,8 @@ import {
   type Register,
   RSI,
   RSP,
-} from "../../../x64/index.ts";
-import { ADDRESS_BITS, DEAD, READ_WORD, SHADOW, SLOT_BYTES } from "./layout.ts";
+} from "../../../../x64/index.ts";
+import { ADDRESS_BITS, DEAD, READ_WORD, SHADOW, SLOT_BYTES } from "../layout.ts";
 
 /** What is pushed for a string instruction: bytes of an element, and these bits. */
 export const STRING = {

@@ -1,4 +1,4 @@
-import { RED_ZONE_BYTES } from "../../../native/rewrite/insertion/red-zone.ts";
+import { RED_ZONE_BYTES } from "../../../../native/rewrite/insertion/red-zone.ts";
 import {
   type Assembler,
   type Label,
@@ -10,8 +10,8 @@ import {
   type Register,
   RSI,
   RSP,
-} from "../../../x64/index.ts";
-import { ADDRESS_BITS, DEALLOCATED, READ_WORD, SHADOW } from "./layout.ts";
+} from "../../../../x64/index.ts";
+import { ADDRESS_BITS, DEALLOCATED, READ_WORD, SHADOW } from "../layout.ts";
 
 const KEPT: readonly Register[] = [RAX, RCX, RDX, RSI];
 const PUSHED = 8;

@@ -1,11 +1,11 @@
-import { ByteWriter } from "../../../bytes/writer.ts";
-import { RED_ZONE_BYTES } from "../../../native/rewrite/insertion/red-zone.ts";
-import { type Place, place, RAX, RCX, type Register, RSP } from "../../../x64/index.ts";
-import { int32 } from "../../../x64/operands.ts";
-import type { CommonCode } from "./common-code.ts";
-import { DEAD } from "./layout.ts";
-import { fillWords, word } from "./places.ts";
-import { Snippet, type SnippetLabel } from "./snippet.ts";
+import { ByteWriter } from "../../../../bytes/writer.ts";
+import { RED_ZONE_BYTES } from "../../../../native/rewrite/insertion/red-zone.ts";
+import { type Place, place, RAX, RCX, type Register, RSP } from "../../../../x64/index.ts";
+import { int32 } from "../../../../x64/operands.ts";
+import type { CommonCode } from "../common-code.ts";
+import { DEAD } from "../layout.ts";
+import { fillWords, word } from "../places.ts";
+import { Snippet, type SnippetLabel } from "../snippet.ts";
 
 const ALIGNMENT = 16;
 const TRAP = 0xcc;
