@@ -7,10 +7,10 @@ import { skipRedZone } from "./borrowed.ts";
 import type { CommonCode } from "./common-code.ts";
 import { slot } from "./places.ts";
 import type { FrameEnd } from "./routines/frame-end-routine.ts";
-import { Snippet } from "./snippet.ts";
+import { Snippet, type SnippetLabel } from "./snippet.ts";
 
 const PUSHED_BYTES = 8;
-const PUSH_CONSTANT = 0x68;
+export const PUSH_CONSTANT = 0x68;
 
 /** The code in front of a string instruction. */
 export function stringCode(
@@ -65,23 +65,41 @@ export function blockCode(
   stores: { first: number; count: number },
   common: CommonCode,
 ): Insertion {
+  const assign = (snippet: Snippet): void => {
+    for (const pushed of [stores.first, stores.count]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
+    snippet.callCommon(common.assign);
+    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
+  };
+  return countRun(areFlagsLive, before, blockSlot, stores.count > 0 ? assign : undefined);
+}
+
+/**
+ * Takes one off a block's slot.
+ * @param onBorrow what runs, below the red zone, when that was 0; `here` is where all of it begins. It ends with the stack pointer as it was
+ */
+export function countRun(
+  areFlagsLive: boolean,
+  before: number,
+  blockSlot: number,
+  onBorrow: ((snippet: Snippet, here: SnippetLabel) => void) | undefined,
+): Insertion {
   const snippet = new Snippet();
+  const here = snippet.label();
+  snippet.bind(here);
   if (areFlagsLive) {
     skipRedZone(snippet);
     snippet.put("pushf", 8);
   }
   snippet.put("sub", 8, slot(blockSlot), 1);
-  if (stores.count > 0) {
-    const first = snippet.label();
+  if (onBorrow !== undefined) {
+    const borrowed = snippet.label();
     const back = snippet.label();
-    snippet.jump(first, "b");
+    snippet.jump(borrowed, "b");
     snippet.bind(back);
     snippet.continueIn("cold");
-    snippet.bind(first);
+    snippet.bind(borrowed);
     skipRedZone(snippet);
-    for (const pushed of [stores.first, stores.count]) snippet.raw([PUSH_CONSTANT, ...int32(pushed)]);
-    snippet.callCommon(common.assign);
-    snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES));
+    onBorrow(snippet, here);
     snippet.jump(back);
     snippet.continueIn("bytes");
   }
