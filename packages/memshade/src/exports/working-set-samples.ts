@@ -89,8 +89,10 @@ function rowsOf(instance: InstanceWorkingSet, lineBytes: number): Row[] {
     ["firstTouch", firstTouch],
     ["share", owners],
   ] as const) {
-    for (const { kind, stack, total } of attribution?.contexts ?? [])
-      rows.push({ of, amount: total * lineBytes, stack: kind === "code" ? framesOf(stack) : [noCode(kind)] });
+    for (const { kind, of: object, stack, total } of attribution?.contexts ?? []) {
+      const path = kind === "code" ? framesOf(stack) : [noCode(kind, object)];
+      rows.push({ of, amount: total * lineBytes, stack: path });
+    }
     const others = attribution?.otherContexts;
     if (others !== undefined && others.total > 0)
       rows.push({ of, amount: others.total * lineBytes, stack: [OTHERS] });
@@ -111,8 +113,8 @@ function rowsOf(instance: InstanceWorkingSet, lineBytes: number): Row[] {
 const OTHERS: SampleFrame = { function: "[others, not listed]" };
 const BULK: SampleFrame = { function: "[bulk instructions]" };
 
-function noCode(kind: Exclude<AttributionKind, "code">): SampleFrame {
-  return { function: `[${kind}]` };
+function noCode(kind: Exclude<AttributionKind, "code">, of?: string): SampleFrame {
+  return { function: of === undefined ? `[${kind}]` : `[${kind} ${of}]` };
 }
 
 function frameOf(

@@ -31,7 +31,9 @@ export function nameSites(profile: WorkingSetProfile, run: Run, places: Original
       ...(inner === outer ? {} : { inlined: inner.function }),
     };
   };
-  for (const instance of profile.instances)
+  for (const instance of profile.instances) {
     instance.stacks = instance.stacks.map((stack) => stack.map(named));
+    for (const context of instance.owners?.contexts ?? []) context.stack = context.stack.map(named);
+  }
   profile.notTracked.push(...namer.missing);
 }

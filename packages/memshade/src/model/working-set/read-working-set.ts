@@ -58,7 +58,8 @@ const weights = list(weight);
 const attribution = record<Attribution>({
   contexts: list(
     record<AttributedContext>({
-      kind: oneOf("code", "host", "stack", "static", "heap", "unknown"),
+      kind: oneOf("code", "host", "stack", "static", "heap", "mapping", "unknown"),
+      of: optional(text),
       stack: list(stackFrame),
       total: weight,
       mean: weight,

@@ -1,4 +1,4 @@
-import { NO_PIECE, PIECE_BYTES, TAKEN_BYTES, Taken } from "../layout.ts";
+import { MARK_BYTES, NO_PIECE, OWNERS_PER_LINE, PIECE_BYTES, TAKEN_BYTES, Taken } from "../layout.ts";
 
 /** When a snapshot was at its end. */
 export interface SnapshotTaken {
@@ -15,8 +15,11 @@ export interface SnapshotTaken {
 }
 
 export interface MarkListener {
-  /** A piece of marks, at a distance from the beginning of the shared file. The bytes are only lent. */
-  piece(at: number, marks: Uint8Array): void;
+  /**
+   * A piece of marks, at a distance from the beginning of the shared file. The bytes are only lent.
+   * `owners`: of each marked line, `OWNERS_PER_LINE` words, where they are asked for.
+   */
+  piece(at: number, marks: Uint8Array, owners?: Uint32Array): void;
   taken(snapshot: SnapshotTaken): void;
 }
 
@@ -25,10 +28,12 @@ const WORD_BYTES = 8;
 /** Takes what the reader of marks has written apart, in whatever lengths it arrives. */
 export class MarkStream {
   readonly #listener: MarkListener;
+  readonly #hasOwners: boolean;
   #rest: Buffer = Buffer.alloc(0);
 
-  constructor(listener: MarkListener) {
+  constructor(listener: MarkListener, hasOwners = false) {
     this.#listener = listener;
+    this.#hasOwners = hasOwners;
   }
 
   add(bytes: Buffer): void {
@@ -37,14 +42,28 @@ export class MarkStream {
     while (all.length - at >= WORD_BYTES) {
       const piece = Number(all.readBigUInt64LE(at));
       const from = at + WORD_BYTES;
-      const end = from + (piece === NO_PIECE ? TAKEN_BYTES : PIECE_BYTES);
+      let end = from + (piece === NO_PIECE ? TAKEN_BYTES : PIECE_BYTES);
       if (end > all.length) break;
       if (piece === NO_PIECE) this.#listener.taken(takenAt(all, from));
-      else this.#listener.piece(piece, all.subarray(from, end));
+      else if (!this.#hasOwners) this.#listener.piece(piece, all.subarray(from, end));
+      else {
+        const marks = all.subarray(from, end);
+        const owners = new Uint32Array(OWNERS_PER_LINE * markedLines(marks));
+        end += owners.byteLength;
+        if (end > all.length) break;
+        new Uint8Array(owners.buffer).set(all.subarray(end - owners.byteLength, end));
+        this.#listener.piece(piece, marks, owners);
+      }
       at = end;
     }
     this.#rest = all.subarray(at);
   }
+}
+
+function markedLines(marks: Buffer): number {
+  let lines = 0;
+  for (let at = 0; at < marks.length; at += MARK_BYTES) if (marks.readUInt16LE(at) !== 0) lines++;
+  return lines;
 }
 
 function takenAt(bytes: Buffer, at: number): SnapshotTaken {

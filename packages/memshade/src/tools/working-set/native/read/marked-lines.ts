@@ -5,7 +5,16 @@ import {
   FRESH_BUCKET,
   type SnapshotRecord,
 } from "../../../../model/working-set/working-set-series.ts";
-import { CONTROL_BYTES, LINE_SHIFT, MARK_BYTES, PIECE_BYTES, READ_MARK, WRITTEN_MARK } from "../layout.ts";
+import {
+  CONTROL_BYTES,
+  LINE_SHIFT,
+  MARK_BYTES,
+  OWNERS_PER_LINE,
+  PIECE_BYTES,
+  READ_MARK,
+  WRITTEN_MARK,
+} from "../layout.ts";
+import type { LineOwners } from "./line-owners.ts";
 import type { MarkListener } from "./mark-stream.ts";
 
 export type Region = "stack" | "static" | "heap";
@@ -34,13 +43,16 @@ interface Piece {
 export class MarkedLines implements Pick<MarkListener, "piece"> {
   readonly #pieces = new Map<number, Piece>();
   readonly #regionOf: (address: number) => Region;
+  /** Undefined where nobody asks whose lines are. */
+  readonly owners: LineOwners | undefined;
   #counts = emptyCounts();
   #interval = 0;
   #given = 0;
 
   /** @param regionOf what lies at an address; asked once per page of 4 KiB */
-  constructor(regionOf: (address: number) => Region) {
+  constructor(regionOf: (address: number) => Region, owners?: LineOwners) {
     this.#regionOf = regionOf;
+    this.owners = owners;
   }
 
   /** Bytes of program memory in pages that were touched, and those that serve for counting. */
@@ -51,28 +63,37 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
   }
 
   get ownBytes(): number {
-    return this.#pieces.size * (PIECE_BYTES + 4 * (2 * LINES + PAGES + BIG_PAGES));
+    const own = this.#pieces.size * (PIECE_BYTES + 4 * (2 * LINES + PAGES + BIG_PAGES));
+    return own + (this.owners?.ownBytes ?? 0);
   }
 
-  /** The marks of the open interval, or more of them. */
-  piece(at: number, marks: Uint8Array): void {
+  /** The marks of the open interval, or more of them; where `owners` are followed, the words of each marked line. */
+  piece(at: number, marks: Uint8Array, words?: Uint32Array): void {
     const first = (at - CONTROL_BYTES) / MARK_BYTES;
     const piece = this.#pieces.get(first) ?? emptyPiece();
     this.#pieces.set(first, piece);
     const now = this.#interval + 1;
     this.#given++;
-    const words = new Uint32Array(new Uint8Array(marks).buffer);
-    for (let word = 0; word < words.length; word++) {
-      if (words[word] === 0) continue;
+    const last = words === undefined ? undefined : this.owners?.lastOf(first);
+    let from = 0;
+    const pairs = new Uint32Array(new Uint8Array(marks).buffer);
+    for (let word = 0; word < pairs.length; word++) {
+      if (pairs[word] === 0) continue;
       for (let half = 0; half < 2; half++) {
         const line = 2 * word + half;
         const how = marks[MARK_BYTES * line + READ_MARK] | (marks[MARK_BYTES * line + WRITTEN_MARK] << 1);
-        if (how !== 0) this.#touch(piece, first, line, how, now);
+        if (how === 0) continue;
+        const bucket = this.#touch(piece, first, line, how, now);
+        if (last === undefined) continue;
+        const address = (first + line) * LINE_BYTES;
+        this.owners!.touch(last, line * OWNERS_PER_LINE, words!, from, { bucket, address });
+        from += OWNERS_PER_LINE;
       }
     }
   }
 
-  #touch(piece: Piece, first: number, line: number, how: number, now: number): void {
+  /** @returns of how many time scales it is new at */
+  #touch(piece: Piece, first: number, line: number, how: number, now: number): number {
     const page = Math.floor(line / LINES_PER_PAGE);
     touchPage(piece.pages, page, now, this.#counts.pages4K);
     touchPage(piece.bigPages, Math.floor(page / PAGES_PER_BIG_PAGE), now, this.#counts.pages64K);
@@ -96,6 +117,12 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     }
     if (how & 1) piece.read[line] = now;
     if (how & 2) piece.written[line] = now;
+    return since;
+  }
+
+  /** Lines of the open interval. */
+  get lines(): number {
+    return this.#counts.lines.reduce((sum, count) => sum + count, 0);
   }
 
   /** Pieces of the open interval. */
