@@ -218,7 +218,10 @@ export function markWorkingSet(
   for (const { module, stacks, firstTouch, owners, locality } of profile.instances) {
     const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);
     for (const frame of [...stacks, ...attributed.map(({ stack }) => stack)].flat())
-      frame.library = rules.libraryOf({ function: frame.name, file: frame.file, host: frame.host });
+      frame.library = rules.libraryOf({
+        ...{ function: frame.name, file: frame.file },
+        ...{ module: frame.module, host: frame.host },
+      });
     const ofPackage = packageOfModule(
       modules.find(({ index: at }) => at === profile.modules[module]?.index),
       rules,

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { type AddressRange, mappedFiles, regionOf, threadStacks } from "./address-regions.ts";
 import { LineOwners } from "./line-owners.ts";
 import { MarkReader } from "./mark-reader.ts";
@@ -150,7 +151,7 @@ export class NativeWorkingSetSession {
     this.#maps = mapsOf(known.pid) || this.#maps;
     return {
       ...{ objects: known.objects(), stackTop: known.stackTop() },
-      ...{ stacks: threadStacks(this.#maps), files: mappedFiles(this.#maps) },
+      ...{ stacks: threadStacks(this.#maps), files: mappedFiles(this.#maps, dirname(known.marks)) },
     };
   }
 }
