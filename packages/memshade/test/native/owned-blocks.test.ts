@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Place, Text } from "../../src/native/layout.ts";
-import { callPath } from "../../src/tools/heap/read/read-shadow.ts";
 import { CONTEXT_BYTES, Context } from "../../src/tools/heap/layout.ts";
+import { callPath } from "../../src/tools/heap/read/read-shadow.ts";
 import {
   FREED,
   MIXED,

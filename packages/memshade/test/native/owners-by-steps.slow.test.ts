@@ -103,7 +103,8 @@ describe.skipIf(!canCompile)("a program that is run one instruction after the ot
     expect(befores.length).toBeGreaterThan(0);
     const best = befores.map((before) => {
       const all = expectedAfter(before, end.length);
-      return all.filter((one, i) => i < FIRST_ONES || i >= end.length - LAST_ONES || isNear(found[i], one)).length;
+      return all.filter((one, i) => i < FIRST_ONES || i >= end.length - LAST_ONES || isNear(found[i], one))
+        .length;
     });
     expect(Math.max(...best)).toBe(end.length);
     // Each of the functions has lines of its own in some interval, and not the same ones in all.

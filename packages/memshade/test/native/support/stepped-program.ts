@@ -56,7 +56,8 @@ export function steppedEvents(folder: string, program: string): SteppedEvent[] {
         events.push({ kind: "begin", ...partsOf(address, bytes), owner: Number(register(RDX)) });
       } else if (address !== 0) events.push({ kind: "end", ...partsOf(address, sizes.get(address)!) });
     }
-    if (accesses.length === 0 || code!.where === "loader" || code!.isStub || code!.base === RSP.number) continue;
+    if (accesses.length === 0 || code!.where === "loader" || code!.isStub || code!.base === RSP.number)
+      continue;
     const isOwn = own.some(({ start, end }) => rip >= start && rip < end);
     const lines = accesses.flatMap(({ address, bytes }) => {
       const first = Number(address / BigInt(LINE_BYTES));

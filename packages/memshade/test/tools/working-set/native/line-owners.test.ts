@@ -26,10 +26,10 @@ const touch: fc.Arbitrary<Touch> = fc.tuple(
     fc.array(fc.constantFrom(...CONTEXTS, 0), { minLength: 4, maxLength: 4 }),
   ),
 );
-const run = fc.array(
-  fc.uniqueArray(touch, { selector: ([line]) => line, maxLength: 8 }),
-  { minLength: 1, maxLength: 40 },
-);
+const run = fc.array(fc.uniqueArray(touch, { selector: ([line]) => line, maxLength: 8 }), {
+  minLength: 1,
+  maxLength: 40,
+});
 
 /** @param mergedAt before which interval neighbours are merged */
 function recorded(intervals: readonly Touch[][], mergedAt?: number) {

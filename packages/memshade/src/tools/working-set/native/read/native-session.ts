@@ -99,6 +99,8 @@ export class NativeWorkingSetSession {
     if (known === undefined || !existsSync(known.marks)) return false;
     this.#known = known;
     this.records = new IntervalRecords(this.lines, this.how, known.start());
+    // It may have ended when the first lines come.
+    this.#maps = mapsOf(known.pid);
     const listener: MarkListener = {
       piece: (at, marks, owners) => this.lines.piece(at, marks, owners),
       taken: (snapshot) => this.#end(snapshot),
