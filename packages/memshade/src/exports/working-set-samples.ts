@@ -114,14 +114,15 @@ const OTHERS: SampleFrame = { function: "[others, not listed]" };
 const BULK: SampleFrame = { function: "[bulk instructions]" };
 
 function noCode(kind: Exclude<AttributionKind, "code">, of?: string): SampleFrame {
-  return { function: of === undefined ? `[${kind}]` : `[${kind} ${of}]` };
+  return { function: of === undefined ? `[${kind}]` : `[${kind}: ${of}]` };
 }
 
 function frameOf(
-  { function: index, offset, name, file, line, library }: StackFrame,
+  { function: index, offset, name, file, line, library, isInlined }: StackFrame,
   module: number,
 ): SampleFrame {
-  return { function: name ?? `func[${index}]`, file, line, library, address: offset, module };
+  const frame = { function: name ?? `func[${index}]`, file, line, library, address: offset, module };
+  return isInlined ? { ...frame, inlined: true } : frame;
 }
 
 function modulesOf({ modules, instances }: WorkingSetProfile): SampleModule[] {

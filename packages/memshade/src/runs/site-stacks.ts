@@ -21,7 +21,7 @@ export function nameSites(profile: WorkingSetProfile, run: Run, places: Original
     namer
       .frames(offset)
       .toReversed()
-      .map(({ function: name, module = NONE, file, line, startLine }) => {
+      .map(({ function: name, module = NONE, file, line, startLine, inlined }) => {
         const { path } = run.modules[module] ?? {};
         return {
           ...{ function: numberOf(`${module} ${name}`), offset, name },
@@ -29,6 +29,7 @@ export function nameSites(profile: WorkingSetProfile, run: Run, places: Original
           ...(file === undefined ? {} : { file }),
           ...(line === undefined ? {} : { line }),
           ...(startLine === undefined ? {} : { startLine }),
+          ...(inlined ? { isInlined: true } : {}),
         };
       });
   for (const instance of profile.instances) {

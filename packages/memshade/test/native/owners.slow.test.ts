@@ -101,8 +101,8 @@ describe.skipIf(!canCompile)("owners of a native program's working set", () => {
     const { stdout: report } = said("report", "shown");
     expect(report).toMatch(/^Owners {2}\(whose blocks/m);
     expect(report).toMatch(/ first owned\.c:\d+/);
-    expect(report).toContain("(static data) owned");
-    expect(report).toContain("(mapped file) owned.txt");
+    expect(report).toContain("(static data: owned)");
+    expect(report).toContain("(mapped file: owned.txt)");
     expect(report).not.toContain("Heap profile");
     expect(said("top", "--by", "share", "shown").stdout).toMatch(/ first owned\.c:\d+/);
     expect(said("tree", "--by", "share", "shown").stdout).toContain("first (owned.c");

@@ -133,6 +133,8 @@ export interface StackFrame {
   inlined?: string | undefined;
   /** Path of the object that its code is of, in native programs. Never in the file. */
   module?: string | undefined;
+  /** Its function was inlined into the next frame's, in native programs. Never in the file. */
+  isInlined?: true | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
   library?: string | undefined;
 }

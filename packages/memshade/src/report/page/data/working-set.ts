@@ -53,7 +53,7 @@ function addAttribution(
   const contexts = Int32Array.from(attribution.contexts, ({ kind: what, of, stack }) =>
     what === "code"
       ? contextOf(builder, module, stack)
-      : pseudo(builder, of === undefined ? NAMES[what] : `${NAMES[what]} ${of}`),
+      : pseudo(builder, of === undefined ? NAMES[what] : `${NAMES[what].slice(0, -1)}: ${of}]`),
   );
   const { contexts: others, total } = attribution.otherContexts;
   const all = attribution.contexts.map((context) => context.total);
@@ -99,8 +99,11 @@ function pseudo(builder: PageBuilder, name: string): number {
 
 function contextOf(builder: PageBuilder, module: number, stack: readonly StackFrame[]): number {
   const context = builder.path(
-    stack.map(({ function: index, offset, name = `func[${index}]`, file, line, library }) =>
-      builder.frame({ function: name, module, address: offset, file, line, library }),
+    stack.map(({ function: index, offset, name = `func[${index}]`, file, line, library, isInlined }) =>
+      builder.frame({
+        ...{ function: name, module, address: offset, file, line, library },
+        flags: isInlined ? FRAME_FLAGS.inlined : 0,
+      }),
     ),
   );
   const depth = ownDepth(stack.map(({ library }) => library));

@@ -150,7 +150,7 @@ const KIND_NAMES: Readonly<Record<AttributionKind, string>> = {
 /** What lines are attributed to that is no code. */
 export function kindName({ kind, of }: { kind: AttributionKind; of?: string | undefined }): string {
   const name = KIND_NAMES[kind];
-  return of === undefined ? name : `${name} ${printable(of)}`;
+  return of === undefined ? name : `${name.slice(0, -1)}: ${printable(of)})`;
 }
 
 /**

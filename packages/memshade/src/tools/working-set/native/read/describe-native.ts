@@ -21,7 +21,7 @@ const NS_PER_MS = 1e6;
 const MOST_FRAMES = 48;
 const ALONE = `The program has waited ${PATIENCE} seconds for the end of an interval in vain: the last one has all that it touched from there on, and accesses of then are not counted.`;
 const RACES =
-  "Threads lose counts of accesses that they make at the same time: intervals have more accesses than they say, and two runs differ.";
+  "Threads lose counts of accesses that they make at the same time, a few per cent as a rule: intervals have more accesses than they say, and two runs differ.";
 const ESTIMATED =
   "Owners are told by lines, when an interval ends: one that several blocks lie in is divided by their bytes in it, touched or not, and one whose blocks have ended counts for these.";
 const NOT_SEEN =
