@@ -163,9 +163,12 @@ export class WastePlan {
       };
       if (isStore(one)) storeSlot += STORE_SLOTS * SLOT_BYTES;
       this.#sites.push({
-        ...{ kind, address: code.base + code.offsets[i], blockSlot },
-        ...{ loadSlot: access.loadSlot, storeSlot: access.storeSlot },
+        kind,
+        address: code.base + code.offsets[i],
         bytes: kind === "string" ? string & 0xff : instruction.size,
+        loadSlot: access.loadSlot,
+        storeSlot: access.storeSlot,
+        blockSlot,
       });
       if (kind === "string") return stringCode(access, string, i, this.#common);
       const { insertion, words } = accessCode(access, i, this.#routines);
