@@ -20,7 +20,7 @@ const MADE = {
     bytes: new Uint8Array(5000).fill(7),
     origins: new Uint8Array([1]),
     functions: 3,
-    unpatched: 0,
+    unpatched: { places: 0, functions: 0 },
     oldText: 10,
     newText: 20,
   },
