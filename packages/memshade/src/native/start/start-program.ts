@@ -50,11 +50,8 @@ export async function startProgram(
       env: { ...process.env, ...environment },
     }),
   );
-  const stop = onSignals({
-    SIGINT: (signal) => isFromTerminal(signal) || reports.send(signal),
-    SIGTERM: (signal) => reports.send(signal),
-    SIGHUP: (signal) => reports.send(signal),
-  });
+  const send = (signal: NodeJS.Signals): unknown => isFromTerminal(signal) || reports.send(signal);
+  const stop = onSignals({ SIGINT: send, SIGQUIT: send, SIGTERM: send, SIGHUP: send });
   const end = reports.end.finally(stop);
   return { pid: await Promise.race([reports.started, end.then(() => 0)]), end };
 }
