@@ -22,10 +22,10 @@ export function nameSites(profile: WorkingSetProfile, run: Run, places: Original
       .frames(offset)
       .toReversed()
       .map(({ function: name, module = NONE, file, line, startLine, inlined }) => {
-        const { path } = run.modules[module] ?? {};
+        const of = run.modules[module]?.name;
         return {
           ...{ function: numberOf(`${module} ${name}`), offset, name },
-          ...(path ? { module: path } : {}),
+          ...(of === undefined ? {} : { module: of }),
           ...(file === undefined ? {} : { file }),
           ...(line === undefined ? {} : { line }),
           ...(startLine === undefined ? {} : { startLine }),

@@ -131,7 +131,7 @@ export interface StackFrame {
   startLine?: number | undefined;
   /** The function that is inlined there, which the line is of; undefined for the function itself. */
   inlined?: string | undefined;
-  /** Path of the object that its code is of, in native programs. Never in the file. */
+  /** Name of the file that has its code, of native programs. Never in the file. */
   module?: string | undefined;
   /** Its function was inlined into the next frame's, in native programs. Never in the file. */
   isInlined?: true | undefined;

@@ -1,8 +1,9 @@
 import { BUCKETS, FRESH_BUCKET } from "../../../../model/working-set/working-set-series.ts";
 import { Kind } from "../../attribution/layout.ts";
 import type { AttributionEntry } from "../../attribution/read/open-attribution.ts";
-import { MARK_BYTES, OWNERS_PER_LINE, PIECE_BYTES } from "../layout.ts";
+import { LINE_SHIFT, MARK_BYTES, OWNERS_PER_LINE, PIECE_BYTES } from "../layout.ts";
 
+const LINE_BYTES = 2 ** LINE_SHIFT;
 const WORDS = (PIECE_BYTES / MARK_BYTES) * OWNERS_PER_LINE;
 /** Sums of shares below this are rounding. */
 const LEAST_WEIGHT = 1e-9;
@@ -14,10 +15,15 @@ const LEAST_WEIGHT = 1e-9;
 export class LineOwners {
   readonly #placeOf: (address: number) => number;
   /** By the first line of a piece: the words of its lines when they were touched last, in their place the key of the address. */
-  readonly #last = new Map<number, Int32Array>();
+  readonly #lasts = new Map<number, Int32Array>();
   /** By key and bucket. */
   #sums = new Map<number, number>();
   readonly #now = new Int32Array(OWNERS_PER_LINE);
+  /** Of the piece at hand. */
+  #last = new Int32Array(0);
+  #first = 0;
+  #words = new Uint32Array(0);
+  #at = 0;
 
   /** @param placeOf the key of what lies at an address where no block is */
   constructor(placeOf: (address: number) => number) {
@@ -25,41 +31,44 @@ export class LineOwners {
   }
 
   get ownBytes(): number {
-    return this.#last.size * WORDS * Int32Array.BYTES_PER_ELEMENT;
-  }
-
-  /** The words of a piece when they were known last, zeros before. */
-  lastOf(piece: number): Int32Array {
-    let last = this.#last.get(piece);
-    if (last === undefined) {
-      last = new Int32Array(WORDS);
-      this.#last.set(piece, last);
-    }
-    return last;
+    return this.#lasts.size * WORDS * Int32Array.BYTES_PER_ELEMENT;
   }
 
   /**
-   * A line was touched.
+   * A piece follows.
    *
-   * @param last of its piece @param at where its words are there
-   * @param words the piece's, and where those of the line begin
+   * @param first number of its first line
+   * @param words of its marked lines
+   */
+  begin(first: number, words: Uint32Array): void {
+    let last = this.#lasts.get(first);
+    if (last === undefined) {
+      last = new Int32Array(WORDS);
+      this.#lasts.set(first, last);
+    }
+    this.#last = last;
+    this.#first = first;
+    this.#words = words;
+    this.#at = 0;
+  }
+
+  /**
+   * The next marked line of the piece was touched.
+   *
+   * @param line of the piece
    * @param bucket of how many time scales it is new at
    */
-  touch(
-    last: Int32Array,
-    at: number,
-    words: Uint32Array,
-    from: number,
-    { bucket, address }: { bucket: number; address: number },
-  ): void {
+  touch(line: number, bucket: number): void {
     const now = this.#now;
+    const last = this.#last;
+    const at = line * OWNERS_PER_LINE;
     let isOwned = false;
     let isSame = true;
     for (let i = 0; i < OWNERS_PER_LINE; i++) {
-      now[i] = words[from + i];
+      now[i] = this.#words[this.#at++];
       if (now[i] !== 0) isOwned = true;
     }
-    if (!isOwned) now.fill(this.#placeOf(address));
+    if (!isOwned) now.fill(this.#placeOf((this.#first + line) * LINE_BYTES));
     for (let i = 0; i < OWNERS_PER_LINE; i++) if (now[i] !== last[at + i]) isSame = false;
     if (isSame || bucket === FRESH_BUCKET) this.#divide(now, 0, bucket, 1);
     else {

@@ -24,12 +24,16 @@ export interface MarkListener {
 }
 
 const WORD_BYTES = 8;
+/** Of a line. */
+const OWNER_BYTES = 4 * OWNERS_PER_LINE;
 
 /** Takes what the reader of marks has written apart, in whatever lengths it arrives. */
 export class MarkStream {
   readonly #listener: MarkListener;
+  /** The beginning of what has arrived in part. */
+  readonly #part = Buffer.alloc(WORD_BYTES + PIECE_BYTES + OWNER_BYTES * (PIECE_BYTES / MARK_BYTES));
   readonly #hasOwners: boolean;
-  #rest: Buffer = Buffer.alloc(0);
+  #filled = 0;
 
   constructor(listener: MarkListener, hasOwners = false) {
     this.#listener = listener;
@@ -37,26 +41,44 @@ export class MarkStream {
   }
 
   add(bytes: Buffer): void {
-    const all = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     let at = 0;
-    while (all.length - at >= WORD_BYTES) {
-      const piece = Number(all.readBigUInt64LE(at));
-      const from = at + WORD_BYTES;
-      let end = from + (piece === NO_PIECE ? TAKEN_BYTES : PIECE_BYTES);
-      if (end > all.length) break;
-      if (piece === NO_PIECE) this.#listener.taken(takenAt(all, from));
-      else if (!this.#hasOwners) this.#listener.piece(piece, all.subarray(from, end));
-      else {
-        const marks = all.subarray(from, end);
-        const owners = new Uint32Array(OWNERS_PER_LINE * markedLines(marks));
-        end += owners.byteLength;
-        if (end > all.length) break;
-        new Uint8Array(owners.buffer).set(all.subarray(end - owners.byteLength, end));
-        this.#listener.piece(piece, marks, owners);
+    while (at < bytes.length) {
+      if (this.#filled === 0) {
+        const length = this.#take(bytes, at, bytes.length);
+        at += length;
+        if (length > 0) continue;
       }
+      // No more than there is of what has begun: as long as its beginning has not told that, of that.
+      const wanted = this.#filled < WORD_BYTES ? WORD_BYTES : this.#lengthAt(this.#part, 0, this.#filled);
+      const end = Math.min(bytes.length, at + wanted - this.#filled);
+      this.#filled += bytes.copy(this.#part, this.#filled, at, end);
       at = end;
+      if (this.#take(this.#part, 0, this.#filled) > 0) this.#filled = 0;
     }
-    this.#rest = all.subarray(at);
+  }
+
+  /** Hands out what begins at an offset. @returns how long it was; 0: it is not whole */
+  #take(all: Buffer, at: number, end: number): number {
+    if (end - at < WORD_BYTES) return 0;
+    const length = this.#lengthAt(all, at, end);
+    if (end - at < length) return 0;
+    const piece = Number(all.readBigUInt64LE(at));
+    const from = at + WORD_BYTES;
+    if (piece === NO_PIECE) this.#listener.taken(takenAt(all, from));
+    else {
+      const owners = this.#hasOwners ? wordsOf(all.subarray(from + PIECE_BYTES, at + length)) : undefined;
+      this.#listener.piece(piece, all.subarray(from, from + PIECE_BYTES), owners);
+    }
+    return length;
+  }
+
+  /** How long what begins at an offset is; the marks of a piece tell how many words follow, as soon as they are there. */
+  #lengthAt(bytes: Buffer, at: number, end: number): number {
+    const from = at + WORD_BYTES;
+    if (Number(bytes.readBigUInt64LE(at)) === NO_PIECE) return WORD_BYTES + TAKEN_BYTES;
+    const length = WORD_BYTES + PIECE_BYTES;
+    if (!this.#hasOwners || end - at < length) return length;
+    return length + OWNER_BYTES * markedLines(bytes.subarray(from, from + PIECE_BYTES));
   }
 }
 
@@ -64,6 +86,12 @@ function markedLines(marks: Buffer): number {
   let lines = 0;
   for (let at = 0; at < marks.length; at += MARK_BYTES) if (marks.readUInt16LE(at) !== 0) lines++;
   return lines;
+}
+
+function wordsOf(bytes: Buffer): Uint32Array {
+  const words = new Uint32Array(bytes.length / Uint32Array.BYTES_PER_ELEMENT);
+  new Uint8Array(words.buffer).set(bytes);
+  return words;
 }
 
 function takenAt(bytes: Buffer, at: number): SnapshotTaken {
