@@ -25,6 +25,7 @@ export function nameSites(profile: WorkingSetProfile, run: Run, places: Original
       function: numberOf(`${outer.module} ${outer.function}`),
       ...(offset === undefined ? {} : { offset }),
       name: outer.function,
+      ...(outer.module === undefined ? {} : { module: run.modules[outer.module].name }),
       ...(file === undefined ? {} : { file }),
       ...(line === undefined ? {} : { line }),
       ...(startLine === undefined ? {} : { startLine }),

@@ -39,7 +39,7 @@ const level = record<WorkingSetLevel>({
 });
 
 /** A frame of a stack. */
-export const stackFrame = record<Omit<StackFrame, "library">>({
+export const stackFrame = record<Omit<StackFrame, "library" | "module">>({
   function: count,
   host: optional(text as Check<HostCode>),
   offset: optional(count),

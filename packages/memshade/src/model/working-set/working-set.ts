@@ -131,6 +131,8 @@ export interface StackFrame {
   startLine?: number | undefined;
   /** The function that is inlined there, which the line is of; undefined for the function itself. */
   inlined?: string | undefined;
+  /** Name of the file that has its code, of native programs. Never in the file. */
+  module?: string | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
   library?: string | undefined;
 }

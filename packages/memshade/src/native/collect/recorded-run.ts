@@ -142,9 +142,11 @@ export function recordedRun(
     ...unseen(view, replacedBy),
     ...notCounted,
   ];
+  // Nobody asked for samples that are there for the working set alone.
+  const cpu = isMarked && samples !== undefined && isEmpty(samples) ? undefined : samples;
   const files: ProfileFile[] = [
     ...(part === undefined ? [] : [part.profile, ...(part.intervals === undefined ? [] : [part.intervals])]),
-    ...(samples === undefined ? [] : [{ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` }]),
+    ...(cpu === undefined ? [] : [{ name: CPU_FILE, contents: `${JSON.stringify(cpu)}\n` }]),
     ...(isMarked ? [{ name: WORKING_SET_FILE, contents: `${JSON.stringify(lines.profile)}\n` }] : []),
   ];
   const run: Run = {
@@ -156,7 +158,7 @@ export function recordedRun(
     tools: {
       heap: part?.tool,
       ...(isMarked ? { workingset: lines.description } : {}),
-      ...(samples === undefined ? {} : { cpu: { hz: samples.hz } }),
+      ...(cpu === undefined ? {} : { cpu: { hz: cpu.hz } }),
     },
     end,
     modules: described,
@@ -172,10 +174,14 @@ export function recordedRun(
       heap: part?.profile.name,
       heapIntervals: part?.intervals?.name,
       ...(isMarked ? { workingset: WORKING_SET_FILE } : {}),
-      ...(samples === undefined ? {} : { cpu: CPU_FILE }),
+      ...(cpu === undefined ? {} : { cpu: CPU_FILE }),
     },
   };
   return { run, files };
+}
+
+function isEmpty({ samples, notTracked }: CpuSamples): boolean {
+  return samples.ms.length === 0 && notTracked.length === 0;
 }
 
 const NOT_SHARED =
