@@ -4,7 +4,7 @@ import { WastePlan } from "./plan-waste.ts";
 import { keepPlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
-const KEY = "6";
+const KEY = "7";
 
 /** What tells dead and silent stores of native programs. */
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
