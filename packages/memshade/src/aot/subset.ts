@@ -78,8 +78,13 @@ const TABLE: readonly string[] = [
   "replace: i8x16.replace_lane=1 i16x8.replace_lane=2 i32x4.replace_lane=4 i64x2.replace_lane=8",
 ];
 
-/** How each instruction that machine code is made of is lowered, by its id. */
-export const SUBSET: ReadonlyMap<number, Lowering> = new Map([...TABLE.flatMap(rowsOf), ...accesses()]);
+let subset: ReadonlyMap<number, Lowering> | undefined;
+
+/** How each instruction that machine code is made of is lowered, by its id. Whoever loads this and compiles nothing does not wait for it. */
+export function loweringsById(): ReadonlyMap<number, Lowering> {
+  subset ??= new Map([...TABLE.flatMap(rowsOf), ...accesses()]);
+  return subset;
+}
 
 function rowsOf(line: string): [number, Lowering][] {
   const [rule, list] = line.includes(": ") ? line.split(": ") : [undefined, line];

@@ -56,6 +56,8 @@ export const Header = {
   present: 104,
   /** Bytes of modules' names so far. */
   names: 108,
+  /** Calls inside of recursion that new call paths go without, as these were very many. */
+  foldedCalls: 116,
   // Which process it is.
   /** The process that it was forked from; 0: it began with its program. */
   parent: 512,

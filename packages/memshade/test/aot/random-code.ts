@@ -1,5 +1,5 @@
 // Random modules of the instructions that machine code is made of. A seed gives one module; every call comes to an end.
-import { SUBSET } from "../../src/aot/subset.ts";
+import { loweringsById } from "../../src/aot/subset.ts";
 import { ByteWriter } from "../../src/bytes/writer.ts";
 import * as Op from "../../src/wasm/op.generated.ts";
 import { ACCESS_BYTES, OPCODES, PREFIX_BASE } from "../../src/wasm/opcodes.ts";
@@ -55,7 +55,8 @@ function sortInstructions(): [Map<ValType, Simple[]>, Simple[]] {
   const values = new Map<ValType, Simple[]>(TYPES.map((type) => [type, []]));
   const effects: Simple[] = [];
   for (const [id, name, immediate, signature] of OPCODES) {
-    if (!SUBSET.has(id) || !["None", "Lane", "Memarg", "MemargLane", "Shuffle"].includes(immediate)) continue;
+    if (!loweringsById().has(id) || !["None", "Lane", "Memarg", "MemargLane", "Shuffle"].includes(immediate))
+      continue;
     const [left, right] = signature.split("->").map((side) => side.trim().split(" ").filter(Boolean));
     const operands = left.map((word) => (word === "addr" ? I32 : NAMES[word]));
     if (operands.includes(undefined as never) || left.length === 0) continue;

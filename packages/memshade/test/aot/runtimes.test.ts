@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SUBSET } from "../../src/aot/subset.ts";
+import { loweringsById } from "../../src/aot/subset.ts";
 import { bytesOfBase64 } from "../../src/bytes/base64.ts";
 import { COMMON_PATH_BASE64 } from "../../src/tools/heap/common-path.generated.ts";
 import { USUAL_RUNTIME_BASE64 } from "../../src/tools/heap/runtime-usual.generated.ts";
@@ -21,7 +21,7 @@ function outside(base64: string): string[] {
   for (const { codeStart, end } of bodies)
     for (let at = codeStart; at < end; ) {
       const id = opcodeIdAt(bytes, at);
-      if (!SUBSET.has(id)) found.add(String(OPCODE_NAME[id]));
+      if (!loweringsById().has(id)) found.add(String(OPCODE_NAME[id]));
       at = skipImmediates(bytes, skipOpcode(bytes, at), IMMEDIATE_KIND[id]);
     }
   return [...found].sort();

@@ -7,7 +7,7 @@ import { opcodeIdAt, skipImmediates, skipOpcode } from "../../wasm/skip.ts";
 import { F32, F64, I32, I64, V128, type ValType } from "../../wasm/types.ts";
 import type { FunctionCode } from "../code.ts";
 import type { ModuleContext } from "../module-context.ts";
-import { type Lowering, SUBSET } from "../subset.ts";
+import { type Lowering, loweringsById } from "../subset.ts";
 import { UnsupportedCode } from "../unsupported.ts";
 import { CodeBuilder } from "./builder.ts";
 import { CALL_RULES } from "./calls.ts";
@@ -74,6 +74,7 @@ export class BodyLowering {
 
   run(): FunctionCode {
     openBody(this);
+    const subset = loweringsById();
     let skipped = 0;
     while (this.frames.length > 0) {
       const { reader } = this;
@@ -88,7 +89,7 @@ export class BodyLowering {
         reader.position = skipImmediates(reader.bytes, reader.position, IMMEDIATE_KIND[id]);
         continue;
       }
-      const how = SUBSET.get(id);
+      const how = subset.get(id);
       if (how === undefined) throw this.unsupported();
       RULES[how.rule](this, how);
     }

@@ -57,8 +57,12 @@ export class BrowserSession {
     return [...this.#contexts.values()];
   }
 
+  get sessions(): readonly Session[] {
+    return [...this.#sessions.values()];
+  }
+
   get pages(): readonly Session[] {
-    return [...this.#sessions.values()].filter(({ type }) => type === "page");
+    return this.sessions.filter(({ type }) => type === "page");
   }
 
   /**
@@ -73,7 +77,7 @@ export class BrowserSession {
   }
 
   #sessionOf(target: string | undefined): Session | undefined {
-    return [...this.#sessions.values()].find((session) => session.target === target);
+    return this.sessions.find((session) => session.target === target);
   }
 
   hasTarget(target: string): boolean {

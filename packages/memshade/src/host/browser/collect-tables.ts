@@ -55,6 +55,15 @@ export class TableCollector {
     });
   }
 
+  /** Waits for what sessions have told already, as the first instance of one: an answer comes behind it. */
+  async catchUp(sessions: readonly Session[]): Promise<void> {
+    const { cdp } = this.#parts;
+    const answers = sessions.map(({ id }) =>
+      cdp.call("Runtime.evaluate", { expression: "0", silent: true }, id).catch(() => {}),
+    );
+    await within(Promise.all(answers), BUSY_MS);
+  }
+
   /** Reads the tables of contexts. */
   async collect(contexts: readonly Context[], how: Collecting): Promise<void> {
     const { images } = this.#parts;

@@ -250,6 +250,11 @@ export class PageRun implements BrowserEvents {
 
   /** Reads the tables of all instances. `isEnd`: what is busy is made to stop; `resets`: what was recorded is forgotten then. */
   async collect(isEnd: boolean, resets = false): Promise<void> {
+    const { images } = this.#parts;
+    const known = new Set(
+      this.browser.contexts.filter(({ number }) => images.has(number)).map(({ session }) => session),
+    );
+    await this.#collector.catchUp(this.browser.sessions.filter((session) => !known.has(session)));
     await this.#collector.collect(this.browser.contexts, { isEnd, resets });
   }
 }

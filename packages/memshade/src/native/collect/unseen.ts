@@ -26,6 +26,11 @@ export function unseen(view: DataView, replacedBy?: string): string[] {
       "of the allocator came from signal handlers or found the tables taken, and are not recorded.",
     ),
     ...some(
+      view.getUint32(Header.foldedCalls, true),
+      ["call", "calls"],
+      "inside of recursion left out of new call paths, which were very many: these have the call that entered the recursion and the one that left it.",
+    ),
+    ...some(
       refused,
       ["thread", "threads"],
       "more than there is room for: what they allocate is not recorded.",

@@ -8,6 +8,7 @@ import { Progress } from "../../host/run/progress.ts";
 import { counted } from "../../model/counted.ts";
 import { type NativeToolName, type NativeToolOptions, nativeTool } from "../native-tool.ts";
 import { cacheFolder } from "../tables/table-cache.ts";
+import { FileSums } from "./file-sums.ts";
 import type { RewritingData, RewritingReply, RewritingTask } from "./rewriting-messages.ts";
 import { type KeptFile, markOf, RewrittenCache, rewrittenKey } from "./rewritten-cache.ts";
 
@@ -54,12 +55,14 @@ export async function rewriteFiles(
   const place = { caches: cacheFolder(), instead };
   const data = { tool, options, place, code: `${versionOfRewriter()} ${nativeTool(tool, options).key}` };
   const cache = new RewrittenCache(place);
-  const all = originals.flatMap((original) => wantedOf(original, data.code));
+  const sums = new FileSums(place.caches);
+  const sumOf = (path: string): string => sums.of(path);
+  const all = originals.flatMap((original) => wantedOf(original, data.code, sumOf));
   const kept = new Map<string, KeptFile>();
   const missing = new Map<string, Wanted>();
   for (const wanted of all) {
     if (kept.has(wanted.key) || missing.has(wanted.key)) continue;
-    const found = cache.read(wanted.key);
+    const found = cache.read(wanted.key, sumOf);
     if (found === undefined) missing.set(wanted.key, wanted);
     else kept.set(wanted.key, found);
   }
@@ -71,14 +74,14 @@ export async function rewriteFiles(
     }
     cache.shrink();
   }
+  sums.keep();
   return all.map(({ original, key }) => ({ original, mark: markOf(key), ...kept.get(key)! }));
 }
 
 /** Nothing where it cannot be read: then the program cannot load it either. */
-function wantedOf(original: string, code: string): Wanted[] {
+function wantedOf(original: string, code: string, sumOf: (path: string) => string): Wanted[] {
   try {
-    const content = readFileSync(original);
-    return [{ original, key: rewrittenKey(content, code), bytes: content.length }];
+    return [{ original, key: rewrittenKey(sumOf(original), code), bytes: statSync(original).size }];
   } catch {
     return [];
   }

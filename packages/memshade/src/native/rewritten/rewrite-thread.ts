@@ -6,6 +6,7 @@ import { describeSystemError } from "../../bytes/system-errors.ts";
 import { nativeTool } from "../native-tool.ts";
 import type { PlanBlock } from "../rewrite/emit.ts";
 import { type Rewritten, rewriteFile } from "../rewrite/rewrite.ts";
+import { sumOfContent } from "./file-sums.ts";
 import type { RewritingData, RewritingReply, RewritingTask } from "./rewriting-messages.ts";
 import { markOf, RewrittenCache, rewrittenKey } from "./rewritten-cache.ts";
 
@@ -20,7 +21,7 @@ parentPort?.on("message", ({ path }: RewritingTask) => {
 function rewrite(path: string): RewritingReply {
   try {
     const content = readFileSync(path);
-    const key = rewrittenKey(content, code);
+    const key = rewrittenKey(sumOfContent(content), code);
     const file = tool.planFile?.({ key, bytes: content.length, folder: cache.folder });
     const made = tryRewrite(content, key, file?.plan ?? tool.plan);
     cache.write(key, made, file?.notes());

@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { makeFolders } from "../../host/run/make-folders.ts";
 import type { LeftAlone } from "../rewrite/code.ts";
 import type { Rewritten } from "../rewrite/rewrite.ts";
+import { sumOfContent } from "./file-sums.ts";
 
 /** What is known of a file that was rewritten, or why it cannot be. */
 export type RewritingFacts = Omit<Rewritten, "bytes" | "origins"> | { readonly refused: string };
@@ -71,8 +72,8 @@ export class RewrittenCache {
     }
   }
 
-  /** What was made of a file, as it was made; undefined where there is none. What is damaged is removed. */
-  read(key: string): KeptFile | undefined {
+  /** What was made of a file, as it was made; undefined where there is none. What is damaged, by its sums, is removed. */
+  read(key: string, sumOf: (path: string) => string = sumOfFile): KeptFile | undefined {
     const folder = join(this.folder, key);
     if (!existsSync(folder)) return undefined;
     try {
@@ -81,9 +82,9 @@ export class RewrittenCache {
       const kept = { path, origins, notes, facts };
       const isWhole =
         "refused" in facts ||
-        (sumOfFile(path) === sums.file &&
-          sumOfFile(origins) === sums.origins &&
-          (sums.notes === undefined || sumOfFile(notes) === sums.notes));
+        (sumOf(path) === sums.file &&
+          sumOf(origins) === sums.origins &&
+          (sums.notes === undefined || sumOf(notes) === sums.notes));
       if (isWhole) {
         const now = new Date();
         utimesSync(folder, now, now);
@@ -108,10 +109,10 @@ export class RewrittenCache {
         writeFileSync(join(partial, FILE), bytes, { mode: FILE_MODE });
         writeFileSync(join(partial, ORIGINS), origins);
         entry.facts = facts;
-        entry.sums = { file: hash(bytes), origins: hash(origins) };
+        entry.sums = { file: sumOfContent(bytes), origins: sumOfContent(origins) };
         if (notes !== undefined) {
           writeFileSync(join(partial, NOTES), notes);
-          entry.sums.notes = hash(notes);
+          entry.sums.notes = sumOfContent(notes);
         }
       }
       writeFileSync(join(partial, ENTRY), JSON.stringify(entry));
@@ -137,9 +138,9 @@ export class RewrittenCache {
   }
 }
 
-/** What a rewritten file is kept by. `code`: what tells all that it is made by, the rewriter and the tool. */
-export function rewrittenKey(content: Uint8Array, code: string): string {
-  return createHash("sha256").update(hash(content)).update(code).digest("hex").slice(0, KEY_DIGITS);
+/** What a rewritten file is kept by. `sum`: of the original; `code`: what tells all that it is made by, the rewriter and the tool. */
+export function rewrittenKey(sum: string, code: string): string {
+  return createHash("sha256").update(sum).update(code).digest("hex").slice(0, KEY_DIGITS);
 }
 
 /** By which a process tells what was made of a file: a part of the key, 48 bits. */
@@ -152,12 +153,8 @@ export function leftAloneCount(leftAlone: LeftAlone): number {
   return Object.values(leftAlone).reduce((sum, count) => sum + count, 0);
 }
 
-function hash(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
-
 function sumOfFile(path: string): string {
-  return hash(readFileSync(path));
+  return sumOfContent(readFileSync(path));
 }
 
 function tryDescribe(

@@ -1,10 +1,12 @@
 import { readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError, UserError } from "../../bytes/errors.ts";
-import { type NativeToolName, type NativeToolOptions, nativeTool } from "../native-tool.ts";
+import { type NativeTool, type NativeToolName, type NativeToolOptions, nativeTool } from "../native-tool.ts";
 import { launcherIn } from "../start/launcher.ts";
-import { cacheFolder } from "../tables/table-cache.ts";
+import { kept } from "../tables/kept.ts";
+import { cacheFolder, TableCache } from "../tables/table-cache.ts";
 import type { Mount, Namespace } from "./enter-namespace.ts";
+import { sumOfContent } from "./file-sums.ts";
 import { LaterFiles } from "./later-files.ts";
 import { loaderCopy } from "./loader-copy.ts";
 import { isRewritten, type RewrittenFile, rewriteFiles } from "./rewrite-files.ts";
@@ -32,6 +34,7 @@ export interface Substituted {
 }
 
 const EXECUTABLE = 0o755;
+const NAME_DIGITS = 16;
 const CAP_SYS_ADMIN = 21n;
 export const WITHOUT = "run it without --tool, which records its allocations alone";
 
@@ -45,7 +48,7 @@ export async function substitute(wanted: Substituted): Promise<Substitution> {
   const tool = nativeTool(name, options);
   const linker = realpathSync(wanted.linker);
   const loader = join(folder, "loader");
-  writeFileSync(loader, copyOf(linker, tool), { mode: EXECUTABLE });
+  writeFileSync(loader, copyOf(linker, tool, new TableCache(folder).folder), { mode: EXECUTABLE });
   const later = new LaterFiles(realpathSync(program), cacheFolder());
   const originals = new Set([...wanted.objects.map((path) => realpathSync(path)), ...later.files]);
   originals.delete(linker);
@@ -59,9 +62,13 @@ export async function substitute(wanted: Substituted): Promise<Substitution> {
   return { namespace: { mounts, ids }, files, later };
 }
 
-function copyOf(linker: string, tool: Parameters<typeof loaderCopy>[1]): Uint8Array {
+/** @param keeping folder that it is kept in: to make it takes tables of all instructions */
+function copyOf(linker: string, { shadows, slowPaths }: NativeTool, keeping: string): Uint8Array {
   try {
-    return loaderCopy(readFileSync(linker), tool);
+    const content = readFileSync(linker);
+    const about = `${sumOfContent(content)}${JSON.stringify([shadows, slowPaths])}`;
+    const name = `loader-${sumOfContent(Buffer.from(about)).slice(0, NAME_DIGITS)}`;
+    return kept(keeping, name, () => loaderCopy(content, { shadows, slowPaths }));
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     throw new UserError(`${linker}: ${error.detail}, and programs cannot be rewritten without; ${WITHOUT}`);

@@ -4,6 +4,7 @@ import { INSTRUCTION_POINTER, type Instruction, NO_REGISTER, SEGMENT } from "./i
 import {
   COLUMN,
   CONSTANT,
+  compileRows,
   ENCODINGS,
   ROLE,
   ROW_OF_SLOT,
@@ -145,7 +146,9 @@ function read(bytes: Uint8Array, from: number, offset: number, into: Instruction
   const modRm = bytes[at];
   const variant = ((modRm >> 3) & 7) | (modRm >= 0xc0 ? 8 : 0);
   const isExchange = opcode === NOP && map === 0 && rexB !== 0;
-  const row = ROW_WORDS * ROW_OF_SLOT[slotOf(encoding, map, isExchange ? NOP + 1 : opcode, prefix) + variant];
+  const slot = slotOf(encoding, map, isExchange ? NOP + 1 : opcode, prefix) + variant;
+  if (ROW_OF_SLOT[slot] === 0) compileRows();
+  const row = ROW_WORDS * ROW_OF_SLOT[slot];
   if (row === 0) fail(offset, "there is no such instruction");
 
   const shape = ROWS[row + COLUMN.shape];

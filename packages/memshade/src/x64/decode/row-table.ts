@@ -61,9 +61,6 @@ interface Meaning {
   mode: "" | "m" | "r";
 }
 
-const meanings: Meaning[] = [];
-compileRows([...GENERAL_ROWS, ...X87_ROWS, ...VECTOR_ROWS]);
-
 /** Words of a row, and what each of them is. */
 export const ROW_WORDS = 8;
 export const COLUMN = {
@@ -77,16 +74,21 @@ export const COLUMN = {
   /** Four bits for each of `ROLE`: two of `READ` and `WRITE`, two of its width. */
   roles: 5,
 } as const;
-export const ROWS = new Int32Array(ROW_WORDS * (meanings.length + 1));
-for (const [i, row] of meanings.entries()) {
+/** Some 2,400 there are. */
+export const ROWS = new Int32Array(ROW_WORDS * 4096);
+let rows = 0;
+
+/** Fills the table. It is called by whoever finds it empty: that takes some 20 ms, and most starts of the program decode nothing. */
+export function compileRows(): void {
+  if (rows === 0) compile([...GENERAL_ROWS, ...X87_ROWS, ...VECTOR_ROWS]);
+}
+
+function wordsOf(meaning: Meaning): number[] {
+  const { reads, writes, kills, roles, flow, implicit } = meaning;
+  const { hasModRm, hasVectorIndex, constant, size, access } = meaning;
   const shape =
-    Number(row.hasModRm) |
-    (Number(row.hasVectorIndex) << 1) |
-    (row.constant << 4) |
-    (row.size << 8) |
-    (row.access << 16);
-  const { reads, writes, kills, roles } = row;
-  ROWS.set([shape, row.flow | (row.implicit << 8), reads, writes, kills, roles], ROW_WORDS * (i + 1));
+    Number(hasModRm) | (Number(hasVectorIndex) << 1) | (constant << 4) | (size << 8) | (access << 16);
+  return [shape, flow | (implicit << 8), reads, writes, kills, roles];
 }
 
 /** The first of the sixteen variants of an opcode: the digit of ModRM, and 8 where that names a register. */
@@ -94,15 +96,16 @@ export function slotOf(encoding: number, map: number, opcode: number, prefix: nu
   return ((((encoding * 4 + map) << 8) | opcode) * 4 + prefix) * VARIANTS;
 }
 
-function compileRows(rows: readonly Row[]): void {
-  for (const [encodings, text, does] of rows) {
+function compile(all: readonly Row[]): void {
+  for (const [encodings, text, does] of all) {
     const { map, first, last, digit, mode, columns } = readOpcode(text);
     const parts = does.split("|").map((part) => part.trim());
     for (const column of columns) {
       const part = parts[parts.length === 1 ? 0 : column];
       if (part === "-") continue;
       const meaning = meaningOf(part);
-      const id = meanings.push(meaning);
+      const id = ++rows;
+      ROWS.set(wordsOf(meaning), ROW_WORDS * id);
       for (const encoding of encodings)
         for (let opcode = first; opcode <= last; opcode++)
           for (let variant = 0; variant < VARIANTS; variant++) {

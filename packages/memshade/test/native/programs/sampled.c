@@ -39,9 +39,13 @@ int main(void) {
   const long limit = 1500;
   pthread_t thread;
   pthread_create(&thread, 0, made_at_run_time, (void *)limit);
+  unsigned random = 1;
   while (cpu_ms() < limit) {
-    burn_once(1000000);
-    burn_twice(1000000);
+    // Rounds of one length would keep step with the clock that samples are taken by.
+    random = random * 1103515245 + 12345;
+    const unsigned long steps = 100000 + (random >> 12);
+    burn_once(steps);
+    burn_twice(steps);
   }
   pthread_join(thread, 0);
   puts("done");

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { readKept, writeKept } from "../../../src/native/image/kept-image.ts";
+import { readKept, writeKept } from "../../../src/native/tables/kept.ts";
 import { TableCache } from "../../../src/native/tables/table-cache.ts";
 import { tableKey } from "../../../src/native/tables/table-key.ts";
 import { openObject } from "../../../src/objects/index.ts";

@@ -4,6 +4,7 @@ import { CHILD_CAPACITY, CONTROL, MIBS, NODES } from "../../../tools/heap/assemb
 import { setCounted } from "./imports";
 import { Control, FIRST_CHILDREN, Node } from "../../../tools/heap/assembly/layout.generated";
 import { childOf, mibOf, useChildren } from "../../../tools/heap/assembly/tree";
+import { areVeryMany, foldedChildOf } from "../recursion";
 import { Header, Site, STACK_FRAME_BYTES, StackFrame, Thread, WalkEnd } from "../layout.generated";
 
 export function prepareContexts(): void {
@@ -44,10 +45,14 @@ function calledFrom(node: u32, site: u32): u32 {
   if (load<u32>(node, Node.lastSite) === site) return load<u32>(node, Node.lastMib);
   const other = load<u64>(node, Node.otherSite);
   store<u64>(node, load<u64>(node, Node.lastSite), Node.otherSite);
-  const child = <u32>other === site ? <u32>(other >>> 32) : childOf(node, site);
+  const child = <u32>other === site ? <u32>(other >>> 32) : otherChild(node, site);
   store<u32>(node, site, Node.lastSite);
   store<u32>(node, child, Node.lastMib);
   return child;
+}
+
+function otherChild(node: u32, site: u32): u32 {
+  return areVeryMany() ? foldedChildOf(node, site) : childOf(node, site);
 }
 
 /** Gives nodes to the frames that have none; the innermost one's, 0 when the table is full. */

@@ -75,7 +75,7 @@ export function findChild(parent: u32, site: u32): usize {
 }
 
 /** A site that is on the path already stands for itself: recursion through any kind of call stays finite. */
-function findOnPath(node: u32, site: u32): u32 {
+export function findOnPath(node: u32, site: u32): u32 {
   while (node !== NODES) {
     if (load<u32>(node, Node.site) === site) return node;
     node = load<u32>(node, Node.parent);
@@ -125,7 +125,7 @@ export function childOf(parent: u32, site: u32): u32 {
  * The largest table has twice as many entries as there are nodes; aliases may fill the second half. Smaller ones stay
  * three quarters empty, so that a look at one place or two is enough.
  */
-function hasChildRoom(): bool {
+export function hasChildRoom(): bool {
   const used = load<u32>(CONTROL, Control.childrenUsed) + 1;
   const count = childCount();
   if (count === CHILD_CAPACITY) {

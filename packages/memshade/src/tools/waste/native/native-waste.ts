@@ -1,7 +1,6 @@
 import type { FilePlan, NativeTool, NativeToolOptions, PlannedFile } from "../../../native/native-tool.ts";
 import { ARENA, SHADOW, SHADOW_BITS, SLOTS_END, TABLES_END } from "./layout.ts";
 import { WastePlan } from "./plan-waste.ts";
-import { writeNotes } from "./site-notes.ts";
 import { keepPlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
@@ -30,8 +29,8 @@ function planFile({ key, bytes, folder }: PlannedFile, options: NativeToolOption
   return {
     plan: waste.plan,
     notes: () => {
-      keepPlace(folder, place, waste.sites.to);
-      return writeNotes(waste.sites);
+      keepPlace(folder, place, waste.end);
+      return waste.notes();
     },
   };
 }

@@ -2,6 +2,8 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { kept } from "../../../../native/tables/kept.ts";
+import { TableCache } from "../../../../native/tables/table-cache.ts";
 import { markReaderProgram } from "../mark-reader-program.ts";
 import { type MarkListener, MarkStream, type SnapshotTaken } from "./mark-stream.ts";
 
@@ -27,7 +29,8 @@ export class MarkReader {
     accesses?: { interval: number; maxIntervals: number },
   ) {
     const program = join(folder, "mark-reader");
-    writeFileSync(program, markReaderProgram(), { mode: EXECUTABLE });
+    const code = kept(new TableCache(folder).folder, "mark-reader", markReaderProgram);
+    writeFileSync(program, code, { mode: EXECUTABLE });
     const { interval, maxIntervals } = accesses ?? { interval: 0, maxIntervals: 0 };
     const args = [file, pid, interval, maxIntervals].map(String);
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"] });

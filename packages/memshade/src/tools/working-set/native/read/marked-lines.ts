@@ -16,7 +16,11 @@ const LINES_PER_PAGE = 4096 / LINE_BYTES;
 const PAGES_PER_BIG_PAGE = 16;
 const PAGES = LINES / LINES_PER_PAGE;
 const BIG_PAGES = PAGES / PAGES_PER_BIG_PAGE;
+const WORD_BYTES = 4;
+const PAGE_WORDS = (LINES_PER_PAGE * MARK_BYTES) / WORD_BYTES;
 const NEVER = 0;
+/** How a line was touched. */
+const [READS, WRITES] = [1, 2];
 
 /** When the lines and pages of a piece were touched last: numbers of intervals plus one, 0 for never. */
 interface Piece {
@@ -34,6 +38,9 @@ interface Piece {
 export class MarkedLines implements Pick<MarkListener, "piece"> {
   readonly #pieces = new Map<number, Piece>();
   readonly #regionOf: (address: number) => Region;
+  /** Marks of a piece, and the same as words of two lines: most are of none. */
+  readonly #marks = new Uint8Array(PIECE_BYTES);
+  readonly #words = new Uint32Array(this.#marks.buffer);
   #counts = emptyCounts();
   #interval = 0;
   #given = 0;
@@ -61,29 +68,47 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     this.#pieces.set(first, piece);
     const now = this.#interval + 1;
     this.#given++;
-    const words = new Uint32Array(new Uint8Array(marks).buffer);
-    for (let word = 0; word < words.length; word++) {
-      if (words[word] === 0) continue;
-      for (let half = 0; half < 2; half++) {
-        const line = 2 * word + half;
-        const how = marks[MARK_BYTES * line + READ_MARK] | (marks[MARK_BYTES * line + WRITTEN_MARK] << 1);
-        if (how !== 0) this.#touch(piece, first, line, how, now);
+    this.#marks.set(marks);
+    const words = this.#words;
+    for (let page = 0; page < PAGES; page++) {
+      const from = page * PAGE_WORDS;
+      let word = from;
+      while (word < from + PAGE_WORDS && words[word] === 0) word++;
+      if (word === from + PAGE_WORDS) continue;
+      const region = this.#touchPages(piece, first, page, now);
+      for (; word < from + PAGE_WORDS; word++) {
+        const both = words[word];
+        if (both === 0) continue;
+        const lower = howOf(both);
+        const upper = howOf(both >>> (8 * MARK_BYTES));
+        if (lower !== 0) this.#touch(piece, 2 * word, lower, now, region);
+        if (upper !== 0) this.#touch(piece, 2 * word + 1, upper, now, region);
       }
     }
   }
 
-  #touch(piece: Piece, first: number, line: number, how: number, now: number): void {
-    const page = Math.floor(line / LINES_PER_PAGE);
+  /** @returns the counts of the region that the page is in */
+  #touchPages(piece: Piece, first: number, page: number, now: number): Int32Array {
     touchPage(piece.pages, page, now, this.#counts.pages4K);
     touchPage(piece.bigPages, Math.floor(page / PAGES_PER_BIG_PAGE), now, this.#counts.pages64K);
-    piece.regions[page] ??= this.#regionOf((first + line) * LINE_BYTES);
-    const read = bucket(now, piece.read[line]);
-    const written = bucket(now, piece.written[line]);
-    const nextRead = how & 1 ? 0 : read;
-    const nextWritten = how & 2 ? 0 : written;
+    piece.regions[page] ??= this.#regionOf((first + page * LINES_PER_PAGE) * LINE_BYTES);
+    return this.#counts[piece.regions[page]];
+  }
+
+  #touch(
+    { read: reads, written: writes }: Piece,
+    line: number,
+    how: number,
+    now: number,
+    region: Int32Array,
+  ): void {
+    const read = bucket(now, reads[line]);
+    const written = bucket(now, writes[line]);
+    const nextRead = how & READS ? 0 : read;
+    const nextWritten = how & WRITES ? 0 : written;
     const counts = this.#counts;
-    if (how & 1) counts.read[read]++;
-    if (how & 2) counts.written[written]++;
+    if (how & READS) counts.read[read]++;
+    if (how & WRITES) counts.written[written]++;
     if (Math.max(nextRead, nextWritten) !== FRESH_BUCKET) {
       // Both: new where the older touch arrives now, no longer where it had arrived before.
       counts.both[Math.max(read, written)]++;
@@ -92,10 +117,10 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     const since = Math.min(read, written);
     if (since !== 0) {
       counts.lines[since]++;
-      counts[piece.regions[page] as Region][since]++;
+      region[since]++;
     }
-    if (how & 1) piece.read[line] = now;
-    if (how & 2) piece.written[line] = now;
+    if (how & READS) reads[line] = now;
+    if (how & WRITES) writes[line] = now;
   }
 
   /** Pieces of the open interval. */
@@ -124,6 +149,10 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
   get interval(): number {
     return this.#interval;
   }
+}
+
+function howOf(marks: number): number {
+  return ((marks >>> (8 * READ_MARK)) & READS) | (((marks >>> (8 * WRITTEN_MARK)) << 1) & WRITES);
 }
 
 function emptyCounts(): Record<Measure, Int32Array> {
