@@ -217,7 +217,9 @@ function refuseForNative(command: Command): void {
       `--tool ${named.join()}: native programs are recorded by one tool at a time; run it once with each`,
     );
   if (includeStack === true && named[0] !== "heap" && named[0] !== "waste")
-    throw new UserError("--include-stack is about accesses of blocks and wasted ones: add --tool heap or waste");
+    throw new UserError(
+      "--include-stack is about accesses of blocks and wasted ones: add --tool heap or waste",
+    );
   const ofWaste = given.find((option) => ["compat", "contexts"].includes(option.attributeName()));
   if (ofWaste !== undefined && named[0] !== "waste")
     throw new UserError(`${ofWaste.long} is an option of the waste tool: add --tool waste`);
