@@ -81,7 +81,7 @@ function addWorkingSetOptions(command: Command): void {
     .optionsGroup("Options of the working-set tool:")
     .option(
       "--who",
-      "whose the lines of each interval are: contexts that touched them first, allocation sites, bytes touched (slower)",
+      "whose the lines of each interval are: contexts that touched them first, allocation sites, bytes touched (slower); of native programs, allocation sites alone",
     )
     .addOption(
       new Option(

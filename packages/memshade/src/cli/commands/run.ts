@@ -128,7 +128,7 @@ export function addRunCommand(program: Command): void {
 /** What native programs can be recorded with. */
 const OF_NATIVE: readonly string[] = [
   ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
-  ...["interval", "maxIntervals", "cpuTime", "compat", "contexts"],
+  ...["interval", "maxIntervals", "cpuTime", "who", "compat", "contexts"],
 ];
 /** What runs of native programs with `--tool waste` do not have. */
 const NOT_WITH_WASTE: readonly string[] = ["traceChildren", "mmap", "sample", "clock"];
@@ -145,11 +145,11 @@ function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
 
 /** The tool whose code is inserted: one that was asked for by name. */
 function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
-  const { tool = [], includeStack, compat, contexts } = flags;
+  const { tool = [], includeStack, compat, contexts, who: isOwned } = flags;
   const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
   return names.length === 0
     ? undefined
-    : { name: names[0], options: { includeStack, compat, contexts, isCounting: isCounting(flags) } };
+    : { name: names[0], options: { includeStack, compat, contexts, isOwned, isCounting: isCounting(flags) } };
 }
 
 /** Whether intervals are measured by accesses. */
@@ -162,12 +162,12 @@ const MOST_INTERVALS = 512;
 
 /** @throws UserError where intervals cannot be measured so */
 function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
-  const { tool = [], interval, maxIntervals, cpuTime } = flags;
-  const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true;
+  const { tool = [], interval, maxIntervals, cpuTime, who } = flags;
+  const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true || who === true;
   if (!tool.includes("workingset")) {
     if (isAsked)
       throw new UserError(
-        "--interval, --max-intervals and --cpu-time are about working sets: add --tool workingset",
+        "--interval, --max-intervals, --cpu-time and --who are about working sets: add --tool workingset",
       );
     return undefined;
   }
@@ -228,8 +228,10 @@ function refuseForNative(command: Command): void {
     throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool waste yet`);
   if (named[0] === "waste" && tools.includes("alloc"))
     throw new UserError("--tool alloc,waste: blocks of native programs are not recorded with --tool waste");
+  const { who } = command.opts<RunFlags>();
   const ofBlocks = given.find((option) => OF_BLOCKS.includes(option.attributeName()));
-  if (ofBlocks !== undefined && !areBlocksRecorded(command.opts<RunFlags>()))
+  const isOfOwners = ofBlocks?.attributeName() === "mmap" && who === true;
+  if (ofBlocks !== undefined && !isOfOwners && !areBlocksRecorded(command.opts<RunFlags>()))
     throw new UserError(`${ofBlocks.long} is about blocks: add them with --tool alloc,workingset`);
 }
 

@@ -11,7 +11,7 @@ import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-sessi
 import { Header } from "../layout.ts";
 import type { InsertedTool } from "../native-tool.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
-import { heapPart } from "./heap-part.ts";
+import { contextPath, heapPart } from "./heap-part.ts";
 import { readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
 import { describeModule, ofCode } from "./run-modules.ts";
@@ -124,7 +124,10 @@ export function recordedRun(
       ? undefined
       : describeNative(
           workingSet,
-          { ...program, modules: described.map(namedModuleOf), threads: header(Header.threads) },
+          {
+            ...{ ...program, modules: described.map(namedModuleOf), threads: header(Header.threads) },
+            pathOf: (context) => contextPath(view, context, ours),
+          },
           samples,
           start,
         );
