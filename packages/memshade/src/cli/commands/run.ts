@@ -45,6 +45,12 @@ Examples:
   memshade run --mmap --clock wall ./server
   memshade run --sample 97hz python3 script.py
   memshade run --tool heap python3 script.py
+  memshade run --tool waste --contexts ./server
+
+Native programs are recorded by heap, waste or workingset, one at a time, or by
+alloc (docs/native-programs.md). Of the options of these tools they have --clock
+(heap, alloc), --include-stack (heap, waste), --contexts, --compat (waste),
+--interval, --max-intervals and --cpu-time (workingset).
 
 Options of memshade come before the program; everything after it belongs to the
 program, with a warning where memshade has such an option too (-- in front of
@@ -207,9 +213,13 @@ function refuseForNative(command: Command): void {
     );
   const named = tools.filter((tool) => tool !== "alloc");
   if (named.length > 1)
-    throw new UserError(`--tool ${named.join()}: native programs are recorded by one tool at a time`);
-  if (includeStack === true && named.length === 0)
-    throw new UserError("--include-stack is about accesses: add --tool heap");
+    throw new UserError(
+      `--tool ${named.join()}: native programs are recorded by one tool at a time; run it once with each`,
+    );
+  if (includeStack === true && named[0] !== "heap" && named[0] !== "waste")
+    throw new UserError(
+      "--include-stack is about accesses of blocks and wasted ones: add --tool heap or waste",
+    );
   const ofWaste = given.find((option) => ["compat", "contexts"].includes(option.attributeName()));
   if (ofWaste !== undefined && named[0] !== "waste")
     throw new UserError(`${ofWaste.long} is an option of the waste tool: add --tool waste`);
