@@ -31,6 +31,8 @@ export async function inPlace(
   const { files } = await substitute({
     ...{ program: path, linker: checked.linker, objects, tool, options: {}, folder: instead },
   });
+  for (const { original, facts } of files)
+    if ("refused" in facts) console.error(`native: ${original} has nothing inserted: ${facts.refused}`);
   const loader = { original: realpathSync(checked.linker), path: join(instead, "loader") };
   return {
     rewritten: inPlaceOf(plain.replacements(loadedFiles([path, ...args], folder, input).program)),

@@ -3,10 +3,10 @@
  * children) of whole commands and the largest process, in alternation, each in a new folder. Outputs are compared.
  * Needs `/usr/bin/time` (GNU).
  *
- *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write] [--tool NAME]
+ *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write] [--tool NAME [--who]]
  *
  * `--tool`: heap, waste or workingset; the programs are rewritten by that tool, and small kernels (`kernels/`) besides. Columns say what rewriting alone
- * costs, and the code of the tool without memshade around it. `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
+ * costs, and the code of the tool without memshade around it. `--who`: with the owners of a working set. `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
  * installed, once each. `--write`: with those kept apart, to NATIVE.md beside this folder, and the mean to docs/costs.md.
  */
 import { spawnSync } from "node:child_process";
@@ -55,6 +55,7 @@ const { values } = parseArgs({
     peers: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
     tool: { type: "string" },
+    who: { type: "boolean", default: false },
   },
 });
 
@@ -71,7 +72,7 @@ async function measure(program: NativeProgram): Promise<Row | undefined> {
   const command = program.command(folder);
   if (command === undefined) return undefined;
   const out = join(folder, `profile-${program.name}`);
-  const chosen = tool === undefined ? [] : ["--tool", tool];
+  const chosen = tool === undefined ? [] : ["--tool", tool, ...(values.who ? ["--who"] : [])];
   const recording = [...MEMSHADE, "run", "--quiet", ...chosen, "--out", out, ...command];
   const run = (all: readonly string[], launcher?: readonly string[]) => costOf(all, program.input, launcher);
   const how = tool && { tool: TOOLS[tool], plain };

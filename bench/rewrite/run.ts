@@ -105,7 +105,7 @@ function cells({ name, plain, replacements, ratios }: Row): string[] {
     `${(text / 1e6).toFixed(1)} MB in ${replacements[0].length} files`,
     `${both((variant) => text / 1e6 / sum(variant, ({ seconds }) => seconds), 1)} MB/s`,
     `${both((variant) => sum(variant, (one) => one.rewritten.newText) / text, 2)} x`,
-    `${sum(0, (one) => one.rewritten.unpatched)}`,
+    `${sum(0, (one) => one.rewritten.unpatched.places)}`,
     `${leftAlone} of ${leftAlone + sum(0, (one) => one.rewritten.functions)}`,
     ...ratios.map((ratio) => `${ratio.toFixed(2)}x`),
   ];

@@ -2,6 +2,7 @@
  * gcc -O2 trace-steps.c -o trace-steps
  * trace-steps steps OUT MAPS PROGRAM ARGUMENT...: runs a program one instruction after the other; OUT gets 17 words for each: the
  * address, and the general registers in the order of their numbers. MAPS gets its mappings as it ends.
+ * trace-steps steps-from OUT MAPS PROGRAM ARGUMENT...: the same from where the program stops itself (`int3`).
  * trace-steps memory OUT MAPS PROGRAM ARGUMENT...: runs it as it is, and waits for a line when it ends, with its number in OUT.
  */
 #include <signal.h>
@@ -25,7 +26,7 @@ static void copy_maps(pid_t child, const char *to) {
 
 int main(int count, char **arguments) {
   if (count < 5) return 2;
-  int steps = strcmp(arguments[1], "steps") == 0;
+  int steps = strcmp(arguments[1], "steps") == 0, stops = strcmp(arguments[1], "steps-from") == 0;
   FILE *out = fopen(arguments[2], "wb");
   pid_t child = fork();
   if (child == 0) {
@@ -50,16 +51,17 @@ int main(int count, char **arguments) {
     if (WIFEXITED(status)) return WEXITSTATUS(status);
     if (WIFSIGNALED(status)) return 125;
     signal = 0;
+    if (stops && WSTOPSIG(status) == SIGTRAP) steps = 1;
     if (status >> 8 == (SIGTRAP | (PTRACE_EVENT_EXIT << 8))) {
       copy_maps(child, arguments[3]);
-      if (!steps) {
+      if (!steps && !stops) {
         fprintf(out, "%d\n", child);
         fflush(out);
         puts("ends");
         fflush(stdout);
         while (getchar() != '\n') continue;
       }
-      steps = 0;
+      steps = stops = 0;
     } else if (WSTOPSIG(status) != SIGTRAP)
       signal = WSTOPSIG(status);
   }

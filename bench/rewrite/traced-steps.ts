@@ -53,63 +53,86 @@ export function readMappings(text: string): Mapping[] {
 }
 
 /** One that is decoded, and the way to compute what it reaches. */
-interface Known {
+export interface Known {
   where: Accesses["where"];
   base: number;
   index: number;
   scale: bigint;
   displacement: bigint;
-  /** accesses by the operand, of memory that rsi and rdi point to */
+  /** accesses by the operand, of memory that rsi and rdi point to; bytes of each */
   named: number;
+  bytes: number;
   strings: readonly number[];
   repeated: boolean;
+  isStub: boolean;
   cause: string;
 }
 
-/** Decodes what `trace-steps` wrote. */
+/** One instruction that ran, and what it reached. */
+export interface Step {
+  rip: bigint;
+  /** Of a general register, before it. */
+  register: (number: number) => bigint;
+  /** `isAgain`: one more turn of the same repeated instruction. */
+  accesses: readonly { address: bigint; bytes: number; count: number; isAgain: boolean }[];
+  /** Undefined where it accesses nothing. */
+  code: Known | undefined;
+}
+
+/** Decodes what `trace-steps` wrote, step by step. What it gives is only lent. */
+export function* tracedSteps(path: string, mappings: readonly Mapping[]): Generator<Step> {
+  const known = new Map<bigint, Known | undefined>();
+  const code = new Map<string, Uint8Array>();
+  const file = openSync(path, "r");
+  const words = new BigUint64Array(STEPS_AT_ONCE * WORDS);
+  let last = 0n;
+  for (let bytes = readSync(file, words); bytes > 0; bytes = readSync(file, words))
+    for (let at = 0; at + WORDS <= bytes / 8; at += WORDS) {
+      const rip = words[at];
+      if (!known.has(rip)) known.set(rip, decodeAt(rip, mappingOf(mappings, rip), code));
+      const one = known.get(rip);
+      const isAgain = rip === last && one?.repeated === true;
+      last = rip;
+      const register = (number: number) => (number === NO_REGISTER ? 0n : words[at + 1 + number]);
+      const accesses: Step["accesses"][number][] = [];
+      if (one !== undefined && one.named > 0) {
+        const address = (register(one.base) + register(one.index) * one.scale + one.displacement) & MASK;
+        accesses.push({ address, bytes: one.bytes, count: one.named, isAgain: false });
+      }
+      for (const number of one?.strings ?? [])
+        accesses.push({ address: register(number), bytes: one!.bytes, count: 1, isAgain });
+      yield { rip, register, accesses, code: one };
+    }
+  closeSync(file);
+}
+
+function mappingOf(mappings: readonly Mapping[], address: bigint): Mapping | undefined {
+  return mappings.find(({ start, end }) => address >= start && address < end);
+}
+
+/** Sums up what `trace-steps` wrote. */
 export function tracedAccesses(
   path: string,
   mappings: readonly Mapping[],
 ): { steps: number; accesses: Accesses[] } {
   const sums = new Map<string, Accesses>();
-  const known = new Map<bigint, Known | undefined>();
-  const code = new Map<string, Uint8Array>();
-  const find = (address: bigint) => mappings.find(({ start, end }) => address >= start && address < end);
-  const add = (where: Accesses["where"], address: bigint, cause: string, count: number) => {
-    const kind = find(address)?.kind ?? "other";
-    const key = `${where} ${kind} ${cause}`;
-    const sum = sums.get(key) ?? { where, kind, cause, count: 0 };
-    sum.count += count;
-    sums.set(key, sum);
-  };
-  const file = openSync(path, "r");
-  const words = new BigUint64Array(STEPS_AT_ONCE * WORDS);
   let steps = 0;
-  let last = 0n;
-  const granules = [-1n, -1n];
-  for (let bytes = readSync(file, words); bytes > 0; bytes = readSync(file, words))
-    for (let at = 0; at + WORDS <= bytes / 8; at += WORDS) {
-      steps++;
-      const rip = words[at];
-      if (!known.has(rip)) known.set(rip, decodeAt(rip, find(rip), code));
-      const one = known.get(rip);
-      const isAgain = rip === last;
-      last = rip;
-      if (one === undefined) continue;
-      const register = (number: number) => (number === NO_REGISTER ? 0n : words[at + 1 + number]);
-      if (one.named > 0) {
-        const address = (register(one.base) + register(one.index) * one.scale + one.displacement) & MASK;
-        add(one.where, address, one.cause, one.named);
-      }
-      one.strings.forEach((number, i) => {
-        const address = register(number);
-        // What string instructions do is one per 8 bytes.
-        const isNew = !(isAgain && one.repeated) || granules[i] !== address >> 3n;
-        granules[i] = address >> 3n;
-        if (isNew) add(one.where, address, one.cause, 1);
-      });
-    }
-  closeSync(file);
+  const granules: bigint[] = [];
+  for (const { accesses, code } of tracedSteps(path, mappings)) {
+    steps++;
+    accesses.forEach(({ address, count, isAgain }, i) => {
+      // What string instructions do is one per 8 bytes.
+      const isSame = isAgain && granules[i] === address >> 3n;
+      granules[i] = address >> 3n;
+      if (isSame) return;
+      const { where, cause } = code!;
+      const kind = mappingOf(mappings, address)?.kind ?? "other";
+      const key = `${where} ${kind} ${cause}`;
+      const sum = sums.get(key) ?? { where, kind, cause, count: 0 };
+      sum.count += count;
+      sums.set(key, sum);
+    });
+  }
   return { steps, accesses: [...sums.values()] };
 }
 
@@ -139,6 +162,7 @@ function decodeAt(
   };
   const reached = strings[one.implicit] ?? [];
   if (!isNamed && reached.length === 0) return undefined;
+  const inStub = isStub(rip, mapping, bytes);
   return {
     where: /\/ld-linux/.test(mapping.path) ? "loader" : "code",
     base: isRelative ? NO_REGISTER : one.base,
@@ -146,15 +170,11 @@ function decodeAt(
     scale: BigInt(one.scale),
     displacement: BigInt(one.displacement) + (isRelative ? rip + BigInt(one.length) : 0n),
     named: isNamed ? (one.locked ? 1 : both) : 0,
+    bytes: reached.length > 0 ? ((one.opcode & 1) === 0 ? 1 : one.operandSize) : Math.max(one.size, 1),
     strings: reached,
     repeated: one.repeated,
-    cause: one.vectorIndex
-      ? "vector of indices"
-      : isStatic
-        ? "static data"
-        : isStub(rip, mapping, bytes)
-          ? "stub"
-          : "",
+    isStub: inStub,
+    cause: one.vectorIndex ? "vector of indices" : isStatic ? "static data" : inStub ? "stub" : "",
   };
 }
 

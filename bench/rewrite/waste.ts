@@ -37,7 +37,7 @@ function mountsOf({ program, loader }: ReturnType<typeof loadedFiles>): Mount[] 
     const waste = new WastePlan(from === undefined ? undefined : { from, to: SLOTS_END });
     const path = `${copy}-${i}`;
     writeFileSync(path, rewriteFile(readFileSync(original), waste.plan).bytes, { mode: 0o755 });
-    from = waste.sites.to;
+    from = waste.end;
     return { original, path };
   });
   return [{ original: loader, path: copy }, ...mounts];

@@ -39,7 +39,13 @@ export async function runWithSuitableNode(): Promise<void> {
   const passOn = (signal: NodeJS.Signals): void => {
     if (!isFromTerminal(signal)) child.kill(signal);
   };
-  const stopListening = onSignals({ SIGINT: passOn, SIGTERM: passOn, SIGHUP: passOn, SIGUSR2: passOn });
+  const stopListening = onSignals({
+    SIGINT: passOn,
+    SIGQUIT: passOn,
+    SIGTERM: passOn,
+    SIGHUP: passOn,
+    SIGUSR2: passOn,
+  });
   await new Promise<void>((ended) => {
     child.on("exit", (code, signal) => {
       stopListening();

@@ -5,6 +5,7 @@ import { isNameless } from "../analyses/findings/nameless.ts";
 import { findsAnything, type RecordedTools, runFindings } from "../analyses/findings/run-findings.ts";
 import { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { whyHeapUnknown } from "../analyses/limits/followed-heap.ts";
+import { wasteFindings } from "../analyses/waste/findings.ts";
 import { findingLines } from "../report/findings/finding-lines.ts";
 import { createPaint, type Paint } from "../report/terminal/common/paint.ts";
 import { Screen } from "../report/terminal/common/screen.ts";
@@ -28,11 +29,19 @@ export async function summaryLines(folder: string): Promise<string[]> {
   const summary = linesOf(tools, COLUMNS, createPaint(false));
   if (summary.length > 0) return summary.map(({ line }) => line);
   if (isHeapUnseen(tools)) return [NOTHING_KNOWN];
-  return [tools.heap !== undefined && isNameless(tools.heap) ? NAMELESS : "no findings"];
+  if (tools.heap !== undefined && isNameless(tools.heap)) return [NAMELESS];
+  return [hasSmallWaste(tools) ? SMALL_WASTE : "no findings"];
 }
 
 const NOTHING_KNOWN = "no findings, but no allocator was found: nothing is known of the heap";
 const NAMELESS = "no findings, but the code that allocates has no names: findings need names";
+const SMALL_WASTE = "nothing stands out: the report has smaller findings";
+
+/** Whether the report tells of waste that is too little for a summary. */
+function hasSmallWaste({ waste }: RecordedTools): boolean {
+  if (waste === undefined) return false;
+  return wasteFindings(waste).findings.some(({ library, isUnnamed }) => library === undefined && !isUnnamed);
+}
 
 /** Whether a heap was to be followed, and none was: no findings say nothing of it then. */
 function isHeapUnseen(tools: RecordedTools): boolean {

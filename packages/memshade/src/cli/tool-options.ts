@@ -46,7 +46,7 @@ export function addToolOptions(command: Command): Command {
     .optionsGroup("Options:")
     .option(
       "--tool <tools>",
-      `what to record: ${TOOL_NAMES.join(", ")}; several with commas, or repeated (default: heap; for modules of garbage-collected objects that have no allocator, objects)`,
+      `what to record: ${TOOL_NAMES.join(", ")}; several with commas, or repeated (default: heap, and for native programs alloc; for modules of garbage-collected objects that have no allocator, objects)`,
       collectTools,
     );
   addHeapOptions(command);
@@ -81,7 +81,7 @@ function addWorkingSetOptions(command: Command): void {
     .optionsGroup("Options of the working-set tool:")
     .option(
       "--who",
-      "whose the lines of each interval are: contexts that touched them first, allocation sites, bytes touched (slower)",
+      "whose the lines of each interval are: contexts that touched them first, allocation sites, bytes touched (slower); of native programs, allocation sites alone",
     )
     .addOption(
       new Option(

@@ -89,8 +89,10 @@ function rowsOf(instance: InstanceWorkingSet, lineBytes: number): Row[] {
     ["firstTouch", firstTouch],
     ["share", owners],
   ] as const) {
-    for (const { kind, stack, total } of attribution?.contexts ?? [])
-      rows.push({ of, amount: total * lineBytes, stack: kind === "code" ? framesOf(stack) : [noCode(kind)] });
+    for (const { kind, of: object, stack, total } of attribution?.contexts ?? []) {
+      const path = kind === "code" ? framesOf(stack) : [noCode(kind, object)];
+      rows.push({ of, amount: total * lineBytes, stack: path });
+    }
     const others = attribution?.otherContexts;
     if (others !== undefined && others.total > 0)
       rows.push({ of, amount: others.total * lineBytes, stack: [OTHERS] });
@@ -111,15 +113,16 @@ function rowsOf(instance: InstanceWorkingSet, lineBytes: number): Row[] {
 const OTHERS: SampleFrame = { function: "[others, not listed]" };
 const BULK: SampleFrame = { function: "[bulk instructions]" };
 
-function noCode(kind: Exclude<AttributionKind, "code">): SampleFrame {
-  return { function: `[${kind}]` };
+function noCode(kind: Exclude<AttributionKind, "code">, of?: string): SampleFrame {
+  return { function: of === undefined ? `[${kind}]` : `[${kind}: ${of}]` };
 }
 
 function frameOf(
-  { function: index, offset, name, file, line, library }: StackFrame,
+  { function: index, offset, name, file, line, library, isInlined }: StackFrame,
   module: number,
 ): SampleFrame {
-  return { function: name ?? `func[${index}]`, file, line, library, address: offset, module };
+  const frame = { function: name ?? `func[${index}]`, file, line, library, address: offset, module };
+  return isInlined ? { ...frame, inlined: true } : frame;
 }
 
 function modulesOf({ modules, instances }: WorkingSetProfile): SampleModule[] {

@@ -258,6 +258,8 @@ export const Text = {
   /** Where the function is that samples blocks, as a distance from here; and the word that inserted code calls it by, u64; 0: it does not. */
   sampleBlock: 12500,
   slowPath: 12504,
+  /** Not 0: whose blocks are is noted, too. */
+  isOwned: 12512,
 } as const;
 export const MOST_SHARED = 4;
 export const TEXT_BYTES = 12800;

@@ -13,6 +13,8 @@ export interface NativeToolOptions {
   readonly includeStack?: boolean | undefined;
   /** Accesses are counted, too: intervals are measured by them. */
   readonly isCounting?: boolean | undefined;
+  /** Whose blocks are is noted, for the lines that are touched. */
+  readonly isOwned?: boolean | undefined;
   /** Dead and silent stores are counted as another tool counts them. */
   readonly compat?: "deadstores" | undefined;
   /** They are told by the contexts that they run in, too. */
@@ -40,6 +42,8 @@ export interface NativeTool {
    * of a bare `ret`; what is preloaded replaces it.
    */
   readonly slowPaths: number;
+  /** What is preloaded notes whose blocks are. */
+  readonly isOwned?: boolean | undefined;
   /** The first word of the first range becomes 1 when others see it: from there on the program may wait for them. */
   readonly isWatched?: boolean | undefined;
 }

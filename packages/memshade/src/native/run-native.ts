@@ -202,7 +202,8 @@ class NativeRecording {
     const { tool, isQuiet } = this.#run;
     const inserted = tool && nativeTool(tool.name, tool.options);
     const image = placeImage({
-      ...{ clock, blocks, mappings, children, foreign, isSampled, samplePeriod: period, tool: inserted },
+      ...{ clock, blocks: blocks || inserted?.isOwned === true, mappings },
+      ...{ children, foreign, isSampled, samplePeriod: period, tool: inserted },
       ...{ isCounting: tool !== undefined, compat: tool?.options.compat },
     });
     this.#image = image;
@@ -257,7 +258,8 @@ class NativeRecording {
     const { pid, end } = await startProgram(launcher, executed, {
       LD_PRELOAD: [image.path, process.env.LD_PRELOAD].filter(Boolean).join(":"),
     });
-    const { traceChildren, out, intervals } = this.#run;
+    const { traceChildren, out, intervals, tool } = this.#run;
+    const owners = tool?.options.isOwned === true;
     const sampleHz = this.#sampleHz;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
     const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
@@ -265,7 +267,7 @@ class NativeRecording {
     this.#watch = watch;
     watch.onTurn = () => this.#rewritten?.look(pid);
     if (intervals !== undefined && this.#isMarking)
-      this.#workingSet = new NativeWorkingSetSession(intervals, image.folder, () =>
+      this.#workingSet = new NativeWorkingSetSession(intervals, { folder: image.folder, owners }, () =>
         markedProcess(watch, image, pid),
       );
     watch.onChild = (child) => {

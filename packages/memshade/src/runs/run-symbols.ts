@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import path from "node:path";
-
+import { libraryOf } from "../analyses/frames/libraries.ts";
 import { UserError } from "../bytes/errors.ts";
 import { nativeSha256Hex } from "../host/module/native-sha256.ts";
 import { loadDemangler } from "../load/demangler.ts";
@@ -104,11 +104,13 @@ export class RunSymbols {
     }
     const symbolizer = loadSymbolizer(found, { demangle: loadDemangler(), finder: this.#finder });
     this.#objects.push(symbolizer);
+    // Inside of the C library or that of C++, names are of little use.
+    const isLibrary = libraryOf({ module: found.path }) !== undefined;
     let starts: ReturnType<typeof functionStarts> | undefined;
     return {
       frames: (address) => {
         const frames = symbolizer.frames(address);
-        this.#nameless.add(found.path, frames.at(-1)?.function !== undefined);
+        if (!isLibrary) this.#nameless.add(found.path, frames.at(-1)?.function !== undefined);
         return frames;
       },
       functionStart: (address) => {

@@ -1,11 +1,12 @@
+import { NONE } from "../model/indices.ts";
 import type { Run } from "../model/run.ts";
 import type { StackFrame, WorkingSetProfile } from "../model/working-set/working-set.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
 import { SiteNamer } from "./site-namer.ts";
 
 /**
- * Gives the stacks of a native program's working set functions and lines: the file has sites. Functions are numbered as they come, those
- * that are inlined as part of the one that they are in.
+ * Gives the stacks of a native program's working set functions and lines: the file has sites. Functions are numbered as they come; those
+ * that are inlined have frames of their own.
  */
 export function nameSites(profile: WorkingSetProfile, run: Run, places: OriginalPlaces): void {
   if (!run.modules.some(({ object }) => object?.kind === "elf")) return;
@@ -16,22 +17,24 @@ export function nameSites(profile: WorkingSetProfile, run: Run, places: Original
     numbers.set(key, number);
     return number;
   };
-  const named = ({ offset }: StackFrame): StackFrame => {
-    // Outermost first.
-    const all = namer.frames(offset ?? 0);
-    const [outer, inner] = [all[0], all[all.length - 1]];
-    const { file, line, startLine } = inner;
-    return {
-      function: numberOf(`${outer.module} ${outer.function}`),
-      ...(offset === undefined ? {} : { offset }),
-      name: outer.function,
-      ...(file === undefined ? {} : { file }),
-      ...(line === undefined ? {} : { line }),
-      ...(startLine === undefined ? {} : { startLine }),
-      ...(inner === outer ? {} : { inlined: inner.function }),
-    };
-  };
-  for (const instance of profile.instances)
-    instance.stacks = instance.stacks.map((stack) => stack.map(named));
+  const named = ({ offset = 0 }: StackFrame): StackFrame[] =>
+    namer
+      .frames(offset)
+      .toReversed()
+      .map(({ function: name, module = NONE, file, line, startLine, inlined }) => {
+        const of = run.modules[module]?.name;
+        return {
+          ...{ function: numberOf(`${module} ${name}`), offset, name },
+          ...(of === undefined ? {} : { module: of }),
+          ...(file === undefined ? {} : { file }),
+          ...(line === undefined ? {} : { line }),
+          ...(startLine === undefined ? {} : { startLine }),
+          ...(inlined ? { isInlined: true } : {}),
+        };
+      });
+  for (const instance of profile.instances) {
+    instance.stacks = instance.stacks.map((stack) => stack.flatMap(named));
+    for (const context of instance.owners?.contexts ?? []) context.stack = context.stack.flatMap(named);
+  }
   profile.notTracked.push(...namer.missing);
 }

@@ -83,7 +83,7 @@ function addLines(waste: WasteFile, modules: readonly RunModule[], places: Origi
         ...(approximate ? { approximate } : {}),
       }));
   }
-  waste.notTracked.push(...symbols.missing);
+  waste.notTracked.push(...symbols.missing, ...symbols.advice());
 }
 
 /** Names the modules of functions without a name, and of those whose name several modules have. */

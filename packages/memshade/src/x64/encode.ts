@@ -90,10 +90,22 @@ for (const [mnemonic, operands, text, sizes, memory] of FORMS) {
 
 /** The bytes of an instruction. `size`: of its operands, in bytes; without meaning where the form encodes none. */
 export function encode(mnemonic: string, size: OperandSize, operands: readonly Operand[]): Encoded {
+  const bytes: number[] = [];
+  const relative = putInstruction(bytes, mnemonic, size, operands);
+  return relative === undefined ? { bytes } : { bytes, relative };
+}
+
+/** The same, behind other bytes. */
+export function putInstruction(
+  bytes: number[],
+  mnemonic: string,
+  size: OperandSize,
+  operands: readonly Operand[],
+): Encoded["relative"] {
   const forms = formsByMnemonic.get(mnemonic);
   if (forms !== undefined)
     for (const form of forms)
-      if (fits(form, size, operands)) return encodeForm(form, form.sizes === 0 ? 0 : size, operands);
+      if (fits(form, size, operands)) return putForm(bytes, form, form.sizes === 0 ? 0 : size, operands);
   const detail = `there is no form of ${mnemonic} with ${operands.length} such operands of ${size} bytes`;
   throw new FormatError("unsupported", 0, "instruction", detail);
 }
@@ -106,11 +118,15 @@ function fits(form: Form, size: number, operands: readonly Operand[]): boolean {
 }
 
 /** `size`: 0 where none is encoded. */
-function encodeForm(form: Form, size: number, operands: readonly Operand[]): Encoded {
+function putForm(
+  bytes: number[],
+  form: Form,
+  size: number,
+  operands: readonly Operand[],
+): Encoded["relative"] {
   const { prefix, opcode, digit, isInOpcode } = form;
   const reg = form.reg < 0 ? undefined : (operands[form.reg] as Register);
   const rm = form.rm < 0 ? undefined : operands[form.rm];
-  const bytes: number[] = [];
   if (rm !== undefined && isPlace(rm) && rm.kind === "place" && rm.thread) bytes.push(THREAD_PREFIX);
   if (size === 2) bytes.push(0x66);
   if (prefix !== undefined) bytes.push(prefix);
@@ -130,9 +146,7 @@ function encodeForm(form: Form, size: number, operands: readonly Operand[]): Enc
   }
   const end = bytes.length;
   if (form.constant >= 0) putConstant(bytes, form.letter, size, operands[form.constant] as number | bigint);
-  return relative === undefined
-    ? { bytes }
-    : { bytes, relative: { target: relative.target, tail: bytes.length - end } };
+  return relative && { target: relative.target, tail: bytes.length - end };
 }
 
 function rmBits(rm: Operand | undefined): number {

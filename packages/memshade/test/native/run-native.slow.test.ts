@@ -57,6 +57,21 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
     expect(ended).toMatchObject({ status: 7, stdout: "clean\n", stderr: "" });
   });
 
+  it.each(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const)(
+    "is recorded up to the %s that ends it",
+    async (sent) => {
+      const to = join(folder, sent);
+      const command = ["sh", "-c", "echo ready; exec sleep 60"];
+      const env = { ...process.env, XDG_CACHE_HOME: folder };
+      const memshade = spawn(process.execPath, [MAIN, "run", "--quiet", "--out", to, ...command], { env });
+      const signal = new Promise((done) => memshade.on("exit", (_, by) => done(by)));
+      await new Promise((ready) => memshade.stdout.once("data", ready));
+      memshade.kill(sent);
+      expect(await signal).toBe(sent);
+      expect(existsSync(join(to, "run.json"))).toBe(true);
+    },
+  );
+
   it.skipIf(!hasScript)("has its tables made with progress on a terminal, once", () => {
     const env = { ...process.env, XDG_CACHE_HOME: join(folder, "empty") };
     const command = [process.execPath, MAIN, "run", "--out", join(folder, "shown"), program].join(" ");

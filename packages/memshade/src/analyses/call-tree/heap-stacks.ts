@@ -61,7 +61,12 @@ function stackFrame(profile: HeapProfile, frame: IndexIntoFrameTable): StackFram
   const [name, module] = [functions.name[row]!, functions.module[row]!];
   const [file, line] = [frames.file[frame]!, frames.line[frame]!];
   const named = name !== NONE ? strings[name] : functionNumber(profile, row);
-  const isTelling = modules.length < 2 || (name !== NONE && !ambiguousFunctions(profile).has(strings[name]!));
+  // A number of native code says the module itself.
+  const isTelling =
+    modules.length < 2 ||
+    (name === NONE
+      ? module !== NONE && modules[module]!.objectAddress !== undefined
+      : !ambiguousFunctions(profile).has(strings[name]!));
   return {
     function: named,
     module: isTelling || module === NONE ? undefined : modules[module]!.name,

@@ -24,7 +24,7 @@ export const WORKING_SET_STACK_KEYS = [NEW, ...RANKED].map(({ key }) => key);
 
 const WORDS: { readonly [Kind in Exclude<AttributionKind, "code">]: string } = {
   ...{ host: "the host", stack: "the stack", static: "static data" },
-  ...{ heap: "the allocator's own, or free", unknown: "no call path" },
+  ...{ heap: "the allocator's own, or free", mapping: "mapped files", unknown: "no call path" },
 };
 
 interface WorkingSetPlaces {
@@ -57,11 +57,12 @@ export function workingSetPlaces(profile: WorkingSetProfile, group: GroupBy): Wo
       }
     }
     for (const { metric, ranking } of rankings)
-      for (const { module, frame, callers = [], kind = "code", value, file, line } of ranking.places) {
+      for (const { module, frame, callers = [], kind = "code", of, value, file, line } of ranking.places) {
         const innermost =
           frame === undefined ? [] : [{ ...frame, file: frame.file ?? file, line: frame.line ?? line }];
         const path = [...innermost, ...callers].map((one) => frameOf(profile, module, one));
-        const word = kind === "code" ? "bulk instructions" : WORDS[kind];
+        const kinds = kind === "code" ? "bulk instructions" : WORDS[kind];
+        const word = of === undefined ? kinds : `${kinds}: ${of}`;
         yield {
           path: path.length === 0 ? [{ function: word, isWord: true }] : path,
           values: { [metric.key]: value },

@@ -52,7 +52,11 @@ const GO_PACKAGES =
 /** Parts of the paths of source files, as compilers record them. */
 const FILES: readonly (readonly [string, RegExp])[] = [
   [CPP, /(^|\/)(c\+\+\/(v1|\d[\d.]*)|libcxx(abi)?|libunwind|libstdc\+\+(-v3)?)\//],
-  [RUST, /(^|\/)(rustc\/[0-9a-f.]+|rustlib\/src\/rust)\/|(^|\/)library\/(core|alloc|std)\/src\//],
+  [
+    RUST,
+    // What the library itself is built with is in `/rust/deps`.
+    /(^|\/)(rustc\/[0-9a-f.]+|rustlib\/src\/rust)\/|(^|\/)library\/(core|alloc|std)\/src\/|^\/rust\/deps\//,
+  ],
   [
     C,
     /(^|\/)(wasi-libc[^/]*|libc-(top|bottom)-half|glibc[-\d.]*|musl|dlmalloc|emmalloc|compiler-rt|(emscripten|upstream)[^/]*\/system\/lib)\/|(^|\/)system\/lib\/(libc|pthread|compiler-rt|wasmfs|(em|dl|mi)malloc)/,

@@ -136,10 +136,12 @@ export function markWaste(file: WasteFile, rules: FrameRules, modules: readonly 
   const all = [...asked, ...ipsOf(stores, loads, ends)];
   const sourceless = new SourcelessCode(rules);
   const packages = modules.map((module) => packageOfModule(module, rules));
+  const names = new Map(file.modules?.map(({ index, name }) => [index, name]));
   // An access without a line is the compiler's own, whatever is known of its function.
   for (const ip of all) sourceless.add(moduleOf(ip), ip.address, ip.file);
   for (const ip of all) {
-    for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf(frame);
+    const module = names.get(moduleOf(ip));
+    for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf({ ...frame, module });
     if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.address, ip);
     const ofPackage = packages[moduleOf(ip)];
     for (const frame of ofPackage === undefined ? [] : [ip, ...(ip.inlined ?? [])])
@@ -218,7 +220,7 @@ export function markWorkingSet(
   for (const { module, stacks, firstTouch, owners, locality } of profile.instances) {
     const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);
     for (const frame of [...stacks, ...attributed.map(({ stack }) => stack)].flat())
-      frame.library = rules.libraryOf({ function: frame.name, file: frame.file, host: frame.host });
+      frame.library = rules.libraryOf({ ...frame, function: frame.name });
     const ofPackage = packageOfModule(
       modules.find(({ index: at }) => at === profile.modules[module]?.index),
       rules,

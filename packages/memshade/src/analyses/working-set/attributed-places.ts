@@ -4,6 +4,8 @@ import { fromOwn } from "../frames/own-place.ts";
 /** Contexts that a reader cannot tell apart: the same functions and, where they are known, lines. */
 export interface AttributedPlace {
   kind: AttributionKind;
+  /** Name of the object or file that it is of. */
+  of?: string | undefined;
   /** Innermost frame first, without its offset where it stands for several; none for what is no code. */
   stack: StackFrame[];
   /** Lines of the whole run. */
@@ -18,13 +20,13 @@ export interface AttributedPlace {
  */
 export function attributedPlaces({ contexts }: Attribution, of: "owners" | "firstTouch"): AttributedPlace[] {
   const places = new Map<string, AttributedPlace>();
-  for (const { kind, stack, total, mean } of contexts) {
+  for (const { kind, of: object, stack, total, mean } of contexts) {
     const [frame, ...callers] = stack;
     const innermost = of === "owners" ? `${frame?.offset}` : "";
-    const key = `${kind} ${innermost} ${stack.map(placeKey).join(" ")}`;
+    const key = `${kind} ${object} ${innermost} ${stack.map(placeKey).join(" ")}`;
     const place = places.get(key);
     if (place === undefined) {
-      places.set(key, { kind, stack, total, mean });
+      places.set(key, { kind, of: object, stack, total, mean });
       continue;
     }
     place.total += total;
@@ -41,22 +43,25 @@ function placeKey({ function: index, file, line }: StackFrame): string {
   return line === undefined ? `${index}` : `${index} ${file}:${line}`;
 }
 
+/** Of an interval: what lines are attributed to that have a function in common, or are no code's. */
+export interface AttributedLines extends Pick<AttributedPlace, "kind" | "of"> {
+  frame: StackFrame | undefined;
+  lines: number;
+}
+
 /** Lines of one interval by the function that touched or allocated, or by what is no code; most lines first. */
 export function functionsOfInterval(
   { contexts, levels }: Attribution,
   level: number,
   interval: number,
-): { kind: AttributionKind; frame: StackFrame | undefined; lines: number }[] {
-  const functions = new Map<
-    string,
-    { kind: AttributionKind; frame: StackFrame | undefined; lines: number }
-  >();
+): AttributedLines[] {
+  const functions = new Map<string, AttributedLines>();
   for (const [number, lines] of levels[level]?.intervals[interval] ?? []) {
-    const { kind, stack } = contexts[number];
+    const { kind, of, stack } = contexts[number];
     const [frame] = fromOwn(stack).stack;
-    const key = `${kind} ${frame?.function}`;
+    const key = `${kind} ${of} ${frame?.function}`;
     const known = functions.get(key);
-    if (known === undefined) functions.set(key, { kind, frame, lines });
+    if (known === undefined) functions.set(key, { kind, of, frame, lines });
     else known.lines += lines;
   }
   return [...functions.values()].sort((a, b) => b.lines - a.lines);

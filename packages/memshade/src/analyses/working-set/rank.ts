@@ -58,7 +58,7 @@ function rankAttributed(
           ? byFunction(attribution.contexts)
           : attributedPlaces(attribution, by === "share" ? "owners" : "firstTouch");
     for (const place of all) {
-      const { kind, stack, total, mean } = place;
+      const { kind, of, stack, total, mean } = place;
       const own = fromOwn(stack);
       const [frame, ...callers] = own.stack;
       const { file, line } = frame ?? {};
@@ -69,6 +69,7 @@ function rankAttributed(
         frame,
         via: own.via,
         kind,
+        ...(of === undefined ? {} : { of }),
         ...path,
         file,
         line,
@@ -85,13 +86,13 @@ function rankAttributed(
 /** Whatever calls led there. */
 function byFunction(contexts: readonly AttributedPlace[]): AttributedPlace[] {
   const functions = new Map<string, AttributedPlace>();
-  for (const { kind, stack, total, mean } of contexts) {
+  for (const { kind, of, stack, total, mean } of contexts) {
     const [frame] = fromOwn(stack).stack;
-    const key = `${kind} ${frame?.function}`;
+    const key = `${kind} ${of} ${frame?.function}`;
     const known = functions.get(key);
     if (known === undefined)
       functions.set(key, {
-        kind,
+        ...{ kind, of },
         stack:
           frame === undefined ? [] : [{ function: frame.function, name: frame.name, library: frame.library }],
         total,

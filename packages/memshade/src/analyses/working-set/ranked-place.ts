@@ -10,6 +10,8 @@ export interface RankedPlace {
   via?: StackFrame | undefined;
   /** First touches and shares: what it is. */
   kind?: AttributionKind;
+  /** Name of the object or file that it is of, of what is no code. */
+  of?: string | undefined;
   /** The calls that led there, innermost first, where places are told apart by them. */
   callers?: StackFrame[];
   file: string | undefined;

@@ -47,7 +47,9 @@ export function addExportCommand(program: Command): void {
     .option("--format <format>", FORMAT_NAMES.join(", "), (text: string) =>
       parseChoice("--format", FORMAT_NAMES, text),
     )
-    .addOption(toolOption(" (default: the heap; chrome-trace and csv: what has a time)"))
+    .addOption(
+      toolOption(" (default: the first of these that the run has; chrome-trace and csv: what has a time)"),
+    )
     .option(
       "--by <key>",
       `what is shown first, or written where a format has room for one weight (${keys.join("; ")})`,

@@ -45,6 +45,12 @@ Examples:
   memshade run --mmap --clock wall ./server
   memshade run --sample 97hz python3 script.py
   memshade run --tool heap python3 script.py
+  memshade run --tool waste --contexts ./server
+
+Native programs are recorded by heap, waste or workingset, one at a time, or by
+alloc (docs/native-programs.md). Of the options of these tools they have --clock
+(heap, alloc), --include-stack (heap, waste), --contexts, --compat (waste),
+--interval, --max-intervals and --cpu-time (workingset).
 
 Options of memshade come before the program; everything after it belongs to the
 program, with a warning where memshade has such an option too (-- in front of
@@ -122,7 +128,7 @@ export function addRunCommand(program: Command): void {
 /** What native programs can be recorded with. */
 const OF_NATIVE: readonly string[] = [
   ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
-  ...["interval", "maxIntervals", "cpuTime", "compat", "contexts"],
+  ...["interval", "maxIntervals", "cpuTime", "who", "compat", "contexts"],
 ];
 /** What runs of native programs with `--tool waste` do not have. */
 const NOT_WITH_WASTE: readonly string[] = ["traceChildren", "mmap", "sample", "clock"];
@@ -139,11 +145,11 @@ function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
 
 /** The tool whose code is inserted: one that was asked for by name. */
 function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
-  const { tool = [], includeStack, compat, contexts } = flags;
+  const { tool = [], includeStack, compat, contexts, who: isOwned } = flags;
   const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
   return names.length === 0
     ? undefined
-    : { name: names[0], options: { includeStack, compat, contexts, isCounting: isCounting(flags) } };
+    : { name: names[0], options: { includeStack, compat, contexts, isOwned, isCounting: isCounting(flags) } };
 }
 
 /** Whether intervals are measured by accesses. */
@@ -156,12 +162,12 @@ const MOST_INTERVALS = 512;
 
 /** @throws UserError where intervals cannot be measured so */
 function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
-  const { tool = [], interval, maxIntervals, cpuTime } = flags;
-  const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true;
+  const { tool = [], interval, maxIntervals, cpuTime, who } = flags;
+  const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true || who === true;
   if (!tool.includes("workingset")) {
     if (isAsked)
       throw new UserError(
-        "--interval, --max-intervals and --cpu-time are about working sets: add --tool workingset",
+        "--interval, --max-intervals, --cpu-time and --who are about working sets: add --tool workingset",
       );
     return undefined;
   }
@@ -207,9 +213,13 @@ function refuseForNative(command: Command): void {
     );
   const named = tools.filter((tool) => tool !== "alloc");
   if (named.length > 1)
-    throw new UserError(`--tool ${named.join()}: native programs are recorded by one tool at a time`);
-  if (includeStack === true && named.length === 0)
-    throw new UserError("--include-stack is about accesses: add --tool heap");
+    throw new UserError(
+      `--tool ${named.join()}: native programs are recorded by one tool at a time; run it once with each`,
+    );
+  if (includeStack === true && named[0] !== "heap" && named[0] !== "waste")
+    throw new UserError(
+      "--include-stack is about accesses of blocks and wasted ones: add --tool heap or waste",
+    );
   const ofWaste = given.find((option) => ["compat", "contexts"].includes(option.attributeName()));
   if (ofWaste !== undefined && named[0] !== "waste")
     throw new UserError(`${ofWaste.long} is an option of the waste tool: add --tool waste`);
@@ -218,8 +228,10 @@ function refuseForNative(command: Command): void {
     throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool waste yet`);
   if (named[0] === "waste" && tools.includes("alloc"))
     throw new UserError("--tool alloc,waste: blocks of native programs are not recorded with --tool waste");
+  const { who } = command.opts<RunFlags>();
   const ofBlocks = given.find((option) => OF_BLOCKS.includes(option.attributeName()));
-  if (ofBlocks !== undefined && !areBlocksRecorded(command.opts<RunFlags>()))
+  const isOfOwners = ofBlocks?.attributeName() === "mmap" && who === true;
+  if (ofBlocks !== undefined && !isOfOwners && !areBlocksRecorded(command.opts<RunFlags>()))
     throw new UserError(`${ofBlocks.long} is about blocks: add them with --tool alloc,workingset`);
 }
 

@@ -275,7 +275,13 @@ function topWorkingSet(input: string, by: WorkingSetKey, options: TopOptions, te
         ...ranking,
         ...screenOptions(options, terminal),
       });
-  if (text === undefined) throw new UserError(missing);
+  if (text === undefined) {
+    const { owners, firstTouch } = profile.options;
+    const isShareAlone = owners === true && !firstTouch && NEEDED[by] === "--who";
+    throw new UserError(
+      isShareAlone ? `--by ${by}: of native programs, --who tells owners alone (--by share)` : missing,
+    );
+  }
   return text;
 }
 

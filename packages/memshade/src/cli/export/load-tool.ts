@@ -2,15 +2,14 @@ import { FrameRules } from "../../analyses/frames/frame-rules.ts";
 import { UserError } from "../../bytes/errors.ts";
 import type { ToolProfile } from "../../exports/export-formats.ts";
 import { loadCpu } from "../../runs/cpu.ts";
-import { hasHeap, heapOverTime, loadHeap } from "../../runs/heap.ts";
+import { heapOverTime, loadHeap } from "../../runs/heap.ts";
 import { loadObjects } from "../../runs/objects.ts";
-import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import type { ReportedTool } from "../../runs/recorded-tools.ts";
 import { loadSuppressions } from "../../runs/suppressions.ts";
 import { loadWaste } from "../../runs/waste.ts";
 import { loadWorkingSet } from "../../runs/working-set.ts";
 
 export interface ToolPlaces {
-  readonly tool?: ReportedTool | undefined;
   readonly binaryPath?: readonly string[] | undefined;
   readonly suppressions?: readonly string[] | undefined;
   /** The format that takes what is over time alone. */
@@ -20,17 +19,13 @@ export interface ToolPlaces {
 /**
  * What one tool recorded.
  *
- * @param places `tool` is what the user asked for
  * @throws UserError in one line where it did not, or its file is damaged
  */
 export async function loadTool(input: string, tool: ReportedTool, places: ToolPlaces): Promise<ToolProfile> {
-  const { tool: asked, binaryPath: binaryPaths, suppressions, overTimeFor } = places;
+  const { binaryPath: binaryPaths, suppressions, overTimeFor } = places;
   const own = { binaryPaths, rules: new FrameRules() };
   switch (tool) {
     case "heap": {
-      const others = recordedTools(input).filter((one) => one !== "heap");
-      if (asked === undefined && !hasHeap(input) && others.length > 0)
-        throw new UserError(`${input} has no heap profile: --tool ${others[0]} exports what it has`);
       const { profile } = await loadHeap(input, { ...own, suppressions: loadSuppressions(suppressions) });
       if (overTimeFor !== undefined) heapOverTime(profile, input, `--format ${overTimeFor}`);
       return { tool, profile };

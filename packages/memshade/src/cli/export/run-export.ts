@@ -55,7 +55,7 @@ export async function runExport(input: string, options: ExportOptions): Promise<
 
 async function stacks(input: string, options: ExportOptions): Promise<Exported> {
   const format = options.format as Parameters<typeof writeStacks>[0];
-  const tool = options.tool ?? (isOfObjects(input) ? "objects" : "heap");
+  const tool = options.tool ?? firstTool(input);
   const recorded = await loadTool(input, tool, options);
   const { profile, ...rest } = exportedTool(recorded);
   const exported = { ...rest, profile: withMappedPaths(profile, options.pathMap ?? []) };
@@ -71,10 +71,9 @@ async function stacks(input: string, options: ExportOptions): Promise<Exported> 
   };
 }
 
-/** Whether a run has garbage-collected objects and no heap. */
-function isOfObjects(input: string): boolean {
-  const recorded = recordedTools(input);
-  return recorded.includes("objects") && !recorded.includes("heap");
+/** What is written where nobody says of which tool: the heap, where there is one. */
+function firstTool(input: string): ReportedTool {
+  return recordedTools(input)[0] ?? "heap";
 }
 
 function withMappedPaths(profile: SampleProfile, maps: readonly PathMap[]): SampleProfile {

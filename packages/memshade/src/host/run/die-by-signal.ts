@@ -18,7 +18,7 @@ export function onSignals(
 
 /** Whether a signal comes from a terminal's key, probably: then all processes in the foreground have got it. */
 export function isFromTerminal(signal: NodeJS.Signals): boolean {
-  return signal === "SIGINT" && [0, 1, 2].some((fd) => isatty(fd));
+  return (signal === "SIGINT" || signal === "SIGQUIT") && [0, 1, 2].some((fd) => isatty(fd));
 }
 
 /** Node ignores the one, and starts a debugger by the other. */

@@ -39,7 +39,7 @@ const level = record<WorkingSetLevel>({
 });
 
 /** A frame of a stack. */
-export const stackFrame = record<Omit<StackFrame, "library">>({
+export const stackFrame = record<Omit<StackFrame, "library" | "module" | "isInlined">>({
   function: count,
   host: optional(text as Check<HostCode>),
   offset: optional(count),
@@ -58,7 +58,8 @@ const weights = list(weight);
 const attribution = record<Attribution>({
   contexts: list(
     record<AttributedContext>({
-      kind: oneOf("code", "host", "stack", "static", "heap", "unknown"),
+      kind: oneOf("code", "host", "stack", "static", "heap", "mapping", "unknown"),
+      of: optional(text),
       stack: list(stackFrame),
       total: weight,
       mean: weight,

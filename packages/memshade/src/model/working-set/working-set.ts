@@ -131,6 +131,10 @@ export interface StackFrame {
   startLine?: number | undefined;
   /** The function that is inlined there, which the line is of; undefined for the function itself. */
   inlined?: string | undefined;
+  /** Name of the file that has its code, of native programs. Never in the file. */
+  module?: string | undefined;
+  /** Its function was inlined into the next frame's, in native programs. Never in the file. */
+  isInlined?: true | undefined;
   /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
   library?: string | undefined;
 }
@@ -142,12 +146,15 @@ export interface StackFrame {
  * - `code`: `stack` has the instruction or call and its callers.
  * - `host`: the host touched them outside of any call that the program made.
  * - `stack`, `static`, `heap`: bytes of no block, by where they lie; the heap's are the allocator's own, or free.
+ * - `mapping`: bytes of a file that the program maps.
  * - `unknown`: touched where no context is known; a block of which nobody knows who asked for it.
  */
-export type AttributionKind = "code" | "host" | "stack" | "static" | "heap" | "unknown";
+export type AttributionKind = "code" | "host" | "stack" | "static" | "heap" | "mapping" | "unknown";
 
 export interface AttributedContext {
   kind: AttributionKind;
+  /** Name of the object whose static data it is, or of the mapped file, where that is known. */
+  of?: string | undefined;
   stack: StackFrame[];
   /** Lines of the whole run. */
   total: number;

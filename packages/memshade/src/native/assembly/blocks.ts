@@ -4,19 +4,23 @@ import { counterPlace } from "../../tools/heap/assembly/counter-memory";
 import { takeCounters, takenAccesses, takenFlags, takenTouched } from "../../tools/heap/assembly/counters";
 import { usedBytes } from "../../tools/heap/assembly/growth";
 import { released } from "../../tools/heap/assembly/heap";
-import { allocatedAsUsual, CONTROL, COUNTED } from "../../tools/heap/assembly/imports";
-import { Control, Record, Slot, Tag } from "../../tools/heap/assembly/layout.generated";
+import { allocatedAsUsual, CONTROL, COUNTED, MIBS } from "../../tools/heap/assembly/imports";
+import { CONTEXT_BYTES, Control, Record, Slot, Tag } from "../../tools/heap/assembly/layout.generated";
 import { slotFor, slotOf } from "../../tools/heap/assembly/places";
 import {
   blockStart,
+  contextAt,
   bump32,
   bump64,
   linkRecord,
   moveToRecord,
   recordAt,
   removeRecord,
+  sizeAt,
   slotStart,
 } from "../../tools/heap/assembly/records";
+import { areOwnersNoted, disownBlock, ownBlock } from "../../tools/working-set/native/assembly/owners";
+import { knownContext } from "./front-end/calls";
 import { forgetTaken, setCounter, setTaken } from "./front-end/counter-memory";
 import { beginCommonPath, isRare, otherwise, WALL_CLOCK } from "./front-end/imports";
 import { Header, Thread, WalkEnd } from "./layout.generated";
@@ -33,6 +37,23 @@ export function begin(thread: u32, address: u64, size: u64): void {
     return;
   }
   allocatedAsUsual(address, <u32>size, thread, 0);
+  own(address, size, knownContext(thread));
+}
+
+/** Of a context's entry, 0 where it has none, the number; the first one is for those. */
+@inline
+function numberOf(mib: usize): u32 {
+  return mib === 0 ? 0 : <u32>((mib - MIBS) / CONTEXT_BYTES);
+}
+
+/** Memory is a context's from here on. */
+export function own(address: u64, size: u64, mib: usize): void {
+  if (areOwnersNoted()) ownBlock(address, size, numberOf(mib));
+}
+
+/** It is about to be nobody's. */
+export function disown(address: u64, size: u64, mib: usize): void {
+  if (areOwnersNoted()) disownBlock(address, size, numberOf(mib));
 }
 
 @inline
@@ -52,6 +73,7 @@ function beyondSizes(size: u64): void {
 
 /** A block is about to be given back. */
 export function end(address: u64): void {
+  if (areOwnersNoted()) disown(address, sizeAt(address), contextAt(address));
   beginCommonPath();
   if (WALL_CLOCK !== 0) otherwise();
   else released(address);
@@ -66,6 +88,7 @@ export function takeOut(thread: u32, address: u64): void {
   const record = recordAt(address);
   store<u32>(thread, record, Thread.parked);
   if (record === 0) return;
+  disown(address, load<u32>(record, Record.size), load<u32>(record, Record.mib));
   const isYoungest = load<u32>(CONTROL, Control.youngest) === record;
   store<u32>(thread, isYoungest ? 1 : 0, Thread.parkedYoungest);
   if (COUNTED !== 0) takeCountersOut(thread, record, address);
@@ -118,8 +141,11 @@ export function change(thread: u32, old: u64, address: u64, size: u64): void {
     }
   }
   if (address !== 0) countStack(thread, size);
-  if (size >> 32 === 0) reallocated(old, address, <u32>size, thread, 0);
-  else if (address !== 0) {
+  else if (size !== 0) own(old, sizeAt(old), contextAt(old));
+  if (size >> 32 === 0) {
+    reallocated(old, address, <u32>size, thread, 0);
+    if (address !== 0) own(address, size, knownContext(thread));
+  } else if (address !== 0) {
     releasedAnyhow(old, true);
     beyondSizes(size);
   }

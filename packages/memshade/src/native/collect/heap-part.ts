@@ -2,9 +2,10 @@ import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
 import { HEAP_INTERVALS_FILE } from "../../model/over-time/heap-intervals.ts";
 import type { HeapTool, RunEnd, RunHeap } from "../../model/run.ts";
-import { Control } from "../../tools/heap/layout.ts";
+import { CONTEXT_BYTES, Context, Control } from "../../tools/heap/layout.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { callPath } from "../../tools/heap/read/read-shadow.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import type { ProfileFile } from "../../tools/session.ts";
@@ -77,6 +78,22 @@ export function heapPart({ memory, counters, names, modules, ours, ...how }: Rec
         ? { name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` }
         : undefined,
   };
+}
+
+/**
+ * The sites of the calls that a context stands for, innermost first; undefined: they found no room.
+ *
+ * @param ours modules whose places are left out
+ */
+export function contextPath(
+  view: DataView,
+  context: number,
+  ours: readonly ProcessModule[],
+): number[] | undefined {
+  if (context === 0) return undefined;
+  const leaf = view.getUint32(Place.mibs + context * CONTEXT_BYTES + Context.node, true);
+  const isOurs = (site: number): boolean => ours.some(({ start, end }) => site >= start && site < end);
+  return callPath(view, Place.nodes, leaf).filter((site) => !isOurs(site));
 }
 
 /** A path without the functions that stand in front of the program's: what begins a thread calls one of them. */

@@ -147,13 +147,19 @@ export class MemoryFile {
     return readModules(memory, count);
   }
 
-  /** Where objects are mapped that have code: addresses. */
-  objects(): { start: number; end: number }[] {
+  /** Where objects are mapped that have code: addresses, and paths as `ProcessModule` has them. */
+  objects(): { start: number; end: number; name: string }[] {
     const modules = this.bytes(Place.modules, this.#moduleCount() * MODULE_BYTES);
-    return Array.from({ length: modules.length / MODULE_BYTES }, (_, i) => ({
-      start: Number(modules.readBigUInt64LE(i * MODULE_BYTES + Module.start)),
-      end: Number(modules.readBigUInt64LE(i * MODULE_BYTES + Module.end)),
-    }));
+    const names = this.bytes(Place.names, this.#nameBytes());
+    return Array.from({ length: modules.length / MODULE_BYTES }, (_, i) => {
+      const at = i * MODULE_BYTES;
+      const name = modules.readUInt32LE(at + Module.name) - Place.names;
+      return {
+        start: Number(modules.readBigUInt64LE(at + Module.start)),
+        end: Number(modules.readBigUInt64LE(at + Module.end)),
+        name: names.toString("utf8", name, name + modules.readUInt32LE(at + Module.nameBytes)),
+      };
+    });
   }
 
   /** What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. */
@@ -197,7 +203,11 @@ export class MemoryFile {
 
   #takeModules(memory: SharedArrayBuffer, count: number): void {
     this.#take(memory, Place.modules, count * MODULE_BYTES);
-    this.#take(memory, Place.names, Math.min(this.header(Header.names), Place.namesEnd - Place.names));
+    this.#take(memory, Place.names, this.#nameBytes());
+  }
+
+  #nameBytes(): number {
+    return Math.min(this.header(Header.names), Place.namesEnd - Place.names);
   }
 
   #moduleCount(): number {

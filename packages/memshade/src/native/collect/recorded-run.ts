@@ -11,7 +11,7 @@ import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-sessi
 import { Header } from "../layout.ts";
 import type { InsertedTool } from "../native-tool.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
-import { heapPart } from "./heap-part.ts";
+import { contextPath, heapPart } from "./heap-part.ts";
 import { readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
 import { describeModule, ofCode } from "./run-modules.ts";
@@ -124,7 +124,10 @@ export function recordedRun(
       ? undefined
       : describeNative(
           workingSet,
-          { ...program, modules: described.map(namedModuleOf), threads: header(Header.threads) },
+          {
+            ...{ ...program, modules: described.map(namedModuleOf), threads: header(Header.threads) },
+            pathOf: (context) => contextPath(view, context, ours),
+          },
           samples,
           start,
         );
@@ -142,9 +145,11 @@ export function recordedRun(
     ...unseen(view, replacedBy),
     ...notCounted,
   ];
+  // Nobody asked for samples that are there for the working set alone.
+  const cpu = isMarked && samples !== undefined && isEmpty(samples) ? undefined : samples;
   const files: ProfileFile[] = [
     ...(part === undefined ? [] : [part.profile, ...(part.intervals === undefined ? [] : [part.intervals])]),
-    ...(samples === undefined ? [] : [{ name: CPU_FILE, contents: `${JSON.stringify(samples)}\n` }]),
+    ...(cpu === undefined ? [] : [{ name: CPU_FILE, contents: `${JSON.stringify(cpu)}\n` }]),
     ...(isMarked ? [{ name: WORKING_SET_FILE, contents: `${JSON.stringify(lines.profile)}\n` }] : []),
   ];
   const run: Run = {
@@ -156,7 +161,7 @@ export function recordedRun(
     tools: {
       heap: part?.tool,
       ...(isMarked ? { workingset: lines.description } : {}),
-      ...(samples === undefined ? {} : { cpu: { hz: samples.hz } }),
+      ...(cpu === undefined ? {} : { cpu: { hz: cpu.hz } }),
     },
     end,
     modules: described,
@@ -172,10 +177,14 @@ export function recordedRun(
       heap: part?.profile.name,
       heapIntervals: part?.intervals?.name,
       ...(isMarked ? { workingset: WORKING_SET_FILE } : {}),
-      ...(samples === undefined ? {} : { cpu: CPU_FILE }),
+      ...(cpu === undefined ? {} : { cpu: CPU_FILE }),
     },
   };
   return { run, files };
+}
+
+function isEmpty({ samples, notTracked }: CpuSamples): boolean {
+  return samples.ms.length === 0 && notTracked.length === 0;
 }
 
 const NOT_SHARED =

@@ -25,6 +25,8 @@ export interface ImageRun {
   isWaste: 0 | 1 | 2;
   /** Address of the word by which inserted code calls; 0: it does not. */
   slowPath: number;
+  /** Whose blocks are is noted for what inserted code marks. */
+  isOwned: boolean;
   /** What it counts by is watched from outside. */
   isWatched: boolean;
   /** What inserted code uses, and others see. */
@@ -124,6 +126,7 @@ export function setRun(image: Uint8Array, run: ImageRun): void {
   data[Text.children] = run.children ? 1 : 0;
   data[Text.isCounting] = run.isCounting ? 1 : 0;
   data[Text.isWaste] = run.isWaste;
+  data[Text.isOwned] = run.isOwned ? 1 : 0;
   data[Text.isWatched] = run.isWatched ? 1 : 0;
   const view = new DataView(data.buffer, data.byteOffset);
   view.setBigUint64(Text.slowPath, BigInt(run.slowPath), true);

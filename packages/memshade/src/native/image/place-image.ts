@@ -29,7 +29,7 @@ export interface ImageOptions extends KeptImage {
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
   samplePeriod?: number | undefined;
   /** Whose code is inserted. */
-  tool?: Pick<NativeTool, "name" | "shadows" | "slowPaths" | "isWatched"> | undefined;
+  tool?: Pick<NativeTool, "name" | "shadows" | "slowPaths" | "isWatched" | "isOwned"> | undefined;
   /** The other tool that it counts as. */
   compat?: "deadstores" | undefined;
 }
@@ -82,6 +82,7 @@ export function placeImage({ children, samplePeriod, tool, compat, ...options }:
         shared: tool?.shadows ?? [],
       },
       isWatched: tool?.isWatched === true,
+      isOwned: tool?.isOwned === true,
     });
     writeFileSync(path, image);
     return {

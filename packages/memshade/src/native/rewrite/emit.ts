@@ -110,8 +110,9 @@ export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, 
   return { bytes: writer.finish(plan.common), offsets: writer.offsets, starts, ends, instructionEnds };
 }
 
-/** Where a distance of an insertion stands and leads to, as numbers; there are millions. */
-const TARGETS = { bytes: 0, cold: 1, common: 2, old: 3 } as const;
+/** What distances of insertions stand in, the first two, and lead to. */
+const PARTS = { bytes: 0, cold: 1, common: 2, old: 3 } as const;
+const [PARTS_FROM, PARTS_TO] = [2, 4];
 
 class TextWriter {
   readonly offsets: Int32Array;
@@ -122,9 +123,10 @@ class TextWriter {
   readonly #openAt: Int32Array;
   readonly #openTo: Int32Array;
   #open = 0;
-  /** Cold parts of insertions, and where a distance of theirs is to be written when they have their place. */
+  /** Cold parts of insertions. */
   readonly #cold = new ByteWriter(1 << 16);
-  readonly #inserted: number[] = [];
+  /** Where distances of insertions stand in their part, 4 bytes each, by what they stand in and lead to: there are millions. */
+  readonly #inserted = Array.from({ length: PARTS_FROM * PARTS_TO }, () => new ByteWriter());
   #fallsThrough = true;
 
   constructor(code: Code, address: number) {
@@ -156,12 +158,18 @@ class TextWriter {
     this.offsets[i] = this.#out.length;
   }
 
+  /** Distances are written as if all parts began at 0. */
   insert({ bytes, cold = [], distances = [] }: Insertion): void {
-    const starts = { bytes: this.#out.length, cold: this.#cold.length, common: 0, old: 0 };
-    for (const { part, at, tail, to, offset } of distances)
-      this.#inserted.push(TARGETS[part], starts[part] + at, tail, TARGETS[to], starts[to] + offset);
-    this.#out.bytes(bytes);
-    this.#cold.bytes(cold);
+    const [out, coldOut] = [this.#out, this.#cold];
+    const starts = [out.length, coldOut.length, 0, 0];
+    out.bytes(bytes);
+    coldOut.bytes(cold);
+    for (const { part, at, tail, to, offset } of distances) {
+      const place = starts[PARTS[part]] + at;
+      const distance = starts[PARTS[to]] + offset - (place + 4 + tail);
+      (part === "bytes" ? out : coldOut).patchU32(place, distance);
+      this.#inserted[PARTS[part] * PARTS_TO + PARTS[to]].u32(place);
+    }
   }
 
   instruction(i: number): void {
@@ -264,15 +272,24 @@ class TextWriter {
     this.align(FUNCTION_ALIGNMENT, TRAP);
     const starts = [0, coldAt, this.#out.length, this.#code.base - this.#address];
     if (common !== undefined) this.#out.bytes(common);
-    const inserted = this.#inserted;
-    for (let i = 0; i < inserted.length; i += 5) {
-      const from = starts[inserted[i]] + inserted[i + 1];
-      this.#out.patchU32(from, starts[inserted[i + 3]] + inserted[i + 4] - (from + 4 + inserted[i + 2]));
+    for (const [kind, places] of this.#inserted.entries()) {
+      const start = starts[Math.floor(kind / PARTS_TO)];
+      this.#addToEach(places.view(), start, starts[kind % PARTS_TO] - start);
     }
     for (let open = 0; open < this.#open; open++) {
       const at = this.#openAt[open];
       this.#out.patchU32(at, this.offsets[this.#openTo[open]] - (at + 4));
     }
     return this.#out.view();
+  }
+
+  /** Adds to four bytes at each of some places behind an offset. */
+  #addToEach(places: Uint8Array, start: number, addend: number): void {
+    if (addend === 0) return;
+    const bytes = this.#out.view();
+    for (let i = 0; i < places.length; i += 4) {
+      const at = start + int32At(places, i);
+      this.#out.patchU32(at, int32At(bytes, at) + addend);
+    }
   }
 }

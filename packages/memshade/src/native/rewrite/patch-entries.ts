@@ -8,14 +8,21 @@ const [JUMP, SHORT_JUMP, TRAP] = [0xe9, 0xeb, 0xcc];
 const [JUMP_BYTES, SHORT_JUMP_BYTES] = [5, 2];
 const SHORT_REACH = 128;
 
+/** Places of the old code that should lead to the new one and have no room for a jump. */
+export interface Unpatched {
+  readonly places: number;
+  /** Functions with accesses among them: direct calls lead to the new code, pointers to the old one. */
+  readonly functions: number;
+}
+
 /**
  * Writes jumps to the new code over the old one: where functions begin, and wherever addresses lead that are computed. A jump has the same
  * effect as the instructions that it stands in the place of, unless control arrives in its middle. Where only a short one has room, it
  * leads to a long one in the padding nearby.
  *
- * @returns places without room for a jump; from there the old code runs
+ * @returns what has no room for a jump: from there the old code runs
  */
-export function patchEntries(code: Code, text: NewText, layout: FileLayout, file: Uint8Array): number {
+export function patchEntries(code: Code, text: NewText, layout: FileLayout, file: Uint8Array): Unpatched {
   const taken = new Uint8Array(code.bytes.length);
   const write = (offset: number, bytes: number, opcode: number, distance: number): void => {
     const at = layout.fileOffset(code.base + offset);
@@ -35,19 +42,28 @@ export function patchEntries(code: Code, text: NewText, layout: FileLayout, file
     if (hasRoom(code, padding, offset, JUMP_BYTES)) jump(offset, i);
     else narrow.push(i);
   }
-  let unpatched = 0;
+  let places = 0;
+  let functions = 0;
   for (const i of narrow) {
     const offset = code.offsets[i];
     const island = hasRoom(code, padding, offset, SHORT_JUMP_BYTES)
       ? islandNear(padding, taken, offset)
       : undefined;
-    if (island === undefined) unpatched++;
-    else {
+    if (island === undefined) {
+      places++;
+      const f = code.functionAt(offset);
+      if (f >= 0 && hasAccess(code, f)) functions++;
+    } else {
       jump(island, i);
       write(offset, SHORT_JUMP_BYTES, SHORT_JUMP, island - (offset + SHORT_JUMP_BYTES));
     }
   }
-  return unpatched;
+  return { places, functions };
+}
+
+function hasAccess({ functions, traits }: Code, f: number): boolean {
+  const { first, last } = functions[f];
+  return traits.subarray(first, last).some((trait) => (trait & TRAIT.access) !== 0);
 }
 
 /** Has entries of jump tables lead to the new code. */

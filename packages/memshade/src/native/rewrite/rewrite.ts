@@ -7,7 +7,7 @@ import { writeFrames } from "./frames.ts";
 import { findLabels } from "./labels.ts";
 import { Liveness } from "./liveness.ts";
 import { writeOrigins } from "./origins.ts";
-import { patchEntries, patchTables } from "./patch-entries.ts";
+import { patchEntries, patchTables, type Unpatched } from "./patch-entries.ts";
 import { functionsByReturnAddress } from "./return-addresses.ts";
 import { writeSectionHeaders } from "./section-headers.ts";
 import { FileLayout } from "./write-file.ts";
@@ -17,8 +17,7 @@ export interface Rewritten {
   readonly bytes: Uint8Array;
   readonly functions: number;
   readonly leftAlone: LeftAlone;
-  /** Places of the old code that should lead to the new one and have no room for a jump. */
-  readonly unpatched: number;
+  readonly unpatched: Unpatched;
   /** bytes of code, old and new */
   readonly oldText: number;
   readonly newText: number;

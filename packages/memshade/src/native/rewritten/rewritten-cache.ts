@@ -12,7 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { makeFolders } from "../../host/run/make-folders.ts";
 import type { LeftAlone } from "../rewrite/code.ts";
 import type { Rewritten } from "../rewrite/rewrite.ts";
@@ -86,8 +86,7 @@ export class RewrittenCache {
           sumOf(origins) === sums.origins &&
           (sums.notes === undefined || sumOf(notes) === sums.notes));
       if (isWhole) {
-        const now = new Date();
-        utimesSync(folder, now, now);
+        use(folder);
         return kept;
       }
     } catch {
@@ -136,6 +135,20 @@ export class RewrittenCache {
       if (isOld && (isPartial || total > this.#mostBytes)) rmSync(folder, { recursive: true, force: true });
     }
   }
+}
+
+/** Says of a file that it is in use: what was not for a while may be removed. */
+export function stayInUse({ path }: Pick<KeptFile, "path">): void {
+  try {
+    use(dirname(path));
+  } catch {
+    // Somebody has emptied the cache; the mount keeps the file itself.
+  }
+}
+
+function use(folder: string): void {
+  const now = new Date();
+  utimesSync(folder, now, now);
 }
 
 /** What a rewritten file is kept by. `sum`: of the original; `code`: what tells all that it is made by, the rewriter and the tool. */

@@ -12,6 +12,7 @@ import { enterNamespace } from "./enter-namespace.ts";
 import { namespaceProblem } from "./namespace-problem.ts";
 import { laterInWords, notCounted } from "./not-counted.ts";
 import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
+import { stayInUse } from "./rewritten-cache.ts";
 import { type Substitution, substitute } from "./substitution.ts";
 
 /** A run with a tool's code in it: what starts it, what is found out meanwhile, and what is told at its end. */
@@ -61,6 +62,8 @@ export class RewrittenRun {
   /** Looks at what code a process has. To be called now and then. */
   look(pid: number): void {
     for (const path of mappedCode(pid)) this.#substitution.later.meet(path);
+    // What their code was made of is read at the end.
+    for (const file of this.files) stayInUse(file);
   }
 
   /** What code a process has had. @param program the file that a child runs */

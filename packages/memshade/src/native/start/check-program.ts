@@ -56,13 +56,13 @@ export function checkProgram(file: string): NativeProgram {
     return refuse(
       isLibrary(object)
         ? "it is a library, or a dynamic linker; programs can be recorded"
-        : "it is linked statically: there is no dynamic linker that could load what records it",
+        : "it is linked statically: there is no dynamic linker that could load what records it; link it without -static",
     );
   const linker = textOf(object, interpreter);
   if (statSync(linker, { throwIfNoEntry: false })?.isFile() !== true)
     refuse(`its dynamic linker ${linker} is not there, and without it the system does not start it`);
   if (linker.includes("ld-musl"))
-    refuse("it is linked against musl; programs that use the GNU C library can be recorded");
+    refuse("it is linked against musl; build it for the GNU C library to record it");
   if (!isRecent(linker))
     refuse("its dynamic linker is older than that of the GNU C library 2.35, which is needed");
   return { file, object, linker };
@@ -100,7 +100,7 @@ export function isGo({ sections }: ObjectFile): boolean {
 }
 
 function machineOf({ architecture }: ObjectFile): string {
-  return architecture === "other" ? "neither x86 nor ARM" : architecture;
+  return architecture === "other" ? "neither x86 nor 64-bit ARM" : architecture;
 }
 
 function isElf(file: string): boolean {

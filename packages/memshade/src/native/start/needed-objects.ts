@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { kernelObject } from "../../load/kernel-object.ts";
 import { type LoadedObject, loadObject } from "../../load/objects.ts";
@@ -18,8 +19,9 @@ export function neededObjects({ file, object, linker }: NativeProgram): LoadedOb
   const complaint = (stderr ?? "").split("\n").find((line) => line.startsWith(`${real}: `));
   if (status !== 0 && complaint !== undefined) throw new UserError(complaint);
   // What is preloaded comes first, and stands there as it was asked for.
-  const listed = [...(stdout ?? "").matchAll(/^\t(?:.* => )?(\/.*) \(0x[0-9a-f]+\)$/gm)].map(
-    ([, path]) => path,
+  const listed = [...(stdout ?? "").matchAll(/^\t(?:.* => )?(.*\/.*) \(0x[0-9a-f]+\)$/gm)].map(([, path]) =>
+    // Folders of LD_LIBRARY_PATH may be relative.
+    resolve(path),
   );
   const files = [...new Set([linker, ...listed])].flatMap(tryLoad);
   const ofKernel = kernelObject();

@@ -43,6 +43,9 @@ export async function startProgram(
   { argv }: ExecutedProgram,
   environment: Readonly<Record<string, string>>,
 ): Promise<RunningProgram> {
+  const send = (signal: NodeJS.Signals): unknown => isFromTerminal(signal) || reports.send(signal);
+  // First of all: the program runs before `spawn` returns, and a signal that ended us would leave it alone.
+  const stop = onSignals({ SIGINT: send, SIGQUIT: send, SIGTERM: send, SIGHUP: send });
   const reports = new LauncherReports(
     spawn(launcher, argv.slice(1), {
       argv0: argv[0],
@@ -50,11 +53,6 @@ export async function startProgram(
       env: { ...process.env, ...environment },
     }),
   );
-  const stop = onSignals({
-    SIGINT: (signal) => isFromTerminal(signal) || reports.send(signal),
-    SIGTERM: (signal) => reports.send(signal),
-    SIGHUP: (signal) => reports.send(signal),
-  });
   const end = reports.end.finally(stop);
   return { pid: await Promise.race([reports.started, end.then(() => 0)]), end };
 }

@@ -51,14 +51,14 @@ function attributionRows({ instances, modules }: WorkingSetProfile): string[] {
         intervals.forEach((listed, i) => {
           const start = [instance, csvCell(modules[module]?.name ?? ""), factor, i, what];
           for (const [number, lines] of listed) {
-            const { kind, stack } = (attribution as Attribution).contexts[number];
+            const { kind, of, stack } = (attribution as Attribution).contexts[number];
             const [frame, ...callers] = stack;
             rows.push(
               [
                 ...start,
                 lines,
                 kind,
-                csvCell(functionOf(frame)),
+                csvCell(of ?? functionOf(frame)),
                 frame?.offset ?? "",
                 csvCell(frame?.file ?? ""),
                 frame?.line ?? "",

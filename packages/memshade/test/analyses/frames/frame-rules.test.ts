@@ -66,6 +66,7 @@ describe("a function whose file is known", () => {
     ["/build/wasi-libc-0.0/libc-top-half/musl/src/stdio/vfprintf.c", "the C library"],
     ["/emsdk/emscripten/system/lib/libc/musl/src/string/memcpy.c", "the C library"],
     ["/rustc/90b35a623/library/core/src/slice/mod.rs", "Rust's standard library"],
+    ["/rust/deps/gimli-0.32.3/src/read/abbrev.rs", "Rust's standard library"],
     ["library/alloc/src/raw_vec.rs", "Rust's standard library"],
     ["/usr/lib/llvm-22/include/wasm32-wasi/c++/v1/vector", "the C++ library"],
     ["C:\\tools\\include\\c++\\v1\\vector", "the C++ library"],

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { wasteToolFindings } from "../../../src/analyses/findings/waste.ts";
 import { FrameRules } from "../../../src/analyses/frames/frame-rules.ts";
-import { markWaste } from "../../../src/analyses/frames/mark-frames.ts";
+import { markWaste, markWorkingSet } from "../../../src/analyses/frames/mark-frames.ts";
 import type { RunModule } from "../../../src/model/run.ts";
 import type { WasteFile } from "../../../src/model/waste/waste.ts";
+import type { WorkingSetProfile } from "../../../src/model/working-set/working-set.ts";
 import { store, wasteOf } from "../waste/waste-picture.ts";
 
 const MODULE = { path: "/app/node_modules/photon/photon.wasm" } as RunModule;
@@ -27,4 +28,24 @@ it("it is where the user says so", () => {
   const file = picture();
   markWaste(file, new FrameRules({ own: ["photon.wasm"] }), [MODULE]);
   expect(file.stores[0]!.ips[0]!.library).toBeUndefined();
+});
+
+it("shared libraries of native programs are known by their names, whatever their source is called", () => {
+  const file: WasteFile = {
+    ...picture(),
+    modules: [{ index: 0, name: "libc.so.6", buildId: "00" }],
+  };
+  markWaste(file, new FrameRules());
+  expect(file.stores[0]!.ips[0]!.library).toBe("the C library");
+
+  const frame = { function: 0, name: "_int_malloc", file: "malloc.c", module: "libc.so.6" };
+  const profile = {
+    modules: [],
+    instances: [{ module: 0, stacks: [[frame, { ...frame, module: "server" }]] }],
+  } as unknown as WorkingSetProfile;
+  markWorkingSet(profile, new FrameRules());
+  expect(profile.instances[0]!.stacks[0]!.map(({ library }) => library)).toEqual([
+    "the C library",
+    undefined,
+  ]);
 });

@@ -54,7 +54,25 @@ __asm__(".text\\n.type f, @function\\nf:\\n.cfi_startproc\\n"
 int f(int);
 int main(int n) { return 10 * f(n) + f(n - 1); }`;
 
+/** Functions of three bytes, one right behind the other, that are called by pointers and have no nops between them. */
+const PACKED = `
+__asm__(".text\\nfirst:\\n.rept 100\\n.cfi_startproc\\nmovl (%rdi), %eax\\nret\\n.cfi_endproc\\n.endr\\n"
+  ".cfi_startproc\\nxorl %eax, %eax\\nret\\n.cfi_endproc\\n.data\\n.quad first\\n.text");
+extern int first(int *);
+int main(int n) { int (*volatile f)(int *) = first; return f(&n) + ((int (*)(int *))((char *)f + 30))(&n); }`;
+
 describe.skipIf(!canCompile)("a rewritten file", () => {
+  it("tells which functions have no room for a jump, nor a place nearby", () => {
+    const program = join(folder, "packed");
+    writeFileSync(`${program}.c`, PACKED);
+    expect(spawnSync("gcc", ["-O1", `${program}.c`, "-o", program]).status).toBe(0);
+    expect(outcome(program)).toMatchObject({ status: 2 });
+    expect(outcome(rewritten(program))).toEqual(outcome(program));
+    const { functions } = rewriteFile(readFileSync(program), () => []).unpatched;
+    expect(functions).toBeGreaterThan(40);
+    expect(functions).toBeLessThanOrEqual(100);
+  });
+
   it("has other distances in tables that are jumped by alone", () => {
     const program = join(folder, "read-distances");
     writeFileSync(`${program}.c`, READ_DISTANCES);

@@ -12,7 +12,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { markOf, RewrittenCache, rewrittenKey } from "../../../src/native/rewritten/rewritten-cache.ts";
+import {
+  markOf,
+  RewrittenCache,
+  rewrittenKey,
+  stayInUse,
+} from "../../../src/native/rewritten/rewritten-cache.ts";
 
 const KEY = rewrittenKey("12", "tool");
 const MADE = {
@@ -20,7 +25,7 @@ const MADE = {
     bytes: new Uint8Array(5000).fill(7),
     origins: new Uint8Array([1]),
     functions: 3,
-    unpatched: 0,
+    unpatched: { places: 0, functions: 0 },
     oldText: 10,
     newText: 20,
   },
@@ -87,6 +92,20 @@ describe("files that were rewritten", () => {
     for (const key of keys) small.write(key, MADE);
     small.shrink();
     expect(existsSync(join(small.folder, keys[2]))).toBe(true);
+  });
+
+  it("stay while a long run says that it uses them", () => {
+    const none = new RewrittenCache({ caches: folder, instead: folder }, 0);
+    none.write(KEY, MADE);
+    const entry = join(none.folder, KEY);
+    utimesSync(entry, new Date(0), new Date(0));
+    stayInUse({ path: join(entry, "file") });
+    none.shrink();
+    expect(existsSync(entry)).toBe(true);
+    utimesSync(entry, new Date(0), new Date(0));
+    none.shrink();
+    expect(existsSync(entry)).toBe(false);
+    stayInUse({ path: join(entry, "file") });
   });
 
   it("are kept for one run where the cache cannot be written", () => {

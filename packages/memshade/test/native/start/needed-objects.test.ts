@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { checkProgram } from "../../../src/native/start/check-program.ts";
 import { fileCapabilities } from "../../../src/native/start/file-capabilities.ts";
@@ -27,6 +27,12 @@ describe.skipIf(!canCompile)("a program with libraries", () => {
     compile("$ORIGIN");
     const names = neededObjects(checkProgram(program)).map(({ path }) => basename(path));
     expect(names).toEqual(expect.arrayContaining(["program", "libneeded.so", "libc.so.6"]));
+  });
+
+  it("has those of relative folders by their whole paths", () => {
+    compile(relative(process.cwd(), folder));
+    const needed = neededObjects(checkProgram(program)).map(({ path }) => path);
+    expect(needed).toContain(library);
   });
 
   it("is refused in the dynamic linker's words where that would not start it", () => {

@@ -90,9 +90,11 @@ export function unmapped(thread: u32, start: u64, length: u64): void {
     if (first < start) {
       reallocated(first, first, <u32>(start - first), thread, <u32>mib);
       insert(index++, first, start);
+      blocks.disown(start, min(end, last) - start, mib);
     } else blocks.end(first);
     if (last > end && isRoom()) {
       allocatedAnyhow(end, <u32>(last - end), thread, <u32>mib);
+      blocks.own(end, last - end, mib);
       insert(index++, end, last);
     }
   }

@@ -22,6 +22,7 @@ const NAMES: Readonly<Record<Exclude<AttributionKind, "code">, string>> = {
   stack: "[the stack]",
   static: "[static data]",
   heap: "[heap outside of blocks]",
+  mapping: "[mapped files]",
   unknown: "[not known whose]",
 };
 
@@ -49,8 +50,10 @@ function addAttribution(
   kind: { readonly id: string; readonly label: string; readonly word: string },
 ): Int32Array | undefined {
   if (attribution === undefined) return undefined;
-  const contexts = Int32Array.from(attribution.contexts, ({ kind: what, stack }) =>
-    what === "code" ? contextOf(builder, module, stack) : pseudo(builder, NAMES[what]),
+  const contexts = Int32Array.from(attribution.contexts, ({ kind: what, of, stack }) =>
+    what === "code"
+      ? contextOf(builder, module, stack)
+      : pseudo(builder, of === undefined ? NAMES[what] : `${NAMES[what].slice(0, -1)}: ${of}]`),
   );
   const { contexts: others, total } = attribution.otherContexts;
   const all = attribution.contexts.map((context) => context.total);
@@ -96,8 +99,11 @@ function pseudo(builder: PageBuilder, name: string): number {
 
 function contextOf(builder: PageBuilder, module: number, stack: readonly StackFrame[]): number {
   const context = builder.path(
-    stack.map(({ function: index, offset, name = `func[${index}]`, file, line, library }) =>
-      builder.frame({ function: name, module, address: offset, file, line, library }),
+    stack.map(({ function: index, offset, name = `func[${index}]`, file, line, library, isInlined }) =>
+      builder.frame({
+        ...{ function: name, module, address: offset, file, line, library },
+        flags: isInlined ? FRAME_FLAGS.inlined : 0,
+      }),
     ),
   );
   const depth = ownDepth(stack.map(({ library }) => library));

@@ -45,7 +45,8 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   }
   screen.print("");
   printFacts(screen, [...wasteFacts(file), ...presenceInWords(screen, options.presence)], 14);
-  if (options.findings !== undefined) printSummary(screen, options.findings);
+  // What is too small for a summary may stand below.
+  if (options.findings !== undefined && options.findings.length > 0) printSummary(screen, options.findings);
   printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
   if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
   screen.print("");
@@ -146,6 +147,8 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
         "  ",
         "    ",
       );
+    if (!file.options.contexts)
+      screen.print(screen.paint.faint("  Record with --contexts to see what calls them"));
   }
   if (folded.length > 0) {
     screen.print("", screen.paint.heading("Harmless as a rule"));

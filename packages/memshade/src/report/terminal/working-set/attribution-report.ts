@@ -52,13 +52,13 @@ function printPlaces(
       `  ${padLeft(by === "mean" ? "interval" : "run", 9)} ${padLeft("part", 7)} ${padLeft(by === "mean" ? "run" : "interval", 10)}  ${by === "mean" ? "allocated in" : "touched in"}`,
     ),
   );
-  for (const { kind, stack, total, mean } of places.slice(0, rows)) {
+  for (const { kind, of, stack, total, mean } of places.slice(0, rows)) {
     const [value, other] = by === "mean" ? [mean, total] : [total, mean];
     const own = fromOwn(stack);
     const [frame, ...callers] = own.stack;
     const name =
       frame === undefined
-        ? paint.faint(kindName(kind))
+        ? paint.faint(kindName({ kind, of }))
         : nameOf(
             screen,
             { frame, via: own.via, file: frame.file, line: frame.line },
@@ -93,9 +93,9 @@ export function printInterval(
     if (attribution === undefined) continue;
     let line = `${indent}${words}`;
     let count = 0;
-    for (const { kind, frame, lines: own } of functionsOfInterval(attribution, level, interval)) {
+    for (const { kind, of, frame, lines: own } of functionsOfInterval(attribution, level, interval)) {
       if (own < LEAST_PART * lines || count === MOST_PER_INTERVAL) break;
-      const name = frame === undefined ? kindName(kind) : screen.fit(functionName(frame), 24);
+      const name = frame === undefined ? kindName({ kind, of }) : screen.fit(functionName(frame), 24);
       const next = `${line}${count === 0 ? " " : ", "}${printable(name)} ${formatPercent(own, lines)}`;
       if (!screen.isWide && displayWidth(next) > screen.width) break;
       line = next;

@@ -143,12 +143,14 @@ const KIND_NAMES: Readonly<Record<AttributionKind, string>> = {
   stack: "(stack)",
   static: "(static data)",
   heap: "(heap, no block)",
+  mapping: "(mapped file)",
   unknown: "(not known)",
 };
 
 /** What lines are attributed to that is no code. */
-export function kindName(kind: AttributionKind): string {
-  return KIND_NAMES[kind];
+export function kindName({ kind, of }: { kind: AttributionKind; of?: string | undefined }): string {
+  const name = KIND_NAMES[kind];
+  return of === undefined ? name : `${name.slice(0, -1)}: ${printable(of)})`;
 }
 
 /**
@@ -156,11 +158,18 @@ export function kindName(kind: AttributionKind): string {
  */
 export function nameOf(
   screen: Screen,
-  { frame, via, kind, file, line }: Partial<Pick<RankedPlace, "frame" | "via" | "kind" | "file" | "line">>,
+  {
+    frame,
+    via,
+    kind,
+    of,
+    file,
+    line,
+  }: Partial<Pick<RankedPlace, "frame" | "via" | "kind" | "of" | "file" | "line">>,
   width: number,
 ): string {
   if (frame === undefined)
-    return screen.paint.faint(kind === undefined ? "(bulk memory instructions)" : kindName(kind));
+    return screen.paint.faint(kind === undefined ? "(bulk memory instructions)" : kindName({ kind, of }));
   const path = file === undefined ? undefined : printable(file);
   const name = functionName(frame);
   const source = screen.isWide ? path : path?.split(/[/\\]/).at(-1);

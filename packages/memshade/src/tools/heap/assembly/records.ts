@@ -190,6 +190,16 @@ export function recordAround(address: Address): usize {
   }
 }
 
+/** Bytes of the live block at `address`, 0 when there is none. */
+export function sizeAt(address: Address): u32 {
+  const slot = address < END ? slotOf(address) : 0;
+  if (slot === 0) return 0;
+  const tag = load<u32>(slot, Slot.tag);
+  if ((tag & Tag.recorded) === 0) return placeDifference(tag, address) === 0 ? sizeOfTag(tag) : 0;
+  const record = findRecord(slot, address);
+  return record === 0 ? 0 : load<u32>(record, Record.size);
+}
+
 /** The context of the live block at `address`, 0 when there is none. */
 export function contextAt(address: Address): usize {
   const slot = address < END ? slotOf(address) : 0;

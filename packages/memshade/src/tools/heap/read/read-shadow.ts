@@ -129,6 +129,14 @@ export interface IndexedContext extends ShadowContext {
   index: number;
 }
 
+/** The sites from a node of a calling context tree to its root. */
+export function callPath(view: DataView, root: number, leaf: number): number[] {
+  const sites: number[] = [];
+  for (let at = leaf; at !== root; at = view.getUint32(at + Node.parent, true))
+    sites.push(view.getUint32(at + Node.site, true));
+  return sites;
+}
+
 /** Reads the shadow tables of one instance. Changes nothing, so it may run while the program does. */
 export class ShadowReader {
   readonly #layout: ShadowLayout;
@@ -273,12 +281,7 @@ export class ShadowReader {
   }
 
   #sitesOf(leaf: number): number[] {
-    const sites: number[] = [];
-    for (let at = leaf; at !== this.#layout.nodes; ) {
-      sites.push(this.#u32(at + Node.site));
-      at = this.#u32(at + Node.parent);
-    }
-    return sites;
+    return callPath(this.#view, this.#layout.nodes, leaf);
   }
 
   /** How many entries the innermost node that stands for the host is of. */

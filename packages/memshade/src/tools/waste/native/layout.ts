@@ -4,8 +4,10 @@
  *     ARENA .. SLOTS_END   slots of sites and blocks, 8 bytes each; a file has its own from where its plan begins
  *     .. TABLES_END        a word per id for each of the tables below
  *     SHADOW ..            two bytes per byte of the program
+ *
+ * SBCL has what it cannot move between 0x5000_0000 and 0x5ac0_0000.
  */
-export const ARENA = 0x5000_0000;
+export const ARENA = 0x5b00_0000;
 /** Where the words of slow paths begin, of which this tool has none. */
 export const TABLES_END = 0x7ff0_0000;
 export const SLOT_BYTES = 8;

@@ -1,11 +1,10 @@
 import type { FilePlan, NativeTool, NativeToolOptions, PlannedFile } from "../../../native/native-tool.ts";
-import { ARENA, SHADOW, SHADOW_BITS, SLOTS_END, TABLES_END } from "./layout.ts";
+import { ARENA, SHADOW, SHADOW_BITS, TABLES_END } from "./layout.ts";
 import { WastePlan } from "./plan-waste.ts";
-import { writeNotes } from "./site-notes.ts";
 import { keepPlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
-const KEY = "6";
+const KEY = "7";
 
 /** What tells dead and silent stores of native programs. */
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
@@ -25,13 +24,13 @@ export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
 
 /** Slots take less than the code does that they are for. */
 function planFile({ key, bytes, folder }: PlannedFile, options: NativeToolOptions): FilePlan {
-  const place = takePlace(folder, key, bytes) ?? { from: SLOTS_END, to: SLOTS_END };
+  const place = takePlace(folder, key, bytes);
   const waste = new WastePlan(place, options);
   return {
     plan: waste.plan,
     notes: () => {
-      keepPlace(folder, place, waste.sites.to);
-      return writeNotes(waste.sites);
+      keepPlace(folder, place, waste.end);
+      return waste.notes();
     },
   };
 }

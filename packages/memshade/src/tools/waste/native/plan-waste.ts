@@ -22,6 +22,7 @@ import {
 } from "./layout.ts";
 import { ColdRoutines } from "./routines/cold-routines.ts";
 import { STRING } from "./routines/string-routine.ts";
+import { SiteNotes } from "./site-notes.ts";
 
 /** An access of a file, and where its figures are. */
 export interface NativeSite {
@@ -53,7 +54,7 @@ export class WastePlan {
   readonly plan: PlanBlock;
   readonly #common: CommonCode;
   readonly #routines: ColdRoutines;
-  readonly #sites: NativeSite[] = [];
+  readonly #sites = new SiteNotes();
   readonly #from: number;
   readonly #to: number;
   readonly #unfollowed: Unfollowed = { stack: 0, thread: 0, unusual: 0 };
@@ -80,15 +81,15 @@ export class WastePlan {
     });
   }
 
-  /** Of what was planned so far. */
-  get sites(): WasteSites {
-    return {
-      sites: this.#sites,
-      from: this.#from,
-      to: this.#next,
-      unfollowed: this.#unfollowed,
-      unplaced: this.#unplaced,
-    };
+  /** Behind the last slot that was given so far. */
+  get end(): number {
+    return this.#next;
+  }
+
+  /** Of what was planned so far: see `readNotes`. */
+  notes(): Uint8Array {
+    const [from, to] = [this.#from, this.#next];
+    return this.#sites.write({ from, to, unfollowed: this.#unfollowed, unplaced: this.#unplaced });
   }
 
   #planBlock({ code, first, last, live }: BlockView): readonly Insertion[] {
@@ -162,10 +163,13 @@ export class WastePlan {
         known: known.at(i, instruction),
       };
       if (isStore(one)) storeSlot += STORE_SLOTS * SLOT_BYTES;
-      this.#sites.push({
-        ...{ kind, address: code.base + code.offsets[i], blockSlot },
-        ...{ loadSlot: access.loadSlot, storeSlot: access.storeSlot },
+      this.#sites.add({
+        kind,
+        address: code.base + code.offsets[i],
         bytes: kind === "string" ? string & 0xff : instruction.size,
+        loadSlot: access.loadSlot,
+        storeSlot: access.storeSlot,
+        blockSlot,
       });
       if (kind === "string") return stringCode(access, string, i, this.#common);
       const { insertion, words } = accessCode(access, i, this.#routines);

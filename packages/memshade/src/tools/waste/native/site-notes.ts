@@ -10,19 +10,30 @@ const HEADER_WORDS = 5 + COUNTS.length;
 const SITE_WORDS = 5;
 const WORD = 4;
 
-/** What is kept of a file's sites: words of 32 bits, a few for all and some for each. Addresses count from `base`. */
-export function writeNotes({ sites, from, to, unfollowed, unplaced }: WasteSites): Uint8Array {
-  const out = new ByteWriter(WORD * (HEADER_WORDS + SITE_WORDS * sites.length));
-  out.u32(VERSION).u32(sites.length).u32(from).u32(to).u32(unplaced);
-  for (const count of COUNTS) out.u32(unfollowed[count]);
-  for (const { kind, address, bytes, loadSlot, storeSlot, blockSlot } of sites)
-    out
+/**
+ * What is kept of a file's sites: words of 32 bits, a few for all and some for each. A large file has a million of them: they are kept as what
+ * will be written.
+ */
+export class SiteNotes {
+  readonly #words = new ByteWriter();
+  #count = 0;
+
+  add({ kind, address, bytes, loadSlot, storeSlot, blockSlot }: NativeSite): void {
+    this.#count++;
+    this.#words
       .u32(address)
       .u32((bytes << 8) | KINDS.indexOf(kind))
       .u32(loadSlot)
       .u32(storeSlot)
       .u32(blockSlot);
-  return out.view();
+  }
+
+  write({ from, to, unfollowed, unplaced }: Omit<WasteSites, "sites">): Uint8Array {
+    const out = new ByteWriter(WORD * HEADER_WORDS + this.#words.length);
+    out.u32(VERSION).u32(this.#count).u32(from).u32(to).u32(unplaced);
+    for (const count of COUNTS) out.u32(unfollowed[count]);
+    return out.bytes(this.#words.view()).view();
+  }
 }
 
 /** @throws FormatError if it is none of this version */

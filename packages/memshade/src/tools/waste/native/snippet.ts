@@ -1,5 +1,5 @@
 import type { InsertedDistance, Insertion } from "../../../native/rewrite/emit.ts";
-import { encode, type OperandSize } from "../../../x64/encode.ts";
+import { type OperandSize, putInstruction } from "../../../x64/encode.ts";
 import { CONDITIONS, type Condition } from "../../../x64/forms.ts";
 import type { Register } from "../../../x64/index.ts";
 import type { Operand } from "../../../x64/operands.ts";
@@ -44,7 +44,7 @@ export class Snippet {
   }
 
   put(mnemonic: string, size: OperandSize, ...operands: readonly Operand[]): void {
-    this.raw(encode(mnemonic, size, operands).bytes);
+    putInstruction(this.#parts[this.#part], mnemonic, size, operands);
   }
 
   raw(bytes: readonly number[]): void {

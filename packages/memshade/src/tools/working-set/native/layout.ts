@@ -13,7 +13,7 @@ const ADDRESS_BITS = 47;
 export const SHARED = 0x7fff_0000;
 export const MARKS = 0x7fff_8000;
 export const CONTROL_BYTES = 32 * KIB;
-/** All of it, in units of `CONTROL_BYTES`. */
+/** Words and marks, in units of `CONTROL_BYTES`. */
 export const SHARED_UNITS = 1 + (MARK_BYTES * 2 ** (ADDRESS_BITS - LINE_SHIFT)) / CONTROL_BYTES;
 
 /**
@@ -23,6 +23,23 @@ export const SHARED_UNITS = 1 + (MARK_BYTES * 2 ** (ADDRESS_BITS - LINE_SHIFT)) 
 export const Clock = { isWatched: 0, left: 8, asked: 16, answered: 20 } as const;
 /** So long a program waits for the end of an interval before it goes on without, seconds. */
 export const PATIENCE = 10;
+
+/**
+ * Whose memory is, where owners are asked for: a u32 per 16 bytes, at `2 ** OWNERS_BIT` in the program and behind the marks in the file, and
+ * behind these a u32 per page of 4 KiB, at `2 ** OWNED_PAGES_BIT`. A word is the number of a context, plus one, 0 for nobody; with `FREED`,
+ * the block has ended since. That of a page is for all of it; with `MIXED`, for those of its 16 bytes whose own words are 0.
+ */
+export const OWNERS_BIT = 44;
+export const OWNER_SHIFT = 4;
+export const OWNER_WORD_BYTES = 4;
+export const OWNERS_BITS = ADDRESS_BITS - OWNER_SHIFT + 2;
+export const OWNED_PAGES_BIT = 43;
+export const OWNED_PAGE_SHIFT = 12;
+export const OWNED_PAGES_BITS = ADDRESS_BITS - OWNED_PAGE_SHIFT + 2;
+export const FREED = 0x8000_0000;
+export const MIXED = 0x4000_0000;
+/** Words of a line. */
+export const OWNERS_PER_LINE = 2 ** (LINE_SHIFT - OWNER_SHIFT);
 
 /** Bytes of marks that are handed out at once: a page. */
 export const PIECE_BYTES = 4096;

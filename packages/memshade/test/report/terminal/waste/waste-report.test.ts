@@ -50,6 +50,13 @@ describe("the report of waste", () => {
     const [findings, libraries] = text.split("In libraries");
     expect(findings).not.toContain("memcpy");
     expect(libraries).toContain("the C library: 16.0 KiB at 1 place, most at memcpy (memcpy.c:5)");
+    expect(libraries).toContain("Record with --contexts to see what calls them");
+  });
+
+  it("does not say that there are no findings where some are too small for its summary", () => {
+    const small = wasteReport(file, { ...SCREEN, input: "out", findings: [] });
+    expect(small).toBe(text);
+    expect(small).not.toContain("No findings");
   });
 
   it("keeps to the width of the terminal", () => {

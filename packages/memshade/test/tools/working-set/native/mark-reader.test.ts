@@ -11,7 +11,15 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { CONTROL_BYTES, PIECE_BYTES, SHARED_UNITS } from "../../../../src/tools/working-set/native/layout.ts";
+import {
+  CONTROL_BYTES,
+  FREED,
+  MIXED,
+  OWNED_PAGES_BITS,
+  OWNERS_BITS,
+  PIECE_BYTES,
+  SHARED_UNITS,
+} from "../../../../src/tools/working-set/native/layout.ts";
 import { MarkReader } from "../../../../src/tools/working-set/native/read/mark-reader.ts";
 import { MarkStream } from "../../../../src/tools/working-set/native/read/mark-stream.ts";
 
@@ -20,13 +28,16 @@ if (!isPossible) console.warn("SKIPPED: marks of native programs are read on x86
 
 describe.skipIf(!isPossible)("the process that takes marks out of a file", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-marks-"));
-  const file = join(folder, "marks");
+  // Where programs share their marks, files may be as large.
+  const shared = mkdtempSync("/dev/shm/memshade-marks-");
+  const file = join(shared, "marks");
   writeFileSync(file, "");
-  truncateSync(file, SHARED_UNITS * CONTROL_BYTES);
+  const marksEnd = SHARED_UNITS * CONTROL_BYTES;
+  truncateSync(file, marksEnd + 2 ** OWNERS_BITS + 2 ** OWNED_PAGES_BITS);
   const descriptor = openSync(file, "r+");
   afterAll(() => {
     closeSync(descriptor);
-    rmSync(folder, { recursive: true });
+    for (const one of [folder, shared]) rmSync(one, { recursive: true });
   });
 
   it("hands out each mark once, wherever it lies, and clears it", async () => {
@@ -56,6 +67,50 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
     reader.close();
   });
 
+  it("tells whose marked lines are: blocks that live, and once those that have ended", async () => {
+    const found: [number, number[]][] = [];
+    const reader = new MarkReader(
+      mkdtempSync(join(folder, "owners-")),
+      file,
+      process.pid,
+      { piece: (at, _, owners) => found.push([at, [...owners!]]), taken: () => undefined },
+      { owners: true },
+    );
+    const write = (at: number, ...words: number[]) =>
+      writeSync(descriptor, new Uint8Array(Uint32Array.from(words).buffer), 0, 4 * words.length, at);
+    const mark = (line: number) => writeSync(descriptor, Uint8Array.of(1), 0, 1, CONTROL_BYTES + 2 * line);
+    const page = 0x7f00_1234_5000;
+    const line = page / 64;
+    const ownersAt = marksEnd + page / 4;
+    const pageAt = marksEnd + 2 ** OWNERS_BITS + page / 1024;
+    const take = async () => {
+      found.length = 0;
+      expect((await reader.take())!.refused).toBe(0);
+      return found;
+    };
+    const piece = CONTROL_BYTES + Math.floor((2 * line) / PIECE_BYTES) * PIECE_BYTES;
+    // The second line of the page has two blocks, one of which has ended; the words of the first one belong to nobody any more.
+    write(ownersAt, 9, 9, 9, 9, 5, 0, FREED + 6, 7);
+    write(pageAt, MIXED + FREED + 8);
+    mark(line + 1);
+    mark(line + 5);
+    expect(await take()).toEqual([[piece, [5, 8, 6, 7, 8, 8, 8, 8]]]);
+    mark(line + 1);
+    mark(line + 5);
+    expect(await take()).toEqual([[piece, [5, 0, 0, 7, 0, 0, 0, 0]]]);
+    // A block has all of the page.
+    write(pageAt, 4);
+    mark(line);
+    expect(await take()).toEqual([[piece, [4, 4, 4, 4]]]);
+    write(pageAt, FREED + 4);
+    mark(line);
+    mark(line + 63);
+    expect(await take()).toEqual([[piece, [4, 4, 4, 4, 4, 4, 4, 4]]]);
+    mark(line);
+    expect(await take()).toEqual([[piece, [0, 0, 0, 0]]]);
+    reader.close();
+  });
+
   it("is gone without a word where there is no file", async () => {
     const other = mkdtempSync(join(folder, "other-"));
     const reader = new MarkReader(other, join(folder, "none"), process.pid, {
@@ -67,6 +122,28 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
 });
 
 describe("what it writes", () => {
+  it("has whose the marked lines are behind their marks, if that is asked for", () => {
+    const head = Buffer.alloc(8);
+    head.writeBigUInt64LE(40960n);
+    const marks = Buffer.alloc(PIECE_BYTES);
+    for (const at of [0, 1, 7, 4094]) marks[at] = 1;
+    const owners = Uint32Array.from({ length: 3 * 4 }, (_, i) => i);
+    const all = Buffer.concat([head, marks, new Uint8Array(owners.buffer), head, Buffer.alloc(PIECE_BYTES)]);
+    for (const length of [1, 8, 4096, 5000]) {
+      const said: unknown[] = [];
+      const listener = {
+        piece: (at: number, _: Uint8Array, words?: Uint32Array) => said.push([at, [...words!]]),
+        taken: () => undefined,
+      };
+      const stream = new MarkStream(listener, true);
+      for (let at = 0; at < all.length; at += length) stream.add(all.subarray(at, at + length));
+      expect(said).toEqual([
+        [40960, [...owners]],
+        [40960, []],
+      ]);
+    }
+  });
+
   it("is understood in whatever pieces it arrives", () => {
     const words = (...all: number[]) => {
       const bytes = Buffer.alloc(8 * all.length);

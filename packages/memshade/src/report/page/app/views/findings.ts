@@ -93,7 +93,7 @@ function changesOf(findings: readonly PageFinding[]): string {
 function Largest({ model, state, change }: ViewProps) {
   const { kind, findings } = model.data;
   const weight = model.weight(state);
-  if (weight === undefined) return h("p", { class: "nothing" }, "Nothing was recorded.");
+  if (weight === undefined) return h("p", { class: "nothing" }, nothingToRank(model.data));
   const grouping = model.grouping(state, "site");
   const sums = sumRows(grouping, weight.values);
   const isDifference = model.data.kind === "diff" && state.side === "difference";
@@ -150,6 +150,13 @@ function Largest({ model, state, change }: ViewProps) {
       ),
     ),
   );
+}
+
+/** Of a working set by itself no more is known than how large it is when. */
+function nothingToRank({ timelines }: PageModel["data"]): string {
+  return timelines.length === 0
+    ? "Nothing was recorded."
+    : "What was recorded stands above, over time: there are no call paths to rank.";
 }
 
 function isEmpty({ weights }: Pick<PageModel["data"], "weights">): boolean {

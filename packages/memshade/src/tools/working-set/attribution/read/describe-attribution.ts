@@ -31,20 +31,17 @@ interface Totals {
 /** How many intervals there are at each scale, by their factors. */
 export type Scales = readonly { factor: number; intervals: number }[];
 
+type Attributions = Pick<AttributionTables, "snapshots" | "places">;
+
 /** `records`: the snapshots that entries belong to, in their order. */
 export class AttributionDescriber {
-  readonly #tables: AttributionTables;
+  readonly #tables: Attributions;
   readonly #records: readonly SnapshotRecord[];
   readonly #skipped: number;
   readonly #scales: Scales;
 
   /** `skipped`: snapshots of the tables before the first record. */
-  constructor(
-    tables: AttributionTables,
-    records: readonly SnapshotRecord[],
-    skipped: number,
-    scales: Scales,
-  ) {
+  constructor(tables: Attributions, records: readonly SnapshotRecord[], skipped: number, scales: Scales) {
     this.#tables = tables;
     this.#records = records;
     this.#skipped = skipped;
@@ -106,8 +103,8 @@ export class AttributionDescriber {
   #pathOf(key: number): string {
     const known = this.#paths.get(key);
     if (known !== undefined) return known;
-    const { kind, path } = this.#placeOf(key);
-    const text = `${kind} ${path.join()}`;
+    const { kind, path, of = "" } = this.#placeOf(key);
+    const text = `${kind} ${path.join()}${of}`;
     this.#paths.set(key, text);
     return text;
   }
@@ -138,6 +135,7 @@ export class AttributionDescriber {
     const count = series[0]?.length ?? 1;
     const contexts = listed.map(([, { place, total, sum, peak }]) => ({
       kind: place.kind as AttributedContext["kind"],
+      ...(place.of === undefined ? {} : { of: place.of }),
       stack: stackOf(place.path),
       total: round(total),
       mean: round(sum / count),

@@ -14,6 +14,8 @@ const LIST_HEADER = 8;
 export interface AttributedPlace {
   kind: AttributionKind | "others";
   path: number[];
+  /** Name of the object or file that it is of. */
+  of?: string | undefined;
 }
 
 /** What the attribution's tables of one instance hold. */

@@ -13,6 +13,19 @@ const ABOVE_STACK_BYTES = 16 * 2 ** 20;
 const MOST_GUARD_BYTES = 64 * 2 ** 10;
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+\s*(.*)$/;
 
+/**
+ * Parts of files that a process has mapped, by the files' paths.
+ *
+ * @param ours a folder whose files are left out
+ */
+export function mappedFiles(maps: string, ours: string): (AddressRange & { name: string })[] {
+  return maps.split("\n").flatMap((line) => {
+    const [, from, to, , name] = MAPPING.exec(line) ?? [];
+    if (name === undefined || !name.startsWith("/") || name.startsWith(`${ours}/`)) return [];
+    return [{ start: Number.parseInt(from, 16), end: Number.parseInt(to, 16), name }];
+  });
+}
+
 /** Stacks of threads among the mappings of a process, as the kernel lists them: memory without a file behind a guard. */
 export function threadStacks(maps: string): AddressRange[] {
   const stacks: AddressRange[] = [];

@@ -13,6 +13,7 @@ import {
 } from "../../../../model/working-set/working-set.ts";
 import { buildLevels, totalOf } from "../../../../model/working-set/working-set-series.ts";
 import { PATIENCE } from "../layout.ts";
+import { describeOwners } from "./describe-owners.ts";
 import type { IntervalRecords } from "./native-intervals.ts";
 import type { NativeWorkingSetSession } from "./native-session.ts";
 
@@ -20,7 +21,9 @@ const NS_PER_MS = 1e6;
 const MOST_FRAMES = 48;
 const ALONE = `The program has waited ${PATIENCE} seconds for the end of an interval in vain: the last one has all that it touched from there on, and accesses of then are not counted.`;
 const RACES =
-  "Threads lose counts of accesses that they make at the same time: intervals have more accesses than they say, and two runs differ.";
+  "Threads lose counts of accesses that they make at the same time, a few per cent as a rule: intervals have more accesses than they say, and two runs differ.";
+const ESTIMATED =
+  "Owners are told by lines, when an interval ends: one that several blocks lie in is divided by their bytes in it, touched or not, and one whose blocks have ended counts for these.";
 const NOT_SEEN =
   "Accesses of the stack by the stack pointer, of thread-local data, and by vectors of addresses are not seen, nor is what the system reads and writes. What lies unaligned across two lines is counted by the first one, unless it is a vector.";
 
@@ -36,7 +39,13 @@ export interface DescribedWorkingSet {
  */
 export function describeNative(
   session: NativeWorkingSetSession,
-  run: { command: readonly string[]; program: string; modules: readonly NamedModule[]; threads: number },
+  run: {
+    command: readonly string[];
+    program: string;
+    modules: readonly NamedModule[];
+    threads: number;
+    pathOf: (context: number) => number[] | undefined;
+  },
   samples: CpuSamples | undefined,
   start: number,
 ): DescribedWorkingSet | undefined {
@@ -45,16 +54,18 @@ export function describeNative(
   const { records } = intervals;
   const last = records[records.length - 1];
   const levels = buildLevels(records, true);
+  const owners = describeOwners(session, levels, run.program, run.pathOf);
   const { stacks, stackOf } = stacksOf(intervals, levels[0].start.length, samples, start);
   const instance: InstanceWorkingSet = {
     ...{ module: 0, instance: 0, duration: last.end, period: how.interval * 2 ** last.scale },
     ...{ snapshots: records.length - 1, memoryBytes: lines.touchedBytes, profilerBytes: lines.ownBytes },
     total: Object.fromEntries(MEASURES.map((measure) => [measure, totalOf(records, measure)])),
     ...{ levels, stackOf, stacks },
+    ...(owners === undefined ? {} : { owners }),
   };
   const options = {
     ...{ interval: how.interval, maxIntervals: how.maxIntervals },
-    ...{ assumeAligned: false, firstTouch: false, fill: false, owners: false },
+    ...{ assumeAligned: false, firstTouch: false, fill: false, owners: owners !== undefined },
   };
   const profile: WorkingSetProfile = {
     ...{ schema: WORKING_SET_SCHEMA, version: WORKING_SET_VERSION, memshade: MEMSHADE_VERSION },
@@ -62,6 +73,7 @@ export function describeNative(
     ...{ modules: [...run.modules], instances: [instance] },
     notTracked: [
       NOT_SEEN,
+      ...(owners === undefined ? [] : [ESTIMATED]),
       ...(how.unit === "accesses" && run.threads > 1 ? [RACES] : []),
       ...(session.isAlone ? [ALONE] : []),
       ...(refused === 0

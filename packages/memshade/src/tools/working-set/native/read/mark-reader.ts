@@ -9,6 +9,11 @@ import { type MarkListener, MarkStream, type SnapshotTaken } from "./mark-stream
 
 const EXECUTABLE = 0o755;
 
+export interface MarkReaderOptions {
+  accesses?: { interval: number; maxIntervals: number } | undefined;
+  owners?: boolean | undefined;
+}
+
 /** The process that takes marks out of the file that a program shares. */
 export class MarkReader {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
@@ -19,28 +24,32 @@ export class MarkReader {
   /**
    * @param folder where programs may lie, for the time of the run
    * @param listener is given snapshots, those that are asked for and those of intervals in accesses
-   * @param accesses how long intervals are, and after how many they become twice as long; undefined: they are not counted
+   * @param options `accesses`: how long intervals are, and after how many they become twice as long; undefined: they are not counted;
+   * `owners`: whose lines are is asked for
    */
   constructor(
     folder: string,
     file: string,
     pid: number,
     listener: MarkListener,
-    accesses?: { interval: number; maxIntervals: number },
+    { accesses, owners = false }: MarkReaderOptions = {},
   ) {
     const program = join(folder, "mark-reader");
     const code = kept(new TableCache(folder).folder, "mark-reader", markReaderProgram);
     writeFileSync(program, code, { mode: EXECUTABLE });
     const { interval, maxIntervals } = accesses ?? { interval: 0, maxIntervals: 0 };
-    const args = [file, pid, interval, maxIntervals].map(String);
+    const args = [file, pid, interval, maxIntervals, owners ? 1 : 0].map(String);
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"] });
-    const stream = new MarkStream({
-      piece: (at, marks) => listener.piece(at, marks),
-      taken: (snapshot) => {
-        listener.taken(snapshot);
-        this.#answer(snapshot);
+    const stream = new MarkStream(
+      {
+        piece: (at, marks, owners) => listener.piece(at, marks, owners),
+        taken: (snapshot) => {
+          listener.taken(snapshot);
+          this.#answer(snapshot);
+        },
       },
-    });
+      owners,
+    );
     this.#child.stdout.on("data", (bytes: Buffer) => stream.add(bytes));
     const end = () => {
       this.#hasEnded = true;

@@ -6,6 +6,7 @@ import {
   type SnapshotRecord,
 } from "../../../../model/working-set/working-set-series.ts";
 import { CONTROL_BYTES, LINE_SHIFT, MARK_BYTES, PIECE_BYTES, READ_MARK, WRITTEN_MARK } from "../layout.ts";
+import type { LineOwners } from "./line-owners.ts";
 import type { MarkListener } from "./mark-stream.ts";
 
 export type Region = "stack" | "static" | "heap";
@@ -38,6 +39,8 @@ interface Piece {
 export class MarkedLines implements Pick<MarkListener, "piece"> {
   readonly #pieces = new Map<number, Piece>();
   readonly #regionOf: (address: number) => Region;
+  /** Undefined where nobody asks whose lines are. */
+  readonly owners: LineOwners | undefined;
   /** Marks of a piece, and the same as words of two lines: most are of none. */
   readonly #marks = new Uint8Array(PIECE_BYTES);
   readonly #words = new Uint32Array(this.#marks.buffer);
@@ -46,8 +49,9 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
   #given = 0;
 
   /** @param regionOf what lies at an address; asked once per page of 4 KiB */
-  constructor(regionOf: (address: number) => Region) {
+  constructor(regionOf: (address: number) => Region, owners?: LineOwners) {
     this.#regionOf = regionOf;
+    this.owners = owners;
   }
 
   /** Bytes of program memory in pages that were touched, and those that serve for counting. */
@@ -58,16 +62,18 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
   }
 
   get ownBytes(): number {
-    return this.#pieces.size * (PIECE_BYTES + 4 * (2 * LINES + PAGES + BIG_PAGES));
+    const own = this.#pieces.size * (PIECE_BYTES + 4 * (2 * LINES + PAGES + BIG_PAGES));
+    return own + (this.owners?.ownBytes ?? 0);
   }
 
-  /** The marks of the open interval, or more of them. */
-  piece(at: number, marks: Uint8Array): void {
+  /** The marks of the open interval, or more of them; where owners are followed, the words of each marked line. */
+  piece(at: number, marks: Uint8Array, owners?: Uint32Array): void {
     const first = (at - CONTROL_BYTES) / MARK_BYTES;
     const piece = this.#pieces.get(first) ?? emptyPiece();
     this.#pieces.set(first, piece);
     const now = this.#interval + 1;
     this.#given++;
+    if (owners !== undefined) this.owners?.begin(first, owners);
     this.#marks.set(marks);
     const words = this.#words;
     for (let page = 0; page < PAGES; page++) {
@@ -95,6 +101,7 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     return this.#counts[piece.regions[page]];
   }
 
+  /** @param line of the piece */
   #touch(
     { read: reads, written: writes }: Piece,
     line: number,
@@ -121,6 +128,12 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     }
     if (how & READS) reads[line] = now;
     if (how & WRITES) writes[line] = now;
+    this.owners?.touch(line, since);
+  }
+
+  /** Lines of the open interval. */
+  get lines(): number {
+    return this.#counts.lines.reduce((sum, count) => sum + count, 0);
   }
 
   /** Pieces of the open interval. */

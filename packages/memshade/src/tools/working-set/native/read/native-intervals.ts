@@ -1,4 +1,5 @@
 import type { SnapshotRecord } from "../../../../model/working-set/working-set-series.ts";
+import type { AttributionEntry } from "../../attribution/read/open-attribution.ts";
 import type { SnapshotTaken } from "./mark-stream.ts";
 import type { MarkedLines } from "./marked-lines.ts";
 
@@ -18,12 +19,16 @@ const LEAST_TIME_PER_WORK = 50;
 /** What a snapshot takes, and a piece of it, nanoseconds; clocks would have the times in, too, in which others have the processor. */
 const SNAPSHOT_NS = 200_000;
 const PIECE_NS = 8_000;
+/** What it takes to find out whose a line is. */
+const OWNED_LINE_NS = 200;
 
 /** The intervals of a process, one snapshot after the other. */
 export class IntervalRecords {
   readonly records: SnapshotRecord[] = [];
   /** Nanoseconds of the monotonic clock at which each record ended. */
   readonly moments: number[] = [];
+  /** Whose the lines of each record are, where that is asked for. */
+  readonly shares: AttributionEntry[][] = [];
   scale = 0;
   readonly #lines: MarkedLines;
   readonly #how: NativeIntervals;
@@ -58,9 +63,13 @@ export class IntervalRecords {
 
   /** Ends the open interval. */
   end(taken: SnapshotTaken): void {
+    const { interval, owners } = this.#lines;
     this.#work += SNAPSHOT_NS + PIECE_NS * this.#lines.pieces;
+    if (owners !== undefined) {
+      this.#work += OWNED_LINE_NS * this.#lines.lines;
+      this.shares.push(owners.end());
+    }
     const now = this.timeOf(taken);
-    const { interval } = this.#lines;
     this.records.push({
       scale: this.scale,
       interval,

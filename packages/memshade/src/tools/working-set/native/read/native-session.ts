@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
-import { type AddressRange, regionOf, threadStacks } from "./address-regions.ts";
+import { dirname } from "node:path";
+import { type AddressRange, mappedFiles, regionOf, threadStacks } from "./address-regions.ts";
+import { LineOwners } from "./line-owners.ts";
 import { MarkReader } from "./mark-reader.ts";
 import type { MarkListener, SnapshotTaken } from "./mark-stream.ts";
 import { MarkedLines } from "./marked-lines.ts";
 import { IntervalRecords, type NativeIntervals } from "./native-intervals.ts";
+import { UnownedPlaces } from "./unowned-places.ts";
 
 /** What is known of the process from elsewhere. */
 export interface MarkedProcess {
@@ -14,8 +17,16 @@ export interface MarkedProcess {
   start(): number;
   /** Address near the upper end of its first stack; 0: not known. */
   stackTop(): number;
-  /** Where objects are mapped. */
-  objects(): readonly AddressRange[];
+  /** Where objects are mapped, by their paths; the program's own is empty. */
+  objects(): readonly (AddressRange & { name: string })[];
+}
+
+/** Where what lies, while nobody looks again. */
+interface Ranges {
+  objects: ReturnType<MarkedProcess["objects"]>;
+  stacks: readonly AddressRange[];
+  files: ReturnType<typeof mappedFiles>;
+  stackTop: number;
 }
 
 const LOOK_MS = 5;
@@ -28,6 +39,8 @@ export class NativeWorkingSetSession {
   records: IntervalRecords | undefined;
   readonly lines: MarkedLines;
   readonly how: NativeIntervals;
+  /** What lies where no block is. */
+  readonly unowned = new UnownedPlaces();
   refused = 0;
   /** The program has counted accesses on without anybody who ended intervals. */
   isAlone = false;
@@ -38,19 +51,26 @@ export class NativeWorkingSetSession {
   #timer: NodeJS.Timeout | undefined;
   #open: Promise<void> = Promise.resolve();
   #hasEnded = false;
-  #ranges:
-    | { objects: readonly AddressRange[]; stacks: readonly AddressRange[]; stackTop: number }
-    | undefined;
+  #ranges: Ranges | undefined;
+  /** What the process had mapped when somebody looked last. */
+  #maps = "";
 
   /**
-   * @param folder where programs may lie
+   * @param options `folder`: where programs may lie; `owners`: whose lines are is asked for
    * @param process undefined while it has not begun
    */
-  constructor(how: NativeIntervals, folder: string, process: () => MarkedProcess | undefined) {
+  constructor(
+    how: NativeIntervals,
+    { folder, owners }: { folder: string; owners: boolean },
+    process: () => MarkedProcess | undefined,
+  ) {
     this.how = how;
     this.#folder = folder;
     this.#process = process;
-    this.lines = new MarkedLines((address) => this.#regionOf(address));
+    this.lines = new MarkedLines(
+      (address) => this.#regionOf(address),
+      owners ? new LineOwners((address) => this.#placeOf(address)) : undefined,
+    );
     this.#wait(LOOK_MS);
   }
 
@@ -79,12 +99,15 @@ export class NativeWorkingSetSession {
     if (known === undefined || !existsSync(known.marks)) return false;
     this.#known = known;
     this.records = new IntervalRecords(this.lines, this.how, known.start());
+    // It may have ended when the first lines come.
+    this.#maps = mapsOf(known.pid);
     const listener: MarkListener = {
-      piece: (at, marks) => this.lines.piece(at, marks),
+      piece: (at, marks, owners) => this.lines.piece(at, marks, owners),
       taken: (snapshot) => this.#end(snapshot),
     };
     const accesses = this.how.unit === "accesses" ? this.how : undefined;
-    this.#reader = new MarkReader(this.#folder, known.marks, known.pid, listener, accesses);
+    const owners = this.lines.owners !== undefined;
+    this.#reader = new MarkReader(this.#folder, known.marks, known.pid, listener, { accesses, owners });
     return true;
   }
 
@@ -119,18 +142,28 @@ export class NativeWorkingSetSession {
     return regionOf(address, this.#ranges);
   }
 
-  #findRanges() {
+  #placeOf(address: number): number {
+    this.#ranges ??= this.#findRanges();
+    const { objects, files } = this.#ranges;
+    return this.unowned.keyOf(regionOf(address, this.#ranges), address, objects, files);
+  }
+
+  #findRanges(): Ranges {
     const known = this.#known!;
-    return { objects: known.objects(), stackTop: known.stackTop(), stacks: stacksOf(known.pid) };
+    this.#maps = mapsOf(known.pid) || this.#maps;
+    return {
+      ...{ objects: known.objects(), stackTop: known.stackTop() },
+      ...{ stacks: threadStacks(this.#maps), files: mappedFiles(this.#maps, dirname(known.marks)) },
+    };
   }
 }
 
-function stacksOf(pid: number): AddressRange[] {
+/** Empty where it has ended. */
+function mapsOf(pid: number): string {
   try {
-    return threadStacks(readFileSync(`/proc/${pid}/maps`, "latin1"));
+    return readFileSync(`/proc/${pid}/maps`, "latin1");
   } catch {
-    // It has ended.
-    return [];
+    return "";
   }
 }
 

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { notCounted } from "../../../src/native/rewritten/not-counted.ts";
+import type { RewrittenFile } from "../../../src/native/rewritten/rewrite-files.ts";
+
+const LEFT_ALONE = { undecodable: 0, overlapping: 0, special: 0, exceptions: 0, returnAddresses: 0 };
+
+function file(special: number, narrow: number): RewrittenFile {
+  const unpatched = { places: 2 * narrow, functions: narrow };
+  const leftAlone = { ...LEFT_ALONE, special };
+  const facts = { functions: 10, leftAlone, unpatched, oldText: 100, newText: 200 };
+  return { original: "/usr/bin/program", mark: 1, path: "", origins: "", notes: "", facts };
+}
+
+describe("the head of a report", () => {
+  it("says nothing of files that are counted wholly", () => {
+    expect(notCounted([file(0, 0)], [], true)).toEqual([]);
+  });
+
+  it("has how many functions ran as they are, of all files", () => {
+    expect(notCounted([file(1, 0), file(2, 0)], [], true)).toEqual([
+      "3 functions of 23 ran as they are: stubs, frames of signals, and what cannot be decoded.",
+    ]);
+  });
+
+  it("has how many functions are too short for a jump", () => {
+    expect(notCounted([file(0, 1)], [], true)).toEqual([
+      "1 function of 10 has no room for a jump to the rewritten code: called by a pointer, it runs as it is.",
+    ]);
+    expect(notCounted([file(0, 2), file(0, 1)], [], true)).toEqual([
+      "3 functions of 20 have no room for a jump to the rewritten code: called by a pointer, they run as they are.",
+    ]);
+  });
+
+  it("names files that were not rewritten, and those that were loaded later", () => {
+    const refused = { ...file(0, 0), facts: { refused: "it has no segments" } };
+    expect(notCounted([refused], ["/lib/plugin.so"], false)).toEqual([
+      "1 file ran as it is, without being counted: program (it has no segments).",
+      "1 file that was loaded later ran as it is; they cannot be remembered: plugin.so.",
+    ]);
+  });
+});
