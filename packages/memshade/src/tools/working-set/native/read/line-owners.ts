@@ -20,9 +20,9 @@ export class LineOwners {
   #sums = new Map<number, number>();
   readonly #now = new Int32Array(OWNERS_PER_LINE);
   /** Of the piece at hand. */
-  #last = new Int32Array(0);
+  #last: Int32Array = new Int32Array(0);
   #first = 0;
-  #words = new Uint32Array(0);
+  #words: Uint32Array = new Uint32Array(0);
   #at = 0;
 
   /** @param placeOf the key of what lies at an address where no block is */
