@@ -245,6 +245,14 @@ class NativeRecording {
 
   /** Runs the program to its end. */
   async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
+    let dumps: Dumps | undefined;
+    let isDumpAsked = false;
+    // The program may say that it is ready before everything here is.
+    const askForDump = (): void => {
+      isDumpAsked = true;
+      dumps?.write();
+    };
+    const stopListening = onSignals({ SIGUSR2: askForDump });
     const image = this.#image!;
     const launcher = placeLauncher(image.folder, { program: executed.file, enter: this.#rewritten?.enter });
     const { pid, end } = await startProgram(launcher, executed, {
@@ -267,8 +275,8 @@ class NativeRecording {
       const written = this.writer.child(child);
       if (written !== undefined) this.#children.push(written);
     };
-    const dumps = new Dumps(watch, recorded, folders, this.writer, this.#workingSet);
-    const stopListening = onSignals({ SIGUSR2: () => dumps.write() });
+    dumps = new Dumps(watch, recorded, folders, this.writer, this.#workingSet);
+    if (isDumpAsked) dumps.write();
     const ended = await end.finally(stopListening);
     await dumps.done;
     await this.#workingSet?.finish();
