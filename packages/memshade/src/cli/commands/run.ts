@@ -50,7 +50,7 @@ Examples:
 Native programs are recorded by heap, waste or workingset, one at a time, or by
 alloc (docs/native-programs.md). Of the options of these tools they have --clock
 (heap, alloc), --include-stack (heap, waste), --contexts, --compat (waste),
---interval, --max-intervals and --cpu-time (workingset).
+--who, --interval, --max-intervals and --cpu-time (workingset).
 
 Options of memshade come before the program; everything after it belongs to the
 program, with a warning where memshade has such an option too (-- in front of
