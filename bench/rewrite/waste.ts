@@ -34,7 +34,8 @@ function mountsOf({ program, loader }: ReturnType<typeof loadedFiles>): Mount[] 
   writeFileSync(copy, loaderCopy(readFileSync(loader), nativeWaste()), { mode: 0o755 });
   let from: number | undefined;
   const mounts = program.map((original, i): Mount => {
-    const waste = new WastePlan(from === undefined ? undefined : { from, to: SLOTS_END });
+    const behind = from;
+    const waste = new WastePlan(behind === undefined ? undefined : () => ({ from: behind, to: SLOTS_END }));
     const path = `${copy}-${i}`;
     writeFileSync(path, rewriteFile(readFileSync(original), waste.plan).bytes, { mode: 0o755 });
     from = waste.end;

@@ -52,8 +52,6 @@ export interface NativeTool {
 export interface PlannedFile {
   /** What it is kept by. */
   readonly key: string;
-  /** Size of the file. */
-  readonly bytes: number;
   /** Where everything that was rewritten is kept, in folders by their keys. */
   readonly folder: string;
 }

@@ -22,7 +22,7 @@ function rewrite(path: string): RewritingReply {
   try {
     const content = readFileSync(path);
     const key = rewrittenKey(sumOfContent(content), code);
-    const file = tool.planFile?.({ key, bytes: content.length, folder: cache.folder });
+    const file = tool.planFile?.({ key, folder: cache.folder });
     const made = tryRewrite(content, key, file?.plan ?? tool.plan);
     cache.write(key, made, file?.notes());
     return undefined;

@@ -1,7 +1,7 @@
 import type { FilePlan, NativeTool, NativeToolOptions, PlannedFile } from "../../../native/native-tool.ts";
 import { ARENA, SHADOW, SHADOW_BITS, TABLES_END } from "./layout.ts";
 import { WastePlan } from "./plan-waste.ts";
-import { keepPlace, takePlace } from "./site-places.ts";
+import { keepPlace, type SitePlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
 const KEY = "7";
@@ -22,14 +22,16 @@ export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
   };
 }
 
-/** Slots take less than the code does that they are for. */
-function planFile({ key, bytes, folder }: PlannedFile, options: NativeToolOptions): FilePlan {
-  const place = takePlace(folder, key, bytes);
-  const waste = new WastePlan(place, options);
+function planFile({ key, folder }: PlannedFile, options: NativeToolOptions): FilePlan {
+  let place: SitePlace | undefined;
+  const waste = new WastePlan((bytes) => {
+    place = takePlace(folder, key, bytes);
+    return place;
+  }, options);
   return {
     plan: waste.plan,
     notes: () => {
-      keepPlace(folder, place, waste.end);
+      if (place !== undefined) keepPlace(folder, place, waste.end);
       return waste.notes();
     },
   };

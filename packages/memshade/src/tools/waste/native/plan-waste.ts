@@ -49,33 +49,32 @@ export interface WasteSites {
   unplaced: number;
 }
 
+/** Gives a file at most so many bytes for its slots, or fewer: addresses. */
+export type GivePlace = (bytes: number) => { from: number; to: number };
+
 /** The tool for one file, whose slots begin at an address. */
 export class WastePlan {
   readonly plan: PlanBlock;
   readonly #common: CommonCode;
   readonly #routines: ColdRoutines;
   readonly #sites = new SiteNotes();
-  readonly #from: number;
-  readonly #to: number;
+  readonly #place: GivePlace;
+  #from = 0;
+  #to = 0;
   readonly #unfollowed: Unfollowed = { stack: 0, thread: 0, unusual: 0 };
   #unplaced = 0;
-  #next: number;
+  #next = 0;
   readonly #frames = new FrameBases();
   /** Blocks are sampled with their contexts. */
   readonly #isSampled: boolean;
   readonly #frameEnds = new FrameEnds(this.#frames);
 
-  /** Where its slots may be: addresses. */
-  constructor(
-    { from, to }: { from: number; to: number } = { from: ARENA, to: SLOTS_END },
-    options: NativeToolOptions = {},
-  ) {
+  /** @param place where its slots may be; it is asked once, if there is code */
+  constructor(place: GivePlace = () => ({ from: ARENA, to: SLOTS_END }), options: NativeToolOptions = {}) {
     this.#common = commonCode(options);
     this.#isSampled = options.contexts === true;
     this.#routines = new ColdRoutines(this.#common);
-    this.#from = from;
-    this.#to = to;
-    this.#next = from;
+    this.#place = place;
     this.plan = Object.defineProperty((block: BlockView) => this.#planBlock(block), "common", {
       get: () => this.#routines.bytes,
     });
@@ -93,6 +92,10 @@ export class WastePlan {
   }
 
   #planBlock({ code, first, last, live }: BlockView): readonly Insertion[] {
+    if (this.#to === 0) {
+      const { from, to } = this.#place(this.#mostSlots(code) * SLOT_BYTES);
+      [this.#from, this.#to, this.#next] = [from, to, from];
+    }
     const found = this.#accesses(code, first, last);
     const calls: Insertion[] = [];
     for (let i = first; i < last; i++) {
@@ -110,6 +113,20 @@ export class WastePlan {
     const insertions = this.#insert(code, { first, last, live }, found, stores);
     if (calls.length === 0) return insertions;
     return [...insertions, ...calls].sort((a, b) => a.before - b.before);
+  }
+
+  /** As many as code would take if all of its accesses were loads and stores at once, and followed. */
+  #mostSlots(code: Code): number {
+    let slots = 0;
+    let hasAccess = false;
+    for (let i = 0, starts = true; i < code.count; i++) {
+      if (starts || (code.traits[i] & TRAIT.leader) !== 0) hasAccess = false;
+      starts = code.flows[i] !== FLOW.next && code.flows[i] !== FLOW.systemCall;
+      if ((code.traits[i] & TRAIT.access) === 0 && !isStringInstruction(code, i)) continue;
+      slots += STORE_SLOTS + LOAD_SLOTS + (hasAccess ? 0 : this.#blockSlots);
+      hasAccess = true;
+    }
+    return slots;
   }
 
   get #blockSlots(): number {

@@ -47,11 +47,11 @@ describe("slots of files", () => {
   });
 
   it("are taken from files that nobody has used for a while, where no others are left", () => {
-    takePlace(files, LARGE, 350 * MIB);
+    takePlace(files, LARGE, 250 * MIB);
     keep(LARGE, 11);
-    takePlace(files, SMALL, 340 * MIB);
+    takePlace(files, SMALL, 240 * MIB);
     expect(existsSync(join(files, LARGE))).toBe(true);
-    takePlace(files, OTHER, 300 * MIB);
+    takePlace(files, OTHER, 200 * MIB);
     expect(existsSync(join(files, LARGE))).toBe(false);
   });
 

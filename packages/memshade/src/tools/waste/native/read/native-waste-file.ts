@@ -69,6 +69,9 @@ export function hasRun(counts: string, notes: string): boolean {
   }
 }
 
+/** What becomes of bytes that a store writes, in the order of `StoreSums`. */
+const FATES: readonly (keyof StoreSums)[] = ["dead", "deallocated", "exit"];
+
 class WasteFileMaker {
   readonly #counts: CountsFile;
   readonly #fates: Map<number, StoreFate>;
@@ -173,7 +176,12 @@ class WasteFileMaker {
       all.exit += one.exit;
     }
     if (contexts.length === 0) this.#stores.push(storeOf(site, [ip], all));
-    spread(all, contexts, sampled).forEach((part, i) => {
+    const most = (name: keyof StoreSums, part: StoreSums): number => {
+      if (name === "counted") return site.kind === "string" ? Number.POSITIVE_INFINITY : part.runs;
+      const before = FATES.slice(0, FATES.indexOf(name)).reduce((sum, fate) => sum + part[fate], 0);
+      return (site.kind === "string" ? part.counted : part.runs * site.bytes) - before;
+    };
+    spread(all, contexts, sampled, most).forEach((part, i) => {
       if (part.runs > 0) this.#stores.push(storeOf(site, [ip, ...this.#callersOf(contexts[i])], part));
     });
   }
@@ -189,7 +197,7 @@ class WasteFileMaker {
     const first = site.blockSlot + SLOT_BYTES * (SAMPLED_BLOCK_SLOTS + STORE_SLOTS * stores);
     const load = (site.loadSlot - first) / SLOT_BYTES;
     const sampled = contexts.map(({ samples, loads }) => ({ runs: samples, fresh: loads[load] }));
-    spread(all, contexts, sampled).forEach((part, i) => {
+    spread(all, contexts, sampled, (_, { runs }) => runs).forEach((part, i) => {
       if (part.runs > 0) this.#loads.push(loadOf(site, [ip, ...this.#callersOf(contexts[i])], part));
     });
   }
@@ -219,7 +227,7 @@ class WasteFileMaker {
       "Atomic instructions count as loads, and what they store as read. String instructions that go backwards are not followed.",
       ...(this.#how.contexts === true
         ? [
-            `Contexts are estimated: of each block of code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. Sums over all contexts of a place are exact.`,
+            `Contexts are estimated: of each block of code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. They add up to what was counted at each place.`,
             ...say(
               ...([refusedSamples(this.#counts), "look", "looks"] as const),
               "found no room for one more context and changed nothing.",

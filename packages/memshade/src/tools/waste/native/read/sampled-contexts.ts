@@ -107,25 +107,38 @@ function currentCounts(
 
 /**
  * What an access has counted in all, spread over the contexts of its block: by what samples of each say of a run there, times the runs
- * that they stand for.
+ * that they stand for. The parts of a figure add up to it, and those of a context without runs are 0.
+ *
+ * @param most of a figure what a context can have, by those before it
  */
-export function spread<T extends Record<string, number>>(
+export function spread<T extends Record<string, number> & { runs: number }>(
   all: T,
   contexts: readonly SampledContext[],
   sampled: readonly T[],
+  most: (name: keyof T, part: T) => number,
 ): T[] {
-  const shares = Object.keys(all).map((name) => {
-    const weights = contexts.map(({ samples, runs }, i) =>
-      name === "runs" ? runs : (sampled[i][name] / Math.max(1, samples)) * runs,
-    );
-    return [name, shareOut(all[name], weights, contexts)] as const;
+  const parts = contexts.map(() => ({ ...all }));
+  const { runs: allRuns, ...others } = all;
+  const figure = (of: Record<string, number>, name: keyof T): number => of[name as string];
+  const runs = contexts.map((one) => one.runs);
+  shareOut(allRuns, runs, runs).forEach((part, i) => {
+    parts[i].runs = part;
   });
-  return contexts.map((_, i) => Object.fromEntries(shares.map(([name, parts]) => [name, parts[i]])) as T);
+  for (const name of Object.keys(others) as (keyof T)[]) {
+    const weights = contexts.map(
+      (one, i) => (figure(sampled[i], name) / Math.max(1, one.samples)) * one.runs,
+    );
+    const limits = parts.map((part) => (part.runs === 0 ? 0 : most(name, part)));
+    limit(shareOut(figure(all, name), weights, runs), limits).forEach((part, i) => {
+      (parts[i] as Record<keyof T, number>)[name] = part;
+    });
+  }
+  return parts;
 }
 
 /** Whole parts of a number; where no sample has met any, by runs. */
-function shareOut(total: number, weights: readonly number[], contexts: readonly SampledContext[]): number[] {
-  const known = weights.some((weight) => weight > 0) ? weights : contexts.map(({ runs }) => runs);
+function shareOut(total: number, weights: readonly number[], runs: readonly number[]): number[] {
+  const known = weights.some((weight) => weight > 0) ? weights : runs;
   const sum = known.reduce((before, weight) => before + weight, 0) || 1;
   let [passed, given] = [0, 0];
   return known.map((weight) => {
@@ -135,4 +148,23 @@ function shareOut(total: number, weights: readonly number[], contexts: readonly 
     given = until;
     return part;
   });
+}
+
+/** What is too much for one part goes to others that have room; what has room nowhere stays. */
+function limit(parts: readonly number[], limits: readonly number[]): number[] {
+  const limited = parts.map((part, i) => Math.min(part, Math.max(0, limits[i])));
+  let left = parts.reduce((sum, part, i) => sum + part - limited[i], 0);
+  for (let i = 0; i < limited.length && left > 0; i++) {
+    const more = Math.min(left, Math.max(0, limits[i] - limited[i]));
+    limited[i] += more;
+    left -= more;
+  }
+  if (left > 0)
+    limited[
+      Math.max(
+        0,
+        limits.findIndex((one) => one > 0),
+      )
+    ] += left;
+  return limited;
 }
