@@ -71,8 +71,8 @@ describe.skipIf(!canCompile)("a program with known shares of its CPU time", () =
   it("has the shares of its functions, as far as so many samples can tell", () => {
     const of = (name: string) => report.functions.find((one) => one.function === name)?.totalMs ?? 0;
     const [once, twice] = [of("burn_once"), of("burn_twice")];
-    // 600 samples: a third of them varies by 2 % of all, and four times that happens never.
-    expect(Math.abs(twice / (once + twice) - 2 / 3)).toBeLessThan(0.08);
+    // On a busy machine one sample stands for several that came too late: some hundred are left, of which a third varies by 4 % of all.
+    expect(Math.abs(twice / (once + twice) - 2 / 3)).toBeLessThan(0.16);
     expect(once + twice).toBeGreaterThan(0.9 * of("main"));
   });
 
