@@ -10,6 +10,7 @@ import { contextsIn } from "../support/compare-runs.ts";
 import { canCompile, compileProgram, memshadeRun, runIn } from "../support/record.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
+const SHARED_MEMORY = "/dev/shm";
 const hasNamespaces = spawnSync("unshare", ["--mount", "true"]).status === 0;
 const hasCpp = spawnSync("g++", ["--version"], { stdio: "ignore" }).status === 0;
 if (canCompile && !hasNamespaces)
@@ -23,8 +24,20 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
   const plain = (program: string, args: string[] = []) =>
     spawnSync(program, args, { encoding: "utf8", cwd: folder });
   /** With what reads nothing of the accesses: what is compared are outputs and call paths. */
-  const rewritten = (args: string[], more: NodeJS.ProcessEnv = {}) =>
-    memshadeRun(folder, ["--quiet", "--tool", "heap", ...args], more);
+  const rewritten = (args: string[], more: NodeJS.ProcessEnv = {}) => {
+    const ended = memshadeRun(folder, ["--quiet", "--tool", "heap", ...args], more);
+    recorders.push(ended.pid);
+    return ended;
+  };
+  const recorders: number[] = [];
+  const ownerOf = (name: string): number => {
+    try {
+      return JSON.parse(readFileSync(join(SHARED_MEMORY, name, "owner"), "utf8")).pid;
+    } catch {
+      // Somebody else's, who has removed it meanwhile.
+      return 0;
+    }
+  };
 
   beforeAll(() => {
     compileProgram("../rewritten/programs/many-ways.c", inFolder("many-ways"), ["-pthread"]);
@@ -197,6 +210,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
 
   it("leaves no mounts, and no files", () => {
     expect(mounts()).toBe(mountsBefore);
-    expect(readdirSync("/dev/shm").filter((name) => name.startsWith("memshade-native-"))).toEqual([]);
+    const left = readdirSync(SHARED_MEMORY).filter((name) => name.startsWith("memshade-native-"));
+    expect(left.filter((name) => recorders.includes(ownerOf(name)))).toEqual([]);
   });
 });
