@@ -3,6 +3,8 @@ import { ByteWriter } from "../../bytes/writer.ts";
 import { FLOW, hasTarget } from "../../x64/decode/index.ts";
 import { type Code, TRAIT } from "./code.ts";
 import type { FlowGraph } from "./flow-graph.ts";
+import { ColdParts } from "./frames/cold-parts.ts";
+import { StackShifts } from "./frames/stack-shifts.ts";
 import type { Liveness } from "./liveness.ts";
 
 /** A block as a tool sees it. */
@@ -18,7 +20,7 @@ export interface BlockView {
 /** Code that a tool wants in front of an instruction. */
 export interface Insertion {
   readonly before: number;
-  /** Machine code that runs wherever it lies, but for `distances`. */
+  /** Machine code that runs wherever it lies, but for `distances`. Where it moves the stack pointer, it begins with `SKIP_RED_ZONE`. */
   readonly bytes: readonly number[];
   /** More of it, which runs seldom: it is put behind all functions, and only jumps lead there and back. */
   readonly cold?: readonly number[];
@@ -39,6 +41,11 @@ export interface InsertedDistance {
 /** What a tool is to the rewriter: it says what is inserted in a block, in the order of instructions. */
 export interface PlanBlock {
   (block: BlockView): readonly Insertion[];
+  /**
+   * Stacks are taken while inserted code runs: there is call frame information of where it moves the stack pointer, and of routines of
+   * `common` that it calls.
+   */
+  readonly isWalked?: boolean;
   /** Code that insertions call or jump to, once in a file; read when all blocks have been asked for. */
   readonly common?: Uint8Array;
 }
@@ -53,6 +60,12 @@ export interface NewText {
   readonly ends: Int32Array;
   /** Where the last instruction of each function ends: in front of a jump to what it runs into. */
   readonly instructionEnds: Int32Array;
+  /** Behind all functions. */
+  readonly cold: ColdParts;
+  /** Behind cold parts: what the tool has once. */
+  readonly common: Uint8Array;
+  readonly commonAt: number;
+  readonly shifts: StackShifts;
 }
 
 const FUNCTION_ALIGNMENT = 16;
@@ -94,12 +107,14 @@ export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, 
       const first = graph.firsts[block];
       const last = graph.firsts[block + 1];
       if (live.length <= last - first) live = new Int32Array(2 * (last - first));
+      writer.shifts.beginBlock(writer.length);
       liveness.ofBlock(block, live);
       const insertions = plan({ code, first, last, live });
       let next = 0;
       for (let i = first; i < last; i++) {
         writer.place(i);
-        while (next < insertions.length && insertions[next].before === i) writer.insert(insertions[next++]);
+        while (next < insertions.length && insertions[next].before === i)
+          writer.insert(insertions[next++], plan);
         writer.instruction(i);
       }
     }
@@ -107,7 +122,7 @@ export function emitText(graph: FlowGraph, liveness: Liveness, plan: PlanBlock, 
     writer.finishFunction(end);
     ends[f] = writer.length;
   }
-  return { bytes: writer.finish(plan.common), offsets: writer.offsets, starts, ends, instructionEnds };
+  return { ...writer.finish(plan.common), offsets: writer.offsets, starts, ends, instructionEnds };
 }
 
 /** What distances of insertions stand in, the first two, and lead to. */
@@ -116,6 +131,7 @@ const [PARTS_FROM, PARTS_TO] = [2, 4];
 
 class TextWriter {
   readonly offsets: Int32Array;
+  readonly shifts = new StackShifts();
   readonly #code: Code;
   readonly #address: number;
   readonly #out: ByteWriter;
@@ -125,6 +141,8 @@ class TextWriter {
   #open = 0;
   /** Cold parts of insertions. */
   readonly #cold = new ByteWriter(1 << 16);
+  /** Instruction and place of each. */
+  readonly #coldParts = new ByteWriter(1 << 12);
   /** Where distances of insertions stand in their part, 4 bytes each, by what they stand in and lead to: there are millions. */
   readonly #inserted = Array.from({ length: PARTS_FROM * PARTS_TO }, () => new ByteWriter());
   #fallsThrough = true;
@@ -159,8 +177,11 @@ class TextWriter {
   }
 
   /** Distances are written as if all parts began at 0. */
-  insert({ bytes, cold = [], distances = [] }: Insertion): void {
+  insert(insertion: Insertion, plan: PlanBlock): void {
+    const { before, bytes, cold = [], distances = [] } = insertion;
     const [out, coldOut] = [this.#out, this.#cold];
+    if (plan.isWalked) this.shifts.add(insertion, { hot: out.length, cold: coldOut.length });
+    if (plan.isWalked && cold.length > 0) this.#coldParts.u32(before).u32(coldOut.length);
     const starts = [out.length, coldOut.length, 0, 0];
     out.bytes(bytes);
     coldOut.bytes(cold);
@@ -266,12 +287,16 @@ class TextWriter {
     if (this.#fallsThrough) this.#jump(end);
   }
 
-  finish(common?: Uint8Array): Uint8Array {
+  finish(
+    common: Uint8Array = new Uint8Array(),
+  ): Pick<NewText, "bytes" | "cold" | "common" | "commonAt" | "shifts"> {
     const coldAt = this.#out.length;
+    const cold = new ColdParts(this.#coldParts, coldAt, this.#cold.length);
     this.#out.bytes(this.#cold.view());
     this.align(FUNCTION_ALIGNMENT, TRAP);
-    const starts = [0, coldAt, this.#out.length, this.#code.base - this.#address];
-    if (common !== undefined) this.#out.bytes(common);
+    const commonAt = this.#out.length;
+    const starts = [0, coldAt, commonAt, this.#code.base - this.#address];
+    this.#out.bytes(common);
     for (const [kind, places] of this.#inserted.entries()) {
       const start = starts[Math.floor(kind / PARTS_TO)];
       this.#addToEach(places.view(), start, starts[kind % PARTS_TO] - start);
@@ -280,7 +305,7 @@ class TextWriter {
       const at = this.#openAt[open];
       this.#out.patchU32(at, this.offsets[this.#openTo[open]] - (at + 4));
     }
-    return this.#out.view();
+    return { bytes: this.#out.view(), cold, common, commonAt, shifts: this.shifts };
   }
 
   /** Adds to four bytes at each of some places behind an offset. */

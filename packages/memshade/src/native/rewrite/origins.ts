@@ -3,40 +3,73 @@ import { readU32Leb, sizeOfU32Leb } from "../../bytes/leb128.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
 import type { Code } from "./code.ts";
 import type { NewText } from "./emit.ts";
+import type { ColdStretch } from "./frames/cold-parts.ts";
 
 const MAGIC = 0x5250_4d4e;
 /** magic, functions, addresses (SVMA) of the new code and of what old offsets count from, 8 bytes each */
 const HEAD_BYTES = 24;
+/** Bytes that one instruction, or what stands for several, has at most. */
+const MOST_OLD_BYTES = 0xff;
 /** Where it begins in the new code and in the old one, and where its instructions begin behind the functions. */
 const FUNCTION_BYTES = 12;
 const WHAT = "file of origins";
 
 /**
  * What new code was made of: per function its places, per instruction how many bytes the old one has and the new one, in LEB128, with
- * what is inserted in front of it.
+ * what is inserted in front of it. Behind all functions, the same of their cold parts.
  */
 export function writeOrigins(code: Code, text: NewText, textAddress: number): Uint8Array {
   const { functions, lengths } = code;
-  const head = new DataView(new ArrayBuffer(HEAD_BYTES + FUNCTION_BYTES * functions.length));
+  const cold = text.cold.ofFunctions(code);
+  const stretches = functions.length + cold.size;
+  const head = new DataView(new ArrayBuffer(HEAD_BYTES + FUNCTION_BYTES * stretches));
   head.setUint32(0, MAGIC, true);
-  head.setUint32(4, functions.length, true);
+  head.setUint32(4, stretches, true);
   head.setFloat64(8, textAddress, true);
   head.setFloat64(16, code.base, true);
   const instructions = new ByteWriter(3 * code.count);
-  for (const [f, { start, first, last }] of functions.entries()) {
-    const at = HEAD_BYTES + FUNCTION_BYTES * f;
-    head.setUint32(at, text.starts[f], true);
-    head.setUint32(at + 4, start, true);
+  let at = HEAD_BYTES;
+  const begin = (place: number, old: number): void => {
+    head.setUint32(at, place, true);
+    head.setUint32(at + 4, old, true);
     head.setUint32(at + 8, instructions.length, true);
+    at += FUNCTION_BYTES;
+  };
+  for (const [f, { start, first, last }] of functions.entries()) {
+    begin(text.starts[f], start);
     for (let i = first; i < last; i++) {
       const end = i + 1 < last ? text.offsets[i + 1] : text.instructionEnds[f];
       instructions.u8(lengths[i]).u32Leb(end - text.offsets[i]);
     }
   }
+  for (const [f, stretch] of cold) {
+    begin(stretch.start, functions[f].start);
+    writeColdOrigins(instructions, stretch, code, functions[f].start);
+  }
   const bytes = new Uint8Array(head.byteLength + instructions.length);
   bytes.set(new Uint8Array(head.buffer));
   bytes.set(instructions.view(), head.byteLength);
   return bytes;
+}
+
+/** Instructions with cold parts, and old code between them, of which there is nothing there. */
+function writeColdOrigins(
+  out: ByteWriter,
+  stretch: ColdStretch,
+  { offsets, lengths }: Code,
+  start: number,
+): void {
+  let old = start;
+  let part = stretch.first;
+  while (part < stretch.last) {
+    const i = stretch.parts.instruction(part);
+    const from = stretch.parts.place(part);
+    while (part < stretch.last && stretch.parts.instruction(part) === i) part++;
+    for (; old < offsets[i]; old += Math.min(offsets[i] - old, MOST_OLD_BYTES))
+      out.u8(Math.min(offsets[i] - old, MOST_OLD_BYTES)).u32Leb(0);
+    out.u8(lengths[i]).u32Leb(stretch.parts.place(part) - from);
+    old += lengths[i];
+  }
 }
 
 /** From an address of new code back to the old one. */

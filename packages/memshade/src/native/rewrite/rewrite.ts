@@ -3,7 +3,7 @@ import { openObject } from "../../objects/index.ts";
 import { Code, type LeftAlone } from "./code.ts";
 import { emitText, type PlanBlock } from "./emit.ts";
 import { FlowGraph } from "./flow-graph.ts";
-import { writeFrames } from "./frames.ts";
+import { writeFrames } from "./frames/frames.ts";
 import { findLabels } from "./labels.ts";
 import { Liveness } from "./liveness.ts";
 import { writeOrigins } from "./origins.ts";

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import type { BlockView, Insertion } from "../../../src/native/rewrite/emit.ts";
 import { Origins } from "../../../src/native/rewrite/origins.ts";
 import { rewriteFile } from "../../../src/native/rewrite/rewrite.ts";
 import { decode, FLOW, Instruction } from "../../../src/x64/decode/index.ts";
@@ -38,6 +39,29 @@ describe.skipIf(!isThere)("origins of new code", () => {
     }
     expect(calls).toBeGreaterThan(50);
     expect(origins.of(0x1000)).toBe(0x1000);
+  });
+
+  it("lead from cold parts to what they were inserted for", () => {
+    const [HALT, EVERY] = [0xf4, 7];
+    const parts: { start: number; bytes: number }[] = [];
+    const plan = ({ code, first, last }: BlockView): Insertion[] =>
+      Array.from({ length: last - first }, (_, i) => first + i)
+        .filter((i) => i % EVERY === 0)
+        .map((before) => {
+          const cold = Array.from({ length: 1 + (before % 3) }, () => HALT);
+          parts.push({ start: code.base + code.offsets[before], bytes: cold.length });
+          return { before, bytes: [], cold };
+        });
+    const made = rewriteFile(readFileSync(PROGRAM), Object.assign(plan, { isWalked: true }));
+    const origins = new Origins(made.origins);
+    const end = made.bytes.lastIndexOf(HALT, origins.start + made.newText) + 1;
+    let at = end - parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { start, bytes } of parts) {
+      expect(origins.of(at)).toBeGreaterThanOrEqual(start);
+      if (bytes > 1) expect(origins.of(at)).toBe(start);
+      at += bytes;
+    }
+    expect(parts.length).toBeGreaterThan(100);
   });
 
   it("are refused where they are none", () => {

@@ -1,12 +1,12 @@
 import { COUNTERS, COUNTERS_BITS } from "../../../native/layout.ts";
 import type { NativeTool, NativeToolOptions } from "../../../native/native-tool.ts";
-import type { PlanBlock } from "../../../native/rewrite/emit.ts";
+import type { BlockView, PlanBlock } from "../../../native/rewrite/emit.ts";
 import { AccessGroups } from "./access-groups.ts";
 
 /** What the heap profiler inserts into native programs. */
 export function nativeHeap({ includeStack = false }: NativeToolOptions = {}): NativeTool {
   const groups = new AccessGroups({ includeStack });
-  const plan: PlanBlock = (block) => groups.plan(block);
+  const plan: PlanBlock = Object.assign((block: BlockView) => groups.plan(block), { isWalked: true });
   return {
     name: "heap",
     key: includeStack ? "1s" : "1",

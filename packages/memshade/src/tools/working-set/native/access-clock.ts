@@ -21,10 +21,13 @@ const isWatched = place(undefined, SHARED + Clock.isWatched);
 const asked = place(undefined, SHARED + Clock.asked);
 const answered = place(undefined, SHARED + Clock.answered);
 
+/** Calls the routine, and goes on. */
+const WAIT_AND_RETURN = [...SKIP_RED_ZONE, CALL, ...int32(0), ...LEAVE_RED_ZONE, JUMP, ...int32(0)];
+
 /** Takes accesses off those that are left of an interval, and calls the routine where none are. Overwrites the flags. */
 export function countDown(accesses: number): {
   bytes: number[];
-  cold: number[];
+  cold: readonly number[];
   distances: InsertedDistance[];
 } {
   const isShort = accesses < 128;
@@ -33,15 +36,13 @@ export function countDown(accesses: number): {
     ...(isShort ? [accesses] : int32(accesses)),
   ];
   const bytes = [...subtraction, ...IF_NEGATIVE, ...int32(0)];
-  const cold = [...SKIP_RED_ZONE, CALL, ...int32(0), ...LEAVE_RED_ZONE, JUMP, ...int32(0)];
-  const call = SKIP_RED_ZONE.length + 1;
   return {
     bytes,
-    cold,
+    cold: WAIT_AND_RETURN,
     distances: [
       { part: "bytes", at: bytes.length - 4, tail: 0, to: "cold", offset: 0 },
-      { part: "cold", at: call, tail: 0, to: "common", offset: 0 },
-      { part: "cold", at: cold.length - 4, tail: 0, to: "bytes", offset: bytes.length },
+      { part: "cold", at: SKIP_RED_ZONE.length + 1, tail: 0, to: "common", offset: 0 },
+      { part: "cold", at: WAIT_AND_RETURN.length - 4, tail: 0, to: "bytes", offset: bytes.length },
     ],
   };
 }

@@ -1,5 +1,5 @@
 import type { NativeTool, NativeToolOptions } from "../../../native/native-tool.ts";
-import type { PlanBlock } from "../../../native/rewrite/emit.ts";
+import type { BlockView, PlanBlock } from "../../../native/rewrite/emit.ts";
 import { awaitNextInterval } from "./access-clock.ts";
 import {
   CONTROL_BYTES,
@@ -21,11 +21,14 @@ export function nativeWorkingSet({
   isOwned = false,
 }: NativeToolOptions = {}): NativeTool {
   const planner = new MarkPlanner(isCounting);
-  const plan: PlanBlock = (block) => planner.plan(block);
+  const plan: PlanBlock = Object.assign((block: BlockView) => planner.plan(block), {
+    isWalked: true,
+    ...(isCounting ? { common: awaitNextInterval() } : {}),
+  });
   return {
     name: "working-set",
     key: isCounting ? `${KEY}c` : KEY,
-    plan: isCounting ? Object.assign(plan, { common: awaitNextInterval() }) : plan,
+    plan,
     isWatched: isCounting,
     isOwned,
     shadows: [
