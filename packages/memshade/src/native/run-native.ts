@@ -223,6 +223,7 @@ class NativeRecording {
       file: resolve(file),
       notes,
       image: image.path,
+      isLeftAlone: isGo(program.object),
       tool,
     };
   }

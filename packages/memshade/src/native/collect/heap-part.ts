@@ -30,6 +30,8 @@ export interface RecordedBlocks {
   mappings: boolean;
   /** The lines that were touched are in the run. */
   isMarked: boolean;
+  /** No tool can count its accesses. */
+  isLeftAlone: boolean;
   end: RunEnd;
 }
 
@@ -44,7 +46,7 @@ export interface HeapPart {
 
 /** The heap's part of a run. */
 export function heapPart({ memory, counters, names, modules, ours, ...how }: RecordedBlocks): HeapPart {
-  const { clock, mappings, isMarked, end } = how;
+  const { clock, mappings, isMarked, isLeftAlone, end } = how;
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const isCounted = view.getUint32(Header.isCounting, true) !== 0;
@@ -61,7 +63,7 @@ export function heapPart({ memory, counters, names, modules, ours, ...how }: Rec
   const { heap, tool, notTracked, raw, intervals } = session.snapshot(end);
   const contexts = raw.contexts.map((context) => ({ ...context, pcs: withoutOurs(context.pcs, ours) }));
   const contents = writeRaw({ ...raw, contexts, segments: modules.map(segmentOf) }, raw.version);
-  const uncounted = isMarked ? UNCOUNTED_BUT_MARKED : UNCOUNTED;
+  const uncounted = isMarked ? UNCOUNTED_BUT_MARKED : isLeftAlone ? UNCOUNTED : `${UNCOUNTED} ${BY_HEAP}`;
   return {
     tool: mappings ? { ...tool, mappings } : tool,
     heap: {
@@ -112,7 +114,8 @@ function setClock(view: DataView): void {
 const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
 
 const UNCOUNTED =
-  "Accesses were not counted: nothing is known of how often, how densely or whether at all blocks were used. --tool heap counts them.";
+  "Accesses were not counted: nothing is known of how often, how densely or whether at all blocks were used.";
+const BY_HEAP = "--tool heap counts them.";
 
 const UNCOUNTED_BUT_MARKED =
   "How often blocks were used was not counted: --tool heap does that. Which lines were used when is in the working set.";

@@ -31,6 +31,8 @@ export interface RecordedProgram {
   notes: readonly string[];
   /** Path of what has memshade's code. */
   image: string;
+  /** No code can be inserted into it. */
+  isLeftAlone?: boolean | undefined;
   /** The tool whose code was inserted. */
   tool?: InsertedTool | undefined;
 }
@@ -133,7 +135,10 @@ export function recordedRun(
         );
   const isMarked = lines !== undefined;
   const part = blocks
-    ? heapPart({ memory, counters, names, modules, ours, clock, mappings, isMarked, end })
+    ? heapPart({
+        ...{ memory, counters, names, modules, ours, clock, mappings, isMarked, end },
+        isLeftAlone: program.isLeftAlone === true,
+      })
     : undefined;
   const isNoneExpected = replacedBy !== undefined || program.notes.length > 0;
   const gaps = [

@@ -24,7 +24,7 @@ import { esanReport } from "../../report/terminal/working-set/esan.ts";
 import { workingSetReport } from "../../report/terminal/working-set/working-set-report.ts";
 import { heapOverTime } from "../heap.ts";
 import type { ReportedTool } from "../recorded-tools.ts";
-import { presenceOf } from "../run-of-folder.ts";
+import { presenceOf, runAround } from "../run-of-folder.ts";
 
 /** How what was recorded is told. */
 export interface PartOptions {
@@ -98,7 +98,7 @@ function wasteText(
 ): string {
   const presence = presenceOf(input);
   if (json) return wasteReportJson(waste, { input, rows, presence, summary: findings });
-  return wasteReport(waste, { ...screen, rows, input, presence, findings });
+  return wasteReport(waste, { ...screen, rows, input, presence, findings, end: runAround(input)?.end });
 }
 
 function heapText(

@@ -2,13 +2,13 @@ import type { Finding } from "../../../analyses/findings/finding.ts";
 import { wasteFindings } from "../../../analyses/waste/findings.ts";
 import { TYPICAL_SHARES } from "../../../analyses/waste/typical.ts";
 import type { WasteFinding } from "../../../analyses/waste/waste-finding.ts";
-import type { Presence } from "../../../model/run.ts";
+import type { Presence, RunEnd } from "../../../model/run.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
 import { printFindings as printSummary } from "../../findings/finding-lines.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { placeOf } from "../../place-names.ts";
 import { sentencesOf } from "../../waste-sentences.ts";
-import { type HeadFact, printFacts, printGaps, printWrapped } from "../common/header.ts";
+import { endInWords, type HeadFact, printFacts, printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
 import { presenceInWords } from "../common/presence.ts";
 import { printRankings } from "../common/rankings.ts";
@@ -27,6 +27,8 @@ export interface WasteReportOptions extends ScreenOptions {
   readonly input: string;
   /** About how much memory the profiler took. */
   readonly presence?: Presence | undefined;
+  /** How the run ended, where that is known. */
+  readonly end?: RunEnd | undefined;
   /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
   readonly findings?: readonly Finding[] | undefined;
 }
@@ -34,7 +36,8 @@ export interface WasteReportOptions extends ScreenOptions {
 /** What a run did to memory in vain, as text for a terminal. */
 export function wasteReport(file: WasteFile, options: WasteReportOptions): string {
   const screen = new Screen(options);
-  screen.print(screen.paint.strong("Wasted memory operations"));
+  const { end } = options;
+  screen.printEnds("Wasted memory operations", end === undefined ? "" : endInWords(end), screen.paint.strong);
   const line = printable(file.command);
   screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
   printGaps(screen, file.notTracked);

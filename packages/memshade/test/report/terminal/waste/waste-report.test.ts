@@ -59,6 +59,13 @@ describe("the report of waste", () => {
     expect(small).not.toContain("No findings");
   });
 
+  it("says how the program ended, where that is known", () => {
+    const end = { kind: "signal", signal: "SIGTERM" } as const;
+    const [title] = wasteReport(file, { ...SCREEN, input: "out", end }).split("\n");
+    expect(title).toMatch(/^Wasted memory operations {2,}ended by SIGTERM$/);
+    expect(text).toMatch(/^Wasted memory operations\n/);
+  });
+
   it("keeps to the width of the terminal", () => {
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });

@@ -1,0 +1,34 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Run } from "../../../src/model/run.ts";
+import { canCompile, compileProgram, memshadeRun } from "../support/record.ts";
+
+const canMark = canCompile && spawnSync("objcopy", ["--version"], { stdio: "ignore" }).status === 0;
+if (!canMark)
+  console.warn("SKIPPED: objcopy is not installed, no program is taken for one of Go (Debian: binutils)");
+
+describe.skipIf(!canMark)("a program of Go", () => {
+  const folder = mkdtempSync(join(tmpdir(), "memshade-left-alone-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("runs as it is, is recorded by its allocations in C, and nobody is sent to a tool that cannot follow it", () => {
+    const program = join(folder, "uses-c");
+    compileProgram("dragged.c", program);
+    // A program is one of Go by this section.
+    writeFileSync(join(folder, "table"), "Go");
+    const marked = spawnSync("objcopy", ["--add-section", `.gopclntab=${join(folder, "table")}`, program]);
+    expect(marked.status).toBe(0);
+    const out = join(folder, "out");
+    const ended = memshadeRun(folder, ["--quiet", "--tool", "heap", "--out", out, program]);
+    expect(ended.status).toBe(0);
+    expect(ended.stderr).toContain("is a Go program");
+    const run: Run = JSON.parse(readFileSync(join(out, "run.json"), "utf8"));
+    expect(run.heap?.allocatedBytes).toBeGreaterThan(0);
+    const told = run.heap?.notTracked?.join("\n");
+    expect(told).toContain("Accesses were not counted");
+    expect(told).not.toContain("--tool heap");
+  }, 120_000);
+});
