@@ -11,7 +11,11 @@ import {
   WORKING_SET_VERSION,
   type WorkingSetProfile,
 } from "../../../../model/working-set/working-set.ts";
-import { buildLevels, totalOf } from "../../../../model/working-set/working-set-series.ts";
+import {
+  buildLevels,
+  type SnapshotRecord,
+  totalOf,
+} from "../../../../model/working-set/working-set-series.ts";
 import { PATIENCE } from "../layout.ts";
 import { describeOwners } from "./describe-owners.ts";
 import type { IntervalRecords } from "./native-intervals.ts";
@@ -75,6 +79,7 @@ export function describeNative(
       NOT_SEEN,
       ...(owners === undefined ? [] : [ESTIMATED]),
       ...(how.unit === "accesses" && run.threads > 1 ? [RACES] : []),
+      ...(how.unit === "accesses" ? [] : lateIntervals(records, how.interval)),
       ...(session.isAlone ? [ALONE] : []),
       ...(refused === 0
         ? []
@@ -82,6 +87,23 @@ export function describeNative(
     ],
   };
   return { profile, description: { unit: how.unit, ...options } };
+}
+
+/** Says of intervals that ended a whole one late. Times are nanoseconds. */
+export function lateIntervals(
+  records: readonly Pick<SnapshotRecord, "start" | "end" | "scale">[],
+  interval: number,
+): string[] {
+  const late = records.filter(({ start, end, scale }) => end - start >= 2 * interval * 2 ** scale);
+  if (late.length === 0) return [];
+  const longest = Math.max(...late.map(({ start, end }) => end - start));
+  return [
+    `${counted(late.length, "interval")} of ${records.length} took at least twice as long as asked, up to ${inMs(longest)}: lines are looked at late while the program starts, where the machine is busy, and where a look takes longer than that.`,
+  ];
+}
+
+function inMs(nanoseconds: number): string {
+  return `${Number((nanoseconds / NS_PER_MS).toPrecision(3))} ms`;
 }
 
 /** Stacks, and that of each interval: of its last sample. Merged intervals have that of their later half. */
