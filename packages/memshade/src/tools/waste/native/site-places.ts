@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ARENA, SLOTS_END } from "./layout.ts";
 
@@ -18,6 +9,8 @@ const UNITS = Math.floor((SLOTS_END - ARENA) / UNIT_BYTES);
 const placesOf = (folder: string): string => `${folder}-places`;
 /** A file that was given slots so long ago has been rewritten, or never will be; one that was not used for so long is in no run, ms. */
 const IN_USE_MS = 600_000;
+/** Nobody looks for slots for so long, ms. */
+const LOCKED_MS = 10_000;
 
 /** A range of slots that is one file's alone. */
 export interface SitePlace {
@@ -25,48 +18,88 @@ export interface SitePlace {
   to: number;
 }
 
-/** Whether a file may lose its slots, by its key. */
-type MayLose = (owner: string) => boolean;
-
 /**
- * Gives a file slots that no other file has that is kept in a folder, whoever rewrites at the same time: each unit of them is a file there
- * that only one can make. Where no others are left, files are removed from the folder that were not used for a while.
+ * Gives a file slots that no other file has that is kept in a folder, whoever rewrites at the same time: the first ones that are free, so
+ * that large files find room behind many small ones. Where no others are left, files are removed from the folder that were not used for a while.
  *
  * @throws Error if all are in use
  */
 export function takePlace(folder: string, key: string, bytes: number): SitePlace {
-  const remove: MayLose = (owner) => {
-    const file = join(folder, owner);
-    if (Date.now() - statSync(file).mtimeMs <= IN_USE_MS) return false;
-    rmSync(file, { recursive: true, force: true });
-    return true;
-  };
+  const places = placesOf(folder);
+  mkdirSync(places, { recursive: true });
   const wanted = Math.max(1, Math.ceil(bytes / UNIT_BYTES));
-  const units = takeUnits(folder, key, wanted, () => false) ?? takeUnits(folder, key, wanted, remove);
-  if (units === undefined)
+  const first = alone(places, () => {
+    for (const unit of readdirSync(places))
+      if (ownerOf(join(places, unit)) === key) rmSync(join(places, unit), { force: true });
+    const found = findUnits(folder, wanted, keepUsed) ?? findUnits(folder, wanted, removeUnused);
+    for (let i = 0; found !== undefined && i < wanted; i++) writeFileSync(join(places, `${found + i}`), key);
+    return found;
+  });
+  if (first === undefined)
     throw new Error("other programs have taken all tables for its sites; try again in ten minutes");
-  const from = ARENA + units[0] * UNIT_BYTES;
+  const from = ARENA + first * UNIT_BYTES;
   return { from, to: from + wanted * UNIT_BYTES };
 }
 
-/** Units that follow each other; undefined where no others than those of other files are left. */
-function takeUnits(folder: string, key: string, wanted: number, mayLose: MayLose): number[] | undefined {
-  const places = placesOf(folder);
-  mkdirSync(places, { recursive: true });
-  const start = Number.parseInt(key.slice(0, 8), 16) % UNITS;
-  const taken: number[] = [];
-  const giveBack = (): void => {
-    for (const unit of taken.splice(0)) rmSync(join(places, `${unit}`), { force: true });
-  };
-  for (let i = 0; i < UNITS + wanted; i++) {
-    const unit = (start + i) % UNITS;
-    if (unit === 0) giveBack();
-    if (takeUnit(join(places, `${unit}`), folder, key, mayLose)) taken.push(unit);
-    else giveBack();
-    if (taken.length === wanted) return taken;
+/** What is to become of a file of the cache whose slots another one wants. @returns whether it is gone */
+type Removal = (file: string) => boolean;
+
+const keepUsed: Removal = () => false;
+const removeUnused: Removal = (file) => {
+  if (Date.now() - statSync(file).mtimeMs <= IN_USE_MS) return false;
+  rmSync(file, { recursive: true, force: true });
+  return true;
+};
+
+/** The first of so many units that follow each other and are free. */
+function findUnits(folder: string, wanted: number, remove: Removal): number | undefined {
+  let from = 0;
+  for (let unit = 0; unit < UNITS; unit++) {
+    if (!isFree(folder, join(placesOf(folder), `${unit}`), remove)) from = unit + 1;
+    else if (unit + 1 - from === wanted) return from;
   }
-  giveBack();
   return undefined;
+}
+
+/** Nobody has the unit, or the file that has it is not kept any more. */
+function isFree(folder: string, path: string, remove: Removal): boolean {
+  const owner = ownerOf(path);
+  if (owner === undefined) return true;
+  try {
+    const file = join(folder, owner);
+    return existsSync(file) ? remove(file) : Date.now() - statSync(path).mtimeMs > IN_USE_MS;
+  } catch {
+    return false;
+  }
+}
+
+function ownerOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Does something that takes milliseconds while no other process does it. Who ended meanwhile is not waited for. */
+function alone<T>(folder: string, act: () => T): T {
+  const lock = `${folder}-lock`;
+  for (;;) {
+    try {
+      mkdirSync(lock);
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+    if (since !== undefined && Date.now() - since > LOCKED_MS) rmSync(lock, { recursive: true, force: true });
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+  }
+  try {
+    return act();
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
 }
 
 /** Slots that a file does not need, others may have. */
@@ -74,32 +107,4 @@ export function keepPlace(folder: string, { from, to }: SitePlace, end: number):
   const used = Math.ceil((end - from) / UNIT_BYTES);
   for (let unit = used; unit < (to - from) / UNIT_BYTES; unit++)
     rmSync(join(placesOf(folder), `${(from - ARENA) / UNIT_BYTES + unit}`), { force: true });
-}
-
-function takeUnit(path: string, folder: string, key: string, mayLose: MayLose): boolean {
-  for (let attempt = 0; attempt < 2; attempt++) {
-    try {
-      const file = openSync(path, "wx");
-      writeSync(file, key);
-      closeSync(file);
-      return true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
-    if (!isAbandoned(path, folder, key, mayLose)) return false;
-    rmSync(path, { force: true });
-  }
-  return false;
-}
-
-/** The file that has it is the same one, which is rewritten again, is not kept any more, or may lose it. */
-function isAbandoned(path: string, folder: string, key: string, mayLose: MayLose): boolean {
-  try {
-    const owner = readFileSync(path, "latin1");
-    if (owner === key) return true;
-    if (existsSync(join(folder, owner))) return mayLose(owner);
-    return Date.now() - statSync(path).mtimeMs > IN_USE_MS;
-  } catch {
-    return false;
-  }
 }

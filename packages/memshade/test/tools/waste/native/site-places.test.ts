@@ -40,6 +40,22 @@ describe("slots of files", () => {
     expect(takePlace(files, SMALL, 3 * MIB)).toEqual(places[1]);
   });
 
+  it("are found for a large file behind many small ones", () => {
+    const small = Array.from({ length: 100 }, (_, i) =>
+      ((i * 2654435761) >>> 0).toString(16).padStart(8, "0"),
+    );
+    for (const key of small) takePlace(files, `${key}-${small.indexOf(key)}`, MIB);
+    expect(takePlace(files, LARGE, ALL - 100 * MIB).to).toBe(ARENA + ALL);
+  });
+
+  it("are looked for where somebody has ended while he did that", () => {
+    mkdirSync(`${files}-places-lock`);
+    const then = new Date(Date.now() - 60_000);
+    utimesSync(`${files}-places-lock`, then, then);
+    expect(takePlace(files, SMALL, MIB).from).toBe(ARENA);
+    expect(existsSync(`${files}-places-lock`)).toBe(false);
+  });
+
   it("go to others where a file needs fewer", () => {
     const place = takePlace(files, LARGE, ALL);
     keepPlace(files, place, place.from + 10);
