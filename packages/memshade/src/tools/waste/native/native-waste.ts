@@ -4,7 +4,7 @@ import { WastePlan } from "./plan-waste.ts";
 import { keepPlace, type SitePlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
-const KEY = "7";
+const KEY = "8";
 
 /** What tells dead and silent stores of native programs. */
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
