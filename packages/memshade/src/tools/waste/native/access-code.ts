@@ -33,8 +33,6 @@ export interface KnownWords {
   distance: number;
 }
 
-/** `push` of what lies so far above the stack pointer: 32 bits. */
-const PUSH_FROM_STACK = [0xff, 0xb4, 0x24];
 /** Room for a vector that is stored a second time. */
 const COPY_BYTES = 64;
 
@@ -243,7 +241,8 @@ class AccessWriter {
     snippet.put("lea", 8, RSP, place(RSP, -room));
     // They were saved last, since it reads them.
     if (repeat.readsFlags) {
-      snippet.raw([...PUSH_FROM_STACK, ...int32(room)]);
+      snippet.put("mov", 8, this.#words, place(RSP, room));
+      snippet.put("push", 8, this.#words);
       snippet.put("popf", 8);
     }
     snippet.raw(repeat.bytes);
