@@ -33,6 +33,8 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     silent4: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
     silent16: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
     set1: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
+    // What a mask leaves alone is not overwritten.
+    besideMask: { stores: 1, overwritten: 0, deallocated: 0, silent: 0 },
     // Of four bytes one is read, and none of those of the eight.
     mixed4: { stores: 1, overwritten: 3, deallocated: 0, silent: 0 },
     mixed8: { stores: 1, overwritten: 8, deallocated: 0, silent: 0 },

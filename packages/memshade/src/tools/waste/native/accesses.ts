@@ -187,8 +187,12 @@ function placeBytesOf(bytes: Uint8Array, modRmAt: number): number {
   return sib + displacement;
 }
 
-/** Whether a masked store of AVX-512 leaves some bytes alone. */
-export function isMasked({ encoding }: Instruction, bytes: Uint8Array): boolean {
+/** `vmaskmovps`, `vmaskmovpd` and `vpmaskmovd`, with its sister of 64 bits, where they store. */
+const MASKED_STORES = new Set([0x22e, 0x22f, 0x28e]);
+
+/** Whether a store leaves some bytes alone, as a mask says. */
+export function isMasked({ encoding, opcode }: Instruction, bytes: Uint8Array): boolean {
+  if (encoding === ENCODINGS.V) return MASKED_STORES.has(opcode);
   if (encoding !== ENCODINGS.E) return false;
   const at = bytes.indexOf(EVEX);
   return (bytes[at + 3] & 7) !== 0;

@@ -5,7 +5,7 @@ import { notedPlace } from "./site-notes.ts";
 import { keepPlace, type SitePlace, settlePlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
-const KEY = "9";
+const KEY = "10";
 
 /** What tells dead and silent stores of native programs. */
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {

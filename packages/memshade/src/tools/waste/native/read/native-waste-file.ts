@@ -150,8 +150,13 @@ class WasteFileMaker {
       if (runs <= 0) continue;
       const ip = ipOf(site.address);
       const contexts = this.#sampled.get(blockSlot) ?? [];
-      if (storeSlot !== 0) this.#addStore(site, ip, runs, at(storeSlot + SLOT_BYTES), contexts);
-      if (loadSlot !== 0) this.#addLoad(site, ip, { runs, fresh: at(loadSlot) }, contexts);
+      const counted = storeSlot === 0 ? 0 : at(storeSlot + SLOT_BYTES);
+      if (storeSlot !== 0) this.#addStore(site, ip, runs, counted, contexts);
+      if (loadSlot === 0) continue;
+      // What copies bytes loads as many as it stores.
+      const isCopy = site.kind === "string" && storeSlot !== 0;
+      const loading = isCopy ? { ...site, bytes: counted / runs } : site;
+      this.#addLoad(loading, ip, { runs, fresh: at(loadSlot) }, contexts);
     }
   }
 
@@ -301,7 +306,7 @@ function loadOf(
     ips,
     nof_loads: runs,
     nof_silent: Math.max(0, runs - fresh),
-    bytes_loaded: runs * bytes,
+    bytes_loaded: Math.round(runs * bytes),
     class: kind === "atomic" ? "atomic" : kind === "string" ? "copy" : "plain",
   };
 }
