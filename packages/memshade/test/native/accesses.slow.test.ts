@@ -11,6 +11,8 @@ const KNOWN = {
   1000: 200,
   2000: 500,
   3008: 100,
+  // 16 bytes each, by a mask, to a place that no operand tells
+  1888: 60,
   // One for every 8 bytes of what `rep` reaches: 3999 that are filled, 3200 that are copied, and 100 that are compared.
   4001: 500 + 400,
   5000: 400 + 13,

@@ -28,6 +28,9 @@ static NOINLINE uint64_t loads(const volatile uint32_t *at, int n) {
 static NOINLINE void vectors(volatile __m128i *at, int n) {
   for (int i = 0; i < n; i++) at[i] = _mm_set1_epi32(i);
 }
+static NOINLINE void masked(char *at, int n) {
+  for (int i = 0; i < n; i++) _mm_maskmoveu_si128(_mm_set1_epi32(i), _mm_set1_epi8(-1), at + 16 * i);
+}
 static NOINLINE void strings(char *at, long n) {
   long count = n;
   char *to = at;
@@ -78,6 +81,7 @@ int main(int count, char **args) {
   uint32_t *loaded = calloc(1, 2000);
   uint64_t sum = loads(loaded, 500);
   vectors(block(3008), 100);
+  masked(block(1888), 60);
   char *filled = block(4001);
   strings(filled, 3999);
   char *copied = block(5000);

@@ -28,6 +28,7 @@ const MADE = {
     unpatched: { places: 0, functions: 0 },
     oldText: 10,
     newText: 20,
+    withoutFrames: 0,
   },
   leftAlone: { undecodable: 0, overlapping: 0, special: 1, exceptions: 0, returnAddresses: 0 },
 };
