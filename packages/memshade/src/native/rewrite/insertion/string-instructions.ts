@@ -1,4 +1,4 @@
-import { IMPLICIT, type Instruction, WRITE } from "../../../x64/decode/index.ts";
+import { IMPLICIT, type Instruction, NO_REGISTER, WRITE } from "../../../x64/decode/index.ts";
 import { ENCODINGS } from "../../../x64/decode/row-table.ts";
 import { RDI } from "../../../x64/index.ts";
 import type { Code } from "../code.ts";
@@ -22,5 +22,7 @@ export function giveMaskedMovePlace(instruction: Instruction): void {
   const isHalf = instruction.encoding === ENCODINGS.L && instruction.operandSize !== 2;
   instruction.access = WRITE;
   instruction.base = RDI.number;
+  instruction.index = NO_REGISTER;
+  instruction.displacement = 0;
   instruction.size = isHalf ? 8 : 16;
 }
