@@ -68,6 +68,19 @@ static NOINLINE uint64_t carries(uint64_t *to, const uint64_t *from) {
       : "rax", "memory", "cc");
   return rest;
 }
+/* Labels lie in data, which their addresses are read from. */
+static NOINLINE uint64_t steps(volatile uint64_t *at, const unsigned char *code) {
+  static const void *labels[] = {&&add, &&copy, &&end};
+  goto *labels[*code++];
+add:
+  at[0] += 1;
+  goto *labels[*code++];
+copy:
+  at[1] = at[0];
+  goto *labels[*code++];
+end:
+  return at[1];
+}
 static void *worker(void *at) {
   for (int i = 0; i < 10000; i++) ((volatile uint64_t *)at)[i & 7]++;
   return 0;
@@ -98,6 +111,10 @@ int main(int count, char **args) {
   from[0] = ~0ull;
   to[0] = 1;
   sum += carries(to, from) + to[1];
+  unsigned char code[101];
+  for (int i = 0; i < 100; i++) code[i] = i & 1;
+  code[100] = 2;
+  sum += steps(block(99), code);
   // What a reallocation does is no access.
   uint64_t *grown = block(160000);
   stores(grown, 1000);
