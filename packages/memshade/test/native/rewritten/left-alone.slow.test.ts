@@ -2,17 +2,33 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import type { Run } from "../../../src/model/run.ts";
+import { rewriteFiles } from "../../../src/native/rewritten/rewrite-files.ts";
 import { canCompile, compileProgram, memshadeRun } from "../support/record.ts";
 
 const canMark = canCompile && spawnSync("objcopy", ["--version"], { stdio: "ignore" }).status === 0;
 if (!canMark)
   console.warn("SKIPPED: objcopy is not installed, no program is taken for one of Go (Debian: binutils)");
 
+const folder = mkdtempSync(join(tmpdir(), "memshade-left-alone-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.skipIf(!canCompile)("a program that is linked statically", () => {
+  afterAll(() => vi.unstubAllEnvs());
+
+  for (const linking of ["-static", "-static-pie"])
+    it(`stays as it is where another program starts it: no dynamic linker maps what inserted code uses (${linking})`, async () => {
+      const program = join(folder, `naps${linking}`);
+      compileProgram("naps.c", program, [linking]);
+      vi.stubEnv("XDG_CACHE_HOME", folder);
+      const rewriting = { tool: "heap", options: {}, instead: folder, isQuiet: true } as const;
+      const [{ facts }] = await rewriteFiles([program], rewriting);
+      expect(facts).toEqual({ refused: "it is linked statically" });
+    }, 60_000);
+});
+
 describe.skipIf(!canMark)("a program of Go", () => {
-  const folder = mkdtempSync(join(tmpdir(), "memshade-left-alone-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it("runs as it is, is recorded by its allocations in C, and nobody is sent to a tool that cannot follow it", () => {
     const program = join(folder, "uses-c");
