@@ -10,6 +10,24 @@ const canMark = canCompile && spawnSync("objcopy", ["--version"], { stdio: "igno
 if (!canMark)
   console.warn("SKIPPED: objcopy is not installed, no program is taken for one of Go (Debian: binutils)");
 
+describe.skipIf(!canCompile)("a program whose functions have no frames", () => {
+  const folder = mkdtempSync(join(tmpdir(), "memshade-left-alone-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("is named with its bytes, and its blocks are not called unused", () => {
+    const program = join(folder, "bare");
+    compileProgram("accesses.c", program, ["-pthread", "-fno-asynchronous-unwind-tables"]);
+    const out = join(folder, "out");
+    const ended = memshadeRun(folder, ["--tool", "heap", "--out", out, program]);
+    expect(ended.status).toBe(0);
+    expect(ended.stderr).not.toContain("never used");
+    const run: Run = JSON.parse(readFileSync(join(out, "run.json"), "utf8"));
+    expect(run.heap?.notTracked?.join("\n")).toMatch(
+      /does not describe ran as it is.*: bare \([\d,]+ bytes\)/,
+    );
+  }, 120_000);
+});
+
 describe.skipIf(!canMark)("a program of Go", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-left-alone-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

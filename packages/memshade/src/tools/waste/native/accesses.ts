@@ -39,7 +39,11 @@ export function accessOf(
   unfollowed: Unfollowed,
   isStackFollowed: boolean,
 ): AccessKind | undefined {
-  const { access, segment, base, index, opcode, size } = instruction;
+  const { access, segment, base, index, opcode, size, implicit } = instruction;
+  if (implicit === IMPLICIT.maskmov || implicit === IMPLICIT.xlat) {
+    unfollowed.unusual++;
+    return undefined;
+  }
   if (access === 0 || (access & ADDRESS_ONLY) !== 0) return undefined;
   if (segment !== SEGMENT.none) {
     unfollowed.thread++;
