@@ -119,6 +119,7 @@ describe("options behind the program", () => {
     ],
     [["pair.wasm", "--help", "--", "--tool"], ""],
     [["--", "pair.wasm", "--tool", "waste"], ""],
+    [["--tool", "alloc", "pair.wasm", "--tool", "waste"], ""],
   ])("run %j: the program gets them, with a warning where they look like memshade's", async (words, said) => {
     const { stderr, code } = await memshade(["run", "--quiet", "--out", "behind", ...words], { cwd });
     expect({ stderr, code }).toEqual({

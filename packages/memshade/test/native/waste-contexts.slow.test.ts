@@ -71,6 +71,20 @@ describe.skipIf(!canCompile)("stores of a native program by their contexts", () 
     );
   });
 
+  it("are counted once where a library is loaded several times", () => {
+    const [again, library] = [join(folder, "again"), join(folder, "again.so")];
+    compileProgram("waste-again.c", again);
+    compileProgram("waste-again.c", library, ["-DLIBRARY", "-shared", "-fPIC"]);
+    // What nobody has seen the first time runs as it is again: it has to be there for a while.
+    for (const ms of ["1000", "0"]) {
+      const out = join(folder, `again-${ms}`);
+      memshadeRun(folder, ["--quiet", "--tool", "waste", "--contexts", "--out", out, again, library, ms]);
+    }
+    const stores = storesOf(wasteIn(join(folder, "again-0")), "outer");
+    expect(sum(stores, (one) => one.nof_stores)).toBe(5 * 10);
+    expect(sum(stores, (one) => one.dead_overwritten)).toBe(5 * 72);
+  });
+
   it("are in a dump while it runs, and in the profile when a signal ends it", async () => {
     const out = join(folder, "killed");
     const args = ["run", "--quiet", "--tool", "waste", "--out", out, program, "20", "wait"];

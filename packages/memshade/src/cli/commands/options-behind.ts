@@ -3,7 +3,7 @@ import { quoteForShell, say } from "../../host/run/terminal-line.ts";
 
 /**
  * Says which options of memshade stand behind the program and so went to it, and what to type for memshade to get them. Whoever
- * writes `--` in front of the program knows.
+ * writes `--` in front of the program knows, and so does who has given memshade the same option.
  */
 export function warnOfOptionsBehind(command: Command, program: string, args: readonly string[]): void {
   const { rawArgs } = command.parent as unknown as { rawArgs: readonly string[] };
@@ -13,7 +13,7 @@ export function warnOfOptionsBehind(command: Command, program: string, args: rea
   for (let i = 0; i < args.length && args[i] !== "--"; i++) {
     const [name] = args[i].split("=", 1);
     const option = command.options.find(({ long }) => long === name);
-    if (option === undefined) continue;
+    if (option === undefined || command.getOptionValueSource(option.attributeName()) === "cli") continue;
     names.push(name);
     meant.push(args[i]);
     const next = args[i + 1];

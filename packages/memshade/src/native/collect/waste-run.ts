@@ -55,10 +55,13 @@ export function wasteRun({
 }: LeftWaste): NativeRecord {
   const rewritten = new Map(files.map((file) => [file.original, file]));
   const modules = [...met, ...unmet(files, met, counts, program.file)];
+  // What was loaded several times has one set of counters.
+  const counted = new Set<string>();
   const followed = modules.flatMap((module): FollowedFile[] => {
     const path = realPathOf(module);
     const file = path === undefined ? undefined : rewritten.get(path);
-    if (path === undefined || file === undefined) return [];
+    if (path === undefined || file === undefined || counted.has(path)) return [];
+    counted.add(path);
     return [{ module: namedModuleOf(module), path, notes: file.notes }];
   });
   const options = program.tool?.options ?? {};

@@ -1,6 +1,7 @@
 import { FLOW } from "../../x64/decode/index.ts";
 import { type Code, endsPath, TRAIT } from "./code.ts";
 import type { Labels } from "./labels.ts";
+import { returnsElsewhere } from "./returns.ts";
 
 /** No block, or no function. */
 export const NONE = -1;
@@ -63,6 +64,9 @@ export class FlowGraph {
     this.callees = new Int32Array(this.count).fill(NONE);
     this.groupOf = Int32Array.from(code.functions.keys());
     for (let block = 0; block < this.count; block++) this.#connect(block);
+    code.functions.forEach((one, f) => {
+      if (returnsElsewhere(code, one)) this.#openReturns(f);
+    });
     this.labels = code.functions.map((_, f) => this.#blocksAt(f, labels.ofFunction.get(f)));
     this.landingPads = code.functions.map(({ start, exceptions }, f) =>
       this.#blocksAt(f, exceptions && padsOf(start, exceptions.callSites)),
@@ -133,6 +137,11 @@ export class FlowGraph {
     // It runs into what is no function.
     const runsOut = flow === FLOW.next || flow === FLOW.systemCall || flow === FLOW.branch;
     if (runsOut && this.nexts[block] === NONE) this.exits[block] = EXIT.opaqueJump;
+  }
+
+  #openReturns(f: number): void {
+    for (let block = this.blocksOf[f]; block < this.blocksOf[f + 1]; block++)
+      if (this.exits[block] === EXIT.return) this.exits[block] = EXIT.opaqueJump;
   }
 
   #connectJump(block: number, target: number, callee: number): void {

@@ -3,9 +3,11 @@ import { readFileSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { FormatError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
+import { openObject } from "../../objects/index.ts";
 import { nativeTool } from "../native-tool.ts";
 import type { PlanBlock } from "../rewrite/emit.ts";
 import { type Rewritten, rewriteFile } from "../rewrite/rewrite.ts";
+import { isStatic } from "../start/check-program.ts";
 import { sumOfContent } from "./file-sums.ts";
 import type { RewritingData, RewritingReply, RewritingTask } from "./rewriting-messages.ts";
 import { markOf, RewrittenCache, rewrittenKey } from "./rewritten-cache.ts";
@@ -25,6 +27,7 @@ function rewrite(path: string): RewritingReply {
     const file = tool.planFile?.({ key, folder: cache.folder });
     const made = tryRewrite(content, key, file?.plan ?? tool.plan);
     cache.write(key, made, file?.notes());
+    file?.kept(cache.notesOf(key));
     return undefined;
   } catch (error) {
     return describeSystemError(error);
@@ -33,6 +36,8 @@ function rewrite(path: string): RewritingReply {
 
 function tryRewrite(content: Uint8Array, key: string, plan: PlanBlock): Rewritten | { refused: string } {
   try {
+    // It has no dynamic linker that would map what inserted code uses.
+    if (isStatic(openObject(content))) return { refused: "it is linked statically" };
     return rewriteFile(content, plan, markOf(key));
   } catch (error) {
     if (error instanceof FormatError) return { refused: error.detail };

@@ -121,6 +121,11 @@ export class RewrittenCache {
     }
   }
 
+  /** Path of what a tool has noted of a file. */
+  notesOf(key: string): string {
+    return join(this.folder, key, NOTES);
+  }
+
   /** Removes what was not used for longest until the rest has room, and what others have left half-written. */
   shrink(): void {
     const entries = readdirSync(this.folder)

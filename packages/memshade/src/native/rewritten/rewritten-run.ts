@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { say } from "../../host/run/terminal-line.ts";
 import type { LoadedObject } from "../../load/objects.ts";
 import { mappedCode } from "../collect/mapped-code.ts";
@@ -18,9 +18,11 @@ import { type Substitution, substitute } from "./substitution.ts";
 /** A run with a tool's code in it: what starts it, what is found out meanwhile, and what is told at its end. */
 export class RewrittenRun {
   readonly #substitution: Substitution;
+  readonly #linker: string;
 
-  private constructor(substitution: Substitution) {
+  private constructor(substitution: Substitution, linker: string) {
     this.#substitution = substitution;
+    this.#linker = linker;
   }
 
   /**
@@ -41,7 +43,7 @@ export class RewrittenRun {
       ...{ program: file, linker, objects: files, tool: name, options, folder: image.folder, isQuiet },
     });
     substitution.later.know(image.path);
-    return new RewrittenRun(substitution);
+    return new RewrittenRun(substitution, linker);
   }
 
   /** What the launcher of the program goes through first. */
@@ -61,17 +63,28 @@ export class RewrittenRun {
 
   /** Looks at what code a process has. To be called now and then. */
   look(pid: number): void {
-    for (const path of mappedCode(pid)) this.#substitution.later.meet(path);
+    this.#meetAll([...mappedCode(pid)]);
     // What their code was made of is read at the end.
     for (const file of this.files) stayInUse(file);
   }
 
   /** What code a process has had. @param program the file that a child runs */
   meet(memory: MemoryFile, program?: string): void {
-    const { later } = this.#substitution;
-    for (const { isObject, name } of memory.modules())
-      if (isObject && name.includes("/")) later.meet(resolve(name));
-    if (program !== undefined) later.meet(program);
+    const objects = [...memory.modules()].filter(({ isObject, name }) => isObject && name.includes("/"));
+    const paths = objects.map(({ name }) => resolve(name));
+    this.#meetAll(program === undefined ? paths : [...paths, program]);
+  }
+
+  /** Files of a process that began with another dynamic linker, or none, would not have the memory that inserted code uses. */
+  #meetAll(paths: readonly string[]): void {
+    if (!paths.some((path) => this.#isLinker(path))) return;
+    for (const path of paths) this.#substitution.later.meet(path);
+  }
+
+  #isLinker(path: string): boolean {
+    if (path === this.#linker) return true;
+    const isAnother = basename(path) !== basename(this.#linker) || !existsSync(path);
+    return !isAnother && realpathSync(path) === realpathSync(this.#linker);
   }
 
   /** Says and remembers what was loaded later. @returns sentences about what ran without the tool's code */

@@ -75,6 +75,11 @@ function damageOf({ segments, size }: ObjectFile): string | undefined {
   return end > size ? `it ends at byte ${size}, and should have ${end}` : undefined;
 }
 
+/** Whether it is a program that needs no dynamic linker. */
+export function isStatic(object: ObjectFile): boolean {
+  return !object.programHeaders.some(({ type }) => type === PT_INTERP) && !isLibrary(object);
+}
+
 /** Without an interpreter: static programs that run at any address have a flag that says so. */
 function isLibrary(object: ObjectFile): boolean {
   if (object.type !== "shared") return false;

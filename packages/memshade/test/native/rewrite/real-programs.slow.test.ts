@@ -49,15 +49,24 @@ const PERL =
 const PLAIN = "as they are";
 const POISON = "with all overwritten that is not live";
 const CONTROL_FLOW = join(folder, "control-flow");
+const RETURNS = join(folder, "own-returns");
+const THUNKS = join(folder, "own-returns-by-thunks");
+const BY_THUNKS = ["-mindirect-branch=thunk", "-mfunction-return=thunk", "-fcf-protection=none"];
 const CASES: readonly [string, string, readonly string[]][] = [
   ["/usr/bin/sort", POISON, ["-n", "-r", join(import.meta.dirname, "real-programs.slow.test.ts")]],
   ["/usr/bin/perl", POISON, ["-e", PERL]],
   [CONTROL_FLOW, PLAIN, []],
   [CONTROL_FLOW, POISON, []],
+  [RETURNS, POISON, []],
+  [THUNKS, POISON, []],
 ];
 
 describe.skipIf(!canCompile)("programs and their libraries behave as they do when they are", () => {
-  beforeAll(() => compileProgram("control-flow.cpp", CONTROL_FLOW, ["-O2", "-pthread", "-lstdc++"]));
+  beforeAll(() => {
+    compileProgram("control-flow.cpp", CONTROL_FLOW, ["-O2", "-pthread", "-lstdc++"]);
+    compileProgram("own-returns.c", RETURNS, ["-O2"]);
+    compileProgram("own-returns.c", THUNKS, ["-O2", ...BY_THUNKS]);
+  });
 
   for (const [program, name, args] of CASES)
     it(`rewritten ${name}: ${basename(program)}`, ({ skip }) => {

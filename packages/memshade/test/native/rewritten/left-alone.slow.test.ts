@@ -2,22 +2,23 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import type { Run } from "../../../src/model/run.ts";
+import { rewriteFiles } from "../../../src/native/rewritten/rewrite-files.ts";
 import { canCompile, compileProgram, memshadeRun } from "../support/record.ts";
 
 const canMark = canCompile && spawnSync("objcopy", ["--version"], { stdio: "ignore" }).status === 0;
 if (!canMark)
   console.warn("SKIPPED: objcopy is not installed, no program is taken for one of Go (Debian: binutils)");
 
-describe.skipIf(!canCompile)("a program whose functions have no frames", () => {
-  const folder = mkdtempSync(join(tmpdir(), "memshade-left-alone-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = mkdtempSync(join(tmpdir(), "memshade-left-alone-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+describe.skipIf(!canCompile)("a program whose functions have no frames", () => {
   it("is named with its bytes, and its blocks are not called unused", () => {
     const program = join(folder, "bare");
     compileProgram("accesses.c", program, ["-pthread", "-fno-asynchronous-unwind-tables"]);
-    const out = join(folder, "out");
+    const out = join(folder, "bare.out");
     const ended = memshadeRun(folder, ["--tool", "heap", "--out", out, program]);
     expect(ended.status).toBe(0);
     expect(ended.stderr).not.toContain("never used");
@@ -28,10 +29,21 @@ describe.skipIf(!canCompile)("a program whose functions have no frames", () => {
   }, 120_000);
 });
 
-describe.skipIf(!canMark)("a program of Go", () => {
-  const folder = mkdtempSync(join(tmpdir(), "memshade-left-alone-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+describe.skipIf(!canCompile)("a program that is linked statically", () => {
+  afterAll(() => vi.unstubAllEnvs());
 
+  for (const linking of ["-static", "-static-pie"])
+    it(`stays as it is where another program starts it: no dynamic linker maps what inserted code uses (${linking})`, async () => {
+      const program = join(folder, `naps${linking}`);
+      compileProgram("naps.c", program, [linking]);
+      vi.stubEnv("XDG_CACHE_HOME", folder);
+      const rewriting = { tool: "heap", options: {}, instead: folder, isQuiet: true } as const;
+      const [{ facts }] = await rewriteFiles([program], rewriting);
+      expect(facts).toEqual({ refused: "it is linked statically" });
+    }, 60_000);
+});
+
+describe.skipIf(!canMark)("a program of Go", () => {
   it("runs as it is, is recorded by its allocations in C, and nobody is sent to a tool that cannot follow it", () => {
     const program = join(folder, "uses-c");
     compileProgram("dragged.c", program);
