@@ -29,7 +29,6 @@ describe.skipIf(!canCompile)("a program that is linked statically", () => {
 });
 
 describe.skipIf(!canMark)("a program of Go", () => {
-
   it("runs as it is, is recorded by its allocations in C, and nobody is sent to a tool that cannot follow it", () => {
     const program = join(folder, "uses-c");
     compileProgram("dragged.c", program);
