@@ -24,11 +24,12 @@ export const STEP = {
 
 const SYSTEM = {
   ...{ write: 1, open: 2, close: 3, setCapabilities: 126 },
-  ...{ prctl: 157, mount: 165, unshare: 272 },
+  ...{ prctl: 157, mount: 165, unshare: 272, setMountAttributes: 442 },
 } as const;
 const O_WRONLY = 1;
 const [CLONE_NEWNS, CLONE_NEWUSER] = [0x2_0000, 0x1000_0000];
 const [MS_BIND, MS_REC, MS_PRIVATE] = [0x1000, 0x4000, 0x4_0000];
+const [CURRENT_FOLDER, MOUNT_ATTR_RDONLY, MOUNT_ATTRIBUTES_BYTES] = [-100, 1, 32];
 const [PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL] = [24, 47, 4];
 /** More than there are. */
 const CAPABILITIES = 64;
@@ -69,9 +70,14 @@ export function enterNamespace(
   // What is mounted here is not to be seen outside.
   mount(asm, text("none"), text("/"), MS_REC | MS_PRIVATE);
   check(STEP.separate);
+  const readOnly = asm.literal(
+    Uint8Array.from({ length: MOUNT_ATTRIBUTES_BYTES }, (_, i) => (i === 0 ? MOUNT_ATTR_RDONLY : 0)),
+  );
   for (const [i, { file, path }] of mounts.entries()) {
     mount(asm, text(file), text(path), MS_BIND);
     check(STEP.mount + i);
+    // What the program writes there would be lost. Kernels before 5.12 let it.
+    makeReadOnly(asm, text(path), readOnly);
   }
   if (ids !== undefined) {
     dropCapabilities(asm);
@@ -86,6 +92,15 @@ function mount(asm: Assembler, file: Label, path: Label, flags: number): void {
   asm.put("mov", 4, R10, flags);
   asm.put("xor", 4, R8, R8);
   systemCall(asm, SYSTEM.mount);
+}
+
+function makeReadOnly(asm: Assembler, path: Label, attributes: Label): void {
+  asm.put("mov", 8, RDI, CURRENT_FOLDER);
+  asm.put("lea", 8, RSI, relative(path));
+  asm.put("xor", 4, RDX, RDX);
+  asm.put("lea", 8, R10, relative(attributes));
+  asm.put("mov", 4, R8, MOUNT_ATTRIBUTES_BYTES);
+  systemCall(asm, SYSTEM.setMountAttributes);
 }
 
 /** Those of a namespace of users reach no further than that; no program expects any. Leaves the result in rax. */

@@ -20,6 +20,9 @@ export class LaterFiles {
   readonly #kept: readonly string[];
   readonly #known = new Set<string>();
   readonly #met = new Set<string>();
+  readonly #made = new Set<string>();
+  /** Times of files have parts of a millisecond. */
+  readonly #beganMs = Date.now() + 1;
 
   /** @param program path without links @param caches folder of caches */
   constructor(program: string, caches: string) {
@@ -48,12 +51,19 @@ export class LaterFiles {
     const real = realpathSync(path);
     if (real !== path && this.#known.has(real)) return;
     this.#known.add(real);
-    this.#met.add(real);
+    // What a run makes, the next one may make again, and what stands in a file's place cannot be written.
+    const isMade = statSync(real).ctimeMs >= this.#beganMs;
+    (isMade ? this.#made : this.#met).add(real);
   }
 
   /** Files that were met and not known, without links. */
   get met(): readonly string[] {
     return [...this.#met];
+  }
+
+  /** Files that were met and had been written since the run began; the next run has them as they are, too. */
+  get made(): readonly string[] {
+    return [...this.#made];
   }
 
   /** Remembers what was met for the next run; false: it cannot be written down. */

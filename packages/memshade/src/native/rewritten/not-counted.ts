@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { counted, groupDigits } from "../../model/counted.ts";
+import type { LaterFiles } from "./later-files.ts";
 import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
 import { leftAloneCount } from "./rewritten-cache.ts";
 
@@ -9,11 +10,11 @@ const FILES_NAMED = 5;
 /**
  * Sentences about what of a program ran as it is, without a tool's code.
  *
- * @param later paths of files that were met while it ran @param isRemembered the next run has these rewritten
+ * @param later files that were met while it ran @param isRemembered the next run has those rewritten that it did not make
  */
 export function notCounted(
   files: readonly RewrittenFile[],
-  later: readonly string[],
+  later: Pick<LaterFiles, "met" | "made">,
   isRemembered: boolean,
 ): string[] {
   const sentences: string[] = [];
@@ -48,8 +49,13 @@ export function notCounted(
       `Code that .eh_frame does not describe ran as it is, without being counted: ${listed(names)}.`,
     );
   }
-  if (later.length > 0)
-    sentences.push(`${laterInWords(later, isRemembered)}: ${listed(later.map((path) => basename(path)))}.`);
+  const namesOf = (paths: readonly string[]): string => listed(paths.map((path) => basename(path)));
+  const { met, made } = later;
+  if (met.length > 0) sentences.push(`${laterInWords(met, isRemembered)}: ${namesOf(met)}.`);
+  if (made.length > 0)
+    sentences.push(
+      `${counted(made.length, "file", "files")} that ${made.length === 1 ? "was" : "were"} written meanwhile ran as ${made.length === 1 ? "it is" : "they are"}: ${namesOf(made)}.`,
+    );
   return sentences;
 }
 

@@ -92,6 +92,6 @@ export class RewrittenRun {
     const { files, later } = this.#substitution;
     const isRemembered = later.remember();
     if (later.met.length > 0 && isQuiet !== true) say(laterInWords(later.met, isRemembered));
-    return notCounted(files, later.met, isRemembered);
+    return notCounted(files, later, isRemembered);
   }
 }

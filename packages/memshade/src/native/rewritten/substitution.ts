@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { type NativeTool, type NativeToolName, type NativeToolOptions, nativeTool } from "../native-tool.ts";
@@ -54,12 +54,19 @@ export async function substitute(wanted: Substituted): Promise<Substitution> {
   originals.delete(linker);
   for (const path of [...originals, linker, launcherIn(folder)]) later.know(path);
   const files = await rewriteFiles([...originals], { tool: name, options, instead: folder, isQuiet });
+  for (const file of files) if (isRewritten(file)) takeTime(file);
   const mounts: Mount[] = [
     { file: loader, path: linker },
     ...files.filter(isRewritten).map(({ path, original }) => ({ file: path, path: original })),
   ];
   const ids = mayMount() ? undefined : { user: process.geteuid!(), group: process.getegid!() };
   return { namespace: { mounts, ids }, files, later };
+}
+
+/** Programs (make) tell by times what is to be made anew. */
+function takeTime({ path, original }: RewrittenFile): void {
+  const { atime, mtime } = statSync(original);
+  if (statSync(path).mtimeMs !== mtime.getTime()) utimesSync(path, atime, mtime);
 }
 
 /** @param keeping folder that it is kept in: to make it takes tables of all instructions */

@@ -1,6 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LaterFiles } from "../../../src/native/rewritten/later-files.ts";
 
@@ -35,6 +36,17 @@ describe("files that a program meets later", () => {
     for (const path of [plugin, folder, join(folder, "gone.so (deleted)"), "/dev/null", "linux-vdso.so.1"])
       later.meet(path);
     expect(later.met).toEqual([]);
+  });
+
+  it("are not remembered where they were written during the run: the next one may write them, too", async () => {
+    const later = of("/bin/maker");
+    await setTimeout(20);
+    const made = join(folder, "made");
+    writeFileSync(made, "");
+    for (const path of [made, plugin]) later.meet(path);
+    expect([later.met, later.made]).toEqual([[plugin], [made]]);
+    later.remember();
+    expect(of("/bin/maker").files).toEqual([plugin]);
   });
 
   it("are forgotten where the list of them is damaged, or cannot be kept", () => {

@@ -71,6 +71,8 @@ describe.skipIf(!isLinux)("a launcher", () => {
       const { stdout } = start("/bin/cat", [inFolder("one")], { in: { mounts, ids: undefined } });
       expect(stdout).toBe("other\n");
       expect(spawnSync("/bin/cat", [inFolder("one")], { encoding: "utf8" }).stdout).toBe("one\n");
+      const writing = ["-c", `echo three > ${inFolder("one")} || cat ${inFolder("one")}`];
+      expect(start("/bin/sh", writing, { in: { mounts, ids: undefined } }).stdout).toBe("other\n");
       const gone = { file: inFolder("other"), path: inFolder("gone") };
       const { reports } = start("/bin/cat", [], { in: { mounts: [...mounts, gone], ids: undefined } });
       expect(reports).toContainEqual([STEP.mount + 1, 2]);
