@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -10,6 +10,11 @@ const GUIDES = pathOf("../../../../docs/guides/");
 
 /** What opens pages of others has tests of its own, against a server. */
 const OPENS_PAGES = /memshade browser|playwright/;
+const OF_NATIVE_PROGRAMS = /\.\/program\b(?!\.)/;
+const NATIVE_PROGRAM = "/bin/ls";
+const canRunNative = process.platform === "linux" && process.arch === "x64" && existsSync(NATIVE_PROGRAM);
+if (!canRunNative)
+  console.warn(`SKIPPED: ${NATIVE_PROGRAM} of x86-64 Linux is not there: no native program is recorded`);
 /** Its run is that of a test suite, which has a test of its own too. */
 const OF_A_SUITE = "playwright-tests.md";
 
@@ -23,7 +28,8 @@ function commandsOf(guide: string): string[] {
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)]
     .flatMap(([, block]) => block!.replaceAll("\\\n", " ").trim().split("\n"))
     .map((line) => line.replace(/\s+#.*$/, "").replace(" --open", ""))
-    .filter((line) => line !== "" && !OPENS_PAGES.test(line));
+    .filter((line) => line !== "" && !OPENS_PAGES.test(line))
+    .filter((line) => canRunNative || !OF_NATIVE_PROGRAMS.test(line));
 }
 
 const guides = readdirSync(GUIDES).filter(
@@ -35,6 +41,7 @@ describe("the commands of a guide do what they are there for, typed one after th
     const cwd = folderOfUser();
     for (const name of ["program.wasm", "app.wasm"])
       copyFileSync(pathOf("../../demo/shop.wasm"), join(cwd, name));
+    if (canRunNative) copyFileSync(NATIVE_PROGRAM, join(cwd, "program"));
     writeFileSync(join(cwd, "package.json"), '{ "type": "module" }');
     writeFileSync(
       join(cwd, "script.js"),
