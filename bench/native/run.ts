@@ -6,8 +6,9 @@
  *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write] [--tool NAME [--who]]
  *
  * `--tool`: heap, waste or workingset; the programs are rewritten by that tool, and small kernels (`kernels/`) besides. Columns say what rewriting alone
- * costs, and the code of the tool without memshade around it. `--who`: with the owners of a working set. `--apart`: with the programs that are looked at before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are
- * installed, once each. `--write`: with those kept apart, to NATIVE.md beside this folder, and the mean to docs/costs.md.
+ * costs, and the code of the tool without memshade around it. `--who`: with the owners of a working set. `--apart`: with the programs that are looked at
+ * before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are installed, once each. `--write`: with those kept apart, as a section of
+ * NATIVE.md beside this folder, and without a tool the mean to docs/costs.md.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -60,8 +61,8 @@ const { values } = parseArgs({
 });
 
 const tool = values.tool as keyof typeof TOOLS | undefined;
-if (tool !== undefined && (!(tool in TOOLS) || values.write)) {
-  console.error("Use: --tool heap, waste or workingset, without --write");
+if (tool !== undefined && !(tool in TOOLS)) {
+  console.error("Use: --tool heap, waste or workingset");
   process.exit(2);
 }
 const folder = mkdtempSync(join(tmpdir(), "native-bench-"));
@@ -143,15 +144,45 @@ function table(rows: readonly Row[]): string {
       ...peers.map((peer) => mean((row) => row.peers[peer])),
     ]);
   };
-  const real = rows.filter(({ program }) => !KERNELS.includes(program));
+  const counted = countedIn(rows);
+  const real = counted.filter(({ program }) => !KERNELS.includes(program));
   const names = ["program", "alone", "allocations", ...partNames, "recorded", ...peers];
   return [
     line(names),
     line(names.map((_, i) => (i === 0 ? "---" : "--:"))),
     ...rows.map((row) => line(cells(row))),
     ...(real.length === 0 ? [] : [means("geometric mean", real)]),
-    ...(real.length === rows.length ? [] : [means("with kernels", rows)]),
+    ...(real.length === counted.length ? [] : [means("with kernels", counted)]),
   ].join("\n");
+}
+
+/** Those that means are of: the ones kept apart only where there are no others. */
+function countedIn(rows: readonly Row[]): readonly Row[] {
+  const some = rows.filter(({ program }) => !program.isApart);
+  return some.length > 0 ? some : rows;
+}
+
+const INTRODUCTION = `# Native programs
+
+Processor time of the whole command \`memshade run --quiet PROGRAM\` over that of the program alone, and the largest process of each: medians of
+pairs in alternation, with all tables, and all files that a tool rewrites, made before. The programs are Debian's, the work is in
+[native](native/programs.ts); the kernels (matrix, hashmap, trees, sieve, words) are [our own](native/kernels). Those kept apart were looked at when the
+figures were taken only, and are not in the means. Of tools that rewrite: \`rewritten\` has nothing inserted, \`inserted\` is the tool's code with nothing
+recorded.
+`;
+
+/** Puts a section into NATIVE.md, in place of the one of this name. */
+function writeSection(name: string, body: string): void {
+  const path = join(ROOT, "bench/NATIVE.md");
+  const sections = new Map(
+    readFileSync(path, "utf8")
+      .split(/^## /m)
+      .slice(1)
+      .map((section) => [section.split("\n", 1)[0], section.slice(section.indexOf("\n") + 1).trim()]),
+  );
+  sections.set(name, body);
+  const all = [...sections].map(([heading, text]) => `## ${heading}\n\n${text}\n`);
+  writeFileSync(path, [INTRODUCTION, ...all].join("\n"));
 }
 
 /** Puts a text between marks that a file has for it. */
@@ -177,18 +208,14 @@ try {
   const text = table(rows);
   console.log(text);
   if (values.write) {
-    const report = `# Native programs
-
-${machine()}
-
-Processor time of the whole command \`memshade run --quiet PROGRAM\` over that of the program alone, and the largest process of each: medians of
-${values.pairs} pairs in alternation; tables for walking were made before. The programs are Debian's, the work is in [native](native/programs.ts); those
-kept apart were looked at when the figures were taken only.${values.peers ? " Heaptrack and DHAT ran once." : ""}
-
-${text}
-`;
-    writeFileSync(join(ROOT, "bench/NATIVE.md"), report);
-    writeBetweenMarks(join(ROOT, "docs/costs.md"), geometricMean(rows.map(({ ratio }) => ratio)).toFixed(1));
+    const name = tool === undefined ? "Allocations" : `--tool ${tool}${values.who ? " --who" : ""}`;
+    const peers = values.peers ? " Heaptrack and DHAT ran once." : "";
+    writeSection(name, `${machine()} Pairs: ${values.pairs}.${peers}\n\n${text}`);
+    if (tool === undefined)
+      writeBetweenMarks(
+        join(ROOT, "docs/costs.md"),
+        geometricMean(countedIn(rows).map(({ ratio }) => ratio)).toFixed(1),
+      );
   }
 } finally {
   rmSync(folder, { recursive: true });

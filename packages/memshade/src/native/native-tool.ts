@@ -61,6 +61,8 @@ export interface FilePlan {
   readonly plan: PlanBlock;
   /** What is to be kept beside the rewritten file, when that is made. */
   readonly notes: () => Uint8Array;
+  /** When it is kept, or another one that somebody else has made meanwhile: the path of what is kept beside it. */
+  readonly kept: (notes: string) => void;
 }
 
 /** Where the words of slow paths lie, in every process. */

@@ -32,6 +32,9 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     dead16: { stores: 1, overwritten: 16, deallocated: 0, silent: 0 },
     silent4: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
     silent16: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
+    set1: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
+    // What a mask leaves alone is not overwritten.
+    besideMask: { stores: 1, overwritten: 0, deallocated: 0, silent: 0 },
     // Of four bytes one is read, and none of those of the eight.
     mixed4: { stores: 1, overwritten: 3, deallocated: 0, silent: 0 },
     mixed8: { stores: 1, overwritten: 8, deallocated: 0, silent: 0 },

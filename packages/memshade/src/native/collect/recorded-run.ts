@@ -10,6 +10,7 @@ import type { NativeWorkingSetSession } from "../../tools/working-set/native/rea
 import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
 import { Header } from "../layout.ts";
 import type { InsertedTool } from "../native-tool.ts";
+import { bytesLeftAlone } from "../rewritten/not-counted.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { contextPath, heapPart } from "./heap-part.ts";
 import { readModules } from "./modules.ts";
@@ -108,7 +109,9 @@ export function recordedRun(
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
   const counted =
-    program.tool?.name === "heap" ? new Set(rewritten.map(({ original }) => original)) : undefined;
+    program.tool?.name === "heap"
+      ? new Set(rewritten.filter((file) => bytesLeftAlone(file) === 0).map(({ original }) => original))
+      : undefined;
   const described = modules.map((module, index) => describeModule(module, index, program.file, counted));
   if (program.tool?.name === "waste") {
     if (counts === undefined || header(Header.countersFailure) !== 0) throw new UserError(NOT_SHARED);

@@ -35,7 +35,7 @@ function isAmong(path: string | null, files: ReadonlySet<string>): boolean {
   return path !== null && existsSync(path) && files.has(realpathSync(path));
 }
 
-/** @param file path of the program @param counted paths of files with code that counts accesses; undefined: none was inserted */
+/** @param file path of the program @param counted paths of files all of whose code counts accesses; undefined: none was inserted */
 export function describeModule(
   module: ProcessModule,
   index: number,

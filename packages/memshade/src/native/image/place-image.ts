@@ -1,4 +1,4 @@
-import { accessSync, constants, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
@@ -8,6 +8,7 @@ import { makeOwnedFolder, removeLeftFolders } from "../../host/run/owned-folders
 import { type NativeTool, SLOW_PATHS } from "../native-tool.ts";
 import { cacheFolder, TableCache } from "../tables/table-cache.ts";
 import { setRun } from "./build-image.ts";
+import { canHoldCode, KIND } from "./can-hold-code.ts";
 import { type KeptImage, keptImage } from "./kept-image.ts";
 
 /** Where memory that processes share is never written to a disk. */
@@ -17,7 +18,6 @@ const LEAST_SHARED_BYTES = 2 ** 30;
 /** Memory comes in pages: with less left, the next one may be missing. */
 const FULL_BYTES = 2 ** 20;
 
-const KIND = "native";
 /** What the number of a process is appended to. */
 const MEMORY = "heap.";
 const MEMORY_NAME = /^heap\.(\d+)(?:\.\d+)?$/;
@@ -105,27 +105,17 @@ function imageParents(): string[] {
 /** The folder for temporary files, or where no code may lie there, that of the cache. */
 function findImageParent(): string {
   const [usual, other] = imageParents();
-  if (canHoldCode(usual)) return usual;
+  if (canLoadFrom(usual)) return usual;
   makeFolders(other, 0o700);
-  if (canHoldCode(other)) return other;
+  if (canLoadFrom(other)) return other;
   throw new UserError(
     `${usual}: no code can be loaded from there (noexec), or the dynamic linker takes no such path (a space or a colon); set TMPDIR to another folder`,
   );
 }
 
 /** Whether the dynamic linker can be told of an object there, and the system maps it as code. */
-function canHoldCode(folder: string): boolean {
-  if (/[\s:]/.test(folder)) return false;
-  const file = join(makeOwnedFolder(folder, KIND), "code");
-  try {
-    writeFileSync(file, "", { mode: 0o700 });
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  } finally {
-    rmSync(dirname(file), { recursive: true, force: true });
-  }
+function canLoadFrom(folder: string): boolean {
+  return !/[\s:]/.test(folder) && canHoldCode(folder);
 }
 
 function memoriesIn(folder: string): { path: string; pid: number }[] {

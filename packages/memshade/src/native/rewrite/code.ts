@@ -1,7 +1,14 @@
 import { FormatError } from "../../bytes/errors.ts";
 import type { ObjectFile } from "../../objects/types.ts";
 import { type FrameEntry, frameEntries, isSignalFrame } from "../../unwind/index.ts";
-import { decode, FLOW, hasTarget, INSTRUCTION_POINTER, Instruction } from "../../x64/decode/index.ts";
+import {
+  decode,
+  FLOW,
+  hasTarget,
+  IMPLICIT,
+  INSTRUCTION_POINTER,
+  Instruction,
+} from "../../x64/decode/index.ts";
 import { canMoveFrame, type ExceptionTable, readExceptionTable } from "./exceptions.ts";
 import { Stubs } from "./stubs.ts";
 
@@ -30,6 +37,7 @@ export interface LeftAlone {
 
 /** Marks of instructions. */
 export const TRAIT = {
+  /** It reaches memory, by an operand or, as `maskmov` and `xlat`, without one; string instructions are looked for apart. */
   access: 1,
   nop: 2,
   /** control may arrive here from elsewhere */
@@ -173,12 +181,13 @@ export class Code {
     try {
       for (; at < end; i++) {
         decode(bytes, at, instruction);
-        const { length, flow, access } = instruction;
+        const { length, flow, access, implicit } = instruction;
         offsets[i] = at;
         lengths[i] = length;
         opcodes[i] = instruction.opcode;
         flows[i] = flow;
-        traits[i] = (access === 0 ? 0 : TRAIT.access) | (isNop(instruction) ? TRAIT.nop : 0);
+        const isHidden = implicit === IMPLICIT.maskmov || implicit === IMPLICIT.xlat;
+        traits[i] = (access !== 0 || isHidden ? TRAIT.access : 0) | (isNop(instruction) ? TRAIT.nop : 0);
         reads[i] = instruction.reads;
         kills[i] = instruction.kills;
         targets[i] = hasTarget(flow) ? at + length + instruction.distance : 0;

@@ -1,6 +1,7 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { openObject } from "../../objects/index.ts";
 import { Code, type LeftAlone } from "./code.ts";
+import { bytesWithoutFrames } from "./code-without-frames.ts";
 import { emitText, type PlanBlock } from "./emit.ts";
 import { FlowGraph } from "./flow-graph.ts";
 import { writeFrames } from "./frames/frames.ts";
@@ -18,6 +19,8 @@ export interface Rewritten {
   readonly functions: number;
   readonly leftAlone: LeftAlone;
   readonly unpatched: Unpatched;
+  /** bytes of code that no function of `.eh_frame` has: it runs as it is */
+  readonly withoutFrames: number;
   /** bytes of code, old and new */
   readonly oldText: number;
   readonly newText: number;
@@ -63,6 +66,7 @@ export function rewriteFile(file: Uint8Array, plan: PlanBlock, mark = 0): Rewrit
     functions: code.functions.length,
     leftAlone: code.leftAlone,
     unpatched,
+    withoutFrames: bytesWithoutFrames(object, code.stubs, code.base),
     oldText: code.functions.reduce((sum, { start, end }) => sum + end - start, 0),
     newText: text.bytes.length,
     origins: writeOrigins(code, text, layout.textAddress),

@@ -22,7 +22,7 @@ const DONTDUMP = 16;
 
 /** Written by a process that finds no room. */
 const NO_ROOM =
-  "memshade: what counts accesses finds no room at its addresses, 0x7ff00000 and up: they are taken, limited (ulimit -v), or the system gives out no more than it has (vm.overcommit_memory=2)\n";
+  "memshade: what counts accesses finds no room at its addresses, 0x7ff00000 and up: they are taken (ulimit -s unlimited has libraries there), limited (ulimit -v), or the system gives out no more than it has (vm.overcommit_memory=2)\n";
 
 /** The ranges that code of a tool uses, the words of its slow paths among them. */
 export function mappedRanges({

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { counted } from "../../model/counted.ts";
+import { counted, groupDigits } from "../../model/counted.ts";
 import type { LaterFiles } from "./later-files.ts";
 import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
 import { leftAloneCount } from "./rewritten-cache.ts";
@@ -37,6 +37,18 @@ export function notCounted(
     sentences.push(
       `${counted(narrow, "function of", "functions of")} ${functions} ${narrow === 1 ? "has" : "have"} no room for a jump to the rewritten code: called by a pointer, ${narrow === 1 ? "it runs as it is" : "they run as they are"}.`,
     );
+  const bare = files.flatMap((file) => {
+    const bytes = bytesLeftAlone(file);
+    return bytes === 0 ? [] : [{ name: basename(file.original), bytes }];
+  });
+  if (bare.length > 0) {
+    const names = bare
+      .sort((a, b) => b.bytes - a.bytes)
+      .map(({ name, bytes }) => `${name} (${groupDigits(bytes)} bytes)`);
+    sentences.push(
+      `Code that .eh_frame does not describe ran as it is, without being counted: ${listed(names)}.`,
+    );
+  }
   const namesOf = (paths: readonly string[]): string => listed(paths.map((path) => basename(path)));
   const { met, made } = later;
   if (met.length > 0) sentences.push(`${laterInWords(met, isRemembered)}: ${namesOf(met)}.`);
@@ -45,6 +57,11 @@ export function notCounted(
       `${counted(made.length, "file", "files")} that ${made.length === 1 ? "was" : "were"} written meanwhile ran as ${made.length === 1 ? "it is" : "they are"}: ${namesOf(made)}.`,
     );
   return sentences;
+}
+
+/** Of a file that was rewritten: bytes of its code that are not known to be functions. */
+export function bytesLeftAlone({ facts }: RewrittenFile): number {
+  return "refused" in facts ? 0 : facts.withoutFrames;
 }
 
 /** What is said of files that were met while the program ran. */

@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolders } from "../../host/run/make-folders.ts";
+import { canHoldCode } from "../image/can-hold-code.ts";
 import type { LeftAlone } from "../rewrite/code.ts";
 import type { Rewritten } from "../rewrite/rewrite.ts";
 import { sumOfContent } from "./file-sums.ts";
@@ -52,7 +53,7 @@ const IN_USE_MS = 600_000;
 /** Where what was rewritten is kept. */
 export interface RewrittenCachePlace {
   readonly caches: string;
-  /** Where they are kept if nothing can be written there: for one run alone. */
+  /** Where they are kept if nothing can be written there, or no code may lie there: for one run alone. */
   readonly instead: string;
 }
 
@@ -64,12 +65,9 @@ export class RewrittenCache {
   constructor({ caches, instead }: RewrittenCachePlace, mostBytes = MOST_BYTES) {
     this.#mostBytes = mostBytes;
     this.folder = join(caches, NAME);
-    try {
-      makeWritable(this.folder);
-    } catch {
-      this.folder = join(instead, NAME);
-      makeWritable(this.folder);
-    }
+    if (canMake(this.folder) && canHoldCode(caches)) return;
+    this.folder = join(instead, NAME);
+    makeFolders(this.folder, 0o700);
   }
 
   /** What was made of a file, as it was made; undefined where there is none. What is damaged, by its sums, is removed. */
@@ -121,6 +119,11 @@ export class RewrittenCache {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
     }
+  }
+
+  /** Path of what a tool has noted of a file. */
+  notesOf(key: string): string {
+    return join(this.folder, key, NOTES);
   }
 
   /** Removes what was not used for longest until the rest has room, and what others have left half-written. */
@@ -182,7 +185,12 @@ function tryDescribe(
   }
 }
 
-function makeWritable(folder: string): void {
-  makeFolders(folder, 0o700);
-  accessSync(folder, constants.W_OK);
+function canMake(folder: string): boolean {
+  try {
+    makeFolders(folder, 0o700);
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

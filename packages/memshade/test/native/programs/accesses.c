@@ -28,6 +28,9 @@ static NOINLINE uint64_t loads(const volatile uint32_t *at, int n) {
 static NOINLINE void vectors(volatile __m128i *at, int n) {
   for (int i = 0; i < n; i++) at[i] = _mm_set1_epi32(i);
 }
+static NOINLINE void masked(char *at, int n) {
+  for (int i = 0; i < n; i++) _mm_maskmoveu_si128(_mm_set1_epi32(i), _mm_set1_epi8(-1), at + 16 * i);
+}
 static NOINLINE void strings(char *at, long n) {
   long count = n;
   char *to = at;
@@ -65,6 +68,19 @@ static NOINLINE uint64_t carries(uint64_t *to, const uint64_t *from) {
       : "rax", "memory", "cc");
   return rest;
 }
+/* Labels lie in data, which their addresses are read from. */
+static NOINLINE uint64_t steps(volatile uint64_t *at, const unsigned char *code) {
+  static const void *labels[] = {&&add, &&copy, &&end};
+  goto *labels[*code++];
+add:
+  at[0] += 1;
+  goto *labels[*code++];
+copy:
+  at[1] = at[0];
+  goto *labels[*code++];
+end:
+  return at[1];
+}
 static void *worker(void *at) {
   for (int i = 0; i < 10000; i++) ((volatile uint64_t *)at)[i & 7]++;
   return 0;
@@ -78,6 +94,7 @@ int main(int count, char **args) {
   uint32_t *loaded = calloc(1, 2000);
   uint64_t sum = loads(loaded, 500);
   vectors(block(3008), 100);
+  masked(block(1888), 60);
   char *filled = block(4001);
   strings(filled, 3999);
   char *copied = block(5000);
@@ -94,6 +111,10 @@ int main(int count, char **args) {
   from[0] = ~0ull;
   to[0] = 1;
   sum += carries(to, from) + to[1];
+  unsigned char code[101];
+  for (int i = 0; i < 100; i++) code[i] = i & 1;
+  code[100] = 2;
+  sum += steps(block(99), code);
   // What a reallocation does is no access.
   uint64_t *grown = block(160000);
   stores(grown, 1000);

@@ -46,6 +46,16 @@ static void *moments(void *unused) {
   return unused;
 }
 
+static pthread_barrier_t all;
+
+/* No thread has memory of one that has ended before it. */
+static void *moments_together(void *unused) {
+  pthread_barrier_wait(&all);
+  moments(unused);
+  pthread_barrier_wait(&all);
+  return unused;
+}
+
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "";
   if (strcmp(how, "blocks") == 0) {
@@ -76,8 +86,9 @@ int main(int argc, char **argv) {
     moments(NULL);
   else {
     pthread_t threads[8];
+    pthread_barrier_init(&all, NULL, 8);
     for (int i = 0; i < 8; i++)
-      pthread_create(&threads[i], NULL, moments, NULL);
+      pthread_create(&threads[i], NULL, moments_together, NULL);
     for (int i = 0; i < 8; i++)
       pthread_join(threads[i], NULL);
   }

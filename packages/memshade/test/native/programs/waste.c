@@ -17,6 +17,12 @@ APART void dead8(volatile uint64_t *p, long n) { for (long i = 0; i < n; i++) p[
 APART void dead16(__m128i *p, long n) { for (long i = 0; i < n; i++) { *(volatile __m128i *)p = _mm_set1_epi32(i); KEEP; } }
 APART void silent4(volatile uint32_t *p, long n) { for (long i = 0; i < n; i++) { p[0] = 7; (void)p[0]; } }
 APART void silent16(__m128i *p, long n) { for (long i = 0; i < n; i++) { *(volatile __m128i *)p = _mm_set1_epi32(9); (void)*(volatile __m128i *)p; KEEP; } }
+APART void set1(volatile uint8_t *p, long n) { for (long i = 0; i < n; i++) { __asm__ volatile("cmp %0, %0; sete (%1)" :: "r"(i), "r"(p) : "cc", "memory"); (void)p[0]; } }
+APART void besideMask(volatile uint32_t *p, long i) { p[3] = i; }
+__attribute__((noinline, target("avx2"))) static void masked(int *p) { _mm_maskstore_epi32(p, _mm_setr_epi32(-1, 0, -1, 0), _mm_set1_epi32(5)); }
+APART void besideMasks(int *p, long n) {
+  for (long i = 0; i < n; i++) { besideMask((void *)p, i); if (__builtin_cpu_supports("avx2")) masked(p); (void)((volatile int *)p)[3]; }
+}
 APART void mixed4(volatile uint8_t *p, long i) { *(volatile uint32_t *)p = i; }
 APART void mixed8(volatile uint8_t *p, long i) { *(volatile uint64_t *)p = i * 3; }
 APART void mixed(volatile uint8_t *p, long n) { for (long i = 0; i < n; i++) { mixed4(p, i); (void)p[1]; mixed8(p, i); } }
@@ -76,6 +82,8 @@ int main(int count, char **words) {
   dead16((void *)(m + 256), n);
   silent4((void *)(m + 320), n);
   silent16((void *)(m + 384), n);
+  set1((void *)(m + 704), n);
+  besideMasks((void *)(m + 768), n);
   mixed((void *)(m + 448), n);
   update((void *)(m + 512), n);
   filled(m + 1024, n);

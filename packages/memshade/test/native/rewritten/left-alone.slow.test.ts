@@ -14,6 +14,21 @@ if (!canMark)
 const folder = mkdtempSync(join(tmpdir(), "memshade-left-alone-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+describe.skipIf(!canCompile)("a program whose functions have no frames", () => {
+  it("is named with its bytes, and its blocks are not called unused", () => {
+    const program = join(folder, "bare");
+    compileProgram("accesses.c", program, ["-pthread", "-fno-asynchronous-unwind-tables"]);
+    const out = join(folder, "bare.out");
+    const ended = memshadeRun(folder, ["--tool", "heap", "--out", out, program]);
+    expect(ended.status).toBe(0);
+    expect(ended.stderr).not.toContain("never used");
+    const run: Run = JSON.parse(readFileSync(join(out, "run.json"), "utf8"));
+    expect(run.heap?.notTracked?.join("\n")).toMatch(
+      /does not describe ran as it is.*: bare \([\d,]+ bytes\)/,
+    );
+  }, 120_000);
+});
+
 describe.skipIf(!canCompile)("a program that is linked statically", () => {
   afterAll(() => vi.unstubAllEnvs());
 

@@ -6,10 +6,10 @@ const LEFT_ALONE = { undecodable: 0, overlapping: 0, special: 0, exceptions: 0, 
 
 const NONE = { met: [], made: [] };
 
-function file(special: number, narrow: number): RewrittenFile {
+function file(special: number, narrow: number, withoutFrames = 0): RewrittenFile {
   const unpatched = { places: 2 * narrow, functions: narrow };
   const leftAlone = { ...LEFT_ALONE, special };
-  const facts = { functions: 10, leftAlone, unpatched, oldText: 100, newText: 200 };
+  const facts = { functions: 10, leftAlone, unpatched, withoutFrames, oldText: 100, newText: 200 };
   return { original: "/usr/bin/program", mark: 1, path: "", origins: "", notes: "", facts };
 }
 
@@ -30,6 +30,13 @@ describe("the head of a report", () => {
     ]);
     expect(notCounted([file(0, 2), file(0, 1)], NONE, true)).toEqual([
       "3 functions of 20 have no room for a jump to the rewritten code: called by a pointer, they run as they are.",
+    ]);
+  });
+
+  it("names files with code that has no frames, the most of it first", () => {
+    const library = { ...file(0, 0, 404807), original: "/lib/libx264.so" };
+    expect(notCounted([file(0, 0, 300), library, file(0, 0)], NONE, true)).toEqual([
+      "Code that .eh_frame does not describe ran as it is, without being counted: libx264.so (404,807 bytes), program (300 bytes).",
     ]);
   });
 

@@ -1,3 +1,6 @@
+import { IMPLICIT, type Instruction, NO_REGISTER, WRITE } from "../../../x64/decode/index.ts";
+import { ENCODINGS } from "../../../x64/decode/row-table.ts";
+import { RDI } from "../../../x64/index.ts";
 import type { Code } from "../code.ts";
 
 const PREFIXES = new Set([0x66, 0xf2, 0xf3, 0x48, 0x67]);
@@ -11,4 +14,15 @@ export function isStringInstruction({ bytes, offsets, lengths }: Code, i: number
   if (length > 5 || !OPCODES.has(bytes[start + length - 1])) return false;
   for (let at = start; at < start + length - 1; at++) if (!PREFIXES.has(bytes[at])) return false;
   return true;
+}
+
+/** `maskmovdqu` and its like write to where rdi points, which none of their operands says: they become instructions with such an operand. */
+export function giveMaskedMovePlace(instruction: Instruction): void {
+  if (instruction.implicit !== IMPLICIT.maskmov) return;
+  const isHalf = instruction.encoding === ENCODINGS.L && instruction.operandSize !== 2;
+  instruction.access = WRITE;
+  instruction.base = RDI.number;
+  instruction.index = NO_REGISTER;
+  instruction.displacement = 0;
+  instruction.size = isHalf ? 8 : 16;
 }

@@ -1,5 +1,5 @@
 import { plural } from "../../format.ts";
-import { shortenName } from "./names.ts";
+import { shortenName, shortenPlace } from "./names.ts";
 import type { Paint } from "./paint.ts";
 import { displayWidth, printable } from "./text.ts";
 
@@ -54,6 +54,11 @@ export class Screen {
   /** A function name in at most `width` columns. */
   fit(name: string, width: number): string {
     return this.shorten(name, shortenName(name, this.isWide ? Number.POSITIVE_INFINITY : width));
+  }
+
+  /** The same of a function with its place, as `placeOf` has it. */
+  fitPlace(place: string, width: number): string {
+    return this.shorten(place, shortenPlace(place, this.isWide ? Number.POSITIVE_INFINITY : width));
   }
 
   /** The same with another way to shorten. */

@@ -99,7 +99,7 @@ function takeStart(text: string, width: number): string {
   return taken;
 }
 
-function takeEnd(text: string, width: number): string {
+export function takeEnd(text: string, width: number): string {
   return [...takeStart([...text].reverse().join(""), width)].reverse().join("");
 }
 

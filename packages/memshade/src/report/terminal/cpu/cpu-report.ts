@@ -9,7 +9,7 @@ import { bareName } from "../../place-names.ts";
 import { printChain } from "../common/call-path.ts";
 import { type HeadFact, printFacts, printGaps } from "../common/header.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
-import { cutMiddle, padLeft, printable } from "../common/text.ts";
+import { cutMiddle, displayWidth, padLeft, printable } from "../common/text.ts";
 
 export interface CpuReportOptions extends ScreenOptions {
   /** Places and functions listed; without, those that suit a screen. */
@@ -22,6 +22,8 @@ const FUNCTIONS = 10;
 const THREADS = 6;
 const LABEL_COLUMNS = 12;
 const SHARE_COLUMNS = 8;
+/** Columns that a function has in any case. */
+const LEAST_NAME = 20;
 const NS_PER_SECOND = 1e9;
 
 /** What a native program's CPU time went into: lines of its own code with the way there, then functions. */
@@ -103,11 +105,13 @@ function printPlace(screen: Screen, profile: CpuProfile, { frame, value, via, pa
     return;
   }
   const called = via === NONE ? "" : `, in ${bareName(samples.frames[via]!.function)}`;
-  const text = screen.fit(samples.frames[frame]!.function, screen.width - 40);
   const place = shortPlace(samples.frames[frame]!);
-  screen.print(
-    `${screen.paint.amount(lead)}${text}${place === undefined ? "" : `  ${printable(place)}`}${printable(called)}`,
-  );
+  const at = place === undefined ? "" : `  ${printable(place)}`;
+  const most = screen.width - lead.length - displayWidth(at);
+  const library = screen.shorten(called, cutMiddle(printable(called), Math.max(0, most - LEAST_NAME)));
+  const room = Math.min(screen.width - 40, most - displayWidth(library));
+  const text = screen.fit(samples.frames[frame]!.function, Math.max(LEAST_NAME, room));
+  screen.print(`${screen.paint.amount(lead)}${text}${at}${library}`);
   const indent = " ".repeat(lead.length);
   const callers = path.slice(1).map((one) => pathFrame(samples.frames[one]!));
   printChain(screen, callers, `${indent}${paths === 1 ? "" : `of ${paths} paths `}← `);

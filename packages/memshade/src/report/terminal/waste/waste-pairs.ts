@@ -57,7 +57,7 @@ export function wastePairs(file: WasteFile, options: WastePairsOptions): string 
     screen.print(cells.join(""));
     const line = (label: string, text: string): void =>
       screen.print(
-        `    ${screen.paint.faint(label.padEnd(LABEL_WIDTH))}${screen.fit(text, screen.width - LABEL_WIDTH - 4)}`,
+        `    ${screen.paint.faint(label.padEnd(LABEL_WIDTH))}${screen.fitPlace(text, screen.width - LABEL_WIDTH - 4)}`,
       );
     const path = (ips: typeof first, label: string): void =>
       ips.forEach((ip, depth) => {

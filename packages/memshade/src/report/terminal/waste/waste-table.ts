@@ -58,7 +58,7 @@ export function wasteTable(file: WasteFile, options: WasteTableOptions): string 
       padLeft(formatPercent(value, whole), COLUMN_WIDTH),
       padLeft(formatCount(operations), COLUMN_WIDTH),
     ];
-    screen.print(`${cells.join("")}  ${screen.fit(placeOf(ips), nameWidth)}`);
+    screen.print(`${cells.join("")}  ${screen.fitPlace(placeOf(ips), nameWidth)}`);
     printPath(screen, ips, PATH_INDENT);
     const found = values
       .filter(({ loads }) => loads >= LEAST_VALUE * value)

@@ -1,7 +1,10 @@
 import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
 import type { BlockView, Insertion } from "../../../native/rewrite/emit.ts";
 import { FrameBases } from "../../../native/rewrite/insertion/frame-bases.ts";
-import { isStringInstruction } from "../../../native/rewrite/insertion/string-instructions.ts";
+import {
+  giveMaskedMovePlace,
+  isStringInstruction,
+} from "../../../native/rewrite/insertion/string-instructions.ts";
 import {
   ADDRESS_ONLY,
   decode,
@@ -69,6 +72,7 @@ export class AccessGroups {
       const isString = isStringInstruction(code, i);
       if ((code.traits[i] & TRAIT.access) === 0 && this.#open.length === 0 && !isString) continue;
       decode(code.bytes, code.offsets[i], instruction);
+      giveMaskedMovePlace(instruction);
       if (isString) this.#string(i);
       else if (this.#isCounted(code, i)) this.#add(groupOf(instruction, i));
       if (this.#open.length > 0) this.#closeWritten(instruction.writes);

@@ -205,7 +205,7 @@ class AccessWriter {
         snippet.raw(shifted(bytes, instruction, this.#borrowed.shift));
       else snippet.raw(bytes);
       snippet.jump(silent, "e");
-    } else this.#compareCopy(comparison.bytes, silent);
+    } else this.#compareCopy(comparison, silent);
     snippet.continueIn("cold");
     snippet.bind(silent);
     this.#countSilent(different);
@@ -234,12 +234,18 @@ class AccessWriter {
   }
 
   /** Stores to the stack what the store is about to write, and compares word by word. */
-  #compareCopy(repeat: readonly number[], silent: SnippetLabel): void {
+  #compareCopy(repeat: { bytes: readonly number[]; readsFlags: boolean }, silent: SnippetLabel): void {
     const snippet = this.#snippet;
     const restore = snippet.label();
     const room = RED_ZONE_BYTES + COPY_BYTES;
     snippet.put("lea", 8, RSP, place(RSP, -room));
-    snippet.raw(repeat);
+    // They were saved last, since it reads them.
+    if (repeat.readsFlags) {
+      snippet.put("mov", 8, this.#words, place(RSP, room));
+      snippet.put("push", 8, this.#words);
+      snippet.put("popf", 8);
+    }
+    snippet.raw(repeat.bytes);
     for (let from = 0; from < this.#bytes; from += 8) {
       const size = Math.min(8, this.#bytes - from) as 1 | 2 | 4 | 8;
       snippet.put("mov", size, this.#words, place(RSP, from));

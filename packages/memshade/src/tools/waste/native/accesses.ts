@@ -39,7 +39,11 @@ export function accessOf(
   unfollowed: Unfollowed,
   isStackFollowed: boolean,
 ): AccessKind | undefined {
-  const { access, segment, base, index, opcode, size } = instruction;
+  const { access, segment, base, index, opcode, size, implicit } = instruction;
+  if (implicit === IMPLICIT.maskmov || implicit === IMPLICIT.xlat) {
+    unfollowed.unusual++;
+    return undefined;
+  }
   if (access === 0 || (access & ADDRESS_ONLY) !== 0) return undefined;
   if (segment !== SEGMENT.none) {
     unfollowed.thread++;
@@ -97,8 +101,11 @@ const REPEATABLE = new Set([
 /** How the operand of a store is compared with memory: an instruction that compares them, or by what it leaves elsewhere. */
 export type Comparison =
   | { how: "compare"; bytes: number[]; displacementAt: number }
-  | { how: "repeat"; bytes: number[] }
+  | { how: "repeat"; bytes: number[]; readsFlags: boolean }
   | undefined;
+
+/** `setcc`: a store of what the flags say, the first and the last one. */
+const [FIRST_SET, LAST_SET] = [0x190, 0x19f];
 
 const [STORE_BYTE, STORE, STORE_BYTE_CONSTANT, STORE_CONSTANT] = [0x88, 0x89, 0xc6, 0xc7];
 const COMPARE_OPCODE: Readonly<Record<number, number>> = {
@@ -120,7 +127,8 @@ export function comparisonOf(instruction: Instruction, bytes: Uint8Array): Compa
       copy[modRmAt] = (copy[modRmAt] & MODE_AND_PLACE) | COMPARE_DIGIT;
     return { how: "compare", bytes: copy, displacementAt };
   }
-  return REPEATABLE.has(opcode) ? repetitionOf(instruction, bytes) : undefined;
+  const readsFlags = opcode >= FIRST_SET && opcode <= LAST_SET;
+  return REPEATABLE.has(opcode) || readsFlags ? repetitionOf(instruction, bytes, readsFlags) : undefined;
 }
 
 const [VEX2, VEX3, EVEX] = [0xc5, 0xc4, 0x62];
@@ -129,7 +137,11 @@ const [TOP_MODE, TOP_INDEX] = [0x04, 0x24];
 const REGISTER_FIELD = 0x38;
 
 /** The same store to where the stack pointer points. */
-function repetitionOf({ modRmAt, length, encoding }: Instruction, bytes: Uint8Array): Comparison {
+function repetitionOf(
+  { modRmAt, length, encoding }: Instruction,
+  bytes: Uint8Array,
+  readsFlags: boolean,
+): Comparison {
   const head = [...bytes.subarray(0, modRmAt)];
   // The bits of base and index: those of a place without high registers.
   if (encoding === ENCODINGS.L) {
@@ -143,7 +155,8 @@ function repetitionOf({ modRmAt, length, encoding }: Instruction, bytes: Uint8Ar
   allowUnaligned(head, encoding);
   const mode = bytes[modRmAt];
   const tail = bytes.subarray(modRmAt + 1 + placeBytesOf(bytes, modRmAt), length);
-  return { how: "repeat", bytes: [...head, (mode & REGISTER_FIELD) | TOP_MODE, TOP_INDEX, ...tail] };
+  const copy = [...head, (mode & REGISTER_FIELD) | TOP_MODE, TOP_INDEX, ...tail];
+  return { how: "repeat", bytes: copy, readsFlags };
 }
 
 const [MOVUPS, MOVAPS, MOVNTPS, MOVDQA, MOVNTDQ] = [0x11, 0x29, 0x2b, 0x7f, 0xe7];
@@ -178,8 +191,12 @@ function placeBytesOf(bytes: Uint8Array, modRmAt: number): number {
   return sib + displacement;
 }
 
-/** Whether a masked store of AVX-512 leaves some bytes alone. */
-export function isMasked({ encoding }: Instruction, bytes: Uint8Array): boolean {
+/** `vmaskmovps`, `vmaskmovpd` and `vpmaskmovd`, with its sister of 64 bits, where they store. */
+const MASKED_STORES = new Set([0x22e, 0x22f, 0x28e]);
+
+/** Whether a store leaves some bytes alone, as a mask says. */
+export function isMasked({ encoding, opcode }: Instruction, bytes: Uint8Array): boolean {
+  if (encoding === ENCODINGS.V) return MASKED_STORES.has(opcode);
   if (encoding !== ENCODINGS.E) return false;
   const at = bytes.indexOf(EVEX);
   return (bytes[at + 3] & 7) !== 0;

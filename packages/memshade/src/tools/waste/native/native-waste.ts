@@ -1,10 +1,11 @@
 import type { FilePlan, NativeTool, NativeToolOptions, PlannedFile } from "../../../native/native-tool.ts";
 import { ARENA, SHADOW, SHADOW_BITS, TABLES_END } from "./layout.ts";
 import { WastePlan } from "./plan-waste.ts";
-import { keepPlace, type SitePlace, takePlace } from "./site-places.ts";
+import { notedPlace } from "./site-notes.ts";
+import { keepPlace, type SitePlace, settlePlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
-const KEY = "7";
+const KEY = "10";
 
 /** What tells dead and silent stores of native programs. */
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
@@ -33,6 +34,11 @@ function planFile({ key, folder }: PlannedFile, options: NativeToolOptions): Fil
     notes: () => {
       if (place !== undefined) keepPlace(folder, place, waste.end);
       return waste.notes();
+    },
+    kept: (notes) => {
+      if (place === undefined) return;
+      if (!settlePlace(folder, key, notedPlace(notes)))
+        throw new Error("it took so long that its tables are another program's; try again");
     },
   };
 }

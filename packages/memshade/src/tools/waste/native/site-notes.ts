@@ -1,11 +1,14 @@
+import { closeSync, openSync, readSync } from "node:fs";
 import { FormatError } from "../../../bytes/errors.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
 import type { AccessKind, Unfollowed } from "./accesses.ts";
 import type { NativeSite, WasteSites } from "./plan-waste.ts";
+import type { SitePlace } from "./site-places.ts";
 
 const KINDS: readonly AccessKind[] = ["load", "store", "update", "atomic", "string"];
 const COUNTS = ["stack", "thread", "unusual"] as const satisfies readonly (keyof Unfollowed)[];
 const VERSION = 1;
+const [FROM, TO] = [2, 3];
 const HEADER_WORDS = 5 + COUNTS.length;
 const SITE_WORDS = 5;
 const WORD = 4;
@@ -56,5 +59,20 @@ export function readNotes(bytes: Uint8Array): WasteSites {
     };
   });
   const [stack, thread, unusual] = COUNTS.map((_, i) => word(5 + i));
-  return { sites, from: word(2), to: word(3), unplaced: word(4), unfollowed: { stack, thread, unusual } };
+  return { sites, from: word(FROM), to: word(TO), unplaced: word(4), unfollowed: { stack, thread, unusual } };
+}
+
+/** The slots that notes are of; undefined: there are none. */
+export function notedPlace(path: string): SitePlace | undefined {
+  const header = new DataView(new ArrayBuffer(WORD * HEADER_WORDS));
+  let file: number | undefined;
+  try {
+    file = openSync(path, "r");
+    if (readSync(file, header) < header.byteLength) return undefined;
+    return { from: header.getUint32(WORD * FROM, true), to: header.getUint32(WORD * TO, true) };
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
 }

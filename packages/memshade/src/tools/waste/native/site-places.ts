@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { ARENA, SLOTS_END } from "./layout.ts";
 
@@ -21,6 +31,7 @@ export interface SitePlace {
 /**
  * Gives a file slots that no other file has that is kept in a folder, whoever rewrites at the same time: the first ones that are free, so
  * that large files find room behind many small ones. Where no others are left, files are removed from the folder that were not used for a while.
+ * Whoever rewrites the same file meanwhile gets others: `settlePlace` says whose stay.
  *
  * @throws Error if all are in use
  */
@@ -29,8 +40,6 @@ export function takePlace(folder: string, key: string, bytes: number): SitePlace
   mkdirSync(places, { recursive: true });
   const wanted = Math.max(1, Math.ceil(bytes / UNIT_BYTES));
   const first = alone(places, () => {
-    for (const unit of readdirSync(places))
-      if (ownerOf(join(places, unit)) === key) rmSync(join(places, unit), { force: true });
     const found = findUnits(folder, wanted, keepUsed) ?? findUnits(folder, wanted, removeUnused);
     for (let i = 0; found !== undefined && i < wanted; i++) writeFileSync(join(places, `${found + i}`), key);
     return found;
@@ -81,6 +90,31 @@ function ownerOf(path: string): string | undefined {
   }
 }
 
+/**
+ * When a file is kept: the slots that it has stay its own, and all others that were its are free.
+ *
+ * @param place that of the file that is kept, whoever has made it; undefined: none is
+ * @returns whether they still were its own. If not, its making took so long that somebody else has got them: it is removed
+ */
+export function settlePlace(folder: string, key: string, place: SitePlace | undefined): boolean {
+  const places = placesOf(folder);
+  const [first, end] =
+    place === undefined
+      ? [0, 0]
+      : [place.from, place.to].map((address) => Math.ceil((address - ARENA) / UNIT_BYTES));
+  return alone(places, () => {
+    let own = 0;
+    for (const unit of readdirSync(places)) {
+      if (ownerOf(join(places, unit)) !== key) continue;
+      if (Number(unit) >= first! && Number(unit) < end!) own++;
+      else rmSync(join(places, unit), { force: true });
+    }
+    if (own === end! - first!) return true;
+    rmSync(join(folder, key), { recursive: true, force: true });
+    return false;
+  });
+}
+
 /** Does something that takes milliseconds while no other process does it. Who ended meanwhile is not waited for. */
 function alone<T>(folder: string, act: () => T): T {
   const lock = `${folder}-lock`;
@@ -92,13 +126,25 @@ function alone<T>(folder: string, act: () => T): T {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
     const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
-    if (since !== undefined && Date.now() - since > LOCKED_MS) rmSync(lock, { recursive: true, force: true });
+    if (since !== undefined && Date.now() - since > LOCKED_MS) breakLock(lock);
     else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
   }
   try {
     return act();
   } finally {
     rmSync(lock, { recursive: true, force: true });
+  }
+}
+
+/** Of several that do so at once, one does; the others may meet the lock of that one, and give it back. */
+function breakLock(lock: string): void {
+  const broken = `${lock}-${randomUUID()}`;
+  try {
+    renameSync(lock, broken);
+    if (Date.now() - statSync(broken).mtimeMs <= LOCKED_MS) renameSync(broken, lock);
+    else rmSync(broken, { recursive: true, force: true });
+  } catch {
+    // Somebody else was faster.
   }
 }
 

@@ -1,7 +1,10 @@
 import { type Code, TRAIT } from "../../../native/rewrite/code.ts";
 import type { BlockView, Insertion } from "../../../native/rewrite/emit.ts";
 import { FrameBases } from "../../../native/rewrite/insertion/frame-bases.ts";
-import { isStringInstruction } from "../../../native/rewrite/insertion/string-instructions.ts";
+import {
+  giveMaskedMovePlace,
+  isStringInstruction,
+} from "../../../native/rewrite/insertion/string-instructions.ts";
 import {
   ADDRESS_ONLY,
   decode,
@@ -91,6 +94,7 @@ export class MarkPlanner {
     }
     const instruction = this.#instruction;
     decode(code.bytes, code.offsets[i], instruction);
+    giveMaskedMovePlace(instruction);
     const isMarked = isString || this.#isMarked(code, i);
     if (isString) this.#insertions.push({ before: i, bytes: markStrings(instruction) });
     else if (isMarked) this.#touch(code, i);

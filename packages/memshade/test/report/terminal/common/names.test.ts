@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compactName, shortenName } from "../../../../src/report/terminal/common/names.ts";
+import { compactName, shortenName, shortenPlace } from "../../../../src/report/terminal/common/names.ts";
 import { cutMiddle, displayWidth } from "../../../../src/report/terminal/common/text.ts";
 
 const push = "std::vector<int, std::allocator<int> >::push_back(int const&)";
@@ -81,6 +81,32 @@ describe("a name that has to fit", () => {
         const short = shortenName(pieces.join(""), width);
         expect(displayWidth(short)).toBeLessThanOrEqual(width);
         expect(short).not.toMatch(/\p{Cc}/u);
+      }),
+    );
+  });
+});
+
+describe("a function with its place that has to fit", () => {
+  it.each([
+    ["load (load.cc:7) via std::vector::push_back", 80, "load (load.cc:7) via std::vector::push_back"],
+    ["load (load.cc:7) via std::vector::push_back", 30, "load (load.cc:7)"],
+    ["shapes::Circle::area() const (shapes.cc:7)", 30, "…Circle::area (shapes.cc:7)"],
+    [
+      "__memset_unaligned_erms (memset-vec-unaligned-erms.S:307)",
+      38,
+      "__memset_…gned_erms (…gned-erms.S:307)",
+    ],
+    ["unknown code of libgcc_s.so.1 (+0x14d4b)", 38, "unknown code …libgcc_s.so.1 (+0x14d4b)"],
+    ["parse", 3, "p…e"],
+  ])("%s in %d columns", (text, width, short) => {
+    expect(shortenPlace(text, width)).toBe(short);
+  });
+
+  it("takes no more columns than there are", () => {
+    const text = fc.tuple(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }));
+    fc.assert(
+      fc.property(text, fc.nat(60), ([name, place], width) => {
+        expect(displayWidth(shortenPlace(`${name} (${place}:12)`, width))).toBeLessThanOrEqual(width);
       }),
     );
   });

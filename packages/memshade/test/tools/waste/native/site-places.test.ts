@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ARENA, SLOTS_END } from "../../../../src/tools/waste/native/layout.ts";
-import { keepPlace, takePlace } from "../../../../src/tools/waste/native/site-places.ts";
+import { keepPlace, settlePlace, takePlace } from "../../../../src/tools/waste/native/site-places.ts";
 
 const MIB = 2 ** 20;
 const ALL = Math.floor((SLOTS_END - ARENA) / MIB) * MIB;
@@ -27,7 +27,7 @@ describe("slots of files", () => {
     utimesSync(join(files, key), used, used);
   }
 
-  it("are a file's own, and the same ones when it is rewritten again", () => {
+  it("are a file's own, and those of the file that is kept where two have made it at once", () => {
     const places = [LARGE, SMALL, OTHER, "00000004"].map((key) => takePlace(files, key, 3 * MIB));
     for (const { from, to } of places) {
       expect(to - from).toBe(3 * MIB);
@@ -37,7 +37,20 @@ describe("slots of files", () => {
     const inOrder = [...places].sort((a, b) => a.from - b.from);
     for (let i = 1; i < inOrder.length; i++)
       expect(inOrder[i].from).toBeGreaterThanOrEqual(inOrder[i - 1].to);
-    expect(takePlace(files, SMALL, 3 * MIB)).toEqual(places[1]);
+    const second = takePlace(files, SMALL, 3 * MIB);
+    expect(places).not.toContainEqual(second);
+    mkdirSync(join(files, SMALL));
+    for (let i = 0; i < 2; i++) expect(settlePlace(files, SMALL, places[1])).toBe(true);
+    expect(takePlace(files, "00000005", 3 * MIB)).toEqual(second);
+  });
+
+  it("that somebody else has got while a file was made are none of that file, which is made again", () => {
+    const place = takePlace(files, SMALL, 3 * MIB);
+    rmSync(join(`${files}-places`, "1"));
+    mkdirSync(join(files, SMALL));
+    expect(takePlace(files, LARGE, MIB).from).toBe(ARENA + MIB);
+    expect(settlePlace(files, SMALL, place)).toBe(false);
+    expect(existsSync(join(files, SMALL))).toBe(false);
   });
 
   it("are found for a large file behind many small ones", () => {

@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
-import { regionOf, threadStacks } from "../../../../src/tools/working-set/native/read/address-regions.ts";
+import {
+  mappedFiles,
+  regionOf,
+  threadStacks,
+} from "../../../../src/tools/working-set/native/read/address-regions.ts";
 
 const MAPS = `555555554000-555555556000 r-xp 00000000 08:01 12 /usr/bin/some
 555555757000-555555778000 rw-p 00000000 00:00 0 [heap]
@@ -26,4 +30,13 @@ it("tells stacks, static data and everything else apart", () => {
   expect(regionOf(0x7ffff7000000, known)).toBe("stack");
   expect(regionOf(0x7fffffffd000, known)).toBe("stack");
   expect(regionOf(0x7fffffffd000, { ...known, stackTop: 0 })).toBe("heap");
+});
+
+it("knows a mapped file by the same path when it has been removed, and leaves out a folder of ours", () => {
+  const maps = `7ffff0000000-7ffff0019000 r--p 00000000 08:01 12                         /tmp/a list.txt
+7ffff1000000-7ffff1001000 rw-s 00000000 08:01 13                         /tmp/ours/marks
+`;
+  const list = { start: 0x7ffff0000000, end: 0x7ffff0019000, name: "/tmp/a list.txt" };
+  expect(mappedFiles(maps, "/tmp/ours")).toEqual([list]);
+  expect(mappedFiles(maps.replace("list.txt", "list.txt (deleted)"), "/tmp/ours")).toEqual([list]);
 });

@@ -150,8 +150,13 @@ class WasteFileMaker {
       if (runs <= 0) continue;
       const ip = ipOf(site.address);
       const contexts = this.#sampled.get(blockSlot) ?? [];
-      if (storeSlot !== 0) this.#addStore(site, ip, runs, at(storeSlot + SLOT_BYTES), contexts);
-      if (loadSlot !== 0) this.#addLoad(site, ip, { runs, fresh: at(loadSlot) }, contexts);
+      const counted = storeSlot === 0 ? 0 : at(storeSlot + SLOT_BYTES);
+      if (storeSlot !== 0) this.#addStore(site, ip, runs, counted, contexts);
+      if (loadSlot === 0) continue;
+      // What copies bytes loads as many as it stores.
+      const isCopy = site.kind === "string" && storeSlot !== 0;
+      const loading = isCopy ? { ...site, bytes: counted / runs } : site;
+      this.#addLoad(loading, ip, { runs, fresh: at(loadSlot) }, contexts);
     }
   }
 
@@ -219,8 +224,9 @@ class WasteFileMaker {
   #notTracked(): string[] {
     const { thread, unusual, unplaced } = this.#left;
     const { stores, dead } = this.#counts.withoutId(this.#unread);
-    const say = (many: number, one: string, others: string, rest: string): string[] =>
-      many === 0 ? [] : [`${counted(many, one, others)} ${rest}`];
+    const deadBytes = `${counted(dead, "dead byte is", "dead bytes are")} not told by place`;
+    const say = (many: number, one: string, others: string): string[] =>
+      many === 0 ? [] : [`${counted(many, one, others)}.`];
     return [
       ...(this.#how.includeStack === true ? [] : ["Accesses of the stack are not followed."]),
       "What system calls may read or write counts as read.",
@@ -229,29 +235,36 @@ class WasteFileMaker {
         ? [
             `Contexts are estimated: of each block of code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. They add up to what was counted at each place.`,
             ...say(
-              ...([refusedSamples(this.#counts), "look", "looks"] as const),
-              "found no room for one more context and changed nothing.",
+              refusedSamples(this.#counts),
+              "look found no room for one more context and changed nothing",
+              "looks found no room for one more context and changed nothing",
             ),
           ]
         : []),
       ...say(
-        ...([this.#counts.unknownCalls(), "system call", "system calls"] as const),
-        "were made of which nobody knows what memory they reach: what they read counts as unread.",
+        this.#counts.unknownCalls(),
+        "system call was made of which nobody knows what memory it reaches: what it read counts as unread",
+        "system calls were made of which nobody knows what memory they reach: what they read counts as unread",
       ),
       ...say(
         thread,
-        "instruction",
-        "instructions",
-        "on data of threads (thread-local storage) are not followed.",
+        "instruction on data of threads (thread-local storage) is not followed",
+        "instructions on data of threads (thread-local storage) are not followed",
       ),
       ...say(
-        ...([unusual, "instruction", "instructions"] as const),
-        "that reach memory by masks, vectors of addresses and the like are not followed.",
+        unusual,
+        "instruction that reaches memory by masks, vectors of addresses and the like is not followed",
+        "instructions that reach memory by masks, vectors of addresses and the like are not followed",
       ),
-      ...say(unplaced, "instruction", "instructions", "found no room in the tables and are not followed."),
       ...say(
-        ...([stores, "store that ran", "stores that ran"] as const),
-        `found no id of 16 bits left: ${counted(dead, "dead byte is", "dead bytes are")} not told by place.`,
+        unplaced,
+        "instruction found no room in the tables and is not followed",
+        "instructions found no room in the tables and are not followed",
+      ),
+      ...say(
+        stores,
+        `store that ran found no id of 16 bits left: ${deadBytes}`,
+        `stores that ran found no id of 16 bits left: ${deadBytes}`,
       ),
     ];
   }
@@ -293,7 +306,7 @@ function loadOf(
     ips,
     nof_loads: runs,
     nof_silent: Math.max(0, runs - fresh),
-    bytes_loaded: runs * bytes,
+    bytes_loaded: Math.round(runs * bytes),
     class: kind === "atomic" ? "atomic" : kind === "string" ? "copy" : "plain",
   };
 }

@@ -16,100 +16,67 @@ import {
   relative,
 } from "../../../../x64/index.ts";
 import { ADDRESS_BITS, SHADOW, UNKNOWN_CALLS } from "../layout.ts";
-import { type Reached, SYSTEM_CALLS } from "./system-calls.ts";
+import { type ReachedMemory, reachedMemory } from "./reached-memory.ts";
+import { ALWAYS, KIND, ROW, ROW_BYTES, systemCallTable } from "./system-call-table.ts";
 
 /** Registers with the arguments of a system call, in their order, then what else is kept. */
 const ARGUMENTS = [RDI, RSI, RDX, R10, R8, R9];
 const OTHERS = [RAX, RBX, RCX, R11];
 const PUSHED = 8;
-/** A row of the table: number, argument with the pointer, kind, and bytes: u16, u8, u8, u32. */
-const ROW_BYTES = 8;
-const END = 0xffff;
-/** Kinds: so many bytes; from here on, times an argument; from there on, vectors that an argument counts; no memory. */
-const [FIXED, TIMES, VECTORS, NONE] = [0, 8, 16, 24];
-const MOST_BYTES = 2 ** 30;
 /** Numbers of `munmap` and `madvise`, and `MADV_REMOVE`. */
 const [UNMAP, ADVISE, REMOVE] = [11, 28, 9];
-const [VECTOR_BYTES, VECTOR_LENGTH] = [16, 8];
-
-function tableBytes(): Uint8Array {
-  const rows = [...SYSTEM_CALLS].flatMap(([number, reached]) =>
-    reached.length === 0 ? [rowOf(number)] : reached.map((one) => rowOf(number, one)),
-  );
-  const bytes = new Uint8Array(ROW_BYTES * (rows.length + 1)).fill(0xff);
-  rows.forEach((row, i) => {
-    bytes.set(row, ROW_BYTES * i);
-  });
-  return bytes;
-}
-
-function rowOf(number: number, reached?: Reached): Uint8Array {
-  const row = new DataView(new ArrayBuffer(ROW_BYTES));
-  row.setUint16(0, number, true);
-  row.setUint8(2, reached?.pointer ?? 0);
-  let [kind, bytes] = [NONE, 0];
-  if (reached !== undefined && "bytes" in reached) [kind, bytes] = [FIXED, reached.bytes];
-  else if (reached !== undefined && "unit" in reached)
-    [kind, bytes] = [TIMES + reached.argument, reached.unit];
-  else if (reached !== undefined) kind = VECTORS + reached.vectors;
-  row.setUint8(3, kind);
-  row.setUint32(4, bytes, true);
-  return new Uint8Array(row.buffer);
-}
+const PAGE_BYTES = 4096;
+/** Of a request: bits that say whether it reads or writes, and how many bytes. */
+const [DIRECTION_SHIFT, SIZE_SHIFT, SIZE_MASK] = [30, 16, 0x3fff];
+/** Of a set of bits: as many stand in a word of 8 bytes. */
+const [BITS_SHIFT, BYTES_SHIFT] = [6, 3];
 
 /** Routine in front of system calls: bytes that the kernel reads or writes are read then, whoever has written them. */
 export function systemCallRoutine(asm: Assembler): Label {
   asm.align(16);
-  const mark = markRoutine(asm);
+  const reached = reachedMemory(asm);
+  const table = systemCallTable();
+  asm.align(16);
   const routine = asm.here();
   asm.put("pushf", 8);
   for (const register of OTHERS) asm.put("push", 8, register);
   for (const register of [...ARGUMENTS].reverse()) asm.put("push", 8, register);
-  const [loop, next, found, out, vectors, done] = Array.from({ length: 6 }, () => asm.label());
-  asm.put("lea", 8, RBX, relative(asm.literal(tableBytes())));
-  // r11: how many rows are those of the call.
+  const [loop, next, holds, out, done] = Array.from({ length: 5 }, () => asm.label());
+  // r11: how many rows are those of the call. rbx: a row, rax: behind the last one.
   asm.put("xor", 4, R11, R11);
+  asm.put("cmp", 8, RAX, table.count);
+  asm.jump(done, "ae");
+  asm.put("lea", 8, RBX, relative(asm.literal(table.first)));
+  asm.put("movzx.w", 4, RCX, place(RBX, 0, RAX, 2));
+  asm.put("movzx.w", 4, RAX, place(RBX, 2, RAX, 2));
+  asm.put("lea", 8, RBX, relative(asm.literal(table.rows)));
+  for (const row of [RCX, RAX]) {
+    // Three times four bytes.
+    asm.put("lea", 8, row, place(row, 0, row, 2));
+    asm.put("lea", 8, row, place(RBX, 0, row, 4));
+  }
+  asm.put("mov", 8, RBX, RCX);
   asm.bind(loop);
-  asm.put("movzx.w", 4, RCX, place(RBX));
-  asm.put("cmp", 4, RCX, END);
-  asm.jump(done, "e");
-  asm.put("cmp", 8, RCX, RAX);
-  asm.jump(found, "e");
+  asm.put("cmp", 8, RBX, RAX);
+  asm.jump(done, "ae");
+  asm.put("movzx.b", 4, RCX, place(RBX, ROW.when));
+  asm.put("cmp", 4, RCX, ALWAYS);
+  asm.jump(holds, "e");
+  asm.put("mov", 4, RDX, place(RBX, ROW.value));
+  asm.put("cmp", 4, place(RSP, 0, RCX, 8), RDX);
+  asm.jump(next, "ne");
+  asm.bind(holds);
+  asm.put("movzx.b", 4, RCX, place(RBX, ROW.pointer));
+  asm.put("mov", 8, RDI, place(RSP, 0, RCX, 8));
+  asm.put("movzx.b", 4, RCX, place(RBX, ROW.other));
+  asm.put("mov", 8, R8, place(RSP, 0, RCX, 8));
+  asm.put("mov", 4, RSI, place(RBX, ROW.bytes));
+  asm.put("movzx.b", 4, RCX, place(RBX, ROW.kind));
+  asm.put("add", 8, R11, 1);
+  byKind(asm, reached, next);
   asm.bind(next);
   asm.put("add", 8, RBX, ROW_BYTES);
   asm.jump(loop);
-
-  asm.bind(found);
-  asm.put("add", 8, R11, 1);
-  asm.put("movzx.b", 4, RCX, place(RBX, 2));
-  asm.put("mov", 8, RDI, place(RSP, 0, RCX, 8));
-  asm.put("movzx.b", 4, RCX, place(RBX, 3));
-  asm.put("mov", 4, RSI, place(RBX, 4));
-  const whole = asm.label();
-  asm.put("cmp", 4, RCX, TIMES);
-  asm.jump(whole, "b");
-  asm.put("cmp", 4, RCX, NONE);
-  asm.jump(next, "e");
-  asm.put("cmp", 4, RCX, VECTORS);
-  asm.jump(vectors, "ae");
-  asm.put("imul", 8, RSI, place(RSP, -TIMES * PUSHED, RCX, 8));
-  asm.bind(whole);
-  asm.call(mark);
-  asm.jump(next);
-
-  asm.bind(vectors);
-  const each = asm.label();
-  asm.put("mov", 8, R8, place(RSP, -VECTORS * PUSHED, RCX, 8));
-  asm.put("mov", 8, R9, RDI);
-  asm.bind(each);
-  asm.put("test", 8, R8, R8);
-  asm.jump(next, "le");
-  asm.put("mov", 8, RDI, place(R9));
-  asm.put("mov", 8, RSI, place(R9, VECTOR_LENGTH));
-  asm.call(mark);
-  asm.put("add", 8, R9, VECTOR_BYTES);
-  asm.put("sub", 8, R8, 1);
-  asm.jump(each);
 
   asm.bind(done);
   forgetUnmapped(asm);
@@ -124,6 +91,52 @@ export function systemCallRoutine(asm: Assembler): Label {
   return routine;
 }
 
+/** A row of the kind in ecx: rdi has the pointer, r8 the other argument, rsi the bytes. */
+function byKind(asm: Assembler, reached: ReachedMemory, next: Label): void {
+  const unless = (kind: number, act: () => void): void => {
+    const other = asm.label();
+    asm.put("cmp", 4, RCX, kind);
+    asm.jump(other, "ne");
+    act();
+    asm.jump(next);
+    asm.bind(other);
+  };
+  unless(KIND.bytes, () => asm.call(reached.bytes));
+  unless(KIND.argument, () => {
+    asm.put("imul", 8, RSI, R8);
+    asm.call(reached.bytes);
+  });
+  unless(KIND.text, () => asm.call(reached.text));
+  unless(KIND.vectors, () => asm.call(reached.vectors));
+  unless(KIND.message, () => asm.call(reached.message));
+  unless(KIND.messages, () => asm.call(reached.messages));
+  unless(KIND.texts, () => asm.call(reached.texts));
+  unless(KIND.bits, () => {
+    asm.put("mov", 4, RSI, R8);
+    asm.put("add", 8, RSI, (1 << BITS_SHIFT) - 1);
+    asm.put("shr", 8, RSI, BITS_SHIFT);
+    asm.put("shl", 8, RSI, BYTES_SHIFT);
+    asm.call(reached.bytes);
+  });
+  unless(KIND.lengthAt, () => {
+    asm.put("cmp", 8, R8, PAGE_BYTES);
+    asm.jump(next, "b");
+    asm.put("mov", 4, RSI, place(R8));
+    asm.call(reached.bytes);
+  });
+  // What it reaches besides, nobody knows.
+  unless(KIND.request, () => {
+    asm.put("sub", 8, R11, 1);
+    asm.put("mov", 4, RSI, R8);
+    asm.put("shr", 4, RSI, DIRECTION_SHIFT);
+    asm.jump(next, "e");
+    asm.put("mov", 4, RSI, R8);
+    asm.put("shr", 4, RSI, SIZE_SHIFT);
+    asm.put("and", 4, RSI, SIZE_MASK);
+    asm.call(reached.bytes);
+  });
+}
+
 /** What is unmapped is gone: it may be somebody else's when the program ends, and is new where something is mapped again. */
 function forgetUnmapped(asm: Assembler): void {
   const isOther = asm.label();
@@ -136,6 +149,9 @@ function forgetUnmapped(asm: Assembler): void {
   asm.put("shr", 8, RDI, 63 - ADDRESS_BITS);
   asm.put("mov", 8, RAX, SHADOW);
   asm.put("add", 8, RDI, RAX);
+  // Whole pages are unmapped.
+  asm.put("add", 8, RSI, PAGE_BYTES - 1);
+  asm.put("and", 8, RSI, -PAGE_BYTES);
   asm.put("add", 8, RSI, RSI);
   asm.put("mov", 4, RDX, REMOVE);
   // rcx and r11 are lost.
@@ -144,34 +160,4 @@ function forgetUnmapped(asm: Assembler): void {
   asm.put("syscall", 4);
   asm.put("mov", 8, R11, RBX);
   asm.bind(isOther);
-}
-
-/** What begins at rdi is read, rsi bytes, unless that is nothing or more than any call reaches. Overwrites rdx and rdi. */
-function markRoutine(asm: Assembler): Label {
-  const mark = asm.here();
-  const [out, words, four] = [asm.label(), asm.label(), asm.label()];
-  asm.put("test", 8, RDI, RDI);
-  asm.jump(out, "e");
-  asm.put("lea", 8, RDX, place(RSI, -1));
-  asm.put("cmp", 8, RDX, MOST_BYTES);
-  asm.jump(out, "ae");
-  asm.put("shl", 8, RDI, 64 - ADDRESS_BITS);
-  asm.put("shr", 8, RDI, 63 - ADDRESS_BITS);
-  asm.bind(four);
-  asm.put("cmp", 8, RSI, 4);
-  asm.jump(words, "b");
-  asm.put("mov", 8, place(RDI, SHADOW), -1);
-  asm.put("add", 8, RDI, 8);
-  asm.put("sub", 8, RSI, 4);
-  asm.jump(four);
-  asm.bind(words);
-  asm.put("test", 8, RSI, RSI);
-  asm.jump(out, "e");
-  asm.put("mov", 2, place(RDI, SHADOW), -1);
-  asm.put("add", 8, RDI, 2);
-  asm.put("sub", 8, RSI, 1);
-  asm.jump(words);
-  asm.bind(out);
-  asm.put("ret", 8);
-  return mark;
 }

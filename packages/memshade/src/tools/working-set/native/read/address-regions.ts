@@ -11,6 +11,8 @@ const MOST_STACK_BYTES = 120 * 2 ** 20;
 const ABOVE_STACK_BYTES = 16 * 2 ** 20;
 /** Below the stack of a thread is a range that nobody may touch; between others such ranges are larger. */
 const MOST_GUARD_BYTES = 64 * 2 ** 10;
+/** What the kernel says behind the path of a file that has been removed: it is the same file as before. */
+const REMOVED = / \(deleted\)$/;
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+\s*(.*)$/;
 
 /**
@@ -22,7 +24,9 @@ export function mappedFiles(maps: string, ours: string): (AddressRange & { name:
   return maps.split("\n").flatMap((line) => {
     const [, from, to, , name] = MAPPING.exec(line) ?? [];
     if (name === undefined || !name.startsWith("/") || name.startsWith(`${ours}/`)) return [];
-    return [{ start: Number.parseInt(from, 16), end: Number.parseInt(to, 16), name }];
+    return [
+      { start: Number.parseInt(from, 16), end: Number.parseInt(to, 16), name: name.replace(REMOVED, "") },
+    ];
   });
 }
 

@@ -32,6 +32,7 @@ interface Ranges {
 const LOOK_MS = 5;
 const NS_PER_MS = 1e6;
 const NS_PER_TICK = 1e7;
+const PAGE_BYTES = 4096;
 const SHORTEST_PAUSE_MS = 1;
 
 /** The intervals of one process, while it runs: ends each when it is due. */
@@ -52,6 +53,8 @@ export class NativeWorkingSetSession {
   #open: Promise<void> = Promise.resolve();
   #hasEnded = false;
   #ranges: Ranges | undefined;
+  /** Lines come in order, and all of a page are the same's. */
+  #lastPlace: { page: number; key: number } | undefined;
   /** What the process had mapped when somebody looked last. */
   #maps = "";
 
@@ -122,6 +125,7 @@ export class NativeWorkingSetSession {
 
   #end(taken: SnapshotTaken): void {
     this.#ranges = undefined;
+    this.#lastPlace = undefined;
     this.refused = taken.refused;
     this.isAlone = taken.isAlone;
     this.records!.end(taken);
@@ -143,9 +147,13 @@ export class NativeWorkingSetSession {
   }
 
   #placeOf(address: number): number {
+    const page = Math.floor(address / PAGE_BYTES);
+    if (this.#lastPlace?.page === page) return this.#lastPlace.key;
     this.#ranges ??= this.#findRanges();
     const { objects, files } = this.#ranges;
-    return this.unowned.keyOf(regionOf(address, this.#ranges), address, objects, files);
+    const key = this.unowned.keyOf(regionOf(address, this.#ranges), address, objects, files);
+    this.#lastPlace = { page, key };
+    return key;
   }
 
   #findRanges(): Ranges {
