@@ -65,8 +65,12 @@ export async function substitute(wanted: Substituted): Promise<Substitution> {
 
 /** Programs (make) tell by times what is to be made anew. */
 function takeTime({ path, original }: RewrittenFile): void {
-  const { atime, mtime } = statSync(original);
-  if (statSync(path).mtimeMs !== mtime.getTime()) utimesSync(path, atime, mtime);
+  try {
+    const { atime, mtime } = statSync(original);
+    if (statSync(path).mtimeMs !== mtime.getTime()) utimesSync(path, atime, mtime);
+  } catch {
+    // Somebody else owns the cache.
+  }
 }
 
 /** @param keeping folder that it is kept in: to make it takes tables of all instructions */
