@@ -11,6 +11,7 @@ import { sqlText } from "../analyses/fleet/statements.ts";
 import type { PartFrame } from "../analyses/fleet/trend.ts";
 import type { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { UserError } from "../bytes/errors.ts";
+import { counted } from "../model/counted.ts";
 import type { StoreDatabase } from "./database.ts";
 import { namedFrames } from "./frames.ts";
 import { onlyProject } from "./projects.ts";
@@ -105,6 +106,6 @@ function notesOf(intervals: readonly IntervalRow[]): string[] {
   return short === 0
     ? []
     : [
-        `Of ${counts.size} runs with a working set, ${short} have fewer than ${LEAST_INTERVALS} intervals, which say nothing of what is used together: record with a shorter --interval.`,
+        `Of ${counted(counts.size, "run")} with a working set, ${counted(short, "has", "have")} fewer than ${LEAST_INTERVALS} intervals, which say nothing of what is used together: record with a shorter --interval.`,
       ];
 }

@@ -14,6 +14,7 @@ import {
 import { addSamples, meanOf, NO_SAMPLES, type Samples } from "../analyses/fleet/welch.ts";
 import { FrameRules } from "../analyses/frames/frame-rules.ts";
 import { UserError } from "../bytes/errors.ts";
+import { counted } from "../model/counted.ts";
 import type { Cell, StoreDatabase } from "./database.ts";
 import { namedFrames } from "./frames.ts";
 import { onlyProject } from "./projects.ts";
@@ -60,7 +61,9 @@ async function followed(
   const builds = known.slice(-last);
   const notes: string[] = [];
   if (known.length < all.length)
-    notes.push(`${all.length - known.length} builds have no run that knows the ${measure.title}.`);
+    notes.push(
+      `${counted(all.length - known.length, "build has", "builds have")} no run that knows the ${measure.title}.`,
+    );
   if (builds.some(({ isSampled }) => isSampled))
     notes.push("Some callers in JavaScript are estimates: totals are exact, the parts of a step may be off.");
   const isRepeatable = measure.isEstimate !== true && builds.every(({ isOfWallClock }) => !isOfWallClock);

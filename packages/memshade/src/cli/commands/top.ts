@@ -232,7 +232,7 @@ function topPairs(input: string, by: PairKey, options: TopOptions, terminal: Ter
   const waste = wasteFor(input, by, options);
   if (waste.pairs === undefined)
     throw new UserError(
-      `--by ${by} needs a run that was recorded with --tool waste --pairs: ${input} is none`,
+      `--by ${by} needs a run of a WebAssembly program that was recorded with --tool waste --pairs: ${input} is none`,
     );
   if (options.reverse) throw new UserError(`--by ${by} shows most bytes first only: leave out --reverse`);
   const [table, { rows }] = [PAIR_TABLES[by], options];
