@@ -58,19 +58,22 @@ function peakOf(
 ): PeakFinding[] {
   const { totals } = profile.description;
   const { site, mibs } = profile.contexts;
-  const work = accessesOf(profile);
   const peak = totals?.peakBytes ?? 0;
-  if (place === undefined || site === undefined || work === undefined || totals?.keptAfterUse === undefined)
-    return [];
+  if (place === undefined || site === undefined || totals?.keptAfterUse === undefined) return [];
   const atPeak = sumOf(site.peakBytes, contexts);
+  const least = Math.max(PAGE_BYTES, MOST * peak);
+  // Of the many places few come as far as to what is added up over all contexts.
+  if (atPeak < least) return [];
+  const work = accessesOf(profile);
+  if (work === undefined) return [];
   // A table or list that grows has its data for good; that it grew is told of it where that matters.
   const copied = contexts.reduce((sum, row) => sum + (site.growth[row]?.copiedBytes ?? 0), 0);
   if (2 * copied >= atPeak) return [];
   // What stays to the end is no matter of a moment.
-  if (atPeak === 0 || 2 * sumOf(site.liveBytes, contexts) > atPeak) return [];
+  if (2 * sumOf(site.liveBytes, contexts) > atPeak) return [];
   const amount = peak - Math.max(peak - atPeak, mostOfOthers(profile, contexts));
   const { byteWork, bytes } = dragOfContexts(profile, contexts);
-  if (amount < Math.max(PAGE_BYTES, MOST * peak) || bytes === 0) return [];
+  if (amount < least || bytes === 0) return [];
   // Blocks that nobody accessed are taken to live as long as the others.
   const meanwhile = Math.min(work, (byteWork / bytes) * (sumOf(mibs.totalSize, contexts) / atPeak));
   const without = work - meanwhile;
