@@ -1,4 +1,5 @@
 import { packageOf } from "../load/installed-package.ts";
+import { groupDigits } from "../model/counted.ts";
 
 /** Counts the places of native programs whose functions have no names. */
 export class NamelessPlaces {
@@ -24,7 +25,7 @@ export class NamelessPlaces {
         ? "the file as it was before its symbols were stripped (--binary-path FOLDER), or building it with -g"
         : `the package ${found}-dbgsym (of some also ${found}-dbg)`;
     return [
-      `${path} has no function's name for ${nameless} of its ${places} places. What brings them: ${source}.`,
+      `${path} has no function's name for ${groupDigits(nameless)} of its ${groupDigits(places)} places. What brings them: ${source}.`,
     ];
   }
 }

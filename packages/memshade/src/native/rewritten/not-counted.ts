@@ -30,12 +30,12 @@ export function notCounted(
   const functions = facts.reduce((sum, one) => sum + one.functions, left);
   if (left > 0)
     sentences.push(
-      `${counted(left, "function of", "functions of")} ${functions} ran as ${left === 1 ? "it is" : "they are"}: stubs, frames of signals, and what cannot be decoded.`,
+      `${counted(left, "function of", "functions of")} ${groupDigits(functions)} ran as ${left === 1 ? "it is" : "they are"}: stubs, frames of signals, and what cannot be decoded.`,
     );
   const narrow = facts.reduce((sum, { unpatched }) => sum + unpatched.functions, 0);
   if (narrow > 0)
     sentences.push(
-      `${counted(narrow, "function of", "functions of")} ${functions} ${narrow === 1 ? "has" : "have"} no room for a jump to the rewritten code: called by a pointer, ${narrow === 1 ? "it runs as it is" : "they run as they are"}.`,
+      `${counted(narrow, "function of", "functions of")} ${groupDigits(functions)} ${narrow === 1 ? "has" : "have"} no room for a jump to the rewritten code: called by a pointer, ${narrow === 1 ? "it runs as it is" : "they run as they are"}.`,
     );
   const bare = files.flatMap((file) => {
     const bytes = bytesLeftAlone(file);

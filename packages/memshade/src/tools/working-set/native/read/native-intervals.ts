@@ -20,7 +20,7 @@ const LEAST_TIME_PER_WORK = 50;
 const SNAPSHOT_NS = 200_000;
 const PIECE_NS = 8_000;
 /** What it takes to find out whose a line is. */
-const OWNED_LINE_NS = 200;
+const OWNED_LINE_NS = 80;
 
 /** The intervals of a process, one snapshot after the other. */
 export class IntervalRecords {
