@@ -356,7 +356,9 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     const key = { label: "never read", word: "never-read", value: 1, unit: "bytes" } as const;
     const head = { ...data.head, keys: [key] };
     const dhat = await browser.open({ ...data, findings: [], weights, ratios: [], head });
-    await dhat.getByText("No finding: nothing here is worth a change.").waitFor();
+    await dhat
+      .getByText("No finding: nothing in the program's own code, as far as it has names, is worth a change.")
+      .waitFor();
   });
 
   it("tells samples without names what brings these, on the first screen", async () => {
