@@ -67,8 +67,13 @@ function biomeSettings(): object {
 function typeSettings(folder: string): object {
   return {
     compilerOptions: {
-      ...{ target: "esnext", module: "esnext", moduleResolution: "bundler", noEmit: true },
-      ...{ strict: true, allowUnreachableCode: false, noLib: true },
+      target: "esnext",
+      module: "esnext",
+      moduleResolution: "bundler",
+      noEmit: true,
+      strict: true,
+      allowUnreachableCode: false,
+      noLib: true,
       typeRoots: [packageFile("assemblyscript/std/types")],
       types: ["assembly"],
       // What is imported from beside the folder is not copied.

@@ -72,14 +72,13 @@ function drawLine(text: string, line: number): { svg: string; columns: number } 
   let column = 0;
   let svg = "";
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
-  for (const piece of text.split(/(\u001b\[[0-9;]*m)/)) {
+  for (const piece of text.split(/(\u001b\[[0-9;]*m)/))
     if (piece.startsWith("\u001b[")) {
       for (const code of piece.slice(2, -1).split(";")) style = applyCode(style, Number(code));
     } else {
       svg += drawPiece(piece, style, column, line);
       column += piece.length;
     }
-  }
   return { svg, columns: column };
 }
 

@@ -1,18 +1,25 @@
-// Runs everything that must hold: lint, types, then all tests, and says in the last line how many passed and failed.
-// Arguments are handed to the test runner, so `npm test -- test/wasm` runs the tests of one folder. `--quick` leaves out the
-// tests in files named `*.slow.test.ts` and checks only the types of what has changed: `npm run quick`.
-import { spawnSync } from "node:child_process";
+// Checks the project: lint and types, and beside them tests. The last line says how many passed and failed.
+// Arguments are handed to the test runner, so `npm test -- test/code/wasm` runs the tests of one folder.
+// `npm run quick` (`--quick`) runs the tests in `*.test.ts` and checks only the types of what has changed. `npm test` runs those in
+// `*.slow.test.ts` too. `npm run long` (`--long`) runs those in `*.long.test.ts` alone: programs and searches that take minutes.
+import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packageFile, ROOT, TSC } from "./tools.ts";
+import { packageFile, ROOT, runTool, TSC } from "./tools.ts";
 
 /** The parts of the runner's JSON report that are read. */
 interface TestReport {
   success: boolean;
   numPassedTests: number;
-  numFailedTests: number;
-  testResults: { name: string; status: string; message?: string; assertionResults: TestCase[] }[];
+  testResults: TestFile[];
+}
+
+interface TestFile {
+  name: string;
+  status: string;
+  message?: string;
+  assertionResults: TestCase[];
 }
 
 interface TestCase {
@@ -20,66 +27,73 @@ interface TestCase {
   status: "passed" | "failed" | "skipped" | "pending" | "todo" | "disabled";
 }
 
-function runNode(args: readonly string[], environment: NodeJS.ProcessEnv = process.env): boolean {
-  return spawnSync(process.execPath, args, { cwd: ROOT, stdio: "inherit", env: environment }).status === 0;
-}
-
 const isQuick = process.argv.includes("--quick");
-const runnerArguments = process.argv.slice(2).filter((argument) => argument !== "--quick");
-
+const isLong = process.argv.includes("--long");
+const runnerArguments = process.argv
+  .slice(2)
+  .filter((argument) => argument !== "--quick" && argument !== "--long");
 const failures: string[] = [];
-function check(name: string, script: string, args: readonly string[]): void {
-  console.log(`\n== ${name}`);
-  if (runNode([script, ...args])) console.log("ok");
-  else failures.push(`${name} (npm run ${name})`);
-}
 
-check("lint", "scripts/lint.ts", []);
-check("types", TSC, [
-  ...["-p", "tsconfig.json"],
-  ...(isQuick ? ["--incremental", "--tsBuildInfoFile", "node_modules/.cache/types.tsbuildinfo"] : []),
-]);
-
-console.log("\n== tests");
 const folder = mkdtempSync(join(tmpdir(), "memshade-tests-"));
-const reportFile = join(folder, "report.json");
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const skippedFile = join(folder, "skipped.txt");
-const testsSucceeded = runNode(
-  [
-    ...[packageFile("vitest/vitest.mjs"), "run", "--root", "packages/memshade"],
-    ...["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`],
-    ...[`--reporter=${join(ROOT, "scripts/skipped-tests.ts")}`, ...runnerArguments],
-    // Files share workers here: a worker of its own costs a quick file more than its tests.
-    ...(isQuick ? ["--exclude", "**/*.slow.test.ts", "--isolate=false"] : []),
-  ],
-  { ...process.env, MEMSHADE_SKIPPED_TESTS: skippedFile },
-);
-const report: TestReport | undefined = existsSync(reportFile)
-  ? JSON.parse(readFileSync(reportFile, "utf8"))
-  : undefined;
-const reasons = existsSync(skippedFile) ? readFileSync(skippedFile, "utf8").split("\n").filter(Boolean) : [];
-rmSync(folder, { recursive: true, force: true });
 
-const failedTests = report?.numFailedTests ?? 0;
-for (const file of report?.testResults ?? []) {
-  for (const test of file.assertionResults) if (test.status === "failed") failures.push(test.fullName);
-  // A file that does not load has no tests that could fail.
-  if (file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed")) {
-    failures.push(`${file.name} could not be run: ${file.message?.split("\n")[0] ?? "unknown reason"}`);
+/** Runs test files, and prints what the runner prints. Undefined if it ended without a report. */
+async function runTests(name: string, options: readonly string[]): Promise<TestReport | undefined> {
+  console.log(`\n== tests, ${name}`);
+  const reportFile = join(folder, `${name}.json`);
+  const args = [packageFile("vitest/vitest.mjs"), "run", "--root", "packages/memshade", "--passWithNoTests"];
+  args.push("--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`);
+  args.push(`--reporter=${join(ROOT, "scripts/skipped-tests.ts")}`, ...options, ...runnerArguments);
+  const runner = spawn(process.execPath, args, {
+    cwd: ROOT,
+    stdio: "inherit",
+    env: { ...process.env, MEMSHADE_SKIPPED_TESTS: skippedFile },
+  });
+  const code = await new Promise<number | null>((resolve) => runner.on("close", resolve));
+  if (!existsSync(reportFile)) {
+    failures.push(`the runner of the ${name} tests ended without a report`);
+    return undefined;
   }
-}
-if (report === undefined) failures.push("the test runner ended without a report");
-else if (
-  !testsSucceeded &&
-  failedTests === 0 &&
-  !report.testResults.some((file) => file.status === "failed")
-) {
-  failures.push("the test runner reports an error outside of all tests");
+  const report: TestReport = JSON.parse(readFileSync(reportFile, "utf8"));
+  const failed = report.testResults.filter(({ status }) => status === "failed");
+  for (const { name: file, message, assertionResults } of failed) {
+    const cases = assertionResults.filter(({ status }) => status === "failed");
+    for (const { fullName } of cases) failures.push(fullName);
+    // A file that does not load has no tests that could fail.
+    if (cases.length === 0)
+      failures.push(`${file} could not be run: ${message?.split("\n")[0] ?? "unknown reason"}`);
+  }
+  if (code !== 0 && failed.length === 0)
+    failures.push(`the runner of the ${name} tests reports an error outside of all tests`);
+  return report;
 }
 
-const skipped = (report?.testResults ?? [])
+const incremental = ["--incremental", "--tsBuildInfoFile", "node_modules/.cache/types.tsbuildinfo"];
+const checks = isLong
+  ? [true, true]
+  : Promise.all([
+      runTool("scripts/lint.ts", [], ROOT),
+      runTool(TSC, ["-p", "tsconfig.json", ...(isQuick ? incremental : [])], ROOT),
+    ]);
+const reports: (TestReport | undefined)[] = [];
+if (isLong) reports.push(await runTests("long", ["--exclude", "**/!(*.long).test.ts"]));
+else {
+  // Quick files share workers: a worker of its own costs such a file more than its tests.
+  reports.push(await runTests("quick", ["--exclude", "**/*.{slow,long}.test.ts", "--isolate=false"]));
+  if (!isQuick) reports.push(await runTests("slow", ["--exclude", "**/!(*.slow).test.ts"]));
+}
+
+const [isClean, isTyped] = await checks;
+if (!isClean) failures.push("lint (npm run lint)");
+if (!isTyped) failures.push("types (npm run types)");
+const files = reports.flatMap((report) => report?.testResults ?? []);
+if (files.length === 0) failures.push("there are no such tests");
+
+const skipped = files
   .flatMap((file) => file.assertionResults)
   .filter((test) => test.status !== "passed" && test.status !== "failed");
+const reasons = existsSync(skippedFile) ? readFileSync(skippedFile, "utf8").split("\n").filter(Boolean) : [];
 if (skipped.length > 0) {
   console.log(`\n${skipped.length} SKIPPED:`);
   for (const test of skipped) console.log(`  - ${test.fullName.trim()}`);
@@ -92,6 +106,7 @@ if (failures.length > 0) {
   console.log(`\n${failures.length} FAILED:`);
   for (const failure of failures) console.log(`  - ${failure.trim()}`);
 }
+const passed = reports.reduce((sum, report) => sum + (report?.numPassedTests ?? 0), 0);
 const skippedText = skipped.length > 0 ? `, ${skipped.length} skipped` : "";
-console.log(`\n${report?.numPassedTests ?? 0} passed, ${failures.length} failed${skippedText}`);
+console.log(`\n${passed} passed, ${failures.length} failed${skippedText}`);
 process.exitCode = failures.length > 0 ? 1 : 0;

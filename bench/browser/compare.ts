@@ -4,7 +4,7 @@
  *
  *     node bench/browser/compare.ts [PACKAGE]…
  *
- * Prints the rows of the table in ../BROWSER.md. Needs Chromium (`CHROME_PATH`), `npm ci --prefix bench` and a built package.
+ * Prints the rows of the table in ../BROWSER.md. Needs Chromium (`CHROME_PATH`), `npm ci` and a built package.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { build } from "vite";
 import { MEMSHADE, type Site, serve, tellPlain, tellProfiled } from "./pages.ts";
 
 const FOLDER = fileURLToPath(new URL("packages/", import.meta.url));
-const LIBRARIES = fileURLToPath(new URL("../node_modules/", import.meta.url));
+const LIBRARIES = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 
 interface Package {
   /** Its folder, and the package as npm has it. */
@@ -56,7 +56,9 @@ async function open({ name, isIsolated, isBundled }: Package): Promise<Site> {
   const bundle = isBundled ? mkdtempSync(join(tmpdir(), "memshade-bundle-")) : undefined;
   if (bundle !== undefined)
     await build({
-      ...{ root, logLevel: "error", worker: { format: "es" } },
+      root,
+      logLevel: "error",
+      worker: { format: "es" },
       build: { outDir: bundle, assetsInlineLimit: 0 },
     });
   const find = (path: string): string => {

@@ -5,7 +5,7 @@
  *     node bench/browser/targets.ts [PAIRS]
  *
  * Prints the rows of the last table in ../BROWSER.md, and the figures of each pair on standard error; a pair takes about a minute.
- * Needs Chromium (`CHROME_PATH`), `npm ci --prefix bench` and a built package.
+ * Needs Chromium (`CHROME_PATH`), `npm ci` and a built package.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ import { median } from "../harness/statistics.ts";
 import { MEMSHADE, serve, tellPlain, tellProfiled } from "./pages.ts";
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));
-const LIBRARIES = fileURLToPath(new URL("../node_modules/", import.meta.url));
+const LIBRARIES = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 const SQL = dirname(createRequire(import.meta.url).resolve("sql.js"));
 const AGENT = fileURLToPath(new URL("../../packages/memshade/dist/browser-agent.br", import.meta.url));
 const pairs = Number(process.argv[2] ?? 5);

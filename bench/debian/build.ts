@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
  * with clang 22 and wasi-libc. Needs apt, dpkg-dev, clang-22 with its wasm32 libraries, wasi-libc, make, gcc and tclsh; no
  * rights of an administrator, and leaves apt's own lists alone.
  */
-const folder = fileURLToPath(new URL(".//", import.meta.url));
+const folder = fileURLToPath(new URL("./", import.meta.url));
 const sources = join(folder, "sources");
 const built = join(folder, "built");
 
@@ -35,8 +35,11 @@ const PROGRAMS: readonly Program[] = [
       run("make", ["sqlite3.c"], source);
     },
     compile: (source) => [
-      ...["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-DSQLITE_OS_OTHER=1"],
-      ...[`-I${source}`, join(source, "sqlite3.c")],
+      "-DSQLITE_THREADSAFE=0",
+      "-DSQLITE_OMIT_LOAD_EXTENSION",
+      "-DSQLITE_OS_OTHER=1",
+      `-I${source}`,
+      join(source, "sqlite3.c"),
     ],
   },
   {
@@ -56,11 +59,16 @@ const PROGRAMS: readonly Program[] = [
     name: "lua",
     package: "lua5.4",
     compile: (source) => [
-      ...["-include", join(folder, "lua/errors.h"), `-I${join(folder, "lua")}`, `-I${join(source, "src")}`],
+      "-include",
+      join(folder, "lua/errors.h"),
+      `-I${join(folder, "lua")}`,
+      `-I${join(source, "src")}`,
       // Otherwise the time and addresses seed the hashes of strings.
       "-Dluai_makeseed(L)=1",
-      ...["-D_WASI_EMULATED_SIGNAL", "-D_WASI_EMULATED_PROCESS_CLOCKS"],
-      ...["-lwasi-emulated-signal", "-lwasi-emulated-process-clocks"],
+      "-D_WASI_EMULATED_SIGNAL",
+      "-D_WASI_EMULATED_PROCESS_CLOCKS",
+      "-lwasi-emulated-signal",
+      "-lwasi-emulated-process-clocks",
       // The programs, and the libraries that need an operating system.
       ...without(globSync(join(source, "src/*.c")), /^(lua|luac|linit|liolib|loslib|loadlib|ldblib)\.c$/),
     ],

@@ -45,7 +45,9 @@ function bytesBelow(path: string): number {
 
 try {
   const files = generateProfiles(folder, binary, sample, codePlaces(sample), {
-    ...{ profiles: Number(runs), contexts: Number(contexts), unique: 0.01 },
+    profiles: Number(runs),
+    contexts: Number(contexts),
+    unique: 0.01,
   });
   const inputs = join(folder, "inputs.txt");
   writeFileSync(inputs, files.join("\n"));

@@ -10,7 +10,7 @@ import {
   STORE_VERSION,
   tableOf,
   writeTable,
-} from "../../packages/memshade/src/formats/parquet-store/index.ts";
+} from "../../packages/memshade/src/profile/formats/parquet-store/index.ts";
 import { contextKey, frameKey, functionsKey, siteKey } from "../../packages/memshade/src/store/keys.ts";
 
 const MEMSHADE = new URL("../../packages/memshade/bin/memshade.js", import.meta.url).pathname;
@@ -25,7 +25,10 @@ const RUN_KEY = "r.range * 7919 + 17";
 
 function writeContexts(store: string): void {
   const frames = Array.from({ length: CONTEXTS + DEPTH }, (_, index) => ({
-    ...{ guid: BigInt(index + 1) * 0x9e3779b97f4an, lineOffset: index % 50, column: 3, inline: false },
+    guid: BigInt(index + 1) * 0x9e3779b97f4an,
+    lineOffset: index % 50,
+    column: 3,
+    inline: false,
     name: `function${index}`,
   }));
   const keys = frames.map(frameKey);
@@ -39,8 +42,14 @@ function writeContexts(store: string): void {
     };
   });
   const frameRows = frames.map(({ guid, lineOffset, column, inline, name }, index) => ({
-    ...{ frame: keys[index]!, guid, line_offset: lineOffset, column, inline, function_name: name },
-    ...{ file_name: "made-up.cc", line: index + lineOffset },
+    frame: keys[index]!,
+    guid,
+    line_offset: lineOffset,
+    column,
+    inline,
+    function_name: name,
+    file_name: "made-up.cc",
+    line: index + lineOffset,
   }));
   for (const [table, of] of [
     ["contexts", rows],

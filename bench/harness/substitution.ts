@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { guardImports } from "../../packages/memshade/src/host/instance/host-frames.ts";
-import { withBranchHints } from "../../packages/memshade/src/host/module/branch-hints.ts";
-import { nativeSha256 } from "../../packages/memshade/src/host/module/native-sha256.ts";
-import type { InstrumentOptions } from "../../packages/memshade/src/tools/index.ts";
-import { instrument, readInstrumentedInfo } from "../../packages/memshade/src/tools/index.ts";
+import { guardImports } from "../../packages/memshade/src/record/host/instance/host-frames.ts";
+import { withEngineFlags } from "../../packages/memshade/src/record/host/module/engine-flags.ts";
+import { nativeSha256 } from "../../packages/memshade/src/record/host/module/native-sha256.ts";
+import type { InstrumentOptions } from "../../packages/memshade/src/record/tools/index.ts";
+import { instrument, readInstrumentedInfo } from "../../packages/memshade/src/record/tools/index.ts";
 
 /** What a program's modules are replaced with before they are compiled. */
 export const VARIANTS = {
@@ -123,7 +123,7 @@ export class ModuleSubstitution {
     if (known !== undefined) return known;
     const rewritten = this.rewritten(bytes, this.variant);
     const compile = () => new this.#original.Module(rewritten as BufferSource);
-    const module = this.variant === "plain" ? compile() : withBranchHints(compile);
+    const module = this.variant === "plain" ? compile() : withEngineFlags(compile);
     this.#compiled.set(key, module);
     if (bytes.length < TRAMPOLINE_BYTES) return module;
     let entry = this.seen.find((candidate) => Buffer.compare(candidate.bytes, bytes) === 0);

@@ -1,10 +1,10 @@
-import { nativeSha256 } from "../../packages/memshade/src/host/module/native-sha256.ts";
+import { nativeSha256 } from "../../packages/memshade/src/record/host/module/native-sha256.ts";
 import {
   type InstrumentOptions,
   instrument,
   readInstrumentedInfo,
   type WorkingSetLayout,
-} from "../../packages/memshade/src/tools/index.ts";
+} from "../../packages/memshade/src/record/tools/index.ts";
 import { glueOptions } from "./compare.ts";
 import type { Scale, Workload } from "./programs.ts";
 import { ModuleSubstitution } from "./substitution.ts";

@@ -2,14 +2,14 @@ import {
   MissRatioCurve,
   shardsCurve,
   ValueHistogram,
-} from "../../packages/memshade/src/analyses/locality/index.ts";
-import type { LocalityOptions } from "../../packages/memshade/src/tools/index.ts";
-import { localityLayoutOf } from "../../packages/memshade/src/tools/working-set/locality/memory-plan.ts";
+} from "../../packages/memshade/src/explain/analyses/locality/index.ts";
+import type { LocalityOptions } from "../../packages/memshade/src/record/tools/index.ts";
+import { localityLayoutOf } from "../../packages/memshade/src/record/tools/working-set/locality/memory-plan.ts";
 import {
   type LocalityTables,
   readLocality,
-} from "../../packages/memshade/src/tools/working-set/locality/read/read-locality.ts";
-import { WorkingSetReader } from "../../packages/memshade/src/tools/working-set/read/read-tables.ts";
+} from "../../packages/memshade/src/record/tools/working-set/locality/read/read-locality.ts";
+import { WorkingSetReader } from "../../packages/memshade/src/record/tools/working-set/read/read-tables.ts";
 import type { Scale, Workload } from "../harness/programs.ts";
 import { type WorkingSetInstance, WorkingSetRecording } from "../harness/working-set-recording.ts";
 

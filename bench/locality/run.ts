@@ -1,6 +1,9 @@
 import "../../packages/memshade/scripts/check-generated.ts";
 import { parseArgs } from "node:util";
-import { LINE_BYTES, type MissRatioCurve } from "../../packages/memshade/src/analyses/locality/index.ts";
+import {
+  LINE_BYTES,
+  type MissRatioCurve,
+} from "../../packages/memshade/src/explain/analyses/locality/index.ts";
 import { findWorkload, isInstalled, SUITES } from "../harness/programs.ts";
 import { cacheSizesUpTo, meanAbsoluteError } from "./compare-curves.ts";
 import { recordLocality } from "./record.ts";

@@ -1,8 +1,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type RawProfile, readRaw, writeRaw } from "../../packages/memshade/src/formats/memprof-raw/index.ts";
-import { blockMib } from "../../packages/memshade/src/model/mib.ts";
-import { openObject } from "../../packages/memshade/src/objects/index.ts";
+import { openObject } from "../../packages/memshade/src/code/objects/index.ts";
+import {
+  type RawProfile,
+  readRaw,
+  writeRaw,
+} from "../../packages/memshade/src/profile/formats/memprof-raw/index.ts";
+import { blockMib } from "../../packages/memshade/src/profile/model/mib.ts";
 
 /** Numbers from 0 below 1 that are the same in every run. */
 export function randomNumbers(seed: number): () => number {

@@ -1,10 +1,10 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { NativeToolName } from "../../packages/memshade/src/native/native-tool.ts";
-import { isRewritten } from "../../packages/memshade/src/native/rewritten/rewrite-files.ts";
-import { substitute } from "../../packages/memshade/src/native/rewritten/substitution.ts";
-import { checkProgram } from "../../packages/memshade/src/native/start/check-program.ts";
-import { neededObjects } from "../../packages/memshade/src/native/start/needed-objects.ts";
+import type { NativeToolName } from "../../packages/memshade/src/record/native/native-tool.ts";
+import { isRewritten } from "../../packages/memshade/src/record/native/rewritten/rewrite-files.ts";
+import { substitute } from "../../packages/memshade/src/record/native/rewritten/substitution.ts";
+import { checkProgram } from "../../packages/memshade/src/record/native/start/check-program.ts";
+import { neededObjects } from "../../packages/memshade/src/record/native/start/needed-objects.ts";
 import { inPlaceOf } from "../rewrite/namespace.ts";
 import { loadedFiles, type RewrittenFiles } from "../rewrite/rewritten-files.ts";
 
@@ -29,7 +29,12 @@ export async function inPlace(
   const checked = checkProgram(path);
   const objects = neededObjects(checked).flatMap(({ path }) => (path.startsWith("/") ? [path] : []));
   const { files } = await substitute({
-    ...{ program: path, linker: checked.linker, objects, tool, options: {}, folder: instead },
+    program: path,
+    linker: checked.linker,
+    objects,
+    tool,
+    options: {},
+    folder: instead,
   });
   for (const { original, facts } of files)
     if ("refused" in facts) console.error(`native: ${original} has nothing inserted: ${facts.refused}`);

@@ -138,7 +138,9 @@ function table(rows: readonly Row[]): string {
     const mean = (of: (row: Row) => number | undefined) =>
       times(geometricMean(some.flatMap((row) => of(row) ?? [])));
     return line([
-      ...[name, "", ""],
+      name,
+      "",
+      "",
       ...partNames.map((part) => mean(({ parts }) => parts?.[part])),
       mean(({ ratio }) => ratio),
       ...peers.map((peer) => mean((row) => row.peers[peer])),

@@ -9,9 +9,9 @@ import "../../packages/memshade/scripts/check-generated.ts";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { connectHost } from "../../packages/memshade/src/host/instance/host-calls.ts";
-import { type InstrumentedInfo, instrument } from "../../packages/memshade/src/tools/index.ts";
-import type { ObjectsOptions } from "../../packages/memshade/src/tools/options.ts";
+import { connectHost } from "../../packages/memshade/src/record/host/instance/host-calls.ts";
+import { type InstrumentedInfo, instrument } from "../../packages/memshade/src/record/tools/index.ts";
+import type { ObjectsOptions } from "../../packages/memshade/src/record/tools/options.ts";
 import { geometricMean, median } from "../harness/statistics.ts";
 
 const FOLDER = new URL("../../packages/memshade/test/fixtures/programs/objects/", import.meta.url);

@@ -1,11 +1,11 @@
 // What the graph of a report page takes in Chromium: processor time of its main thread for one zoom, hover, scroll and range with
 // 50,000 drawn boxes, and for the layout of 1,000,000 contexts. See bench/README.md.
 import type { CDPSession, Page } from "playwright-core";
-import type { PageData } from "../../packages/memshade/src/report/page/data/page-data.ts";
-import { foldContexts } from "../../packages/memshade/src/report/page/graph/layout/fold.ts";
-import { baseTree } from "../../packages/memshade/src/report/page/graph/layout/measures.ts";
-import { madeUpPage } from "../../packages/memshade/test/report/page/made-up-page.ts";
-import { PageBrowser } from "../../packages/memshade/test/report/page/open-page.ts";
+import type { PageData } from "../../packages/memshade/src/show/report/page/data/page-data.ts";
+import { foldContexts } from "../../packages/memshade/src/show/report/page/graph/layout/fold.ts";
+import { baseTree } from "../../packages/memshade/src/show/report/page/graph/layout/measures.ts";
+import { madeUpPage } from "../../packages/memshade/test/show/report/page/made-up-page.ts";
+import { PageBrowser } from "../../packages/memshade/test/show/report/page/open-page.ts";
 
 /** Paths side by side, each as wide as a pixel and so many frames deep. */
 const PATHS = 1500;

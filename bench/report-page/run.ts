@@ -2,16 +2,16 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
-import { runFindings } from "../../packages/memshade/src/analyses/findings/run-findings.ts";
-import { FrameRules } from "../../packages/memshade/src/analyses/frames/frame-rules.ts";
-import { withOwnSites } from "../../packages/memshade/src/analyses/frames/mark-frames.ts";
-import { decodePage } from "../../packages/memshade/src/report/page/data/decode.ts";
-import { encodePage } from "../../packages/memshade/src/report/page/data/encode.ts";
-import { pageFile } from "../../packages/memshade/src/report/page/data/file.ts";
-import { pageOfRun } from "../../packages/memshade/src/report/page/data/run-page.ts";
-import { createPaint } from "../../packages/memshade/src/report/terminal/common/paint.ts";
-import { heapReport } from "../../packages/memshade/src/report/terminal/heap/heap-report.ts";
-import { generatedHeap } from "../../packages/memshade/test/report/page/generated-heap.ts";
+import { FrameRules } from "../../packages/memshade/src/explain/analyses/frames/frame-rules.ts";
+import { withOwnSites } from "../../packages/memshade/src/explain/analyses/frames/mark-frames.ts";
+import { runFindings } from "../../packages/memshade/src/explain/findings/run-findings.ts";
+import { decodePage } from "../../packages/memshade/src/show/report/page/data/decode.ts";
+import { encodePage } from "../../packages/memshade/src/show/report/page/data/encode.ts";
+import { pageFile } from "../../packages/memshade/src/show/report/page/data/file.ts";
+import { pageOfRun } from "../../packages/memshade/src/show/report/page/data/run-page.ts";
+import { createPaint } from "../../packages/memshade/src/show/report/terminal/common/paint.ts";
+import { heapReport } from "../../packages/memshade/src/show/report/terminal/heap/heap-report.ts";
+import { generatedHeap } from "../../packages/memshade/test/show/report/page/generated-heap.ts";
 
 const KIB = 1024;
 const template = readFileSync(

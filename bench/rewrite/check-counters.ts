@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { COUNTERS as SHADOW } from "../../packages/memshade/src/native/layout.ts";
+import { COUNTERS as SHADOW } from "../../packages/memshade/src/record/native/layout.ts";
 import { inPlaceOf, type Mount } from "./namespace.ts";
 
 const ROUNDS = 1_000_000;

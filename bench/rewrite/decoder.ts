@@ -6,9 +6,9 @@
  *     node bench/rewrite/decoder.ts [FILE]…
  */
 import { existsSync, readFileSync } from "node:fs";
-import { openObject } from "../../packages/memshade/src/objects/index.ts";
-import { UnwindTable } from "../../packages/memshade/src/unwind/index.ts";
-import { compareWithObjdump } from "../../packages/memshade/test/x64/support/compare-with-objdump.ts";
+import { openObject } from "../../packages/memshade/src/code/objects/index.ts";
+import { UnwindTable } from "../../packages/memshade/src/code/unwind/index.ts";
+import { compareWithObjdump } from "../../packages/memshade/test/code/x64/support/compare-with-objdump.ts";
 
 const LIBRARIES = "/usr/lib/x86_64-linux-gnu";
 const GCC = "/usr/lib/gcc/x86_64-linux-gnu/12";

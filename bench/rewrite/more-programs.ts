@@ -189,7 +189,11 @@ int main(int argc, char **argv) {
 }`;
 const QT_PARTS = ["QtCore", "QtGui", "QtWidgets"];
 const QT_COMPILER = [
-  ...["g++", "-O1", "-fPIC", "-Wl,--no-as-needed", "-I/usr/include/x86_64-linux-gnu/qt5"],
+  "g++",
+  "-O1",
+  "-fPIC",
+  "-Wl,--no-as-needed",
+  "-I/usr/include/x86_64-linux-gnu/qt5",
   ...QT_PARTS.map((part) => `-I/usr/include/x86_64-linux-gnu/qt5/${part}`),
   ...QT_PARTS.map((part) => `-l${part.replace("Qt", "Qt5")}`),
 ];
@@ -262,8 +266,23 @@ export const MORE_PROGRAMS: readonly NativeProgram[] = [
   installed("php-cli", "/usr/bin/php", ["-r", PHP]),
   installed("guile-3.0", "/usr/bin/guile", ["-c", GUILE]),
   installed("ffmpeg", "/usr/bin/ffmpeg", [
-    ...["-v", "quiet", "-f", "lavfi", "-i", "testsrc=d=1:s=160x120", "-c:v", "mpeg4"],
-    ...["-fflags", "+bitexact", "-flags:v", "+bitexact", "-threads", "2", "-f", "avi", "-"],
+    "-v",
+    "quiet",
+    "-f",
+    "lavfi",
+    "-i",
+    "testsrc=d=1:s=160x120",
+    "-c:v",
+    "mpeg4",
+    "-fflags",
+    "+bitexact",
+    "-flags:v",
+    "+bitexact",
+    "-threads",
+    "2",
+    "-f",
+    "avi",
+    "-",
   ]),
   installed("shellcheck", "/usr/bin/shellcheck", ["-"], HASKELL),
   installed("redis-server", "/usr/bin/redis-server", ["--test-memory", "1"]),

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { poison } from "../../packages/memshade/test/native/rewrite/support/poison.ts";
+import { poison } from "../../packages/memshade/test/record/native/rewrite/support/poison.ts";
 import { compareOutcomes } from "./compare-outcomes.ts";
 import { inPlaceOf } from "./namespace.ts";
 import { filesOf, RewrittenFiles } from "./rewritten-files.ts";

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { FormatError } from "../../packages/memshade/src/bytes/errors.ts";
-import type { PlanBlock } from "../../packages/memshade/src/native/rewrite/emit.ts";
-import { type Rewritten, rewriteFile } from "../../packages/memshade/src/native/rewrite/rewrite.ts";
-import { openObject } from "../../packages/memshade/src/objects/index.ts";
+import { openObject } from "../../packages/memshade/src/code/objects/index.ts";
+import { FormatError } from "../../packages/memshade/src/ground/bytes/errors.ts";
+import type { PlanBlock } from "../../packages/memshade/src/record/native/rewrite/plan.ts";
+import { type Rewritten, rewriteFile } from "../../packages/memshade/src/record/native/rewrite/rewrite.ts";
 
 const PT_INTERP = 3;
 
@@ -69,7 +69,7 @@ export class RewrittenFiles {
     const file = readFileSync(original);
     const before = process.cpuUsage();
     try {
-      const { bytes, ...rewritten } = rewriteFile(file, this.#plan);
+      const { bytes, ...rewritten } = rewriteFile(file, this.#plan, 0, 0, false);
       const { user, system } = process.cpuUsage(before);
       const path = join(this.#folder, `${this.#known.size} ${basename(original)}`);
       writeFileSync(path, bytes, { mode: 0o755 });

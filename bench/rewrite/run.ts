@@ -1,6 +1,6 @@
 /**
  * What rewriting native programs takes and costs: five programs of Debian (`native/programs.ts`) are rewritten with all libraries that
- * they load, into a temporary folder, once without anything inserted and once with counters of heap accesses (`tools/heap/native`), and
+ * they load, into a temporary folder, once without anything inserted and once with counters of heap accesses (`native/tools/heap`), and
  * are started in a mount namespace in place of the originals. Processor time of whole commands, in alternation with
  * the originals, medians of the ratios. Ends with 1 when a program fails, or its output is another one. Linux on x86-64 with glibc;
  * needs `/usr/bin/time` (GNU), `unshare` and `mount`.
@@ -11,8 +11,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { loaderCopy } from "../../packages/memshade/src/native/rewritten/loader-copy.ts";
-import { nativeHeap } from "../../packages/memshade/src/tools/heap/native/native-heap.ts";
+import { loaderCopy } from "../../packages/memshade/src/record/native/rewritten/loader-copy.ts";
+import { nativeHeap } from "../../packages/memshade/src/record/native/tools/heap/native-heap.ts";
 import { machine } from "../harness/machine.ts";
 import { geometricMean, median } from "../harness/statistics.ts";
 import { costOf } from "../harness/whole-command.ts";

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ObjectFile, openObject } from "../../packages/memshade/src/objects/index.ts";
+import { type ObjectFile, openObject } from "../../packages/memshade/src/code/objects/index.ts";
 import type { Replacement } from "./rewritten-files.ts";
 
 /** Where samples of the instruction pointer lie. */

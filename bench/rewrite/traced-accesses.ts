@@ -20,10 +20,10 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { COUNTERS, WRITES, WRITES_BIT } from "../../packages/memshade/src/native/layout.ts";
-import { rewriteFile } from "../../packages/memshade/src/native/rewrite/rewrite.ts";
-import { loaderCopy } from "../../packages/memshade/src/native/rewritten/loader-copy.ts";
-import { nativeHeap } from "../../packages/memshade/src/tools/heap/native/native-heap.ts";
+import { COUNTERS, WRITES, WRITES_BIT } from "../../packages/memshade/src/record/native/layout.ts";
+import { rewriteFile } from "../../packages/memshade/src/record/native/rewrite/rewrite.ts";
+import { loaderCopy } from "../../packages/memshade/src/record/native/rewritten/loader-copy.ts";
+import { nativeHeap } from "../../packages/memshade/src/record/native/tools/heap/native-heap.ts";
 import { loadedFiles } from "./rewritten-files.ts";
 import { type Mapping, readMappings, tracedAccesses } from "./traced-steps.ts";
 

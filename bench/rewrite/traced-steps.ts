@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
-import { openObject } from "../../packages/memshade/src/objects/index.ts";
+import { openObject } from "../../packages/memshade/src/code/objects/index.ts";
 import {
   ADDRESS_ONLY,
   decode,
@@ -10,7 +10,7 @@ import {
   READ,
   SEGMENT,
   WRITE,
-} from "../../packages/memshade/src/x64/decode/index.ts";
+} from "../../packages/memshade/src/code/x64/decode/index.ts";
 
 /** A line of /proc/PID/maps. `kind`: what lies there. */
 export interface Mapping {

@@ -8,7 +8,7 @@ import "../../packages/memshade/scripts/check-generated.ts";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { openObject } from "../../packages/memshade/src/objects/index.ts";
+import { openObject } from "../../packages/memshade/src/code/objects/index.ts";
 
 /** Addresses, and pairs of runs with so many. */
 const PARTS = [
@@ -20,7 +20,7 @@ const PARTS = [
 const TIMED = 'TIMEFORMAT="%3U %3S"; time /usr/bin/time -f %M "$@"';
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const file = process.argv[2] ?? `${root}bench/node_modules/@ruby/3.4-wasm-wasi/dist/ruby.debug+stdlib.wasm`;
+const file = process.argv[2] ?? `${root}node_modules/@ruby/3.4-wasm-wasi/dist/ruby.debug+stdlib.wasm`;
 const ours = [process.execPath, `${root}packages/memshade/bin/memshade.js`, "symbolize"];
 const peer = ["llvm-symbolizer-22"];
 

@@ -7,8 +7,8 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Registers, StackColumns, StackImage } from "../../packages/memshade/src/unwind/index.ts";
-import { openCoreFixture } from "../../packages/memshade/test/unwind/core-fixture.ts";
+import { Registers, StackColumns, StackImage } from "../../packages/memshade/src/code/unwind/index.ts";
+import { openCoreFixture } from "../../packages/memshade/test/code/unwind/core-fixture.ts";
 
 const PAIRS = 3;
 const here = import.meta.dirname;

@@ -27,13 +27,12 @@ export const require = createRequire(import.meta.url);
 
 /** Path of a file in an installed package; throws MODULE_NOT_FOUND if the package is missing. */
 export function packageFile(packageName: string, path: string): string {
-  for (const folder of require.resolve.paths(packageName) ?? []) {
+  for (const folder of require.resolve.paths(packageName) ?? [])
     try {
       return require.resolve(`${folder}/${packageName}/${path}`);
     } catch {
       // Not in this node_modules: the next one up.
     }
-  }
   const error: NodeJS.ErrnoException = new Error(`${packageName}/${path} is not installed`);
   error.code = "MODULE_NOT_FOUND";
   throw error;

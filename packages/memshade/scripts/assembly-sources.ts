@@ -10,7 +10,7 @@ const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const BUILD = "scripts/build-shadow-runtime.ts";
 const LAYOUTS = "scripts/build-layouts.ts";
 /** The table that the constants of opcodes are made of. */
-const OPCODES = "src/wasm/opcodes.ts";
+const OPCODES = "src/code/wasm/opcodes.ts";
 /** Longer than the first line of a generated file. */
 const HEAD_BYTES = 128;
 

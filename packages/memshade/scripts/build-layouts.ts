@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 
 const LARGEST_U32 = 2 ** 32 - 1;
 /** A layout of a tool, of what tools share, or of what runs inside native programs. */
-const LAYOUT = /^(?:tools|contexts|native)[\\/](?:.*[\\/])?layout\.ts$/;
+const LAYOUT = /^record[\\/](?:tools|contexts|native)[\\/](?:.*[\\/])?layout\.ts$/;
 
 /** The `layout.ts` below `src` that stand beside a folder `assembly`: paths below it, in order. */
 export function layoutFiles(source: string): string[] {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
-import { OPCODES, type OpcodeName, opcodeId } from "../src/wasm/opcodes.ts";
+import { OPCODES, type OpcodeName, opcodeId } from "../src/code/wasm/opcodes.ts";
 import { assemblyDigest, firstLine, staleFiles } from "./assembly-sources.ts";
 import { writeLayouts } from "./build-layouts.ts";
 
@@ -37,21 +37,21 @@ interface Part {
 /** The heap profiler inside native programs: what differs from WebAssembly programs. */
 const NATIVE_FRONT_END = Object.fromEntries(
   ["imports", "program", "places", "calls", "clock", "counter-memory", "marks", "work"].map((name) => [
-    `tools/heap/assembly/${name}.ts`,
-    `native/assembly/front-end/${name}.ts`,
+    `record/tools/heap/assembly/${name}.ts`,
+    `record/native/assembly/front-end/${name}.ts`,
   ]),
 );
 
 /** A tool's part is merged into a module only where the tool is asked for. */
 const PARTS: readonly Part[] = [
   {
-    folder: "contexts",
+    folder: "record/contexts",
     entry: "assembly/index.ts",
     target: "frames.generated.ts",
     constant: "FRAMES_RUNTIME_BASE64",
   },
   {
-    folder: "tools/heap",
+    folder: "record/tools/heap",
     entry: "assembly/index.ts",
     target: "runtime.generated.ts",
     constant: "SHADOW_RUNTIME_BASE64",
@@ -59,14 +59,14 @@ const PARTS: readonly Part[] = [
     small: true,
   },
   {
-    folder: "tools/heap",
+    folder: "record/tools/heap",
     entry: "assembly/index.ts",
     target: "runtime-hosted.generated.ts",
     constant: "HOSTED_RUNTIME_BASE64",
     small: true,
   },
   {
-    folder: "tools/heap",
+    folder: "record/tools/heap",
     entry: "assembly/index.ts",
     target: "runtime-usual.generated.ts",
     constant: "USUAL_RUNTIME_BASE64",
@@ -74,7 +74,7 @@ const PARTS: readonly Part[] = [
     small: true,
   },
   {
-    folder: "tools/heap",
+    folder: "record/tools/heap",
     entry: "assembly/index.ts",
     target: "runtime-usual-hosted.generated.ts",
     constant: "USUAL_HOSTED_RUNTIME_BASE64",
@@ -82,82 +82,82 @@ const PARTS: readonly Part[] = [
     small: true,
   },
   {
-    folder: "tools/heap",
+    folder: "record/tools/heap",
     entry: "assembly/heap.ts",
     target: "common-path.generated.ts",
     constant: "COMMON_PATH_BASE64",
     fixed: { ...USUAL, ...NO_HOST },
   },
   {
-    folder: "native",
+    folder: "record/native",
     entry: "assembly/index.ts",
     target: "runtime.generated.ts",
     constant: "NATIVE_RUNTIME_BASE64",
     replaced: NATIVE_FRONT_END,
   },
   {
-    folder: "native",
+    folder: "record/native",
     entry: "assembly/index.ts",
     target: "runtime-wall.generated.ts",
     constant: "NATIVE_WALL_RUNTIME_BASE64",
     replaced: {
       ...NATIVE_FRONT_END,
-      "tools/heap/assembly/clock.ts": "native/assembly/front-end/wall-clock.ts",
+      "record/tools/heap/assembly/clock.ts": "record/native/assembly/front-end/wall-clock.ts",
     },
   },
   {
-    folder: "tools/waste",
+    folder: "record/tools/waste",
     entry: "assembly/summary/index.ts",
     target: "summary.generated.ts",
     constant: "WASTE_SUMMARY_BASE64",
   },
   {
-    folder: "tools/waste",
+    folder: "record/tools/waste",
     entry: "assembly/precise/index.ts",
     target: "precise.generated.ts",
     constant: "WASTE_PRECISE_BASE64",
   },
   {
-    folder: "tools/working-set",
+    folder: "record/tools/working-set",
     entry: "assembly/index.ts",
     target: "working-set.generated.ts",
     constant: "WORKING_SET_RUNTIME_BASE64",
   },
   {
-    folder: "tools/working-set/native",
+    folder: "record/native/tools/working-set",
     entry: "assembly/index.ts",
     target: "reader.generated.ts",
     constant: "MARK_READER_BASE64",
     replaced: {},
   },
   {
-    folder: "tools/working-set/locality",
+    folder: "record/tools/working-set/locality",
     entry: "assembly/index.ts",
     target: "locality.generated.ts",
     constant: "LOCALITY_RUNTIME_BASE64",
   },
   {
-    folder: "tools/working-set/attribution",
+    folder: "record/tools/working-set/attribution",
     entry: "assembly/index.ts",
     target: "attribution.generated.ts",
     constant: "ATTRIBUTION_RUNTIME_BASE64",
   },
   {
-    folder: "unwind",
+    folder: "code/unwind",
     entry: "assembly/index.ts",
     target: "assembly.generated.ts",
     constant: "UNWIND_BASE64",
     ownMemory: 48,
   },
   {
-    folder: "formats/perf-data",
+    folder: "profile/formats/perf-data",
     entry: "assembly/index.ts",
     target: "assembly.generated.ts",
     constant: "PERF_RECORDS_BASE64",
     ownMemory: 16,
   },
   {
-    folder: "stacks",
+    folder: "names/stacks",
     entry: "assembly/index.ts",
     target: "assembly.generated.ts",
     constant: "SAMPLES_BASE64",
@@ -186,7 +186,7 @@ function writeOpcodeConstants(): void {
     const constant = name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_");
     return `export const ${constant} = ${opcodeId(name)};\n`;
   });
-  writeFileSync(join(source, "wasm/op.generated.ts"), `${builtFrom}\n${lines.join("")}`);
+  writeFileSync(join(source, "code/wasm/op.generated.ts"), `${builtFrom}\n${lines.join("")}`);
 }
 
 /** What is compiled for a file: the file itself, as a rule. */
@@ -207,10 +207,23 @@ for (const part of PARTS) {
   const { error, stderr } = await asc.main(
     [
       join(home, entry),
-      ...["--outFile", outFile, "--runtime", "stub", "--noAssert", "--optimizeLevel", "3", "--converge"],
-      ...["--shrinkLevel", small === true ? "1" : "0"],
+      "--outFile",
+      outFile,
+      "--runtime",
+      "stub",
+      "--noAssert",
+      "--optimizeLevel",
+      "3",
+      "--converge",
+      "--shrinkLevel",
+      small === true ? "1" : "0",
       ...(ownMemory === undefined ? ["--importMemory"] : []),
-      ...["--initialMemory", `${ownMemory ?? 1}`, "--enable", "simd", "--disableWarning", "201"],
+      "--initialMemory",
+      `${ownMemory ?? 1}`,
+      "--enable",
+      "simd",
+      "--disableWarning",
+      "201",
       ...(part.replaced === undefined ? [] : ["--enable", "threads"]),
     ],
     {

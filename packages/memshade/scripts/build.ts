@@ -14,5 +14,7 @@ const { writeReportPage } = await import("./report-page.ts");
 await writeReportPage();
 const { writeTypes } = await import("./write-types.ts");
 writeTypes();
+const { writeNotices } = await import("./third-party.ts");
+writeNotices();
 // The package carries the licence of the repository.
 copyFileSync(inPackage("../../LICENSE"), inPackage("LICENSE"));

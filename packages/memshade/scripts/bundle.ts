@@ -4,6 +4,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
 import { type ChunkingContext, type CodeSplittingGroup, type InputOptions, rolldown } from "rolldown";
+import { noteBundled } from "./third-party.ts";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
@@ -17,21 +18,21 @@ type Entries = Readonly<Record<string, string>>;
 export const NODE_ENTRIES: Entries = {
   main: "cli/main",
   index: "index",
-  loader: "host/node/loader",
+  loader: "record/host/node/loader",
   unwinding: "unwinding",
   testing: "testing/index",
-  register: "host/node/register",
-  "recording-start": "host/node/recording/recording-start",
-  "program-thread": "host/wasi/program-thread",
-  "merge-thread": "memprof/merge-thread",
-  "rewrite-thread": "native/rewritten/rewrite-thread",
-  "decompress-xz": "load/decompress-xz",
+  register: "record/host/node/register",
+  "recording-start": "record/host/node/recording/recording-start",
+  "program-thread": "record/host/wasi/program-thread",
+  "merge-thread": "names/memprof/merge-thread",
+  "rewrite-thread": "record/native/rewritten/rewrite-thread",
+  "decompress-xz": "names/load/decompress-xz",
 };
 
 /** The same for web pages, by the names in dist/browser/. */
 export const BROWSER_ENTRIES: Entries = {
   index: "browser",
-  loader: "host/loader",
+  loader: "record/host/loader",
   unwinding: "unwinding",
 };
 
@@ -39,7 +40,10 @@ export const BROWSER_ENTRIES: Entries = {
  * What runs in the pages of `memshade browser`, as JSON in one compressed file in dist/: a script for every context, and one for those with tables
  * to read.
  */
-const AGENT_SCRIPTS = { agent: "host/browser/agent/agent", reader: "host/browser/agent/table-reader" };
+const AGENT_SCRIPTS = {
+  agent: "record/host/browser/agent/agent",
+  reader: "record/host/browser/agent/table-reader",
+};
 const AGENT_FILE = "browser-agent.br";
 
 /**
@@ -48,10 +52,10 @@ const AGENT_FILE = "browser-agent.br";
  */
 const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
   // Nothing may be loaded before that opens the standard streams.
-  streams: ["cli/standard-streams"],
+  streams: ["record/host/run/cache-folder", "record/host/run/inherited", "cli/standard-streams"],
   command: ["cli/command-line", "cli/commands/node"],
-  program: ["host/node/register"],
-  recording: ["host/node/recording/recording-thread"],
+  program: ["record/host/node/register"],
+  recording: ["record/host/node/recording/recording-thread"],
 };
 
 /**
@@ -62,14 +66,32 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   // All that a Node loads that is too old for the rest.
   version: ["cli/node-version."],
   // Loads the package `yaml`, which few need.
-  text: ["formats/memprof-text/", "formats/budget/"],
-  profiles: ["bytes/", "wasm/", "model/", "analyses/", "formats/", "objects/"],
-  native: ["dwarf/", "unwind/", "symbolize/", "unwinding."],
+  text: ["profile/formats/memprof-text/", "profile/formats/budget/"],
+  profiles: [
+    "ground/bytes/",
+    "code/wasm/",
+    "profile/model/",
+    "explain/analyses/",
+    "explain/findings/",
+    "profile/formats/",
+    "code/objects/",
+  ],
+  native: ["code/dwarf/", "code/unwind/", "names/symbolize/", "unwinding."],
   // What rewrites native programs, in threads of its own.
-  rewriting: ["native/", "x64/", "tools/heap/native/", "tools/waste/native/", "tools/working-set/native/"],
+  rewriting: ["record/native/", "code/x64/"],
   reports: [
-    ...["rewrite/", "allocator/", "contexts/", "tools/", "host/"],
-    ...["load/", "report/", "exports/", "memprof/", "stacks/", "runs/", "store/"],
+    "record/rewrite/",
+    "record/allocator/",
+    "record/contexts/",
+    "record/tools/",
+    "record/host/",
+    "names/load/",
+    "show/report/",
+    "show/exports/",
+    "names/memprof/",
+    "names/stacks/",
+    "runs/",
+    "store/",
   ],
   cli: ["cli/"],
 };
@@ -116,7 +138,7 @@ export async function bundle(): Promise<void> {
 
 /** The scripts of web pages' agents, with what audio worklets lack. */
 export async function bundleAgent(): Promise<void> {
-  const text = `${source}host/browser/agent/text.ts`;
+  const text = `${source}record/host/browser/agent/text.ts`;
   const texts: Record<string, string> = {};
   for (const [name, path] of Object.entries(AGENT_SCRIPTS)) {
     const script = await rolldown({
@@ -126,9 +148,13 @@ export async function bundleAgent(): Promise<void> {
       transform: { inject: { TextDecoder: [text, "Utf8Decoder"], TextEncoder: [text, "Utf8Encoder"] } },
     });
     const { output } = await script.generate({
-      ...{ format: "iife", name: "memshadeReader", minify: true, comments: false },
+      format: "iife",
+      name: "memshadeReader",
+      minify: true,
+      comments: false,
     });
     await script.close();
+    noteBundled(output);
     texts[name] = output[0].code.trim();
   }
   const file = `${dist}${AGENT_FILE}`;
@@ -164,6 +190,7 @@ async function write(
       codeSplitting === false ? false : { ...codeSplitting, includeDependenciesRecursively: false },
   });
   await modules.close();
+  noteBundled(output);
   const files = output.filter((file) => file.type === "chunk");
   if (input.platform === "browser") {
     const ofNode = files.flatMap(({ imports }) => imports);

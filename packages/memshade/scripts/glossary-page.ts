@@ -1,4 +1,13 @@
-import { GLOSSARY, type GlossaryEntry } from "../src/report/glossary.ts";
+import { MEASURES } from "../src/explain/measures/index.ts";
+import type { Measure } from "../src/explain/measures/measure.ts";
+import type { GlossaryEntry } from "../src/show/report/glossary-entry.ts";
+import { GLOSSARY } from "../src/show/report/glossary-words.ts";
+
+const UNITS: Partial<Record<Measure["unit"], string>> = {
+  accessesPerByte: "accesses a byte",
+  clock: "units of the clock",
+  part: "per cent",
+};
 
 /** The glossary as a page: docs/glossary.md. */
 export function glossaryPage(): string {
@@ -12,9 +21,10 @@ export function glossaryPage(): string {
         ].join(" "),
       )
       .join("\n\n");
+  const ids = new Set(MEASURES.map(({ id }) => id));
   return `# Glossary
 
-The words of the reports; \`memshade explain WORD\` prints the same. (Made of \`packages/memshade/src/report/glossary.ts\` by
+The words of the reports; \`memshade explain WORD\` prints the same. (Made of \`packages/memshade/src/show/report/glossary-words.ts\` by
 \`node packages/memshade/scripts/write-glossary.ts\`.)
 
 ## Findings
@@ -23,6 +33,35 @@ ${section(GLOSSARY.filter(({ advice }) => advice !== undefined))}
 
 ## Other words
 
-${section(GLOSSARY.filter(({ advice }) => advice === undefined))}
+${section(GLOSSARY.filter(({ word, advice }) => advice === undefined && !ids.has(word)))}
+
+## Measures
+
+The words of \`--by\` and of limits, for runs that were recorded with each tool. An older word that is known in some
+commands only stands with these. What adds up over places is in every view; the rest is in \`top\`, \`check\` and where it is named.
+
+| word | also | unit | adds up | what it is | needs |
+| --- | --- | --- | --- | --- | --- |
+${MEASURES.map(rowOf).join("\n")}
 `;
+}
+
+function rowOf(measure: Measure): string {
+  const views = new Map<string, readonly string[]>();
+  for (const alias of measure.aliases ?? []) {
+    if (typeof alias === "string") views.set(alias, []);
+    else views.set(alias.word, [...(views.get(alias.word) ?? []), ...alias.in]);
+  }
+  const also = [...views].map(
+    ([word, among]) => `\`${word}\`${among.length === 0 ? "" : ` (${among.join(", ")})`}`,
+  );
+  const cells = [
+    `\`${measure.id}\``,
+    also.join(", "),
+    UNITS[measure.unit] ?? measure.unit,
+    measure.combine === "sum" ? "yes" : "",
+    measure.meaning,
+    measure.needs,
+  ];
+  return `| ${cells.join(" | ")} |`;
 }

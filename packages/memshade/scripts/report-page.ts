@@ -4,11 +4,13 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { deflateSync } from "node:zlib";
 import { rolldown } from "rolldown";
+import { GLOSSARY } from "../src/show/report/glossary-words.ts";
+import { noteBundled } from "./third-party.ts";
 
-const page = fileURLToPath(new URL("../src/report/page/", import.meta.url));
+const page = fileURLToPath(new URL("../src/show/report/page/", import.meta.url));
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 
-/** Folders below src/report/page/ whose style sheets the page has, in this order. */
+/** Folders below src/show/report/page/ whose style sheets the page has, in this order. */
 const STYLE_FOLDERS = ["app", "graph", "time"];
 
 /**
@@ -61,9 +63,20 @@ async function bundle(entry: string): Promise<string> {
     input: `${page}${entry}`,
     platform: "browser",
     checks: { unresolvedImport: true },
+    // The words as text: what they are made of would bring all searches and measures into the page.
+    plugins: [
+      {
+        name: "glossary",
+        load: (id) =>
+          id.endsWith("/show/report/glossary-words.ts")
+            ? `export const GLOSSARY = ${JSON.stringify(GLOSSARY)};`
+            : null,
+      },
+    ],
   });
   const { output } = await app.generate({ format: "iife", minify: true, comments: false });
   await app.close();
+  noteBundled(output);
   if (output.length !== 1) throw new Error(`${entry} is to be one script`);
   return output[0].code.trim();
 }

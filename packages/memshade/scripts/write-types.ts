@@ -6,7 +6,7 @@ import { generateDtsBundle } from "dts-bundle-generator";
 /** What programs import, by its place in dist/: the sources. In web pages the other two have the same types as in Node. */
 const LIBRARY_ENTRIES = {
   index: "index",
-  loader: "host/loader",
+  loader: "record/host/loader",
   unwinding: "unwinding",
   testing: "testing/index",
   "browser/index": "browser",

@@ -1,6 +1,11 @@
 // `memshade` in a web page: all of the library that needs no files.
-export { UserError } from "./bytes/errors.ts";
-export { type RawProfile, readRaw, readRawDumps, writeRaw } from "./formats/memprof-raw/index.ts";
+export { UserError } from "./ground/bytes/errors.ts";
+export type { FileRequest } from "./names/symbolize/file-request.ts";
+export type { Frame as SymbolizedFrame } from "./names/symbolize/frame.ts";
+export { Symbolizer, type SymbolizerOptions } from "./names/symbolize/symbolizer.ts";
+export { type RawProfile, readRaw, readRawDumps, writeRaw } from "./profile/formats/memprof-raw/index.ts";
+export type { Mib } from "./profile/model/mib.ts";
+export type { Run, RunEnd, RunHeap, RunModule } from "./profile/model/run.ts";
 export {
   type GuardedImports,
   guardHostFunctions,
@@ -10,7 +15,7 @@ export {
   readProfileFromImage,
   type WatchedInstance,
   watchInstance,
-} from "./host/loader.ts";
+} from "./record/host/loader.ts";
 export {
   type Instantiate,
   ProfiledError,
@@ -18,19 +23,14 @@ export {
   type ProfileResult,
   profile,
   type Recording,
-} from "./host/profile.ts";
-export { type Profile, type ProfileFile, profileFiles } from "./host/run/recorder.ts";
-export type { Mib } from "./model/mib.ts";
-export type { Run, RunEnd, RunHeap, RunModule } from "./model/run.ts";
-export type { FileRequest } from "./symbolize/file-request.ts";
-export type { Frame as SymbolizedFrame } from "./symbolize/frame.ts";
-export { Symbolizer, type SymbolizerOptions } from "./symbolize/symbolizer.ts";
-export type { HeapOptions } from "./tools/heap-options.ts";
+} from "./record/host/profile.ts";
+export { type Profile, type ProfileFile, profileFiles } from "./record/host/run/recorder.ts";
+export type { HeapOptions } from "./record/tools/heap-options.ts";
 export {
   type Instrumented,
   type InstrumentedInfo,
   type InstrumentOptions,
   instrument,
   readInstrumentedInfo,
-} from "./tools/index.ts";
+} from "./record/tools/index.ts";
 export * from "./unwinding.ts";

@@ -3,12 +3,12 @@
  *
  * @module memshade
  */
-import "./host/node/node-scripts.ts";
+import "./record/host/node/node-scripts.ts";
 
 export * from "./browser.ts";
-export type { ExportFormat } from "./exports/export-formats.ts";
-export { type ExportProfileOptions, exportProfile } from "./exports/export-profile.ts";
-export { type Dump, dump, reset } from "./host/dump.ts";
-export { readMemoryImage } from "./host/memory-image.ts";
-export { writeRunFolder } from "./host/run/folder-claim.ts";
+export { type Dump, dump, reset } from "./record/host/dump.ts";
+export { readMemoryImage } from "./record/host/memory-image.ts";
+export { writeRunFolder } from "./record/host/run/folder-claim.ts";
 export { type ReportPageOptions, writeReportPage } from "./runs/page/library.ts";
+export type { ExportFormat } from "./show/exports/export-formats.ts";
+export { type ExportProfileOptions, exportProfile } from "./show/exports/export-profile.ts";

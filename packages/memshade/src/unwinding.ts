@@ -3,9 +3,9 @@
  *
  * @module memshade/unwind
  */
-export { FormatError, type FormatErrorKind } from "./bytes/errors.ts";
-export { openObject } from "./objects/open-object.ts";
-export type { Architecture, ObjectFile, ObjectSection, ObjectSegment } from "./objects/types.ts";
+
+export { openObject } from "./code/objects/open-object.ts";
+export type { Architecture, ObjectFile, ObjectSection, ObjectSegment } from "./code/objects/types.ts";
 export {
   type CfiStatistics,
   cfiStatistics,
@@ -29,4 +29,5 @@ export {
   type UnwindTarget,
   type UnwoundStack,
   unwindTarget,
-} from "./unwind/index.ts";
+} from "./code/unwind/index.ts";
+export { FormatError, type FormatErrorKind } from "./ground/bytes/errors.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { assemblyDigest } from "../scripts/assembly-sources.ts";
 import { assemblyOf, layoutFiles, writeLayouts } from "../scripts/build-layouts.ts";
-import * as contexts from "../src/contexts/layout.ts";
-import * as heap from "../src/tools/heap/layout.ts";
+import * as contexts from "../src/record/contexts/layout.ts";
+import * as heap from "../src/record/tools/heap/layout.ts";
 
 describe("the layout of a tool's memory", () => {
   let folder: string;
@@ -18,21 +18,23 @@ describe("the layout of a tool's memory", () => {
     folder = mkdtempSync(join(tmpdir(), "memshade-layout-"));
     write("scripts/build-shadow-runtime.ts", "");
     write("scripts/build-layouts.ts", "");
-    write("src/wasm/opcodes.ts", "");
+    write("src/code/wasm/opcodes.ts", "");
     write("src/wide.ts", "export const WIDE = 4;");
-    write("src/tools/some/assembly/code.ts", "");
+    write("src/record/tools/some/assembly/code.ts", "");
     write(
-      "src/tools/some/layout.ts",
-      'export { WIDE } from "../../wide.ts";\nexport const Node = { parent: 0, site: 4 };\n',
+      "src/record/tools/some/layout.ts",
+      'export { WIDE } from "../../../wide.ts";\nexport const Node = { parent: 0, site: 4 };\n',
     );
-    write("src/tools/other/layout.ts", "export const ALONE = {};");
+    write("src/record/tools/other/layout.ts", "export const ALONE = {};");
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
   it("is written for the AssemblyScript beside it, with the same names", async () => {
-    expect(layoutFiles(join(folder, "src"))).toEqual([join("tools", "some", "layout.ts")]);
+    expect(layoutFiles(join(folder, "src"))).toEqual([join("record", "tools", "some", "layout.ts")]);
     await writeLayouts(join(folder, "src"), "// Head.");
-    expect(readFileSync(join(folder, "src/tools/some/assembly/layout.generated.ts"), "utf8")).toBe(`// Head.
+    expect(
+      readFileSync(join(folder, "src/record/tools/some/assembly/layout.generated.ts"), "utf8"),
+    ).toBe(`// Head.
 export namespace Node {
   export const parent: u32 = 0;
   export const site: u32 = 4;
@@ -43,11 +45,11 @@ export const WIDE: u32 = 4;
 
   it("makes generated files stale when it changes, and when what it imports does", () => {
     const digests = [assemblyDigest(folder)];
-    write("src/tools/some/layout.ts", 'export { WIDE } from "../../wide.ts";\n');
+    write("src/record/tools/some/layout.ts", 'export { WIDE } from "../../../wide.ts";\n');
     digests.push(assemblyDigest(folder));
     write("src/wide.ts", "export const WIDE = 8;");
     digests.push(assemblyDigest(folder));
-    write("src/tools/other/layout.ts", "");
+    write("src/record/tools/other/layout.ts", "");
     expect(new Set(digests).size).toBe(3);
     expect(assemblyDigest(folder)).toBe(digests[2]);
   });

@@ -1,11 +1,17 @@
 import fs from "node:fs";
 import path from "node:path";
-import { heapProfileFromRaw, type RawProfile, writeRaw } from "../src/formats/memprof-raw/index.ts";
-import { addCapacity, addGrowth, type BlockGrowth, NO_CAPACITY, NO_GROWTH } from "../src/model/growth.ts";
-import type { HeapProfile } from "../src/model/heap-profile.ts";
-import { blockMib, mergeMib } from "../src/model/mib.ts";
-import type { HeapReach, Run, RunHeap, RunModule, RunReach, RunSite } from "../src/model/run.ts";
-import { createRunSymbolizer } from "../src/symbolize/run-functions.ts";
+import { createRunSymbolizer } from "../src/names/symbolize/run-functions.ts";
+import { heapProfileFromRaw, type RawProfile, writeRaw } from "../src/profile/formats/memprof-raw/index.ts";
+import {
+  addCapacity,
+  addGrowth,
+  type BlockGrowth,
+  NO_CAPACITY,
+  NO_GROWTH,
+} from "../src/profile/model/growth.ts";
+import type { HeapProfile } from "../src/profile/model/heap-profile.ts";
+import { blockMib, mergeMib } from "../src/profile/model/mib.ts";
+import type { HeapReach, Run, RunHeap, RunModule, RunReach, RunSite } from "../src/profile/model/run.ts";
 
 /**
  * A run from a picture: one line per allocation context, the call path from the root to the function that
@@ -117,9 +123,7 @@ export function writePicture(directory: string, { run, raw }: HeapPicture): stri
 
 function parseRow(line: string): Row {
   const match = /^(.*?)\s+(\d+) x (\d+)((?:\s+[a-z]+ \d+)*)$/.exec(line);
-  if (match === null) {
-    throw new Error(`not a line of a heap picture: ${line}`);
-  }
+  if (match === null) throw new Error(`not a line of a heap picture: ${line}`);
   const [, frames, blocks, size, facts] = match as unknown as [string, string, string, string, string];
   return {
     frames: frames === "-" ? [] : frames.split(" > "),
@@ -139,9 +143,7 @@ function mibOf(blocks: number, size: number, facts: ReadonlyMap<string, number>)
     deallocCpuId: 0,
   });
   const mib = { ...block };
-  for (let merged = 1; merged < blocks; merged++) {
-    mergeMib(mib, block);
-  }
+  for (let merged = 1; merged < blocks; merged++) mergeMib(mib, block);
   return mib;
 }
 
@@ -182,6 +184,7 @@ const REACH_FACTS = {
   idle: ["idleReachableBlocks"],
   done: ["doneReachableBlocks"],
   settled: ["settledLostBlocks"],
+  inside: ["lateBehindBlocks"],
 } as const;
 
 function reachOf(size: number, facts: ReadonlyMap<string, number>): Partial<RunSite> {
@@ -219,7 +222,8 @@ function growthOf(size: number, fact: (name: string) => number): BlockGrowth {
     usedBytes: fact("chains") * fact("used"),
     largestFinal: size,
     ...(fact("steps") > 0 && {
-      ...{ steppedChains: fact("stepped"), steps: fact("steps") },
+      steppedChains: fact("stepped"),
+      steps: fact("steps"),
       steppedBytes: fact("stepped") * fact("used"),
     }),
   };
@@ -248,27 +252,23 @@ function totalsOf(rows: readonly Row[], sites: RunSite[]): RunHeap {
 
 /** Lays out the functions of the picture in modules, 256 bytes each, and hands out PCs in them. */
 class PictureCode {
-  private readonly functionsOf = new Map<string, string[]>([["app", []]]);
+  readonly #functionsOf = new Map<string, string[]>([["app", []]]);
 
   pc(frame: string): bigint {
     const [, isFromHost, module = "app", name, call = "1"] =
       /^(\^?)(?:([\w.-]+)!)?(.*?)(?:@(\d+))?$/.exec(frame) ?? [];
-    if (!this.functionsOf.has(module)) {
-      this.functionsOf.set(module, []);
-    }
-    const functions = this.functionsOf.get(module)!;
-    if (!functions.includes(name!)) {
-      functions.push(name!);
-    }
+    if (!this.#functionsOf.has(module)) this.#functionsOf.set(module, []);
+    const functions = this.#functionsOf.get(module)!;
+    if (!functions.includes(name!)) functions.push(name!);
     const place = isFromHost ? 0 : 0x10 * Number(call);
     return (
-      BigInt([...this.functionsOf.keys()].indexOf(module)) * MODULE_DISTANCE +
+      BigInt([...this.#functionsOf.keys()].indexOf(module)) * MODULE_DISTANCE +
       BigInt(FUNCTION_BYTES * (functions.indexOf(name!) + 1) + place)
     );
   }
 
   modules(): RunModule[] {
-    return [...this.functionsOf].map(([name, functions], index) => ({
+    return [...this.#functionsOf].map(([name, functions], index) => ({
       index,
       name: `${name}.wasm`,
       path: null,

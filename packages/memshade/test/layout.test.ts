@@ -13,75 +13,33 @@ const SOURCE = join(PACKAGE, "src");
 /** What is beside the rooms and only re-exports. */
 const PUBLIC_API = ["index.ts", "browser.ts", "unwinding.ts"];
 
-/** What each room may import, besides itself. docs/architecture.md has the same table. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  bytes: [],
-  wasm: ["bytes"],
-  x64: ["bytes"],
-  aot: ["bytes", "wasm", "x64"],
-  model: ["bytes"],
-  objects: ["bytes", "wasm"],
-  formats: ["bytes", "model", "objects"],
-  unwind: ["bytes", "objects"],
-  dwarf: ["bytes"],
-  symbolize: ["bytes", "model", "objects", "dwarf"],
-  rewrite: ["bytes", "wasm"],
-  allocator: ["bytes", "wasm", "rewrite"],
-  contexts: ["bytes", "wasm", "rewrite", "allocator"],
-  tools: ["bytes", "wasm", "rewrite", "allocator", "contexts", "model"],
-  load: ["bytes", "objects", "symbolize"],
-  host: ["bytes", "wasm", "tools", "model", "formats", "objects", "symbolize", "load"],
-  analyses: ["bytes", "model"],
-  stacks: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "load"],
-  memprof: ["bytes", "model", "formats", "objects", "load"],
-  report: ["model", "formats", "analyses"],
-  runs: [
-    "bytes",
-    "model",
-    "objects",
-    "formats",
-    "unwind",
-    "symbolize",
-    "load",
-    "host",
-    "analyses",
-    "memprof",
-    "report",
-  ],
-  exports: ["bytes", "model", "objects", "formats", "symbolize", "load", "host", "analyses", "report"],
-  native: ["bytes", "x64", "objects", "aot", "unwind", "model", "formats", "tools", "load", "host"],
-  store: ["bytes", "model", "formats", "load", "host", "analyses", "memprof", "runs"],
-  cli: [
-    "bytes",
-    "model",
-    "formats",
-    "objects",
-    "unwind",
-    "symbolize",
-    "tools",
-    "host",
-    "analyses",
-    "load",
-    "stacks",
-    "memprof",
-    "report",
-    "runs",
-    "exports",
-    "native",
-    "store",
-  ],
-  testing: ["bytes", "model", "host", "analyses", "report", "runs"],
+/**
+ * The wings of src/ in their order, each with its rooms. A wing imports from itself and from those above it, and from nothing else.
+ * docs/architecture.md has the same table.
+ */
+const WINGS: Readonly<Record<string, readonly string[]>> = {
+  ground: ["bytes"],
+  code: ["wasm", "x64", "aot", "objects", "dwarf", "unwind"],
+  profile: ["model", "formats"],
+  names: ["symbolize", "load", "stacks", "memprof"],
+  record: ["rewrite", "allocator", "contexts", "tools", "host", "native"],
+  explain: ["analyses", "findings", "measures", "call-tree", "source", "diff", "limits", "fleet"],
+  show: ["report", "exports"],
+  runs: [],
+  store: [],
+  testing: [],
+  cli: [],
 };
 
 /** npm packages that a room may use; all others use none. */
 const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
-  wasm: ["@noble"],
-  symbolize: ["gecko-profiler-demangle"],
-  native: ["@noble"],
-  formats: ["@noble", "hyparquet-writer", "pako", "pprof-format", "yaml"],
-  load: ["@jridgewell", "gecko-profiler-demangle", "xz-decompress"],
+  "code/wasm": ["@noble"],
+  "names/symbolize": ["gecko-profiler-demangle"],
+  "record/native": ["@noble"],
+  "profile/formats": ["@noble", "hyparquet-writer", "pako", "pprof-format", "yaml"],
+  "names/load": ["@jridgewell", "gecko-profiler-demangle", "xz-decompress"],
   // Of the page, which is bundled: whoever installs memshade does not install it.
-  report: ["preact"],
+  "show/report": ["preact"],
   // DuckDB is loaded with the first question, and need not be there.
   store: ["@duckdb", "@noble", "hyparquet"],
   cli: ["commander"],
@@ -92,27 +50,17 @@ const BUNDLED_FOR_PAGES = ["@noble/hashes/sha2.js"];
 
 /** Folders that must work in a web page as they do in Node. */
 const WITHOUT_NODE = [
-  ...[
-    "bytes/",
-    "wasm/",
-    "x64/",
-    "aot/",
-    "rewrite/",
-    "allocator/",
-    "contexts/",
-    "tools/",
-    "model/",
-    "formats/",
-    "objects/",
-    "unwind/",
-    "symbolize/",
-    "analyses/",
-  ],
-  "report/",
+  "ground/",
+  "code/",
+  "profile/",
+  "names/symbolize/",
+  "explain/",
+  "show/report/",
+  ...["rewrite/", "allocator/", "contexts/", "tools/"].map((room) => `record/${room}`),
 ];
 /** What a web page imports, and what is brought into one; nothing of Node may be behind it, however many files away. */
-const AGENT = "host/browser/agent/agent.ts";
-const WEB_ENTRIES = ["host/loader.ts", AGENT];
+const AGENT = "record/host/browser/agent/agent.ts";
+const WEB_ENTRIES = ["record/host/loader.ts", AGENT];
 
 interface SourceFile {
   /** Path below src/, with slashes. */
@@ -144,12 +92,15 @@ function executedImportsOf(path: string): string[] {
   return ts.preProcessFile(outputText, true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
-/**
- * The room of a file: its top folder. Files beside the rooms are the public API, above all rooms. What a tool inserts into native
- * programs is that room's, wherever it stands.
- */
+/** The wing of a file: its top folder. Files beside the wings are the public API, above all of them. */
+function wingOf(path: string): string {
+  return path.split("/")[0];
+}
+
+/** The room of a file: the folder in its wing, or the wing itself where that has no rooms. */
 function roomOf(path: string): string {
-  return /^tools\/[^/]+\/native\//.test(path) ? "native" : path.split("/")[0];
+  const [wing, room] = path.split("/");
+  return (WINGS[wing] ?? []).includes(room) ? `${wing}/${room}` : wing;
 }
 
 function isRelative(specifier: string): boolean {
@@ -160,12 +111,12 @@ function targetOf({ path }: SourceFile, specifier: string): string {
   return join(dirname(path), specifier).replaceAll("\\", "/");
 }
 
-/** The rows of the table in the document whose first column is a room and whose second one lists what it imports. */
+/** The rows of the table in the document whose first column is a wing and whose second one lists its rooms. */
 function documentedTable(): Record<string, string[]> {
   const text = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
-  const codes = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]);
+  const codes = (cell: string) => [...cell.matchAll(/`([^`]+)\/`/g)].map((match) => match[1]);
   const rows = [...text.matchAll(/^\| `([a-z0-9/]+)\/` \|([^|]*)\|/gm)];
-  return Object.fromEntries(rows.map(([, room, cell]) => [room, codes(cell)]));
+  return Object.fromEntries(rows.map(([, wing, cell]) => [wing, codes(cell)]));
 }
 
 /** Every file that is in the repository or about to be; undefined outside a git checkout. */
@@ -181,36 +132,55 @@ function repositoryFiles(): string[] | undefined {
 
 const sources = readSources();
 
-describe("the rooms of src/", () => {
-  it("are all in the table, and the table names no others", () => {
-    const rooms = new Set(sources.map(({ room }) => room));
-    for (const file of PUBLIC_API) rooms.delete(file);
-    expect([...rooms].sort()).toEqual(Object.keys(MAY_IMPORT).sort());
+/** Folders below a folder of src/. */
+function foldersIn(path: string): string[] {
+  return readdirSync(join(SOURCE, path), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+}
+
+describe("the wings of src/", () => {
+  it("are all in the table with their rooms, and the table names no others", () => {
+    expect(foldersIn("").sort()).toEqual(Object.keys(WINGS).sort());
+    for (const [wing, rooms] of Object.entries(WINGS))
+      if (rooms.length > 0) expect(foldersIn(wing).sort(), wing).toEqual([...rooms].sort());
+    const beside = sources.filter(({ path }) => !path.includes("/")).map(({ path }) => path);
+    expect(beside.sort()).toEqual([...PUBLIC_API].sort());
   });
 
-  it("import only what stands before them", () => {
+  it("import only what stands above them", () => {
+    const order = Object.keys(WINGS);
     const wrong = sources
-      .filter(({ room }) => !PUBLIC_API.includes(room))
+      .filter(({ path }) => !PUBLIC_API.includes(path))
       .flatMap((file) =>
         file.imports
           .filter(isRelative)
           .map((specifier) => targetOf(file, specifier))
-          .filter((target) => ![file.room, ...MAY_IMPORT[file.room]].includes(roomOf(target)))
+          .filter((target) => {
+            const place = order.indexOf(wingOf(target));
+            return place < 0 || place > order.indexOf(wingOf(file.path));
+          })
           .map((target) => `${file.path} imports ${target}`),
       );
     expect(wrong).toEqual([]);
   });
 
-  it("stand in an order without cycles", () => {
-    const placed = new Set<string>();
-    for (const [room, imports] of Object.entries(MAY_IMPORT)) {
-      for (const imported of imports) expect(placed, `${room} after ${imported}`).toContain(imported);
-      placed.add(room);
-    }
+  it("have rooms that stand in the order of the table, too", () => {
+    const order = Object.entries(WINGS).flatMap(([wing, rooms]) => rooms.map((room) => `${wing}/${room}`));
+    const wrong = sources.flatMap((file) =>
+      file.imports
+        .filter(isRelative)
+        .map((specifier) => targetOf(file, specifier))
+        .filter(
+          (target) => order.includes(file.room) && order.indexOf(roomOf(target)) > order.indexOf(file.room),
+        )
+        .map((target) => `${file.path} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
   });
 
   it("are documented with the same table", () => {
-    expect(documentedTable()).toEqual(MAY_IMPORT);
+    expect(documentedTable()).toEqual(WINGS);
   });
 
   it("name the files they import, extension included", () => {
@@ -225,7 +195,7 @@ describe("the rooms of src/", () => {
 
   it("use nothing of Node where a web page must be able to follow", () => {
     const wrong = sources
-      .filter(({ path, room }) => room !== "native" && WITHOUT_NODE.some((place) => path.startsWith(place)))
+      .filter(({ path }) => WITHOUT_NODE.some((place) => path.startsWith(place)))
       .filter(({ imports }) => imports.some((specifier) => specifier.startsWith("node:")))
       .map(({ path }) => path);
     expect(wrong).toEqual([]);
@@ -252,14 +222,21 @@ describe("the rooms of src/", () => {
       executedImportsOf(path)
         .filter(isRelative)
         .map((specifier) => join(dirname(path), specifier).replaceAll("\\", "/"));
-    const readers = sources.filter(({ path }) => /^tools\/.*\bread\//.test(path)).map(({ path }) => path);
+    const readers = sources
+      .filter(({ path }) => /^record\/tools\/.*\bread\//.test(path))
+      .map(({ path }) => path);
     expect(readers.length).toBeGreaterThan(1);
-    const begins = [...readers, AGENT, "host/node/run-node.ts", "host/node/recording/recording-thread.ts"];
+    const begins = [
+      ...readers,
+      AGENT,
+      "record/host/node/run-node.ts",
+      "record/host/node/recording/recording-thread.ts",
+    ];
     const cameFrom = new Map(begins.map((path) => [path, path]));
     for (const [path] of cameFrom)
       for (const target of runsBehind(path)) if (!cameFrom.has(target)) cameFrom.set(target, path);
     const wrong = [...cameFrom]
-      .filter(([path]) => path.startsWith("rewrite/") || /^tools\/.*\bpass\//.test(path))
+      .filter(([path]) => path.startsWith("record/rewrite/") || /^record\/tools\/.*\bpass\//.test(path))
       .map(([path, from]) => `${from} imports ${path}`);
     expect(wrong).toEqual([]);
   });
@@ -274,12 +251,15 @@ describe("the rooms of src/", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("are each explained by a README of a screen or less", () => {
-    for (const folder of readdirSync(SOURCE, { withFileTypes: true })) {
-      if (!folder.isDirectory()) continue;
-      const readme = readFileSync(join(SOURCE, folder.name, "README.md"), "utf8");
-      expect(readme.trim().split("\n").length, folder.name).toBeLessThanOrEqual(50);
-      expect(readme, folder.name).toMatch(new RegExp(`^# ${folder.name}\n`));
+  it("are each explained by a README of a screen or less, and so are their rooms", () => {
+    const rooms = Object.entries(WINGS).flatMap(([wing, rooms]) => [
+      wing,
+      ...rooms.map((room) => `${wing}/${room}`),
+    ]);
+    for (const folder of rooms) {
+      const readme = readFileSync(join(SOURCE, folder, "README.md"), "utf8");
+      expect(readme.trim().split("\n").length, folder).toBeLessThanOrEqual(50);
+      expect(readme, folder).toMatch(new RegExp(`^# ${folder.split("/").at(-1)}\n`));
     }
   });
 });
@@ -289,7 +269,9 @@ describe("the package", () => {
 
   it("brings a command that exists and can be executed", () => {
     for (const path of Object.values<string>(manifest.bin)) {
-      expect(readFileSync(join(PACKAGE, path), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+      expect(readFileSync(join(PACKAGE, path), "utf8")).toMatch(
+        /^#!\/bin\/sh\n[\s\S]*\nexec node "\$0" "\$@"\n/,
+      );
       expect(statSync(join(PACKAGE, path)).mode & 0o111, path).toBe(0o111);
       expect(manifest.files).toContain(path.split("/")[0]);
     }
@@ -307,11 +289,9 @@ describe("the package", () => {
 
   it("states exact versions of everything it is built and tested with", () => {
     const workspace = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-    for (const { dependencies, devDependencies, optionalDependencies } of [manifest, workspace]) {
-      for (const version of Object.values({ ...dependencies, ...devDependencies, ...optionalDependencies })) {
+    for (const { dependencies, devDependencies, optionalDependencies } of [manifest, workspace])
+      for (const version of Object.values({ ...dependencies, ...devDependencies, ...optionalDependencies }))
         expect(version).toMatch(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/);
-      }
-    }
   });
 });
 

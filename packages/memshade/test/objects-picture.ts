@@ -1,8 +1,14 @@
-import type { ObjectsProfile } from "../src/model/objects/objects.ts";
+import type { ObjectsProfile } from "../src/profile/model/objects/objects.ts";
 
 const field = (name: string, reads: number, writes: number) => ({
-  ...{ name, type: "i32", bytes: 4, mutable: true, reads, writes },
-  ...{ unread: reads === 0, unwritten: writes === 0 },
+  name,
+  type: "i32",
+  bytes: 4,
+  mutable: true,
+  reads,
+  writes,
+  unread: reads === 0,
+  unwritten: writes === 0,
 });
 
 /** Nodes of which half are in use, with a name that nobody reads, and texts that nobody looks into. */
@@ -10,42 +16,50 @@ export function someObjects(): ObjectsProfile {
   const make = { function: 3, offset: 40, name: "make", file: "src/tree.kt", line: 7 };
   const main = { function: 1, offset: 9, name: "main" };
   return {
-    ...{ schema: "memshade-objects", version: 1, memshade: "0.1.0", command: ["app.mjs"], program: "app" },
+    schema: "memshade-objects",
+    version: 1,
+    memshade: "0.1.0",
+    command: ["app.mjs"],
+    program: "app",
     sizes: { engine: "V8", references: 4, structHeader: 8, arrayHeader: 12 },
-    ...{ fields: true, contexts: true, sampleBytes: 1024 },
+    fields: true,
+    contexts: true,
+    sampleBytes: 1024,
     modules: [{ index: 0, name: "app.wasm", buildId: "00" }],
     parts: [
       {
-        ...{ module: 0, instances: 1 },
+        module: 0,
+        instances: 1,
         types: [
           {
-            ...{
-              index: 0,
-              name: "Node",
-              kind: "struct",
-              objects: 1000,
-              constant: 0,
-              elements: 0,
-              bytes: 16_000,
-            },
+            index: 0,
+            name: "Node",
+            kind: "struct",
+            objects: 1000,
+            constant: 0,
+            elements: 0,
+            bytes: 16_000,
             fields: [field("value", 500, 2), field("debugName", 0, 0)],
           },
           {
-            ...{
-              index: 1,
-              name: "Text",
-              kind: "array",
-              objects: 10,
-              constant: 0,
-              elements: 1000,
-              bytes: 4120,
-            },
+            index: 1,
+            name: "Text",
+            kind: "array",
+            objects: 10,
+            constant: 0,
+            elements: 1000,
+            bytes: 4120,
             fields: [field("", 0, 0)].map(({ name: _, ...rest }) => rest),
           },
         ],
         sites: [
           {
-            ...{ offset: 40, type: 0, instruction: "struct.new", objects: 1000, elements: 0, bytes: 16_000 },
+            offset: 40,
+            type: 0,
+            instruction: "struct.new",
+            objects: 1000,
+            elements: 0,
+            bytes: 16_000,
             frame: make,
           },
           { offset: 60, type: 1, instruction: "array.new", objects: 10, elements: 1000, bytes: 4120 },
@@ -60,14 +74,16 @@ export function someObjects(): ObjectsProfile {
           bytes: [16_000, 4120],
         },
         samples: {
-          ...{ site: [0, 0], size: [16, 16], weight: [500, 500], birth: [1000, 9000], death: [5000, -1] },
-          ...{
-            unknown: [false, false],
-            context: [0, 0],
-            host: [-1, -1],
-            now: [20_000, 20_000],
-            settled: true,
-          },
+          site: [0, 0],
+          size: [16, 16],
+          weight: [500, 500],
+          birth: [1000, 9000],
+          death: [5000, -1],
+          unknown: [false, false],
+          context: [0, 0],
+          host: [-1, -1],
+          now: [20_000, 20_000],
+          settled: true,
         },
       },
     ],

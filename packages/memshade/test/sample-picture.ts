@@ -3,7 +3,7 @@ import {
   type SampleProfile,
   SampleProfileBuilder,
   type ValueType,
-} from "../src/model/sample-profile.ts";
+} from "../src/profile/model/sample-profile.ts";
 
 export interface PictureOptions {
   valueTypes?: readonly ValueType[];
@@ -36,7 +36,12 @@ export function sampleProfileOf(
       return {
         function: name,
         linkageName: `_Z${name}`,
-        ...{ file: "src/app.c", line: name.length, column: 2, startLine: 1, address, module },
+        file: "src/app.c",
+        line: name.length,
+        column: 2,
+        startLine: 1,
+        address,
+        module,
         inlined: text.startsWith("~"),
       };
     });

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { UserError } from "../bytes/errors.ts";
-import { quoteForShell, say } from "../host/run/terminal-line.ts";
-import { DEFAULT_RUNS_FOLDER } from "../model/run.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { DEFAULT_RUNS_FOLDER } from "../profile/model/run.ts";
+import { quoteForShell } from "../profile/model/shell-words.ts";
+import { say } from "../record/host/run/terminal-line.ts";
 import { runOf } from "../runs/run-of-folder.ts";
 import { settleRun } from "../runs/settle-run.ts";
 import { verbFor } from "./kind-of-program.ts";

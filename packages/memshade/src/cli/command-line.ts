@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { say } from "../host/run/terminal-line.ts";
+import { say } from "../record/host/run/terminal-line.ts";
 import { explainFailure, oneLine, USER_MISTAKE } from "./failures.ts";
 import { createProgram, unknownCommand } from "./program.ts";
 

@@ -1,16 +1,24 @@
-import { FormatError, UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
-import { say } from "../host/run/terminal-line.ts";
+import { FormatError, UserError } from "../ground/bytes/errors.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import { dieBySignal, EndedBySignal } from "../record/host/run/die-by-signal.ts";
+import { signalNumber } from "../record/host/run/signal-names.ts";
+import { say, sayLines } from "../record/host/run/terminal-line.ts";
 
 /** Exit codes of memshade's own failures; otherwise the exit code is the program's. */
 export const USER_MISTAKE = 2;
 const DEFECT = 70;
+/** A shell adds the number of the signal that has ended a process. */
+const SIGNAL_BASE = 128;
 
 /** Prints what went wrong, in one line unless it is a defect, and returns the exit code. */
 export function explainFailure(error: unknown): number {
   if (error instanceof UserError || error instanceof FormatError) {
     say(oneLine(error.message));
     return USER_MISTAKE;
+  }
+  if (error instanceof EndedBySignal) {
+    dieBySignal(error.signal);
+    return SIGNAL_BASE + signalNumber(error.signal);
   }
   if (isRefusal(error)) {
     say(`${error.path}: ${describeSystemError(error)}`);
@@ -20,7 +28,7 @@ export function explainFailure(error: unknown): number {
     say("the folder that memshade was started in was removed; start it in another one");
     return USER_MISTAKE;
   }
-  say(`internal error: ${error instanceof Error ? error.stack : String(error)}`);
+  sayLines(`internal error: ${error instanceof Error ? error.stack : String(error)}`.split("\n"));
   return DEFECT;
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { UserError } from "../bytes/errors.ts";
-import { type HotColdThresholds, LLVM_THRESHOLDS } from "../model/memprof/hot-cold.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { type HotColdThresholds, LLVM_THRESHOLDS } from "../profile/model/memprof/hot-cold.ts";
 
 /** Limits of the hot/cold classification as options. */
 export interface HotColdFlags {
@@ -41,9 +41,8 @@ export function thresholdsOf({ coldLifetime, coldDensity, hotDensity }: HotColdF
 function parseLimit(option: string): (text: string) => number {
   return (text) => {
     const limit = Number(text);
-    if (text.trim() === "" || !Number.isFinite(limit) || limit < 0) {
+    if (text.trim() === "" || !Number.isFinite(limit) || limit < 0)
       throw new UserError(`${option} takes a number from 0, not "${text}"`);
-    }
     return limit;
   };
 }

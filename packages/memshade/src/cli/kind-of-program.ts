@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, readSync, statSync } from "node:fs";
+import { openRegular } from "../names/load/file.ts";
 
 const SCRIPT_NAME = /\.[cm]?[jt]s$/;
 
@@ -19,6 +20,9 @@ export function verbFor(file: string): "run" | "node" | undefined {
 
 /** Beginnings of core dumps, minidumps and perf.data. */
 const STACK_FILES = ["\x7fELF", "MDMP", "PERF"];
+/** What may come out of that; of what would be more, so few bytes are unpacked. */
+const MOST_UNPACKED = 2 ** 26;
+const FIRST_BYTES = 2 ** 8;
 /** What of a packed file is enough to see the beginning of what it holds: a block of zstd has up to 128 KiB. */
 const PACKED_START = 2 ** 18;
 
@@ -34,12 +38,15 @@ export function hasNativeStacks(file: string): boolean {
 
 function unpackedStart(start: string, bytes: Uint8Array): string {
   const { constants, gunzipSync, zstdDecompressSync } = process.getBuiltinModule("node:zlib");
+  const maxOutputLength = MOST_UNPACKED;
   try {
     const content = start.startsWith("\x1f\x8b")
-      ? gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH })
-      : zstdDecompressSync(bytes, { finishFlush: constants.ZSTD_e_flush });
+      ? gunzipSync(bytes, { maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH })
+      : zstdDecompressSync(bytes, { maxOutputLength, finishFlush: constants.ZSTD_e_flush });
     return content.toString("latin1", 0, 4);
-  } catch {
+  } catch (error) {
+    const isTooLarge = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+    if (isTooLarge && bytes.length > FIRST_BYTES) return unpackedStart(start, bytes.subarray(0, FIRST_BYTES));
     // Whoever reads it in earnest says what is the matter.
     return "";
   }
@@ -53,9 +60,12 @@ function startOf(file: string): string {
 function bytesOf(file: string, length: number): Uint8Array {
   const start = new Uint8Array(length);
   try {
-    const descriptor = openSync(file, "r");
-    readSync(descriptor, start);
-    closeSync(descriptor);
+    const descriptor = openRegular(file);
+    try {
+      readSync(descriptor, start);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch {
     // Whoever reads it in earnest says what is the matter.
   }

@@ -1,6 +1,7 @@
 import { readSync, writeSync } from "node:fs";
-import { UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import { printableOutput } from "../profile/model/printable.ts";
 
 const CHUNK_BYTES = 1 << 16;
 const RETRY_MS = 2;
@@ -23,7 +24,7 @@ export function forEachInputLine(handle: (lines: readonly string[]) => void): vo
 }
 
 function readSome(chunk: Uint8Array): number {
-  for (;;) {
+  for (;;)
     try {
       return readSync(0, chunk);
     } catch (error) {
@@ -32,7 +33,6 @@ function readSome(chunk: Uint8Array): number {
       if (code !== "EAGAIN") throw error;
       pause();
     }
-  }
 }
 
 /** Text for standard output, put together in one place: kept until all of it is there, pieces of text cost much more. */
@@ -47,6 +47,7 @@ export class OutputBuffer {
   }
 
   #encode(): void {
+    this.#pending = printableOutput(this.#pending);
     // A character takes three bytes at most.
     const most = this.#pending.length * 3;
     if (this.#length + most > this.#bytes.length) {
@@ -68,14 +69,20 @@ export class OutputBuffer {
   }
 }
 
-/** Writes to standard output; ends the process quietly when its reader has gone. */
-export function writeOutput(text: string): void {
-  writeOutputBytes(Buffer.from(text));
+/**
+ * Prints what a command has found on standard output, in a stream. Terminals must not obey names in it (`printableOutput`).
+ */
+export function print(text: string): void {
+  process.stdout.write(printableOutput(text));
 }
 
-/** As `writeOutput`; the bytes may be overwritten afterwards. */
-export function writeOutputBytes(bytes: Uint8Array): void {
-  for (let written = 0; written < bytes.length; ) {
+/** Writes text to standard output, as `print`, at once; ends the process quietly when its reader has gone. */
+export function writeOutput(text: string): void {
+  writeOutputBytes(Buffer.from(printableOutput(text)));
+}
+
+function writeOutputBytes(bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; )
     try {
       written += writeSync(1, bytes, written);
     } catch (error) {
@@ -84,7 +91,6 @@ export function writeOutputBytes(bytes: Uint8Array): void {
       if (code !== "EAGAIN") throw new UserError(`cannot write the output: ${describeSystemError(error)}`);
       pause();
     }
-  }
 }
 
 /** The other end of a non-blocking pipe needs a moment. */

@@ -1,5 +1,8 @@
+import { compiledCodeFolder } from "../record/host/run/cache-folder.ts";
+import { takeInherited } from "../record/host/run/inherited.ts";
 import { isSuitable } from "./node-version.ts";
 
+takeInherited();
 if (isSuitable(process.versions.node)) {
   await start();
 } else {
@@ -11,6 +14,7 @@ async function start(): Promise<void> {
   // Whoever runs the sources as they are wants them, not what was built before they changed. What is installed has no such files.
   if (import.meta.url.endsWith("/src/cli/main.ts"))
     await import(new URL("../../scripts/check-generated.ts", import.meta.url).href);
+  else keepCompiledCode();
 
   // Loading `node:process` or `node:util` as a module opens the standard streams.
   const { hideStandardStreams } = await import("./standard-streams.ts");
@@ -18,4 +22,10 @@ async function start(): Promise<void> {
   const { main } = await import("./command-line.ts");
   showStandardStreams();
   await main();
+}
+
+/** Node itself would keep its code in /tmp, under a name that anybody can take first. */
+function keepCompiledCode(): void {
+  const folder = process.env.NODE_COMPILE_CACHE ?? compiledCodeFolder();
+  if (folder !== undefined) process.getBuiltinModule("node:module").enableCompileCache(folder);
 }

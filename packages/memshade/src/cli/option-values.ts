@@ -45,6 +45,17 @@ export function parseCount(text: string): number {
   return value;
 }
 
+const BYTES: Readonly<Record<string, number>> = { "": 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
+
+/** `--memory-limit`: `2G`, `500MiB` or a number of bytes. */
+export function parseBytes(text: string): number {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)(|[KMG])(?:i?B)?$/.exec(text) ?? [];
+  const value = Math.floor(Number(digits) * BYTES[unit]);
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new InvalidArgumentError("It must be a size such as 500M or 2G.");
+  return value;
+}
+
 export function parsePositive(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)

@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { UserError } from "../bytes/errors.ts";
-import { quoteForShell } from "../host/run/terminal-line.ts";
-import { MEMSHADE_VERSION } from "../model/version.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { quoteForShell } from "../profile/model/shell-words.ts";
+import { MEMSHADE_VERSION } from "../profile/model/version.ts";
 import { verbFor } from "./kind-of-program.ts";
 import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 

@@ -1,5 +1,5 @@
-import { UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
 import { explainFailure } from "./failures.ts";
 
 const STREAMS = ["stdin", "stdout", "stderr"] as const;

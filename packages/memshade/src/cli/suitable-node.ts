@@ -1,10 +1,12 @@
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { dieBySignal, isFromTerminal, onSignals } from "../host/run/die-by-signal.ts";
-import { say } from "../host/run/terminal-line.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import { dieBySignal, isFromTerminal, onSignals } from "../record/host/run/die-by-signal.ts";
+import { closeInherited, inheritedNote, inheritedStdio } from "../record/host/run/inherited.ts";
+import { say } from "../record/host/run/terminal-line.ts";
 import { USER_MISTAKE } from "./failures.ts";
 import { isSuitable, OLDEST_NODE } from "./node-version.ts";
 
@@ -35,7 +37,17 @@ export async function runWithSuitableNode(): Promise<void> {
     process.exitCode = USER_MISTAKE;
     return;
   }
-  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], { stdio: "inherit" });
+  let child: ChildProcess;
+  try {
+    child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], {
+      stdio: inheritedStdio(),
+      env: { ...process.env, ...inheritedNote() },
+    });
+  } catch (error) {
+    sayNotStarted(node, error);
+    return;
+  }
+  closeInherited();
   const passOn = (signal: NodeJS.Signals): void => {
     if (!isFromTerminal(signal)) child.kill(signal);
   };
@@ -47,6 +59,11 @@ export async function runWithSuitableNode(): Promise<void> {
     SIGUSR2: passOn,
   });
   await new Promise<void>((ended) => {
+    child.on("error", (error) => {
+      stopListening();
+      sayNotStarted(node, error);
+      ended();
+    });
     child.on("exit", (code, signal) => {
       stopListening();
       process.exitCode = code ?? 128 + constants.signals[signal!];
@@ -54,4 +71,9 @@ export async function runWithSuitableNode(): Promise<void> {
       ended();
     });
   });
+}
+
+function sayNotStarted(node: string, error: unknown): void {
+  say(`cannot start ${node}: ${describeSystemError(error)}`);
+  process.exitCode = USER_MISTAKE;
 }

@@ -1,16 +1,24 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { PlaceFrame } from "../analyses/findings/finding.ts";
-import { isNameless } from "../analyses/findings/nameless.ts";
-import { findsAnything, type RecordedTools, runFindings } from "../analyses/findings/run-findings.ts";
-import { FrameRules } from "../analyses/frames/frame-rules.ts";
-import { whyHeapUnknown } from "../analyses/limits/followed-heap.ts";
-import { wasteFindings } from "../analyses/waste/findings.ts";
-import { findingLines } from "../report/findings/finding-lines.ts";
-import { createPaint, type Paint } from "../report/terminal/common/paint.ts";
-import { Screen } from "../report/terminal/common/screen.ts";
+import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
+import { whyHeapUnknown } from "../explain/analyses/heap/followed-heap.ts";
+import { findsAnything, type RecordedTools } from "../explain/analyses/recorded-tools.ts";
+import type { PlaceFrame } from "../explain/findings/finding-kind.ts";
+import { LEAST_BYTES } from "../explain/findings/heap-blocks.ts";
+import { isNameless } from "../explain/findings/places.ts";
+import { runFindings } from "../explain/findings/run-findings.ts";
+import { wasteFindings } from "../explain/findings/waste/waste-findings.ts";
+import { counted } from "../profile/model/counted.ts";
+import { formatBytes } from "../profile/model/format.ts";
+import { quoteForShell } from "../profile/model/shell-words.ts";
+import { fromHere } from "../record/host/run/terminal-line.ts";
 import { loadTools, recordedTools } from "../runs/recorded-tools.ts";
+import { RunNames } from "../runs/run-names.ts";
 import { runOf } from "../runs/run-of-folder.ts";
+import type { OriginalPlaces } from "../runs/run-symbols.ts";
+import { findingLines } from "../show/report/findings/finding-lines.ts";
+import { createPaint, type Paint } from "../show/report/terminal/common/paint.ts";
+import { Screen } from "../show/report/terminal/common/screen.ts";
 
 /** Columns of a line behind `memshade: `. */
 const COLUMNS = 70;
@@ -19,18 +27,61 @@ const COLUMNS = 70;
 const MOST_BYTES = 24 * 2 ** 20;
 
 /**
- * What the report of a run begins with, as lines for the end of the run. None where making them would take long, and where nothing was
- * recorded that could be found fault with.
+ * What the report of a run begins with, as lines for the end of the run: where making them would take long, the command that does.
+ * None where nothing was recorded that could be found fault with. Of native programs names and lines are written beside the run: finding
+ * them takes longest, and nobody may find them later.
  */
 export async function summaryLines(folder: string): Promise<string[]> {
-  if (bytesToRead(folder) > MOST_BYTES) return [];
-  const tools = await toolsOf(folder);
+  const bytes = isNative(folder) ? 0 : bytesToRead(folder);
+  if (bytes > MOST_BYTES) return [laterLine(folder, bytes)];
+  const damage = new Set<string>();
+  const names = new RunNames();
+  const tools = await toolsOf(folder, { names, tellDamage: (sentence) => damage.add(sentence) });
+  names.write(folder);
+  return [...findingsInLines(tools, folder), ...damage];
+}
+
+/**
+ * Writes names and lines of runs of native programs beside them. Objects that several have are opened once.
+ *
+ * @throws UserError where one of them cannot be read or written
+ */
+export async function nameRuns(folders: readonly string[]): Promise<void> {
+  const opened: OriginalPlaces["opened"] = new Map();
+  for (const folder of folders) {
+    const names = new RunNames();
+    await toolsOf(folder, { names, opened });
+    names.write(folder);
+  }
+}
+
+function findingsInLines(tools: RecordedTools, folder: string): string[] {
   if (!findsAnything(tools)) return isHeapUnseen(tools) ? [NOTHING_KNOWN] : [];
   const summary = linesOf(tools, COLUMNS, createPaint(false));
   if (summary.length > 0) return summary.map(({ line }) => line);
   if (isHeapUnseen(tools)) return [NOTHING_KNOWN];
-  if (tools.heap !== undefined && isNameless(tools.heap)) return [NAMELESS];
-  return [hasSmallWaste(tools) ? SMALL_WASTE : "no findings"];
+  const isUnnamed = tools.heap !== undefined && isNameless(tools.heap);
+  return [
+    isUnnamed ? NAMELESS : hasSmallWaste(tools) ? SMALL_WASTE : "no findings",
+    ...liveLines(tools, folder),
+  ];
+}
+
+/** Whether an object that stays as it is was forgotten, nobody but its owner knows: where there are no findings, a line says what is left. */
+function liveLines({ heap }: RecordedTools, folder: string): string[] {
+  const { liveBytes = 0, liveBlocks = 0 } = heap?.description.totals ?? {};
+  if (liveBytes < LEAST_BYTES) return [];
+  const amount = `${formatBytes(liveBytes)} in ${counted(liveBlocks, "block is", "blocks are")}`;
+  return [`${amount} live at the end: memshade top ${runInShell(folder)} --by left`];
+}
+
+/** Whoever waits for a program should not wait for its findings: the line says what shows them. */
+function laterLine(folder: string, bytes: number): string {
+  return `findings: memshade report ${runInShell(folder)} (not told here: ${formatBytes(bytes)} of profile and modules take a while)`;
+}
+
+function runInShell(folder: string): string {
+  return quoteForShell(fromHere(folder, process.cwd()));
 }
 
 const NOTHING_KNOWN = "no findings, but no allocator was found: nothing is known of the heap";
@@ -65,8 +116,12 @@ function linesOf(tools: RecordedTools, columns: number, paint: Paint): SummaryLi
   return findings.map(({ place }, index) => ({ line: lines[index]!, place: place.path[0]! }));
 }
 
-async function toolsOf(folder: string): Promise<RecordedTools> {
-  return loadTools(folder, recordedTools(folder), { rules: new FrameRules() });
+async function toolsOf(folder: string, places: OriginalPlaces = {}): Promise<RecordedTools> {
+  return loadTools(folder, recordedTools(folder), { rules: new FrameRules(), ...places });
+}
+
+function isNative(folder: string): boolean {
+  return runOf(folder)?.modules.some(({ object }) => object !== undefined) === true;
 }
 
 /** Of the files of a run, and of its modules, which have the names and lines. */

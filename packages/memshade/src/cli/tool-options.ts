@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { UserError } from "../bytes/errors.ts";
-import { learnedFile } from "../host/learned-runs.ts";
-import { HOST_STACKS, type HostStacks } from "../tools/heap-options.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { learnedFile } from "../record/host/learned-runs.ts";
+import { HOST_STACKS, type HostStacks } from "../record/tools/heap-options.ts";
 import {
   type AttributionOptions,
   type LocalityOptions,
@@ -9,8 +9,8 @@ import {
   TOOL_NAMES,
   type ToolName,
   type WorkingSetOptions,
-} from "../tools/options.ts";
-import type { ToolOptions } from "../tools/run-options.ts";
+} from "../record/tools/options.ts";
+import type { ToolOptions } from "../record/tools/run-options.ts";
 import { type Interval, parseCount, parseInterval, parsePositive, parseRate } from "./option-values.ts";
 
 /** The options shared by all commands that record, as commander hands them over. */
@@ -219,7 +219,7 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   checkTools(flags);
   // Who runs a program in another process needs no more of the engine.
   if (flags.allocator !== undefined)
-    (await import("../tools/index.ts")).checkAllocatorOption(flags.allocator);
+    (await import("../record/tools/index.ts")).checkAllocatorOption(flags.allocator);
   return {
     tools: flags.tool,
     clock: flags.clock,

@@ -1,15 +1,19 @@
 import fs from "node:fs";
 import path from "node:path";
-import { SourcelessCode } from "../analyses/frames/sourceless-code.ts";
-import { UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
-import { readRegular } from "../load/file.ts";
-import type { CpuProfile } from "../model/cpu/cpu-profile.ts";
-import { CPU_FILE, type CpuSamples } from "../model/cpu/cpu-samples.ts";
-import { readCpuSamples } from "../model/cpu/read-cpu-samples.ts";
-import { NONE } from "../model/indices.ts";
-import { RUN_FILE, type Run } from "../model/run.ts";
-import { type SampleFrame, type SampleProfile, SampleProfileBuilder } from "../model/sample-profile.ts";
+import { SourcelessCode } from "../explain/analyses/frames/sourceless-code.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import { readRegular } from "../names/load/file.ts";
+import type { CpuProfile } from "../profile/model/cpu/cpu-profile.ts";
+import { CPU_FILE, type CpuSamples } from "../profile/model/cpu/cpu-samples.ts";
+import { readCpuSamples } from "../profile/model/cpu/read-cpu-samples.ts";
+import { NONE } from "../profile/model/indices.ts";
+import { RUN_FILE, type Run } from "../profile/model/run.ts";
+import {
+  type SampleFrame,
+  type SampleProfile,
+  SampleProfileBuilder,
+} from "../profile/model/sample-profile.ts";
 import type { OwnCode } from "./own-code.ts";
 import { runAround } from "./run-of-folder.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
@@ -44,7 +48,13 @@ export function loadCpu(input: string, { rules, ...places }: OriginalPlaces & Ow
   const samples = withLibraries(profileOf(recorded, run, namer), rules);
   const { hz, lost, own, endedEarly, notTracked } = recorded;
   return {
-    ...{ program: run.program, command: run.command, hz, samples, lost, own, endedEarly },
+    program: run.program,
+    command: run.command,
+    hz,
+    samples,
+    lost,
+    own,
+    endedEarly,
     notTracked: [...notTracked, ...namer.missing],
   };
 }
@@ -68,8 +78,11 @@ function profileOf({ hz, threads, stacks, samples }: CpuSamples, run: Run, namer
   });
   for (const { name, path: place, buildId, object, codeBytes } of run.modules)
     builder.addModule({
-      ...{ name, path: place ?? undefined, buildId },
-      ...{ start: object?.address ?? 0, end: (object?.address ?? 0) + codeBytes },
+      name,
+      path: place ?? undefined,
+      buildId,
+      start: object?.address ?? 0,
+      end: (object?.address ?? 0) + codeBytes,
     });
   const main = threads[0]?.id ?? 0;
   for (const { id, name } of threads) builder.addThread({ pid: main, tid: id, name });

@@ -1,22 +1,23 @@
 import fs from "node:fs";
 import path from "node:path";
-import { withOwnSites } from "../analyses/frames/mark-frames.ts";
-import { withEstimatedCallers } from "../analyses/host-stacks.ts";
-import { suppressLeaks } from "../analyses/suppress-leaks.ts";
-import { FormatError, UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
-import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../formats/memprof-raw/index.ts";
-import { loadDemangler } from "../load/demangler.ts";
-import { readRegular } from "../load/file.ts";
-import { memprofHeapProfile } from "../memprof/heap/load-heap.ts";
-import { faultOf } from "../memprof/input-reader.ts";
-import type { HeapProfile, ProfileModule } from "../model/heap-profile.ts";
-import type { HeapIntervals } from "../model/over-time/heap-intervals.ts";
-import { readHeapIntervals } from "../model/over-time/read-heap-intervals.ts";
-import { RUN_FILE, type Run } from "../model/run.ts";
-import { createRunSymbolizer } from "../symbolize/run-functions.ts";
-import { withLines } from "../symbolize/run-lines.ts";
+import { withOwnSites } from "../explain/analyses/frames/mark-frames.ts";
+import { withEstimatedCallers } from "../explain/analyses/host-stacks.ts";
+import { suppressLeaks } from "../explain/analyses/suppress-leaks.ts";
+import { FormatError, UserError } from "../ground/bytes/errors.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import { loadDemangler } from "../names/load/demangler.ts";
+import { readRegular } from "../names/load/file.ts";
+import { memprofHeapProfile } from "../names/memprof/heap/load-heap.ts";
+import { faultOf } from "../names/memprof/input-reader.ts";
+import { createRunSymbolizer } from "../names/symbolize/run-functions.ts";
+import { withLines } from "../names/symbolize/run-lines.ts";
+import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../profile/formats/memprof-raw/index.ts";
+import type { HeapProfile, ProfileModule } from "../profile/model/heap-profile.ts";
+import type { HeapIntervals } from "../profile/model/over-time/heap-intervals.ts";
+import { readHeapIntervals } from "../profile/model/over-time/read-heap-intervals.ts";
+import { RUN_FILE, type Run } from "../profile/model/run.ts";
 import { importedHeap } from "./imported-heap.ts";
+import { kindOfContent } from "./kind-of-content.ts";
 import type { OwnCode } from "./own-code.ts";
 import { loadRun } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
@@ -51,15 +52,9 @@ export async function loadHeap(
 
 async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedHeap> {
   const status = fs.statSync(input, { throwIfNoEntry: false });
-  if (status === undefined) {
-    throw new UserError(`${input}: there is no such file or directory`);
-  }
-  if (status.isDirectory()) {
-    return loadDirectory(input, input, places);
-  }
-  if (path.basename(input) === RUN_FILE) {
-    return loadDirectory(input, path.dirname(input), places);
-  }
+  if (status === undefined) throw new UserError(`${input}: there is no such file or directory`);
+  if (status.isDirectory()) return loadDirectory(input, input, places);
+  if (path.basename(input) === RUN_FILE) return loadDirectory(input, path.dirname(input), places);
   return loadFile(input, places);
 }
 
@@ -85,17 +80,14 @@ export function heapOverTime({ overTime }: HeapProfile, input: string, asking: s
 
 async function loadDirectory(input: string, directory: string, places: OriginalPlaces): Promise<LoadedHeap> {
   const runFile = path.join(directory, RUN_FILE);
-  if (!fs.existsSync(runFile)) {
+  if (!fs.existsSync(runFile))
     throw new UserError(`${input} is not a memshade run: no ${RUN_FILE} in it${suggestRuns(directory)}`);
-  }
   const run = loadRun(runFile);
-  if (run.tools.heap === undefined) {
+  if (run.tools.heap === undefined)
     throw new UserError(`${input} has no heap profile: it was recorded without the heap tool`);
-  }
   const heapFile = path.join(directory, run.files.heap ?? DEFAULT_HEAP_FILE);
-  if (!fs.existsSync(heapFile)) {
+  if (!fs.existsSync(heapFile))
     throw new UserError(`${input} is incomplete: ${path.basename(heapFile)} is missing`);
-  }
   const profile = await profileOf(heapFile, run, places);
   return { input, run, profile: { ...profile, overTime: overTimeOf(input, directory, run) } };
 }
@@ -134,30 +126,23 @@ async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHea
 }
 
 function hintOf(bytes: Uint8Array): string {
-  if (bytes.length === 0) return ": it is empty";
-  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 17));
-  if (start.startsWith("PERFILE2"))
-    return ": it is a recording of perf, which memshade unwind reads and exports";
-  // The type of an ELF file is its 17th byte.
-  if (start.startsWith("\x7fELF") && bytes[16] === 4)
-    return ": it is a core dump, which memshade unwind reads and exports";
-  const isJson = bytes[0] === "{".charCodeAt(0);
-  return isJson ? "; memshade waste-print prints a waste.json, also one of the tool deadstores" : "";
+  const kind = kindOfContent(bytes);
+  return kind === undefined ? "" : `: ${kind}`;
 }
 
 async function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): Promise<HeapProfile> {
   const native = run === undefined ? await memprofHeapProfile(file, places.binaryPaths) : undefined;
   if (native !== undefined) return native;
   const bytes = readFile(file);
-  const imported = run === undefined ? importedHeap(file, bytes) : undefined;
+  const imported = run === undefined ? importedHeap(file, bytes, places.binaryPaths) : undefined;
   if (imported !== undefined) return imported;
   if (!isMemprofRaw(bytes)) {
-    const others = run === undefined ? ", and none of DHAT, pprof or heaptrack" : "";
+    const others = run === undefined ? ", and none of DHAT, pprof, heaptrack, jemalloc or gperftools" : "";
     throw new UserError(`${file} is not a MemProf profile${others}${hintOf(bytes)}`);
   }
   try {
     const raw = readRaw(bytes);
-    const symbols = new RunSymbols(places);
+    const symbols = new RunSymbols(places, run?.modules);
     const notedOf = ({ start }: ProfileModule) =>
       run?.modules.find((module) => BigInt(module.start) === start)?.places;
     const profile = withEstimatedCallers(
@@ -206,9 +191,7 @@ function suggestRuns(directory: string): string {
     .readdirSync(directory)
     .filter((name) => fs.existsSync(path.join(directory, name, RUN_FILE)))
     .sort();
-  if (runs.length === 0) {
-    return "";
-  }
+  if (runs.length === 0) return "";
   const [first] = runs;
   return runs.length === 1
     ? ` (there is one in ${path.join(directory, first!)})`

@@ -1,13 +1,17 @@
-import { markObjects } from "../analyses/frames/mark-frames.ts";
-import type { ObjectsProfile } from "../model/objects/objects.ts";
-import { readObjects } from "../model/objects/read-objects.ts";
-import { readableObjects } from "../symbolize/readable-profiles.ts";
+import { markObjects } from "../explain/analyses/frames/mark-frames.ts";
+import { readableObjects } from "../names/symbolize/readable-profiles.ts";
+import type { ObjectsProfile } from "../profile/model/objects/objects.ts";
+import { readObjects } from "../profile/model/objects/read-objects.ts";
 import type { OwnCode } from "./own-code.ts";
 import { ToolFile } from "./tool-file.ts";
 
 const FILE = new ToolFile({
-  ...{ tool: "objects", name: "objects.json", contents: "garbage-collected objects" },
-  ...{ read: readObjects, readable: readableObjects, mark: markObjects },
+  tool: "objects",
+  name: "objects.json",
+  contents: "garbage-collected objects",
+  read: readObjects,
+  readable: readableObjects,
+  mark: markObjects,
 });
 
 /** Whether the run's directory (or the file) tells of garbage-collected objects, or says that there is something that does. */

@@ -1,8 +1,9 @@
 import fs from "node:fs";
 import path from "node:path";
-import { UserError } from "../bytes/errors.ts";
-import { WholeFile } from "../load/whole-file.ts";
-import { RUN_FILE, type Run } from "../model/run.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { WholeFile } from "../names/load/whole-file.ts";
+import { printableOutput } from "../profile/model/printable.ts";
+import { RUN_FILE, type Run } from "../profile/model/run.ts";
 import { runOf } from "./run-of-folder.ts";
 
 /** Pieces of text are written together up to this many characters. */
@@ -33,11 +34,11 @@ export async function writeOutput(
   const output = new BatchedOutput(file === undefined ? standardOutput : new WholeFile(file));
   try {
     await action(output);
+    output.finish();
   } catch (error) {
     output.abandon();
     throw error;
   }
-  output.finish();
 }
 
 /** The same for what comes in pieces. */
@@ -81,7 +82,7 @@ function isSame(one: string, other: string): boolean {
 }
 
 const standardOutput: Output = {
-  write: (piece) => void process.stdout.write(piece),
+  write: (piece) => void process.stdout.write(typeof piece === "string" ? printableOutput(piece) : piece),
   finish: () => {},
   abandon: () => {},
 };

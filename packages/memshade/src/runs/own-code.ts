@@ -1,5 +1,5 @@
-import type { FrameRules } from "../analyses/frames/frame-rules.ts";
-import type { Suppression } from "../model/suppression.ts";
+import type { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
+import type { Suppression } from "../profile/model/suppression.ts";
 
 /** How to tell the program's own code from libraries; without rules every place is named by its innermost frame. */
 export interface OwnCode {

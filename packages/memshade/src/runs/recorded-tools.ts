@@ -1,5 +1,6 @@
-import type { RecordedTools } from "../analyses/findings/run-findings.ts";
-import { UserError } from "../bytes/errors.ts";
+import type { RecordedTools } from "../explain/analyses/recorded-tools.ts";
+import type { MeasuredTool } from "../explain/measures/measured-stacks.ts";
+import { UserError } from "../ground/bytes/errors.ts";
 import { hasCpu, loadCpu } from "./cpu.ts";
 import { hasHeap, loadHeap } from "./heap.ts";
 import { hasObjects, loadObjects } from "./objects.ts";
@@ -26,6 +27,20 @@ export function recordedTools(input: string): ReportedTool[] {
   ];
   const found = parts.filter(([, isThere]) => isThere).map(([name]) => name);
   return found.length === 0 ? ["heap"] : found;
+}
+
+/**
+ * The profile that the measures of a tool are of, and no other.
+ *
+ * @throws as `loadTools`
+ */
+export async function loadMeasured(
+  input: string,
+  tool: MeasuredTool,
+  places: OriginalPlaces & OwnCode = {},
+): Promise<RecordedTools> {
+  if (tool === "heap") return { heap: (await loadHeap(input, places)).profile };
+  return tool === "statics" ? { statics: loadStatics(input, places) } : loadTools(input, [tool], places);
 }
 
 /**

@@ -1,11 +1,12 @@
 import fs from "node:fs";
 import path from "node:path";
-import { UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
-import { readRegular } from "../load/file.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import { readRegular } from "../names/load/file.ts";
 
-import { readMeasured, readRun } from "../model/read-run.ts";
-import { type Presence, type ProcessCost, RUN_FILE, type Run } from "../model/run.ts";
+import { readMeasured, readRun } from "../profile/model/read-run.ts";
+import { type Presence, type ProcessCost, RUN_FILE, type Run } from "../profile/model/run.ts";
+import { cameFrom } from "./run-names.ts";
 
 /**
  * What the `run.json` of a folder says; undefined where there is none.
@@ -25,7 +26,8 @@ export function runOf(folder: string): Run | undefined {
 export function loadRun(file: string): Run {
   try {
     const run = readRun(readRegular(file).toString());
-    const { presence, files } = run;
+    const { presence, files, modules } = run;
+    cameFrom(modules, path.dirname(file));
     const process = processOf(path.dirname(file), files.measured);
     return { ...run, presence: presence && { ...presence, process } };
   } catch (error) {

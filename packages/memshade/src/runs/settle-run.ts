@@ -7,6 +7,6 @@ import { existsSync } from "node:fs";
 export async function settleRun(input: string): Promise<void> {
   if (existsSync(input)) return;
   // Seldom needed, and what writes runs takes its time to load.
-  const { settleMissing } = await import("../host/run/folder-claim.ts");
+  const { settleMissing } = await import("../record/host/run/folder-claim.ts");
   settleMissing(input);
 }

@@ -1,8 +1,7 @@
-import { partitionPoint } from "../bytes/partition-point.ts";
-import type { Run, RunModule } from "../model/run.ts";
-import type { SampleFrame } from "../model/sample-profile.ts";
-import type { FunctionStarts } from "../objects/index.ts";
-import type { ModuleSymbols } from "../symbolize/run-lines.ts";
+import { partitionPoint } from "../ground/bytes/partition-point.ts";
+import type { ModuleSymbols } from "../names/symbolize/run-lines.ts";
+import type { Run, RunModule } from "../profile/model/run.ts";
+import type { SampleFrame } from "../profile/model/sample-profile.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
 /** Names of places in code, by the numbers that a run has for them. */
@@ -10,11 +9,10 @@ export class SiteNamer {
   readonly #symbols: RunSymbols;
   readonly #modules: readonly { start: number; module: RunModule; index: number }[];
   readonly #of = new Map<number, ModuleSymbols | undefined>();
-  readonly #starts = new Map<number, FunctionStarts | undefined>();
   readonly #known = new Map<number, readonly SampleFrame[]>();
 
   constructor({ modules }: Run, places: OriginalPlaces) {
-    this.#symbols = new RunSymbols(places);
+    this.#symbols = new RunSymbols(places, modules);
     this.#modules = modules
       .map((module, index) => ({ start: Number(module.start), module, index }))
       .sort((a, b) => a.start - b.start);
@@ -46,7 +44,7 @@ export class SiteNamer {
     const place = { address, module: index };
     const isNamed =
       named.length > 0 && named.every(({ function: name, inlined }) => inlined || name !== undefined);
-    const nameless = isNamed ? "" : this.#nameless(module, index, address);
+    const nameless = isNamed ? "" : this.#nameless(module, address);
     if (named.length === 0) return [{ function: nameless, ...place }];
     return named.toReversed().map(
       ({ function: name, linkageName, file, line, column, startLine, inlined }): SampleFrame => ({
@@ -62,10 +60,9 @@ export class SiteNamer {
   }
 
   /** What a function without a name is called: by where it begins. Code that was compiled at run time is all one. */
-  #nameless(module: RunModule, index: number, address: number): string {
+  #nameless(module: RunModule, address: number): string {
     if (module.path === undefined || module.path === null) return module.name;
-    if (!this.#starts.has(index)) this.#starts.set(index, this.#symbols.functionStarts(module));
-    const start = this.#starts.get(index)?.startOf(address) ?? address;
+    const start = this.#symbols.functionStart(module, address) ?? address;
     return `[${module.name}]+0x${start.toString(16)}`;
   }
 }

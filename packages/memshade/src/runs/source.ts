@@ -1,14 +1,15 @@
 import { statSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { readRegular } from "../load/file.ts";
-import type { SourceReader } from "../report/terminal/common/source-report.ts";
-import { mapPath, type PathMap } from "../symbolize/path-map.ts";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { readRegular } from "../names/load/file.ts";
+import { mapPath, type PathMap } from "../names/symbolize/path-map.ts";
+import type { SourceReader } from "../show/report/terminal/common/source-report.ts";
 
 /** Larger files are not source that a person wrote. */
 const LARGEST_SOURCE = 16 * 1024 * 1024;
 
 /**
- * Where a recorded source file may lie here, the likeliest place first.
+ * Where a recorded source file may lie here, the likeliest place first: where it was recorded or is mapped to, then what of its path
+ * is there below a module's folder, or with a folder of its own below the working directory. It may have been built anywhere, on Windows too.
  *
  * @param folders those of the modules that may be built from it
  */
@@ -18,9 +19,18 @@ export function sourceCandidates(
   folders: readonly string[],
 ): readonly string[] {
   const place = mapPath(file, maps);
+  const parts = place
+    .replace(/^([a-z][a-z0-9+.-]+:\/\/|[A-Za-z]:)/, "")
+    .split(/[\\/]/)
+    .filter((part) => part !== "" && part !== "." && part !== "..");
+  const ends = parts.map((_, first) => join(...parts.slice(first)));
+  const [name] = ends.slice(-1);
+  const inFolders = ends.slice(0, -1);
   return [
     ...(isAbsolute(place) ? [place] : [resolve(place), ...folders.map((from) => resolve(from, place))]),
-    ...folders.map((from) => join(from, basename(place))),
+    ...inFolders.flatMap((end) => folders.map((from) => join(from, end))),
+    ...inFolders.map((end) => resolve(end)),
+    ...(name === undefined ? [] : folders.map((from) => join(from, name))),
   ];
 }
 

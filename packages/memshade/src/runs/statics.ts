@@ -1,11 +1,13 @@
 import fs from "node:fs";
 import path from "node:path";
-import { type StaticsReport, staticsReport } from "../analyses/statics/static-objects.ts";
-import { UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
-import { readRegular } from "../load/file.ts";
-import type { NamedStatics } from "../model/statics/named-statics.ts";
-import { readStatics } from "../model/statics/read-statics.ts";
+import { type StaticsReport, staticsReport } from "../explain/analyses/statics/static-objects.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import { loadDemangler } from "../names/load/demangler.ts";
+import { readRegular } from "../names/load/file.ts";
+import type { NamedStatics } from "../profile/model/statics/named-statics.ts";
+import { readStatics } from "../profile/model/statics/read-statics.ts";
+import type { StaticSymbol, StaticsOfModule } from "../profile/model/statics/statics.ts";
 import { runOf } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
@@ -17,6 +19,16 @@ import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 export function loadStatics(input: string, places: OriginalPlaces = {}): StaticsReport | undefined {
   const named = loadNamedStatics(input, places);
   return named && staticsReport(named);
+}
+
+/** Tables of C++ types, among others, have the linker's names in the module. */
+function demangled({ symbols, ...module }: StaticsOfModule): StaticsOfModule {
+  const demangle = loadDemangler();
+  return { ...module, symbols: symbols.map((one) => ({ ...one, ...named(one.name, demangle(one.name)) })) };
+}
+
+function named(linkageName: string, name: string): Pick<StaticSymbol, "name" | "linkageName"> {
+  return name === linkageName ? { name } : { name, linkageName };
 }
 
 /** The same as it was recorded, with what debug information knows. */
@@ -33,7 +45,7 @@ export function loadNamedStatics(input: string, places: OriginalPlaces = {}): Na
     const symbols = new RunSymbols(places);
     const known = file.modules.flatMap(({ module }) => run.modules[module] ?? []);
     return {
-      file,
+      file: { ...file, modules: file.modules.map(demangled) },
       variables: new Map(known.map((module) => [module.index, symbols.dataVariablesOf(module)])),
       modules: run.modules.map((module) => module.name),
     };

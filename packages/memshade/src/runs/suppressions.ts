@@ -1,8 +1,8 @@
-import { UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
-import { readSuppressions } from "../formats/suppressions/read.ts";
-import { readRegular } from "../load/file.ts";
-import type { Suppression } from "../model/suppression.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import { readRegular } from "../names/load/file.ts";
+import { readSuppressions } from "../profile/formats/suppressions/read.ts";
+import type { Suppression } from "../profile/model/suppression.ts";
 
 /**
  * The suppressions in files, in the order in which they are given.

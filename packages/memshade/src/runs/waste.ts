@@ -1,16 +1,16 @@
 import fs from "node:fs";
 import path from "node:path";
-import { markWaste } from "../analyses/frames/mark-frames.ts";
-import { UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
-import { loadDemangler } from "../load/demangler.ts";
-import { readRegular } from "../load/file.ts";
-import { ambiguousNames, type NamedModule } from "../model/named-module.ts";
-import { RUN_FILE, type Run, type RunModule } from "../model/run.ts";
-import { placesOf } from "../model/waste/places.ts";
-import { readWaste } from "../model/waste/read-waste.ts";
-import { MODULE_SPAN, type WasteFile, type WasteIp } from "../model/waste/waste.ts";
-import { readableWaste } from "../symbolize/readable-profiles.ts";
+import { markWaste } from "../explain/analyses/frames/mark-frames.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import { loadDemangler } from "../names/load/demangler.ts";
+import { readRegular } from "../names/load/file.ts";
+import { readableWaste } from "../names/symbolize/readable-profiles.ts";
+import { ambiguousNames, type NamedModule } from "../profile/model/named-module.ts";
+import { RUN_FILE, type Run, type RunModule } from "../profile/model/run.ts";
+import { placesOf } from "../profile/model/waste/places.ts";
+import { readWaste } from "../profile/model/waste/read-waste.ts";
+import { MODULE_SPAN, type WasteFile, type WasteIp } from "../profile/model/waste/waste.ts";
 import type { OwnCode } from "./own-code.ts";
 import { runOf } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
@@ -57,7 +57,7 @@ function isOfScript(run: Run | undefined): boolean {
 }
 
 function addLines(waste: WasteFile, modules: readonly RunModule[], places: OriginalPlaces): void {
-  const symbols = new RunSymbols(places);
+  const symbols = new RunSymbols(places, modules);
   const known = new Map<number, ReturnType<RunSymbols["of"]>>();
   const indexOf = ({ address }: WasteIp): number => Math.floor(address / MODULE_SPAN);
   // Of a module whose debug information was there when it was recorded, no other file knows more.

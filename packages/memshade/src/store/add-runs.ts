@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
-import type { Finding } from "../analyses/findings/finding.ts";
-import { dayOf } from "../analyses/fleet/day.ts";
-import { FormatError, UserError } from "../bytes/errors.ts";
-import { readRegular } from "../load/file.ts";
-import { type BinaryPlaces, ProfiledBinaries } from "../memprof/binaries.ts";
-import { RUN_PAGES } from "../model/run.ts";
+import type { Finding } from "../explain/findings/index.ts";
+import { dayOf } from "../explain/fleet/day.ts";
+import { FormatError, UserError } from "../ground/bytes/errors.ts";
+import { readRegular } from "../names/load/file.ts";
+import { type BinaryPlaces, ProfiledBinaries } from "../names/memprof/binaries.ts";
+import { RUN_PAGES } from "../profile/model/run.ts";
 import { StoreFolder } from "./folder.ts";
 import { StoreKeys } from "./keys.ts";
 import { SharedFrames } from "./read/raw-contexts.ts";
@@ -100,16 +100,15 @@ function digestOf({ heap, folder }: StoreInput): string {
           .filter((name) => /\.(json|memprofraw)$/.test(name) && name !== "measured.json")
           .sort()
           .map((name) => join(folder, name));
-  for (const file of files) {
+  for (const file of files)
     if (existsSync(file) && !Object.values<string>(RUN_PAGES).includes(file)) hash.update(readRegular(file));
-  }
   return hash.digest("hex");
 }
 
 /** The keys of all runs of a store. */
 async function runsIn(store: StoreFolder): Promise<Set<bigint>> {
   const keys = new Set<bigint>();
-  for (const file of store.filesOf("runs")) {
+  for (const file of store.filesOf("runs"))
     try {
       const rows = await parquetReadObjects({ file: await asyncBufferFromFile(file), columns: ["run"] });
       for (const { run } of rows) keys.add(run as bigint);
@@ -118,29 +117,28 @@ async function runsIn(store: StoreFolder): Promise<Set<bigint>> {
         `${file} is damaged: ${error instanceof FormatError ? error.detail : (error as Error).message}`,
       );
     }
-  }
   return keys;
 }
 
 /** The rows of several runs. */
 class Batch {
   readonly runs: bigint[] = [];
-  private readonly parts: RunRows[] = [];
+  readonly #parts: RunRows[] = [];
   /** Rows of the largest tables. */
   length = 0;
 
   add(key: bigint, rows: RunRows): void {
     this.runs.push(key);
-    this.parts.push(rows);
+    this.#parts.push(rows);
     this.length += rows.metrics!.length + rows.objects!.length;
   }
 
   /** Contexts and frames that several runs have stand there once. */
   rows(): RunRows {
-    const names = new Set(this.parts.flatMap((part) => Object.keys(part)));
+    const names = new Set(this.#parts.flatMap((part) => Object.keys(part)));
     return Object.fromEntries(
       Array.from(names, (name) => {
-        const all = this.parts.flatMap((part) => part[name] ?? []);
+        const all = this.#parts.flatMap((part) => part[name] ?? []);
         const key = name === "contexts" ? "ctx" : name === "frames" ? "frame" : undefined;
         if (key === undefined) return [name, all];
         return [name, [...new Map(all.map((row) => [row[key], row])).values()]];

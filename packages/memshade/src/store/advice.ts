@@ -1,3 +1,4 @@
+import type { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
 import {
   coldFields,
   type IntervalRow,
@@ -6,12 +7,11 @@ import {
   LEAST_INTERVALS,
   type OwnerRow,
   usedTogether,
-} from "../analyses/fleet/advice.ts";
-import { sqlText } from "../analyses/fleet/statements.ts";
-import type { PartFrame } from "../analyses/fleet/trend.ts";
-import type { FrameRules } from "../analyses/frames/frame-rules.ts";
-import { UserError } from "../bytes/errors.ts";
-import { counted } from "../model/counted.ts";
+} from "../explain/fleet/advice.ts";
+import { sqlText } from "../explain/fleet/statements.ts";
+import type { PartFrame } from "../explain/fleet/trend.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { counted } from "../profile/model/counted.ts";
 import type { StoreDatabase } from "./database.ts";
 import { namedFrames } from "./frames.ts";
 import { onlyProject } from "./projects.ts";

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { sha256 } from "@noble/hashes/sha2.js";
-import { dayOf } from "../analyses/fleet/day.ts";
-import { sqlText } from "../analyses/fleet/statements.ts";
+import { dayOf } from "../explain/fleet/day.ts";
+import { sqlText } from "../explain/fleet/statements.ts";
 import {
   columnOfField,
   OWN_FIELDS,
@@ -10,10 +10,10 @@ import {
   SPREAD_COLUMNS,
   STORE_TABLES,
   STORED_FIELDS,
-} from "../formats/parquet-store/index.ts";
-import { makeFolders } from "../host/run/make-folders.ts";
-import { LLVM_THRESHOLDS } from "../model/memprof/hot-cold.ts";
-import { ruleOf } from "../model/memprof/index.ts";
+} from "../profile/formats/parquet-store/index.ts";
+import { LLVM_THRESHOLDS } from "../profile/model/memprof/hot-cold.ts";
+import { ruleOf } from "../profile/model/memprof/index.ts";
+import { makeFolders } from "../record/host/run/make-folders.ts";
 import { readFiles, StoreDatabase } from "./database.ts";
 import { batchId, type StoreFolder } from "./folder.ts";
 import { coldIn } from "./merge-store.ts";
@@ -49,7 +49,7 @@ export async function compactStore(
   const database = await StoreDatabase.open(store, { writes: true });
   const come: { partial: string; file: string }[] = [];
   const go: string[] = [];
-  for (const table of STORE_TABLES) {
+  for (const table of STORE_TABLES)
     for (const files of joinable(store.filesOf(table.name))) {
       const file = join(dirname(files[0]!), `${nameOf(files)}.parquet`);
       const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);
@@ -61,7 +61,6 @@ export async function compactStore(
       come.push({ partial: relative(store.path, partial), file: relative(store.path, file) });
       go.push(...files.map((old) => relative(store.path, old)));
     }
-  }
   database.close();
   if (come.length > 0) new Swap(store.path, { come, go }).run();
   return { before, after: countFiles(store), rolledUp };

@@ -1,14 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { contextSums, sqlText } from "../analyses/fleet/statements.ts";
-import { UserError } from "../bytes/errors.ts";
+import { contextSums, sqlText } from "../explain/fleet/statements.ts";
+import { UserError } from "../ground/bytes/errors.ts";
 import {
   SPREAD_COLUMNS,
   STORE_TABLES,
   type StoreColumn,
   type StoreTable,
   type StoreType,
-} from "../formats/parquet-store/index.ts";
+} from "../profile/formats/parquet-store/index.ts";
 import type { StoreFolder } from "./folder.ts";
 
 const PACKAGE = "@duckdb/node-api";
@@ -41,10 +43,12 @@ export interface Answer {
 
 /** Asks a store questions. */
 export class StoreDatabase {
-  private readonly connection: DuckDBConnection;
+  readonly #connection: DuckDBConnection;
+  readonly #temporary: string;
 
-  private constructor(connection: DuckDBConnection) {
-    this.connection = connection;
+  private constructor(connection: DuckDBConnection, temporary: string) {
+    this.#connection = connection;
+    this.#temporary = temporary;
   }
 
   /**
@@ -58,13 +62,16 @@ export class StoreDatabase {
     { writes = false }: { readonly writes?: boolean } = {},
   ): Promise<StoreDatabase> {
     const { DuckDBInstance } = await loadDuckdb();
+    // Questions may read what lies in DuckDB's folder for temporary files: it must be one in which nothing else is.
+    const temporary = mkdtempSync(join(tmpdir(), "memshade-store-"));
+    process.once("exit", () => rmSync(temporary, { recursive: true, force: true }));
     const instance = await DuckDBInstance.create(":memory:", {
       memory_limit: MEMORY_LIMIT,
-      temp_directory: tmpdir(),
+      temp_directory: temporary,
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
     });
-    const database = new StoreDatabase(await instance.connect());
+    const database = new StoreDatabase(await instance.connect(), temporary);
     for (const table of STORE_TABLES) {
       const files = store.filesOf(table.name);
       // A view whose columns are told looks at no file: a damaged one would not be told of where nothing is asked of it.
@@ -82,7 +89,7 @@ export class StoreDatabase {
 
   async run(sql: string): Promise<void> {
     try {
-      await this.connection.run(sql);
+      await this.#connection.run(sql);
     } catch (error) {
       throw saidBy(error);
     }
@@ -91,7 +98,7 @@ export class StoreDatabase {
   /** @throws UserError with what DuckDB says of the statement */
   async ask(sql: string): Promise<Answer> {
     try {
-      const reader = await this.connection.runAndReadAll(sql);
+      const reader = await this.#connection.runAndReadAll(sql);
       return { columns: reader.columnNames(), rows: reader.getRowsJS() as Cell[][] };
     } catch (error) {
       throw saidBy(error);
@@ -111,20 +118,25 @@ export class StoreDatabase {
     if (/^[\s;]*$/.test(sql.replaceAll(/--.*|\/\*[\s\S]*?\*\//g, "")))
       throw new UserError("there is no statement in the question");
     try {
-      const statements = await this.connection.extractStatements(sql);
+      const statements = await this.#connection.extractStatements(sql);
       if (statements.count !== 1) throw new UserError("a question is one statement");
       const { statementType } = await statements.prepare(0);
-      if (statementType !== StatementType.SELECT)
-        throw new UserError("a question only reads: it begins with select or with");
+      if (statementType !== StatementType.SELECT) throw new UserError(ONLY_READS);
     } catch (error) {
+      // What would write is refused before its kind is known.
+      if (!READING.test(sql)) throw new UserError(ONLY_READS);
       throw error instanceof UserError ? error : saidBy(error);
     }
   }
 
   close(): void {
-    this.connection.closeSync();
+    this.#connection.closeSync();
+    rmSync(this.#temporary, { recursive: true, force: true });
   }
 }
+
+const ONLY_READS = "a question only reads: it begins with select or with";
+const READING = /^(?:\s|\(|--.*|\/\*[\s\S]*?\*\/)*(?:select|with|from|values|table)\b/i;
 
 /** What DuckDB says, in one line; it names the file where one is damaged. */
 function saidBy(error: unknown): UserError {

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "@noble/hashes/sha2.js";
-import { UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import { writeWholeFile } from "../names/load/whole-file.ts";
 import {
   STORE_SCHEMA,
   STORE_TABLES,
@@ -11,9 +12,8 @@ import {
   type StoreTable,
   tableOf,
   writeTable,
-} from "../formats/parquet-store/index.ts";
-import { makeFolders } from "../host/run/make-folders.ts";
-import { writeWholeFile } from "../load/whole-file.ts";
+} from "../profile/formats/parquet-store/index.ts";
+import { makeFolders } from "../record/host/run/make-folders.ts";
 import type { RunRows } from "./rows.ts";
 import { pendingSwap } from "./swap.ts";
 
@@ -74,11 +74,11 @@ export class StoreFolder {
     const id = batchId(runs);
     for (const table of STORE_TABLES.toReversed()) {
       const own = rows[table.name] ?? [];
-      if (own.length > 0) this.writeRows(table, id, place, own);
+      if (own.length > 0) this.#writeRows(table, id, place, own);
     }
   }
 
-  private writeRows(
+  #writeRows(
     table: StoreTable,
     id: string,
     place: { project: string; day: string },

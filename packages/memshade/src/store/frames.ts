@@ -1,6 +1,6 @@
-import type { PartFrame } from "../analyses/fleet/trend.ts";
-import type { FrameRules } from "../analyses/frames/frame-rules.ts";
-import { loadDemangler } from "../load/demangler.ts";
+import type { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
+import type { PartFrame } from "../explain/fleet/trend.ts";
+import { loadDemangler } from "../names/load/demangler.ts";
 import type { StoreDatabase } from "./database.ts";
 
 /** Names and places of frames by their keys, for people. */

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { MemprofFrame } from "../model/memprof/index.ts";
+import type { MemprofFrame } from "../profile/model/memprof/index.ts";
 
 /** What a frame's key is made of: what LLVM knows of it. */
 type KeyedFrame = Pick<MemprofFrame, "guid" | "lineOffset" | "column" | "inline">;
@@ -44,36 +44,36 @@ export interface ContextKeys {
 
 /** Keys of the frames and contexts of many runs: as runs of one program have the same, each is made once. */
 export class StoreKeys {
-  private readonly frames = new WeakMap<KeyedFrame, { readonly key: bigint; readonly text: string }>();
-  private readonly contexts = new Map<string, ContextKeys>();
-  private readonly paths = new WeakMap<readonly KeyedFrame[], ContextKeys>();
+  readonly #frames = new WeakMap<KeyedFrame, { readonly key: bigint; readonly text: string }>();
+  readonly #contexts = new Map<string, ContextKeys>();
+  readonly #paths = new WeakMap<readonly KeyedFrame[], ContextKeys>();
 
   frame(frame: KeyedFrame): bigint {
-    return this.known(frame).key;
+    return this.#known(frame).key;
   }
 
   /** @param path innermost frame first; at least one */
   context(path: readonly KeyedFrame[]): ContextKeys {
-    const seen = this.paths.get(path);
+    const seen = this.#paths.get(path);
     if (seen !== undefined) return seen;
-    const text = path.map((frame) => this.known(frame).text).join(" ");
-    let keys = this.contexts.get(text);
+    const text = path.map((frame) => this.#known(frame).text).join(" ");
+    let keys = this.#contexts.get(text);
     if (keys === undefined) {
       const frames = path.map((frame) => this.frame(frame));
       const functions = functionsKey(path.map(({ guid }) => guid));
       keys = { frames, ctx: contextKey(frames), functions, site: siteKey(path[0]!) };
-      this.contexts.set(text, keys);
+      this.#contexts.set(text, keys);
     }
-    this.paths.set(path, keys);
+    this.#paths.set(path, keys);
     return keys;
   }
 
-  private known(frame: KeyedFrame): { readonly key: bigint; readonly text: string } {
-    let known = this.frames.get(frame);
+  #known(frame: KeyedFrame): { readonly key: bigint; readonly text: string } {
+    let known = this.#frames.get(frame);
     if (known === undefined) {
       const key = frameKey(frame);
       known = { key, text: String(key) };
-      this.frames.set(frame, known);
+      this.#frames.set(frame, known);
     }
     return known;
   }

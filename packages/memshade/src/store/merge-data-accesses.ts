@@ -1,5 +1,5 @@
-import { profileOfSymbols, type SymbolUse } from "../analyses/statics/data-access-profile.ts";
-import type { DataAccessRecord, ProfileMerger } from "../model/memprof/index.ts";
+import { profileOfSymbols, type SymbolUse } from "../explain/analyses/statics/data-access-profile.ts";
+import type { DataAccessRecord, ProfileMerger } from "../profile/model/memprof/index.ts";
 import type { Cell, StoreDatabase } from "./database.ts";
 
 interface AccessRow {

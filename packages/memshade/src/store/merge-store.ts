@@ -1,8 +1,12 @@
-import { UserError } from "../bytes/errors.ts";
-import { columnOfField, STORED_FIELDS } from "../formats/parquet-store/index.ts";
-import { classifyAllocation, type HotColdThresholds, LLVM_THRESHOLDS } from "../model/memprof/hot-cold.ts";
-import { type MemprofFrame, ProfileBuilder, ProfileMerger, ruleOf } from "../model/memprof/index.ts";
-import type { MibField } from "../model/mib-fields.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { columnOfField, STORED_FIELDS } from "../profile/formats/parquet-store/index.ts";
+import {
+  classifyAllocation,
+  type HotColdThresholds,
+  LLVM_THRESHOLDS,
+} from "../profile/model/memprof/hot-cold.ts";
+import { type MemprofFrame, ProfileBuilder, ProfileMerger, ruleOf } from "../profile/model/memprof/index.ts";
+import type { MibField } from "../profile/model/mib-fields.ts";
 import type { Cell, StoreDatabase } from "./database.ts";
 import { addDataAccesses } from "./merge-data-accesses.ts";
 import { callSitesOf, type StoredFrame } from "./stored-run.ts";
@@ -204,9 +208,8 @@ function addOtherFunctions(
     const path = frames.get(ctx as bigint)!.filter(({ place }) => place === undefined);
     const stack = stackOf(builder, path);
     const { allocSites } = builder.record(path[0]!.guid);
-    for (let at = 0; at < allocSites.length; at += 2) {
+    for (let at = 0; at < allocSites.length; at += 2)
       if (allocSites[at] === stack) builder.record(guid as bigint).addAllocSite(stack, allocSites[at + 1]!);
-    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { UserError } from "../bytes/errors.ts";
+import { UserError } from "../ground/bytes/errors.ts";
 import type { StoreDatabase } from "./database.ts";
 
 /**

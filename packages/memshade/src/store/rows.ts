@@ -1,13 +1,12 @@
-import { dayOf } from "../analyses/fleet/day.ts";
+import { dayOf } from "../explain/fleet/day.ts";
 import {
   columnOfField,
   OWN_FIELDS,
   STORED_FIELDS,
   type StoreRow,
   tableOf,
-} from "../formats/parquet-store/index.ts";
+} from "../profile/formats/parquet-store/index.ts";
 import { keyOf, StoreKeys } from "./keys.ts";
-import { powersOf } from "./powers.ts";
 import type { StoredDataAccess, StoredFrame, StoredRun } from "./stored-run.ts";
 
 const [SIZE, LIFETIME] = (["minSize", "minLifetime"] as const).map(
@@ -103,6 +102,12 @@ export function rowsOfRun(
       bytes,
       count,
       partner_site: partner && frames.add(partner),
+    })),
+    amounts: run.amounts.map(({ measure, place: at, amount }) => ({
+      ...place,
+      measure,
+      site: at && frames.add(at),
+      amount,
     })),
     findings: run.findings.map(({ rule, place: at, bytes, part, text }) => ({
       ...place,
@@ -210,17 +215,17 @@ function runRow(run: StoredRun, key: bigint, identity: RunIdentity): StoreRow {
 
 class FrameRows {
   readonly rows: StoreRow[] = [];
-  private readonly keys: StoreKeys;
-  private readonly known = new Set<bigint>();
+  readonly #keys: StoreKeys;
+  readonly #known = new Set<bigint>();
 
   constructor(keys: StoreKeys) {
-    this.keys = keys;
+    this.#keys = keys;
   }
 
   add(frame: StoredFrame): bigint {
-    const key = this.keys.frame(frame);
-    if (this.known.has(key)) return key;
-    this.known.add(key);
+    const key = this.#keys.frame(frame);
+    if (this.#known.has(key)) return key;
+    this.#known.add(key);
     this.rows.push({
       frame: key,
       guid: frame.guid,
@@ -235,4 +240,21 @@ class FrameRows {
     });
     return key;
   }
+}
+
+/**
+ * Blocks by powers of two: those with 0, with 1, with 2 and 3, with 4 to 7, … Empty where the smallest and the largest are of different
+ * powers, as nobody counted how many blocks are of which.
+ *
+ * For example: 5 blocks of 24 to 31 bytes are [0, 0, 0, 0, 0, 5]
+ *
+ * @param least 32 bits, as MemProf has sizes and lifetimes
+ */
+export function powersOf(blocks: number, least: number, most: number): number[] {
+  const power = bitsOf(least);
+  return blocks === 0 || power !== bitsOf(most) ? [] : [...new Array<number>(power).fill(0), blocks];
+}
+
+function bitsOf(value: number): number {
+  return 32 - Math.clz32(value);
 }

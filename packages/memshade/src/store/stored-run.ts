@@ -1,7 +1,7 @@
-import type { OwnField } from "../formats/parquet-store/index.ts";
-import type { MemprofFrame } from "../model/memprof/index.ts";
-import type { Mib } from "../model/mib.ts";
-import type { MibField } from "../model/mib-fields.ts";
+import type { OwnField } from "../profile/formats/parquet-store/index.ts";
+import type { MemprofFrame } from "../profile/model/memprof/index.ts";
+import type { Mib } from "../profile/model/mib.ts";
+import type { MibField } from "../profile/model/mib-fields.ts";
 
 /** A frame; `place` where it has no debug information, and LLVM would not see it. */
 export interface StoredFrame extends MemprofFrame {
@@ -29,6 +29,15 @@ export interface StoredWaste {
   readonly partner?: StoredFrame | undefined;
   readonly bytes: number;
   readonly count: number;
+}
+
+/** How much a run has of a measure, or a place of it. */
+export interface StoredAmount {
+  /** Its word. */
+  readonly measure: string;
+  /** Undefined: the run as a whole. */
+  readonly place?: StoredFrame | undefined;
+  readonly amount: number;
 }
 
 /** Garbage-collected objects of one type that one place makes. */
@@ -123,6 +132,7 @@ export interface StoredRun {
     readonly liveBlocks: number;
   }[];
   readonly waste: readonly StoredWaste[];
+  readonly amounts: readonly StoredAmount[];
   readonly findings: readonly StoredFinding[];
   /** In the order of the profile; absent where nobody counted accesses to static data. */
   readonly dataAccesses?: readonly StoredDataAccess[] | undefined;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { UserError } from "../bytes/errors.ts";
-import { writeWholeFile } from "../load/whole-file.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { writeWholeFile } from "../names/load/whole-file.ts";
 
 const SWAP_FILE = "memshade-swap.json";
 
@@ -16,20 +16,20 @@ interface Exchange {
  * middle: what is to be done is written down first.
  */
 export class Swap {
-  private readonly store: string;
-  private readonly exchange: Exchange;
+  readonly #store: string;
+  readonly #exchange: Exchange;
 
   constructor(store: string, exchange: Exchange) {
-    this.store = store;
-    this.exchange = exchange;
+    this.#store = store;
+    this.#exchange = exchange;
   }
 
   /** The files of a folder of a table, as they will be. */
   applyTo(files: readonly string[], folder: string): string[] {
-    const { come, go } = this.exchange;
-    const gone = new Set([...go, ...come.map(({ file }) => file)].map((path) => join(this.store, path)));
+    const { come, go } = this.#exchange;
+    const gone = new Set([...go, ...come.map(({ file }) => file)].map((path) => join(this.#store, path)));
     const added = come
-      .map(({ partial, file }) => [join(this.store, partial), join(this.store, file)] as const)
+      .map(({ partial, file }) => [join(this.#store, partial), join(this.#store, file)] as const)
       .filter(([, file]) => file.startsWith(`${folder}/`))
       .map(([partial, file]) => (existsSync(partial) ? partial : file));
     return [...files.filter((file) => !gone.has(file)), ...added].sort();
@@ -37,20 +37,19 @@ export class Swap {
 
   /** Writes down what is to be done, and does it. */
   run(): void {
-    writeWholeFile(join(this.store, SWAP_FILE), (file) => file.write(JSON.stringify(this.exchange)));
+    writeWholeFile(join(this.#store, SWAP_FILE), (file) => file.write(JSON.stringify(this.#exchange)));
     this.finish();
   }
 
   /** Does what is written down, as far as it is not done. */
   finish(): void {
-    const { come, go } = this.exchange;
+    const { come, go } = this.#exchange;
     const names = new Set(come.map(({ file }) => file));
-    for (const { partial, file } of come) {
-      if (existsSync(join(this.store, partial)))
-        renameSync(join(this.store, partial), join(this.store, file));
-    }
-    for (const file of go) if (!names.has(file)) rmSync(join(this.store, file), { force: true });
-    rmSync(join(this.store, SWAP_FILE), { force: true });
+    for (const { partial, file } of come)
+      if (existsSync(join(this.#store, partial)))
+        renameSync(join(this.#store, partial), join(this.#store, file));
+    for (const file of go) if (!names.has(file)) rmSync(join(this.#store, file), { force: true });
+    rmSync(join(this.#store, SWAP_FILE), { force: true });
   }
 }
 

@@ -1,6 +1,7 @@
-import { changePoints } from "../analyses/fleet/change-points.ts";
-import type { FleetMeasure, StepLimit } from "../analyses/fleet/measures.ts";
-import { partsOfBuilds, totalsByBuild } from "../analyses/fleet/statements.ts";
+import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
+import { changePoints } from "../explain/fleet/change-points.ts";
+import type { FleetMeasure, StepLimit } from "../explain/fleet/measures.ts";
+import { partsOfBuilds, totalsByBuild } from "../explain/fleet/statements.ts";
 import {
   type BuildPart,
   type BuildTotals,
@@ -10,11 +11,10 @@ import {
   sidesOf,
   type Trend,
   type TrendStep,
-} from "../analyses/fleet/trend.ts";
-import { addSamples, meanOf, NO_SAMPLES, type Samples } from "../analyses/fleet/welch.ts";
-import { FrameRules } from "../analyses/frames/frame-rules.ts";
-import { UserError } from "../bytes/errors.ts";
-import { counted } from "../model/counted.ts";
+} from "../explain/fleet/trend.ts";
+import { addSamples, meanOf, NO_SAMPLES, type Samples } from "../explain/fleet/welch.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { counted } from "../profile/model/counted.ts";
 import type { Cell, StoreDatabase } from "./database.ts";
 import { namedFrames } from "./frames.ts";
 import { onlyProject } from "./projects.ts";

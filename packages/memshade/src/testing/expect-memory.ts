@@ -1,13 +1,14 @@
 import { AssertionError } from "node:assert";
-import { FrameRules } from "../analyses/frames/frame-rules.ts";
-import { limitOfPair } from "../analyses/limits/limit.ts";
-import { measureOf } from "../analyses/limits/measures.ts";
-import { UserError } from "../bytes/errors.ts";
-import { failedLimits } from "../report/limits/checked.ts";
-import { limitSentence, outcomeInWords } from "../report/limits/words.ts";
+import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
+import { limitOfPair } from "../explain/limits/limit.ts";
+import { limitMeasure } from "../explain/limits/measures.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { printable } from "../profile/model/printable.ts";
 import { checkRun } from "../runs/check/check-run.ts";
 import { type GivenLimits, loadBudget } from "../runs/check/limits.ts";
 import { loadSuppressions } from "../runs/suppressions.ts";
+import { failedLimits, undecidedLimits } from "../show/report/limits/checked.ts";
+import { limitSentence, outcomeInWords } from "../show/report/limits/words.ts";
 import { type GivenRun, nameOfRun, withFolders } from "./profile-folder.ts";
 
 /**
@@ -88,7 +89,7 @@ export async function expectLimits(
   { baseline, suppressions, own, library }: ExpectMemoryOptions,
   lead?: string,
 ): Promise<void> {
-  for (const { limit } of given.limits) measureOf(limit.measure);
+  for (const { limit } of given.limits) limitMeasure(limit.measure);
   if (given.limits.length === 0)
     throw new UserError('no limits were given, such as { peak: "8 MiB", left: 0 }');
   if (suppressions !== undefined && !Array.isArray(suppressions))
@@ -102,13 +103,15 @@ export async function expectLimits(
       { rules: new FrameRules({ own, library }), binaryPaths: modules },
     ),
   );
-  const failed = failedLimits(report);
+  const failed = [...failedLimits(report), ...undecidedLimits(report)];
   if (failed.length === 0) return;
   throw new AssertionError({
     message: [
       lead ?? `${outcomeInWords(report)} for ${nameOfRun(run)}:`,
       ...failed.map((checked) => `  ${limitSentence(checked, report)}`),
-    ].join("\n"),
+    ]
+      .map(printable)
+      .join("\n"),
     actual: Object.fromEntries(failed.map(({ limit, value }) => [limit.text, value])),
     expected: Object.fromEntries(
       failed.map(({ limit, allowed }) => [limit.text, `${limit.relation}${allowed}`]),

@@ -1,7 +1,7 @@
-import { parseLimit } from "../analyses/limits/limit.ts";
-import { UserError } from "../bytes/errors.ts";
-import { dump } from "../host/dump.ts";
-import { agreeing } from "../model/counted.ts";
+import { parseLimit } from "../explain/limits/limit.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { agreeing } from "../profile/model/counted.ts";
+import { dump } from "../record/host/dump.ts";
 import { expectLimits } from "./expect-memory.ts";
 import type { GivenRun } from "./profile-folder.ts";
 

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { UserError } from "../bytes/errors.ts";
-import { originalOf } from "../host/profile.ts";
-import { writeRunFolder } from "../host/run/folder-claim.ts";
-import { profileFiles, type RecordedFiles } from "../host/run/recorder.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import { originalOf } from "../record/host/profile.ts";
+import { writeRunFolder } from "../record/host/run/folder-claim.ts";
+import { profileFiles, type RecordedFiles } from "../record/host/run/recorder.ts";
 
 /** A run that is given by its path, or by what `profile()` or `dump()` gave. */
 export type GivenRun = string | RecordedFiles;

@@ -22,6 +22,23 @@ describe("memshade check", () => {
     expect(bad.stdout).toMatch(/^1 of 3 limits failed$/m);
   });
 
+  it("ends with 3 where none fails and a figure is known to be incomplete", async () => {
+    const { run, raw } = heapPicture("main > parse  15 x 100  peak 4  live 2");
+    run.heap!.overflow.blocks = 3;
+    writePicture(path.join(cwd, "full"), { run, raw });
+    const open = await check("full", "--limit", "left<1MiB", "--limit", "blocks=15");
+    expect(open).toMatchObject({ code: 3, stderr: "" });
+    expect(open.stdout).toMatch(/^UNDECIDED left<1MiB\n {7}at least 200 B, not known whether below/m);
+    expect(open.stdout).toMatch(/^ok {5}blocks=15$/m);
+    expect(open.stdout).toMatch(/^1 of 2 limits is undecided$/m);
+    expect(await check("full", "--limit", "left<1MiB", "--limit", "left=0")).toMatchObject({ code: 1 });
+    const quiet = await check("full", "--limit", "left<1MiB", "--format", "json", "-o", "full.json");
+    expect(quiet.code).toBe(3);
+    expect(quiet.stderr).toMatch(
+      /^memshade: left<1MiB: left is at least 200 B.*\nmemshade: the limit is undecided\n$/,
+    );
+  });
+
   it("lists what can be limited, as JSON too", async () => {
     const { code, stdout } = await check("--list", "--format", "json");
     expect(code).toBe(0);

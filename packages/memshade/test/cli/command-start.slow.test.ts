@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { isSuitable } from "../../src/cli/node-version.ts";
-import { npmModule } from "../symbolize/support.ts";
+import { npmModule } from "../names/symbolize/support.ts";
 import { newFolder } from "./support/command-line.ts";
 
 const inPackage = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));

@@ -136,7 +136,8 @@ describe.skipIf(!canBuild)("memshade diff of a program that was built anew in th
       source.split("\n").findIndex((each) => each.includes(text)) + 1;
     expect(rows).toMatchObject([
       {
-        ...{ kind: "changed", change: 100 * 190 },
+        kind: "changed",
+        change: 100 * 190,
         old: { stack: [{ function: "work", line: line(BEFORE, "malloc(100 * k)") }] },
         new: { stack: [{ function: "work", line: line(CHANGED, "malloc(200 * k)") }] },
       },

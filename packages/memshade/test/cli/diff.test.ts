@@ -2,15 +2,16 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseGrowthLimit } from "../../src/analyses/diff/growth-limit.ts";
 import { chosenSides } from "../../src/cli/chosen-run.ts";
 import { type DiffOptions, runDiff } from "../../src/cli/diff/run-diff.ts";
+import { parseGrowthLimit } from "../../src/explain/diff/growth-limit.ts";
+import { measure } from "../../src/explain/measures/index.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 import { sharedPath } from "../shared-path.ts";
 
 const terminal = { isTerminal: false, environment: {} };
 const shared = sharedPath("fixtures/memprof/c-basic") ?? "";
-const usual: DiffOptions = { by: "bytes", group: "site", rows: 20, color: "never" };
+const usual: DiffOptions = { by: measure("bytes"), group: "site", rows: 20, color: "never" };
 let folder: string;
 let older: string;
 let newer: string;
@@ -33,14 +34,14 @@ describe("memshade diff", () => {
   it("says which limits are exceeded", async () => {
     const failOn = ["bytes+50%", "count+4", "peak+0"].map(parseGrowthLimit);
     const { exceeded } = await runDiff(both(), { ...usual, failOn }, terminal);
-    expect(exceeded).toEqual(["count grew from 10 to 15 (+50.0 %), more than count+4 allows"]);
+    expect(exceeded).toEqual(["blocks grew from 10 to 15 (+50.0 %), more than count+4 allows"]);
   });
 
   it("has the same as JSON, with both sites", async () => {
     const { text } = await runDiff(both(), { ...usual, json: true }, terminal);
     expect(JSON.parse(text)).toMatchObject({
       schema: "memshade-diff",
-      version: 1,
+      version: 2,
       old: older,
       new: newer,
       totals: { bytes: { old: 1000, new: 1500 }, peak: { old: 400, new: 400 } },
@@ -48,7 +49,7 @@ describe("memshade diff", () => {
         {
           kind: "changed",
           change: 500,
-          values: { count: { old: 10, new: 15 } },
+          values: { blocks: { old: 10, new: 15 } },
           old: { allocCount: 10, stack: [{ function: "parse" }] },
           new: { allocCount: 15, stack: [{ function: "parse" }] },
         },
@@ -76,7 +77,10 @@ describe("memshade diff", () => {
       runs: several,
       totals: {
         bytes: {
-          ...{ old: 1100, new: 1350, oldRange: [1000, 1200], newRange: [1200, 1500] },
+          old: 1100,
+          new: 1350,
+          oldRange: [1000, 1200],
+          newRange: [1200, 1500],
           isWithinSpread: true,
         },
       },
@@ -95,9 +99,9 @@ describe("memshade diff", () => {
   it("says what two profiles do not both know", async () => {
     const raw = path.join(folder, "alone.memprofraw");
     fs.copyFileSync(path.join(newer, "heap.memprofraw"), raw);
-    await expect(runDiff({ old: [older], new: [raw] }, { ...usual, by: "peak" }, terminal)).rejects.toThrow(
-      "--by peak is not known in both",
-    );
+    await expect(
+      runDiff({ old: [older], new: [raw] }, { ...usual, by: measure("peak") }, terminal),
+    ).rejects.toThrow("--by peak is not known in both");
   });
 
   it.skipIf(shared === "")("takes native profiles of any kind, named through their program", async () => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readRaw } from "../../src/formats/memprof-raw/index.ts";
+import { readRaw } from "../../src/profile/formats/memprof-raw/index.ts";
 import { memshade, newFolder, onlyRun, runFolders } from "./support/command-line.ts";
 import { assemble } from "./support/programs.ts";
 

@@ -168,7 +168,9 @@ describe.skipIf(!hasChromium)("viewers that are pages", () => {
     browser = await chromium.launch({
       executablePath: CHROMIUM,
       args: [
-        ...["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
+        "--no-sandbox",
+        "--disable-background-networking",
+        "--disable-component-update",
         `--remote-debugging-port=${port}`,
       ],
     });
@@ -183,7 +185,9 @@ describe.skipIf(!hasChromium)("viewers that are pages", () => {
     await page.goto(address);
     await page.waitForSelector("input[type=file]", { state: "attached" });
     await page.setInputFiles("input[type=file]", {
-      ...{ name, mimeType: "application/octet-stream", buffer: readFileSync(file) },
+      name,
+      mimeType: "application/octet-stream",
+      buffer: readFileSync(file),
     });
     const text = () => page.evaluate("document.body.innerText") as Promise<string>;
     for (let tries = 0; tries < 100 && !(await text()).includes(wanted); tries++) {
@@ -197,7 +201,7 @@ describe.skipIf(!hasChromium)("viewers that are pages", () => {
   }
 
   it.each([
-    ["speedscope", "shop.speedscope.json", "peak_space (12/"],
+    ["speedscope", "shop.speedscope.json", "peak_space (15/"],
     ["pprof", "shop.pb.gz", "shop.pb.gz"],
     ["heapprofile", "shop.heapprofile", "shop.heapprofile"],
     ["folded", "shop.folded", "shop.folded"],

@@ -3,14 +3,14 @@ import os from "node:os";
 import path from "node:path";
 import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { UserError } from "../../src/bytes/errors.ts";
 import { addExportCommand } from "../../src/cli/commands/export.ts";
-import { writeRaw } from "../../src/formats/memprof-raw/index.ts";
-import { store, wasteOf } from "../analyses/waste/waste-picture.ts";
-import { readStacks, sumsOf } from "../exports/readers.ts";
+import { UserError } from "../../src/ground/bytes/errors.ts";
+import { writeRaw } from "../../src/profile/formats/memprof-raw/index.ts";
+import { store, wasteOf } from "../explain/analyses/waste/waste-picture.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
-import { DATABASE } from "../report/pictures.ts";
-import { pictureOf } from "../report/working-set-picture.ts";
+import { readStacks, sumsOf } from "../show/exports/readers.ts";
+import { DATABASE } from "../show/report/pictures.ts";
+import { pictureOf } from "../show/report/working-set-picture.ts";
 
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "memshade-"));
 const inScratch = (name: string) => path.join(scratch, name);
@@ -148,12 +148,12 @@ describe("memshade export", () => {
     [["--format", "pprof", "--tool", "cpu"], "it was recorded without --sample"],
     [["--format", "pprof", "--tool", "waste"], "--tool waste needs a run that was recorded with it: "],
     [["--format", "pprof", "--tool", "workingset"], "it was recorded without --tool workingset"],
-    [["--format", "folded", "--by", "speed"], "--by takes one of count, bytes, accesses, "],
+    [["--format", "folded", "--by", "speed"], "--by takes one of bytes, peak, left, "],
     [
       ["--format", "folded", "--by", "dead"],
-      "--by dead is for --tool waste; that of heap takes one of count, ",
+      "--by dead is for --tool waste; that of heap takes one of bytes, ",
     ],
-    [["--format", "folded", "--by", "lost"], "does not know lost: it has count, bytes, "],
+    [["--format", "folded", "--by", "lost"], "does not know lost: it has bytes, peak, "],
     [["--format", "heapprofile", "--by", "count"], "heapprofile files hold bytes: --by takes one of bytes, "],
     [["--format", "dhat", "--by", "peak"], "leave out --by"],
     [["--format", "csv"], "no heap over time: --format csv needs a run of memshade with the heap tool"],

@@ -10,17 +10,18 @@ const WASM = ["--target=wasm32-wasip1", "--sysroot=/", "-I/usr/include/wasm32-wa
 const COMMON = ["-O2", "-g", "-fdebug-info-for-profiling"];
 /** LLVM's limits are minutes; here everything lives for milliseconds. */
 const LIMITS = [
-  ...["-mllvm", "-memprof-ave-lifetime-cold-threshold=0"],
-  ...["-mllvm", "-memprof-lifetime-access-density-cold-threshold=200"],
+  "-mllvm",
+  "-memprof-ave-lifetime-cold-threshold=0",
+  "-mllvm",
+  "-memprof-lifetime-access-density-cold-threshold=200",
 ];
 
 const canBuild =
   spawnSync("clang++-22", ["--version"]).status === 0 &&
   spawnSync("wasm-ld-22", ["--version"]).status === 0 &&
   existsSync("/usr/lib/wasm32-wasi/libc++abi.a");
-if (!canBuild) {
+if (!canBuild)
   console.warn("SKIPPED: clang++-22 with WASI libraries is not installed, no compile is guided by a profile");
-}
 
 function run(command: string, args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });

@@ -1,7 +1,7 @@
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RunHeap } from "../../src/model/run.ts";
+import type { RunHeap } from "../../src/profile/model/run.ts";
 import { memshade, newFolder, readRun } from "./support/command-line.ts";
 import { ALLOCATOR, writeProgram } from "./support/programs.ts";
 

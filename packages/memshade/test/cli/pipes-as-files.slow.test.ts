@@ -14,7 +14,12 @@ function makePipe(path: string): void {
 }
 
 const RUN_FILES = [
-  ...["run.json", "measured.json", "heap.memprofraw", "heapintervals.json", "waste.json", "workingset.json"],
+  "run.json",
+  "measured.json",
+  "heap.memprofraw",
+  "heapintervals.json",
+  "waste.json",
+  "workingset.json",
 ];
 
 /** Commands, and the file of theirs that is a pipe. */

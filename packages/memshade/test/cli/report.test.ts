@@ -3,14 +3,14 @@ import os from "node:os";
 import path from "node:path";
 import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { UserError } from "../../src/bytes/errors.ts";
 import { addReportCommand } from "../../src/cli/commands/report.ts";
 import { addTopCommand } from "../../src/cli/commands/top.ts";
-import type { WorkingSetProfile } from "../../src/model/working-set/working-set.ts";
-import { store, wasteOf } from "../analyses/waste/waste-picture.ts";
+import { UserError } from "../../src/ground/bytes/errors.ts";
+import type { WorkingSetProfile } from "../../src/profile/model/working-set/working-set.ts";
+import { store, wasteOf } from "../explain/analyses/waste/waste-picture.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
-import { DATABASE } from "../report/pictures.ts";
-import { pictureOf } from "../report/working-set-picture.ts";
+import { DATABASE } from "../show/report/pictures.ts";
+import { pictureOf } from "../show/report/working-set-picture.ts";
 
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "memshade-"));
 const newFolder = () => fs.mkdtempSync(path.join(scratch, "run-"));
@@ -95,7 +95,7 @@ describe("memshade top", () => {
     const json = JSON.parse(await memshade("top", run, "--json", "--by", "count", "-n", "1"));
     expect(json).toMatchObject({
       schema: "memshade-top",
-      by: "count",
+      by: "blocks",
       rows: [{ value: 90_000 }],
       rowsOmitted: 7,
     });
@@ -107,10 +107,6 @@ describe("mistakes", () => {
     [["report", "/nowhere"], "/nowhere: there is no such file or directory"],
     [["top", "x", "-n", "0"], '-n takes a number of rows from 1, not "0"'],
     [["top", "x", "-n", "many"], '-n takes a number of rows from 1, not "many"'],
-    [
-      ["top", "x", "--by", "waste"],
-      '--by takes one of bytes, peak, live, lost, count, accesses, density, lifetime, temporary, copied, spare, static, unread-data, dead, silent, redundant, dead-pairs, silent-pairs, redundant-pairs, lines, new, fill, first-touch, share, misses, cold, object-bytes, objects, in-use, not "waste"',
-    ],
     [["top", "x", "--group", "line"], '--group takes one of path, site, function, not "line"'],
     [["report", "x", "--lines", "0"], '--lines takes a number of lines from 1, not "0"'],
     [["report", "x", "--json", "--csv"], "--json and --csv are two forms of one report: give one of them"],
@@ -129,6 +125,12 @@ describe("mistakes", () => {
     await expect(memshade("top", nowhere, "--by", "dead")).rejects.toThrow(new UserError(message));
   });
 
+  it("of a measure that there is not, with those most like it", async () => {
+    await expect(memshade("top", "x", "--by", "peek")).rejects.toThrow(
+      /^--by takes one of bytes, peak, left, .*, not "peek"; most like it are peak, /,
+    );
+  });
+
   it("of lines without --wide", async () => {
     const message = "--lines says how much --wide shows: give both of them";
     await expect(memshade("report", run, "--lines", "3")).rejects.toThrow(new UserError(message));
@@ -143,17 +145,29 @@ describe("mistakes", () => {
     fs.writeFileSync(path.join(folder, "run.json"), JSON.stringify(description));
     for (const by of ["density", "accesses"])
       await expect(memshade("top", folder, "--by", by)).rejects.toThrow(
-        new UserError(
-          `--by ${by} needs a run that was recorded with --tool heap: no accesses were counted in ${folder}`,
-        ),
+        `--by ${by} needs a run with --tool heap: ${folder} has bytes, `,
       );
+  });
+
+  it("of ranking by lost blocks what was recorded of a native program", async () => {
+    const description = JSON.parse(fs.readFileSync(path.join(run, "run.json"), "utf8"));
+    delete description.heap.reach;
+    for (const module of description.modules) module.object = { kind: "elf", address: 4096 };
+    const folder = newFolder();
+    fs.copyFileSync(path.join(run, "heap.memprofraw"), path.join(folder, "heap.memprofraw"));
+    fs.writeFileSync(path.join(folder, "run.json"), JSON.stringify(description));
+    await expect(memshade("top", folder, "--by", "lost")).rejects.toThrow(
+      new UserError(
+        `--by lost is not known of ${folder}: pointers to blocks are not looked for in native programs`,
+      ),
+    );
   });
 
   it("of ranking by what a raw file alone does not know", async () => {
     const file = path.join(run, "copy.memprofraw");
     fs.copyFileSync(path.join(run, "heap.memprofraw"), file);
     await expect(memshade("top", file, "--by", "peak")).rejects.toThrow(
-      /--by peak needs a run: .* without its run\.json/,
+      /--by peak needs a run with --tool heap .*: .* has bytes, blocks, /,
     );
   });
 });
@@ -224,29 +238,32 @@ describe("runs with a working set", () => {
   it("rank functions by the working sets that ended in them", async () => {
     const text = await memshade("top", folderWith(plain), "--by", "lines");
     expect(text).toMatch(
-      /LARGEST +MEAN +INTERVALS {2}FUNCTION\n +256 B +192 B +2 {2}parse\n +64 B +64 B +1 {2}sum/,
+      /LARGEST +MEAN +INTERVALS {2}SITE\n +256 B +192 B +2 {2}parse \S+\n +64 B +64 B +1 {2}sum/,
     );
     const json = JSON.parse(await memshade("top", folderWith(plain), "--by", "lines", "--json", "-n", "1"));
-    expect(json).toMatchObject({ unit: "lines", total: null, rowsOmitted: 1 });
-    expect(json.rows).toMatchObject([{ value: 4, mean: 3, intervals: 2, function: "parse" }]);
+    expect(json).toMatchObject({ unit: "bytes", total: null, rowsOmitted: 1 });
+    expect(json.rows).toMatchObject([
+      { value: 256, beside: { "mean-workingset": 192, intervals: 2 }, place: { function: "parse" } },
+    ]);
   });
 
   it("rank instructions by the misses of the whole run", async () => {
     const text = await memshade("top", folderWith(withLocality), "--by", "misses");
-    expect(text).toMatch(/^Most misses of a cache of 32\.0 KiB +8,000 at 2 instructions\n/);
-    expect(text).toMatch(/4,000 +50\.0 % +8,000 {2}load \+0x7/);
+    expect(text).toMatch(/^Most cache misses +8,000 in 2 sites\n/);
+    expect(text).toContain("Misses are those of a fully associative cache of 32 KiB.");
+    expect(text).toMatch(/4,000 +50\.0 % +8,000 {2}load \(\+0x7\)/);
     const json = JSON.parse(await memshade("top", folderWith(withLocality), "--by", "cold", "--json"));
-    expect(json).toMatchObject({ total: 200, cacheBytes: null, rows: [{ value: 100, part: 0.5 }, {}] });
+    expect(json).toMatchObject({ by: "cold-misses", total: 200, rows: [{ value: 100, part: 0.5 }, {}] });
     const reversed = await memshade("top", folderWith(withLocality), "--by", "misses", "--reverse");
     expect(reversed.indexOf("store")).toBeLessThan(reversed.indexOf("load"));
   });
 
   it("say in one line what they were recorded without", async () => {
     await expect(memshade("top", folderWith(plain), "--by", "misses")).rejects.toThrow(
-      /^--by misses needs a run that was recorded with --tool workingset --locality: .* is none$/,
+      /^--by misses needs a run of a WebAssembly program with --tool workingset --locality: .* has workingset, new, /,
     );
     await expect(memshade("top", run, "--by", "lines")).rejects.toThrow(
-      /^--by lines needs a run that was recorded with --tool workingset: .* is none$/,
+      /^--by lines needs a run with --tool workingset .*: .* was recorded with --tool heap$/,
     );
   });
 

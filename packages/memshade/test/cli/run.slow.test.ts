@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readMeasured } from "../../src/model/read-run.ts";
+import { readMeasured } from "../../src/profile/model/read-run.ts";
 import {
   memshade,
   newFolder,
@@ -12,9 +12,11 @@ import {
   startNode,
 } from "./support/command-line.ts";
 import {
+  assemble,
   COPY_INPUT,
   EXIT_7,
   manySites,
+  READS_A_LOCAL_TOO_MANY,
   RECURSE,
   SPIN,
   TRAP,
@@ -223,9 +225,8 @@ describe("memshade run", () => {
     program.child.stdin!.end("second\n");
     const { stdout, code } = await program.ended;
     expect({ stdout, code }).toEqual({ stdout: "first\nsecond\n", code: 0 });
-    for (const name of ["here.dump1", "here.dump2"]) {
+    for (const name of ["here.dump1", "here.dump2"])
       expect(readRun(join(cwd, name))).toMatchObject({ end: { kind: "dump" }, heap: { liveBlocks: 1 } });
-    }
     expect(readRun(join(cwd, "here")).end.kind).toBe("exit");
   });
 
@@ -237,9 +238,8 @@ describe("memshade run", () => {
     const files = readdirSync(join(cwd, "one"));
     const names = ["heap.memprofraw", "heapintervals.json", "measured.json", "run.json", "statics.json"];
     expect(files.sort()).toEqual(names);
-    for (const file of files.filter((name) => name !== "measured.json")) {
+    for (const file of files.filter((name) => name !== "measured.json"))
       expect(readFileSync(join(cwd, "one", file)).equals(readFileSync(join(cwd, "two", file)))).toBe(true);
-    }
     const { peakBytes, processorMs, rewritingMs, profileMs } = readMeasured(
       readFileSync(join(cwd, "one/measured.json"), "utf8"),
     );
@@ -295,7 +295,11 @@ describe("memshade run", () => {
     await memshade(["run", "--out", "here", "trap.wasm"], { cwd });
     expect(readRun(join(cwd, "here")).end.kind).toBe("trap");
     expect(readdirSync(join(cwd, "here")).sort()).toEqual([
-      ...["heap.memprofraw", "heapintervals.json", "measured.json", "run.json", "statics.json"],
+      "heap.memprofraw",
+      "heapintervals.json",
+      "measured.json",
+      "run.json",
+      "statics.json",
     ]);
   });
 
@@ -332,6 +336,11 @@ describe("files that memshade run refuses", () => {
     ["a component", [...magic, 0x0d, 0, 1, 0], "component"],
     ["an unknown version", [...magic, 2, 0, 0, 0], "version 2 is not supported"],
     ["an invalid module", [...magic, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 3, 2, 1, 7], ""],
+    [
+      "a module that tools would make valid",
+      assemble(READS_A_LOCAL_TOO_MANY),
+      "not valid: Compiling function #2 failed: invalid local index: 0",
+    ],
   ])("%s: one line, exit code 2, nothing written", async (_what, bytes, reason) => {
     const cwd = newFolder();
     writeFileSync(join(cwd, "bad.wasm"), Uint8Array.from(bytes));

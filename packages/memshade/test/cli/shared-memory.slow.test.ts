@@ -2,8 +2,8 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { readRaw } from "../../src/formats/memprof-raw/index.ts";
-import type { Mib } from "../../src/model/mib.ts";
+import { readRaw } from "../../src/profile/formats/memprof-raw/index.ts";
+import type { Mib } from "../../src/profile/model/mib.ts";
 import { memshade, newFolder, onlyRun, runFolders } from "./support/command-line.ts";
 
 const MAILBOX = fileURLToPath(new URL("../fixtures/programs/threads/mailbox.wasm", import.meta.url));

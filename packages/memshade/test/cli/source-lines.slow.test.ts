@@ -23,14 +23,12 @@ describe("a run of a module with debug information", () => {
     expect(items.map(({ allocCount }: { allocCount: number }) => allocCount).sort()).toEqual([10, 5]);
     for (const { stack } of items) {
       expect(stack[0]).toMatchObject({
-        ...{
-          function: "new_item",
-          file: "./debug/lines.c",
-          line: 11,
-          column: 23,
-          inlined: true,
-          index: null,
-        },
+        function: "new_item",
+        file: "./debug/lines.c",
+        line: 11,
+        column: 23,
+        inlined: true,
+        index: null,
       });
       expect(stack[1]).toMatchObject({ file: "./debug/lines.c", line: expect.any(Number) });
       expect(stack[1].inlined).toBeUndefined();

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { wat } from "../support/assemble.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
 /** Two tables of which one is read in part and the other not at all, and counters. */
@@ -57,6 +58,30 @@ async function recorded(): Promise<(name: string) => string> {
   expect(ran.code, ran.stderr).toBe(0);
   return at;
 }
+
+describe("the static data of a program without debug information", () => {
+  it("has its exported names, as in the source, and no advice goes by these", async () => {
+    const folder = newFolder();
+    const program = wat(`(module (memory (export "memory") 1 1)
+      (global (export "upper_map") i32 (i32.const 1024))
+      (global (export "_ZTI5Shape") i32 (i32.const 1280))
+      (data $.rodata (i32.const 1024) "${"x".repeat(40_000)}")
+      (func $malloc (export "malloc") (param i32) (result i32) (i32.const 50000))
+      (func $free (export "free") (param i32))
+      (func (export "_start") (drop (i32.load (i32.const 1028)))
+        (call $free (call $malloc (i32.const 8)))))`);
+    writeFileSync(join(folder, "names.wasm"), program);
+    const ran = await memshade(["run", "--out", "run", "names.wasm"], { cwd: folder });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stderr).not.toContain("unread-data");
+    const namesBy = async (key: string) => {
+      const { stdout } = await memshade(["top", "run", "--by", key, "--json"], { cwd: folder });
+      return JSON.parse(stdout).rows.map((row: { name: string }) => row.name);
+    };
+    expect(await namesBy("static")).toEqual([".rodata+0x0, from upper_map on"]);
+    expect(await namesBy("unread-data")).toEqual([".rodata+0x100, from typeinfo for Shape on"]);
+  });
+});
 
 describe.skipIf(!canBuild)("the static data of a C program", () => {
   it("is told by variable, with the table that nobody reads first of all", async () => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { npmModule } from "../symbolize/support.ts";
+import { npmModule } from "../names/symbolize/support.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
 const cwd = newFolder();

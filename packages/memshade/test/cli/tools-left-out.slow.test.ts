@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Run } from "../../src/model/run.ts";
+import type { Run } from "../../src/profile/model/run.ts";
 import { memshade, newFolder, type Outcome, readRun } from "./support/command-line.ts";
 import { writeProgram } from "./support/programs.ts";
 

@@ -4,11 +4,11 @@ import path from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runTree, type TreeOptions } from "../../src/cli/commands/tree.ts";
-import { writePprof } from "../../src/formats/pprof/write.ts";
+import { writePprof } from "../../src/profile/formats/pprof/write.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
-import { pictureOf } from "../report/working-set-picture.ts";
 import { sampleProfileOf } from "../sample-picture.ts";
 import { sharedPath } from "../shared-path.ts";
+import { pictureOf } from "../show/report/working-set-picture.ts";
 
 const terminal = { isTerminal: false, environment: {} };
 const usual: TreeOptions = { group: "site", color: "never" };
@@ -39,14 +39,25 @@ describe("memshade tree", () => {
 
   it("has the same as JSON, whole", async () => {
     expect(JSON.parse(await tree({ by: "left", json: true }))).toEqual({
-      ...{ schema: "memshade-tree", version: 1, input: run, tool: "heap", by: "live", unit: "bytes" },
-      ...{ group: "site", inverted: false, total: 200, paths: 1, notTracked: [] },
+      schema: "memshade-tree",
+      version: 2,
+      input: run,
+      tool: "heap",
+      by: "left",
+      unit: "bytes",
+      group: "site",
+      inverted: false,
+      total: 200,
+      paths: 1,
+      notTracked: [],
       roots: [
         {
-          ...{ function: "main", address: 272, places: 1, total: 200, own: 0 },
-          children: [
-            { ...{ function: "parse", address: 528, places: 1, total: 200, own: 200 }, children: [] },
-          ],
+          function: "main",
+          address: 272,
+          places: 1,
+          total: 200,
+          own: 0,
+          children: [{ function: "parse", address: 528, places: 1, total: 200, own: 200, children: [] }],
         },
       ],
     });
@@ -60,7 +71,7 @@ describe("memshade tree", () => {
     );
     await expect(tree({ tool: "waste" })).rejects.toThrow("--tool waste needs a run");
     await expect(tree({ by: "dead", tool: "heap" })).rejects.toThrow("--by dead is of --tool waste");
-    await expect(tree({ by: "nonsense" })).rejects.toThrow("--by takes one of bytes, peak, live");
+    await expect(tree({ by: "nonsense" })).rejects.toThrow("--by takes one of bytes, peak, left");
     await expect(tree({}, path.join(folder, "none"))).rejects.toThrow("there is no such file or directory");
     const other = path.join(folder, "ws");
     fs.mkdirSync(other);

@@ -136,6 +136,5 @@ describe("cores of programs made up at random", () => {
       expect(frames.ours.length).toBeGreaterThan(2);
       expect(frames.ours, `${compiler} ${level}`).toEqual(frames.gdbs);
     },
-    60_000,
   );
 });

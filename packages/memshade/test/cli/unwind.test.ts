@@ -4,8 +4,9 @@ import path from "node:path";
 import { gunzipSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { Command } from "commander";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { UserError } from "../../src/bytes/errors.ts";
 import { addUnwindCommand } from "../../src/cli/commands/unwind.ts";
+import { UserError } from "../../src/ground/bytes/errors.ts";
+import { drawElf, drawSymbols } from "../code/objects/elf-picture.ts";
 import {
   DumpWriter,
   drawCore,
@@ -14,8 +15,7 @@ import {
   drawThread,
   RIP,
   RSP,
-} from "../formats/dumps/dump-pictures.ts";
-import { drawElf, drawSymbols } from "../objects/elf-picture.ts";
+} from "../profile/formats/dumps/dump-pictures.ts";
 import { sharedPath } from "../shared-path.ts";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "memshade-"));

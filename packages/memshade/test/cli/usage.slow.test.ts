@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { MEMSHADE_VERSION } from "../../src/model/version.ts";
+import { MEMSHADE_VERSION } from "../../src/profile/model/version.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -110,7 +110,7 @@ describe("the command line", () => {
     [["help", "frobnicate"], "unknown command 'frobnicate': memshade --help lists the commands"],
     [
       ["explain", "leek"],
-      '"leek" is no word of the glossary: perhaps leak, peak, dead; memshade explain lists all words',
+      '"leek" is no word of the glossary: perhaps leak, peak, left; memshade explain lists all words',
     ],
     [["rprot", "memshade.out/app.4711"], "unknown command 'rprot' (Did you mean report?)"],
     [["node", "nowhere.js"], "nowhere.js: no such file"],

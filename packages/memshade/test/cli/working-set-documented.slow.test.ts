@@ -23,7 +23,7 @@ beforeAll(async () => {
   ];
   const { code } = await memshade([...words, "--out", "all", "hashmap.wasm", "3000"], { cwd });
   expect(code).toBe(0);
-}, 120_000);
+});
 
 async function report(form: string): Promise<string> {
   const { code, stdout } = await memshade(["report", "--tool", "workingset", form, "all"], { cwd });

@@ -2,8 +2,8 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readU32Leb } from "../../src/bytes/leb128.ts";
-import { decodeModule, opcodeId } from "../../src/wasm/index.ts";
+import { decodeModule, opcodeId } from "../../src/code/wasm/index.ts";
+import { readU32Leb } from "../../src/ground/bytes/leb128.ts";
 import { wat } from "../support/assemble.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
@@ -103,9 +103,12 @@ describe("memshade run --tool workingset", () => {
     const { rows, total } = JSON.parse(stdout);
     const { counts } = first.profile.instances[0].levels[0];
     const mean = counts.lines.reduce((sum: number, lines: number) => sum + lines, 0) / counts.lines.length;
-    expect(total).toBeCloseTo(mean, 4);
-    expect(rows.map(({ kind }: { kind: string }) => kind).slice(0, 3)).toEqual(["code", "heap", "static"]);
-    expect(rows[0].callers.at(-1)).toMatchObject({ name: "_start.command_export" });
+    expect(total / first.profile.lineBytes).toBeCloseTo(mean, 4);
+    expect(rows.map(({ place }: { place: object }) => place).slice(0, 3)).toMatchObject([
+      { function: "grow" },
+      { word: "the allocator's own, or free" },
+      { word: "static data" },
+    ]);
   });
 
   it("tells whose the lines are only with the working-set tool", async () => {
@@ -115,17 +118,20 @@ describe("memshade run --tool workingset", () => {
   });
 
   it.each([
-    ["share", "--who"],
-    ["first-touch", "--who"],
-    ["misses", "--locality"],
-    ["cold", "--locality"],
-    ["fill", "--who"],
-  ])("ranks nothing by %s where the run has not been recorded with %s", async (by, option) => {
+    ["share", " with --tool workingset --who"],
+    [
+      "first-touch",
+      " with --tool workingset (for WebAssembly programs, --tool heap,workingset records both), and --who when a WebAssembly program is recorded",
+    ],
+    ["misses", " of a WebAssembly program with --tool workingset --locality"],
+    ["cold", " of a WebAssembly program with --tool workingset --locality"],
+    ["fill", " of a WebAssembly program with --tool workingset --who"],
+  ])("ranks nothing by %s where the run is none%s", async (by, which) => {
     await record("bare", 6);
     const { code, stderr } = await memshade(["top", "bare", "--by", by], { cwd });
     expect(code).toBe(2);
     expect(stderr).toBe(
-      `memshade: --by ${by} needs a run that was recorded with --tool workingset ${option}: bare is none\n`,
+      `memshade: --by ${by} needs a run${which}: bare has workingset, new, first-touch, intervals, interval-bytes, mean-workingset\n`,
     );
   });
 
@@ -139,18 +145,18 @@ describe("memshade run --tool workingset", () => {
     const bytes = await memshade(["top", "bare", "--by", "bytes"], { cwd });
     expect([bytes.code, bytes.stderr]).toEqual([
       2,
-      "memshade: --by bytes needs a run that was recorded with --tool heap: bare is none; without --by it is ranked by lines\n",
+      "memshade: --by bytes needs a run with --tool heap or alloc: bare was recorded with --tool workingset\n",
     ]);
     await memshade(["run", "--out", "heap", "bintree.wasm", "6"], { cwd });
     const lines = await memshade(["top", "heap", "--by", "new"], { cwd });
     expect([lines.code, lines.stderr]).toEqual([
       2,
-      "memshade: --by new needs a run that was recorded with --tool workingset: heap is none\n",
+      "memshade: --by new needs a run with --tool workingset (for WebAssembly programs, --tool heap,workingset records both): heap was recorded with --tool heap\n",
     ]);
     const misses = await memshade(["top", "bare", "--by", "misses", "--group", "path"], { cwd });
     expect([misses.code, misses.stderr]).toEqual([
       2,
-      "memshade: --by misses knows no call paths: --group takes one of site, function with it\n",
+      "memshade: --by misses needs a run of a WebAssembly program with --tool workingset --locality: bare has workingset, new, first-touch, intervals, interval-bytes, mean-workingset\n",
     ]);
   });
 

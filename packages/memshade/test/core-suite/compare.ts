@@ -1,4 +1,4 @@
-import type { InstrumentOptions } from "../../src/tools/index.ts";
+import type { InstrumentOptions } from "../../src/record/tools/index.ts";
 import { PLAIN, Rewriting } from "./engine.ts";
 import { type Form, type Outcome, runScript } from "./run-script.ts";
 import type { Script } from "./script.ts";

@@ -1,8 +1,8 @@
-import { connectHost } from "../../src/host/instance/host-calls.ts";
-import { guardHostFunctions } from "../../src/host/loader.ts";
-import { profileFiles, Recorder } from "../../src/host/run/recorder.ts";
-import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/tools/index.ts";
-import type { InstanceHandle } from "../../src/tools/session.ts";
+import { connectHost } from "../../src/record/host/instance/host-calls.ts";
+import { guardHostFunctions } from "../../src/record/host/loader.ts";
+import { profileFiles, Recorder } from "../../src/record/host/run/recorder.ts";
+import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/record/tools/index.ts";
+import type { InstanceHandle } from "../../src/record/tools/session.ts";
 
 /** How modules are compiled and instantiated: as they are, or with tools. */
 export interface Engine {

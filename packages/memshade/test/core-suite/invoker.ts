@@ -1,5 +1,5 @@
-import { ByteWriter } from "../../src/bytes/writer.ts";
-import { F32, F64, type FuncType, I32, I64, V128, type ValType } from "../../src/wasm/index.ts";
+import { F32, F64, type FuncType, I32, I64, V128, type ValType } from "../../src/code/wasm/index.ts";
+import { ByteWriter } from "../../src/ground/bytes/writer.ts";
 
 /** What stands outside for a value that JavaScript would change or cannot have: its bits, vectors low half first. */
 const BITS: Readonly<Record<ValType, readonly ValType[]>> = {

@@ -4,7 +4,7 @@ import {
   functionType,
   memoryType,
   type WasmModule,
-} from "../../src/wasm/index.ts";
+} from "../../src/code/wasm/index.ts";
 import type { Engine } from "./engine.ts";
 import type { Action, Command, Definition, Script, SuiteModule, Value } from "./script.ts";
 import { Values } from "./values.ts";
@@ -236,13 +236,12 @@ function describeState(value: unknown, describe: (value: unknown) => string): st
     });
     return `table of ${value.length}: ${entries.join()}`;
   }
-  if (value instanceof WebAssembly.Global) {
+  if (value instanceof WebAssembly.Global)
     try {
       return `global ${describe(value.value)}`;
     } catch {
       return "global that JavaScript cannot read";
     }
-  }
   return "tag";
 }
 

@@ -1,4 +1,4 @@
-import type { InstrumentOptions } from "../../src/tools/index.ts";
+import type { InstrumentOptions } from "../../src/record/tools/index.ts";
 
 const OWNERS = { firstTouch: true, fill: true, owners: true };
 /** Short intervals and small tables: much is handed out, merged and dropped. */
@@ -10,8 +10,11 @@ export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
   alloc: { tools: ["alloc"], ...SMALL },
   heap: { tools: ["heap"] },
   "heap, exact and of everything": {
-    ...{ tools: ["heap"], ...SMALL },
-    ...{ exactHistogram: true, includeStack: true, includeAllocator: true },
+    tools: ["heap"],
+    ...SMALL,
+    exactHistogram: true,
+    includeStack: true,
+    includeAllocator: true,
   },
   waste: { tools: ["waste"] },
   "waste --contexts": { tools: ["waste"], waste: { contexts: true } },
@@ -31,7 +34,9 @@ export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
   "heap and objects": { tools: ["heap", "objects"], ...SMALL, objects: { sampleBytes: 1, references: 8 } },
   "all tools": { tools: ["heap", "waste", "workingset"], ...SMALL, workingset: SHORT },
   "all tools in all ways": {
-    ...{ tools: ["heap", "waste", "workingset", "objects"], ...SMALL, clock: "wall" },
+    tools: ["heap", "waste", "workingset", "objects"],
+    ...SMALL,
+    clock: "wall",
     waste: { pairs: true, objects: true, contexts: true },
     workingset: { ...SHORT, attribution: OWNERS, locality: { method: "exact" } },
   },

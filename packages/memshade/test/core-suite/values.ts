@@ -1,4 +1,4 @@
-import { F32, F64, type FuncType, V128, type ValType } from "../../src/wasm/index.ts";
+import { F32, F64, type FuncType, V128, type ValType } from "../../src/code/wasm/index.ts";
 import { byBits, losesBits } from "./invoker.ts";
 import type { Script, Value } from "./script.ts";
 

@@ -24,11 +24,14 @@ export function folderOfUser(): string {
 export function type(cwd: string, command: string, environment: Readonly<Record<string, string>> = {}) {
   const env = {
     ...process.env,
-    ...{ PATH: `${join(cwd, "bin")}${delimiter}${process.env.PATH}`, NODE_OPTIONS: "" },
+    PATH: `${join(cwd, "bin")}${delimiter}${process.env.PATH}`,
+    NODE_OPTIONS: "",
     ...environment,
   };
   const { status, stdout, stderr } = spawnSync("bash", ["-eo", "pipefail", "-c", command], {
-    ...{ cwd, env, encoding: "utf8" },
+    cwd,
+    env,
+    encoding: "utf8",
   });
   return { status, stdout, stderr };
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { SARIF, violations } from "../report/limits/sarif-schema.ts";
+import { SARIF, violations } from "../show/report/limits/sarif-schema.ts";
 import { folderOfUser, type } from "./as-typed.ts";
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));

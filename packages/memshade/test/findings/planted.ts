@@ -68,11 +68,9 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("c/large-arenas.c", ["over-capacity"], bytes(24 * (32_768 - 272))),
   // A line for each of the two halves of a cell; the last row has two cells that change.
   inWasm("c/rewritten-cells.c", ["silent"], bytes(159 * 1_998 * 2, 0.01)),
-  ...[
-    among("leak", inWasm("c/mail-filter.c", LEAK, blocks(299), blocks(300))),
-    among("never-read", inWasm("c/mail-filter.c", ["never-read"], bytes(300 * 72, 0.02), blocks(300))),
-    among("dead", inWasm("c/mail-filter.c", ["dead"], bytes(900 * 256, 0.02))),
-  ],
+  among("leak", inWasm("c/mail-filter.c", LEAK, blocks(299), blocks(300))),
+  among("never-read", inWasm("c/mail-filter.c", ["never-read"], bytes(300 * 72, 0.02), blocks(300))),
+  among("dead", inWasm("c/mail-filter.c", ["dead"], bytes(900 * 256, 0.02))),
   inWasm("c/handed-out-blocks.c", LEAK, bytes(200 * (92 + 100 + 108)), blocks(600)),
   inWasm("c/inlined-layer.c", LEAK, bytes(500 * 256), blocks(500)),
 
@@ -84,44 +82,30 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("c/config-cache.c", ["silent"], bytes(399 * 300 * 4), accesses(399 * 300)),
   // What is read shares its cell of memory with its neighbours.
   inWasm("c/word-index.c", ["unread-data"], bytes(8_191 * 2, 0.05)),
-  ...[
-    among("never-read", inWasm("c/frame-server.c", ["never-read"], bytes(3_000 * 32), blocks(3_000))),
-    among("dead", inWasm("c/frame-server.c", ["dead"], bytes(3_000 * 1_024))),
-  ],
-  ...[
-    among("growth", inWasm("c/lines-of-file.c", GROWTH, bytes((2_500 * 2_499 * 4) / 2, SMALL), times(2_499))),
-    // A line has some ten characters.
-    among("over-capacity", inWasm("c/lines-of-file.c", ["over-capacity"], bytes(2_500 * (256 - 10), 0.01))),
-  ],
+  among("never-read", inWasm("c/frame-server.c", ["never-read"], bytes(3_000 * 32), blocks(3_000))),
+  among("dead", inWasm("c/frame-server.c", ["dead"], bytes(3_000 * 1_024))),
+  among("growth", inWasm("c/lines-of-file.c", GROWTH, bytes((2_500 * 2_499 * 4) / 2, SMALL), times(2_499))),
+  // A line has some ten characters.
+  among("over-capacity", inWasm("c/lines-of-file.c", ["over-capacity"], bytes(2_500 * (256 - 10), 0.01))),
 
-  ...[
-    among("leak", inWasm("c/escaped-pages.c", LEAK, blocks(30))),
-    // Each letter of 120 pages but their first ones.
-    among("growth", inWasm("c/escaped-pages.c", GROWTH, times(77_330))),
-  ],
+  among("leak", inWasm("c/escaped-pages.c", LEAK, blocks(30))),
+  // Each letter of 120 pages but their first ones.
+  among("growth", inWasm("c/escaped-pages.c", GROWTH, times(77_330))),
   inWasm("c/job-queue.c", LEAK, blocks(500)),
   inWasm("c/glyph-cache.c", ["write-only", "never-read"], bytes(60 * 40 * 256)),
-  ...[
-    among("peak", inWasm("c/terrain.c", ["peak"], bytes(300 * 300 * 4))),
-    // What is read shares its cells with what is near.
-    among("unread-data", inWasm("c/terrain.c", ["unread-data"], bytes(596 * 44, 0.03))),
-  ],
-  ...[
-    among("silent", inWasm("c/seen-cells.c", ["silent"], accesses(39 * 80 * 60), bytes(39 * 80 * 60))),
-    among("dead", inWasm("c/seen-cells.c", ["dead"], bytes(40 * 80 * 60 * 4))),
-  ],
+  among("peak", inWasm("c/terrain.c", ["peak"], bytes(300 * 300 * 4))),
+  // What is read shares its cells with what is near.
+  among("unread-data", inWasm("c/terrain.c", ["unread-data"], bytes(596 * 44, 0.03))),
+  among("silent", inWasm("c/seen-cells.c", ["silent"], accesses(39 * 80 * 60), bytes(39 * 80 * 60))),
+  among("dead", inWasm("c/seen-cells.c", ["dead"], bytes(40 * 80 * 60 * 4))),
   // What does not fit with 16 bytes more.
   inWasm("c/page-builder.c", GROWTH, times(3_896)),
 
-  ...[
-    among("growth", inWasm("cpp/tokenizer.cc", GROWTH, bytes(30 * 4_095 * 24, SMALL))),
-    among("churn", inWasm("cpp/tokenizer.cc", ["churn"], blocks(30 * 600))),
-  ],
-  ...[
-    among("drag", inWasm("cpp/scene.cc", KEPT, bytes(150_000, 0.001))),
-    // A label of 48 bytes, four tints, and the flags.
-    among("cold", inWasm("cpp/scene.cc", ["cold"], bytes(1_200 * 68))),
-  ],
+  among("growth", inWasm("cpp/tokenizer.cc", GROWTH, bytes(30 * 4_095 * 24, SMALL))),
+  among("churn", inWasm("cpp/tokenizer.cc", ["churn"], blocks(30 * 600))),
+  among("drag", inWasm("cpp/scene.cc", KEPT, bytes(150_000, 0.001))),
+  // A label of 48 bytes, four tints, and the flags.
+  among("cold", inWasm("cpp/scene.cc", ["cold"], bytes(1_200 * 68))),
   // An answer has twice the letters of its question; room for more, and the questions, which nobody finds again, come on top.
   inWasm("cpp/answers-cache.cc", ["never-read"], least(244_280)),
   inWasm("cpp/pipeline.cc", ["peak"], bytes(256 * 200 * 4)),
@@ -146,12 +130,10 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("cpp/shared-cycle.cc", LEAK, blocks(600), bytes(600 * 28 + 450 * 32 + 600 * 16, 0.1)),
   inWasm("cpp/copied-rows.cc", ["churn"], blocks(9_000)),
   inWasm("cpp/particles.cc", ["never-read", "write-only", "cold"], bytes(1_500 * 112)),
-  ...[
-    among("over-capacity", inWasm("cpp/warehouse.cc", ["over-capacity"], bytes(40 * (6_144 - 144)))),
-    among("leak", inWasm("cpp/warehouse.cc", LEAK, bytes(2_500 * 20), blocks(2_500))),
-    among("churn", inWasm("cpp/warehouse.cc", ["churn"], blocks(2_500))),
-    among("growth", inWasm("cpp/warehouse.cc", GROWTH, bytes(12 * 8_191 * 8, SMALL), times(12 * 13))),
-  ],
+  among("over-capacity", inWasm("cpp/warehouse.cc", ["over-capacity"], bytes(40 * (6_144 - 144)))),
+  among("leak", inWasm("cpp/warehouse.cc", LEAK, bytes(2_500 * 20), blocks(2_500))),
+  among("churn", inWasm("cpp/warehouse.cc", ["churn"], blocks(2_500))),
+  among("growth", inWasm("cpp/warehouse.cc", GROWTH, bytes(12 * 8_191 * 8, SMALL), times(12 * 13))),
   // A name and a trail of 72 bytes.
   inWasm("cpp/particle-field.cc", ["never-read", "write-only", "cold"], bytes(800 * 72)),
   inWasm("cpp/order-book.cc", ["churn", "never-read"], blocks(300 * 60)),
@@ -159,14 +141,9 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("cpp/shape-factory.cc", LEAK, blocks(350), blocks(350 + 120)),
   // A number, the weight, and a list with three items.
   inWasm("cpp/json-tree.cc", LEAK, blocks(400 * 6, 0.01)),
-  ...[
-    among(
-      "over-capacity",
-      inWasm("cpp/session-store.cc", ["over-capacity"], bytes(128 * (4_096 - 16), 0.01)),
-    ),
-    // Of 2,400 answers, those to users with odd numbers.
-    among("leak", inWasm("cpp/session-store.cc", LEAK, blocks(1_170, 0.01), bytes(1_170 * 8, 0.01))),
-  ],
+  among("over-capacity", inWasm("cpp/session-store.cc", ["over-capacity"], bytes(128 * (4_096 - 16), 0.01))),
+  // Of 2,400 answers, those to users with odd numbers.
+  among("leak", inWasm("cpp/session-store.cc", LEAK, blocks(1_170, 0.01), bytes(1_170 * 8, 0.01))),
 
   // A node has 32 bytes, and a root four pointers to its children.
   inWasm("rust/cyclic-tree.rs", LEAK, bytes(1_000 * 32 + 200 * 16), bytes(1_000 * 32), blocks(1_000)),
@@ -174,31 +151,22 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("rust/sensor-columns.rs", GROWTH, bytes(30 * 4_092 * 8, SMALL), times(30 * 10)),
   inWasm("rust/route-search.rs", ["churn"], blocks(20 * 400)),
   inWasm("rust/handlers.rs", LEAK, bytes(300 * 184), blocks(300)),
-  ...[
-    // 108 letters and three digits at most.
-    among("never-read", inWasm("rust/inventory.rs", ["never-read"], bytes(400 * 111, 0.01), blocks(400))),
-    among("churn", inWasm("rust/inventory.rs", ["churn"], blocks(9_000))),
-  ],
+  // 108 letters and three digits at most.
+  among("never-read", inWasm("rust/inventory.rs", ["never-read"], bytes(400 * 111, 0.01), blocks(400))),
+  among("churn", inWasm("rust/inventory.rs", ["churn"], blocks(9_000))),
   inWasm("rust/formatted-keys.rs", ["churn"], blocks(12_000)),
   inWasm("rust/unread-history.rs", ["never-read"], bytes(250 * 512), blocks(250)),
   inWasm("rust/leaked-plugins.rs", LEAK, bytes(700 * 144), blocks(700)),
   // What a vector of bytes has is used up to the last word of eight bytes.
   inWasm("rust/roomy-buffers.rs", ["over-capacity"], bytes(60 * (8_192 - 100), 0.001)),
-  ...[
-    among(
-      "never-read",
-      inWasm("rust/log-analysis.rs", ["never-read"], blocks(3_000), bytes(3_000 * 36, 0.02)),
-    ),
-    // 40 of 3,000 names are new.
-    among("churn", inWasm("rust/log-analysis.rs", ["churn"], blocks(2_960))),
-    among("clear", inWasm("rust/log-analysis.rs", ["clear", "peak"], bytes(512 * 512 * 4))),
-  ],
+  among("never-read", inWasm("rust/log-analysis.rs", ["never-read"], blocks(3_000), bytes(3_000 * 36, 0.02))),
+  // 40 of 3,000 names are new.
+  among("churn", inWasm("rust/log-analysis.rs", ["churn"], blocks(2_960))),
+  among("clear", inWasm("rust/log-analysis.rs", ["clear", "peak"], bytes(512 * 512 * 4))),
 
-  ...[
-    // It prints how many it turns away.
-    among("leak", inWasm("rust/gossip.rs", LEAK, blocks(3_937), bytes(3_937 * 128))),
-    among("churn", inWasm("rust/gossip.rs", ["churn"], blocks(40_000 - 3_937))),
-  ],
+  // It prints how many it turns away.
+  among("leak", inWasm("rust/gossip.rs", LEAK, blocks(3_937), bytes(3_937 * 128))),
+  among("churn", inWasm("rust/gossip.rs", ["churn"], blocks(40_000 - 3_937))),
   among("silent", inWasm("rust/ledger.rs", ["silent"], bytes(99 * 2_000 * 4), accesses(99 * 2_000))),
   // A list and four texts for each line.
   among("churn", inWasm("rust/columns.rs", ["churn"], blocks(4_000 * 5))),
@@ -209,17 +177,13 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("assemblyscript/vector-per-step.as", ["churn"], blocks(15_000)),
   inWasm("assemblyscript/growing-names.as", LEAK, bytes(1_000 * (16 + 200)), blocks(1_000)),
   inWasm("assemblyscript/joined-text.as", ["churn"], blocks(8 * 200), blocks(8 * 199)),
-  ...[
-    // A ring has a header of 16 bytes before its year and width.
-    among("leak", inWasm("assemblyscript/tree-rings.as", LEAK, bytes(60 * 60 * 32), blocks(60 * 60))),
-    // Two points for each pair of 60 trees, in 60 years.
-    among("churn", inWasm("assemblyscript/tree-rings.as", ["churn"], blocks(2 * 60 * 60 * 59))),
-  ],
-  ...[
-    among("leak", inWasm("assemblyscript/tiles.as", LEAK, blocks(1_500), bytes(1_500 * (16 + 16)))),
-    // A step to the side and one up or down, of which one is taken, as the crow flies between 1,500 pairs of places.
-    among("churn", inWasm("assemblyscript/tiles.as", ["churn"], blocks(61_427))),
-  ],
+  // A ring has a header of 16 bytes before its year and width.
+  among("leak", inWasm("assemblyscript/tree-rings.as", LEAK, bytes(60 * 60 * 32), blocks(60 * 60))),
+  // Two points for each pair of 60 trees, in 60 years.
+  among("churn", inWasm("assemblyscript/tree-rings.as", ["churn"], blocks(2 * 60 * 60 * 59))),
+  among("leak", inWasm("assemblyscript/tiles.as", LEAK, blocks(1_500), bytes(1_500 * (16 + 16)))),
+  // A step to the side and one up or down, of which one is taken, as the crow flies between 1,500 pairs of places.
+  among("churn", inWasm("assemblyscript/tiles.as", ["churn"], blocks(61_427))),
   // A number, the same with a semicolon, and the row so far.
   among("churn", inWasm("assemblyscript/report.as", ["churn"], blocks(250 * 6 * 3))),
   inWasm("assemblyscript/csv-columns.as", ["churn"], blocks(3_000 * 6)),
@@ -247,12 +211,10 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inScript("javascript/forgotten-worlds.mjs", LEAK, least(40 * 13 * 16)),
   // A definition has 13 words.
   inScript("javascript/undestroyed-shapes.mjs", LEAK, bytes(400 * 52), blocks(400)),
-  ...[
-    // 150 questions, of which few are the same: as in unfreed-statements, with texts of some 90 letters.
-    among("leak", inScript("javascript/library-catalogue.mjs", LEAK, least(140 * (90 + 10 * 20)))),
-    // As in unclosed-databases.
-    among("scratch", inScript("javascript/library-catalogue.mjs", LEAK, blocks(15), least(15 * 48_000))),
-  ],
+  // 150 questions, of which few are the same: as in unfreed-statements, with texts of some 90 letters.
+  among("leak", inScript("javascript/library-catalogue.mjs", LEAK, least(140 * (90 + 10 * 20)))),
+  // As in unclosed-databases.
+  among("scratch", inScript("javascript/library-catalogue.mjs", LEAK, blocks(15), least(15 * 48_000))),
   // Freed when JavaScript collects its garbage, if it does. An image is its pixels, and a block of 24 bytes.
   inScript(
     "javascript/unfreed-images.mjs",

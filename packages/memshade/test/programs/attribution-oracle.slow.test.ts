@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
-import { findSites } from "../../src/tools/waste/pass/sites/find-sites.ts";
-import { decodeModule } from "../../src/wasm/index.ts";
+import { decodeModule } from "../../src/code/wasm/index.ts";
+import { findSites } from "../../src/record/tools/waste/pass/weaving-plan.ts";
 import { attributed } from "../support/attributed.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";
 

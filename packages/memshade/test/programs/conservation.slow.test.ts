@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readRaw } from "../../src/formats/memprof-raw/index.ts";
-import { profile } from "../../src/host/profile.ts";
+import { readRaw } from "../../src/profile/formats/memprof-raw/index.ts";
+import { profile } from "../../src/record/host/profile.ts";
 import { programBytes, readTruth, type SiteTruth } from "./fixtures.ts";
 import { measuredTruth, profileWasi, stackOf } from "./profiled.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hideAddedExports, rewrite, VARIANTS, type Variant } from "../../../../bench/harness/substitution.ts";
 import { MemoryWasi, programFrames, type WasiEnd, type WasiOptions } from "../../../../bench/harness/wasi.ts";
-import { decodeModule } from "../../src/wasm/index.ts";
+import { decodeModule } from "../../src/code/wasm/index.ts";
 
 const PROGRAMS = new URL("../fixtures/programs/", import.meta.url);
 

@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
 import { cacheSizesUpTo, meanAbsoluteError } from "../../../../bench/locality/compare-curves.ts";
-import { footprintOf, missRatioCurve } from "../../src/report/json/locality.ts";
-import { instrument, type LocalityOptions, type WorkingSetLayout } from "../../src/tools/index.ts";
-import { localityLayoutOf } from "../../src/tools/working-set/locality/memory-plan.ts";
+import { instrument, type LocalityOptions, type WorkingSetLayout } from "../../src/record/tools/index.ts";
+import { localityLayoutOf } from "../../src/record/tools/working-set/locality/memory-plan.ts";
 import {
   type LocalityTables,
   readLocality,
-} from "../../src/tools/working-set/locality/read/read-locality.ts";
-import { WorkingSetReader } from "../../src/tools/working-set/read/read-tables.ts";
+} from "../../src/record/tools/working-set/locality/read/read-locality.ts";
+import { WorkingSetReader } from "../../src/record/tools/working-set/read/read-tables.ts";
+import { footprintOf, missRatioCurve } from "../../src/show/report/json/locality.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";
 
 if (!canTrace)
@@ -72,7 +72,7 @@ describe.skipIf(!canTrace).each([
   ["control/recursion", ["50"]],
   ["allocation/new-delete", []],
 ] as const)("the exact locality of %s %o", (path, args) => {
-  it("is that of a stack of lines", { timeout: 300_000 }, () => {
+  it("is that of a stack of lines", () => {
     const { bytes, trace } = traceProgram(path, args);
     const lines = linesOf(trace);
     const expected = byNaiveStack(lines);

@@ -1,9 +1,9 @@
 import { MemoryWasi, type WasiOptions } from "../../../../bench/harness/wasi.ts";
-import { readRaw } from "../../src/formats/memprof-raw/index.ts";
-import type { ProfileOptions } from "../../src/host/profile.ts";
-import { profile } from "../../src/host/profile.ts";
-import type { RawContext } from "../../src/model/raw-profile.ts";
-import type { Run, RunModule } from "../../src/model/run.ts";
+import { readRaw } from "../../src/profile/formats/memprof-raw/index.ts";
+import type { RawContext } from "../../src/profile/model/raw-profile.ts";
+import type { Run, RunModule } from "../../src/profile/model/run.ts";
+import type { ProfileOptions } from "../../src/record/host/profile.ts";
+import { profile } from "../../src/record/host/profile.ts";
 import type { SiteTruth } from "./fixtures.ts";
 import { programBytes } from "./fixtures.ts";
 

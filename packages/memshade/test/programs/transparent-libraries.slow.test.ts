@@ -32,13 +32,12 @@ function talkToReactor(variant: Variant): unknown[] {
   seen.push(new Uint8Array(memory.buffer, text, 4).join(), exports.malloc(16));
   memory.grow(5);
   seen.push(exports.call_host(0), exports.call_host(6));
-  for (const value of [13, 20]) {
+  for (const value of [13, 20])
     try {
       exports.call_host(value);
     } catch (error) {
       seen.push(String(error));
     }
-  }
   seen.push(exports.call_host(3), memory.buffer.byteLength, Object.keys(exports).join());
   return seen;
 }

@@ -7,15 +7,15 @@ import { fileURLToPath } from "node:url";
 import { type Browser, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openForPage } from "../../scripts/bundle.ts";
-import { profileFiles, type WatchedInstance, watchInstance } from "../../src/host/loader.ts";
-import { instrument } from "../../src/tools/index.ts";
+import { profileFiles, type WatchedInstance, watchInstance } from "../../src/record/host/loader.ts";
+import { instrument } from "../../src/record/tools/index.ts";
 
 const CHROMIUM = "/usr/bin/chromium";
 const installed = existsSync(CHROMIUM);
 if (!installed)
   console.warn("SKIPPED: Chromium is not installed, no profile is taken in a web page (Debian: chromium)");
 
-const LOADER = fileURLToPath(new URL("../../src/host/loader.ts", import.meta.url));
+const LOADER = fileURLToPath(new URL("../../src/record/host/loader.ts", import.meta.url));
 const SQL_JS = dirname(createRequire(import.meta.url).resolve("sql.js"));
 const ORIGINAL = new Uint8Array(readFileSync(join(SQL_JS, "sql-wasm-browser.wasm")));
 const PROFILED = instrument(ORIGINAL, { name: "sql.wasm", tools: ["heap", "waste", "workingset"] }).bytes;

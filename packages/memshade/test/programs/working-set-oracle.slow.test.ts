@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
-import { buildLevels, totalOf } from "../../src/model/working-set/working-set-series.ts";
-import { instrument, type WorkingSetLayout, type WorkingSetOptions } from "../../src/tools/index.ts";
-import { WorkingSetReader, type WorkingSetTables } from "../../src/tools/working-set/read/read-tables.ts";
+import { buildLevels, totalOf } from "../../src/profile/model/working-set/working-set-series.ts";
+import { instrument, type WorkingSetLayout, type WorkingSetOptions } from "../../src/record/tools/index.ts";
+import {
+  WorkingSetReader,
+  type WorkingSetTables,
+} from "../../src/record/tools/working-set/read/read-tables.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";
 
 if (!canTrace)
@@ -58,7 +61,7 @@ describe.skipIf(!canTrace).each([
   ["allocation/new-delete", [], 500],
   ["allocation/rust-collections", [], 3000],
 ] as const)("the working set of %s %o in intervals of %i accesses", (path, args, interval) => {
-  it("is that of sets of lines, at every scale", { timeout: 300_000 }, () => {
+  it("is that of sets of lines, at every scale", () => {
     const { bytes, trace } = traceProgram(path, args);
     expect(trace.length).toBeGreaterThan(1000);
     for (const maxIntervals of [8, 512]) {

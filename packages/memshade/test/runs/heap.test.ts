@@ -2,10 +2,10 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UserError } from "../../src/bytes/errors.ts";
-import type { IndexIntoFrameTable } from "../../src/model/indices.ts";
-import { describeFrame } from "../../src/report/frames.ts";
+import { UserError } from "../../src/ground/bytes/errors.ts";
+import type { IndexIntoFrameTable } from "../../src/profile/model/indices.ts";
 import { loadHeap } from "../../src/runs/heap.ts";
+import { describeFrame } from "../../src/show/report/frames.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 
 const picture = heapPicture("main > _Znwm  3 x 16  live 1");

@@ -3,10 +3,10 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { heapReportJsonPieces } from "../../src/report/json/heap-report.ts";
-import { createPaint } from "../../src/report/terminal/common/paint.ts";
-import { heapReport } from "../../src/report/terminal/heap/heap-report.ts";
 import { loadHeap } from "../../src/runs/heap.ts";
+import { heapReportJsonPieces } from "../../src/show/report/json/heap-report.ts";
+import { createPaint } from "../../src/show/report/terminal/common/paint.ts";
+import { heapReport } from "../../src/show/report/terminal/heap/heap-report.ts";
 import { newFolder } from "../cli/support/command-line.ts";
 
 const FOLDER = fileURLToPath(new URL("../fixtures/imports/", import.meta.url));
@@ -78,7 +78,45 @@ describe("heap profiles of other tools", () => {
       /heaptrack_interpret/,
     );
     await expect(loadHeap(fileOf("text", "anything"))).rejects.toThrow(
-      /is not a MemProf profile, and none of DHAT, pprof or heaptrack$/,
+      /is not a MemProf profile, and none of DHAT, pprof, heaptrack, jemalloc or gperftools$/,
     );
+  });
+});
+
+describe("a JSON file of something else", () => {
+  it.each(["workingset", "renamed.json", "renamed"])("is named by its content, called %s", async (name) => {
+    const file = fileOf(name, '{\n  "schema": "memshade-working-set",\n  "version": 1\n}');
+    await expect(loadHeap(file)).rejects.toThrow(
+      /is not a MemProf profile, .*: it is the workingset\.json of a run, and is read by that name$/,
+    );
+  });
+});
+
+describe("files made to fill the memory", () => {
+  const dhat = JSON.parse(fs.readFileSync(path.join(FOLDER, "small.dhat.json"), "utf8"));
+  const withPoint = (change: object) => JSON.stringify({ ...dhat, pps: [{ ...dhat.pps[0], ...change }] });
+
+  it("are unpacked to no more than what is packed can be of a profile", async () => {
+    const start = Uint8Array.of(0x0a, 4, 8, 1, 16, 2);
+    const zeros = Buffer.concat([start, Buffer.alloc(2 ** 27)]);
+    for (const packed of [gzipSync(zeros), zstdCompressSync(zeros)])
+      await expect(loadHeap(fileOf("bomb", packed))).rejects.toThrow(
+        /unpacked it has more than 64 MiB, which no profile of its size has$/,
+      );
+  });
+
+  it("keep the inner frames of a path that is deeper than any", async () => {
+    const file = fileOf("deep.dhat.json", withPoint({ fs: new Array(100_000).fill(1) }));
+    const { profile } = await loadHeap(file);
+    expect(profile.stacks.length).toBeLessThan(10_000);
+    expect(profile.description.notTracked).toContain(
+      "1 call path has more than 4096 frames: the outer ones are left out.",
+    );
+  });
+
+  it("have no more blocks than rows can be made of, all paths together", async () => {
+    const many = { ...dhat.pps[0], tbk: 2 ** 45 };
+    const file = fileOf("many.dhat.json", JSON.stringify({ ...dhat, pps: new Array(100).fill(many) }));
+    await expect(loadHeap(file)).rejects.toThrow(/blocks are too many/);
   });
 });

@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { RunModule } from "../../src/model/run.ts";
+import type { RunModule } from "../../src/profile/model/run.ts";
 import { RunSymbols } from "../../src/runs/run-symbols.ts";
 import { newFolder } from "../cli/support/command-line.ts";
 

@@ -2,7 +2,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { WASTE_SCHEMA, WASTE_VERSION } from "../../src/model/waste/waste.ts";
+import { WASTE_SCHEMA, WASTE_VERSION } from "../../src/profile/model/waste/waste.ts";
 import { loadWaste } from "../../src/runs/waste.ts";
 import { heapPicture } from "../heap-picture.ts";
 
@@ -11,8 +11,17 @@ afterAll(() => fs.rmSync(directory, { recursive: true }));
 
 const COUNTERS = ["bytes_written", "bytes_read", "nof_stores", "nof_silent", "bytes_dead", "bytes_silent"];
 const TOTALS = [
-  ...["bytesWritten", "bytesRead", "deadOverwritten", "deadDeallocated", "deadExit", "hostAssumedRead"],
-  ...["stores", "silentStores", "loads", "bytesLoaded", "silentLoads"],
+  "bytesWritten",
+  "bytesRead",
+  "deadOverwritten",
+  "deadDeallocated",
+  "deadExit",
+  "hostAssumedRead",
+  "stores",
+  "silentStores",
+  "loads",
+  "bytesLoaded",
+  "silentLoads",
 ];
 const zeros = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 0]));
 

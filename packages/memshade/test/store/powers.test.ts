@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { powersOf } from "../../src/store/powers.ts";
+import { powersOf } from "../../src/store/rows.ts";
 
 describe("blocks by powers of two", () => {
   it("are in the last number, where all are of one power", () => {

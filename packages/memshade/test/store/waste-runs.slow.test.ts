@@ -48,6 +48,6 @@ describe.skipIf(!CAN_BUILD.wasm)("runs of the waste tool", () => {
     }
     // Waste is what such runs know, and it is the same in each run.
     const { measure, repeatable } = JSON.parse(await succeed("store", "trend", "fleet", "--json"));
-    expect({ measure, repeatable }).toEqual({ measure: "waste", repeatable: true });
+    expect({ measure, repeatable }).toEqual({ measure: "dead", repeatable: true });
   });
 });

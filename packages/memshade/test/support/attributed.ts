@@ -1,11 +1,11 @@
-import { readWorkingSet } from "../../src/model/working-set/read-working-set.ts";
+import { readWorkingSet } from "../../src/profile/model/working-set/read-working-set.ts";
 import type {
   Attribution,
   InstanceWorkingSet,
   WorkingSetProfile,
-} from "../../src/model/working-set/working-set.ts";
-import { instrument, type WorkingSetOptions } from "../../src/tools/index.ts";
-import { WorkingSetSession } from "../../src/tools/working-set/read/working-set-session.ts";
+} from "../../src/profile/model/working-set/working-set.ts";
+import { instrument, type WorkingSetOptions } from "../../src/record/tools/index.ts";
+import { WorkingSetSession } from "../../src/record/tools/working-set/read/working-set-session.ts";
 
 type Run = (instance: WebAssembly.Instance) => void;
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type InstrumentOptions, instrument } from "../../src/tools/index.ts";
+import { type InstrumentOptions, instrument } from "../../src/record/tools/index.ts";
 import { EXACT, type GranuleCount, MERGED, Watched } from "./counters.ts";
 import { countNaively, naiveCounts } from "./naive-counters.ts";
 
@@ -50,17 +50,15 @@ export function behaviourOf(instance: WebAssembly.Instance, calls: readonly Call
 function describe(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(describe).join(", ")}]`;
   if (typeof value === "bigint") return `${value}n`;
-  if (value instanceof WebAssembly.Memory) {
+  if (value instanceof WebAssembly.Memory)
     return `memory of ${value.buffer.byteLength} bytes, hash ${hashOf(new Int32Array(value.buffer))}`;
-  }
   if (value instanceof WebAssembly.Table) return `table of ${value.length}`;
-  if (value instanceof WebAssembly.Global) {
+  if (value instanceof WebAssembly.Global)
     try {
       return `global ${describe((value as WebAssembly.Global<"i32">).value)}`;
     } catch {
       return "global that JavaScript cannot read";
     }
-  }
   if (value instanceof WebAssembly.Tag) return "tag";
   return typeof value === "function" ? `function of ${value.length}` : String(value);
 }
@@ -68,9 +66,8 @@ function describe(value: unknown): string {
 /** Of the words that are not 0, and where they are. */
 function hashOf(words: Int32Array): number {
   let hash = 0;
-  for (let i = 0; i < words.length; i++) {
+  for (let i = 0; i < words.length; i++)
     if (words[i] !== 0) hash = (Math.imul(hash ^ words[i], 0x01000193) + i) | 0;
-  }
   return hash;
 }
 

@@ -1,4 +1,4 @@
-import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/tools/index.ts";
+import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/record/tools/index.ts";
 
 const GRANULE_BYTES = 8;
 

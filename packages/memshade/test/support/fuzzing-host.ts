@@ -8,7 +8,7 @@ import {
   type Import,
   V128,
   type WasmModule,
-} from "../../src/wasm/index.ts";
+} from "../../src/code/wasm/index.ts";
 import type { Host } from "./behaviour.ts";
 
 /**

@@ -1,5 +1,3 @@
-import { readU32Leb, skipLeb32 } from "../../src/bytes/leb128.ts";
-import { ByteWriter } from "../../src/bytes/writer.ts";
 import {
   appendToVectorSection,
   decodeLocals,
@@ -20,9 +18,11 @@ import {
   V128,
   type ValType,
   type WasmModule,
-} from "../../src/wasm/index.ts";
-import { iterateOperators, type Operator } from "../wasm/reference/operators.ts";
-import { encodeFunctionEntry, encodeTypeEntry } from "../wasm/reference/reencode.ts";
+} from "../../src/code/wasm/index.ts";
+import { readU32Leb, skipLeb32 } from "../../src/ground/bytes/leb128.ts";
+import { ByteWriter } from "../../src/ground/bytes/writer.ts";
+import { iterateOperators, type Operator } from "../code/wasm/reference/operators.ts";
+import { encodeFunctionEntry, encodeTypeEntry } from "../code/wasm/reference/reencode.ts";
 import { type GranuleCount, granulesOf } from "./counters.ts";
 
 const COUNTERS = "naive.counters";
@@ -185,23 +185,75 @@ const leb = (value: number) => [...new ByteWriter().u32Leb(value).finish()];
 
 /** (address, reads): counters[address / 8] += 2, and |= reads. */
 function countBody(memory: number): Uint8Array {
-  const at = [...[0x20, 0, 0x41, 3, 0x76, 0x41, 2, 0x74]];
+  const at = [0x20, 0, 0x41, 3, 0x76, 0x41, 2, 0x74];
   return Uint8Array.of(
-    ...[0, ...at, ...at],
-    ...[0x28, 0x42, ...leb(memory), 0, 0x41, 2, 0x6a, 0x20, 1, 0x72],
-    ...[0x36, 0x42, ...leb(memory), 0, 0x0b],
+    0,
+    ...at,
+    ...at,
+    0x28,
+    0x42,
+    ...leb(memory),
+    0,
+    0x41,
+    2,
+    0x6a,
+    0x20,
+    1,
+    0x72,
+    0x36,
+    0x42,
+    ...leb(memory),
+    0,
+    0x0b,
   );
 }
 
 /** (address, size, reads): counts every eighth byte of the range, beginning with its first. */
 function rangeBody(count: number): Uint8Array {
   return Uint8Array.of(
-    ...[0, 0x02, 0x40, 0x03, 0x40],
-    ...[0x20, 1, 0x45, 0x0d, 1],
-    ...[0x20, 0, 0x20, 2, 0x10, ...leb(count)],
-    ...[0x20, 0, 0x41, 8, 0x6a, 0x21, 0],
+    0,
+    0x02,
+    0x40,
+    0x03,
+    0x40,
+    0x20,
+    1,
+    0x45,
+    0x0d,
+    1,
+    0x20,
+    0,
+    0x20,
+    2,
+    0x10,
+    ...leb(count),
+    0x20,
+    0,
+    0x41,
+    8,
+    0x6a,
+    0x21,
+    0,
     // size = size < 8 ? 0 : size - 8
-    ...[0x41, 0, 0x20, 1, 0x41, 8, 0x6b, 0x20, 1, 0x41, 8, 0x49, 0x1b, 0x21, 1],
-    ...[0x0c, 0, 0x0b, 0x0b, 0x0b],
+    0x41,
+    0,
+    0x20,
+    1,
+    0x41,
+    8,
+    0x6b,
+    0x20,
+    1,
+    0x41,
+    8,
+    0x49,
+    0x1b,
+    0x21,
+    1,
+    0x0c,
+    0,
+    0x0b,
+    0x0b,
+    0x0b,
   );
 }

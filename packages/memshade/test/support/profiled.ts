@@ -1,12 +1,12 @@
-import { readRaw, writeRaw } from "../../src/formats/memprof-raw/index.ts";
-import { connectHost } from "../../src/host/instance/host-calls.ts";
-import { guardImports } from "../../src/host/instance/host-frames.ts";
-import type { Mib } from "../../src/model/mib.ts";
-import type { RunSite } from "../../src/model/run.ts";
-import { HeapSession, type HeapSnapshot } from "../../src/tools/heap/read/heap-session.ts";
-import { SHADOW_MEMORY } from "../../src/tools/host-interface.ts";
-import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/tools/index.ts";
-import type { InstanceHandle } from "../../src/tools/session.ts";
+import { readRaw, writeRaw } from "../../src/profile/formats/memprof-raw/index.ts";
+import type { Mib } from "../../src/profile/model/mib.ts";
+import type { RunSite } from "../../src/profile/model/run.ts";
+import { connectHost } from "../../src/record/host/instance/host-calls.ts";
+import { guardImports } from "../../src/record/host/instance/host-frames.ts";
+import { HeapSession, type HeapSnapshot } from "../../src/record/tools/heap/read/heap-session.ts";
+import { SHADOW_MEMORY } from "../../src/record/tools/host-interface.ts";
+import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/record/tools/index.ts";
+import type { InstanceHandle } from "../../src/record/tools/session.ts";
 
 /** One calling context of the profile. */
 export interface ProfiledContext {

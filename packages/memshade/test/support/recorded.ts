@@ -1,13 +1,13 @@
 import { expect } from "vitest";
-import { readRaw } from "../../src/formats/memprof-raw/index.ts";
-import { connectHost } from "../../src/host/instance/host-calls.ts";
-import { guardImports } from "../../src/host/instance/host-frames.ts";
-import { type Profile, profileFiles, Recorder } from "../../src/host/run/recorder.ts";
-import { readRun } from "../../src/model/read-run.ts";
-import { readWaste } from "../../src/model/waste/read-waste.ts";
-import { readWorkingSet } from "../../src/model/working-set/read-working-set.ts";
-import { type InstrumentOptions, instrument } from "../../src/tools/index.ts";
-import type { InstanceHandle } from "../../src/tools/session.ts";
+import { readRaw } from "../../src/profile/formats/memprof-raw/index.ts";
+import { readRun } from "../../src/profile/model/read-run.ts";
+import { readWaste } from "../../src/profile/model/waste/read-waste.ts";
+import { readWorkingSet } from "../../src/profile/model/working-set/read-working-set.ts";
+import { connectHost } from "../../src/record/host/instance/host-calls.ts";
+import { guardImports } from "../../src/record/host/instance/host-frames.ts";
+import { type Profile, profileFiles, Recorder } from "../../src/record/host/run/recorder.ts";
+import { type InstrumentOptions, instrument } from "../../src/record/tools/index.ts";
+import type { InstanceHandle } from "../../src/record/tools/session.ts";
 import { type Behaviour, behaviourOf, type Call, type Host, type Variant } from "./behaviour.ts";
 
 /** A run of a module with some tools, as `profile()` makes it. */
@@ -84,9 +84,14 @@ function wasteBySite(text: string): Record<string, number[]> {
   };
   for (const store of stores)
     add(`store @${store.ips[0]?.address}`, [
-      ...[store.nof_stores, store.bytes_written, store.bytes_read],
-      ...[store.dead_overwritten, store.dead_deallocated, store.dead_exit],
-      ...[store.nof_silent, store.bytes_silent],
+      store.nof_stores,
+      store.bytes_written,
+      store.bytes_read,
+      store.dead_overwritten,
+      store.dead_deallocated,
+      store.dead_exit,
+      store.nof_silent,
+      store.bytes_silent,
     ]);
   for (const load of loads)
     add(`load @${load.ips[0]?.address}`, [load.nof_loads, load.bytes_loaded, load.nof_silent]);

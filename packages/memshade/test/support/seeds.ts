@@ -25,7 +25,7 @@ export function trySeeds(count: number, check: (seed: number) => void): { first:
   const end = performance.now() + MINUTES * 60_000;
   const findings: Error[] = [];
   let seed = first;
-  for (; MINUTES > 0 ? performance.now() < end : seed <= last; seed++) {
+  for (; MINUTES > 0 ? performance.now() < end : seed <= last; seed++)
     try {
       check(seed);
     } catch (error) {
@@ -33,7 +33,6 @@ export function trySeeds(count: number, check: (seed: number) => void): { first:
       if (MINUTES > 0) console.error(finding.message);
       findings.push(finding);
     }
-  }
   if (findings.length === 1) throw findings[0];
   if (findings.length > 0)
     throw new AggregateError(findings, findings.map(({ message }) => message).join("\n"));

@@ -1,5 +1,9 @@
-import type { NamedStatics, StaticVariable } from "../../src/model/statics/named-statics.ts";
-import { STATICS_SCHEMA, STATICS_VERSION, type StaticsOfModule } from "../../src/model/statics/statics.ts";
+import type { NamedStatics, StaticVariable } from "../../src/profile/model/statics/named-statics.ts";
+import {
+  STATICS_SCHEMA,
+  STATICS_VERSION,
+  type StaticsOfModule,
+} from "../../src/profile/model/statics/statics.ts";
 
 export function variable(
   name: string | undefined,

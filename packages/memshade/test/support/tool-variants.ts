@@ -1,4 +1,4 @@
-import type { InstrumentOptions } from "../../src/tools/index.ts";
+import type { InstrumentOptions } from "../../src/record/tools/index.ts";
 import type { Variant } from "./behaviour.ts";
 import { IS_SEARCH } from "./seeds.ts";
 
@@ -76,7 +76,9 @@ export function heapVariants(allocator: string): Variant[] {
     variant("all tools", { ...small, tools: ["heap", "waste", "workingset"] }),
     variant("all of everything", {
       ...small,
-      ...{ exactHistogram: true, includeStack: true, includeAllocator: true },
+      exactHistogram: true,
+      includeStack: true,
+      includeAllocator: true,
       tools: ["heap", "waste", "workingset"],
       waste: { pairs: true, objects: true, contexts: true },
       workingset: { interval: 20, attribution: everyOwner, locality: { method: "exact" } },

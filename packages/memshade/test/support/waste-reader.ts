@@ -1,6 +1,6 @@
-import { furtherMemories, type ShadowMemories } from "../../src/host/instance/host-calls.ts";
-import type { InstrumentedInfo } from "../../src/tools/index.ts";
-import { WasteReader } from "../../src/tools/waste/read/read-waste.ts";
+import { furtherMemories, type ShadowMemories } from "../../src/record/host/instance/host-calls.ts";
+import type { InstrumentedInfo } from "../../src/record/tools/index.ts";
+import { WasteReader } from "../../src/record/tools/waste/read/read-waste.ts";
 
 /** Reads what the waste tool has in an instance. */
 export function wasteReader(exports: WebAssembly.Exports, info: InstrumentedInfo): WasteReader {

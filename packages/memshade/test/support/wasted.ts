@@ -1,8 +1,8 @@
-import { guardImports } from "../../src/host/instance/host-frames.ts";
-import type { WasteFile } from "../../src/model/waste/waste.ts";
-import { type InstrumentedInfo, instrument, type WasteOptions } from "../../src/tools/index.ts";
-import type { WasteContents, WasteReader } from "../../src/tools/waste/read/read-waste.ts";
-import { wasteFile } from "../../src/tools/waste/read/waste-file.ts";
+import type { WasteFile } from "../../src/profile/model/waste/waste.ts";
+import { guardImports } from "../../src/record/host/instance/host-frames.ts";
+import { type InstrumentedInfo, instrument, type WasteOptions } from "../../src/record/tools/index.ts";
+import type { WasteContents, WasteReader } from "../../src/record/tools/waste/read/read-waste.ts";
+import { wasteFile } from "../../src/record/tools/waste/read/waste-file.ts";
 import type { ProfiledOptions } from "./profiled.ts";
 import { wasteReader } from "./waste-reader.ts";
 

@@ -1,8 +1,11 @@
 // What is written in pieces, in one array.
-import { joinPieces } from "../../src/bytes/file-piece.ts";
-import { memshadeProfilePieces, type ProfileOrigin } from "../../src/formats/memshade-profile/index.ts";
-import { pakoDeflate } from "../../src/formats/memshade-profile/pako-deflate.ts";
-import { type MemprofProfile, viewOf } from "../../src/model/memprof/index.ts";
+import { joinPieces } from "../../src/ground/bytes/file-piece.ts";
+import {
+  memshadeProfilePieces,
+  type ProfileOrigin,
+} from "../../src/profile/formats/memshade-profile/index.ts";
+import { pakoDeflate } from "../../src/profile/formats/memshade-profile/pako-deflate.ts";
+import { type MemprofProfile, viewOf } from "../../src/profile/model/memprof/index.ts";
 
 export const UNKNOWN_ORIGIN: ProfileOrigin = { inputs: 1, binaries: [], unmatched: [] };
 

@@ -1,11 +1,11 @@
 import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { InvalidArgumentError } from "commander";
-import { UserError } from "../../bytes/errors.ts";
-import { runAsBrowser } from "../../host/browser/as-browser.ts";
-import { runBrowser } from "../../host/browser/run-browser.ts";
-import { say } from "../../host/run/terminal-line.ts";
-import type { ToolOptions } from "../../tools/run-options.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { runAsBrowser } from "../../record/host/browser/as-browser.ts";
+import { runBrowser } from "../../record/host/browser/run-browser.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
+import type { ToolOptions } from "../../record/tools/run-options.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";

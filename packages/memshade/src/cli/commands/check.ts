@@ -1,30 +1,30 @@
 import fs from "node:fs";
 import type { Command } from "commander";
-import { parseLimit } from "../../analyses/limits/limit.ts";
-import type { Measure, MeasureTool } from "../../analyses/limits/measure.ts";
-import { MEASURES, measureOf } from "../../analyses/limits/measures.ts";
-import { UserError } from "../../bytes/errors.ts";
-import { describeSystemError } from "../../bytes/system-errors.ts";
-import { say } from "../../host/run/terminal-line.ts";
-import { type CheckedRunReport, failedLimits } from "../../report/limits/checked.ts";
-import { checkGithub, checkSummary } from "../../report/limits/github.ts";
-import { checkJson, measuresJson } from "../../report/limits/json.ts";
-import { checkJunit } from "../../report/limits/junit.ts";
-import { checkSarif } from "../../report/limits/sarif.ts";
-import { checkText } from "../../report/limits/text.ts";
-import { limitSentence, outcomeInWords } from "../../report/limits/words.ts";
+import { parseLimit } from "../../explain/limits/limit.ts";
+import type { LimitMeasure } from "../../explain/limits/measure.ts";
+import { LIMIT_MEASURES, limitMeasure } from "../../explain/limits/measures.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { describeSystemError } from "../../ground/bytes/system-errors.ts";
+import type { PathMap } from "../../names/symbolize/path-map.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
+import { checkRun } from "../../runs/check/check-run.ts";
+import { type GivenLimit, type GivenLimits, loadBudget } from "../../runs/check/limits.ts";
+import { writePieces } from "../../runs/output.ts";
+import { loadSuppressions } from "../../runs/suppressions.ts";
+import { type CheckedRunReport, failedLimits, undecidedLimits } from "../../show/report/limits/checked.ts";
+import { checkGithub, checkSummary } from "../../show/report/limits/github.ts";
+import { checkJson, measuresJson } from "../../show/report/limits/json.ts";
+import { checkJunit } from "../../show/report/limits/junit.ts";
+import { checkSarif } from "../../show/report/limits/sarif.ts";
+import { checkText } from "../../show/report/limits/text.ts";
+import { limitSentence, outcomeInWords } from "../../show/report/limits/words.ts";
 import {
   type ColorChoice,
   createPaint,
   type Paint,
   wantsColors,
-} from "../../report/terminal/common/paint.ts";
-import { wrapWords } from "../../report/terminal/common/text.ts";
-import { checkRun } from "../../runs/check/check-run.ts";
-import { type GivenLimit, type GivenLimits, loadBudget } from "../../runs/check/limits.ts";
-import { writePieces } from "../../runs/output.ts";
-import { loadSuppressions } from "../../runs/suppressions.ts";
-import type { PathMap } from "../../symbolize/path-map.ts";
+} from "../../show/report/terminal/common/paint.ts";
+import { wrapWords } from "../../show/report/terminal/common/text.ts";
 import { chosenRun } from "../chosen-run.ts";
 import { collect } from "../collect.ts";
 import {
@@ -39,8 +39,9 @@ import {
 const FORMATS = ["text", "json", "sarif", "junit", "github"] as const;
 type Format = (typeof FORMATS)[number];
 
-/** A limit failed. */
+/** A limit failed; none did, and of some it is not known whether they hold. */
 const LIMIT_FAILED = 1;
+const LIMIT_UNDECIDED = 3;
 const COLUMNS = 80;
 
 interface CheckOptions extends ReadFlags {
@@ -71,7 +72,12 @@ number with B, KiB, MiB, GiB, k, M, G or %. With + or - in front it counts from
 (anywhere on the call path) limit a part of the program; several go with commas.
 Counts repeat to the byte, so that a limit can be exact. docs/ci.md has more.
 
-Exit code: 0 if all limits hold, 1 if one fails, 2 for a mistake.`;
+A limit that the run cannot decide, because its figures are known to lack
+something (full tables, calls that were not seen, an end by a signal) or to have
+too much, is undecided.
+
+Exit code: 0 if all limits hold, 1 if one fails, 2 for a mistake, 3 if none
+fails and one is undecided.`;
 
 /** Adds `memshade check` to the program. Its action throws UserError for mistakes of the user. */
 export function addCheckCommand(program: Command): void {
@@ -120,17 +126,19 @@ async function runCheck(named: string | undefined, options: CheckOptions): Promi
   const { baseline, output: file, budget = [] } = options;
   await writePieces(file, [text], [run, ...budget, ...(baseline === undefined ? [] : [baseline])]);
   if (options.format === "github") writeSummary(report);
-  const failed = failedLimits(report);
+  const [failed, undecided] = [failedLimits(report), undecidedLimits(report)];
   if (options.output !== undefined) {
-    for (const checked of failed) say(`${checked.limit.text}: ${limitSentence(checked, report)}`);
+    for (const checked of [...failed, ...undecided])
+      say(`${checked.limit.text}: ${limitSentence(checked, report)}`);
     say(outcomeInWords(report));
   }
   if (failed.length > 0) process.exitCode = LIMIT_FAILED;
+  else if (undecided.length > 0) process.exitCode = LIMIT_UNDECIDED;
 }
 
 function collectLimit(text: string, previous: GivenLimit[] = []): GivenLimit[] {
   const limit = parseLimit(text);
-  measureOf(limit.measure);
+  limitMeasure(limit.measure);
   return [...previous, { limit }];
 }
 
@@ -190,27 +198,40 @@ function writeSummary(report: CheckedRunReport): void {
   }
 }
 
-const OF_TOOL: { readonly [Tool in MeasureTool]: string } = {
+const OF_TOOL: { readonly [Tool in LimitMeasure["tool"]]: string } = {
   heap: "The heap",
   waste: "Waste",
   workingset: "The working set",
   objects: "Garbage-collected objects",
+  statics: "Static data",
   findings: "Findings",
 };
 
 /** @throws UserError for formats of results */
 function measureList(options: CheckOptions): string {
-  if (options.format === "json") return measuresJson(MEASURES);
+  if (options.format === "json") return measuresJson(LIMIT_MEASURES);
   if (options.format !== "text")
     throw new UserError(`--list is text or json: ${options.format} is a form of results`);
   return listMeasures(paintFor(options, standardOutput()));
 }
 
+/** Units that a meaning has to begin with, or that stand in front of it. */
+const COUNTED: ReadonlySet<LimitMeasure["unit"]> = new Set([
+  "blocks",
+  "accesses",
+  "stores",
+  "loads",
+  "misses",
+  "references",
+  "objects",
+  "intervals",
+]);
+
 /** The table of measures, those of a tool together. */
 function listMeasures(paint: Paint): string {
-  const width = Math.max(...MEASURES.map(({ word }) => word.length)) + 4;
-  const lines = (Object.keys(OF_TOOL) as MeasureTool[]).flatMap((tool) => {
-    const measures = MEASURES.filter((measure) => measure.tool === tool);
+  const width = Math.max(...LIMIT_MEASURES.map(({ id }) => id.length)) + 4;
+  const lines = (Object.keys(OF_TOOL) as LimitMeasure["tool"][]).flatMap((tool) => {
+    const measures = LIMIT_MEASURES.filter((measure) => measure.tool === tool);
     const usual = measures[0]!.needs;
     return [
       ...wrapWords(`${OF_TOOL[tool]}, of ${usual}:`, COLUMNS).map(paint.heading),
@@ -221,22 +242,16 @@ function listMeasures(paint: Paint): string {
   return `${lines.slice(0, -1).join("\n")}\n`;
 }
 
-function measureLines(measure: Measure, usual: string, width: number, paint: Paint): string[] {
-  const { word, also, unit, what, partOf, needs, needsForPlaces } = measure;
+function measureLines(measure: LimitMeasure, usual: string, width: number, paint: Paint): string[] {
+  const { id, also, unit, meaning, partOf, needs, needsForPlaces } = measure;
   const text = [
-    unit === "bytes" ||
-    unit === "clock" ||
-    what.startsWith(unit) ||
-    unit === "accessesPerByte" ||
-    unit === "findings"
-      ? what
-      : `${unit}: ${what}`,
-    ...(also === undefined ? [] : [`or ${also}`]),
-    ...(partOf === undefined ? [] : [`% of ${partOf === word ? "the whole run's" : `${partOf} there`}`]),
+    COUNTED.has(unit) && !meaning.startsWith(unit) ? `${unit}: ${meaning}` : meaning,
+    ...(also.length === 0 ? [] : [`or ${also.join(", ")}`]),
+    ...(partOf === undefined ? [] : [`% of ${partOf === id ? "the whole run's" : `${partOf} there`}`]),
     ...(needs === usual ? [] : [`takes ${needs}`]),
     ...(needsForPlaces === undefined ? [] : [`by place it takes ${needsForPlaces}`]),
   ].join("; ");
   return wrapWords(text, COLUMNS - width).map(
-    (line, index) => (index === 0 ? paint.strong(`  ${word}`.padEnd(width)) : " ".repeat(width)) + line,
+    (line, index) => (index === 0 ? paint.strong(`  ${id}`.padEnd(width)) : " ".repeat(width)) + line,
   );
 }

@@ -1,16 +1,18 @@
-import { existsSync, readFileSync, writeSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Command } from "commander";
-import { UserError } from "../../bytes/errors.ts";
-import { fromHere } from "../../host/run/terminal-line.ts";
-import { runWasi } from "../../host/wasi/run-wasi.ts";
-import { DEFAULT_RUNS_FOLDER } from "../../model/run.ts";
-import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
-import { cutMiddle } from "../../report/terminal/common/text.ts";
-import type { ToolOptions } from "../../tools/run-options.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { DEFAULT_RUNS_FOLDER } from "../../profile/model/run.ts";
+import { fromHere } from "../../record/host/run/terminal-line.ts";
+import { runWasi } from "../../record/host/wasi/run-wasi.ts";
+import type { ToolOptions } from "../../record/tools/run-options.ts";
+import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
+import { cutMiddle } from "../../show/report/terminal/common/text.ts";
 import { endProcess } from "../end-process.ts";
+import { writeOutput } from "../line-input.ts";
+import { assertNode } from "../other-runtime.ts";
 import { addShared } from "./report-options.ts";
 
 /** All that there is to see: the program is small. */
@@ -43,6 +45,7 @@ export function addDemoCommand(program: Command): void {
   addShared(command, "color")
     .addHelpText("after", EXAMPLES)
     .action(async ({ color }: { color: ColorChoice }) => {
+      assertNode("memshade demo", ["bun"]);
       const folder = demoFolder();
       const code = await runWasi({
         path: join(folder, "shop.wasm"),
@@ -86,7 +89,7 @@ async function showFindings(run: string, folder: string, color: ColorChoice): Pr
     pathToFileURL(await writeReportPage(run)).href,
   );
   // The stream would be opened for a program that has had it for itself.
-  writeSync(1, `${lines.join("\n")}\n`);
+  writeOutput(`${lines.join("\n")}\n`);
 }
 
 /** `42 │ struct order *order = malloc(sizeof *order);` */

@@ -1,18 +1,20 @@
 import type { Command } from "commander";
-import { type GrowthLimit, parseGrowthLimit } from "../../analyses/diff/growth-limit.ts";
-import { GROUPINGS } from "../../analyses/groups.ts";
-import { UserError } from "../../bytes/errors.ts";
-import { say } from "../../host/run/terminal-line.ts";
+import { GROUPINGS } from "../../explain/analyses/groups.ts";
+import { type GrowthLimit, parseGrowthLimit } from "../../explain/diff/growth-limit.ts";
+import { measureOfWord } from "../../explain/measures/index.ts";
+import type { Measure } from "../../explain/measures/measure.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
 import { pagePath } from "../../runs/page/page-file.ts";
 import { chosenSides } from "../chosen-run.ts";
-import { COMPARED_TOOLS, DIFF_KEYS, type DiffOptions, runDiff } from "../diff/run-diff.ts";
+import { type DiffOptions, runDiff } from "../diff/run-diff.ts";
+import { print } from "../line-input.ts";
 import { pageOfDiff } from "../report/diff-page.ts";
 import { askedPage } from "../report/html-options.ts";
 import { writePage } from "../report/write-page.ts";
 import {
   addShared,
-  isOtherWord,
-  OTHER_WORDS,
+  measuresByTool,
   PAGE_OPTIONS,
   parseChoice,
   parseRows,
@@ -23,7 +25,8 @@ import {
 } from "./report-options.ts";
 
 const USUAL_ROWS = 20;
-const KEYS_BY_TOOL = `heap: ${DIFF_KEYS.heap.join(", ")} (default bytes); waste: ${DIFF_KEYS.waste.join(", ")}; working set: ${DIFF_KEYS.workingset.join(", ")}; objects: ${DIFF_KEYS.objects.join(", ")}`;
+/** Measures that a comparison takes. Ratios are among them for the heap alone. */
+const isCompared = (measure: Measure) => measure.tool === "heap" || typeof measure.combine === "string";
 /** A limit was exceeded. */
 const LIMIT_EXCEEDED = 1;
 
@@ -33,7 +36,7 @@ Examples:
   memshade diff before.memprofraw after.memprofraw --binary-path ./bin
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by peak
   memshade diff old.memshade new.memshade --group path -n 5
-  memshade diff old.memshade new.memshade --fail-on bytes+5% --fail-on live+0
+  memshade diff old.memshade new.memshade --fail-on bytes+5% --fail-on left+0
   memshade diff a1,a2,a3 b1,b2,b3        medians of several runs, with spread
   memshade diff --html --open            these two as one page, in the browser
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by dead
@@ -62,13 +65,15 @@ export function addDiffCommand(program: Command): void {
       `${RUN_ARGUMENT}; several with commas between them (default: the two newest runs of one program in memshade.out)`,
     )
     .argument("[new]", "what to compare with it: also of another kind, or several")
-    .option("--by <key>", KEYS_BY_TOOL, parseKey)
+    .option("--by <key>", measuresByTool(isCompared, "diff").join("; "), (text: string) =>
+      measureOfWord(text, "diff", "--by", { isOffered: isCompared }),
+    )
     .addOption(toolOption(" (default: all that both runs have)"))
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
     .option(
       "--fail-on <limit>",
-      "end with exit code 1 if a total grew by more: bytes+10%, peak+1MiB, count+0; can be repeated",
+      "end with exit code 1 if a total grew by more: bytes+10%, peak+1MiB, blocks+0; can be repeated",
       (text: string, previous: GrowthLimit[] = []) => [...previous, parseGrowthLimit(text)],
     );
   addShared(command, "wide", "lines", ...READ_OPTIONS, "json", ...PAGE_OPTIONS, "binaryPath", "color")
@@ -83,25 +88,16 @@ export function addDiffCommand(program: Command): void {
       const plain = { ...options, color: "never", wide: false, lines: undefined } as const;
       const shown = html === undefined ? options : plain;
       const { text, exceeded, compared: both } = await runDiff(inputs, shown, standardOutput());
-      if (html === undefined) process.stdout.write(text);
+      if (html === undefined) print(text);
       else {
         const file = pagePath(html, inputs.new[0]!, "diff");
         await writePage(pageOfDiff(both, { sources: options.htmlSources }), text, {
-          ...{ file, inputs: [...inputs.old, ...inputs.new] },
+          file,
+          inputs: [...inputs.old, ...inputs.new],
           open: options.open,
         });
       }
       for (const sentence of exceeded) say(sentence);
       if (exceeded.length > 0) process.exitCode = LIMIT_EXCEEDED;
     });
-}
-
-function parseKey(text: string): string {
-  return isOtherWord(text)
-    ? OTHER_WORDS[text]
-    : parseChoice(
-        "--by",
-        COMPARED_TOOLS.flatMap((tool) => DIFF_KEYS[tool]),
-        text,
-      );
 }

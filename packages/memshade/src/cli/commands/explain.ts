@@ -1,7 +1,10 @@
 import type { Command } from "commander";
-import { UserError } from "../../bytes/errors.ts";
-import { GLOSSARY, type GlossaryEntry, glossaryEntry, nearestWords } from "../../report/glossary.ts";
-import { wrapWords } from "../../report/terminal/common/text.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { glossaryEntry, nearestWords } from "../../show/report/glossary.ts";
+import type { GlossaryEntry } from "../../show/report/glossary-entry.ts";
+import { GLOSSARY } from "../../show/report/glossary-words.ts";
+import { wrapWords } from "../../show/report/terminal/common/text.ts";
+import { print } from "../line-input.ts";
 
 const COLUMNS = 80;
 const INDENT = "  ";
@@ -23,7 +26,7 @@ export function addExplainCommand(program: Command): void {
     .argument("[word...]", "a kind of finding, or another word; without one all are listed")
     .addHelpText("after", EXAMPLES)
     .action((words: readonly string[]) => {
-      process.stdout.write(words.length === 0 ? listWords() : explain(words.join(" ")));
+      print(words.length === 0 ? listWords() : explain(words.join(" ")));
     });
 }
 

@@ -1,9 +1,17 @@
 import type { Command } from "commander";
-import { UserError } from "../../bytes/errors.ts";
-import { FORMAT_NAMES, TOOL_WEIGHTS } from "../../exports/export-formats.ts";
+import { isAdditive } from "../../explain/measures/index.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { FORMAT_NAMES, weightsOf } from "../../show/exports/export-formats.ts";
 import { chosenRun } from "../chosen-run.ts";
 import { type ExportOptions, runExport } from "../export/run-export.ts";
-import { addShared, collectPathMap, parseChoice, RUN_ARGUMENT, toolOption } from "./report-options.ts";
+import {
+  addShared,
+  collectPathMap,
+  measuresByTool,
+  parseChoice,
+  RUN_ARGUMENT,
+  toolOption,
+} from "./report-options.ts";
 
 const EXAMPLES = `
 Formats:
@@ -19,7 +27,7 @@ Formats:
 Examples:
   memshade export --format pprof -o heap.pb.gz        the newest run
   memshade export RUN --format firefox
-  memshade export RUN --format folded --by live | flamegraph.pl > live.svg
+  memshade export RUN --format folded --by left | flamegraph.pl > left.svg
   memshade export RUN --format speedscope --tool waste -o waste.speedscope.json
   memshade export RUN --format heapprofile --by lost
   memshade export RUN --format chrome-trace
@@ -30,9 +38,8 @@ docs/exporting.md says which viewer is good for what, and what a format loses.`;
 
 /** Adds `memshade export` to the program. Its action throws UserError for mistakes of the user. */
 export function addExportCommand(program: Command): void {
-  const keys = Object.entries(TOOL_WEIGHTS).map(
-    ([tool, weights]) => `${tool}: ${weights.map(({ key }) => key).join(", ")}`,
-  );
+  const cpu = weightsOf("cpu").map(({ key }) => key);
+  const keys = [...measuresByTool(isAdditive, "export"), `cpu: ${cpu.join(", ")}`];
   const command = program
     .command("export")
     .summary("write what was recorded for pprof, the Firefox Profiler, speedscope and other viewers")

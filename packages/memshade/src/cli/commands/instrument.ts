@@ -1,14 +1,14 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { type Command, Option } from "commander";
-import { UserError } from "../../bytes/errors.ts";
-import { nameFileInErrors, readModuleFile } from "../../host/module/module-file.ts";
-import { nativeSha256 } from "../../host/module/native-sha256.ts";
-import { say } from "../../host/run/terminal-line.ts";
-import { writeWholeFile } from "../../load/whole-file.ts";
-import { instrument } from "../../tools/index.ts";
-import { toInstrumentOptions } from "../../tools/run-options.ts";
-import { sentencesOfModule } from "../../tools/sentences.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { writeWholeFile } from "../../names/load/whole-file.ts";
+import { nameFileInErrors, readModuleFile } from "../../record/host/module/module-file.ts";
+import { nativeSha256 } from "../../record/host/module/native-sha256.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
+import { instrument } from "../../record/tools/index.ts";
+import { toInstrumentOptions } from "../../record/tools/run-options.ts";
+import { sentencesOfModule } from "../../record/tools/sentences.ts";
 import { addHostStacksOption, addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
 
 interface InstrumentFlags extends ToolFlags {

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import { UserError } from "../../bytes/errors.ts";
-import type { MemprofVersion } from "../../formats/memprof-indexed/index.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import type { MemprofVersion } from "../../profile/formats/memprof-indexed/index.ts";
 import { collect } from "../collect.ts";
 import { addHotColdOptions } from "../hot-cold-options.ts";
 import { CONTAINERS, FORMATS, type MergeFlags } from "../merge/flags.ts";
@@ -61,6 +61,7 @@ export function addMergeCommand(program: Command): void {
       "--skip-bad",
       "leave out inputs that cannot be read or symbolized, and name them, instead of stopping",
     )
+    .option("--force", "merge the memory profiles of files that have other counters too, which are left out")
     .option("--threads <N>", "threads to use (default: one per core, where that pays)", parseThreads)
     .option(
       "--classify",
@@ -77,8 +78,7 @@ function parseVersion(text: string): MemprofVersion {
 
 function parseThreads(text: string): number {
   const count = Number(text);
-  if (!/^\d+$/.test(text) || count < 1 || count > 256) {
+  if (!/^\d+$/.test(text) || count < 1 || count > 256)
     throw new UserError(`--threads takes a number from 1 to 256, not "${text}"`);
-  }
   return count;
 }

@@ -1,11 +1,12 @@
 import type { Command } from "commander";
-import { UserError } from "../../bytes/errors.ts";
-import { runNode } from "../../host/node/run-node.ts";
-import { quoteForShell } from "../../host/run/terminal-line.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { quoteForShell } from "../../profile/model/shell-words.ts";
+import { runNode } from "../../record/host/node/run-node.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
 import { verbFor } from "../kind-of-program.ts";
+import { assertNode } from "../other-runtime.ts";
 import {
   addHostStacksOption,
   addLearnOption,
@@ -54,6 +55,7 @@ export function addNodeCommand(program: Command): void {
         throw new UserError(
           `${script} is a WebAssembly module, not a script: memshade run ${quoteForShell(script)}, or memshade node with the script that loads it`,
         );
+      assertNode("memshade node", ["bun", "deno"]);
       warnOfOptionsBehind(own, script, args);
       const code = await runNode({
         command: [script, ...args],

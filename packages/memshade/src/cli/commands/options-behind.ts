@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { quoteForShell, say } from "../../host/run/terminal-line.ts";
+import { quoteForShell } from "../../profile/model/shell-words.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
 
 /**
  * Says which options of memshade stand behind the program and so went to it, and what to type for memshade to get them. Whoever

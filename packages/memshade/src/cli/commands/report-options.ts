@@ -1,15 +1,18 @@
 import { type Command, Option } from "commander";
-import { FrameRules } from "../../analyses/frames/frame-rules.ts";
-import { UserError } from "../../bytes/errors.ts";
-import type { SourcesKept } from "../../report/page/data/sources.ts";
-import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
-import { type ScreenOptions, USUAL_CALLER_LINES } from "../../report/terminal/common/screen.ts";
+import { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
+import { measuresOfTool, wordsOf } from "../../explain/measures/index.ts";
+import type { Measure, MeasureView } from "../../explain/measures/measure.ts";
+import { MEASURED_TOOLS, type MeasuredTool } from "../../explain/measures/measured-stacks.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { type PathMap, parsePathMap } from "../../names/symbolize/path-map.ts";
 import type { OwnCode } from "../../runs/own-code.ts";
 import { REPORTED_TOOLS, type ReportedTool } from "../../runs/recorded-tools.ts";
 import { REPORT_COLUMNS } from "../../runs/report/report-parts.ts";
 import type { OriginalPlaces } from "../../runs/run-symbols.ts";
 import { loadSuppressions } from "../../runs/suppressions.ts";
-import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
+import type { SourcesKept } from "../../show/report/page/data/sources.ts";
+import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
+import { type ScreenOptions, USUAL_CALLER_LINES } from "../../show/report/terminal/common/screen.ts";
 import { collect } from "../collect.ts";
 import { addOptions, type OptionDescription } from "./add-options.ts";
 
@@ -47,7 +50,7 @@ export interface ReadFlags extends FrameFlags {
 
 /** What of a run is named as one that a command takes. */
 export const RUN_ARGUMENT =
-  "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof or heaptrack";
+  "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof, heaptrack, jemalloc or gperftools";
 
 /** Options that several commands have, each the same everywhere. */
 const SHARED_OPTIONS = {
@@ -171,33 +174,34 @@ export function parseRows(text: string): number {
 
 export function parsePositive(option: string, what: string, text: string): number {
   const number = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number === 0) {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number === 0)
     throw new UserError(`${option} takes a number of ${what} from 1, not "${text}"`);
-  }
   return number;
 }
 
 export function parseChoice<T extends string>(option: string, choices: readonly T[], text: string): T {
   const found = choices.find((choice) => choice === text);
-  if (found === undefined) {
-    throw new UserError(`${option} takes one of ${choices.join(", ")}, not "${text}"`);
-  }
+  if (found === undefined) throw new UserError(`${option} takes one of ${choices.join(", ")}, not "${text}"`);
   return found;
 }
 
-/** What people call some of the keys of `--by`. */
-export const OTHER_WORDS = {
-  leak: "live",
-  left: "live",
-  size: "bytes",
-  blocks: "count",
-  unused: "density",
-} as const;
-export type OtherWord = keyof typeof OTHER_WORDS;
-
-export function isOtherWord(text: string): text is OtherWord {
-  return Object.hasOwn(OTHER_WORDS, text);
+/** Words of a view for the help: a text for each tool, its measures first and their aliases in brackets. */
+export function measuresByTool(isOffered: (measure: Measure) => boolean, view: MeasureView): string[] {
+  return MEASURED_TOOLS.map((tool) => {
+    const measures = measuresOfTool(tool).filter(isOffered);
+    const others = measures.flatMap((measure) => wordsOf(measure, view).slice(1));
+    const also = others.length === 0 ? "" : ` (or ${others.join(", ")})`;
+    return `${TOOL_NAMES[tool]}: ${measures.map(({ id }) => id).join(", ")}${also}`;
+  });
 }
+
+const TOOL_NAMES: Readonly<Record<MeasuredTool, string>> = {
+  heap: "heap",
+  waste: "waste",
+  workingset: "working set",
+  objects: "objects",
+  statics: "static data",
+};
 
 export function standardOutput(): Terminal {
   const { isTTY, columns } = process.stdout;

@@ -1,24 +1,23 @@
 import type { Command } from "commander";
-import { MOST_FINDINGS } from "../../analyses/findings/rank.ts";
-import { findsAnything, type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
-import { heapLines } from "../../analyses/source/heap-lines.ts";
-import { objectLines } from "../../analyses/source/object-lines.ts";
-import { wasteLines } from "../../analyses/source/waste-lines.ts";
-import { workingSetLines } from "../../analyses/source/working-set-lines.ts";
-import { UserError } from "../../bytes/errors.ts";
-import { findingsJson } from "../../report/json/findings.ts";
-import { sourceLinesJson } from "../../report/json/source-lines.ts";
-import type { ColorChoice } from "../../report/terminal/common/paint.ts";
-import { sourceReport } from "../../report/terminal/common/source-report.ts";
+import { findsAnything, type RecordedTools } from "../../explain/analyses/recorded-tools.ts";
+import { MOST_FINDINGS } from "../../explain/findings/rank.ts";
+import { runFindings } from "../../explain/findings/run-findings.ts";
+import { sourceTables } from "../../explain/source/source-table.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import type { PathMap } from "../../names/symbolize/path-map.ts";
 import { pagePath } from "../../runs/page/page-file.ts";
 import { pageOf } from "../../runs/page/run-page.ts";
 import { loadTools, type ReportedTool } from "../../runs/recorded-tools.ts";
 import { joined, plainText, reportParts, type Shown } from "../../runs/report/report-parts.ts";
 import { modulePathsOf } from "../../runs/run-of-folder.ts";
 import { createSourceReader } from "../../runs/source.ts";
-import type { PathMap } from "../../symbolize/path-map.ts";
+import { findingsJson } from "../../show/report/json/findings.ts";
+import { sourceLinesJson } from "../../show/report/json/source-lines.ts";
+import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
+import { sourceReport } from "../../show/report/terminal/common/source-report.ts";
 import { chosenRun } from "../chosen-run.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { print } from "../line-input.ts";
 import { askedPage, type HtmlFlags, runBehindHtml } from "../report/html-options.ts";
 import { reportedTools } from "../report/reported-tools.ts";
 import { writePage } from "../report/write-page.ts";
@@ -65,6 +64,8 @@ Examples:
   memshade report server.memprofdata --binary-path ./server --cold-lifetime 10
   memshade report dhat.out.4711          of valgrind --tool=dhat
   memshade report heap.pb.gz             a heap profile of pprof: Go, tcmalloc …
+  memshade report jeprof.4711.0.f.heap --binary-path ./server
+                                         of jemalloc, or of gperftools
   memshade report heaptrack.app.4711.zst`;
 
 /** Adds `memshade report` to the program. Its action throws UserError for mistakes of the user. */
@@ -98,7 +99,7 @@ export function addReportCommand(program: Command): void {
       const behind = named === undefined ? runBehindHtml(given.html) : undefined;
       const options = behind === undefined ? given : { ...given, html: true as const };
       const input = await chosenRun(named ?? behind);
-      for await (const text of runReport(input, options, standardOutput())) process.stdout.write(text);
+      for await (const text of runReport(input, options, standardOutput())) print(text);
     });
 }
 
@@ -156,19 +157,14 @@ function runReportJson(input: string, findings: Shown, tools: Readonly<Record<st
 
 /** The source lines of each tool that was recorded, one after the other; as JSON in one document. */
 function* runSourceReport(
-  { heap, waste, workingset, objects }: RecordedTools,
+  recorded: RecordedTools,
   input: string,
   options: ReportOptions,
   terminal: Terminal,
 ): Generator<string, void, undefined> {
   if (options.csv === true || options.compat !== undefined)
     throw new UserError("--source and --csv or --compat are different reports: give one of them");
-  const tables = [
-    ...(heap === undefined ? [] : [heapLines(heap)]),
-    ...(waste === undefined ? [] : [wasteLines(waste)]),
-    ...(workingset === undefined ? [] : [workingSetLines(workingset)]),
-    ...(objects === undefined ? [] : [objectLines(objects)]),
-  ];
+  const tables = sourceTables(recorded);
   if (tables.length === 0)
     throw new UserError(
       "--source shows lines of the heap, of waste, of working sets and of objects: --html has those of samples",

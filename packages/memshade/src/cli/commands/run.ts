@@ -1,17 +1,20 @@
 import { statSync } from "node:fs";
 import type { Command } from "commander";
-import { UserError } from "../../bytes/errors.ts";
-import { describeSystemError } from "../../bytes/system-errors.ts";
-import { quoteForShell } from "../../host/run/terminal-line.ts";
-import { runWasi } from "../../host/wasi/run-wasi.ts";
-import type { NativeToolName } from "../../native/native-tool.ts";
-import type { NativeRun } from "../../native/run-native.ts";
-import type { ToolName } from "../../tools/options.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { describeSystemError } from "../../ground/bytes/system-errors.ts";
+import { quoteForShell } from "../../profile/model/shell-words.ts";
+import { programEnvironment } from "../../record/host/run/inherited.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
+import { runWasi } from "../../record/host/wasi/run-wasi.ts";
+import type { NativeToolName } from "../../record/native/native-tool.ts";
+import type { NativeRun } from "../../record/native/run-native.ts";
+import type { ToolName } from "../../record/tools/options.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
-import { saySummary } from "../end-summary.ts";
+import { nameRuns, saySummary } from "../end-summary.ts";
 import { isNativeProgram, verbFor } from "../kind-of-program.ts";
-import { parseSampleRate } from "../option-values.ts";
+import { parseBytes, parseSampleRate } from "../option-values.ts";
+import { assertNode, runtimeInWords } from "../other-runtime.ts";
 import {
   addLearnOption,
   addOutOption,
@@ -30,6 +33,7 @@ interface RunFlags extends ToolFlags {
   traceChildren?: boolean;
   mmap?: boolean;
   sample?: number;
+  memoryLimit?: number;
 }
 
 const EXAMPLES = `
@@ -82,6 +86,11 @@ export function addRunCommand(program: Command): void {
       "call paths by CPU time too: so many samples per second of it, as 97hz",
       parseSampleRate,
     )
+    .option(
+      "--memory-limit <size>",
+      "shadow and tables take so much at most, as 2G; then recording ends and the program goes on (default: half of the free memory)",
+      parseBytes,
+    )
     .optionsGroup("Options:")
     .addHelpText("after", EXAMPLES)
     .action(async (path: string, args: string[], flags: RunFlags, own: Command) => {
@@ -92,10 +101,15 @@ export function addRunCommand(program: Command): void {
       warnOfOptionsBehind(own, path, args);
       if (isNativeProgram(path)) {
         refuseForNative(own);
-        const { runNative } = await import("../../native/run-native.ts");
-        const onWritten = flags.quiet === true ? undefined : saySummary;
+        const runtime = runtimeInWords(path);
+        if (runtime !== undefined && flags.quiet !== true) say(runtime);
+        const { runNative } = await import("../../record/native/run-native.ts");
+        const onWritten = flags.quiet === true ? (folder: string) => nameRuns([folder]) : saySummary;
         const code = await runNative({
-          ...{ path, args, onWritten },
+          path,
+          args,
+          onWritten,
+          onOthersWritten: nameRuns,
           out: flags.out,
           isQuiet: flags.quiet,
           clock: flags.clock,
@@ -103,6 +117,7 @@ export function addRunCommand(program: Command): void {
           mappings: flags.mmap,
           traceChildren: flags.traceChildren,
           sampleHz: flags.sample,
+          memoryLimit: flags.memoryLimit,
           tool: nativeToolOf(flags),
           intervals: nativeIntervalsOf(flags),
         });
@@ -110,6 +125,7 @@ export function addRunCommand(program: Command): void {
         return;
       }
       refuseForWasm(flags);
+      assertNode("memshade run for a WASI program", ["bun"]);
       const code = await runWasi({
         path,
         args,
@@ -127,13 +143,28 @@ export function addRunCommand(program: Command): void {
 
 /** What native programs can be recorded with. */
 const OF_NATIVE: readonly string[] = [
-  ...["out", "quiet", "tool", "clock", "traceChildren", "mmap", "sample", "includeStack"],
-  ...["interval", "maxIntervals", "cpuTime", "who", "compat", "contexts"],
+  "out",
+  "quiet",
+  "tool",
+  "clock",
+  "traceChildren",
+  "mmap",
+  "sample",
+  "includeStack",
+  "memoryLimit",
+  "interval",
+  "maxIntervals",
+  "cpuTime",
+  "who",
+  "compat",
+  "contexts",
 ];
 /** What runs of native programs with `--tool waste` do not have. */
 const NOT_WITH_WASTE: readonly string[] = ["traceChildren", "mmap", "sample", "clock"];
 const NATIVE_NAMES: Readonly<Partial<Record<ToolName, NativeToolName>>> = {
-  ...{ heap: "heap", waste: "waste", workingset: "working-set" },
+  heap: "heap",
+  waste: "waste",
+  workingset: "working-set",
 };
 
 /** What is about blocks, which runs with `--tool workingset` alone do not have. */
@@ -185,10 +216,14 @@ function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
 }
 
 /** @throws UserError for options that mean nothing to a WebAssembly program */
-function refuseForWasm({ traceChildren, mmap, sample }: RunFlags): void {
+function refuseForWasm({ traceChildren, mmap, sample, memoryLimit }: RunFlags): void {
   const given = traceChildren === true ? "--trace-children" : mmap === true ? "--mmap" : undefined;
   if (given !== undefined)
     throw new UserError(`${given} is for native programs: a WebAssembly program starts and maps nothing`);
+  if (memoryLimit !== undefined)
+    throw new UserError(
+      "--memory-limit is for native programs: tables of WebAssembly have --max-contexts and --max-blocks",
+    );
   if (sample !== undefined)
     throw new UserError(
       "--sample is for native programs: engines have profilers for the CPU time of WebAssembly",
@@ -238,11 +273,12 @@ function refuseForNative(command: Command): void {
 /** `NAME=VALUE`, or `NAME` for the value that memshade itself was given. */
 function environmentOf(settings: readonly string[]): Record<string, string> {
   const environment: Record<string, string> = {};
+  const given = programEnvironment();
   for (const setting of settings) {
     const equals = setting.indexOf("=");
     if (equals === 0 || setting === "") throw new UserError(`--env ${setting}: a name is missing`);
     if (equals > 0) environment[setting.slice(0, equals)] = setting.slice(equals + 1);
-    else if (process.env[setting] !== undefined) environment[setting] = process.env[setting];
+    else if (given[setting] !== undefined) environment[setting] = given[setting];
   }
   return environment;
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
-import { ProfdataError } from "../../memprof/profdata-error.ts";
-import { showProfile } from "../../memprof/show.ts";
+import { ProfdataError } from "../../names/memprof/profdata-error.ts";
+import { showProfile } from "../../names/memprof/show.ts";
+import { printable } from "../../profile/model/printable.ts";
 import { OutputBuffer } from "../line-input.ts";
 import { keepHeapSmall } from "../small-heap.ts";
 
@@ -45,7 +46,7 @@ function runShow(file: string, binaries: readonly string[]): void {
     output.flush();
   } catch (error) {
     if (!(error instanceof ProfdataError)) throw error;
-    process.stderr.write(`error: ${error.message}\n`);
+    process.stderr.write(`error: ${printable(error.message)}\n`);
     process.exitCode = FAILED;
   }
 }

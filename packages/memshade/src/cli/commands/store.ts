@@ -2,11 +2,14 @@ import type { Command } from "commander";
 import {
   FLEET_MEASURES,
   type FleetMeasure,
+  findFleetMeasure,
   parseStepLimit,
   type StepLimit,
-} from "../../analyses/fleet/measures.ts";
-import { UserError } from "../../bytes/errors.ts";
-import type { MemprofVersion } from "../../formats/memprof-indexed/index.ts";
+} from "../../explain/fleet/measures.ts";
+import { measureOfWord } from "../../explain/measures/index.ts";
+import type { Measure } from "../../explain/measures/measure.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import type { MemprofVersion } from "../../profile/formats/memprof-indexed/index.ts";
 import { DIALECTS } from "../../store/create-statements.ts";
 import { collect } from "../collect.ts";
 import { addHotColdOptions } from "../hot-cold-options.ts";
@@ -167,12 +170,8 @@ function addSql(store: Command): void {
 }
 
 function measureOf(text: string): FleetMeasure {
-  const key = parseChoice(
-    "--by",
-    FLEET_MEASURES.map((measure) => measure.key),
-    text,
-  );
-  return FLEET_MEASURES.find((measure) => measure.key === key)!;
+  const isOffered = ({ id }: Measure) => FLEET_MEASURES.some(({ key }) => key === id);
+  return findFleetMeasure(measureOfWord(text, "trend", "--by", { isOffered }).id)!;
 }
 
 function shareOf(text: string): number {

@@ -9,6 +9,8 @@ Examples:
       places in the code section of a module
   memshade symbolize --binary app.wasm --file-offsets 0x1f00
       offsets in the file, as stack traces of engines have them
+  memshade symbolize --binary app.wasm -p < trace.txt
+      a stack trace of V8, SpiderMonkey, wasmtime or Wasmer, as it is
   memshade symbolize --binary ./server --json 0x401136
   memshade symbolize --binary ./server --path-map /build=src - < addresses.txt
   memshade symbolize --binary ./server

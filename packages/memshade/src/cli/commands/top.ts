@@ -1,38 +1,28 @@
 import fs from "node:fs";
-import path from "node:path";
+import { join } from "node:path";
 import type { Command } from "commander";
-import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
-import { knownMetrics, METRICS, type MetricKey } from "../../analyses/metrics.ts";
-import { OBJECT_KEYS, type ObjectKey } from "../../analyses/objects/rank.ts";
-import { STATIC_KEYS, type StaticKey } from "../../analyses/statics/rank-statics.ts";
-import type { PairTable } from "../../analyses/waste/pairs.ts";
-import { WASTE_KEYS, type WasteKey } from "../../analyses/waste/rank-sites.ts";
-import { WORKING_SET_KEYS, type WorkingSetKey } from "../../analyses/working-set/rank.ts";
-import { UserError } from "../../bytes/errors.ts";
-import type { WasteFile } from "../../model/waste/waste.ts";
-import { objectsTopJson } from "../../report/json/objects-top.ts";
-import { staticTopJson } from "../../report/json/static-data.ts";
-import { topJson } from "../../report/json/top.ts";
-import { wastePairsJson, wasteTopJson } from "../../report/json/waste.ts";
-import { workingSetTopJson } from "../../report/json/working-set-top.ts";
-import type { ColorChoice } from "../../report/terminal/common/paint.ts";
-import { staticTable } from "../../report/terminal/heap/static-data.ts";
-import { topTable } from "../../report/terminal/heap/top-table.ts";
-import { objectsTable } from "../../report/terminal/objects/objects-table.ts";
-import { wastePairs } from "../../report/terminal/waste/waste-pairs.ts";
-import { wasteTable } from "../../report/terminal/waste/waste-table.ts";
-import { workingSetTable } from "../../report/terminal/working-set/working-set-table.ts";
-import { hasHeap, loadHeap } from "../../runs/heap.ts";
-import { hasObjects, loadObjects } from "../../runs/objects.ts";
-import { loadStatics } from "../../runs/statics.ts";
-import { loadWaste } from "../../runs/waste.ts";
-import { hasWorkingSet, loadWorkingSet } from "../../runs/working-set.ts";
+import { GROUPINGS, type GroupBy } from "../../explain/analyses/groups.ts";
+import { type PairTable, rankPairs } from "../../explain/analyses/waste/pairs.ts";
+import {
+  findMeasure,
+  isReversed,
+  knownMeasures,
+  measureOfWord,
+  recordedWith,
+} from "../../explain/measures/index.ts";
+import type { Measure, MeasuredProfiles } from "../../explain/measures/measure.ts";
+import { rankMeasure } from "../../explain/measures/ranking.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { knowsField } from "../../profile/model/known-fields.ts";
+import { loadMeasured, recordedTools } from "../../runs/recorded-tools.ts";
+import { pairsJson, topJson } from "../../show/report/json/top.ts";
+import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
+import { pairTable, topTable } from "../../show/report/terminal/common/top-table.ts";
 import { chosenRun } from "../chosen-run.ts";
+import { print } from "../line-input.ts";
 import {
   addShared,
-  isOtherWord,
-  OTHER_WORDS,
-  type OtherWord,
+  measuresByTool,
   parseChoice,
   parseRows,
   READ_OPTIONS,
@@ -45,36 +35,17 @@ import {
 } from "./report-options.ts";
 
 const USUAL_ROWS = 20;
-const METRIC_KEYS = METRICS.map(({ key }) => key);
-/** Tables of pairs by the key that shows them. */
-const PAIR_TABLES = {
-  "dead-pairs": "dead",
-  "silent-pairs": "silent",
-  "redundant-pairs": "redundant",
-} as const satisfies Record<string, PairTable>;
-type PairKey = keyof typeof PAIR_TABLES;
-const PAIR_KEYS = Object.keys(PAIR_TABLES) as PairKey[];
-type TopKey = MetricKey | StaticKey | WasteKey | PairKey | WorkingSetKey | ObjectKey;
-const KEYS: readonly TopKey[] = [
-  ...METRIC_KEYS,
-  ...STATIC_KEYS,
-  ...WASTE_KEYS,
-  ...PAIR_KEYS,
-  ...WORKING_SET_KEYS,
-  ...OBJECT_KEYS,
-];
 
-const KEYS_BY_TOOL = [
-  `heap: ${METRIC_KEYS.join(", ")}, or ${Object.keys(OTHER_WORDS).join(", ")}`,
-  `static data: ${STATIC_KEYS.join(", ")}`,
-  `waste: ${[...WASTE_KEYS, ...PAIR_KEYS].join(", ")}`,
-  `working set: ${WORKING_SET_KEYS.join(", ")}`,
-  `objects: ${OBJECT_KEYS.join(", ")}`,
-].join("; ");
+/** Tables of pairs by the word that shows them. */
+const PAIRS: Readonly<Record<string, { readonly table: PairTable; readonly title: string }>> = {
+  "dead-pairs": { table: "dead", title: "Dead stores and what ended them" },
+  "silent-pairs": { table: "silent", title: "Silent stores and who stored before" },
+  "redundant-pairs": { table: "redundant", title: "Redundant loads and who loaded before" },
+};
 
 export interface TopOptions extends ReadFlags {
-  /** Left out, it is what the run was recorded for: `usualKey`. */
-  readonly by?: TopKey | OtherWord | undefined;
+  /** Left out, it is the first measure that the run has. */
+  readonly by?: string | undefined;
   readonly group: GroupBy;
   readonly rows: number;
   readonly reverse?: boolean | undefined;
@@ -90,7 +61,7 @@ Examples:
   memshade top memshade.out/app.4711 --by peak -n 5
   memshade top memshade.out/app.4711 --by temporary --group path
   memshade top memshade.out/app.4711 --by accesses --json > sites.json
-  memshade top memshade.out/app.4711 --by unread-data
+  memshade top memshade.out/app.4711 --by static-unread
       tables and variables that nobody reads
   memshade top memshade.out/app.4711 --by dead
       stores whose bytes nobody reads (run with --tool waste)
@@ -98,7 +69,7 @@ Examples:
       and what ended them (--tool waste --pairs)
   memshade top memshade.out/app.4711 --by misses
       instructions that miss (--tool workingset --locality)
-  memshade top memshade.out/app.4711 --by lines
+  memshade top memshade.out/app.4711 --by workingset --group function
       functions with large working sets (--tool workingset)
   memshade top memshade.out/app.4711 --by new --group path
       what went on when the program touched new lines (--tool workingset)
@@ -113,12 +84,15 @@ Examples:
 
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
+  const keys = [...measuresByTool(() => true, "top"), `pairs: ${Object.keys(PAIRS).join(", ")}`].join("; ");
   const command = program
     .command("top")
-    .summary("rank the allocation sites, wasteful accesses or cache misses of a recorded run")
-    .description("Ranks the allocation sites of a recorded run.")
+    .summary("rank the places of a recorded run by any of its measures")
+    .description(
+      "Ranks the places of a recorded run: what allocates, wastes, touches, misses or makes objects.",
+    )
     .argument("[run]", `${RUN_ARGUMENT} (default: the newest run in memshade.out)`)
-    .option("--by <key>", `${KEYS_BY_TOOL} (default: bytes, or what the run has)`, parseKey)
+    .option("--by <key>", `${keys} (default: the first that the run has)`, parseKey)
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
     .option("--reverse", "smallest first");
@@ -126,174 +100,85 @@ export function addTopCommand(program: Command): void {
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: TopOptions) => {
       const input = await chosenRun(named);
-      process.stdout.write(await runTop(input, options, standardOutput()));
+      print(await runTop(input, options, standardOutput()));
     });
 }
 
-function parseKey(text: string): TopKey | OtherWord {
-  return isOtherWord(text) ? text : parseChoice("--by", KEYS, text);
-}
-
-/** The options with a key in the place of another word for it. */
-function withKey(input: string, options: TopOptions): TopOptions & { readonly by: TopKey } {
-  const { by = usualKey(input), reverse = false } = options;
-  if (!isOtherWord(by)) return { ...options, by };
-  // Unused is what has least of it.
-  return { ...options, by: OTHER_WORDS[by], reverse: reverse !== (by === "unused") };
+function parseKey(text: string): string {
+  if (!Object.hasOwn(PAIRS, text)) measureOfWord(text, "top", "--by");
+  return text;
 }
 
 /** The text that `memshade top` prints. */
-export async function runTop(input: string, given: TopOptions, terminal: Terminal): Promise<string> {
-  const options = withKey(input, given);
-  const { by, group, rows } = options;
-  const wasteKey = WASTE_KEYS.find((key) => key === by);
-  if (wasteKey !== undefined) return topWaste(input, wasteKey, options, terminal);
-  const pairKey = PAIR_KEYS.find((key) => key === by);
-  if (pairKey !== undefined) return topPairs(input, pairKey, options, terminal);
-  const staticKey = STATIC_KEYS.find((key) => key === by);
-  if (staticKey !== undefined) return topStatics(input, staticKey, options, terminal);
-  const workingSetKey = WORKING_SET_KEYS.find((key) => key === by);
-  if (workingSetKey !== undefined) return topWorkingSet(input, workingSetKey, options, terminal);
-  const objectKey = OBJECT_KEYS.find((key) => key === by);
-  if (objectKey !== undefined) return topObjects(input, objectKey, options, terminal);
-  if (isRunWithout(hasHeap, input)) {
-    const usual = usualKey(input);
-    const other = usual === "bytes" ? "" : `; without --by it is ranked by ${usual}`;
+export async function runTop(input: string, options: TopOptions, terminal: Terminal): Promise<string> {
+  const { by, group, rows, reverse = false, json } = options;
+  if (by !== undefined && Object.hasOwn(PAIRS, by)) return topPairs(input, by, options, terminal);
+  if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
+  const recorded = recordedTools(input);
+  const tool = by === undefined ? recorded.find((one) => one !== "cpu") : recordedWith(measureOfTop(by).tool);
+  if (tool === undefined) throw new UserError(`${input} has samples alone, which memshade tree shows`);
+  if (by !== undefined && !recorded.includes(tool)) throw lacking(by, input);
+  const profiles = await loadMeasured(
+    input,
+    by === undefined ? tool : measureOfTop(by).tool,
+    readOptions(options),
+  );
+  const measure = by === undefined ? knownMeasures(tool, profiles)[0] : measureOfTop(by);
+  const unknown = measure?.unknown?.(profiles);
+  if (unknown !== undefined) throw new UserError(`--by ${measure!.id} is not known of ${input}: ${unknown}`);
+  const isFirstLast = by !== undefined && isReversed(measure!, by, "top") !== reverse;
+  const order = (by === undefined ? reverse : isFirstLast) ? "smallest" : "largest";
+  const ranking = measure && rankMeasure(measure, profiles, group, order);
+  if (ranking === undefined) throw lacking(by ?? "bytes", input, profiles);
+  return json
+    ? topJson(ranking, profiles, { input, rows })
+    : topTable(ranking, profiles, { ...screenOptions(options, terminal), rows });
+}
+
+function measureOfTop(word: string): Measure {
+  return findMeasure(word, "top")!;
+}
+
+/** Error that says what a run needs for a ranking, and what it has instead. */
+function lacking(word: string, input: string, profiles?: MeasuredProfiles): UserError {
+  const { tool, needs, needsForPlaces } = measureOfTop(word);
+  const needed =
+    needsForPlaces === undefined || profiles === undefined ? needs : `${needs}, and ${needsForPlaces}`;
+  const has =
+    profiles === undefined
+      ? `was recorded with --tool ${recordedTools(input).join(", ")}`
+      : `has ${
+          knownMeasures(tool, profiles)
+            .map(({ id }) => id)
+            .join(", ") || "nothing of that tool"
+        }`;
+  const hint = isMerged(input, profiles) ? "; merge with --full-schema keeps numbers of accesses" : "";
+  return new UserError(`--by ${word} needs ${needed}: ${input} ${has}${hint}`);
+}
+
+/** Whether it is a profile of MemProf that merging has left without accesses. */
+function isMerged(input: string, { heap }: MeasuredProfiles = {}): boolean {
+  return (
+    heap !== undefined &&
+    heap.description.importedFrom === undefined &&
+    !knowsField(heap, "totalAccessCount") &&
+    !fs.existsSync(join(input, "run.json"))
+  );
+}
+
+async function topPairs(input: string, by: string, options: TopOptions, terminal: Terminal): Promise<string> {
+  const { table, title } = PAIRS[by]!;
+  const { rows, json, reverse } = options;
+  if (!recordedTools(input).includes("waste")) throw lacking("dead", input);
+  const { waste } = await loadMeasured(input, "waste", readOptions(options));
+  if (waste!.pairs === undefined)
     throw new UserError(
-      `--by ${by} needs a run that was recorded with --tool heap: ${input} is none${other}`,
+      `--by ${by} needs a run of a WebAssembly program with --tool waste --pairs: ${input} is none`,
     );
-  }
-  const { profile } = await loadHeap(input, readOptions(options));
-  const ranking = {
-    by: by as MetricKey,
-    group,
-    rows,
-    order: options.reverse ? "smallest" : "largest",
-  } as const;
-  const text = options.json
-    ? topJson(profile, { ...ranking, input })
-    : topTable(profile, { ...ranking, ...screenOptions(options, terminal) });
-  if (text === undefined) {
-    if (fs.existsSync(path.join(input, "run.json")))
-      throw new UserError(
-        `--by ${by} needs a run that was recorded with --tool heap: no accesses were counted in ${input}`,
-      );
-    const { importedFrom } = profile.description;
-    if (importedFrom !== undefined)
-      throw new UserError(
-        `--by ${by} is not known: ${input}, of ${importedFrom}, does not have it; it has ${knownMetrics(profile).join(", ")}`,
-      );
-    throw new UserError(
-      by === "peak" || by === "live"
-        ? `--by ${by} needs a run: ${input} is a profile without its run.json`
-        : `--by ${by} is not known: the blocks in ${input} have no numbers of accesses (merge with --full-schema keeps them)`,
-    );
-  }
-  return text;
-}
-
-/** Whether it is a run's folder, and its tool was not asked for. */
-function isRunWithout(has: (input: string) => boolean, input: string): boolean {
-  return fs.existsSync(path.join(input, "run.json")) && !has(input);
-}
-
-/** What a run is ranked by where nobody says it: the first of its tools that it was recorded with. */
-function usualKey(input: string): TopKey {
-  if (!isRunWithout(hasHeap, input)) return "bytes";
-  if (hasWorkingSet(input)) return "lines";
-  if (hasObjects(input)) return "object-bytes";
-  return loadWaste(input) === undefined ? "bytes" : "dead";
-}
-
-function topStatics(input: string, by: StaticKey, options: TopOptions, terminal: Terminal): string {
-  const statics = isRunWithout(hasHeap, input)
-    ? undefined
-    : loadStatics(input, { binaryPaths: options.binaryPath });
-  if (statics === undefined)
-    throw new UserError(
-      `--by ${by} needs a run that was recorded with --tool heap, of a module whose data has fixed addresses: ${input} is none`,
-    );
-  const order = options.reverse ? ("smallest" as const) : ("largest" as const);
-  return options.json
-    ? staticTopJson(statics, { input, by, order, rows: options.rows })
-    : staticTable(statics, { ...screenOptions(options, terminal), by, order, rows: options.rows });
-}
-
-function topWaste(input: string, by: WasteKey, options: TopOptions, terminal: Terminal): string {
-  const waste = wasteFor(input, by, options);
-  const order = options.reverse ? ("smallest" as const) : ("largest" as const);
-  const screen = screenOptions(options, terminal);
-  return options.json
-    ? wasteTopJson(waste, { input, by, order, rows: options.rows })
-    : wasteTable(waste, { ...screen, by, order, rows: options.rows });
-}
-
-function topPairs(input: string, by: PairKey, options: TopOptions, terminal: Terminal): string {
-  const waste = wasteFor(input, by, options);
-  if (waste.pairs === undefined)
-    throw new UserError(
-      `--by ${by} needs a run of a WebAssembly program that was recorded with --tool waste --pairs: ${input} is none`,
-    );
-  if (options.reverse) throw new UserError(`--by ${by} shows most bytes first only: leave out --reverse`);
-  const [table, { rows }] = [PAIR_TABLES[by], options];
-  const screen = screenOptions(options, terminal);
-  return options.json
-    ? wastePairsJson(waste, { input, table, rows })
-    : wastePairs(waste, { ...screen, table, rows });
-}
-
-function wasteFor(input: string, by: string, options: TopOptions): WasteFile {
-  const waste = loadWaste(input, readOptions(options));
-  if (waste === undefined)
-    throw new UserError(`--by ${by} needs a run that was recorded with --tool waste: ${input} is none`);
-  return waste;
-}
-
-/** What a run must have been recorded with for keys of working sets. */
-const NEEDED: Readonly<Record<WorkingSetKey, string>> = {
-  lines: "",
-  new: "",
-  "first-touch": "--who",
-  share: "--who",
-  fill: "--who",
-  misses: "--locality",
-  cold: "--locality",
-};
-
-function topWorkingSet(input: string, by: WorkingSetKey, options: TopOptions, terminal: Terminal): string {
-  if (options.group === "path" && (by === "misses" || by === "cold"))
-    throw new UserError(`--by ${by} knows no call paths: --group takes one of site, function with it`);
-  const needed = NEEDED[by] === "" ? "--tool workingset" : `--tool workingset ${NEEDED[by]}`;
-  const missing = `--by ${by} needs a run that was recorded with ${needed}: ${input} is none`;
-  if (isRunWithout(hasWorkingSet, input)) throw new UserError(missing);
-  const profile = loadWorkingSet(input, readOptions(options));
-  const order = options.reverse ? ("smallest" as const) : ("largest" as const);
-  const ranking = { by, order, rows: options.rows, group: options.group };
-  const text = options.json
-    ? workingSetTopJson(profile, { ...ranking, input })
-    : workingSetTable(profile, {
-        ...ranking,
-        ...screenOptions(options, terminal),
-      });
-  if (text === undefined) {
-    const { owners, firstTouch } = profile.options;
-    const isShareAlone = owners === true && !firstTouch && NEEDED[by] === "--who";
-    throw new UserError(
-      isShareAlone ? `--by ${by}: of native programs, --who tells owners alone (--by share)` : missing,
-    );
-  }
-  return text;
-}
-
-function topObjects(input: string, by: ObjectKey, options: TopOptions, terminal: Terminal): string {
-  const needed = `--tool objects${by === "in-use" ? ", without --sample-bytes 0" : ""}`;
-  const missing = `--by ${by} needs a run that was recorded with ${needed}: ${input} is none`;
-  if (isRunWithout(hasObjects, input)) throw new UserError(missing);
-  const profile = loadObjects(input, readOptions(options));
-  if (by === "in-use" && profile.sampleBytes === 0) throw new UserError(missing);
-  const order = options.reverse ? ("smallest" as const) : ("largest" as const);
-  const ranking = { by, order, rows: options.rows, group: options.group };
-  return options.json
-    ? objectsTopJson(profile, { ...ranking, input })
-    : objectsTable(profile, { ...ranking, ...screenOptions(options, terminal) });
+  if (reverse === true) throw new UserError(`--by ${by} shows most bytes first only: leave out --reverse`);
+  const pairs = rankPairs(waste!, table);
+  const { notTracked } = waste!;
+  return json
+    ? pairsJson(pairs, { input, by, rows, notTracked })
+    : pairTable(title, pairs, notTracked, { ...screenOptions(options, terminal), rows });
 }

@@ -1,18 +1,20 @@
 import type { Command } from "commander";
-import { callTree } from "../../analyses/call-tree/call-tree.ts";
-import type { StackGrouping, StackMetric, WeightedStacks } from "../../analyses/call-tree/weighted-stacks.ts";
-import { UserError } from "../../bytes/errors.ts";
-import { callTreeJson } from "../../report/json/call-tree.ts";
-import type { ColorChoice } from "../../report/terminal/common/paint.ts";
-import { callTreeReport } from "../../report/terminal/tree/call-tree-report.ts";
-import { loadTools, REPORTED_TOOLS, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { callTree } from "../../explain/call-tree/call-tree.ts";
+import type { StackGrouping, StackMetric, WeightedStacks } from "../../explain/call-tree/weighted-stacks.ts";
+import { findMeasure, isAdditive, measureOfWord, recordedWith } from "../../explain/measures/index.ts";
+import type { Measure } from "../../explain/measures/measure.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { loadMeasured, loadTools, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { callTreeJson } from "../../show/report/json/call-tree.ts";
+import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
+import { callTreeReport } from "../../show/report/terminal/tree/call-tree-report.ts";
 import { chosenRun } from "../chosen-run.ts";
 import { hasNativeStacks } from "../kind-of-program.ts";
-import { STACK_KEYS, stacksOfDump, stacksOfTools } from "../stacks.ts";
+import { print } from "../line-input.ts";
+import { stacksOfCpu, stacksOfDump, stacksOfTool } from "../stacks.ts";
 import {
   addShared,
-  isOtherWord,
-  OTHER_WORDS,
+  measuresByTool,
   parseChoice,
   parsePositive,
   READ_OPTIONS,
@@ -30,11 +32,8 @@ const GROUPINGS: readonly StackGrouping[] = ["site", "function"];
 const USUAL_LEAST = 0.5;
 
 const KEYS_BY_TOOL = [
-  `heap: ${STACK_KEYS.heap.join(", ")}, or left, leak, size, blocks (default bytes)`,
-  `waste: ${STACK_KEYS.waste.join(", ")}`,
-  `working set: ${STACK_KEYS.workingset.join(", ")}`,
-  `objects: ${STACK_KEYS.objects.join(", ")}`,
-  "samples: samples, or an event of the recording",
+  ...measuresByTool(isAdditive, "tree"),
+  "samples: samples, cpu, or an event of the recording",
 ].join("; ");
 
 export interface TreeOptions extends ReadFlags {
@@ -97,7 +96,7 @@ export function addTreeCommand(program: Command): void {
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: TreeOptions) => {
       const input = await chosenRun(named);
-      process.stdout.write(await runTree(input, options, standardOutput()));
+      print(await runTree(input, options, standardOutput()));
     });
 }
 
@@ -122,36 +121,45 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
     return stacksOfDump(input, { binaryPaths });
   }
   const recorded = recordedTools(input);
-  const key = by === undefined ? undefined : keyOf(by);
-  const ofKey = REPORTED_TOOLS.filter((one) => key === undefined || STACK_KEYS[one].includes(key));
-  if (ofKey.length === 0) throw new UserError(`--by takes one of ${allKeys(REPORTED_TOOLS)}, not "${by}"`);
-  if (tool !== undefined && !ofKey.includes(tool))
-    throw new UserError(`--by ${by} is of --tool ${ofKey.join(" or ")}, not of ${tool}: ${allKeys([tool])}`);
-  const chosen = tool ?? ofKey.find((one) => recorded.includes(one)) ?? ofKey[0]!;
+  const measure = measureOfTree(by, tool);
+  const ofMeasure = measure && recordedWith(measure.tool);
+  const isCpu = measure === undefined && by !== undefined;
+  if (tool !== undefined && tool !== (isCpu ? "cpu" : (ofMeasure ?? tool)))
+    throw new UserError(`--by ${by} is of --tool ${isCpu ? "cpu" : ofMeasure}, not of ${tool}`);
+  const chosen = tool ?? (isCpu ? "cpu" : (ofMeasure ?? recorded[0]!));
   if (!recorded.includes(chosen))
     throw new UserError(
       `${by === undefined ? `--tool ${chosen}` : `--by ${by}`} needs a run that was recorded with --tool ${chosen}: ${input} has ${recorded.join(", ")}`,
     );
-  const tools = await loadTools(input, [chosen], readOptions(options));
-  return stacksOfTools(tools)[0]!;
+  const places = readOptions(options);
+  const tools =
+    chosen === "cpu"
+      ? await loadTools(input, [chosen], places)
+      : await loadMeasured(input, measure?.tool ?? chosen, places);
+  const stacks = chosen === "cpu" ? stacksOfCpu(tools) : stacksOfTool(measure?.tool ?? chosen, tools);
+  if (stacks === undefined) throw new UserError(`--by ${by} needs ${measure!.needs}: ${input} is none`);
+  return stacks;
+}
+
+const CPU_KEYS: readonly string[] = ["samples", "cpu"];
+
+/** Undefined where nothing is asked for, or what samples have. @throws UserError for words that are none */
+function measureOfTree(by: string | undefined, tool: ReportedTool | undefined): Measure | undefined {
+  if (by === undefined || tool === "cpu" || CPU_KEYS.includes(by)) return undefined;
+  return measureOfWord(by, "tree", "--by", { tool, isOffered: isAdditive });
 }
 
 function chosenMetric(input: string, { tool, metrics }: WeightedStacks, { by }: TreeOptions): StackMetric {
-  if (by === undefined) return metrics[0]!;
-  const key = tool === "samples" ? by : keyOf(by);
+  if (by === undefined) {
+    if (metrics.length > 0) return metrics[0]!;
+    throw new UserError(`${input} has nothing that call paths could be weighed by`);
+  }
+  const key = tool === "samples" ? by : findMeasure(by, "tree", tool)?.id;
   const metric = metrics.find((one) => one.key === key);
   if (metric !== undefined) return metric;
   throw new UserError(
     `--by ${by} is not known of ${input}: it has ${metrics.map((one) => one.key).join(", ")}`,
   );
-}
-
-function keyOf(by: string): string {
-  return isOtherWord(by) ? OTHER_WORDS[by] : by;
-}
-
-function allKeys(tools: readonly ReportedTool[]): string {
-  return tools.flatMap((tool) => STACK_KEYS[tool]).join(", ");
 }
 
 function parsePercent(text: string): number {

@@ -1,12 +1,13 @@
 import type { Command } from "commander";
-import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
-import { UserError } from "../../bytes/errors.ts";
-import { quoteForShell } from "../../host/run/terminal-line.ts";
-import type { ViewContents } from "../../report/terminal/view/view-model.ts";
+import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
+import { runFindings } from "../../explain/findings/run-findings.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import type { PathMap } from "../../names/symbolize/path-map.ts";
+import { quoteForShell } from "../../profile/model/shell-words.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
 import { modulePathsOf } from "../../runs/run-of-folder.ts";
 import { createSourceReader } from "../../runs/source.ts";
-import type { PathMap } from "../../symbolize/path-map.ts";
+import type { ViewContents } from "../../show/report/terminal/view/view-model.ts";
 import { chosenRun } from "../chosen-run.ts";
 import { hasNativeStacks } from "../kind-of-program.ts";
 import { stacksOfDump, stacksOfTools } from "../stacks.ts";
@@ -82,7 +83,8 @@ async function loadContents(input: string, options: ViewOptions): Promise<ViewCo
     readOptions(options),
   );
   return {
-    ...{ input, readSource: createSourceReader(pathMap, modulePathsOf(input)) },
+    input,
+    readSource: createSourceReader(pathMap, modulePathsOf(input)),
     findings: runFindings(tools, Number.POSITIVE_INFINITY),
     stacks: stacksOfTools(tools),
   };

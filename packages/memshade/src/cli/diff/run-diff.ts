@@ -1,55 +1,47 @@
 import { existsSync } from "node:fs";
-import type { OldAndNew, Spread } from "../../analyses/diff/changes.ts";
-import { codePaths } from "../../analyses/diff/code-paths.ts";
-import { commonFindings, diffFindings, type FindingDiff } from "../../analyses/diff/finding-diff.ts";
-import { exceededTotals, type GrowthLimit } from "../../analyses/diff/growth-limit.ts";
-import { diffHeaps } from "../../analyses/diff/heap-diff.ts";
+import type { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
+import { withOwnSites } from "../../explain/analyses/frames/mark-frames.ts";
+import type { GroupBy } from "../../explain/analyses/groups.ts";
+import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
+import type { OldAndNew, Spread } from "../../explain/diff/changes.ts";
+import { codePaths } from "../../explain/diff/code-paths.ts";
+import { commonFindings, diffFindings, type FindingDiff } from "../../explain/diff/finding-diff.ts";
+import { exceededTotals, type GrowthLimit } from "../../explain/diff/growth-limit.ts";
+import { diffHeaps } from "../../explain/diff/heap-diff.ts";
 import {
   type ComparableFindings,
   comparableFindings,
   comparableOf,
-} from "../../analyses/diff/known-of-blocks.ts";
-import { OBJECT_DIFF_KEYS, objectTables } from "../../analyses/diff/object-places.ts";
-import { diffPlaces, type PlaceMetric, type PlaceTable } from "../../analyses/diff/place-diff.ts";
-import { type RenamedFunctions, renamedFunctions } from "../../analyses/diff/renamed-functions.ts";
-import { WASTE_DIFF_KEYS, wasteTables } from "../../analyses/diff/waste-places.ts";
-import { hasHostFrames, withoutHostFrames } from "../../analyses/diff/without-host-frames.ts";
-import { WORKING_SET_DIFF_KEYS, workingSetTables } from "../../analyses/diff/working-set-places.ts";
-import type { Finding } from "../../analyses/findings/finding.ts";
-import { type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
-import type { FrameRules } from "../../analyses/frames/frame-rules.ts";
-import { withOwnSites } from "../../analyses/frames/mark-frames.ts";
-import type { GroupBy } from "../../analyses/groups.ts";
-import { knownMetrics, METRICS, type MetricKey } from "../../analyses/metrics.ts";
-import { UserError } from "../../bytes/errors.ts";
-import { formatBytes, formatCount } from "../../report/format.ts";
-import { gapsOfBoth } from "../../report/gaps.ts";
-import { type DiffInputs, diffJson, runDiffJson } from "../../report/json/diff.ts";
-import { placeDiffJson } from "../../report/json/place-diff.ts";
-import { formatterOf } from "../../report/terminal/common/metric-format.ts";
-import type { ColorChoice } from "../../report/terminal/common/paint.ts";
-import { placeDiffTable } from "../../report/terminal/common/place-diff-table.ts";
-import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
-import { diffTable } from "../../report/terminal/heap/diff-table.ts";
+} from "../../explain/diff/known-of-blocks.ts";
+import { diffPlaces, placeTables } from "../../explain/diff/place-diff.ts";
+import { type RenamedFunctions, renamedFunctions } from "../../explain/diff/renamed-functions.ts";
+import { hasHostFrames, withoutHostFrames } from "../../explain/diff/without-host-frames.ts";
+import type { Finding } from "../../explain/findings/index.ts";
+import { runFindings } from "../../explain/findings/run-findings.ts";
+import { isKnown, measure, measuresOfTool, recordedWith } from "../../explain/measures/index.ts";
+import type { Measure } from "../../explain/measures/measure.ts";
+import type { MeasuredTool } from "../../explain/measures/measured-stacks.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
 import { loadTools, REPORTED_TOOLS, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { gapsOfBoth } from "../../show/report/gaps.ts";
+import { type DiffInputs, diffJson, runDiffJson } from "../../show/report/json/diff.ts";
+import { placeDiffJson } from "../../show/report/json/place-diff.ts";
+import { amountFormat } from "../../show/report/measure-format.ts";
+import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
+import { placeDiffTable } from "../../show/report/terminal/common/place-diff-table.ts";
+import type { ScreenOptions } from "../../show/report/terminal/common/screen.ts";
+import { diffTable } from "../../show/report/terminal/heap/diff-table.ts";
 import { type ReadFlags, readOptions, screenOptions, type Terminal } from "../commands/report-options.ts";
 import type { HtmlFlags } from "../report/html-options.ts";
 
 /** Samples vary from run to run by themselves. */
 type ComparedTool = Exclude<ReportedTool, "cpu">;
 
-export const DIFF_KEYS: { readonly [Tool in ComparedTool]: readonly string[] } = {
-  heap: METRICS.map(({ key }) => key),
-  waste: WASTE_DIFF_KEYS,
-  workingset: WORKING_SET_DIFF_KEYS,
-  objects: OBJECT_DIFF_KEYS,
-};
-
 export const COMPARED_TOOLS = REPORTED_TOOLS.filter((tool) => tool !== "cpu");
 
 export interface DiffOptions extends ReadFlags, HtmlFlags {
-  /** Without it, the first key of the tool. */
-  readonly by?: string | undefined;
+  /** Without it, the first measure of the tool that all runs know. */
+  readonly by?: Measure | undefined;
   readonly tool?: ReportedTool | undefined;
   readonly group: GroupBy;
   readonly rows: number;
@@ -64,7 +56,7 @@ export interface DiffOptions extends ReadFlags, HtmlFlags {
 interface Comparison {
   readonly text: string;
   readonly changes: readonly {
-    readonly metric: { readonly key: string };
+    readonly measure: { readonly id: string };
     readonly total: OldAndNew;
     readonly spread?: Spread | undefined;
     readonly format: (value: number) => string;
@@ -118,25 +110,32 @@ export async function runDiff(
   const pathsOf = (side: readonly RecordedTools[]) => side.flatMap(codePaths);
   const renamed = renamedFunctions(pathsOf(old!), pathsOf(now!));
   const compared: Compared = {
-    ...{ inputs, old: old!, new: now!, gaps },
-    ...{ found, findings: diffFindings(before!, after!, renamed), renamed },
+    inputs,
+    old: old!,
+    new: now!,
+    gaps,
+    found,
+    findings: diffFindings(before!, after!, renamed),
+    renamed,
   };
   const told = { ...options, screen: screenOptions(options, { ...terminal, said: new Set() }) };
-  const compare = (which: ComparedTool, by: string, isWhole: boolean) =>
-    which === "heap"
-      ? compareHeaps(compared, by as MetricKey, told, isWhole)
-      : comparePlaces(compared, which, by, told, isWhole);
+  const compare = (by: Measure, isWhole: boolean) =>
+    by.tool === "heap"
+      ? compareHeaps(compared, by, told, isWhole)
+      : comparePlaces(compared, by, told, isWhole);
   const runs = [...old!, ...now!];
-  const shown = new Map(
+  const shown = new Map<MeasuredTool, Comparison>(
     tools.map((tool, index) => {
       const isWhole = options.json ? tools.length === 1 : index === tools.length - 1;
-      return [tool, compare(tool, options.by ?? usualKey(tool, runs), isWhole)];
+      const by = options.by ?? usualMeasure(tool, runs);
+      return [by.tool, compare(by, isWhole)];
     }),
   );
   const exceeded = limits.flatMap((limit) => {
-    const of = toolOf(limit.key);
+    const { tool } = limit.measure;
     const comparison =
-      shown.get(of) ?? (common.includes(of) ? compare(of, limit.key, false) : shown.get(tools[0]!)!);
+      shown.get(tool) ??
+      (common.includes(recordedWith(tool)) ? compare(limit.measure, false) : [...shown.values()][0]!);
     return sentenceOf(comparison, limit);
   });
   const texts = [...shown].map(([tool, { text }]) => [tool, text] as const);
@@ -155,11 +154,12 @@ export async function runDiff(
 function comparedTools(
   all: readonly string[],
   common: readonly ComparedTool[],
-  { tool, by }: { readonly tool?: ComparedTool | undefined; readonly by?: string | undefined },
+  { tool, by }: { readonly tool?: ComparedTool | undefined; readonly by?: Measure | undefined },
 ): readonly ComparedTool[] {
-  if (tool !== undefined && by !== undefined && toolOf(by) !== tool)
-    throw new UserError(`--by ${by} is of --tool ${toolOf(by)}, not of ${tool}`);
-  const wanted = tool ?? (by === undefined ? undefined : toolOf(by));
+  const ofMeasure = by && recordedWith(by.tool);
+  if (tool !== undefined && ofMeasure !== undefined && ofMeasure !== tool)
+    throw new UserError(`--by ${by!.id} is of --tool ${ofMeasure}, not of ${tool}`);
+  const wanted = tool ?? ofMeasure;
   if (wanted === undefined && common.length > 0) return common;
   if (wanted !== undefined && common.includes(wanted)) return [wanted];
   const has = (input: string) =>
@@ -172,50 +172,45 @@ function comparedTools(
   throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
 }
 
-/** The first key of a tool that all runs know. */
-function usualKey(tool: ComparedTool, runs: readonly RecordedTools[]): string {
-  if (tool !== "heap") return DIFF_KEYS[tool][0]!;
-  const known = runs.map(({ heap }) => knownMetrics(heap!) as readonly string[]);
-  return DIFF_KEYS.heap.find((key) => known.every((keys) => keys.includes(key))) ?? DIFF_KEYS.heap[0]!;
+/** The first measure of a tool that all runs know. */
+function usualMeasure(tool: ComparedTool, runs: readonly RecordedTools[]): Measure {
+  const [first] = measuresOfTool(tool);
+  return measuresOfTool(tool).find((one) => runs.every((run) => isKnown(one, run))) ?? first!;
 }
 
-const NAMES: { readonly [Tool in ReportedTool]: string } = {
+const NAMES: { readonly [Tool in ReportedTool | MeasuredTool]: string } = {
   cpu: "call paths by CPU time",
   heap: "the heap",
   objects: "garbage-collected objects",
   waste: "waste",
   workingset: "the working set",
+  statics: "static data",
 };
-
-function toolOf(key: string): ComparedTool {
-  return COMPARED_TOOLS.find((tool) => DIFF_KEYS[tool].includes(key))!;
-}
 
 type Told = DiffOptions & { readonly screen: ScreenOptions };
 
 /** @param isWhole whether the findings of all tools stand there too */
 function compareHeaps(
   { inputs, old, new: now, gaps, findings: all, renamed }: Compared,
-  by: MetricKey,
+  by: Measure,
   { group, rows, json, screen }: Told,
   isWhole: boolean,
 ): Comparison {
   const findings = isWhole ? all : undefined;
   const heapsOf = (side: readonly RecordedTools[]) => side.map(({ heap }) => heap!);
   const diff = diffHeaps(heapsOf(old), heapsOf(now), group, renamed);
-  const shared = { inputs, by, rows, findings, gaps };
+  const shared = { inputs, by: by.id, rows, findings, gaps };
   const text = json ? diffJson(diff, shared) : diffTable(diff, { ...screen, ...shared });
-  if (text === undefined) {
+  if (text === undefined)
     throw new UserError(
-      by === "lifetime" || by === "temporary"
-        ? `--by ${by} cannot be compared: the two profiles have different clocks`
-        : unknownKey(by),
+      [...old, ...now].every((run) => isKnown(by, run))
+        ? `--by ${by.id} cannot be compared: the two profiles have different clocks`
+        : unknownIn(by),
     );
-  }
   const { clock } = now[0]!.heap!.description;
   return {
     text,
-    changes: diff.metrics.map((change) => ({ ...change, format: formatterOf(change.metric, clock) })),
+    changes: diff.changes.map((change) => ({ ...change, format: amountFormat(change.measure.unit, clock) })),
   };
 }
 
@@ -238,65 +233,50 @@ function withoutCallersInHost(run: RecordedTools, rules: FrameRules | undefined)
 
 function comparePlaces(
   { inputs, old, new: now, findings: all, renamed }: Compared,
-  tool: "waste" | "workingset" | "objects",
-  by: string,
+  by: Measure,
   { group, rows, json, screen }: Told,
   isWhole: boolean,
 ): Comparison {
   const findings = isWhole ? all : undefined;
   const runs = [...old, ...now];
-  const tables = TABLES[tool](runs, group);
+  const { tool } = by;
+  if (runs.some((run) => run[tool] === undefined)) throw new UserError(unknownIn(by));
+  const tables = placeTables(tool, runs, group);
   const gapsIn = (side: readonly RecordedTools[]) => [
-    ...new Set(side.flatMap((run) => run[tool]!.notTracked)),
+    ...new Set(side.flatMap((run) => (tool === "statics" || tool === "heap" ? [] : run[tool]!.notTracked))),
   ];
   const diff = diffPlaces(tables.slice(0, old.length), tables.slice(old.length), renamed);
-  const change = diff.changes.find(({ metric }) => metric.key === by);
-  if (change === undefined) throw new UserError(unknownKey(by));
+  const change = diff.changes.find((one) => one.measure.id === by.id);
+  if (change === undefined) throw new UserError(unknownIn(by));
   const shared = { inputs, rows, findings };
   const text = json
     ? placeDiffJson(diff, change, { ...shared, tool, notTracked: { old: gapsIn(old), new: gapsIn(now) } })
     : placeDiffTable(diff, change, {
-        ...{ ...shared, ...screen, whole: NAMES[tool] },
+        ...shared,
+        ...screen,
+        whole: NAMES[tool],
         gaps: gapsOfBoth(gapsIn(old), gapsIn(now)),
       });
-  const format = ({ unit }: PlaceMetric) => (unit === "bytes" ? formatBytes : formatCount);
-  return { text, changes: diff.changes.map((each) => ({ ...each, format: format(each.metric) })) };
+  return {
+    text,
+    changes: diff.changes.map((each) => ({ ...each, format: amountFormat(measure(each.measure.id).unit) })),
+  };
 }
 
-const TABLES: Readonly<
-  Record<"waste" | "workingset" | "objects", (runs: readonly RecordedTools[], group: GroupBy) => PlaceTable[]>
-> = {
-  waste: (runs, group) =>
-    wasteTables(
-      runs.map(({ waste }) => waste!),
-      group,
-    ),
-  workingset: (runs, group) =>
-    workingSetTables(
-      runs.map(({ workingset }) => workingset!),
-      group,
-    ),
-  objects: (runs, group) =>
-    objectTables(
-      runs.map(({ objects }) => objects!),
-      group,
-    ),
-};
-
-/** A key that the two runs do not both know, or not in the same meaning. */
-function unknownKey(key: string): string {
-  return DIFF_KEYS.heap.includes(key)
-    ? `--by ${key} is not known in both profiles`
-    : `--by ${key} cannot be compared: the two runs were recorded with other options, or one without it`;
+/** A measure that the two runs do not both know, or not in the same meaning. */
+function unknownIn({ id, tool }: Measure): string {
+  return tool === "heap"
+    ? `--by ${id} is not known in both profiles`
+    : `--by ${id} cannot be compared: the two runs were recorded with other options, or one without it`;
 }
 
 function sentenceOf({ changes }: Comparison, limit: GrowthLimit): string[] {
   const totals = exceededTotals(changes, limit);
   if (totals === undefined) return [];
-  const { format } = changes.find(({ metric }) => metric.key === limit.key)!;
+  const { format } = changes.find((change) => change.measure.id === limit.measure.id)!;
   const percent =
     totals.old === 0 ? "" : ` (+${((100 * (totals.new - totals.old)) / totals.old).toFixed(1)} %)`;
   return [
-    `${limit.key} grew from ${format(totals.old)} to ${format(totals.new)}${percent}, more than ${limit.text} allows`,
+    `${limit.measure.id} grew from ${format(totals.old)} to ${format(totals.new)}${percent}, more than ${limit.text} allows`,
   ];
 }

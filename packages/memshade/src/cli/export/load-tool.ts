@@ -1,13 +1,13 @@
-import { FrameRules } from "../../analyses/frames/frame-rules.ts";
-import { UserError } from "../../bytes/errors.ts";
-import type { ToolProfile } from "../../exports/export-formats.ts";
+import { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
 import { loadCpu } from "../../runs/cpu.ts";
 import { heapOverTime, loadHeap } from "../../runs/heap.ts";
 import { loadObjects } from "../../runs/objects.ts";
-import type { ReportedTool } from "../../runs/recorded-tools.ts";
+import { loadStatics } from "../../runs/statics.ts";
 import { loadSuppressions } from "../../runs/suppressions.ts";
 import { loadWaste } from "../../runs/waste.ts";
 import { loadWorkingSet } from "../../runs/working-set.ts";
+import type { ToolProfile } from "../../show/exports/export-formats.ts";
 
 export interface ToolPlaces {
   readonly binaryPath?: readonly string[] | undefined;
@@ -21,7 +21,11 @@ export interface ToolPlaces {
  *
  * @throws UserError in one line where it did not, or its file is damaged
  */
-export async function loadTool(input: string, tool: ReportedTool, places: ToolPlaces): Promise<ToolProfile> {
+export async function loadTool(
+  input: string,
+  tool: ToolProfile["tool"],
+  places: ToolPlaces,
+): Promise<ToolProfile> {
   const { binaryPath: binaryPaths, suppressions, overTimeFor } = places;
   const own = { binaryPaths, rules: new FrameRules() };
   switch (tool) {
@@ -40,6 +44,14 @@ export async function loadTool(input: string, tool: ReportedTool, places: ToolPl
       return { tool, profile: loadWorkingSet(input, own) };
     case "objects":
       return { tool, profile: loadObjects(input, own) };
+    case "statics": {
+      const profile = loadStatics(input, own);
+      if (profile === undefined)
+        throw new UserError(
+          `${input} has no static data: that is recorded with --tool heap, of modules whose data has fixed addresses`,
+        );
+      return { tool, profile };
+    }
     case "cpu":
       return { tool, profile: loadCpu(input, own) };
     default:

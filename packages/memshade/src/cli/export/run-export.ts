@@ -1,23 +1,23 @@
 import { basename, resolve } from "node:path";
-import { UserError } from "../../bytes/errors.ts";
-import { chooseWeight } from "../../exports/choose-weight.ts";
+import { findMeasure } from "../../explain/measures/index.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { mapPath, type PathMap } from "../../names/symbolize/path-map.ts";
+import type { SampleProfile } from "../../profile/model/sample-profile.ts";
+import { quoteForShell } from "../../profile/model/shell-words.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
+import { writePieces } from "../../runs/output.ts";
+import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { chooseWeight } from "../../show/exports/choose-weight.ts";
 import {
   EXPORT_FORMATS,
   type ExportFormat,
   exportedTool,
   noTimeline,
   type OverTime,
-  TOOL_WEIGHTS,
   writeCsv,
   writeStacks,
   writeTrace,
-} from "../../exports/export-formats.ts";
-import { quoteForShell, say } from "../../host/run/terminal-line.ts";
-import type { SampleProfile } from "../../model/sample-profile.ts";
-import { writePieces } from "../../runs/output.ts";
-import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
-import { mapPath, type PathMap } from "../../symbolize/path-map.ts";
-import { isOtherWord, OTHER_WORDS } from "../commands/report-options.ts";
+} from "../../show/exports/export-formats.ts";
 import { loadTool } from "./load-tool.ts";
 
 export interface ExportOptions {
@@ -56,13 +56,16 @@ export async function runExport(input: string, options: ExportOptions): Promise<
 async function stacks(input: string, options: ExportOptions): Promise<Exported> {
   const format = options.format as Parameters<typeof writeStacks>[0];
   const tool = options.tool ?? firstTool(input);
-  const recorded = await loadTool(input, tool, options);
+  const { by } = options;
+  const asked = by === undefined || tool === "cpu" ? undefined : findMeasure(by, "export", tool);
+  const recorded = await loadTool(
+    input,
+    asked?.tool === "statics" && tool === "heap" ? "statics" : tool,
+    options,
+  );
   const { profile, ...rest } = exportedTool(recorded);
   const exported = { ...rest, profile: withMappedPaths(profile, options.pathMap ?? []) };
-  const { by } = options;
-  const isKey = TOOL_WEIGHTS[tool].some(({ key, type }) => by === key || by === type);
-  const word = by !== undefined && !isKey && isOtherWord(by) ? OTHER_WORDS[by] : by;
-  const shown = chooseWeight(format, recorded, exported, { by: word, option: "--by", input });
+  const shown = chooseWeight(format, recorded, exported, { by, option: "--by", input });
   const weight = exported.weights[shown]!;
   const isSingle = EXPORT_FORMATS[format].hasOneWeight || (format === "dhat" && tool !== "heap");
   return {

@@ -1,7 +1,7 @@
-import { dataAccessProfile } from "../../analyses/statics/data-access-profile.ts";
-import { type StaticsReport, staticsReport } from "../../analyses/statics/static-objects.ts";
-import type { MergeInput } from "../../memprof/inputs.ts";
-import type { DataAccessProfile } from "../../model/memprof/index.ts";
+import { dataAccessProfile } from "../../explain/analyses/statics/data-access-profile.ts";
+import { type StaticsReport, staticsReport } from "../../explain/analyses/statics/static-objects.ts";
+import type { MergeInput } from "../../names/memprof/inputs.ts";
+import type { DataAccessProfile } from "../../profile/model/memprof/index.ts";
 import { loadNamedStatics } from "../../runs/statics.ts";
 import type { MergeFlags } from "./flags.ts";
 import { sayDataAccessLeftOut } from "./say-written.ts";

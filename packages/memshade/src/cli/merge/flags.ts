@@ -1,4 +1,4 @@
-import type { ContainerVersion, MemprofVersion } from "../../formats/memprof-indexed/index.ts";
+import type { ContainerVersion, MemprofVersion } from "../../profile/formats/memprof-indexed/index.ts";
 import type { HotColdFlags } from "../hot-cold-options.ts";
 
 export type Format = "indexed" | "yaml" | "memshade";
@@ -15,6 +15,7 @@ export interface MergeFlags extends HotColdFlags {
   fullSchema?: boolean;
   combine?: boolean;
   skipBad?: boolean;
+  force?: boolean;
   threads?: number;
   classify?: boolean;
 }

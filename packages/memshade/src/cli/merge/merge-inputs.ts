@@ -1,9 +1,9 @@
-import { UserError } from "../../bytes/errors.ts";
-import { Progress } from "../../host/run/progress.ts";
-import { say } from "../../host/run/terminal-line.ts";
-import type { InputMerger, MergeFields } from "../../memprof/input-merger.ts";
-import type { MergeInput } from "../../memprof/inputs.ts";
-import { mergeInputs } from "../../memprof/merge-profiles.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import type { InputMerger, MergeFields } from "../../names/memprof/input-merger.ts";
+import type { MergeInput } from "../../names/memprof/inputs.ts";
+import { mergeInputs } from "../../names/memprof/merge-profiles.ts";
+import { Progress } from "../../record/host/run/progress.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
 import type { MergeFlags } from "./flags.ts";
 
 export const NOTHING_READ = "none of the inputs could be read: nothing was written";

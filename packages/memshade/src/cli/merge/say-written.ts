@@ -1,7 +1,7 @@
-import { say } from "../../host/run/terminal-line.ts";
-import { counted } from "../../model/counted.ts";
-import type { DataAccessProfile } from "../../model/memprof/index.ts";
-import type { MibField } from "../../model/mib-fields.ts";
+import { counted } from "../../profile/model/counted.ts";
+import type { DataAccessProfile } from "../../profile/model/memprof/index.ts";
+import type { MibField } from "../../profile/model/mib-fields.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
 
 /** Modules without a binary that are named. */
 const MOST_NAMED = 20;
@@ -57,9 +57,8 @@ export function sayMissingFields(known: readonly MibField[], wanted: readonly Mi
   const missing = wanted.filter(
     (field) => !field.name.startsWith("accessHistogram") && !known.includes(field),
   );
-  if (missing.length > 0) {
+  if (missing.length > 0)
     say(
       `some inputs do not have all fields of the blocks; left out: ${missing.map(({ name }) => name).join(", ")}`,
     );
-  }
 }

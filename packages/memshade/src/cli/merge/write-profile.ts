@@ -1,18 +1,18 @@
 import { statSync } from "node:fs";
-import { UserError } from "../../bytes/errors.ts";
-import { writeIndexed, writeMerged } from "../../formats/memprof-indexed/index.ts";
-import { indexedProfileText, profileText } from "../../formats/memprof-text/index.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { type ConvertedProfile, convertProfile } from "../../names/memprof/convert.ts";
+import type { InputMerger } from "../../names/memprof/input-merger.ts";
+import type { MergeInput } from "../../names/memprof/inputs.ts";
+import { nodeDeflate } from "../../names/memprof/node-deflate.ts";
+import { TemporaryFile } from "../../names/memprof/temporary-file.ts";
+import { writePieces } from "../../names/memprof/write-pieces.ts";
+import { writeIndexed, writeMerged } from "../../profile/formats/memprof-indexed/index.ts";
+import { indexedProfileText, profileText } from "../../profile/formats/memprof-text/index.ts";
 import {
   memshadeProfilePieces,
   type ProfileOrigin,
   spilledProfilePieces,
-} from "../../formats/memshade-profile/index.ts";
-import { type ConvertedProfile, convertProfile } from "../../memprof/convert.ts";
-import type { InputMerger } from "../../memprof/input-merger.ts";
-import type { MergeInput } from "../../memprof/inputs.ts";
-import { nodeDeflate } from "../../memprof/node-deflate.ts";
-import { TemporaryFile } from "../../memprof/temporary-file.ts";
-import { writePieces } from "../../memprof/write-pieces.ts";
+} from "../../profile/formats/memshade-profile/index.ts";
 import {
   type CreateSpillFile,
   type DataAccessProfile,
@@ -21,8 +21,8 @@ import {
   type SpilledProfile,
   summarize,
   viewMerged,
-} from "../../model/memprof/index.ts";
-import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
+} from "../../profile/model/memprof/index.ts";
+import { MIB_FIELDS, type MibField } from "../../profile/model/mib-fields.ts";
 import { dataAccessOf } from "./data-access.ts";
 import type { Format, MergeFlags } from "./flags.ts";
 import { merge } from "./merge-inputs.ts";
@@ -79,8 +79,11 @@ async function writeMergedInputs(
     writePieces(flags.output, chunks);
     sayWritten(flags.output, sizes, from);
   } else if (spill !== undefined && runs?.isEmpty === false) {
-    writeSpilled(flags.output, runs.finish(tables), from, spill);
-    runs.release();
+    try {
+      writeSpilled(flags.output, runs.finish(tables), from, spill);
+    } finally {
+      runs.release();
+    }
   } else {
     const view = viewMerged(tables);
     const sizes = { contexts: view.blockCount, functions: view.records.length };

@@ -1,7 +1,7 @@
-import { diffPage } from "../../report/page/data/diff-page.ts";
-import type { PageData } from "../../report/page/data/page-data.ts";
-import type { SourcesKept } from "../../report/page/data/sources.ts";
 import { pageOf } from "../../runs/page/run-page.ts";
+import { diffPage } from "../../show/report/page/data/diff-page.ts";
+import type { PageData } from "../../show/report/page/data/page-data.ts";
+import type { SourcesKept } from "../../show/report/page/data/sources.ts";
 import type { Compared } from "../diff/run-diff.ts";
 
 /** A comparison of one run with another as a page. Sources are those of today, which the newer run is nearer to. */

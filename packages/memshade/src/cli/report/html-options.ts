@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
-import type { SourcesKept } from "../../report/page/data/sources.ts";
 import type { HtmlOption } from "../../runs/page/page-file.ts";
+import type { SourcesKept } from "../../show/report/page/data/sources.ts";
 
 /** Options of a page, as they were given. */
 export interface HtmlFlags {

@@ -1,4 +1,4 @@
-import { UserError } from "../../bytes/errors.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
 import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
 
 /** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */

@@ -1,11 +1,12 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { UserError } from "../../bytes/errors.ts";
-import { describeSystemError } from "../../bytes/system-errors.ts";
-import { readDeadstores } from "../../formats/deadstores/read.ts";
-import { readInput } from "../../load/file.ts";
-import { printDeadstores } from "../../report/terminal/waste/deadstores.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { describeSystemError } from "../../ground/bytes/system-errors.ts";
+import { readInput } from "../../names/load/file.ts";
+import { readDeadstores } from "../../profile/formats/deadstores/read.ts";
+import { printDeadstores } from "../../show/report/terminal/waste/deadstores.ts";
+import { print } from "../line-input.ts";
 
 const WASTE_FILE = "waste.json";
 const USUAL_ROWS = 5;
@@ -34,7 +35,7 @@ export function addWastePrintCommand(program: Command): void {
     .option("-n <N>", "entries per section", parseEntries, USUAL_ROWS)
     .addHelpText("after", EXAMPLES)
     .action((input: string, options: { n: number }) => {
-      process.stdout.write(runWastePrint(input, options.n));
+      print(runWastePrint(input, options.n));
     });
 }
 
@@ -60,8 +61,7 @@ function textOf(input: string): string {
 
 function parseEntries(text: string): number {
   const rows = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(rows)) {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(rows))
     throw new UserError(`-n takes a number of entries, not "${text}"`);
-  }
   return rows;
 }

@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { fromHere, quoteForShell, say } from "../../host/run/terminal-line.ts";
-import { formatBytes } from "../../report/format.ts";
-import type { PageData } from "../../report/page/data/page-data.ts";
+import { formatBytes } from "../../profile/model/format.ts";
+import { quoteForShell } from "../../profile/model/shell-words.ts";
+import { fromHere, say } from "../../record/host/run/terminal-line.ts";
 import { writePageFile } from "../../runs/page/page-file.ts";
+import type { PageData } from "../../show/report/page/data/page-data.ts";
 import { openInBrowser } from "./open-in-browser.ts";
 
 /** Writes a page, says where it is, and opens it where that was asked for. */

@@ -1,22 +1,22 @@
-import { FLEET_MEASURES, type FleetMeasure, type StepLimit } from "../../analyses/fleet/measures.ts";
-import { sqlText } from "../../analyses/fleet/statements.ts";
-import { FrameRules } from "../../analyses/frames/frame-rules.ts";
-import { UserError } from "../../bytes/errors.ts";
-import { type MemprofVersion, writeMerged } from "../../formats/memprof-indexed/index.ts";
-import { say } from "../../host/run/terminal-line.ts";
-import { writePieces } from "../../memprof/write-pieces.ts";
-import { counted } from "../../model/counted.ts";
-import { HOT_COLD_FIELDS } from "../../model/memprof/index.ts";
-import { MIB_FIELDS } from "../../model/mib-fields.ts";
-import { findingInWords } from "../../report/findings/finding-lines.ts";
-import { adviceJson, printAdvice } from "../../report/fleet/advice-text.ts";
-import { trendHtml } from "../../report/fleet/trend-html.ts";
-import { trendJson } from "../../report/fleet/trend-json.ts";
-import { printTrend } from "../../report/fleet/trend-text.ts";
-import { csvCell } from "../../report/json/csv.ts";
-import { jsonText } from "../../report/json/text.ts";
-import { Screen } from "../../report/terminal/common/screen.ts";
-import { displayWidth, padLeft, padRight, printable } from "../../report/terminal/common/text.ts";
+import { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
+import { FLEET_MEASURES, type FleetMeasure, type StepLimit } from "../../explain/fleet/measures.ts";
+import { sqlText } from "../../explain/fleet/statements.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { writePieces } from "../../names/memprof/write-pieces.ts";
+import { type MemprofVersion, writeMerged } from "../../profile/formats/memprof-indexed/index.ts";
+import { counted } from "../../profile/model/counted.ts";
+import { HOT_COLD_FIELDS } from "../../profile/model/memprof/index.ts";
+import { MIB_FIELDS } from "../../profile/model/mib-fields.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
+import { findingInWords } from "../../show/report/findings/finding-lines.ts";
+import { adviceJson, printAdvice } from "../../show/report/fleet/advice-text.ts";
+import { trendHtml } from "../../show/report/fleet/trend-html.ts";
+import { trendJson } from "../../show/report/fleet/trend-json.ts";
+import { printTrend } from "../../show/report/fleet/trend-text.ts";
+import { csvCell } from "../../show/report/json/csv.ts";
+import { jsonText } from "../../show/report/json/text.ts";
+import { Screen } from "../../show/report/terminal/common/screen.ts";
+import { displayWidth, padLeft, padRight, printable } from "../../show/report/terminal/common/text.ts";
 import { addRuns } from "../../store/add-runs.ts";
 import { adviceOf } from "../../store/advice.ts";
 import { compactStore } from "../../store/compact.ts";
@@ -28,6 +28,7 @@ import { mergeStore } from "../../store/merge-store.ts";
 import { trendOf } from "../../store/trend.ts";
 import { type ScreenFlags, screenOptions, standardOutput } from "../commands/report-options.ts";
 import { type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { print } from "../line-input.ts";
 import { sayDataAccess, sayDataAccessLeftOut } from "../merge/say-written.ts";
 
 /** A limit failed. */
@@ -129,21 +130,22 @@ export async function runStoreTrend(path: string, flags: TrendFlags): Promise<vo
     writePieces(flags.html, [trendHtml(trend)]);
     say(`${flags.html} written`);
   }
-  if (flags.json === true) process.stdout.write(trendJson(trend));
+  if (flags.json === true) print(trendJson(trend));
   else {
     const screen = new Screen(screenOptions(flags, standardOutput()));
     printTrend(screen, trend);
-    process.stdout.write(screen.text());
+    print(screen.text());
   }
   if (trend.failed.length > 0) process.exitCode = LIMIT_FAILED;
 }
 
 /** The first one that a run of the project knows: the peak, else what all heaps know, else what other tools do. */
 async function usualMeasure(database: StoreDatabase, project: string | undefined): Promise<FleetMeasure> {
-  const counts = FLEET_MEASURES.map(({ ofRuns }) => `count(${ofRuns})`).join(", ");
+  const usual = FLEET_MEASURES.filter(({ ofRuns }) => ofRuns !== undefined);
+  const counts = usual.map(({ ofRuns }) => `count(${ofRuns})`).join(", ");
   const where = project === undefined ? "" : ` where project = ${sqlText(project)}`;
   const [known = []] = (await database.ask(`select ${counts} from runs${where}`)).rows;
-  return FLEET_MEASURES.find((_, at) => Number(known[at]) > 0) ?? FLEET_MEASURES[0]!;
+  return usual.find((_, at) => Number(known[at]) > 0) ?? usual[0]!;
 }
 
 /** What `memshade store query` does. */
@@ -155,7 +157,7 @@ export async function runStoreQuery(
   if (json && csv) throw new UserError("--json or --csv, not both");
   const answer = await (await StoreDatabase.open(StoreFolder.open(path))).askOnlyReading(sql);
   const format = json ? answerJson : csv ? answerCsv : answerText;
-  process.stdout.write(format(answer));
+  print(format(answer));
 }
 
 function answerJson({ columns, rows }: Answer): string {
@@ -212,12 +214,12 @@ export async function runStoreAdvise(
   const rules = new FrameRules({ own: flags.own, library: flags.library });
   const found = await adviceOf(database, { project: flags.project, rules });
   if (flags.json === true) {
-    process.stdout.write(adviceJson(found));
+    print(adviceJson(found));
     return;
   }
   const screen = new Screen(screenOptions(flags, standardOutput()));
   printAdvice(screen, found);
-  process.stdout.write(screen.text());
+  print(screen.text());
 }
 
 interface MergeFlags extends HotColdFlags {
@@ -271,5 +273,5 @@ export async function runStoreCompact(
 
 /** What `memshade store sql` does. */
 export function runStoreSql(dialect: Dialect, store: string): void {
-  process.stdout.write(createStatements(dialect, store));
+  print(createStatements(dialect, store));
 }

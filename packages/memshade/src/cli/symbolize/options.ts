@@ -1,5 +1,5 @@
-import { UserError } from "../../bytes/errors.ts";
-import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { type PathMap, parsePathMap } from "../../names/symbolize/path-map.ts";
 import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { parseAddress, parseBuildId } from "./requests.ts";

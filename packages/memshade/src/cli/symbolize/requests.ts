@@ -12,23 +12,33 @@ export interface InputLine {
   readonly symbol?: string;
   /** Added to the address of the symbol. */
   readonly offset: number;
+  /** The address is an offset in the file of a wasm module: the line is one of an engine's stack trace. */
+  readonly inFile?: boolean;
 }
 
 const COMMAND = /^(CODE|DATA|FRAME)(?=\s)/;
 /** Few enough digits for a number to hold them all. */
 const PLAIN_ADDRESS = /^0x[0-9a-fA-F]{1,13}$/;
+/** A frame in wasm in the stack traces of V8 and SpiderMonkey, of wasmtime, and of Wasmer. */
+const TRACES: readonly RegExp[] = [
+  /:wasm-function\[\d+\]:(0x[0-9a-f]{1,13})\)?\s*$/i,
+  /^\s*\d+:\s+(0x[0-9a-f]{1,13}) - \S/i,
+  /^\s*at .*\[\d+\]:(0x[0-9a-f]{1,13})\)\s*$/i,
+];
 const PREFIXES = /^(?:(?:FILE|BUILDID):\s*)*/;
 const NAME = /^(?:"([^"]*)"|'([^']*)'|([^\s"']\S*))/;
 
 /**
  * Reads `[CODE|DATA|FRAME] [[FILE:]FILE|BUILDID:ID] ADDRESS` or `… SYMBOL[+OFFSET]`. What cannot be read asks for
- * neither an address nor a symbol.
+ * neither an address nor a symbol. With a file, frames in wasm of an engine's stack trace are read as well.
  *
  * @param hasFile lines have no file, as the program was told one
  */
 export function parseInputLine(line: string, hasFile: boolean): InputLine {
   // Nearly all lines are this.
   if (hasFile && PLAIN_ADDRESS.test(line)) return { command: "CODE", address: Number(line), offset: 0 };
+  const inTrace = hasFile ? traceAddress(line) : undefined;
+  if (inTrace !== undefined) return { command: "CODE", address: inTrace, offset: 0, inFile: true };
   let rest = line.trimStart();
   const given = COMMAND.exec(rest)?.[1] as InputLine["command"] | undefined;
   const command = given ?? "CODE";
@@ -43,6 +53,14 @@ export function parseInputLine(line: string, hasFile: boolean): InputLine {
   if (!prefixes.startsWith("BUILDID")) return placeOf(rest, { command, file: name });
   const buildId = parseBuildId(name);
   return buildId === undefined ? { command, offset: 0 } : placeOf(rest, { command, buildId });
+}
+
+function traceAddress(line: string): number | undefined {
+  for (const trace of TRACES) {
+    const found = trace.exec(line);
+    if (found !== null) return Number(found[1]);
+  }
+  return undefined;
 }
 
 /** A build id in lower case, of whole bytes; undefined for what is no number in hexadecimal. */

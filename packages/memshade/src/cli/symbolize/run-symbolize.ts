@@ -1,10 +1,10 @@
 import { isatty } from "node:tty";
-import { UserError } from "../../bytes/errors.ts";
-import { say } from "../../host/run/terminal-line.ts";
-import { loadDemangler } from "../../load/demangler.ts";
-import { ObjectFinder } from "../../load/objects.ts";
-import type { FileSymbolizerOptions } from "../../load/symbolizer.ts";
-import { DEFAULT_DEBUG_DIRECTORIES } from "../../objects/debug-files.ts";
+import { DEFAULT_DEBUG_DIRECTORIES } from "../../code/objects/debug-files.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { loadDemangler } from "../../names/load/demangler.ts";
+import { ObjectFinder } from "../../names/load/objects.ts";
+import type { FileSymbolizerOptions } from "../../names/load/symbolizer.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
 import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
 import type { SymbolizeOptions } from "./options.ts";
 import { parseInputLine } from "./requests.ts";

@@ -1,6 +1,7 @@
-import type { ObjectSymbol } from "../../objects/index.ts";
-import type { Frame } from "../../symbolize/frame.ts";
-import type { DataDeclaration, LocalVariable } from "../../symbolize/variables.ts";
+import type { ObjectSymbol } from "../../code/objects/index.ts";
+import type { Frame } from "../../names/symbolize/frame.ts";
+import type { DataDeclaration, LocalVariable } from "../../names/symbolize/variables.ts";
+import { inLine } from "../../profile/model/printable.ts";
 
 /** Output of llvm-symbolizer: its own, that of addr2line, or JSON. */
 export type OutputStyle = "LLVM" | "GNU" | "JSON";
@@ -53,8 +54,8 @@ export function formatData(
   }
   const isDeclared = declaration !== undefined && declaration.line !== 0;
   const file = isDeclared ? declaration.file : symbol?.file;
-  const place = file === undefined ? "??:?" : `${file}:${isDeclared ? declaration.line : 0}`;
-  return `${formatHeader(request, options)}${name === "" ? "??" : name}\n${address} ${size}\n${place}\n${footerOf(options)}`;
+  const place = file === undefined ? "??:?" : `${inLine(file)}:${isDeclared ? declaration.line : 0}`;
+  return `${formatHeader(request, options)}${name === "" ? "??" : inLine(name)}\n${address} ${size}\n${place}\n${footerOf(options)}`;
 }
 
 /** Answer to a request for the variables of the function at an address. */
@@ -69,7 +70,7 @@ export function formatVariables(
   }
   const text = variables.map(
     ({ functionName, name, file, line, frameOffset, sizeBytes, tagOffset }) =>
-      `${functionName ?? "??"}\n${name ?? "??"}\n${file ?? "??"}:${line}\n` +
+      `${inLine(functionName ?? "??")}\n${inLine(name ?? "??")}\n${inLine(file ?? "??")}:${line}\n` +
       `${frameOffset ?? "??"} ${sizeBytes ?? "??"} ${tagOffset ?? "??"}\n`,
   );
   return `${formatHeader(request, options)}${text.length === 0 ? "??\n" : text.join("")}${footerOf(options)}`;
@@ -111,11 +112,11 @@ function formatHeader({ address }: Request, { printAddress, pretty }: OutputOpti
 }
 
 function formatFrame(frame: Frame, isOuter: boolean, options: OutputOptions): string {
-  const file = frame.file ?? "??";
+  const file = inLine(frame.file ?? "??");
   let text = "";
   if (options.printFunctions) {
     const inlining = options.pretty && isOuter ? " (inlined by) " : "";
-    text = `${inlining}${frame.function ?? "??"}${options.pretty ? " at " : "\n"}`;
+    text = `${inlining}${inLine(frame.function ?? "??")}${options.pretty ? " at " : "\n"}`;
   }
   if (options.verbose) return text + formatVerbose(frame, file, options);
   if (options.style === "GNU") {
@@ -131,15 +132,13 @@ function formatFrame(frame: Frame, isOuter: boolean, options: OutputOptions): st
 
 function formatVerbose(frame: Frame, file: string, { style, unknownStart }: OutputOptions): string {
   const lines = [`  Filename: ${file}`];
-  if (frame.startLine !== 0) {
+  if (frame.startLine !== 0)
     lines.push(
-      `  Function start filename: ${frame.startFile ?? unknownStart}`,
+      `  Function start filename: ${inLine(frame.startFile ?? unknownStart)}`,
       `  Function start line: ${frame.startLine}`,
     );
-  }
-  if (style === "LLVM" && frame.startAddress !== undefined) {
+  if (style === "LLVM" && frame.startAddress !== undefined)
     lines.push(`  Function start address: ${hex(frame.startAddress)}`);
-  }
   lines.push(`  Line: ${frame.line}`, `  Column: ${frame.column}`);
   if (frame.discriminator !== 0) lines.push(`  Discriminator: ${frame.discriminator}`);
   if (frame.approximate) lines.push("  Approximate: true");
@@ -156,9 +155,8 @@ function formatContext({ file, line }: Frame, { contextLines, sourceOf }: Output
   // llvm-symbolizer rounds the logarithm up: 100 counts as two digits wide.
   const width = Math.ceil(Math.log10(first + contextLines - 1));
   let text = "";
-  for (let number = first; number <= last; number++) {
+  for (let number = first; number <= last; number++)
     text += `${String(number).padStart(width)} ${number === line ? ">:" : " :"} ${source[number - 1]}\n`;
-  }
   return text;
 }
 

@@ -1,9 +1,14 @@
 import { existsSync } from "node:fs";
-import { UserError } from "../../bytes/errors.ts";
-import { readRegular } from "../../load/file.ts";
-import { type LoadedObject, ObjectFinder } from "../../load/objects.ts";
-import { type FileSymbolizer, type FileSymbolizerOptions, loadSymbolizer } from "../../load/symbolizer.ts";
-import type { Frame } from "../../symbolize/frame.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { readRegular } from "../../names/load/file.ts";
+import { type LoadedObject, ObjectFinder } from "../../names/load/objects.ts";
+import {
+  type FileSymbolizer,
+  type FileSymbolizerOptions,
+  loadSymbolizer,
+} from "../../names/load/symbolizer.ts";
+import type { Frame } from "../../names/symbolize/frame.ts";
+import { STALE } from "../../names/symbolize/stale.ts";
 import { type InputLine, parseInputLine } from "./requests.ts";
 import {
   formatData,
@@ -38,6 +43,7 @@ export class Symbolization {
   /** Files of which it has been answered that they cannot be read. */
   readonly #blamed = new Set<string>();
   readonly #complaints: string[] = [];
+  readonly #stale = new Set<string>();
   /** addr2line names the innermost function where only one is wanted, llvm-symbolizer the outermost. */
   readonly #innermostOnly: boolean;
 
@@ -65,7 +71,8 @@ export class Symbolization {
       const damaged = each.damage === undefined ? [] : [`${why}: ${each.damage.message}`];
       return [...damaged, ...each.missing].map((end) => `${each.path} ${end}`);
     });
-    return [...this.#complaints, ...new Set(ofFiles)];
+    const stale = [...this.#stale].map((path) => `${path}: ${STALE}`);
+    return [...this.#complaints, ...new Set(ofFiles), ...stale];
   }
 
   /** The answer to one line; lines that ask for nothing known get `??`. */
@@ -91,11 +98,12 @@ export class Symbolization {
   }
 
   #answerOf(
-    { command, address, symbol = "", offset }: InputLine,
+    { command, address, symbol = "", offset, inFile = false }: InputLine,
     request: Request,
     symbolizer: FileSymbolizer | undefined,
   ): string {
-    const place = address === undefined ? undefined : this.#placeOf(symbolizer, address);
+    const place = address === undefined ? undefined : this.#placeOf(symbolizer, address, inFile);
+    if (place !== undefined && symbolizer !== undefined) this.#noteStale(symbolizer, place);
     switch (command) {
       case "FRAME":
         return formatVariables(
@@ -123,9 +131,15 @@ export class Symbolization {
     }
   }
 
-  #placeOf(symbolizer: FileSymbolizer | undefined, address: number): number {
+  /** A module's debug information is asked until it is known to be of other code. */
+  #noteStale({ path, symbolizer }: FileSymbolizer, place: number): void {
+    if (symbolizer.object.kind === "wasm" && !this.#stale.has(path) && symbolizer.isStaleAt(place))
+      this.#stale.add(path);
+  }
+
+  #placeOf(symbolizer: FileSymbolizer | undefined, address: number, inFile: boolean): number {
     const { adjustment, fileOffsets } = this.#options;
-    const origin = fileOffsets ? (symbolizer?.symbolizer.object.codeOffset ?? 0) : 0;
+    const origin = fileOffsets || inFile ? (symbolizer?.symbolizer.object.codeOffset ?? 0) : 0;
     const place = address - adjustment - origin;
     return place < 0 ? place + 2 ** 64 : place;
   }
@@ -177,13 +191,12 @@ function placesOf({ symbolizer }: FileSymbolizer, symbol: string, offset: number
 function createSourceReader(): (file: string) => readonly string[] | undefined {
   const sources = new Map<string, readonly string[] | undefined>();
   return (file) => {
-    if (!sources.has(file)) {
+    if (!sources.has(file))
       try {
         sources.set(file, readRegular(file).toString().replace(/\n$/, "").split("\n"));
       } catch {
         sources.set(file, undefined);
       }
-    }
     return sources.get(file);
   };
 }

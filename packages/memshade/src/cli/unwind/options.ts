@@ -1,11 +1,11 @@
-import { UserError } from "../../bytes/errors.ts";
-import { SAMPLE_FORMATS } from "../../exports/sample-formats.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
 import type { HtmlOption } from "../../runs/page/page-file.ts";
+import { SAMPLE_FORMATS, type SampleFormat } from "../../show/exports/sample-formats.ts";
 import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { parseChoice, parseRows } from "../commands/report-options.ts";
 
-const FORMATS = ["text", "json", ...SAMPLE_FORMATS] as const;
+const FORMATS = ["text", "json", ...(Object.keys(SAMPLE_FORMATS) as SampleFormat[])] as const;
 
 export interface UnwindOptions {
   readonly binaryPath?: readonly string[];
@@ -14,6 +14,7 @@ export interface UnwindOptions {
   readonly format: (typeof FORMATS)[number];
   readonly regs?: boolean;
   readonly samples?: boolean;
+  readonly event?: string;
   readonly addresses?: boolean;
   readonly framePointers: boolean;
   readonly scan?: boolean;
@@ -50,6 +51,7 @@ export const UNWIND_OPTIONS: readonly OptionDescription[] = [
     flags: "--samples",
     description: "show each sample of perf.data instead of their sum (text and json)",
   },
+  { flags: "--event <name>", description: "show samples of this event of perf.data alone" },
   {
     flags: "--addresses",
     description: "show the addresses of each sample and name nothing, as perf script -F ip",
@@ -80,8 +82,7 @@ export const UNWIND_OPTIONS: readonly OptionDescription[] = [
 
 function parseFrames(text: string): number {
   const frames = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(frames) || frames === 0) {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(frames) || frames === 0)
     throw new UserError(`--max-frames takes a number from 1, not "${text}"`);
-  }
   return frames;
 }

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
-import { UserError } from "../../bytes/errors.ts";
-import { loadObject } from "../../load/objects.ts";
-import { cfiStatisticsText } from "../../report/terminal/stacks/cfi-statistics.ts";
+import { cfiStatistics } from "../../code/unwind/index.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { loadObject } from "../../names/load/objects.ts";
+import { type Dump, openDump } from "../../names/stacks/load-dump.ts";
+import { nodeZstd } from "../../names/stacks/recordings/load-decompressor.ts";
+import { unwindPerfData } from "../../names/stacks/recordings/perf-stacks.ts";
 import { type Output, writeOutput } from "../../runs/output.ts";
 import { pagePath } from "../../runs/page/page-file.ts";
-import { type Dump, openDump } from "../../stacks/load-dump.ts";
-import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
-import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
-import { cfiStatistics } from "../../unwind/index.ts";
+import { cfiStatisticsText } from "../../show/report/terminal/stacks/cfi-statistics.ts";
 import { writePage } from "../report/write-page.ts";
 import { unwindSamples, unwindThreads } from "./named-stacks.ts";
 import type { UnwindOptions } from "./options.ts";
@@ -17,9 +17,8 @@ import { finderOf, walkOptions } from "./walk-options.ts";
 /** What `memshade unwind` does. */
 export async function runUnwind(input: string, options: UnwindOptions): Promise<void> {
   checkOptions(options);
-  if (options.format === "pprof" && options.out === undefined && process.stdout.isTTY) {
+  if (options.format === "pprof" && options.out === undefined && process.stdout.isTTY)
     throw new UserError("pprof files are binary: write them to a file with -o FILE");
-  }
   if (options.stats) {
     await writeOutput(options.out, (output) => output.write(statisticsOf(input, options)), [input]);
     return;
@@ -27,6 +26,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
   const dump = await openDump(input);
   try {
     if (options.addresses && dump.kind === "image") throw new UserError("--addresses is for perf.data");
+    if (options.event !== undefined && dump.kind === "image") throw new UserError("--event is for perf.data");
     if (options.html !== undefined || options.open === true) {
       const { page, text } = await pageOfDump(dump, options);
       const isStream = input === "-" && (options.html ?? true) === true;
@@ -53,7 +53,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
 }
 
 function checkOptions(options: UnwindOptions): void {
-  const { binaryPath = [], sysroot, addresses, format, html, open, samples, out, stats } = options;
+  const { binaryPath = [], sysroot, addresses, event, format, html, open, samples, out, stats } = options;
   if (
     (html !== undefined || open) &&
     (format !== "text" || samples || addresses || stats || out !== undefined)
@@ -63,12 +63,12 @@ function checkOptions(options: UnwindOptions): void {
     );
   if (addresses && format !== "text")
     throw new UserError("--addresses prints text; --samples --format json has them too");
-  for (const place of binaryPath) {
+  if (event !== undefined && (addresses || stats))
+    throw new UserError("--event goes with what names samples, not with --addresses or --stats");
+  for (const place of binaryPath)
     if (!existsSync(place)) throw new UserError(`--binary-path ${place}: there is no such file or folder`);
-  }
-  if (sysroot !== undefined && !existsSync(sysroot)) {
+  if (sysroot !== undefined && !existsSync(sysroot))
     throw new UserError(`--sysroot ${sysroot}: there is no such folder`);
-  }
 }
 
 function statisticsOf(file: string, { format }: UnwindOptions): string {

@@ -1,17 +1,17 @@
-import { FrameRules } from "../../analyses/frames/frame-rules.ts";
-import { counted } from "../../model/counted.ts";
-import type { MissingFile } from "../../model/native-stacks.ts";
-import type { SampleProfile } from "../../model/sample-profile.ts";
-import type { PageData } from "../../report/page/data/page-data.ts";
-import { pageOfSamples } from "../../report/page/data/sample-page.ts";
-import { missingLines, nativeStacksText } from "../../report/terminal/stacks/native-stacks.ts";
-import { perfProfileText } from "../../report/terminal/stacks/perf-profile.ts";
+import { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
+import { profileOfImage } from "../../names/stacks/image-profile.ts";
+import type { Dump } from "../../names/stacks/load-dump.ts";
+import { nameImageStacks } from "../../names/stacks/named-image.ts";
+import { loadFrameNamer } from "../../names/stacks/names/load-namer.ts";
+import { preferAsGdb } from "../../names/stacks/names/name-frames.ts";
+import { counted } from "../../profile/model/counted.ts";
+import type { MissingFile } from "../../profile/model/native-stacks.ts";
+import type { SampleProfile } from "../../profile/model/sample-profile.ts";
 import { sourceFiles } from "../../runs/page/source-files.ts";
-import { profileOfImage } from "../../stacks/image-profile.ts";
-import type { Dump } from "../../stacks/load-dump.ts";
-import { nameImageStacks } from "../../stacks/named-image.ts";
-import { loadFrameNamer } from "../../stacks/names/load-namer.ts";
-import { preferAsGdb } from "../../stacks/names/name-frames.ts";
+import type { PageData } from "../../show/report/page/data/page-data.ts";
+import { pageOfSamples } from "../../show/report/page/data/sample-page.ts";
+import { missingLines, nativeStacksText } from "../../show/report/terminal/stacks/native-stacks.ts";
+import { perfProfileText } from "../../show/report/terminal/stacks/perf-profile.ts";
 import type { UnwindOptions } from "./options.ts";
 import { perfProfile, unwoundImage } from "./sample-profile.ts";
 import { finderOf } from "./walk-options.ts";
@@ -39,12 +39,12 @@ function pageOfThreads(dump: Dump & { kind: "image" }, options: UnwindOptions): 
 }
 
 async function pageOfRecording(dump: Dump & { kind: "perf" }, options: UnwindOptions): Promise<PageAndText> {
-  const { profile, recording } = await perfProfile(dump, options);
+  const { profile, events, recording } = await perfProfile(dump, options);
   const { lost, notes, missing, command } = recording;
   const lostInWords =
     lost === 0 ? [] : [`${counted(lost, "sample was", "samples were")} lost while recording.`];
   const page = samplePage(profile, [...notes, ...lostInWords, ...missingInWords(missing)], command);
-  return { page, text: perfProfileText(profile, recording, { rows: ROWS, width: COLUMNS }) };
+  return { page, text: perfProfileText(profile, events, recording, { rows: ROWS, width: COLUMNS }) };
 }
 
 function samplePage(profile: SampleProfile, gaps: readonly string[], command: readonly string[]): PageData {

@@ -1,16 +1,18 @@
-import type { NativeRecording } from "../../model/native-stacks.ts";
-import type { SampleProfile } from "../../model/sample-profile.ts";
-import { profileOfImage } from "../../stacks/image-profile.ts";
-import { type ImageStacks, unwindImage } from "../../stacks/image-stacks.ts";
-import { type Dump, openDump } from "../../stacks/load-dump.ts";
-import { loadFrameNamer } from "../../stacks/names/load-namer.ts";
-import { preferAsGdb, preferAsPerf } from "../../stacks/names/name-frames.ts";
-import { KernelNamer } from "../../stacks/recordings/kernel-symbols.ts";
-import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
-import { loadKernelSymbols } from "../../stacks/recordings/load-kernel-symbols.ts";
-import { describeRecording } from "../../stacks/recordings/named-samples.ts";
-import { PerfProfileBuilder } from "../../stacks/recordings/perf-profile.ts";
-import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
+import { profileOfImage } from "../../names/stacks/image-profile.ts";
+import { type ImageStacks, unwindImage } from "../../names/stacks/image-stacks.ts";
+import { type Dump, openDump } from "../../names/stacks/load-dump.ts";
+import { loadFrameNamer } from "../../names/stacks/names/load-namer.ts";
+import { preferAsGdb, preferAsPerf } from "../../names/stacks/names/name-frames.ts";
+import { CutStacks } from "../../names/stacks/recordings/cut-stacks.ts";
+import { KernelNamer } from "../../names/stacks/recordings/kernel-symbols.ts";
+import { nodeZstd } from "../../names/stacks/recordings/load-decompressor.ts";
+import { loadKernelSymbols } from "../../names/stacks/recordings/load-kernel-symbols.ts";
+import { describeRecording } from "../../names/stacks/recordings/named-samples.ts";
+import { type EventProfile, PerfProfileBuilder } from "../../names/stacks/recordings/perf-profile.ts";
+import { unwindPerfData } from "../../names/stacks/recordings/perf-stacks.ts";
+import type { NativeRecording } from "../../profile/model/native-stacks.ts";
+import type { SampleProfile } from "../../profile/model/sample-profile.ts";
+import { EventChoice } from "./event-choice.ts";
 import type { UnwindOptions } from "./options.ts";
 import { finderOf, walkOptions } from "./walk-options.ts";
 
@@ -49,7 +51,7 @@ export function unwoundImage({ image }: ImageDump, options: UnwindOptions): Imag
 export async function perfProfile(
   { source, gaps }: PerfDump,
   options: UnwindOptions,
-): Promise<{ profile: SampleProfile; recording: NativeRecording }> {
+): Promise<{ profile: SampleProfile; events: readonly EventProfile[]; recording: NativeRecording }> {
   const finder = finderOf(options);
   const namer = loadFrameNamer(preferAsPerf, finder);
   let buildIds: ReadonlyMap<string, string> = new Map();
@@ -57,15 +59,25 @@ export async function perfProfile(
     loadKernelSymbols(buildIds.get("[kernel.kallsyms]"), reference),
   );
   let builder: PerfProfileBuilder | undefined;
+  const choice = new EventChoice(options.event);
+  const cut = new CutStacks();
   const stacks = await unwindPerfData(source, finder, {
     zstd: nodeZstd,
     options: walkOptions(options),
     onSample: (stack, header) => {
       buildIds = header.buildIds;
-      builder ??= new PerfProfileBuilder(header, namer, kernel);
+      builder ??= new PerfProfileBuilder(header, namer, kernel, options.event);
+      if (!choice.has(stack.sample.event, header)) return;
       builder.add(stack);
+      cut.add(stack);
     },
   });
-  const profile = (builder ?? new PerfProfileBuilder(stacks.header, namer)).finish();
-  return { profile, recording: describeRecording({ ...stacks, gaps: [...gaps, ...stacks.gaps] }) };
+  choice.check(stacks.header);
+  builder ??= new PerfProfileBuilder(stacks.header, namer, kernel, options.event);
+  const recording = describeRecording({ ...stacks, gaps: [...gaps, ...stacks.gaps, ...cut.inWords()] });
+  return {
+    profile: builder.finish(),
+    events: builder.finishByEvent(),
+    recording: { ...recording, events: recording.events.filter((name) => choice.isNamed(name)) },
+  };
 }

@@ -1,5 +1,5 @@
-import { ObjectFinder } from "../../load/objects.ts";
-import type { UnwindOptions as WalkOptions } from "../../unwind/index.ts";
+import type { UnwindOptions as WalkOptions } from "../../code/unwind/index.ts";
+import { ObjectFinder } from "../../names/load/objects.ts";
 import type { UnwindOptions } from "./options.ts";
 
 /** Finds objects where the options say. */

@@ -1,8 +1,8 @@
-import { createPaint, type Paint, wantsColors } from "../../report/terminal/common/paint.ts";
-import { render } from "../../report/terminal/view/render.ts";
-import { update } from "../../report/terminal/view/update.ts";
-import { type ViewContents, ViewModel } from "../../report/terminal/view/view-model.ts";
-import { initialState, type ViewState } from "../../report/terminal/view/view-state.ts";
+import { createPaint, type Paint, wantsColors } from "../../show/report/terminal/common/paint.ts";
+import { render } from "../../show/report/terminal/view/render.ts";
+import { update } from "../../show/report/terminal/view/update.ts";
+import { type ViewContents, ViewModel } from "../../show/report/terminal/view/view-model.ts";
+import { initialState, type ViewState } from "../../show/report/terminal/view/view-state.ts";
 import { FullScreen } from "./terminal.ts";
 
 /** Shows what is in a run until somebody has seen enough. The result is the exit code. */

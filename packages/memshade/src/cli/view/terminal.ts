@@ -1,5 +1,6 @@
 import { emitKeypressEvents } from "node:readline";
-import type { Size } from "../../report/terminal/view/view-state.ts";
+import { printableOutput } from "../../profile/model/printable.ts";
+import type { Size } from "../../show/report/terminal/view/view-state.ts";
 
 const ESCAPE = "\u001b";
 /** The other screen of the terminal, without a cursor and without lines that wrap. */
@@ -69,7 +70,7 @@ export class FullScreen {
 
   /** Shows lines, one for each row of the terminal. */
   show(lines: readonly string[]): void {
-    const rows = lines.map((line, row) => `${ESCAPE}[${row + 1};1H${ESCAPE}[K${line}`);
+    const rows = lines.map((line, row) => `${ESCAPE}[${row + 1};1H${ESCAPE}[K${printableOutput(line)}`);
     this.#output.write(rows.join(""));
   }
 

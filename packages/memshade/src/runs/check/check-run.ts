@@ -1,16 +1,18 @@
 import fs from "node:fs";
 import path from "node:path";
-import type { RecordedTools } from "../../analyses/findings/run-findings.ts";
-import type { FrameRules } from "../../analyses/frames/frame-rules.ts";
-import { type CheckedLimit, type CheckedRun, checkLimits } from "../../analyses/limits/check-limits.ts";
-import { measureOf } from "../../analyses/limits/measures.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
-import { gapsOf } from "../../report/gaps.ts";
-import type { CheckedRunReport, ReportedLimit } from "../../report/limits/checked.ts";
-import { endInWords } from "../../report/terminal/common/header.ts";
-import type { PathMap } from "../../symbolize/path-map.ts";
+import type { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
+import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
+import type { RunFacts } from "../../explain/limits/bounds.ts";
+import { type CheckedLimit, type CheckedRun, checkLimits } from "../../explain/limits/check-limits.ts";
+import { limitMeasure } from "../../explain/limits/measures.ts";
+import { recordedWith } from "../../explain/measures/index.ts";
+import type { PathMap } from "../../names/symbolize/path-map.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { gapsOf } from "../../show/report/gaps.ts";
+import type { CheckedRunReport, ReportedLimit } from "../../show/report/limits/checked.ts";
+import { endInWords } from "../../show/report/terminal/common/header.ts";
 import { loadTools, type ReportedTool, recordedTools } from "../recorded-tools.ts";
-import { runOf } from "../run-of-folder.ts";
+import { runAround, runOf } from "../run-of-folder.ts";
 import type { GivenLimits } from "./limits.ts";
 import { repositoryPaths } from "./locate.ts";
 
@@ -42,6 +44,7 @@ export async function checkRun(
       recordedTools(name).filter((tool) => tools.includes(tool)),
       read,
     ),
+    facts: factsOf(name),
   });
   const isCompared = limits.some(({ from }) => from !== undefined);
   const run = await load(input);
@@ -61,6 +64,12 @@ export async function checkRun(
   };
 }
 
+/** What a run says of itself; a profile of another tool says nothing. */
+function factsOf(input: string): RunFacts {
+  const run = runAround(input);
+  return { end: run?.end, bounds: run?.bounds };
+}
+
 function foldersOfModules(input: string): string[] {
   const folder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() ? input : path.dirname(input);
   const paths = (runOf(folder)?.modules ?? []).flatMap((module) => module.path ?? []);
@@ -69,7 +78,10 @@ function foldersOfModules(input: string): string[] {
 
 /** What was recorded by other tools need not be read. */
 function neededTools({ limits }: GivenLimits): ReportedTool[] {
-  const needed = limits.map(({ limit }) => measureOf(limit.measure).tool);
+  const needed = limits.map(({ limit }) => {
+    const { tool } = limitMeasure(limit.measure);
+    return tool === "findings" ? tool : recordedWith(tool);
+  });
   return (["heap", "waste", "workingset", "objects"] as const).filter(
     (tool) => needed.includes(tool) || (tool !== "workingset" && needed.includes("findings")),
   );

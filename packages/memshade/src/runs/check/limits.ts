@@ -1,14 +1,14 @@
 import path from "node:path";
-import type { PlaceSuppression } from "../../analyses/limits/check-limits.ts";
-import { type Limit, limitOfPair, parseLimit } from "../../analyses/limits/limit.ts";
-import { measureOf } from "../../analyses/limits/measures.ts";
-import type { FilterKey } from "../../analyses/limits/place-filter.ts";
-import { UserError } from "../../bytes/errors.ts";
-import { describeSystemError } from "../../bytes/system-errors.ts";
-import { readSuppressions } from "../../formats/suppressions/read.ts";
-import { readInput } from "../../load/file.ts";
-import type { Budget, BudgetSuppression } from "../../model/budget.ts";
-import type { Suppression } from "../../model/suppression.ts";
+import type { PlaceSuppression } from "../../explain/limits/check-limits.ts";
+import { type Limit, limitOfPair, parseLimit } from "../../explain/limits/limit.ts";
+import { limitMeasure } from "../../explain/limits/measures.ts";
+import type { FilterKey } from "../../explain/limits/place-filter.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { describeSystemError } from "../../ground/bytes/system-errors.ts";
+import { readInput } from "../../names/load/file.ts";
+import { readSuppressions } from "../../profile/formats/suppressions/read.ts";
+import type { Budget, BudgetSuppression } from "../../profile/model/budget.ts";
+import type { Suppression } from "../../profile/model/suppression.ts";
 import { loadSuppressions } from "../suppressions.ts";
 
 /** A limit, and where and why it was set. */
@@ -34,7 +34,7 @@ export interface GivenLimits {
  */
 export async function loadBudget(file: string): Promise<GivenLimits> {
   // Only those who have a budget need YAML.
-  const { readBudget } = await import("../../formats/budget/read-budget.ts");
+  const { readBudget } = await import("../../profile/formats/budget/read-budget.ts");
   const budget = readBudget(textOf(file), file);
   const besides = (name: string) => path.join(path.dirname(file), name);
   return {
@@ -56,7 +56,7 @@ function textOf(file: string): string {
 function givenLimit({ limit: written, reason, place }: Budget["limits"][number]): GivenLimit {
   return explained(place, () => {
     const limit = typeof written === "string" ? parseLimit(written) : limitOfPair(...written);
-    measureOf(limit.measure);
+    limitMeasure(limit.measure);
     const colon = place.lastIndexOf(":");
     return { limit, reason, written: { file: place.slice(0, colon), line: Number(place.slice(colon + 1)) } };
   });
@@ -77,7 +77,7 @@ function leaksOf(
 
 function placesOf({ places, measures, reason, place }: BudgetSuppression): PlaceSuppression[] {
   if (places === undefined) return [];
-  explained(place, () => measures?.forEach(measureOf));
+  explained(place, () => measures?.forEach(limitMeasure));
   const filters = Object.entries(places).map(([key, glob]) => ({ key: key as FilterKey, glob }));
   return [{ measures, filters, reason: reason!, place }];
 }

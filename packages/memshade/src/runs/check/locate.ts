@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { mapPath, type PathMap } from "../../symbolize/path-map.ts";
+import { mapPath, type PathMap } from "../../names/symbolize/path-map.ts";
 
 /**
  * How recorded paths are called in the repository around a folder, with slashes: what lies in it by its path from there, also where

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { UserError } from "../../bytes/errors.ts";
-import { RUN_PAGES } from "../../model/run.ts";
-import { pageFile } from "../../report/page/data/file.ts";
-import type { PageData } from "../../report/page/data/page-data.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { RUN_PAGES } from "../../profile/model/run.ts";
+import { pageFile } from "../../show/report/page/data/file.ts";
+import type { PageData } from "../../show/report/page/data/page-data.ts";
 import { writePieces } from "../output.ts";
 
 const TEMPLATE = "report-page.html";

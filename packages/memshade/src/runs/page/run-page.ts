@@ -1,21 +1,21 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { Finding } from "../../analyses/findings/finding.ts";
-import { MOST_FINDINGS } from "../../analyses/findings/rank.ts";
-import { findsAnything, type RecordedTools, runFindings } from "../../analyses/findings/run-findings.ts";
-import { FrameRules } from "../../analyses/frames/frame-rules.ts";
-import { RUN_FILE } from "../../model/run.ts";
-import type { PageData } from "../../report/page/data/page-data.ts";
-import { pageOfRun } from "../../report/page/data/run-page.ts";
-import type { SourcesKept } from "../../report/page/data/sources.ts";
-import type { PathMap } from "../../symbolize/path-map.ts";
+import { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
+import { findsAnything, type RecordedTools } from "../../explain/analyses/recorded-tools.ts";
+import type { Finding } from "../../explain/findings/index.ts";
+import { MOST_FINDINGS } from "../../explain/findings/rank.ts";
+import { runFindings } from "../../explain/findings/run-findings.ts";
+import type { PathMap } from "../../names/symbolize/path-map.ts";
+import { RUN_FILE } from "../../profile/model/run.ts";
+import type { ReadInstructions } from "../../show/report/page/data/instructions.ts";
+import type { PageData } from "../../show/report/page/data/page-data.ts";
+import { pageOfRun } from "../../show/report/page/data/run-page.ts";
+import type { SourcesKept } from "../../show/report/page/data/sources.ts";
 import { loadTools, recordedTools } from "../recorded-tools.ts";
 import { plainText } from "../report/report-parts.ts";
-import { presenceOf } from "../run-of-folder.ts";
+import { presenceOf, runAround } from "../run-of-folder.ts";
+import { type ModuleCode, type OriginalPlaces, RunSymbols } from "../run-symbols.ts";
 import { pagePath, writePageFile } from "./page-file.ts";
-
-import { runInstructions } from "./run-instructions.ts";
-
 import { sourceFiles } from "./source-files.ts";
 
 /** What was recorded as a page, with all findings. */
@@ -70,4 +70,21 @@ export async function writeReportPage(
   const path = pagePath(file ?? true, input);
   await writePageFile(page, text, { file: path, inputs: [input] });
   return path;
+}
+
+/** Reads the instructions of the modules of a run, which a page shows beside source lines. */
+export function runInstructions(input: string, places: OriginalPlaces): ReadInstructions {
+  const modules = runAround(input)?.modules ?? [];
+  const symbols = new RunSymbols(places);
+  const known = new Map<number, ModuleCode | undefined>();
+  return (index, address) => {
+    const module = modules[index];
+    if (module === undefined) return [];
+    if (!known.has(index)) known.set(index, symbols.codeOf(module));
+    const code = known.get(index);
+    return (code?.around(address) ?? []).map((instruction) => {
+      const [place] = code!.frames(instruction.address);
+      return { ...instruction, file: place?.file, line: place?.line ?? 0 };
+    });
+  };
 }

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname, extname, isAbsolute, relative, resolve, sep } from "node:path";
-import type { ReadSource } from "../../report/page/data/sources.ts";
-import type { PathMap } from "../../symbolize/path-map.ts";
+import type { PathMap } from "../../names/symbolize/path-map.ts";
+import type { ReadSource } from "../../show/report/page/data/sources.ts";
 import { createSourceReader, sourceCandidates } from "../source.ts";
 
 /** Files that people write programs in. Names of files come from modules: a page that is sent on carries no others. */

@@ -1,27 +1,27 @@
 import { basename, resolve } from "node:path";
-import type { Finding } from "../../analyses/findings/finding.ts";
-import type { RecordedTools } from "../../analyses/findings/run-findings.ts";
-import type { CpuProfile } from "../../model/cpu/cpu-profile.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
-import type { HotColdThresholds } from "../../model/memprof/hot-cold.ts";
-import type { ObjectsProfile } from "../../model/objects/objects.ts";
-import type { WasteFile } from "../../model/waste/waste.ts";
-import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
-import { cpuReportJson } from "../../report/json/cpu-report.ts";
-import { heapCsvLines } from "../../report/json/heap-csv.ts";
-import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
-import { objectsReportJson } from "../../report/json/objects.ts";
-import { wasteReportJson } from "../../report/json/waste.ts";
-import { workingSetCsv } from "../../report/json/working-set-csv.ts";
-import { workingSetReportJson } from "../../report/json/working-set-report.ts";
-import { createPaint } from "../../report/terminal/common/paint.ts";
-import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
-import { cpuReport } from "../../report/terminal/cpu/cpu-report.ts";
-import { heapReport } from "../../report/terminal/heap/heap-report.ts";
-import { objectsReport } from "../../report/terminal/objects/objects-report.ts";
-import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
-import { esanReport } from "../../report/terminal/working-set/esan.ts";
-import { workingSetReport } from "../../report/terminal/working-set/working-set-report.ts";
+import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
+import type { Finding } from "../../explain/findings/index.ts";
+import type { CpuProfile } from "../../profile/model/cpu/cpu-profile.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import type { HotColdThresholds } from "../../profile/model/memprof/hot-cold.ts";
+import type { ObjectsProfile } from "../../profile/model/objects/objects.ts";
+import type { WasteFile } from "../../profile/model/waste/waste.ts";
+import type { WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
+import { cpuReportJson } from "../../show/report/json/cpu-report.ts";
+import { heapCsvLines } from "../../show/report/json/heap-csv.ts";
+import { heapReportJsonPieces } from "../../show/report/json/heap-report.ts";
+import { objectsReportJson } from "../../show/report/json/objects.ts";
+import { wasteReportJson } from "../../show/report/json/waste.ts";
+import { workingSetCsv } from "../../show/report/json/working-set-csv.ts";
+import { workingSetReportJson } from "../../show/report/json/working-set-report.ts";
+import { createPaint } from "../../show/report/terminal/common/paint.ts";
+import type { ScreenOptions } from "../../show/report/terminal/common/screen.ts";
+import { cpuReport } from "../../show/report/terminal/cpu/cpu-report.ts";
+import { heapReport } from "../../show/report/terminal/heap/heap-report.ts";
+import { objectsReport } from "../../show/report/terminal/objects/objects-report.ts";
+import { wasteReport } from "../../show/report/terminal/waste/waste-report.ts";
+import { esanReport } from "../../show/report/terminal/working-set/esan.ts";
+import { workingSetReport } from "../../show/report/terminal/working-set/working-set-report.ts";
 import { heapOverTime } from "../heap.ts";
 import type { ReportedTool } from "../recorded-tools.ts";
 import { presenceOf, runAround } from "../run-of-folder.ts";
@@ -84,8 +84,11 @@ export function plainText(
 ): string {
   const { rows, thresholds, allFrames } = options;
   const screen = {
-    ...{ paint: createPaint(false), width: REPORT_COLUMNS, isWide: false },
-    ...{ allFrames, said: new Set<string>() },
+    paint: createPaint(false),
+    width: REPORT_COLUMNS,
+    isWide: false,
+    allFrames,
+    said: new Set<string>(),
   };
   return [...joined(reportParts(loaded, input, { screen, rows, thresholds }), findings)].join("");
 }

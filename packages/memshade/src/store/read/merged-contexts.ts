@@ -1,14 +1,14 @@
-import type { BinaryPlaces } from "../../memprof/binaries.ts";
-import { InputMerger } from "../../memprof/input-merger.ts";
+import type { BinaryPlaces } from "../../names/memprof/binaries.ts";
+import { InputMerger } from "../../names/memprof/input-merger.ts";
 import {
   type DataAccessProfile,
   frameAt,
   framesOfStack,
   type MemprofProfile,
   ProfileMerger,
-} from "../../model/memprof/index.ts";
-import type { MibField } from "../../model/mib-fields.ts";
-import { MIB_FIELDS, zeroMib } from "../../model/mib-fields.ts";
+} from "../../profile/model/memprof/index.ts";
+import type { MibField } from "../../profile/model/mib-fields.ts";
+import { MIB_FIELDS, zeroMib } from "../../profile/model/mib-fields.ts";
 import { contextKey, frameKey } from "../keys.ts";
 import { callSitesOf, type StoredCallSite, type StoredContext, type StoredFrame } from "../stored-run.ts";
 import { asPlace } from "./raw-contexts.ts";
@@ -57,13 +57,12 @@ function contextsOf(profile: MemprofProfile, sources: SourcesOfFrames): MergedCo
       }
       context.functions.push(guid);
     }
-    for (let site = records.callStart[record]!; site < records.callStart[record + 1]!; site++) {
+    for (let site = records.callStart[record]!; site < records.callStart[record + 1]!; site++)
       callSites.push({
         guid,
         frames: framesOf(records.callStack[site]!),
         callees: records.callees.get(site) ?? [],
       });
-    }
   }
   const rows = Array.from(contexts.values(), ({ functions, ...context }) => ({
     ...context,
@@ -94,17 +93,17 @@ function isDerived(callSites: readonly StoredCallSite[], contexts: readonly Stor
 
 /** Names, files and lines of frames; of frames that LLVM takes for one, those of the first. */
 class SourcesOfFrames {
-  private readonly byKey = new Map<bigint, StoredFrame>();
+  readonly #byKey = new Map<bigint, StoredFrame>();
 
   constructor({ frames }: MemprofProfile) {
     for (let index = 0; index < frames.length; index++) {
       const frame = asPlace(frameAt(frames, index));
       const key = frameKey(frame);
-      if (!this.byKey.has(key)) this.byKey.set(key, frame);
+      if (!this.#byKey.has(key)) this.#byKey.set(key, frame);
     }
   }
 
   withSource(frame: StoredFrame): StoredFrame {
-    return this.byKey.get(frameKey(frame)) ?? frame;
+    return this.#byKey.get(frameKey(frame)) ?? frame;
   }
 }

@@ -1,11 +1,12 @@
-import { objectPlaces } from "../../analyses/call-tree/object-stacks.ts";
-import type { PlaceFrame } from "../../analyses/findings/finding.ts";
-import { placeOfType } from "../../analyses/findings/objects.ts";
-import { typeName } from "../../analyses/objects/names.ts";
-import { wholeSurvival } from "../../analyses/objects/survival.ts";
-import { objectTotals } from "../../analyses/objects/totals.ts";
-import { unreadByType } from "../../analyses/objects/unread.ts";
-import type { ObjectsProfile } from "../../model/objects/objects.ts";
+import { typeName } from "../../explain/analyses/objects/names.ts";
+import { wholeSurvival } from "../../explain/analyses/objects/survival.ts";
+import { objectTotals } from "../../explain/analyses/objects/totals.ts";
+import { unreadByType } from "../../explain/analyses/objects/unread.ts";
+import type { PlaceFrame } from "../../explain/findings/finding-kind.ts";
+import { placeOfType } from "../../explain/findings/unread-objects.ts";
+import { measure, stacksOf } from "../../explain/measures/index.ts";
+import { placePath } from "../../explain/measures/measured-stacks.ts";
+import type { ObjectsProfile } from "../../profile/model/objects/objects.ts";
 import type { StoredFrame, StoredLayout, StoredObjects, StoredRun } from "../stored-run.ts";
 import { sourceFrame } from "./source-frame.ts";
 
@@ -17,8 +18,14 @@ export function objectsOf(profile: ObjectsProfile): {
 } {
   const isSampled = profile.sampleBytes > 0;
   const sums = new Map<string, { place: StoredFrame; type: string; values: number[] }>();
-  for (const { path, type, values } of objectPlaces(profile)) {
-    const place = frameOf(path[0]);
+  const stacks = stacksOf("objects", { objects: profile })!;
+  const columns = ["object-bytes", "objects", "objects-in-use"].map((id) =>
+    measure(id).column({ objects: profile }),
+  );
+  for (let row = 0; row < stacks.rows.length; row++) {
+    const place = frameOf(placePath(stacks, row)[0]);
+    const type = stacks.labels![row]!;
+    const values = columns.map((column) => Number(column?.amounts[row] ?? 0));
     const key = JSON.stringify([place.name, place.file, place.line, place.place?.offset, type]);
     const sum = sums.get(key) ?? { place, type, values: values.map(() => 0) };
     sums.set(key, sum);
@@ -30,7 +37,10 @@ export function objectsOf(profile: ObjectsProfile): {
   const inUse = profile.parts.reduce((sum, part) => sum + (wholeSurvival(part)?.bytes ?? 0), 0);
   return {
     rows: [...sums.values()].map(({ place, type, values: [size, count, live] }) => ({
-      ...{ place, type, objects: Math.round(count!), bytes: Math.round(size!) },
+      place,
+      type,
+      objects: Math.round(count!),
+      bytes: Math.round(size!),
       ...(isSampled ? { inUse: Math.round(live!) } : {}),
     })),
     layouts: layoutsOf(profile),

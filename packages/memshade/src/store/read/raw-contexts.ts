@@ -1,10 +1,10 @@
-import { functionGuid } from "../../formats/memprof/index.ts";
-import { readRaw } from "../../formats/memprof-raw/index.ts";
-import { OWN_FIELDS, type OwnField } from "../../formats/parquet-store/index.ts";
-import { hexOf, type ProfiledBinaries } from "../../memprof/binaries.ts";
-import { type UnresolvedPlace, unresolvedName, unresolvedPlace } from "../../model/memprof/index.ts";
-import { type Mib, mergeMib } from "../../model/mib.ts";
-import type { Run, RunFunction, RunHost, RunModule, RunSite } from "../../model/run.ts";
+import { hexOf, type ProfiledBinaries } from "../../names/memprof/binaries.ts";
+import { functionGuid } from "../../profile/formats/memprof/index.ts";
+import { readRaw } from "../../profile/formats/memprof-raw/index.ts";
+import { OWN_FIELDS, type OwnField } from "../../profile/formats/parquet-store/index.ts";
+import { type UnresolvedPlace, unresolvedName, unresolvedPlace } from "../../profile/model/memprof/index.ts";
+import { type Mib, mergeMib } from "../../profile/model/mib.ts";
+import type { Run, RunFunction, RunHost, RunModule, RunSite } from "../../profile/model/run.ts";
 import { frameText } from "../keys.ts";
 import type { StoredContext, StoredFrame } from "../stored-run.ts";
 
@@ -12,27 +12,27 @@ import type { StoredContext, StoredFrame } from "../stored-run.ts";
 export class SharedFrames {
   /** By place and module. */
   readonly places = new Map<string, readonly StoredFrame[]>();
-  private readonly numbers = new Map<string, number>();
-  private readonly known = new WeakMap<StoredFrame, number>();
-  private readonly paths = new Map<string, readonly StoredFrame[]>();
+  readonly #numbers = new Map<string, number>();
+  readonly #known = new WeakMap<StoredFrame, number>();
+  readonly #paths = new Map<string, readonly StoredFrame[]>();
 
   /** The one array that stands for all paths whose frames have the same keys. */
   path(frames: readonly StoredFrame[]): readonly StoredFrame[] {
     let key = "";
-    for (const frame of frames) key += `${this.numberOf(frame)} `;
-    const path = this.paths.get(key);
+    for (const frame of frames) key += `${this.#numberOf(frame)} `;
+    const path = this.#paths.get(key);
     if (path !== undefined) return path;
-    this.paths.set(key, frames);
+    this.#paths.set(key, frames);
     return frames;
   }
 
-  private numberOf(frame: StoredFrame): number {
-    const known = this.known.get(frame);
+  #numberOf(frame: StoredFrame): number {
+    const known = this.#known.get(frame);
     if (known !== undefined) return known;
     const text = frameText(frame);
-    const number = this.numbers.get(text) ?? this.numbers.size;
-    this.numbers.set(text, number);
-    this.known.set(frame, number);
+    const number = this.#numbers.get(text) ?? this.#numbers.size;
+    this.#numbers.set(text, number);
+    this.#known.set(frame, number);
     return number;
   }
 }
@@ -118,33 +118,31 @@ function figuresOf(site: RunSite | undefined): OwnFigures {
 
 function addFigures(to: OwnFigures | undefined, from: OwnFigures | undefined): void {
   if (to === undefined || from === undefined) return;
-  for (const field of OWN_FIELDS) {
-    if (from[field] !== undefined) to[field] = (to[field] ?? 0) + from[field];
-  }
+  for (const field of OWN_FIELDS) if (from[field] !== undefined) to[field] = (to[field] ?? 0) + from[field];
 }
 
 /** What a run says of places without debug information. */
 class RunNames {
-  private readonly modules: readonly (Pick<RunModule, "buildId"> & {
+  readonly #modules: readonly (Pick<RunModule, "buildId"> & {
     readonly start: number;
     readonly address: number;
     readonly functions: readonly RunFunction[];
   })[];
-  private readonly host: RunHost | undefined;
+  readonly #host: RunHost | undefined;
 
   constructor({ modules, host }: Run) {
-    this.modules = modules.map(({ buildId, start, functions, object }) => ({
+    this.#modules = modules.map(({ buildId, start, functions, object }) => ({
       buildId,
       start: Number(start),
       address: object?.address ?? 0,
       functions,
     }));
-    this.host = host;
+    this.#host = host;
   }
 
   frameAt(pc: number): StoredFrame | undefined {
-    const host = this.host === undefined ? -1 : pc - Number(this.host.start) - 1;
-    const script = this.host?.frames[host];
+    const host = this.#host === undefined ? -1 : pc - Number(this.#host.start) - 1;
+    const script = this.#host?.frames[host];
     if (script !== undefined) {
       const {
         name,
@@ -155,7 +153,7 @@ class RunNames {
       const place = { buildId: file, offset: line };
       return { ...placeFrame(name ?? script.name, line, place), file, line, column };
     }
-    for (const { buildId, start, address, functions } of this.modules) {
+    for (const { buildId, start, address, functions } of this.#modules) {
       const offset = pc - start + address;
       const found = functions.find((candidate) => candidate.offset <= offset && offset < candidate.end);
       if (pc < start || found === undefined) continue;

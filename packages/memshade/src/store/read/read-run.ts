@@ -1,26 +1,33 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Finding } from "../../analyses/findings/finding.ts";
-import { FrameRules } from "../../analyses/frames/frame-rules.ts";
-import { areBlocksSeen } from "../../analyses/limits/followed-heap.ts";
-import { FormatError, UserError } from "../../bytes/errors.ts";
-import { isMemprofRaw } from "../../formats/memprof-raw/index.ts";
-import { readRegular } from "../../load/file.ts";
-import type { BinaryPlaces, ProfiledBinaries } from "../../memprof/binaries.ts";
-import { faultOf } from "../../memprof/input-reader.ts";
-import { expandInputs, type MergeInput } from "../../memprof/inputs.ts";
-import type { DataAccessProfile } from "../../model/memprof/index.ts";
-import { MIB_FIELDS } from "../../model/mib-fields.ts";
-import { RUN_FILE, type Run } from "../../model/run.ts";
+import { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
+import { areBlocksSeen } from "../../explain/analyses/heap/followed-heap.ts";
+import { findsAnything, type RecordedTools } from "../../explain/analyses/recorded-tools.ts";
+import { symbolUses } from "../../explain/analyses/statics/data-access-profile.ts";
+import type { StaticsReport } from "../../explain/analyses/statics/static-objects.ts";
+import type { FindingPlace } from "../../explain/findings/finding-kind.ts";
+import type { Finding } from "../../explain/findings/index.ts";
+import { runFindings } from "../../explain/findings/run-findings.ts";
+import { FormatError, UserError } from "../../ground/bytes/errors.ts";
+import { readRegular } from "../../names/load/file.ts";
+import type { BinaryPlaces, ProfiledBinaries } from "../../names/memprof/binaries.ts";
+import { faultOf } from "../../names/memprof/input-reader.ts";
+import { expandInputs, type MergeInput } from "../../names/memprof/inputs.ts";
+import { isMemprofRaw } from "../../profile/formats/memprof-raw/index.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { NONE } from "../../profile/model/indices.ts";
+import type { DataAccessProfile } from "../../profile/model/memprof/index.ts";
+import { MIB_FIELDS } from "../../profile/model/mib-fields.ts";
+import { RUN_FILE, type Run } from "../../profile/model/run.ts";
 import { overTimeOf } from "../../runs/heap.ts";
 import { loadTools, recordedTools } from "../../runs/recorded-tools.ts";
 import { runOf } from "../../runs/run-of-folder.ts";
-import type { StoredRun } from "../stored-run.ts";
-import { countedAccesses, listedAccesses } from "./data-accesses.ts";
-import { findingsOf } from "./findings.ts";
+import type { StoredDataAccess, StoredFinding, StoredFrame, StoredRun } from "../stored-run.ts";
+import { amountsOf } from "./amounts.ts";
 import { mergedContexts } from "./merged-contexts.ts";
 import { objectsOf } from "./objects.ts";
 import { rawContexts, type SharedFrames } from "./raw-contexts.ts";
+import { sourceFrame } from "./source-frame.ts";
 import { wasteOf, workingSetOf } from "./tools.ts";
 
 const RULES = new FrameRules();
@@ -119,6 +126,7 @@ export async function readStoredRun(
         })),
       ) ?? [],
     waste: waste?.rows ?? [],
+    amounts: amountsOf(tools),
     findings: findingsOf(tools, sayFinding),
     dataAccesses:
       tools.statics === undefined
@@ -176,4 +184,71 @@ function totalsOf(run: Run | undefined, contexts: StoredRun["contexts"]): Stored
     allocatedBytes: contexts.reduce((sum, { mib }) => sum + Number(mib.totalSize), 0),
     accesses: contexts.reduce((sum, { mib }) => sum + Number(mib.totalAccessCount), 0),
   };
+}
+
+/** What a run counted: what of it is hot follows from all runs together. */
+export function countedAccesses(report: StaticsReport): StoredDataAccess[] {
+  return Array.from(symbolUses(report), ([symbol, { accesses, isUntouched, places }]) => ({
+    symbol,
+    accesses,
+    isCold: isUntouched,
+    isCounted: true,
+    places,
+  }));
+}
+
+/** What a profile lists, in its order. */
+export function listedAccesses({ records, coldSymbols, coldHashes }: DataAccessProfile): StoredDataAccess[] {
+  return [
+    ...records.map(({ symbol, accessCount, locations }) => ({
+      symbol,
+      accesses: accessCount,
+      isCold: false,
+      isCounted: false,
+      places: locations,
+    })),
+    ...[...coldSymbols, ...coldHashes].map((symbol) => ({
+      symbol,
+      isCold: true,
+      isCounted: false,
+      places: [],
+    })),
+  ];
+}
+
+/** What the report of a run would tell, all of it. */
+export function findingsOf(tools: RecordedTools, say: (finding: Finding) => string): StoredFinding[] {
+  if (!findsAnything(tools)) return [];
+  const starts = firstLines(tools);
+  return runFindings(tools, Number.POSITIVE_INFINITY).map((finding) => ({
+    rule: finding.kind,
+    place: frameOf(finding.place, starts),
+    bytes: finding.unit === "bytes" ? Math.round(finding.amount) : undefined,
+    part: finding.part,
+    text: say(finding),
+  }));
+}
+
+function frameOf({ path: [own] }: FindingPlace, starts: ReadonlyMap<string, number>): StoredFrame {
+  const { function: name, file, line, address = 0, module } = own!;
+  const startLine = starts.get(`${name} ${file}`);
+  return sourceFrame({ function: name, file, line, startLine }, address % 2 ** 32, module);
+}
+
+/** First lines of functions by their names and files: keys have lines as their distance from there. */
+function firstLines({ heap, waste }: RecordedTools): Map<string, number> {
+  const known = new Map<string, number>(heap === undefined ? [] : firstLinesOfHeap(heap));
+  const places = [...(waste?.stores ?? []), ...(waste?.loads ?? []), ...(waste?.blocks ?? [])];
+  for (const { function: name, file, startLine = 0 } of places.flatMap(({ ips }) => ips))
+    if (startLine > 0) known.set(`${name} ${file}`, startLine);
+  return known;
+}
+
+function* firstLinesOfHeap({ frames, functions, strings }: HeapProfile): Generator<[string, number]> {
+  for (const [frame, startLine] of (frames.startLine ?? []).entries()) {
+    const name = functions.name[frames.function[frame]!]!;
+    const file = frames.file[frame]!;
+    if (startLine > 0 && name !== NONE && file !== NONE)
+      yield [`${strings[name]} ${strings[file]}`, startLine];
+  }
 }

@@ -1,5 +1,5 @@
-import { functionGuid } from "../../formats/memprof/index.ts";
-import type { WasteFrame } from "../../model/waste/waste.ts";
+import { functionGuid } from "../../profile/formats/memprof/index.ts";
+import type { WasteFrame } from "../../profile/model/waste/waste.ts";
 import type { StoredFrame } from "../stored-run.ts";
 
 /**

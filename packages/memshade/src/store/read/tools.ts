@@ -1,6 +1,6 @@
-import { ownDepth, ownPlace } from "../../analyses/frames/own-place.ts";
-import type { WasteFile, WasteFrame, WasteIp } from "../../model/waste/waste.ts";
-import type { StackFrame, WorkingSetProfile } from "../../model/working-set/working-set.ts";
+import { ownDepth, ownPlace } from "../../explain/analyses/frames/own-place.ts";
+import type { WasteFile, WasteFrame, WasteIp } from "../../profile/model/waste/waste.ts";
+import type { StackFrame, WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
 import type { StoredFrame, StoredLayout, StoredWaste, StoredWorkingSet } from "../stored-run.ts";
 import { sourceFrame } from "./source-frame.ts";
 

@@ -13,10 +13,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { decodePage } from "../../../src/report/page/data/decode.ts";
-import type { PageData } from "../../../src/report/page/data/page-data.ts";
+import { decodePage } from "../../../src/show/report/page/data/decode.ts";
+import type { PageData } from "../../../src/show/report/page/data/page-data.ts";
 import { heapPicture, writePicture } from "../../heap-picture.ts";
-import { DATABASE } from "../../report/pictures.ts";
+import { DATABASE } from "../../show/report/pictures.ts";
 
 const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 const demo = fileURLToPath(new URL("../../../demo", import.meta.url));
@@ -53,7 +53,7 @@ beforeAll(() => {
   ];
   const { status, stderr } = memshade("run", ...tools, "--out", "run", "shop/shop.wasm");
   expect(status, stderr).toBe(0);
-}, 120_000);
+});
 
 describe("memshade report --html", () => {
   it("writes a page into the run's folder, says where, and has the sums of --json in it", async () => {
@@ -71,8 +71,8 @@ describe("memshade report --html", () => {
     expect(weight(page, "left").total).toBe(totals.liveBytes);
     const waste = tools.waste.totals;
     expect(weight(page, "dead").total).toBe(waste.deadOverwritten);
-    expect(weight(page, "deadEnded").total).toBe(waste.deadDeallocated + waste.deadExit);
-    expect(weight(page, "stored").total).toBe(waste.bytesWritten);
+    expect(weight(page, "dead-ended").total).toBe(waste.deadDeallocated + waste.deadExit);
+    expect(weight(page, "written").total).toBe(waste.bytesWritten);
     expect(weight(page, "loads").total).toBe(waste.loads);
     expect(weight(page, "silent").total).toBe(waste.silentStores);
     expect(weight(page, "misses").total).toBeCloseTo(tools.workingset.instances[0].curves.sites.misses, 6);

@@ -3,11 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, vi } from "vitest";
-import type { Run } from "../../../src/model/run.ts";
-
-// Starting processes takes its time on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
+import { afterAll } from "vitest";
+import type { Run } from "../../../src/profile/model/run.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 
@@ -57,9 +54,8 @@ export class Started {
   /** Resolves when the program has printed a text to either stream. */
   async printed(text: string): Promise<void> {
     while (!this.stdout.includes(text) && !this.stderr.includes(text)) {
-      if (this.child.exitCode !== null || this.child.signalCode !== null) {
+      if (this.child.exitCode !== null || this.child.signalCode !== null)
         throw new Error(`ended before it printed ${JSON.stringify(text)}: ${this.stdout}${this.stderr}`);
-      }
       await new Promise((done) => setTimeout(done, 20));
     }
   }
@@ -97,13 +93,12 @@ export function newFolder(): string {
 }
 
 afterAll(() => {
-  for (const group of processGroups) {
+  for (const group of processGroups)
     try {
       process.kill(-group, "SIGKILL");
     } catch {
       // It has ended, as it should.
     }
-  }
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 

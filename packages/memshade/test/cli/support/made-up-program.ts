@@ -1,4 +1,4 @@
-import { randomNumbers } from "../../formats/memprof/mutations.ts";
+import { randomNumbers } from "../../profile/formats/mutations.ts";
 
 type Random = (below: number) => number;
 

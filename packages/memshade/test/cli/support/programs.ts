@@ -51,6 +51,12 @@ export const LIBRARY = `(module
   (func (export "trap") (drop (call $malloc (i32.const 8))) unreachable)
   (func (export "answer") (param i32 i32) (result i32) (i32.const 42)))`;
 
+/** A module that is not valid: its code names a local that tools add. */
+export const READS_A_LOCAL_TOO_MANY = `(module
+  (memory (export "memory") 2)
+  ${ALLOCATOR}
+  (func (export "_start") (i32.store (local.get 0) (i32.const 1))))`;
+
 /** A WASI program around `body`, with a few helpers. */
 export function wasiProgram(body: string): string {
   return `(module

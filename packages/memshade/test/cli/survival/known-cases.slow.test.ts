@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { isProcess } from "../../../src/host/run/process-identity.ts";
+import { isProcess } from "../../../src/record/host/run/process-identity.ts";
 import { memshade, newFolder, readRun, startMemshade } from "../support/command-line.ts";
 import { ALLOCATOR, EXIT_7, LIBRARY, manySites, SPIN, TRAP, writeProgram } from "../support/programs.ts";
 

@@ -33,6 +33,23 @@ describe("the source files that a page may carry", () => {
     expect(firstLine("missing.c")).toBeUndefined();
   });
 
+  it("lie there with as much of their path as they have, wherever they were built", () => {
+    for (const file of [
+      "/home/somebody/build/lib/part.c",
+      "C:\\work\\built\\lib\\part.c",
+      "lib\\part.c",
+      "./../lib/part.c",
+      "/proc/self/cwd/lib/part.c",
+      "file:///somewhere/lib/part.c",
+      "webpack://app/./lib/part.c",
+    ])
+      expect(firstLine(file), file).toBe("of built/lib/part.c");
+    expect(firstLine("/home/somebody/src/app.c")).toBe("of project/src/app.c");
+    // A name alone is taken beside the module, not from anywhere below the working directory.
+    expect(firstLine("/home/somebody/lib/shop.c")).toBe("of built/shop.c");
+    expect(firstLine("/home/somebody/app.c")).toBeUndefined();
+  });
+
   it("do not lie elsewhere, whatever way a module names", () => {
     expect(firstLine(join(folder, "elsewhere/secret.c"))).toBeUndefined();
     expect(firstLine("../elsewhere/secret.c")).toBeUndefined();

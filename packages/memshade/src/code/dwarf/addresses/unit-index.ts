@@ -1,0 +1,236 @@
+import { FormatError } from "../../../ground/bytes/errors.ts";
+import type { Unit } from "../die.ts";
+import type { DwarfFile } from "../dwarf-file.ts";
+import { isTypeUnit } from "../unit-header.ts";
+import { readAddressRanges } from "./address-ranges.ts";
+import { visitRanges } from "./ranges.ts";
+import { SortedIntervals } from "./sorted-intervals.ts";
+
+/** For how many addresses the ranges of all units are gone through; for more, they are sorted. */
+const FEW_LOOKUPS = 2;
+
+/**
+ * Which compilation unit an address belongs to: from `.debug_aranges`, and for the units that it does not know from the
+ * ranges of their entries. Where units overlap, the one that comes first in the section wins, but a range once begun
+ * is continued as long as its unit covers it.
+ */
+export class UnitIndex {
+  readonly #file: DwarfFile;
+  #lookups = 0;
+  /** Pieces of the address space with the offsets of the units that they belong to. */
+  #pieces: SortedIntervals | undefined;
+  /** Units that `.debug_aranges` describes. */
+  readonly #described = new Set<number>();
+
+  constructor(file: DwarfFile) {
+    this.#file = file;
+  }
+
+  find(address: number): Unit | undefined {
+    if (this.#pieces === undefined) {
+      const only = this.#lookups++ < FEW_LOOKUPS ? this.#onlyUnitAt(address) : SEVERAL;
+      if (only !== SEVERAL) return only === NONE ? undefined : this.#file.compilationUnitAt(only);
+      this.#pieces = piecesOf(this.#collect());
+    }
+    const offset = this.#pieces.find(address);
+    return offset === NONE ? undefined : this.#file.compilationUnitAt(offset);
+  }
+
+  /** Offset of the unit that covers an address, if it is one alone; `NONE` or `SEVERAL` otherwise. */
+  #onlyUnitAt(address: number): number {
+    let only = NONE;
+    const takeAround: VisitRange = (unit, low, high) => {
+      if (address < low || address >= high || unit === only) return;
+      only = only === NONE ? unit : SEVERAL;
+    };
+    this.#visitDescribed(takeAround);
+    this.#visitOthers(takeAround);
+    return only;
+  }
+
+  #collect(): UnitRanges {
+    const ranges: UnitRanges = { lows: [], highs: [], units: [] };
+    const add: VisitRange = (unit, low, high) => {
+      if (!(low < high)) return;
+      ranges.lows.push(low);
+      ranges.highs.push(high);
+      ranges.units.push(unit);
+    };
+    this.#visitDescribed(add);
+    this.#visitOthers(add);
+    return ranges;
+  }
+
+  #visitDescribed(visit: VisitRange): void {
+    this.#described.clear();
+    this.#guarded(() => readAddressRanges(this.#file.section(".debug_aranges"), this.#described, visit));
+  }
+
+  /** Units that are not described, one by one. */
+  #visitOthers(visit: VisitRange): void {
+    for (const unit of this.#file.units) {
+      const { offset } = unit.header;
+      if (this.#described.has(offset) || isTypeUnit(unit)) continue;
+      this.#guarded(() =>
+        unit.fromOwnEntry((die) => {
+          // Taken together at the end: an entry that turns out to be longer is read a second time.
+          const found: number[] = [];
+          visitRanges(unit, die, (low, high) => found.push(low, high));
+          for (let at = 0; at < found.length; at += 2) visit(offset, found[at], found[at + 1]);
+        }),
+      );
+    }
+  }
+
+  #guarded(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      // What the first look met, later ones meet too.
+      if (this.#lookups <= 1) this.#file.problems.push(error);
+    }
+  }
+}
+
+type VisitRange = (unit: number, low: number, high: number) => void;
+
+/** In place of the offset of a unit. */
+const NONE = -1;
+const SEVERAL = -2;
+
+/** Ranges of units, in columns; units by their offsets in `.debug_info`. */
+interface UnitRanges {
+  readonly lows: number[];
+  readonly highs: number[];
+  readonly units: number[];
+}
+
+function piecesOf(ranges: UnitRanges): SortedIntervals {
+  const { lows, highs, units } = ranges;
+  const order = sortedRows(lows);
+  const starts = new Float64Array(order.length);
+  const ends = new Float64Array(order.length);
+  const owners = new Float64Array(order.length);
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at];
+    // Units mostly keep to themselves.
+    if (at > 0 && lows[row] < ends[at - 1]) return mergeOverlapping(ranges);
+    starts[at] = lows[row];
+    ends[at] = highs[row];
+    owners[at] = units[row];
+  }
+  return new SortedIntervals(starts, ends, owners);
+}
+
+const ROW_SPACE = 2 ** 20;
+
+/** Row numbers by address, rows of one address in their order. */
+function sortedRows(addresses: ArrayLike<number>): ArrayLike<number> {
+  const count = addresses.length;
+  let isSmall = count <= ROW_SPACE;
+  for (let row = 0; isSmall && row < count; row++) isSmall = addresses[row] < 2 ** 32;
+  if (!isSmall) {
+    const rows = Uint32Array.from({ length: count }, (_, row) => row);
+    return rows.sort((a, b) => addresses[a] - addresses[b] || a - b);
+  }
+  // Numbers sort much faster than rows with a function that compares.
+  const keys = new Float64Array(count);
+  for (let row = 0; row < count; row++) keys[row] = addresses[row] * ROW_SPACE + row;
+  keys.sort();
+  const rows = new Uint32Array(count);
+  for (let at = 0; at < count; at++) rows[at] = keys[at] % ROW_SPACE;
+  return rows;
+}
+
+function mergeOverlapping({ lows, highs, units }: UnitRanges): SortedIntervals {
+  const addresses = new Float64Array(lows.length * 2);
+  for (let row = 0; row < lows.length; row++) {
+    addresses[row * 2] = lows[row];
+    addresses[row * 2 + 1] = highs[row];
+  }
+  const endpoints = sortedRows(addresses);
+  const open = new OpenUnits();
+  const starts: number[] = [];
+  const ends: number[] = [];
+  const owners: number[] = [];
+  let previous = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < endpoints.length; at++) {
+    const endpoint = endpoints[at];
+    const address = addresses[endpoint];
+    const first = previous < address ? open.first() : undefined;
+    if (first !== undefined) {
+      const last = ends.length - 1;
+      if (last >= 0 && ends[last] === previous && open.has(owners[last])) ends[last] = address;
+      else {
+        starts.push(previous);
+        ends.push(address);
+        owners.push(first);
+      }
+    }
+    const unit = units[endpoint >> 1];
+    if (endpoint & 1) open.remove(unit);
+    else open.add(unit);
+    previous = address;
+  }
+  return new SortedIntervals(starts, ends, owners);
+}
+
+/** The units whose ranges cover the present place, counted, and in order: a heap from which the closed ones go late. */
+class OpenUnits {
+  readonly #counts = new Map<number, number>();
+  readonly #heap: number[] = [];
+
+  has(unit: number): boolean {
+    return (this.#counts.get(unit) ?? 0) > 0;
+  }
+
+  add(unit: number): void {
+    const count = this.#counts.get(unit);
+    this.#counts.set(unit, (count ?? 0) + 1);
+    if (count === undefined) this.#push(unit);
+  }
+
+  remove(unit: number): void {
+    const left = (this.#counts.get(unit) ?? 0) - 1;
+    // What is still in the heap keeps its entry, so that it is not pushed twice.
+    this.#counts.set(unit, Math.max(0, left));
+  }
+
+  /** The covering unit with the smallest offset. */
+  first(): number | undefined {
+    while (this.#heap.length > 0 && !this.has(this.#heap[0])) {
+      this.#counts.delete(this.#heap[0]);
+      this.#pop();
+    }
+    return this.#heap[0];
+  }
+
+  #push(unit: number): void {
+    const heap = this.#heap;
+    let at = heap.push(unit) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (heap[parent] <= unit) break;
+      heap[at] = heap[parent];
+      at = parent;
+    }
+    heap[at] = unit;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const moved = heap.pop()!;
+    if (heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let child = at * 2 + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && heap[child + 1] < heap[child]) child++;
+      if (heap[child] >= moved) break;
+      heap[at] = heap[child];
+      at = child;
+    }
+    heap[at] = moved;
+  }
+}

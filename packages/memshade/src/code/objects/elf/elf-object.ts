@@ -1,0 +1,303 @@
+import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
+import { FormatError } from "../../../ground/bytes/errors.ts";
+import { PiecewiseBytes } from "../../../ground/bytes/piecewise.ts";
+import { type ObjectSymbol, SymbolTable } from "../symbol-table.ts";
+import type {
+  Architecture,
+  DebugAltLink,
+  DebugLink,
+  Decompressors,
+  ObjectFile,
+  ObjectSection,
+  ObjectSegment,
+} from "../types.ts";
+import {
+  type CompressionHeader,
+  decompressSection,
+  readCompressionHeader,
+  readOldCompressionHeader,
+} from "./compressed-section.ts";
+import {
+  hasFlag,
+  NT_GNU_BUILD_ID,
+  PT_LOAD,
+  PT_NOTE,
+  SHF_COMPRESSED,
+  SHF_EXECINSTR,
+  SHT_DYNSYM,
+  SHT_NOBITS,
+  SHT_NOTE,
+  SHT_REL,
+  SHT_RELA,
+  SHT_SYMTAB,
+} from "./constants.ts";
+import {
+  type ElfHeader,
+  type ElfSectionHeader,
+  readElfHeader,
+  readProgramHeaders,
+  readSectionHeaders,
+  viewOf,
+} from "./header.ts";
+import { readNotes } from "./notes.ts";
+import { RelocatedSections } from "./relocated-sections.ts";
+import { canRelocate, type Relocated } from "./relocations.ts";
+import { type ElfSymbolSections, findElfSymbol, readElfSymbols, readString } from "./symbols.ts";
+
+/** For how many addresses the symbol is looked for; for more, a table is made. */
+const FEW_LOOKUPS = 3;
+
+/** An ELF file. Headers are read when it is opened, everything else when asked for, sections once. */
+export class ElfObject implements ObjectFile {
+  readonly kind = "elf";
+  readonly architecture: Architecture;
+  readonly type: ObjectFile["type"];
+  readonly addressSize: 4 | 8;
+  readonly size: number;
+  readonly sections: readonly ObjectSection[];
+  readonly programHeaders: readonly ObjectSegment[];
+  readonly segments: readonly ObjectSegment[];
+  readonly problems: FormatError[] = [];
+  readonly externalDebugInfo = undefined;
+  readonly sourceMappingUrl = undefined;
+  readonly codeOffset = undefined;
+
+  readonly #source: ByteSource;
+  readonly #header: ElfHeader;
+  readonly #sectionHeaders: readonly ElfSectionHeader[];
+  readonly #decompressors: Decompressors;
+  readonly #contents = new Map<ObjectSection, Uint8Array | undefined>();
+  readonly #pieces = new Map<ObjectSection, PiecewiseBytes>();
+  #symbols: SymbolTable | undefined;
+  #lookups = 0;
+  #buildId: string | null | undefined;
+  #relocated: RelocatedSections | undefined;
+
+  /** @throws FormatError if the file header is not one of a supported ELF file */
+  constructor(source: ByteSource, decompressors: Decompressors) {
+    this.#source = source;
+    this.#decompressors = decompressors;
+    this.#header = readElfHeader(source);
+    this.architecture = this.#header.architecture;
+    this.type = this.#header.type;
+    this.addressSize = this.#header.is64 ? 8 : 4;
+    this.size = source.size;
+    this.#sectionHeaders = readSectionHeaders(source, this.#header);
+    this.programHeaders = readProgramHeaders(source, this.#header);
+    this.segments = this.programHeaders.filter(({ type }) => type === PT_LOAD);
+    this.#checkTable("section header table", this.#header.sectionHeaders, this.#sectionHeaders.length);
+    this.#checkTable("program header table", this.#header.programHeaders, this.programHeaders.length);
+    this.sections = this.#describeSections();
+    if (this.type === "relocatable" && this.#needsUnknownRelocations()) {
+      const detail = `relocations of machine ${this.#header.machine} are not known, and its debug information cannot be read`;
+      this.problems.push(new FormatError("unsupported", 18, "ELF header", detail));
+    }
+  }
+
+  /** The compiler's files with split debug information are relocatable, but without relocations. */
+  #needsUnknownRelocations(): boolean {
+    const hasAny = this.#sectionHeaders.some(({ type }) => type === SHT_REL || type === SHT_RELA);
+    return hasAny && !canRelocate(this.#header.machine);
+  }
+
+  #checkTable(construct: string, { offset, count }: ElfHeader["sectionHeaders"], present: number): void {
+    if (offset === 0 || present === count) return;
+    const detail = `${count} entries are announced, ${present} are there`;
+    this.problems.push(new FormatError("truncated", offset, construct, detail));
+  }
+
+  #describeSections(): ObjectSection[] {
+    const names = this.#sectionHeaders[this.#header.sectionNames];
+    const strings = names === undefined ? new Uint8Array(0) : this.#read(names.offset, names.size);
+    return this.#sectionHeaders.map((header) => {
+      const { type, flags, address, offset, size } = header;
+      const name = readString(strings, header.nameOffset);
+      const compression = this.#compressionHeader(name, header)?.method;
+      return { name, type, flags, address, offset, size, ...(compression && { compression }) };
+    });
+  }
+
+  #compressionHeader(
+    name: string,
+    { type, flags, offset, size }: Pick<ObjectSection, "type" | "flags" | "offset" | "size">,
+  ): CompressionHeader | undefined {
+    if (type === SHT_NOBITS) return undefined;
+    const start = () => this.#read(offset, Math.min(size, 24));
+    if (hasFlag(flags, SHF_COMPRESSED)) return readCompressionHeader(start(), this.#header.is64);
+    return name.startsWith(".zdebug_") ? readOldCompressionHeader(start()) : undefined;
+  }
+
+  #read(offset: number, size: number): Uint8Array {
+    return offset >= this.#source.size ? new Uint8Array(0) : this.#source.read(offset, size);
+  }
+
+  section(name: string): Uint8Array | undefined {
+    if (this.type === "relocatable" && name.startsWith(".debug_"))
+      return this.#relocatedSection(name)?.content;
+    const section = this.#named(name);
+    return section && this.contentOf(section);
+  }
+
+  /** The first section of that name with content; for `.debug_*` also the old compressed one. */
+  #named(name: string): ObjectSection | undefined {
+    const old = name.startsWith(".debug_") ? `.z${name.slice(1)}` : name;
+    for (const wanted of [name, old]) {
+      const section = this.sections.find((one) => one.name === wanted && one.type !== SHT_NOBITS);
+      if (section !== undefined) return section;
+    }
+    return undefined;
+  }
+
+  sectionInPieces(name: string): PiecewiseBytes | undefined {
+    const section = this.type === "relocatable" ? undefined : this.#named(name);
+    if (section === undefined || this.#contents.has(section)) return undefined;
+    const isWhole = section.offset + section.size <= this.#source.size;
+    if (!isWhole || section.compression !== undefined || hasFlag(section.flags, SHF_COMPRESSED))
+      return undefined;
+    let pieces = this.#pieces.get(section);
+    if (pieces === undefined) {
+      pieces = new PiecewiseBytes(this.#source, section.offset, section.size);
+      this.#pieces.set(section, pieces);
+    }
+    return pieces;
+  }
+
+  #relocatedSection(name: string): Relocated | undefined {
+    if (this.#needsUnknownRelocations()) return undefined;
+    this.#relocated ??= new RelocatedSections(
+      {
+        sections: this.sections,
+        headers: this.#sectionHeaders,
+        is64: this.#header.is64,
+        machine: this.#header.machine,
+      },
+      (section) => this.contentOf(section),
+    );
+    return this.#relocated.section(name);
+  }
+
+  targetSection(name: string, offset: number): number | undefined {
+    return this.type === "relocatable" ? this.#relocatedSection(name)?.targets.get(offset) : undefined;
+  }
+
+  codeSectionAt(address: number): number | undefined {
+    if (this.type !== "relocatable") return undefined;
+    const found = this.sections.findIndex(
+      ({ flags, type, size }) =>
+        hasFlag(flags, SHF_EXECINSTR) && type !== SHT_NOBITS && address >= 0 && address < size,
+    );
+    return found < 0 ? undefined : found;
+  }
+
+  contentOf(section: ObjectSection): Uint8Array | undefined {
+    if (this.#contents.has(section)) return this.#contents.get(section);
+    const content = this.#pieces.get(section)?.loadAll() ?? this.#readContent(section);
+    this.#contents.set(section, content);
+    return content;
+  }
+
+  #readContent(section: ObjectSection): Uint8Array | undefined {
+    if (section.type === SHT_NOBITS) return undefined;
+    const stored = this.#read(section.offset, section.size);
+    if (stored.length < section.size) {
+      const detail = `${section.size} bytes are announced, ${stored.length} are there`;
+      this.problems.push(new FormatError("truncated", section.offset, `section ${section.name}`, detail));
+      if (stored.length === 0) return undefined;
+    }
+    const header = this.#compressionHeader(section.name, section);
+    if (header === undefined) return hasFlag(section.flags, SHF_COMPRESSED) ? undefined : stored;
+    try {
+      return decompressSection(stored, header, section.offset, this.#decompressors);
+    } catch (error) {
+      this.problems.push(error as FormatError);
+      return undefined;
+    }
+  }
+
+  bytesAt(address: number, length: number): Uint8Array {
+    for (const segment of this.segments) {
+      const into = address - segment.address;
+      if (into < 0 || into >= segment.fileSize) continue;
+      return this.#read(segment.fileOffset + into, Math.min(length, segment.fileSize - into));
+    }
+    return new Uint8Array(0);
+  }
+
+  symbols(): SymbolTable {
+    this.#symbols ??= this.#readSymbols();
+    return this.#symbols;
+  }
+
+  symbolAt(address: number): ObjectSymbol | undefined {
+    if (this.#symbols === undefined && this.#lookups++ < FEW_LOOKUPS) {
+      const sections = this.#symbolSections();
+      return sections && findElfSymbol(sections, address);
+    }
+    return this.symbols().find(address);
+  }
+
+  #readSymbols(): SymbolTable {
+    const sections = this.#symbolSections();
+    return sections === undefined ? SymbolTable.EMPTY : readElfSymbols(sections);
+  }
+
+  #symbolSections(): ElfSymbolSections | undefined {
+    for (const type of [SHT_SYMTAB, SHT_DYNSYM]) {
+      const index = this.sections.findIndex((section) => section.type === type);
+      const symbols = index < 0 ? undefined : this.contentOf(this.sections[index]);
+      const linked = index < 0 ? undefined : this.sections[this.#sectionHeaders[index].link];
+      const strings = linked === undefined ? undefined : this.contentOf(linked);
+      if (symbols === undefined || strings === undefined) continue;
+      return {
+        symbols,
+        strings,
+        is64: this.#header.is64,
+        machine: this.#header.machine,
+        sections: this.#sectionHeaders,
+      };
+    }
+    return undefined;
+  }
+
+  get buildId(): string | undefined {
+    this.#buildId ??= this.#findBuildId() ?? null;
+    return this.#buildId ?? undefined;
+  }
+
+  #findBuildId(): string | undefined {
+    const places = [
+      ...this.programHeaders
+        .filter(({ type }) => type === PT_NOTE)
+        .map(({ fileOffset, fileSize }) => ({ offset: fileOffset, size: fileSize })),
+      ...this.sections.filter(({ type }) => type === SHT_NOTE),
+    ];
+    for (const { offset, size } of places)
+      for (const { owner, type, content } of readNotes(this.#read(offset, size)))
+        if (owner === "GNU" && type === NT_GNU_BUILD_ID && content.length > 0) return toHex(content);
+    return undefined;
+  }
+
+  get debugLink(): DebugLink | undefined {
+    const content = this.section(".gnu_debuglink");
+    const name = content && readString(content, 0);
+    if (!content || !name) return undefined;
+    // The CRC stands at the next multiple of four behind the closing NUL.
+    const at = Math.ceil((content.indexOf(0) + 1) / 4) * 4;
+    return at + 4 > content.length ? undefined : { name, crc32: viewOf(content).getUint32(at, true) };
+  }
+
+  get debugAltLink(): DebugAltLink | undefined {
+    const content = this.section(".gnu_debugaltlink");
+    const end = content?.indexOf(0) ?? -1;
+    if (!content || end <= 0) return undefined;
+    return { name: readString(content, 0), buildId: toHex(content.subarray(end + 1)) };
+  }
+
+  get miniDebugInfo(): Uint8Array | undefined {
+    return this.section(".gnu_debugdata");
+  }
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,242 @@
+import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
+import { FormatError } from "../../../ground/bytes/errors.ts";
+import { PiecewiseBytes } from "../../../ground/bytes/piecewise.ts";
+import { ByteReader } from "../../../ground/bytes/reader.ts";
+import { SectionId, sectionName } from "../../wasm/sections.ts";
+import type { ObjectSymbol, SymbolTable } from "../symbol-table.ts";
+import type { ObjectFile, ObjectSection } from "../types.ts";
+import { type FunctionBodies, readFunctionBodies } from "./function-bodies.ts";
+import { type FunctionBody, findWasmSymbol, readWasmSymbols } from "./symbols.ts";
+
+const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
+const HEADER_BYTES = 8;
+const CORE_MODULE_VERSION = 1;
+
+export function isWasm(source: ByteSource): boolean {
+  const start = source.read(0, 4);
+  return start.length === 4 && WASM_MAGIC.every((byte, index) => start[index] === byte);
+}
+
+/**
+ * A wasm module. Sections are found when it is opened; what is inside of them matters only when asked for, so that
+ * modules of which a tool left nothing but the custom sections can be read too.
+ */
+export class WasmObject implements ObjectFile {
+  readonly kind = "wasm";
+  readonly architecture = "wasm32";
+  readonly type = "executable";
+  readonly addressSize = 4;
+  readonly size: number;
+  readonly sections: readonly ObjectSection[];
+  readonly programHeaders = [];
+  readonly segments = [];
+  readonly debugLink = undefined;
+  readonly debugAltLink = undefined;
+  readonly miniDebugInfo = undefined;
+  readonly problems: FormatError[] = [];
+
+  readonly #source: ByteSource;
+  readonly #contents = new Map<number, Uint8Array>();
+  readonly #pieces = new Map<number, PiecewiseBytes>();
+  #symbols: SymbolTable | undefined;
+  /** Exported functions alone, where nobody asked for others. */
+  #globalSymbols: SymbolTable | undefined;
+  #bodies: FunctionBodies | undefined;
+  #lookups = 0;
+
+  /** @throws FormatError if it is not a core module of version 1 */
+  constructor(source: ByteSource) {
+    this.#source = source;
+    this.size = source.size;
+    checkHeader(source.read(0, HEADER_BYTES));
+    this.sections = this.#findSections();
+  }
+
+  #findSections(): ObjectSection[] {
+    const sections: ObjectSection[] = [];
+    try {
+      for (let at = HEADER_BYTES; at < this.size; ) {
+        const section = readSection(this.#source, at);
+        sections.push(section.section);
+        at = section.end;
+      }
+    } catch (error) {
+      this.problems.push(error as FormatError);
+    }
+    return sections;
+  }
+
+  section(name: string): Uint8Array | undefined {
+    const section = this.#named(name);
+    return section && this.contentOf(section);
+  }
+
+  sectionInPieces(name: string): PiecewiseBytes | undefined {
+    const section = this.#named(name);
+    if (section === undefined || this.#contents.has(section.offset)) return undefined;
+    let pieces = this.#pieces.get(section.offset);
+    if (pieces === undefined) {
+      pieces = new PiecewiseBytes(this.#source, section.offset, section.size);
+      this.#pieces.set(section.offset, pieces);
+    }
+    return pieces;
+  }
+
+  #named(name: string): ObjectSection | undefined {
+    const named = this.sections.filter((section) => section.name === name);
+    return named.find(({ type }) => type === SectionId.Custom) ?? named[0];
+  }
+
+  contentOf({ offset, size }: ObjectSection): Uint8Array {
+    let content = this.#contents.get(offset);
+    if (content === undefined) {
+      content = this.#pieces.get(offset)?.loadAll() ?? this.#source.read(offset, size);
+      this.#contents.set(offset, content);
+    }
+    return content;
+  }
+
+  bytesAt(address: number, length: number): Uint8Array {
+    const code = this.#code;
+    if (code === undefined || address < 0 || address >= code.size) return new Uint8Array(0);
+    return this.contentOf(code).subarray(address, address + length);
+  }
+
+  symbols(): SymbolTable {
+    this.#symbols ??= this.#readSymbols(this.#custom("name"));
+    return this.#symbols;
+  }
+
+  functionAt(address: number): { address: number; size: number } | undefined {
+    try {
+      return this.#bodyAround(address);
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      return undefined;
+    }
+  }
+
+  symbolAt(address: number, onlyGlobal = false): ObjectSymbol | undefined {
+    if (this.#symbols === undefined && this.#lookups++ < FEW_LOOKUPS)
+      try {
+        const names = onlyGlobal ? undefined : this.#custom("name");
+        const body = this.#bodyAround(address);
+        return body && findWasmSymbol(body, (id) => this.#standard(id), names);
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+      }
+    if (!onlyGlobal || this.#symbols !== undefined) return this.symbols().find(address);
+    this.#globalSymbols ??= this.#readSymbols(undefined);
+    return this.#globalSymbols.find(address);
+  }
+
+  #readSymbols(names: Uint8Array | undefined): SymbolTable {
+    return readWasmSymbols(
+      (id) => this.#standard(id),
+      (visit) => this.#code && this.#allBodies(this.#code).visit(visit),
+      names,
+      this.problems,
+    );
+  }
+
+  /** The entry of the code section around an offset in it. The first time others are not looked for: many ask only once. */
+  #bodyAround(address: number): FunctionBody | undefined {
+    const code = this.#code;
+    if (code === undefined) return undefined;
+    const bodies =
+      this.#lookups === 1 ? readFunctionBodies(this.#source, code, address) : this.#allBodies(code);
+    return bodies.around(address);
+  }
+
+  #allBodies(code: ObjectSection): FunctionBodies {
+    this.#bodies ??= readFunctionBodies(this.#source, code);
+    return this.#bodies;
+  }
+
+  #standard(id: number): Uint8Array | undefined {
+    const section = this.sections.find(({ type }) => type === id);
+    return section && this.contentOf(section);
+  }
+
+  #custom(name: string): Uint8Array | undefined {
+    const section = this.sections.find((each) => each.type === SectionId.Custom && each.name === name);
+    return section && this.contentOf(section);
+  }
+
+  get buildId(): string | undefined {
+    const content = this.#prefixed("build_id");
+    if (content === undefined || content.length === 0) return undefined;
+    return Array.from(content, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
+  get externalDebugInfo(): string | undefined {
+    return this.#text("external_debug_info");
+  }
+
+  get sourceMappingUrl(): string | undefined {
+    return this.#text("sourceMappingURL");
+  }
+
+  get codeOffset(): number | undefined {
+    return this.#code?.offset;
+  }
+
+  get #code(): ObjectSection | undefined {
+    return this.sections.find(({ type }) => type === SectionId.Code);
+  }
+
+  /** Content of a custom section that is nothing but a byte string with its length. */
+  #prefixed(name: string): Uint8Array | undefined {
+    const content = this.section(name);
+    if (content === undefined) return undefined;
+    try {
+      const reader = new ByteReader(content);
+      return reader.view(reader.u32Leb());
+    } catch (error) {
+      this.problems.push(error as FormatError);
+      return undefined;
+    }
+  }
+
+  #text(name: string): string | undefined {
+    const content = this.#prefixed(name);
+    return content && new TextDecoder().decode(content);
+  }
+}
+
+function checkHeader(bytes: Uint8Array): void {
+  if (bytes.length < HEADER_BYTES) throw new FormatError("truncated", 0, "wasm header");
+  const version = new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
+  if (version !== CORE_MODULE_VERSION) {
+    const detail =
+      version === 0x1000d
+        ? "components are not supported, only core modules"
+        : `version ${version} is not supported`;
+    throw new FormatError("unsupported-version", 4, "wasm header", detail);
+  }
+}
+
+/** For how many addresses the symbol is looked for; for more, a table is made. */
+const FEW_LOOKUPS = 20;
+
+/** Bytes in front of a section's content, with the name of most custom sections. */
+const LOOK_BYTES = 128;
+
+/** The section that starts at an offset of the file, of which little more than the header is read. */
+function readSection(source: ByteSource, at: number): { section: ObjectSection; end: number } {
+  const reader = new ByteReader(source.read(at, LOOK_BYTES));
+  const type = reader.u8("section");
+  const size = reader.u32Leb();
+  const start = at + reader.position;
+  const end = start + size;
+  if (end > source.size)
+    throw new FormatError("truncated", at, `${sectionName(type)} section`, `${size} bytes do not fit`);
+  if (type !== SectionId.Custom)
+    return { section: { name: sectionName(type), address: 0, size, offset: start, flags: 0, type }, end };
+  const nameSize = reader.u32Leb();
+  const nameStart = at + reader.position;
+  const offset = nameStart + nameSize;
+  if (offset > end) throw new FormatError("truncated", at, "custom section name");
+  const name = new TextDecoder().decode(source.read(nameStart, nameSize));
+  return { section: { name, address: 0, size: end - offset, offset, flags: 0, type }, end };
+}

@@ -1,0 +1,139 @@
+import type { FormatError } from "../../../ground/bytes/errors.ts";
+import type { Architecture, ObjectFile } from "../../objects/types.ts";
+import { type UnwindTarget, unwindTarget } from "../architecture.ts";
+import type { CfiProblems } from "../cfi/problems.ts";
+import { type CfiCounts, CfiDictionary } from "../cfi/reader.ts";
+import { CfiRows } from "../cfi/rows.ts";
+import type { RuleSets } from "../cfi/rule-sets.ts";
+import { cfiOfObject, type ObjectCfi } from "../cfi/sections-of-object.ts";
+import { CompactTable } from "./compact-table.ts";
+import { ExtentTable } from "./extent-table.ts";
+import { LazyLookup } from "./lazy-lookup.ts";
+import { cfiBytes, readFdes } from "./read-rows.ts";
+import { LONGEST_PADDING, readTable } from "./read-table.ts";
+import { type KeptRegisters, ReducedRules } from "./reduce.ts";
+
+/**
+ * How the search table is laid out.
+ *
+ * - `"compact"`: 4 bytes per entry, equal neighbours merged. The default.
+ * - `"lul"`: an extent of 8 bytes for every row, as Mozilla's LUL has it; for comparison.
+ */
+export type TableForm = "compact" | "lul";
+
+export interface UnwindTableOptions {
+  readonly form?: TableForm;
+  readonly registers?: KeptRegisters;
+  /**
+   * Reads nothing but `.eh_frame_hdr` and the FDEs that are looked up, for a few lookups in a large object. Where there
+   * is no `.eh_frame_hdr`, all is read, into a table that has no rules for padding either.
+   */
+  readonly lazy?: boolean;
+}
+
+/** Finds the rule set at an offset from the base of an object; 0 if there is none. */
+interface Lookup {
+  find(offset: number): number;
+}
+
+/**
+ * How to get from any address in the code of one object to the caller: its call frame information, summarised into a
+ * dictionary of rule sets and a search table.
+ *
+ *     const table = UnwindTable.fromObject(openObject(bytes));
+ *     const set = table.find(0x1139);          // address in the object, not in the process
+ *     table.rules.cfaRegister(set);            // 7: rsp
+ */
+export class UnwindTable {
+  readonly target: UnwindTarget;
+  /** Lowest address of the object (SVMA); its load bias moves it. */
+  readonly base: number;
+  /** The dictionary that `find` gives indices of. Set 0 means: no rule. */
+  readonly rules: RuleSets;
+  /** DWARF expressions that rules refer to by number. */
+  readonly expressions: readonly Uint8Array[];
+  readonly counts: Readonly<CfiCounts>;
+  /** Rows of all FDEs, before equal neighbours became one; 0 in a lazy table. */
+  readonly rowCount: number;
+  /** Entries of the search table, gaps included; 0 in a lazy table. */
+  readonly entryCount: number;
+  /** Bytes of the search table, without the dictionary; 0 in a lazy table. */
+  readonly byteLength: number;
+  /** The search table, where it has the compact form. */
+  readonly compact: CompactTable | undefined;
+  readonly #lookup: Lookup;
+  readonly #problems: CfiProblems;
+
+  private constructor(parts: TableParts) {
+    this.target = parts.target;
+    this.base = parts.base;
+    this.rules = parts.reduced.rules;
+    this.expressions = parts.dictionary.expressions.programs;
+    this.counts = parts.counts;
+    this.rowCount = parts.rowCount;
+    this.entryCount = parts.table?.count ?? 0;
+    this.byteLength = parts.table?.byteLength ?? 0;
+    this.compact = parts.table instanceof CompactTable ? parts.table : undefined;
+    this.#lookup = parts.lookup;
+    this.#problems = parts.dictionary.problems;
+  }
+
+  /**
+   * Reads the call frame information of an object: `.eh_frame` and `.debug_frame`. Never throws: an object without any,
+   * or of an architecture without any, makes an empty table, and what is damaged is left out (see `problems`).
+   */
+  static fromObject(object: ObjectFile, options: UnwindTableOptions = {}): UnwindTable {
+    return UnwindTable.fromCfi(cfiOfObject(object), object.architecture, options);
+  }
+
+  /** As `fromObject`, of sections that were found already. */
+  static fromCfi(cfi: ObjectCfi, architecture: Architecture, options: UnwindTableOptions = {}): UnwindTable {
+    const target = unwindTarget(architecture) ?? unwindTarget("x86_64")!;
+    const dictionary = new CfiDictionary(cfiBytes(cfi));
+    const reduced = new ReducedRules(dictionary.rules, target, options.registers ?? "callee-saved");
+    const parts = { target, base: cfi.base, reduced, dictionary };
+    if (options.form === "lul") {
+      const rows = new CfiRows(cfiBytes(cfi));
+      const counts = readFdes(cfi, dictionary, rows);
+      const table = ExtentTable.ofRows(rows, reduced);
+      return new UnwindTable({ ...parts, counts, rowCount: rows.count, lookup: table, table });
+    }
+    if (options.lazy && cfi.header !== undefined && cfi.header.count > 0) {
+      const lookup = new LazyLookup(cfi, cfi.header, dictionary, reduced);
+      return new UnwindTable({ ...parts, counts: lookup.counts, rowCount: 0, lookup, table: undefined });
+    }
+    const { table, counts, rowCount } = readTable(
+      cfi,
+      dictionary,
+      reduced,
+      options.lazy ? 1 : LONGEST_PADDING,
+    );
+    return new UnwindTable({ ...parts, counts, rowCount, lookup: table, table });
+  }
+
+  /** Index in `rules` of the rule set that holds at an address of the object (SVMA); 0 if none does. */
+  find(address: number): number {
+    return this.#lookup.find(address - this.base);
+  }
+
+  /** What was found to be damaged or not supported: the first few. */
+  get problems(): readonly FormatError[] {
+    return this.#problems.errors;
+  }
+
+  /** How many problems there were. */
+  get problemCount(): number {
+    return this.#problems.count;
+  }
+}
+
+interface TableParts {
+  target: UnwindTarget;
+  base: number;
+  reduced: ReducedRules;
+  dictionary: CfiDictionary;
+  counts: CfiCounts;
+  rowCount: number;
+  lookup: Lookup;
+  table: CompactTable | ExtentTable | undefined;
+}

@@ -1,0 +1,87 @@
+import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import type { UnwindTable } from "../tables/unwind-table.ts";
+
+/** An object in the address space of the target. */
+export interface Module {
+  /** Range of addresses in the process (AVMA) that belongs to it. */
+  readonly start: number;
+  readonly end: number;
+  /** Address in the process minus address in the object. */
+  readonly bias: number;
+  /** Rules of its code; undefined if the object is not at hand. */
+  readonly table?: UnwindTable | undefined;
+  /** What to call it; a path as a rule. */
+  readonly name?: string | undefined;
+  /** Bytes of the object's file at an address of the object (SVMA), for looks at code that memory does not hold. */
+  readonly readCode?: ((address: number, length: number) => Uint8Array) | undefined;
+  /** The module with a smaller range, for modules that are more than their properties; a copy if not given. */
+  readonly part?: ((start: number, end: number) => Module) | undefined;
+}
+
+function partOf<Kind extends Module>(module: Kind, start: number, end: number): Kind {
+  return (module.part?.(start, end) as Kind | undefined) ?? { ...module, start, end };
+}
+
+/**
+ * The modules of a process by address: sorted, without overlaps, of which there is one per object or mapping.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { ModuleMap } from "memshade/unwind";
+ *
+ * const modules = new ModuleMap();
+ * modules.add({ start: 0x1000, end: 0x2000, bias: 0x1000, name: "app" });
+ * assert.equal(modules.find(0x1fff)?.name, "app");
+ * assert.equal(modules.find(0x2000), undefined);
+ * ```
+ */
+export class ModuleMap<Kind extends Module = Module> {
+  readonly #modules: Kind[] = [];
+  #version = 0;
+
+  /** Changes with every change of the map. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get all(): readonly Kind[] {
+    return this.#modules;
+  }
+
+  /** Adds a module. Whatever it covers of others is theirs no more, as with a new mapping over old ones. */
+  add(module: Kind): void {
+    if (!(module.end > module.start)) return;
+    this.remove(module.start, module.end);
+    this.#modules.splice(this.#indexAfter(module.start), 0, module);
+    this.#version++;
+  }
+
+  /** Takes a range of addresses away from all modules; what is left of them stays. */
+  remove(start: number, end: number): void {
+    const modules = this.#modules;
+    this.#version++;
+    let first = this.#indexAfter(start);
+    if (first > 0 && modules[first - 1].end > start) first--;
+    let last = first;
+    const left: Kind[] = [];
+    for (; last < modules.length && modules[last].start < end; last++) {
+      const module = modules[last];
+      if (module.start < start) left.push(partOf(module, module.start, start));
+      if (module.end > end) left.push(partOf(module, end, module.end));
+    }
+    if (last > first) modules.splice(first, last - first, ...left);
+  }
+
+  /** The module at an address (AVMA). */
+  find(address: number): Kind | undefined {
+    const module = this.#modules[this.#indexAfter(address) - 1];
+    return module !== undefined && address < module.end ? module : undefined;
+  }
+
+  /** Number of modules that start at or before an address. */
+  #indexAfter(address: number): number {
+    const modules = this.#modules;
+    return partitionPoint(0, modules.length, (index) => modules[index].start <= address);
+  }
+}

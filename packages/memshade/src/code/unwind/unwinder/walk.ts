@@ -1,0 +1,392 @@
+import type { UnwindTarget } from "../architecture.ts";
+import {
+  continuesFrameChain,
+  framePointerStep,
+  isSignalTrampoline,
+  looksLikeReturnAddress,
+  mayBeTrampoline,
+  restoreSignalContext,
+} from "./fallbacks.ts";
+import { type EndReason, FOUND_BY, type FoundBy, type Frame } from "./frames.ts";
+import { type Memory, StackImage } from "./memory.ts";
+import type { Module, ModuleMap } from "./modules.ts";
+import type { UnwindOptions } from "./options.ts";
+import { pltStep, type StubStep } from "./plt-stubs.ts";
+import { Registers } from "./registers.ts";
+import type { RuleCache } from "./rule-cache.ts";
+import { SMALL_RULE, UNCHANGED } from "./small-rule.ts";
+import { FRAME_MARK, StackColumns } from "./stack-columns.ts";
+import { DEFAULT_SIGNATURE_MASK, isSignalFrame, RuleStep, type StepResult } from "./step.ts";
+
+const DEFAULT_MAX_FRAMES = 100_000;
+/** Words that a scan looks at. */
+const SCANNED_WORDS = 1024;
+/** Scans in one stack, so that a stack full of garbage ends. */
+const MAX_SCANS = 32;
+/** High half of what is no address any more, and of what is none of user space. */
+const HIGH_LIMIT = 1 << 21;
+const USER_HIGH_LIMIT = 1 << 16;
+const FOUND_BY_CONTEXT = FOUND_BY.indexOf("context");
+const FOUND_BY_CFI = FOUND_BY.indexOf("cfi");
+
+const NO_MEMORY = new StackImage(0, new Uint8Array(0));
+
+/** Walks stacks, one at a time; what it holds is used again for the next one. */
+export class Walk {
+  readonly #target: UnwindTarget;
+  readonly #modules: ModuleMap;
+  readonly #cache: RuleCache;
+  readonly #step = new RuleStep();
+  // Of the stack that is being walked.
+  #memory: Memory = NO_MEMORY;
+  #options: UnwindOptions = {};
+  #columns = new StackColumns();
+  #registersOfFrames: Registers[] | undefined;
+  #maxFrames = 0;
+  /** Registers of the frame that the walk is at, and those of its caller while they are being recovered. */
+  #registers: Registers;
+  #caller: Registers;
+  #isCaller = false;
+  /** How the frame that the walk is at was found, as its mark says it. */
+  #mark = FOUND_BY_CONTEXT;
+  #lastCfa = Number.NaN;
+  #lastKind: Frame["kind"] = "normal";
+  /** The frame being left: its CFA, how its caller was found, and whether it is a signal's trampoline. */
+  #cfa = Number.NaN;
+  #foundCaller: FoundBy = "cfi";
+  #kind: Frame["kind"] = "normal";
+  #wasSigned = false;
+  /** Nobody called the frame being left: `makecontext` has put the address of its function on the stack, as the last. */
+  #isPlaced = false;
+  #scans = 0;
+  /** Places (pc and CFA) seen before the stack jumped. */
+  #seen: Set<string> | undefined;
+
+  constructor(target: UnwindTarget, modules: ModuleMap, cache: RuleCache) {
+    this.#target = target;
+    this.#modules = modules;
+    this.#cache = cache;
+    this.#registers = new Registers(target);
+    this.#caller = new Registers(target);
+  }
+
+  /** Walks the stack that leads to `context`, into `columns`. */
+  walk(
+    context: Registers,
+    memory: Memory,
+    options: UnwindOptions,
+    columns: StackColumns,
+    registersOfFrames: Registers[] | undefined,
+  ): EndReason {
+    this.#memory = memory;
+    this.#options = options;
+    this.#columns = columns;
+    this.#registersOfFrames = registersOfFrames;
+    this.#maxFrames = options.maxFrames ?? DEFAULT_MAX_FRAMES;
+    this.#registers.copyFrom(context);
+    this.#isCaller = false;
+    this.#mark = FOUND_BY_CONTEXT;
+    this.#lastCfa = Number.NaN;
+    this.#lastKind = "normal";
+    this.#scans = 0;
+    this.#seen = undefined;
+    return this.#run();
+  }
+
+  #run(): EndReason {
+    const columns = this.#columns;
+    const target = this.#target;
+    for (;;) {
+      if (this.#registersOfFrames === undefined) {
+        const end = this.#runSmallRules();
+        if (end !== undefined) return end;
+      }
+      if (columns.count >= this.#maxFrames) return "limit";
+      const registers = this.#registers;
+      const pc = registers.address(target.pc);
+      if (Number.isNaN(pc)) return columns.count === 0 ? "no-rule" : "memory";
+      if (pc === 0 && columns.count > 0) return "zero";
+      const lookupAddress = this.#isCaller ? pc - 1 : pc;
+      const module = this.#modules.find(lookupAddress);
+      const result = this.#leave(registers, pc, lookupAddress, this.#isCaller, module);
+      const isSignal = this.#kind === "signal" ? FRAME_MARK.signal : 0;
+      const isPlaced = this.#isPlaced;
+      const isCaller = this.#isCaller && !isPlaced ? FRAME_MARK.caller : 0;
+      const hasCfa = result !== "outermost" || isPlaced;
+      columns.push(pc, hasCfa ? this.#cfa : Number.NaN, this.#mark | isSignal | isCaller);
+      this.#registersOfFrames?.push(registers.clone());
+      if (result !== "stepped") return result;
+      if (this.#repeats(pc, this.#lastCfa, this.#lastKind)) return "loop";
+      this.#lastCfa = this.#cfa;
+      this.#lastKind = this.#kind;
+      this.#mark = FOUND_BY.indexOf(this.#foundCaller) | (this.#wasSigned ? FRAME_MARK.signed : 0);
+      this.#isCaller = this.#kind !== "signal";
+      this.#registers = this.#caller;
+      this.#caller = registers;
+    }
+  }
+
+  /**
+   * Goes on as long as rules need nothing but the stack and the frame pointer, which is nearly always. Other registers
+   * are not recovered on the way: where it stops, the same steps are made once more, with all of them.
+   */
+  #runSmallRules(): EndReason | undefined {
+    const target = this.#target;
+    const registers = this.#registers;
+    const columns = this.#columns;
+    const memory = this.#memory;
+    const cache = this.#cache;
+    const { rules } = cache;
+    const first = columns.count;
+    let pc = registers.address(target.pc);
+    let sp = registers.address(target.stackPointer);
+    if (Number.isNaN(pc) || Number.isNaN(sp) || !registers.known[target.framePointer]) return undefined;
+    let fpLow = registers.low[target.framePointer];
+    let fpHigh = registers.high[target.framePointer];
+    let mark = this.#mark | (this.#isCaller ? FRAME_MARK.caller : 0);
+    let lastCfa = Number.isNaN(this.#lastCfa) ? -1 : this.#lastCfa;
+    while (columns.count < this.#maxFrames) {
+      const at = cache.find(pc, (mark & FRAME_MARK.caller) !== 0);
+      const kind = rules[at];
+      if (kind === SMALL_RULE.other) break;
+      if (kind === SMALL_RULE.outermost) {
+        columns.push(pc, Number.NaN, mark);
+        return "outermost";
+      }
+      let base = sp;
+      if (kind === SMALL_RULE.framePointer) {
+        if (fpHigh >= HIGH_LIMIT) break;
+        base = fpHigh * 2 ** 32 + fpLow;
+      }
+      const cfa = base + rules[at + 1];
+      if (cfa <= lastCfa || !memory.readWord(cfa + rules[at + 2])) break;
+      const { low, high } = memory;
+      // More than an address has: signed, or not an address.
+      if (high >= USER_HIGH_LIMIT) break;
+      if (rules[at + 3] !== UNCHANGED) {
+        if (!memory.readWord(cfa + rules[at + 3])) break;
+        fpLow = memory.low;
+        fpHigh = memory.high;
+      }
+      columns.push(pc, cfa, mark);
+      pc = high * 2 ** 32 + low;
+      if (pc === 0) return "zero";
+      sp = cfa;
+      lastCfa = cfa;
+      mark = FOUND_BY_CFI | FRAME_MARK.caller;
+    }
+    if (columns.count >= this.#maxFrames) return "limit";
+    this.#repeatSteps(first);
+    return undefined;
+  }
+
+  /** Makes the steps from frame `first` to the last one with all registers. */
+  #repeatSteps(first: number): void {
+    const { count, pcs, marks, cfas } = this.#columns;
+    for (let i = first; i < count; i++) {
+      const isCaller = (marks[i] & FRAME_MARK.caller) !== 0;
+      const address = isCaller ? pcs[i] - 1 : pcs[i];
+      const module = this.#modules.find(address)!;
+      const table = module.table!;
+      const registers = this.#registers;
+      const frame = { registers, isCaller, signatureMask: this.#signatureMask };
+      this.#step.run(table, table.find(address - module.bias), frame, this.#memory, this.#caller);
+      this.#registers = this.#caller;
+      this.#caller = registers;
+    }
+    if (count === first) return;
+    this.#isCaller = true;
+    this.#mark = FOUND_BY_CFI;
+    this.#lastCfa = cfas[count - 1];
+    this.#lastKind = "normal";
+  }
+
+  get #signatureMask(): number {
+    return this.#options.signatureMask ?? DEFAULT_SIGNATURE_MASK;
+  }
+
+  /** Recovers the registers of a frame's caller, by whatever leads on. */
+  #leave(
+    registers: Registers,
+    pc: number,
+    lookupAddress: number,
+    isCaller: boolean,
+    module: Module | undefined,
+  ): StepResult {
+    this.#cfa = Number.NaN;
+    this.#kind = "normal";
+    this.#foundCaller = "cfi";
+    this.#wasSigned = false;
+    this.#isPlaced = false;
+    const table = module?.table;
+    let found: StepResult = "no-rule";
+    let isCovered = false;
+    if (module !== undefined && table !== undefined) {
+      let set = table.find(lookupAddress - module.bias);
+      // The rules of a trampoline need not begin before its first instruction.
+      if (isCaller && (set === 0 || !isSignalFrame(table, set))) {
+        const own = table.find(pc - module.bias);
+        if (own !== 0 && isSignalFrame(table, own)) set = own;
+      }
+      isCovered = set !== 0;
+      if (isCovered) {
+        if (isSignalFrame(table, set)) this.#kind = "signal";
+        else if (mayBeTrampoline(pc, isCaller) && this.#leaveTrampoline(registers, pc)) return "stepped";
+        const known = this.#kind === "signal" && this.#target.linkRegister !== undefined;
+        // Rules with a link register cannot give both it and the pc back; the kernel's frame has both.
+        if (known && this.#leaveTrampoline(registers, pc)) return "stepped";
+        const frame = { registers, isCaller, signatureMask: this.#signatureMask };
+        found = this.#step.run(table, set, frame, this.#memory, this.#caller);
+        this.#cfa = this.#step.cfa;
+        this.#wasSigned = this.#step.wasSigned;
+        if (found !== "no-rule") return found;
+      }
+    }
+    if (this.#leaveTrampoline(registers, pc)) return "stepped";
+    if (isCaller && !isCovered && this.#isFirstOfFunction(registers, pc)) return "outermost";
+    return this.#guess(registers, pc, isCaller) ? "stepped" : found;
+  }
+
+  /** Whether there are rules for a return address and none for the call in front of it, which then was none. */
+  #isFirstOfFunction(registers: Registers, pc: number): boolean {
+    const module = this.#modules.find(pc);
+    const table = module?.table;
+    const set = table?.find(pc - module!.bias) ?? 0;
+    if (table === undefined || set === 0) return false;
+    const frame = { registers, isCaller: false, signatureMask: this.#signatureMask };
+    this.#step.run(table, set, frame, this.#memory, this.#caller);
+    this.#cfa = this.#step.cfa;
+    this.#isPlaced = true;
+    return true;
+  }
+
+  /** Recognises the end of a signal handler by its code. */
+  #leaveTrampoline(registers: Registers, pc: number): boolean {
+    const { architecture } = this.#target;
+    if (!isSignalTrampoline(architecture, pc, this.#readCode)) return false;
+    if (!restoreSignalContext(registers, this.#memory, this.#caller)) return false;
+    this.#kind = "signal";
+    this.#foundCaller = "signal";
+    this.#cfa = this.#caller.address(this.#target.stackPointer);
+    return true;
+  }
+
+  /** Goes on without call frame information. */
+  #guess(registers: Registers, pc: number, isCaller: boolean): boolean {
+    const target = this.#target;
+    const isX86 = target.architecture === "x86_64";
+    const stub = isX86 && pc !== 0 ? pltStep(isCaller ? pc - 1 : pc, this.#readCode) : undefined;
+    if (stub !== undefined) {
+      this.#foundCaller = "plt";
+      return this.#leaveStub(registers, stub);
+    }
+    if (!isCaller && isX86) {
+      const sp = registers.address(target.stackPointer);
+      const isPlausible =
+        this.#memory.readWord(sp) && this.#isReturnAddress(this.#memory.high * 2 ** 32 + this.#memory.low);
+      if (pc === 0 || isPlausible) {
+        this.#foundCaller = "call";
+        if (this.#leaveCalled(registers, 8)) return true;
+      }
+    }
+    if (!isCaller && target.linkRegister !== undefined && pc === 0) {
+      this.#foundCaller = "call";
+      return this.#leaveByLinkRegister(registers, target.linkRegister);
+    }
+    if (this.#options.framePointers !== false && target.wordSize === 8) {
+      const cfa = framePointerStep(registers, this.#memory, this.#caller);
+      if (!Number.isNaN(cfa) && this.#isFrameOfCaller(registers, this.#caller)) {
+        this.#cfa = cfa;
+        this.#foundCaller = "frame-pointer";
+        return true;
+      }
+    }
+    return this.#options.scan === true && isX86 && this.#scan(registers);
+  }
+
+  /** Whether the caller that a frame pointer leads to can be one. */
+  #isFrameOfCaller(registers: Registers, caller: Registers): boolean {
+    const pc = caller.address(this.#target.pc);
+    if (continuesFrameChain(registers, caller)) return this.#modules.find(pc - 1) !== undefined;
+    // A caller may use the register for anything else; then the return address must be beyond doubt.
+    return this.#target.architecture === "x86_64" && this.#isReturnAddress(pc);
+  }
+
+  #leaveStub(registers: Registers, { cfaOffset, otherCfaOffset }: StubStep): boolean {
+    if (!this.#leaveCalled(registers, cfaOffset)) return false;
+    if (otherCfaOffset === undefined || this.#isReturnAddress(this.#caller.address(this.#target.pc)))
+      return true;
+    return this.#leaveCalled(registers, otherCfaOffset);
+  }
+
+  /** The return address lies just below the CFA, `cfaOffset` above the stack pointer; nothing else was touched. */
+  #leaveCalled(registers: Registers, cfaOffset: number): boolean {
+    const target = this.#target;
+    const cfa = registers.address(target.stackPointer) + cfaOffset;
+    if (!this.#memory.readWord(cfa - target.wordSize)) return false;
+    this.#caller.known.fill(0);
+    for (const register of target.calleeSaved)
+      if (registers.known[register])
+        this.#caller.setHalves(register, registers.low[register], registers.high[register]);
+    this.#caller.setAddress(target.stackPointer, cfa);
+    this.#caller.setHalves(target.pc, this.#memory.low, this.#memory.high);
+    this.#cfa = cfa;
+    return true;
+  }
+
+  #leaveByLinkRegister(registers: Registers, linkRegister: number): boolean {
+    const target = this.#target;
+    if (!registers.known[linkRegister]) return false;
+    this.#caller.copyFrom(registers);
+    this.#caller.setHalves(target.pc, registers.low[linkRegister], registers.high[linkRegister]);
+    this.#cfa = registers.address(target.stackPointer);
+    return true;
+  }
+
+  #scan(registers: Registers): boolean {
+    const target = this.#target;
+    const sp = registers.address(target.stackPointer);
+    if (!(sp >= 0) || ++this.#scans > MAX_SCANS) return false;
+    for (let word = 0; word < SCANNED_WORDS; word++) {
+      const address = sp + 8 * word;
+      if (!this.#memory.readWord(address)) return false;
+      const value = this.#memory.high * 2 ** 32 + this.#memory.low;
+      if (!this.#isReturnAddress(value)) continue;
+      this.#foundCaller = "scan";
+      return this.#leaveCalled(registers, 8 * word + 8);
+    }
+    return false;
+  }
+
+  #isReturnAddress(address: number): boolean {
+    return looksLikeReturnAddress(address, this.#modules, this.#readCode);
+  }
+
+  readonly #readCode = (address: number, length: number): Uint8Array => {
+    const module = this.#modules.find(address);
+    if (module?.readCode !== undefined) return module.readCode(address - module.bias, length);
+    return this.#memory.readBytes(address, length);
+  };
+
+  /**
+   * Whether the step that was just made leads back. Inside one stack CFAs grow; over signals, which may have a stack of
+   * their own, and other jumps downwards they need not, but no place may come twice.
+   */
+  #repeats(pc: number, lastCfa: number, lastKind: Frame["kind"]): boolean {
+    if (Number.isNaN(lastCfa) || this.#cfa > lastCfa) return false;
+    // The innermost function of a processor with a link register may have no frame of its own.
+    if (this.#cfa === lastCfa && this.#columns.count === 2 && this.#target.linkRegister !== undefined)
+      return false;
+    const isJump = this.#kind === "signal" || lastKind === "signal" || this.#cfa < lastCfa;
+    if (!isJump) return true;
+    if (this.#seen === undefined) {
+      const { count, pcs, cfas } = this.#columns;
+      this.#seen = new Set();
+      for (let i = 0; i < count - 1; i++) this.#seen.add(`${pcs[i]} ${cfas[i]}`);
+    }
+    const place = `${pc} ${this.#cfa}`;
+    if (this.#seen.has(place)) return true;
+    this.#seen.add(place);
+    return false;
+  }
+}

@@ -1,0 +1,104 @@
+import { ByteWriter } from "../../../ground/bytes/writer.ts";
+import { HEADER_BYTES } from "../decode/header.ts";
+import { SECTION_IDS_IN_ORDER, SectionId } from "../sections.ts";
+import type { ByteRange, SectionView, WasmModule } from "../types.ts";
+import { writeCustomSection } from "./sections.ts";
+
+/** How a module is to differ from the one that was decoded. */
+export interface ModuleChanges {
+  /** new payloads by section id; a section that the module lacks is put in its place, null removes one */
+  sections?: ReadonlyMap<number, Uint8Array | null>;
+  /** custom sections to leave out */
+  dropCustom?: (section: SectionView) => boolean;
+  /** custom sections to put before the code section, if there is one */
+  customsBeforeCode?: readonly CustomContent[];
+  /** custom sections to add at the end, given the file offset of the new code section's payload (−1: there is none) */
+  customs?: readonly CustomContent[] | ((codePayloadStart: number) => readonly CustomContent[]);
+}
+
+export interface CustomContent {
+  name: string;
+  content: Uint8Array;
+}
+
+/**
+ * Writes the module with the given changes. Sections that are not named in `changes` are copied as they stand
+ * in the input, so that without changes the result equals it byte for byte. A new section stands before the
+ * first one that must follow it and before trailing custom sections, but never before leading ones.
+ */
+export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): Uint8Array {
+  const { bytes } = module;
+  const replaced = changes.sections ?? new Map<number, Uint8Array | null>();
+  const present = new Set(module.sections.map(({ id }) => id));
+  const added = SECTION_IDS_IN_ORDER.filter((id) => !present.has(id) && replaced.get(id));
+  const parts: Uint8Array[] = [bytes.subarray(0, HEADER_BYTES)];
+
+  const lastStandard = module.sections.findLastIndex(({ id }) => id !== SectionId.Custom);
+  const writeCustoms = (customs: readonly CustomContent[] = []) => {
+    for (const { name, content } of customs) {
+      const custom = new ByteWriter(content.length + name.length * 3 + 16);
+      writeCustomSection(custom, name, content);
+      parts.push(custom.view());
+    }
+  };
+  const writeAddedBefore = (rank: number) => {
+    while (added.length > 0 && SECTION_IDS_IN_ORDER.indexOf(added[0]) < rank) {
+      const id = added.shift() as number;
+      if (id === SectionId.Code) writeCustoms(changes.customsBeforeCode);
+      parts.push(...sectionParts(id, replaced.get(id) as Uint8Array));
+    }
+  };
+  module.sections.forEach((section, index) => {
+    if (lastStandard >= 0 && index > lastStandard) writeAddedBefore(SECTION_IDS_IN_ORDER.length);
+    if (section.id === SectionId.Custom) {
+      if (!changes.dropCustom?.(section)) parts.push(bytes.subarray(section.start, section.payloadEnd));
+      return;
+    }
+    writeAddedBefore(SECTION_IDS_IN_ORDER.indexOf(section.id));
+    if (section.id === SectionId.Code) writeCustoms(changes.customsBeforeCode);
+    const payload = replaced.get(section.id);
+    if (payload === undefined) parts.push(bytes.subarray(section.start, section.payloadEnd));
+    else if (payload !== null) parts.push(...sectionParts(section.id, payload));
+  });
+  writeAddedBefore(SECTION_IDS_IN_ORDER.length);
+  const { customs = [] } = changes;
+  const codeStart = () => startOf(parts, replaced.get(SectionId.Code) ?? undefined);
+  writeCustoms(typeof customs === "function" ? customs(codeStart()) : customs);
+  return concatenate(parts);
+}
+
+/** Id and size of a section, and its payload as it is: payloads may be large. */
+function sectionParts(id: number, payload: Uint8Array): [Uint8Array, Uint8Array] {
+  return [new ByteWriter(6).u8(id).u32Leb(payload.length).finish(), payload];
+}
+
+/** Where one of the parts begins in the file. */
+function startOf(parts: readonly Uint8Array[], wanted: Uint8Array | undefined): number {
+  let at = 0;
+  for (const part of parts) {
+    if (part === wanted) return at;
+    at += part.length;
+  }
+  return -1;
+}
+
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** The payload of the section with this id as a view, undefined if the module has none. */
+export function sectionPayload(module: WasmModule, id: number): Uint8Array | undefined {
+  const section = module.sections.find((view) => view.id === id);
+  return section === undefined ? undefined : module.bytes.subarray(section.payloadStart, section.payloadEnd);
+}
+
+/** The bytes of a range of the module, as a view. */
+export function bytesOf(module: WasmModule, range: ByteRange): Uint8Array {
+  return module.bytes.subarray(range.start, range.end);
+}

@@ -1,0 +1,180 @@
+import { FormatError } from "../../ground/bytes/errors.ts";
+import { readU32Leb, skipLeb32, skipLeb64 } from "../../ground/bytes/leb128.ts";
+import { ImmediateKind } from "./immediates.ts";
+import { checkMemargFlags, MEMARG_HAS_MEMORY, MEMARG_ORDER, unsupportedOrder } from "./memarg.ts";
+import { IMMEDIATE_KIND, PREFIX_BASE, UNKNOWN_OPCODE } from "./opcodes.ts";
+import { unknownOpcode } from "./unknown-opcode.ts";
+
+/*
+ * The walker's step: `opcodeIdAt`, then `skipOpcode`, then `skipImmediates`. No step allocates, all check
+ * that they stay inside `bytes`; that a body is not left before its end is the caller's check.
+ */
+
+const FIRST_PREFIX = 0xfb;
+const LAST_PREFIX = 0xfe;
+const REF_NON_NULL = 0x64;
+const REF_NULL = 0x63;
+
+/** Id of the instruction at `position`. Throws `FormatError("unknown-opcode")`. */
+export function opcodeIdAt(bytes: Uint8Array, position: number): number {
+  if (position >= bytes.length) throw truncated(position, "instruction");
+  const byte = bytes[position];
+  let id = byte;
+  if (byte >= FIRST_PREFIX && byte <= LAST_PREFIX) {
+    const number = readU32Leb(bytes, position + 1);
+    // The ids of 0xFD have room for twice as many numbers as those of the other prefixes.
+    if (number >= (byte === 0xfd ? 0x200 : 0x100)) throw unknownOpcode(bytes, position);
+    id = PREFIX_BASE[byte] + number;
+  }
+  if (IMMEDIATE_KIND[id] === UNKNOWN_OPCODE) throw unknownOpcode(bytes, position);
+  return id;
+}
+
+/** Position of the immediates of the instruction at `position`. */
+export function skipOpcode(bytes: Uint8Array, position: number): number {
+  if (position >= bytes.length) throw truncated(position, "instruction");
+  const byte = bytes[position];
+  return byte >= FIRST_PREFIX && byte <= LAST_PREFIX ? skipLeb32(bytes, position + 1) : position + 1;
+}
+
+/** What the quick path of `skipImmediates` can do about a kind; 0: nothing. */
+const QUICK_EMPTY = 1;
+const QUICK_LEB = 2;
+const QUICK_MEMARG = 3;
+
+const QUICK = new Uint8Array(0x100);
+QUICK[ImmediateKind.None] = QUICK_EMPTY;
+QUICK[ImmediateKind.Memarg] = QUICK_MEMARG;
+for (const kind of [
+  ImmediateKind.Local,
+  ImmediateKind.Label,
+  ImmediateKind.Func,
+  ImmediateKind.Type,
+  ImmediateKind.Global,
+  ImmediateKind.Table,
+  ImmediateKind.Elem,
+  ImmediateKind.Memory,
+  ImmediateKind.Data,
+  ImmediateKind.I32,
+  ImmediateKind.RefHeapType,
+  ImmediateKind.Tag,
+  ImmediateKind.Delegate,
+  ImmediateKind.Rethrow,
+])
+  QUICK[kind] = QUICK_LEB;
+
+/** Position after the immediates of shape `kind` that start at `position`. */
+export function skipImmediates(bytes: Uint8Array, position: number, kind: number): number {
+  // Nearly all immediates are one short integer, or an alignment and a short offset: these three shapes are
+  // worth half the walking time. Everything else, and anything near the end of the input, goes the long way.
+  const quick = QUICK[kind];
+  if (quick === QUICK_EMPTY) return position;
+  if (position + 3 < bytes.length)
+    if (quick === QUICK_LEB) {
+      if (bytes[position] < 0x80) return position + 1;
+      if (bytes[position + 1] < 0x80) return position + 2;
+      if (bytes[position + 2] < 0x80) return position + 3;
+    } else if (quick === QUICK_MEMARG && bytes[position] < MEMARG_ORDER) {
+      if (bytes[position + 1] < 0x80) return position + 2;
+      if (bytes[position + 2] < 0x80) return position + 3;
+    }
+  return skipAnyImmediates(bytes, position, kind);
+}
+
+function skipAnyImmediates(bytes: Uint8Array, position: number, kind: number): number {
+  if (QUICK[kind] === QUICK_LEB) return skipLeb32(bytes, position);
+  switch (kind) {
+    case ImmediateKind.Memarg:
+      return skipMemarg(bytes, position);
+    case ImmediateKind.MemargLane:
+      return skipFixed(bytes, skipMemarg(bytes, position), 1);
+    case ImmediateKind.BlockType:
+      return skipType(bytes, position);
+    case ImmediateKind.I64:
+      return skipLeb64(bytes, position);
+    case ImmediateKind.CallIndirect:
+    case ImmediateKind.TwoTables:
+    case ImmediateKind.ElemTable:
+    case ImmediateKind.TwoMemories:
+    case ImmediateKind.DataMemory:
+    case ImmediateKind.TypeField:
+    case ImmediateKind.TypeN:
+    case ImmediateKind.TypeData:
+    case ImmediateKind.TypeElem:
+    case ImmediateKind.TwoTypes:
+      return skipLeb32(bytes, skipLeb32(bytes, position));
+    case ImmediateKind.LabelTable:
+      return skipLabelTable(bytes, position);
+    case ImmediateKind.F32:
+      return skipFixed(bytes, position, 4);
+    case ImmediateKind.F64:
+      return skipFixed(bytes, position, 8);
+    case ImmediateKind.V128:
+    case ImmediateKind.Shuffle:
+      return skipFixed(bytes, position, 16);
+    case ImmediateKind.Lane:
+      return skipFixed(bytes, position, 1);
+    case ImmediateKind.Zero:
+      if (position < bytes.length && bytes[position] !== 0) throw unsupportedOrder(position, "reserved byte");
+      return skipFixed(bytes, position, 1);
+    case ImmediateKind.ValTypes:
+      return skipTypes(bytes, position);
+    case ImmediateKind.TryTable:
+      return skipCatches(bytes, skipType(bytes, position));
+    case ImmediateKind.BrOnCast:
+      return skipLeb32(bytes, skipLeb32(bytes, skipLeb32(bytes, skipFixed(bytes, position, 1))));
+    default:
+      throw new FormatError("unknown-opcode", position, "instruction", `there is no immediate kind ${kind}`);
+  }
+}
+
+function truncated(offset: number, construct: string): FormatError {
+  return new FormatError("truncated", offset, construct, "the input ends inside it");
+}
+
+function skipFixed(bytes: Uint8Array, position: number, count: number): number {
+  if (position + count > bytes.length) throw truncated(position, "immediate");
+  return position + count;
+}
+
+function skipMemarg(bytes: Uint8Array, position: number): number {
+  const flags = readU32Leb(bytes, position);
+  checkMemargFlags(flags, position);
+  position = skipLeb32(bytes, position);
+  if ((flags & MEMARG_HAS_MEMORY) !== 0) position = skipLeb32(bytes, position);
+  return skipLeb64(bytes, position);
+}
+
+/** A block type or a value type: one byte, a signed 33-bit index, or a reference marker and a heap type. */
+function skipType(bytes: Uint8Array, position: number): number {
+  if (position >= bytes.length) throw truncated(position, "type");
+  const byte = bytes[position];
+  return skipLeb32(bytes, byte === REF_NON_NULL || byte === REF_NULL ? position + 1 : position);
+}
+
+function skipTypes(bytes: Uint8Array, position: number): number {
+  let count = readU32Leb(bytes, position);
+  position = skipLeb32(bytes, position);
+  for (; count > 0; count--) position = skipType(bytes, position);
+  return position;
+}
+
+function skipLabelTable(bytes: Uint8Array, position: number): number {
+  let count = readU32Leb(bytes, position);
+  position = skipLeb32(bytes, position);
+  for (; count >= 0; count--) position = skipLeb32(bytes, position);
+  return position;
+}
+
+function skipCatches(bytes: Uint8Array, position: number): number {
+  let count = readU32Leb(bytes, position);
+  position = skipLeb32(bytes, position);
+  for (; count > 0; count--) {
+    if (position >= bytes.length) throw truncated(position, "catch clause");
+    const kind = bytes[position];
+    if (kind > 3) throw new FormatError("malformed", position, "catch clause", `there is no kind ${kind}`);
+    position = skipLeb32(bytes, position + 1);
+    if (kind < 2) position = skipLeb32(bytes, position);
+  }
+  return position;
+}

@@ -1,0 +1,212 @@
+import { ByteWriter } from "../../ground/bytes/writer.ts";
+import { encode, type OperandSize } from "./encode.ts";
+import { CONDITIONS, type Condition } from "./forms.ts";
+import { int32, type Label, type Operand } from "./operands.ts";
+
+/** Four bytes at `offset` that whoever loads the code adds the distance from `offset` to a symbol to; `addend` is in it. */
+export interface Relocation {
+  offset: number;
+  symbol: string;
+  addend: number;
+}
+
+/** Code with its literals behind it, and what is still open. */
+export interface AssembledCode {
+  bytes: Uint8Array;
+  /** Where the literals begin. */
+  literals: number;
+  relocations: Relocation[];
+  /** The offset of a label in `bytes`. */
+  offsetOf(label: Label): number;
+}
+
+interface Position {
+  /** Offset without the bytes of stretches. */
+  raw: number;
+  /** How many stretches stand before it. */
+  stretches: number;
+}
+
+interface Distance extends Position {
+  target: Label | string;
+  /** Bytes between the four of the distance and the next instruction. */
+  tail: number;
+}
+
+const LITERAL_ALIGNMENT = 16;
+const CALL = 0xe8;
+const FILLER = 0xcc;
+
+/**
+ * Writes instructions one after another. Jumps and alignments get their sizes at the end, when all distances are known: everything
+ * else keeps its order, so a position is a number of bytes and the number of such stretches before it.
+ */
+export class Assembler {
+  readonly #code = new ByteWriter(1 << 14);
+  readonly #literals = new ByteWriter(1 << 8);
+  readonly #labels: (Position | undefined)[] = [];
+  /** Labels of literals, by their content and as offsets among them. */
+  readonly #literalByContent = new Map<string, Label>();
+  readonly #literalOffsets = new Map<Label, number>();
+  readonly #tables: { at: number; targets: readonly Label[] }[] = [];
+  readonly #stretches: (Stretch & { condition?: Condition | undefined; target?: Label })[] = [];
+  readonly #distances: Distance[] = [];
+
+  label(): Label {
+    return (this.#labels.push(undefined) - 1) as Label;
+  }
+
+  bind(label: Label): void {
+    this.#labels[label] = this.#position();
+  }
+
+  /** A label of the next instruction. */
+  here(): Label {
+    const label = this.label();
+    this.bind(label);
+    return label;
+  }
+
+  /** `size` of the operands in bytes; without meaning for instructions that have only one. */
+  put(mnemonic: string, size: OperandSize, ...operands: readonly Operand[]): void {
+    const { bytes, relative } = encode(mnemonic, size, operands);
+    this.#code.bytes(bytes);
+    if (relative !== undefined) this.#addDistance(relative.target, relative.tail);
+  }
+
+  jump(target: Label, condition?: Condition): void {
+    this.#stretches.push({ raw: this.#code.length, kind: "jump", long: false, condition, target });
+  }
+
+  call(target: Label): void {
+    this.#code.u8(CALL).u32(0);
+    this.#addDistance(target, 0);
+  }
+
+  /** The next instruction begins at a multiple of `bytes`; nothing runs into what is left out. */
+  align(bytes: number): void {
+    this.#stretches.push({ raw: this.#code.length, kind: "alignment", bytes });
+  }
+
+  /** The label of constant bytes behind the code; the same bytes lie there once. */
+  literal(content: Uint8Array): Label {
+    const key = content.join();
+    const known = this.#literalByContent.get(key);
+    if (known !== undefined) return known;
+    const label = this.#newLiteral();
+    this.#literals.bytes(content);
+    this.#literalByContent.set(key, label);
+    return label;
+  }
+
+  /** The label of a table behind the code: the distance from the table to each label, in four bytes. */
+  table(targets: readonly Label[]): Label {
+    const label = this.#newLiteral();
+    this.#tables.push({ at: this.#literals.length, targets });
+    for (const _ of targets) this.#literals.u32(0);
+    return label;
+  }
+
+  finish(): AssembledCode {
+    const raw = this.#code.view();
+    const labelAt = (label: Label) => this.#labels[label] as Position;
+    const sizeBefore = settle(
+      this.#stretches.map((one) => ({
+        ...one,
+        to: one.target === undefined ? undefined : labelAt(one.target),
+      })),
+    );
+    const final = ({ raw, stretches }: Position) => raw + sizeBefore[stretches];
+    const codeEnd = final(this.#position());
+    const literals = Math.ceil(codeEnd / LITERAL_ALIGNMENT) * LITERAL_ALIGNMENT;
+    const offsetOf = (label: Label) => {
+      const literal = this.#literalOffsets.get(label);
+      return literal === undefined ? final(labelAt(label)) : literals + literal;
+    };
+
+    const bytes = new Uint8Array(literals + this.#literals.length).fill(FILLER, 0, literals);
+    let from = 0;
+    this.#stretches.forEach(({ raw: to, condition, target }, i) => {
+      bytes.set(raw.subarray(from, to), from + sizeBefore[i]);
+      from = to;
+      const start = to + sizeBefore[i];
+      const end = to + sizeBefore[i + 1];
+      if (target !== undefined) bytes.set(jumpBytes(offsetOf(target) - end, end - start, condition), start);
+    });
+    bytes.set(raw.subarray(from), from + sizeBefore[this.#stretches.length]);
+    bytes.set(this.#literals.view(), literals);
+
+    const relocations: Relocation[] = [];
+    for (const distance of this.#distances) {
+      const offset = final(distance);
+      const addend = -4 - distance.tail;
+      if (typeof distance.target === "string") relocations.push({ offset, symbol: distance.target, addend });
+      else bytes.set(int32(offsetOf(distance.target) - offset + addend), offset);
+    }
+    for (const { at, targets } of this.#tables)
+      targets.forEach((target, i) => {
+        bytes.set(int32(offsetOf(target) - literals - at), literals + at + 4 * i);
+      });
+    return { bytes, literals, relocations, offsetOf };
+  }
+
+  #position(): Position {
+    return { raw: this.#code.length, stretches: this.#stretches.length };
+  }
+
+  #addDistance(target: Label | string, tail: number): void {
+    const { raw, stretches } = this.#position();
+    this.#distances.push({ raw: raw - tail - 4, stretches, target, tail });
+  }
+
+  #newLiteral(): Label {
+    while (this.#literals.length % LITERAL_ALIGNMENT !== 0) this.#literals.u8(0);
+    const label = this.label();
+    this.#literalOffsets.set(label, this.#literals.length);
+    return label;
+  }
+}
+
+function jumpBytes(distance: number, size: number, condition: Condition | undefined): number[] {
+  const number = condition === undefined ? 0 : CONDITIONS.indexOf(condition);
+  if (size === 2) return [condition === undefined ? 0xeb : 0x70 + number, distance & 0xff];
+  return [...(condition === undefined ? [0xe9] : [0x0f, 0x80 + number]), ...int32(distance)];
+}
+
+/** A stretch of code whose size depends on where it lies: a jump, or what an alignment leaves out. */
+export type Stretch = { raw: number } & (
+  | { kind: "jump"; long: boolean; condition?: unknown }
+  | { kind: "alignment"; bytes: number }
+);
+
+type Placed = Stretch & { to?: { raw: number; stretches: number } | undefined };
+
+/**
+ * How many bytes all stretches before the one of an index take; one entry more than there are stretches. Jumps are short first, and
+ * those that do not reach become long until all reach: a long one never becomes short again, so this comes to an end.
+ */
+export function settle(stretches: readonly Placed[]): readonly number[] {
+  const jumps = stretches.map((one) => ({ ...one }));
+  const sizeBefore = new Array<number>(jumps.length + 1).fill(0);
+  for (let changed = true; changed; ) {
+    changed = false;
+    jumps.forEach((one, i) => {
+      const at = one.raw + sizeBefore[i];
+      sizeBefore[i + 1] = sizeBefore[i] + sizeOf(one, at);
+    });
+    jumps.forEach((one, i) => {
+      if (one.kind !== "jump" || one.long || one.to === undefined) return;
+      const distance = one.to.raw + sizeBefore[one.to.stretches] - (one.raw + sizeBefore[i + 1]);
+      if (distance === (distance << 24) >> 24) return;
+      one.long = true;
+      changed = true;
+    });
+  }
+  return sizeBefore;
+}
+
+function sizeOf(one: Placed, at: number): number {
+  if (one.kind === "alignment") return (one.bytes - (at % one.bytes)) % one.bytes;
+  if (!one.long) return 2;
+  return one.condition === undefined ? 5 : 6;
+}

@@ -1,0 +1,93 @@
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { knowsField } from "../../profile/model/known-fields.ts";
+
+/** Blocks whose value is from `from` to `to`. */
+export interface HistogramBin {
+  readonly from: number;
+  /** Included. */
+  readonly to: number;
+  readonly blocks: number;
+  readonly bytes: number;
+  /** Call paths that these blocks are of. */
+  readonly paths: number;
+}
+
+export interface BlockHistogram {
+  /** Powers of two, ascending, from the first to the last that has blocks; the lowest possible one is that of 0 alone. */
+  readonly bins: readonly HistogramBin[];
+  /** Whether all blocks are where they belong: else those of a call path whose values differ count at its mean. */
+  readonly isExact: boolean;
+}
+
+/** Blocks by their size in bytes; undefined where that was not recorded. */
+export function sizeHistogram(profile: HeapProfile): BlockHistogram | undefined {
+  const { contexts } = profile;
+  const { totalSize, minSize, maxSize } = contexts.mibs;
+  if (!knowsField(profile, "totalSize")) return undefined;
+  const isKnown = knowsField(profile, "minSize");
+  return histogramOf(contexts.mibs, totalSize, (row) => isKnown && minSize[row] === maxSize[row]);
+}
+
+/** Blocks by their lifetime, in units of the profile's clock; undefined where that was not recorded. */
+export function lifetimeHistogram(profile: HeapProfile): BlockHistogram | undefined {
+  const { contexts } = profile;
+  const { totalLifetime, minLifetime, maxLifetime } = contexts.mibs;
+  if (!knowsField(profile, "totalLifetime") || !knowsField(profile, "allocCount")) return undefined;
+  const isKnown = knowsField(profile, "minLifetime");
+  return histogramOf(contexts.mibs, totalLifetime, (row) => isKnown && minLifetime[row] === maxLifetime[row]);
+}
+
+function histogramOf(
+  { allocCount, totalSize }: HeapProfile["contexts"]["mibs"],
+  totals: BigUint64Array,
+  isUniform: (row: number) => boolean,
+): BlockHistogram {
+  const blocks: number[] = [];
+  const bytes: number[] = [];
+  const paths: number[] = [];
+  let isExact = true;
+  for (const [row, count] of allocCount.entries()) {
+    if (count === 0) continue;
+    if (!isUniform(row)) isExact = false;
+    const bin = binOf(Math.floor(Number(totals[row]!) / count));
+    blocks[bin] = (blocks[bin] ?? 0) + count;
+    bytes[bin] = (bytes[bin] ?? 0) + Number(totalSize[row]!);
+    paths[bin] = (paths[bin] ?? 0) + 1;
+  }
+  const first = blocks.findIndex((count) => count !== undefined);
+  const bins = Array.from({ length: first < 0 ? 0 : blocks.length - first }, (_, index) => {
+    const bin = first + index;
+    return {
+      from: bin === 0 ? 0 : 2 ** (bin - 1),
+      to: bin === 0 ? 0 : 2 ** bin - 1,
+      blocks: blocks[bin] ?? 0,
+      bytes: bytes[bin] ?? 0,
+      paths: paths[bin] ?? 0,
+    };
+  });
+  return { bins, isExact };
+}
+
+/** 0 for 0, else one more than the exponent of the power of two below. */
+function binOf(value: number): number {
+  return value <= 0 ? 0 : Math.floor(Math.log2(value)) + 1;
+}
+
+/** The same histogram in bins of several powers of two each, so many that it has at most `most` lines. */
+export function coarser({ bins, isExact }: BlockHistogram, most: number): BlockHistogram {
+  const together = Math.ceil(bins.length / most);
+  if (together <= 1) return { bins, isExact };
+  const merged: HistogramBin[] = [];
+  for (let start = 0; start < bins.length; start += together) {
+    const group = bins.slice(start, start + together);
+    const sum = (key: "blocks" | "bytes" | "paths") => group.reduce((total, bin) => total + bin[key], 0);
+    merged.push({
+      from: group[0]!.from,
+      to: group.at(-1)!.to,
+      blocks: sum("blocks"),
+      bytes: sum("bytes"),
+      paths: sum("paths"),
+    });
+  }
+  return { bins: merged, isExact };
+}

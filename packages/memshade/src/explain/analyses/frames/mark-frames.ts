@@ -1,0 +1,237 @@
+import type { HeapProfile } from "../../../profile/model/heap-profile.ts";
+import { NONE } from "../../../profile/model/indices.ts";
+import type { ObjectsProfile } from "../../../profile/model/objects/objects.ts";
+import type { RunModule } from "../../../profile/model/run.ts";
+import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../../profile/model/waste/waste.ts";
+import type { StackFrame, WorkingSetProfile } from "../../../profile/model/working-set/working-set.ts";
+import type { FrameRules } from "./frame-rules.ts";
+import { packageOf } from "./host-libraries.ts";
+import { LAYER, type NamedFrame, START_UP } from "./libraries.ts";
+import { SourcelessCode } from "./sourceless-code.ts";
+
+/** A heap profile whose frames say of what library they are, and whose sites are named by the program's own code. */
+export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfile {
+  const judged = judgeFrames(profile, rules);
+  const library = judged.map((frame) => frame.library);
+  const { stacks, contexts } = profile;
+  // Callers stand before what they call.
+  const own = new Int32Array(stacks.length);
+  const inPackage = new Int32Array(stacks.length);
+  const nameless = new Int32Array(stacks.length);
+  const start = new Int32Array(stacks.length);
+  const layer = new Int32Array(stacks.length);
+  for (let row = 0; row < stacks.length; row++) {
+    const of = library[stacks.frame[row]!];
+    const caller = stacks.prefix[row]!;
+    const { isOwnInPackage, isNameless } = judged[stacks.frame[row]!]!;
+    own[row] = of === undefined && !isNameless ? row : caller === NONE ? NONE : own[caller]!;
+    inPackage[row] = isOwnInPackage && !isNameless ? row : caller === NONE ? NONE : inPackage[caller]!;
+    nameless[row] = isNameless ? row : caller === NONE ? NONE : nameless[caller]!;
+    start[row] = of === START_UP ? row : caller === NONE ? NONE : start[caller]!;
+    const outer = caller === NONE ? NONE : layer[caller]!;
+    layer[row] = outer === NONE && of === LAYER ? row : outer;
+  }
+  const siteOf = (stack: number): number => {
+    if (stack === NONE) return NONE;
+    const named = [own, inPackage, nameless, start, layer]
+      .map((rows) => rows[stack]!)
+      .find((row) => row !== NONE);
+    return named ?? stack;
+  };
+  const siteStack = Int32Array.from(contexts.stack, siteOf);
+  return {
+    ...profile,
+    frames: { ...profile.frames, library },
+    contexts: { ...contexts, siteStack: siteStack as unknown as typeof contexts.stack },
+  };
+}
+
+/** What a frame says of whose its code is. */
+interface Judgement {
+  library: string | undefined;
+  /** The program's own but for the package that its module is of. */
+  isOwnInPackage: boolean;
+  /** No library's, but nothing is known of it: who calls it in the host knows better. */
+  isNameless: boolean;
+}
+
+function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
+  const { frames, functions, strings, modules } = profile;
+  const textOf = (string: number): string | undefined => (string === NONE ? undefined : strings[string]);
+  // A script that calls the allocator itself is the one who asks.
+  const layers = modules.map(
+    ({ allocator }) =>
+      new Set([
+        ...(allocator?.layers ?? []),
+        ...(frames.host === undefined ? [] : (allocator?.functions ?? []).map(({ index }) => index)),
+      ]),
+  );
+  // Without callers in the host, the module's code is all that there is.
+  const packages = modules.map(({ path, script }) => {
+    const file = path ?? script;
+    return frames.host === undefined || file === undefined || rules.isNamedOwn({ file })
+      ? undefined
+      : packageOf(file);
+  });
+  const rows = Array.from({ length: frames.length }, (_, row) => {
+    const at = frames.function[row]!;
+    const module = functions.module[at]!;
+    const frame = {
+      function: textOf(functions.name[at]!),
+      file: textOf(frames.file[row]!),
+      module: module === NONE ? undefined : (modules[module]!.path ?? modules[module]!.name),
+      host: frames.host?.[row],
+    };
+    const isLayer = layers[module]?.has(functions.wasmIndex[at]!) === true;
+    return { frame, isLayer, isInlined: frames.inlined[row] === 1, ofPackage: packages[module] };
+  });
+  // Where a layer is inlined, its copies do what the function does that it is elsewhere.
+  const named = new Set(
+    rows.flatMap(({ frame, isLayer, isInlined }) => (isLayer && !isInlined ? keyOf(frame) : [])),
+  );
+  const sourceless = new SourcelessCode(rules);
+  rows.forEach(({ frame }, row) => {
+    const at = frames.function[row]!;
+    if (frame.host === undefined) sourceless.add(functions.module[at]!, at, frame.file);
+  });
+  return rows.map(({ frame, isLayer, isInlined, ofPackage }, row) => {
+    const library = rules.libraryOf(frame);
+    const isCopy =
+      frames.handsOutMemory?.[row] === 1 ||
+      (isInlined && frame.function !== undefined && named.has(keyOf(frame)));
+    const isOwn = rules.isNamedOwn(frame);
+    const at = frames.function[row]!;
+    const known =
+      library === undefined && (isLayer || isCopy) && !isOwn
+        ? LAYER
+        : (library ??
+          (frame.host === undefined ? sourceless.libraryOf(functions.module[at]!, at, frame) : undefined));
+    const isNameless =
+      known === undefined &&
+      frames.host !== undefined &&
+      frame.function === undefined &&
+      frame.file === undefined;
+    if (known !== undefined || ofPackage === undefined || isOwn)
+      return { library: known, isOwnInPackage: false, isNameless };
+    return { library: ofPackage, isOwnInPackage: true, isNameless };
+  });
+}
+
+function keyOf({ function: name, file }: NamedFrame): string {
+  return `${name}\n${file}`;
+}
+
+/**
+ * Has the places of a waste profile say of what library they are. `modules`: those of a run of a script, by their index; the code of a
+ * package's module is not the program's there.
+ */
+export function markWaste(file: WasteFile, rules: FrameRules, modules: readonly RunModule[] = []): void {
+  const { stores, loads, reallocations, objects, blocks, ends } = file;
+  const asked = ipsOf(
+    reallocations,
+    objects,
+    blocks,
+    stores.filter((store) => store.class === "calloc"),
+  );
+  const all = [...asked, ...ipsOf(stores, loads, ends)];
+  const sourceless = new SourcelessCode(rules);
+  const packages = modules.map((module) => packageOfModule(module, rules));
+  const names = new Map(file.modules?.map(({ index, name }) => [index, name]));
+  // An access without a line is the compiler's own, whatever is known of its function.
+  for (const ip of all) sourceless.add(moduleOf(ip), ip.address, ip.file);
+  for (const ip of all) {
+    const module = names.get(moduleOf(ip));
+    for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf({ ...frame, module });
+    if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.address, ip);
+    const ofPackage = packages[moduleOf(ip)];
+    for (const frame of ofPackage === undefined ? [] : [ip, ...(ip.inlined ?? [])])
+      if (!rules.isNamedOwn(frame)) frame.library ??= ofPackage;
+  }
+  // Where a layer is inlined, its copies do what the function does that it is elsewhere.
+  const layers = new Set(asked.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));
+  for (const ip of asked)
+    for (const frame of [ip, ...(ip.inlined ?? [])]) {
+      const isLayer =
+        ip.layer === true ||
+        frame.handsOutMemory === true ||
+        (frame.function !== undefined && layers.has(keyOf(frame)));
+      if (isLayer && !rules.isNamedOwn(frame)) frame.library ??= LAYER;
+    }
+}
+
+function ipsOf(
+  ...parts: readonly (readonly { readonly ips: readonly WasteIp[] }[] | undefined)[]
+): WasteIp[] {
+  return parts.flatMap((part) => part ?? []).flatMap(({ ips }) => ips);
+}
+
+function moduleOf({ address }: WasteIp): number {
+  return Math.floor(address / MODULE_SPAN);
+}
+
+/** The package that a module is of, whose functions are not the program's own where scripts call them. */
+function packageOfModule(
+  module: Pick<RunModule, "path" | "script"> | undefined,
+  rules: FrameRules,
+): string | undefined {
+  const file = module?.path ?? module?.script;
+  return file === undefined || file === null || rules.isNamedOwn({ file }) ? undefined : packageOf(file);
+}
+
+/** Code called by the program's scripts is not its own where it is a package's, or nobody knows its name. */
+function markCalledByScripts(
+  stack: readonly StackFrame[],
+  ofPackage: string | undefined,
+  rules: FrameRules,
+): void {
+  if (!stack.some(({ host, library }) => host !== undefined && library === undefined)) return;
+  for (const frame of stack)
+    if (frame.host === undefined && !rules.isNamedOwn({ function: frame.name, file: frame.file }))
+      frame.library ??= ofPackage ?? (frame.name === undefined ? "code without names" : undefined);
+}
+
+/** Has the frames of garbage-collected objects say of what library they are. */
+export function markObjects(
+  profile: ObjectsProfile,
+  rules: FrameRules,
+  modules: readonly RunModule[] = [],
+): void {
+  for (const { module, sites, frames } of profile.parts) {
+    const ofSites = sites.flatMap(({ frame }) => (frame === undefined ? [] : frame));
+    for (const frame of [...ofSites, ...frames])
+      frame.library = rules.libraryOf({ function: frame.name, file: frame.file, host: frame.host });
+    const ofPackage = packageOfModule(
+      modules.find(({ index: at }) => at === profile.modules[module]?.index),
+      rules,
+    );
+    markCalledByScripts(frames, ofPackage, rules);
+  }
+}
+
+/**
+ * Has the frames of a working set say of what library they are, and who allocated also which are layers on the allocator, as the
+ * run's modules tell.
+ */
+export function markWorkingSet(
+  profile: WorkingSetProfile,
+  rules: FrameRules,
+  modules: readonly RunModule[] = [],
+): void {
+  for (const { module, stacks, firstTouch, owners, locality } of profile.instances) {
+    const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);
+    for (const frame of [...stacks, ...attributed.map(({ stack }) => stack)].flat())
+      frame.library = rules.libraryOf({ ...frame, function: frame.name });
+    const ofPackage = packageOfModule(
+      modules.find(({ index: at }) => at === profile.modules[module]?.index),
+      rules,
+    );
+    for (const stack of stacks) markCalledByScripts(stack, ofPackage, rules);
+    for (const { frame, file } of locality?.sites ?? [])
+      if (frame !== undefined) frame.library = rules.libraryOf({ function: frame.name, file });
+    const index = profile.modules[module]?.index;
+    const layers = new Set(modules.find((one) => one.index === index)?.allocator.layers);
+    for (const frame of owners?.contexts.flatMap(({ stack }) => stack) ?? [])
+      if (layers.has(frame.function) && !rules.isNamedOwn({ function: frame.name, file: frame.file }))
+        frame.library ??= LAYER;
+  }
+}

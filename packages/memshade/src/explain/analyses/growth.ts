@@ -1,0 +1,63 @@
+import {
+  addCapacity,
+  addGrowth,
+  type BlockCapacity,
+  type BlockGrowth,
+  NO_CAPACITY,
+  NO_GROWTH,
+  stepsOf,
+} from "../../profile/model/growth.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../../profile/model/indices.ts";
+
+/** What grew in some contexts together; undefined where the run did not follow it. */
+export function growthOf(
+  { description, contexts: { site } }: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+): BlockGrowth | undefined {
+  if (site === undefined || description.totals?.growth === undefined) return undefined;
+  return contexts.reduce((sum, context) => addGrowth(sum, site.growth[context] ?? NO_GROWTH), NO_GROWTH);
+}
+
+/** How much of the large blocks of some contexts was used; undefined where the run did not count it. */
+export function capacityOf(
+  { description, contexts: { site } }: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+): BlockCapacity | undefined {
+  if (site === undefined || description.totals?.capacity === undefined) return undefined;
+  return contexts.reduce(
+    (sum, context) => addCapacity(sum, site.capacity[context] ?? NO_CAPACITY),
+    NO_CAPACITY,
+  );
+}
+
+/** Bytes that were copied as blocks grew, per context. */
+export function copiedBytes(profile: HeapProfile): Float64Array | undefined {
+  return perContext(profile, (context) => growthOf(profile, [context])?.copiedBytes);
+}
+
+/** How often blocks were made larger where they were, per context. */
+export function stepsInPlace(profile: HeapProfile): Float64Array | undefined {
+  return perContext(profile, (context) => {
+    const growth = growthOf(profile, [context]);
+    return growth && stepsOf(growth);
+  });
+}
+
+/** Bytes of large blocks behind the last one that was used, per context. */
+export function spareBytes(profile: HeapProfile): Float64Array | undefined {
+  return perContext(profile, (context) => capacityOf(profile, [context])?.unusedBytes);
+}
+
+function perContext(
+  { contexts: { length } }: HeapProfile,
+  of: (context: IndexIntoContextTable) => number | undefined,
+): Float64Array | undefined {
+  const column = new Float64Array(length);
+  for (let context = 0; context < length; context++) {
+    const value = of(context as IndexIntoContextTable);
+    if (value === undefined) return undefined;
+    column[context] = value;
+  }
+  return column;
+}

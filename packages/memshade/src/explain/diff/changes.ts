@@ -1,0 +1,104 @@
+/** One figure of two sides: of a single run each, or the median of several. */
+export interface OldAndNew {
+  readonly old: number;
+  readonly new: number;
+}
+
+/** The smallest and the largest value of each row in the runs of a side. */
+export interface Range {
+  readonly low: ArrayLike<number>;
+  readonly high: ArrayLike<number>;
+}
+
+/** Between which values figures lie where a side has several runs. */
+export interface Spread {
+  readonly old: Range;
+  readonly new: Range;
+  readonly total: { readonly old: readonly [number, number]; readonly new: readonly [number, number] };
+}
+
+/** How one figure changed, in all and row by row. */
+export interface Change<Measure> {
+  readonly measure: Measure;
+  readonly total: OldAndNew;
+  /** One value per pair, 0 where a run has no such row. */
+  readonly old: Float64Array;
+  readonly new: Float64Array;
+  /** Absent where both sides are one run. */
+  readonly spread?: Spread | undefined;
+}
+
+type Columns = Pick<Change<unknown>, "old" | "new" | "spread">;
+
+/** Values of all runs: for each run of a side one per pair, and its total. */
+export interface RunValues {
+  readonly rows: readonly Float64Array[];
+  readonly totals: readonly number[];
+}
+
+/** Medians of the runs of two sides, with their spread. */
+export function changeOf<Measure>(measure: Measure, old: RunValues, now: RunValues): Change<Measure> {
+  const isSpread = old.rows.length > 1 || now.rows.length > 1;
+  return {
+    measure,
+    total: { old: median(old.totals), new: median(now.totals) },
+    old: medians(old.rows),
+    new: medians(now.rows),
+    ...(isSpread && {
+      spread: {
+        old: rangeOf(old.rows),
+        new: rangeOf(now.rows),
+        total: { old: ends(old.totals), new: ends(now.totals) },
+      },
+    }),
+  };
+}
+
+/**
+ * Indices of the pairs whose values differ, the largest difference first; equal ones keep their order. Those that the spread of the runs
+ * explains come last.
+ */
+export function rankChanges(change: Columns): number[] {
+  const { old, new: now } = change;
+  const sizeOf = (pair: number) => Math.abs(now[pair]! - old[pair]!);
+  const within = (pair: number) => Number(isWithinSpread(change, pair));
+  return Array.from(old.keys())
+    .filter((pair) => now[pair] !== old[pair])
+    .sort((a, b) => within(a) - within(b) || sizeOf(b) - sizeOf(a));
+}
+
+/** Whether some run of one side is as high as some run of the other one is, and some run as low: the difference may be chance. */
+export function isWithinSpread({ spread }: Columns, pair: number): boolean {
+  if (spread === undefined) return false;
+  const { old, new: now } = spread;
+  return doOverlap([old.low[pair]!, old.high[pair]!], [now.low[pair]!, now.high[pair]!]);
+}
+
+/** The same of the totals. */
+export function isTotalWithinSpread({ spread }: { readonly spread?: Spread | undefined }): boolean {
+  return spread !== undefined && doOverlap(spread.total.old, spread.total.new);
+}
+
+function doOverlap(one: readonly [number, number], other: readonly [number, number]): boolean {
+  return one[0] <= other[1] && other[0] <= one[1];
+}
+
+/** Of an even number of values, the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+function ends(values: readonly number[]): [number, number] {
+  return [Math.min(...values), Math.max(...values)];
+}
+
+function medians(rows: readonly Float64Array[]): Float64Array {
+  return rows[0]!.map((_, pair) => median(rows.map((values) => values[pair]!)));
+}
+
+function rangeOf(rows: readonly Float64Array[]): Range {
+  const each = Array.from(rows[0]!, (_, pair) => ends(rows.map((values) => values[pair]!)));
+  return { low: each.map(([low]) => low), high: each.map(([, high]) => high) };
+}

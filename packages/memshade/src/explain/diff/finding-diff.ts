@@ -1,0 +1,56 @@
+import { bareName } from "../analyses/frames/function-names.ts";
+import type { Finding } from "../findings/index.ts";
+import { functionName } from "./path-keys.ts";
+import type { RenamedFunctions } from "./renamed-functions.ts";
+
+/** Findings that only one of two runs has, and how many both have. */
+export interface FindingDiff {
+  readonly new: readonly Finding[];
+  readonly gone: readonly Finding[];
+  readonly kept: number;
+  /** Functions that have another name now; findings in them are no new ones. */
+  readonly renamed: RenamedFunctions;
+}
+
+/** What most of some runs found: as often as they did, from the first run that did. */
+export function commonFindings(runs: readonly (readonly Finding[])[]): readonly Finding[] {
+  const found = new Map<string, { finding: Finding; runs: number }>();
+  for (const findings of runs) {
+    const seen = new Map<string, number>();
+    for (const finding of findings) {
+      const nth = (seen.get(keyOf(finding)) ?? 0) + 1;
+      seen.set(keyOf(finding), nth);
+      const known = found.get(`${keyOf(finding)}\n${nth}`);
+      if (known === undefined) found.set(`${keyOf(finding)}\n${nth}`, { finding, runs: 1 });
+      else known.runs++;
+    }
+  }
+  return [...found.values()].filter((one) => 2 * one.runs > runs.length).map(({ finding }) => finding);
+}
+
+/** Compares what a person can act on: findings are the same if kind and function are, as often as there are such. */
+export function diffFindings(
+  older: readonly Finding[],
+  newer: readonly Finding[],
+  renamed: RenamedFunctions = new Map(),
+): FindingDiff {
+  const left = new Map<string, Finding[]>();
+  for (const finding of older) {
+    const key = keyOf(finding, renamed);
+    left.set(key, [...(left.get(key) ?? []), finding]);
+  }
+  const fresh = newer.filter((finding) => left.get(keyOf(finding))?.shift() === undefined);
+  const gone = new Set([...left.values()].flat());
+  return {
+    new: fresh,
+    gone: older.filter((finding) => gone.has(finding)),
+    kept: newer.length - fresh.length,
+    renamed,
+  };
+}
+
+function keyOf({ kind, place }: Finding, renamed?: RenamedFunctions): string {
+  const { function: written, module = "", address = 0 } = place.path[0]!;
+  const name = written && (renamed?.get(functionName(written)) ?? written);
+  return `${kind}\n${name === undefined ? address : bareName(name)}\n${module}`;
+}

@@ -1,0 +1,42 @@
+import { UserError } from "../../ground/bytes/errors.ts";
+import { parseAmount } from "../analyses/amount.ts";
+import { findMeasure, isAdditive, MEASURES } from "../measures/index.ts";
+import type { Measure } from "../measures/measure.ts";
+import { type Change, isTotalWithinSpread, type OldAndNew } from "./changes.ts";
+
+/** How much a total may grow: `bytes+10%`, `peak+1MiB`, `left+0`. */
+export interface GrowthLimit {
+  readonly text: string;
+  readonly measure: Measure;
+  readonly amount: number;
+  /** Whether the amount is one in a hundred of the older total. */
+  readonly isPercent: boolean;
+}
+
+/** @throws UserError if it is none */
+export function parseGrowthLimit(text: string): GrowthLimit {
+  const [, name = "", number = ""] = /^([a-z-]+)\+(.+)$/.exec(text) ?? [];
+  const measure = findMeasure(name, "diff");
+  const amount = parseAmount(number);
+  if (measure === undefined || typeof measure.combine === "object" || amount === undefined)
+    throw new UserError(
+      `--fail-on takes one of ${MEASURES.filter(isAdditive)
+        .map(({ id }) => id)
+        .join(", ")} and how much it may grow, such as bytes+10% or peak+1MiB, not "${text}"`,
+    );
+  return { text, measure, amount: amount.value, isPercent: amount.isPercent };
+}
+
+/** The totals of a limit that is exceeded by more than the spread of several runs. @throws UserError if the profiles do not know them */
+export function exceededTotals(
+  changes: readonly Pick<Change<{ readonly id: string }>, "measure" | "total" | "spread">[],
+  limit: GrowthLimit,
+): OldAndNew | undefined {
+  const { id } = limit.measure;
+  const change = changes.find(({ measure }) => measure.id === id);
+  if (change === undefined)
+    throw new UserError(`--fail-on ${limit.text}: ${id} is not known in both profiles`);
+  const { old, new: now } = change.total;
+  const most = limit.isPercent ? old + (old * limit.amount) / 100 : old + limit.amount;
+  return now > most && !isTotalWithinSpread(change) ? change.total : undefined;
+}

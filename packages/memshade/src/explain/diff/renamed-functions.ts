@@ -1,0 +1,155 @@
+import { bareName } from "../analyses/frames/function-names.ts";
+import { FileMap } from "./file-map.ts";
+import { functionName, type KeyFrame } from "./path-keys.ts";
+
+/** Names of functions in an older build, with those that they have in a newer one. */
+export type RenamedFunctions = ReadonlyMap<string, string>;
+
+/** Pairs of functions that are looked at: more than that are no small change of a program. */
+const MOST_PAIRS = 1_000_000;
+/** Facts that have to agree: one alone, such as the file, is true of too many. */
+const LEAST_FACTS = 2;
+
+/**
+ * Functions that one build has under a name that the other has not, and that are the same one by all that is known of both: their
+ * file, who calls them, what they call, where in them something goes on, and the last part of their names, which stays where a
+ * parameter, a type or a namespace is another one. A function is named only if no other one fits as well.
+ *
+ * @param old call paths, innermost first
+ */
+export function renamedFunctions(
+  old: readonly (readonly KeyFrame[])[],
+  now: readonly (readonly KeyFrame[])[],
+): RenamedFunctions {
+  const files = new FileMap(old.flat(), now.flat());
+  const [before, after] = [functionsOf(old), functionsOf(now)];
+  const gone = [...before].filter(([name]) => !after.has(name)).map(([, one]) => one);
+  const fresh = [...after].filter(([name]) => !before.has(name)).map(([, one]) => one);
+  const renamed = new Map<string, string>();
+  if (gone.length * fresh.length > MOST_PAIRS) return renamed;
+  for (let found = -1; found !== renamed.size; ) {
+    found = renamed.size;
+    const taken = new Set(renamed.values());
+    const olds = gone.filter(({ name }) => !renamed.has(name));
+    const news = fresh.filter(({ name }) => !taken.has(name));
+    const isKnown = (name: string) => after.has(renamed.get(name) ?? name);
+    const isTold = (name: string) => before.has(name) || taken.has(name);
+    const factsOfNew = news.map((one) => factsOf(one, "new", { files, nameOf: same, isKnown: isTold }));
+    const nameOf = (name: string) => renamed.get(name) ?? name;
+    const factsOfOld = olds.map((one) => factsOf(one, "old", { files, nameOf, isKnown }));
+    const scores = factsOfOld.map((facts) => factsOfNew.map((others) => agreeing(facts, others)));
+    for (const [row, ofRow] of scores.entries()) {
+      const best = Math.max(0, ...ofRow);
+      const column = ofRow.indexOf(best);
+      if (best < LEAST_FACTS || ofRow.indexOf(best, column + 1) >= 0) continue;
+      const isBestOfBoth = scores.every((others, other) => other === row || others[column]! < best);
+      if (isBestOfBoth) renamed.set(olds[row]!.name, news[column]!.name);
+    }
+  }
+  return renamed;
+}
+
+/** A frame of the older build as the newer one calls it. */
+export function inNewNames(renamed: RenamedFunctions, frame: KeyFrame): KeyFrame {
+  const name = renamed.get(functionName(frame.name));
+  return name === undefined ? frame : { ...frame, name };
+}
+
+/** The same for people: copies of a function that are inlined into others are that function. */
+export function toldNames(renamed: RenamedFunctions): RenamedFunctions {
+  const inlined = (name: string) => name.replace(/ in .*$/, "");
+  const all = Array.from(renamed, ([old, now]) => [inlined(old), inlined(now)] as const);
+  return new Map(all.filter(([old, now]) => old !== now));
+}
+
+/** What calls and places tell of a function. */
+interface PlacedFunction {
+  readonly name: string;
+  readonly files: Set<string>;
+  readonly callers: Set<string>;
+  readonly callees: Set<string>;
+  readonly places: Set<string>;
+}
+
+function functionsOf(paths: readonly (readonly KeyFrame[])[]): Map<string, PlacedFunction> {
+  const functions = new Map<string, PlacedFunction>();
+  for (const path of paths)
+    for (const [index, { name: written, file, line = 0, column = 0, startLine = 0 }] of path.entries()) {
+      const name = functionName(written);
+      let known = functions.get(name);
+      if (known === undefined) {
+        known = {
+          name,
+          files: new Set(),
+          callers: new Set(),
+          callees: new Set(),
+          places: new Set(),
+        };
+        functions.set(name, known);
+      }
+      if (file !== undefined) known.files.add(file);
+      const [callee, caller] = [path[index - 1], path[index + 1]];
+      if (callee !== undefined) known.callees.add(functionName(callee.name));
+      if (caller !== undefined) known.callers.add(functionName(caller.name));
+      if (line > 0 && startLine > 0) known.places.add(`${line - startLine}:${column}`);
+    }
+  return functions;
+}
+
+/** What is compared of a function; undefined where it is not known, or where names in it are not known in both builds. */
+interface Facts {
+  readonly file: string | undefined;
+  /** Without parameters, and without the types that it is made for. */
+  readonly bareName: string;
+  /** The last part of it. */
+  readonly ownName: string;
+  readonly isLeaf: boolean;
+  readonly callers: string | undefined;
+  readonly callees: string | undefined;
+  readonly places: string | undefined;
+}
+
+function factsOf(
+  { name, files: of, callers, callees, places }: PlacedFunction,
+  side: "old" | "new",
+  {
+    files,
+    nameOf,
+    isKnown,
+  }: { files: FileMap; nameOf: (name: string) => string; isKnown: (name: string) => boolean },
+): Facts {
+  const neighbours = (names: ReadonlySet<string>) =>
+    // Those that call themselves do so by their own names.
+    textOf([...names].filter((one) => one !== name && isKnown(one)).map(nameOf));
+  return {
+    file: textOf([...of].map((file) => files.fileOf(side, file))),
+    bareName: bareName(name),
+    ownName: bareName(name).split(/::|\//).at(-1)!,
+    isLeaf: callees.size === 0,
+    callers: neighbours(callers),
+    callees: neighbours(callees),
+    places: textOf([...places]),
+  };
+}
+
+const FACTS = ["file", "bareName", "ownName", "callers", "callees", "places"] as const;
+
+/** How many facts of two functions are the same, less those calls that are not. */
+function agreeing(one: Facts, other: Facts): number {
+  if (one.isLeaf !== other.isLeaf) return 0;
+  let facts = 0;
+  for (const key of FACTS) {
+    if (one[key] === undefined || other[key] === undefined) continue;
+    if (one[key] === other[key]) facts++;
+    else if (key === "callers" || key === "callees") facts--;
+  }
+  return facts;
+}
+
+function textOf(words: readonly string[]): string | undefined {
+  return words.length === 0 ? undefined : words.toSorted().join("\n");
+}
+
+function same(name: string): string {
+  return name;
+}

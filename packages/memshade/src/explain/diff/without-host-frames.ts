@@ -1,0 +1,47 @@
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { type IndexIntoFrameTable, NONE } from "../../profile/model/indices.ts";
+
+/** Whether calls in the host, of JavaScript for example, are on the paths of a profile. */
+export function hasHostFrames({ frames }: HeapProfile): boolean {
+  return frames.host?.some((host) => host !== undefined) === true;
+}
+
+/** The same profile as if nobody had asked who called the modules. Whose code is whose is to be judged anew. */
+export function withoutHostFrames(profile: HeapProfile): HeapProfile {
+  const { stacks, frames, contexts } = profile;
+  const prefix: number[] = [];
+  const frame: IndexIntoFrameTable[] = [];
+  const numbers = new Map<string, number>();
+  // Callers stand before what they call.
+  const kept = new Int32Array(stacks.length);
+  for (let row = 0; row < stacks.length; row++) {
+    const caller = stacks.prefix[row]!;
+    const outer = caller === NONE ? NONE : kept[caller]!;
+    const own = stacks.frame[row]!;
+    if (frames.host?.[own] !== undefined) {
+      kept[row] = outer;
+      continue;
+    }
+    const key = `${outer} ${own}`;
+    let number = numbers.get(key);
+    if (number === undefined) {
+      number = prefix.push(outer) - 1;
+      frame.push(own);
+      numbers.set(key, number);
+    }
+    kept[row] = number;
+  }
+  const stack = Int32Array.from(contexts.stack, (row) => (row === NONE ? NONE : kept[row]!));
+  const { host: _, library: __, ...others } = frames;
+  const { siteStack: ___, ...columns } = contexts;
+  return {
+    ...profile,
+    frames: others,
+    stacks: {
+      length: prefix.length,
+      prefix: Int32Array.from(prefix) as unknown as typeof stacks.prefix,
+      frame: Int32Array.from(frame) as unknown as typeof stacks.frame,
+    },
+    contexts: { ...columns, stack: stack as unknown as typeof contexts.stack },
+  };
+}

@@ -1,0 +1,98 @@
+import { agreeing } from "../../profile/model/counted.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { ACCESSES_PER_BLOCK } from "../../profile/model/over-time/drag.ts";
+import { type BlockMeasure, blockMeasure } from "../analyses/block-measure.ts";
+import { isCollected } from "../analyses/collected.ts";
+import { temporaryBlocks } from "../analyses/temporary.ts";
+import { heapTotals } from "../analyses/totals.ts";
+import { type FindingKind, type Found, LEAST_COMMON_PART, OF_WORK } from "./finding-kind.ts";
+import { accessesOf, blocksBySite, inModule } from "./heap-blocks.ts";
+
+/** Blocks that are freed as soon as they were allocated, again and again. The amount is how many; of objects for a collector all of them. */
+export interface ChurnFinding extends Found<"churn", "heap"> {
+  readonly blocks: number;
+  /** A collector in the program frees them. */
+  readonly collected?: boolean | undefined;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+}
+
+/** Of a place's blocks, the part from which on it is one that makes temporary blocks. */
+const MOST = 0.5;
+
+/** Mean life of what a collector soon frees, as a part of the run. */
+const SOON = 1 / 8;
+
+export const churn: FindingKind<ChurnFinding> = {
+  kind: "churn",
+  also: ["temporary", "short-lived"],
+  meaning:
+    "Blocks that are freed before the next but one allocation, again and again: the allocator does most of the work. A block that lives that long is called temporary.",
+  advice: "Take one block out of the loop and use it again, or a variable on the stack.",
+  more: "concepts.md#time",
+  sources: ["heap"],
+  find: inModule(churnFindings),
+  leastPart: LEAST_COMMON_PART,
+  sums: ["blocks", "allocated"],
+  sentence: ({ amount, collected }) => ({
+    before: `${agreeing(amount, "block")} of`,
+    after: collected === true ? "are soon garbage" : "are freed at once",
+    short: "of",
+  }),
+  whole: OF_WORK,
+  weight: "temporary",
+  treeWeights: ["temporary", "blocks"],
+};
+
+/**
+ * Places that keep making blocks which are freed before the next one is made. Their part is that of the program's memory accesses which
+ * the allocator makes for them: where little is allocated beside much other work, it is none that matters.
+ */
+function churnFindings(profile: HeapProfile): ChurnFinding[] {
+  const work = accessesOf(profile);
+  if (profile.description.clock.kind !== "virtual" || work === undefined) return [];
+  const collected = isCollected(profile);
+  const blocks = collected ? soonCollected(profile) : withoutOutgrown(profile);
+  if (blocks === undefined) return [];
+  return blocksBySite(profile, blocks)
+    .filter(({ blocks, allocated }) => blocks > 1 && blocks >= MOST * allocated)
+    .map(({ place, blocks, allocated }) => ({
+      kind: "churn",
+      tool: "heap",
+      place,
+      // What the collector has not come to yet is garbage too.
+      amount: collected ? allocated : blocks,
+      unit: "blocks",
+      part: (blocks * ACCESSES_PER_BLOCK) / work,
+      blocks,
+      allocated,
+      ...(collected ? { collected } : {}),
+    }));
+}
+
+/**
+ * Objects that are soon garbage: of a collector it is not known when exactly that is, so what lives for less than a part of the run does on
+ * average.
+ */
+export function soonCollected(profile: HeapProfile): BlockMeasure {
+  const { mibs, site, length } = profile.contexts;
+  const { allocations } = heapTotals(profile);
+  const blocks = Float64Array.from({ length }, (_, context) => {
+    const ended = mibs.allocCount[context]! - (site?.liveBlocks[context] ?? 0);
+    const isSoon = Number(mibs.totalLifetime[context]) <= mibs.allocCount[context]! * allocations * SOON;
+    return isSoon ? ended : 0;
+  });
+  return blockMeasure(blocks, new Float64Array(length));
+}
+
+/** Temporary blocks but for those that others came out of as they grew, or took the place of: nobody freed these. */
+function withoutOutgrown(profile: HeapProfile): BlockMeasure | undefined {
+  const temporary = temporaryBlocks(profile);
+  if (temporary === undefined) return undefined;
+  const { blocks, bytes } = temporary;
+  const { growth, reallocations } = profile.contexts.site ?? {};
+  const others = blocks.map((count, context) =>
+    Math.max(0, count - Math.max(growth?.[context]?.copies ?? 0, reallocations?.[context] ?? 0)),
+  );
+  return blockMeasure(others, bytes);
+}

@@ -1,0 +1,108 @@
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { type BlockMeasure, blockMeasure } from "../analyses/block-measure.ts";
+import { isCollected } from "../analyses/collected.ts";
+import { draggedBlocks, dragOfContexts, lastUse, lastUseTime } from "../analyses/dragged-blocks.ts";
+import { sumOf } from "../analyses/groups.ts";
+import { heapPhases } from "../analyses/over-time/heap-phases.ts";
+import { writtenNeverRead } from "../analyses/unused-blocks.ts";
+import { soonCollected } from "./churn.ts";
+import { type FindingKind, type Found, LEAST_PART } from "./finding-kind.ts";
+import { blocksBySite, blocksSentence, LEAST_BYTES, type SiteBlocks } from "./heap-blocks.ts";
+
+/** Blocks that spend most of their lives after their last access. */
+export interface DragFinding extends Found<"drag", "heap"> {
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+  /** Part of their lives, 0…1, at which they are accessed last. */
+  readonly lastUse: number;
+  /** Not all blocks were followed to their last access, so that blocks and bytes are about so many. */
+  readonly isEstimate: boolean;
+  /** The function of the phase in which that is; undefined where phases or their names are not known. */
+  readonly during: string | undefined;
+}
+
+export const drag: FindingKind<DragFinding> = {
+  kind: "drag",
+  also: ["kept too long"],
+  meaning: "The time from the last access to a block until it is freed: the block is dead, and still there.",
+  advice: "Release it where it was used last.",
+  more: "concepts.md#drag",
+  sources: ["use"],
+  find: ({ heap }) => (heap === undefined ? [] : dragFindings(heap)),
+  leastPart: LEAST_PART,
+  ofBlocks: { after: "write-only" },
+  sums: ["blocks", "allocated"],
+  sentence: (finding) =>
+    blocksSentence(finding, `idle the last ${Math.floor(100 * (1 - finding.lastUse))} %`),
+  whole: {
+    short: "of bytes × work",
+    long: "of all bytes times the work during which they are there: what comes after the last access",
+  },
+  weight: "dragged",
+  treeWeights: ["dragged", "peak", "bytes"],
+};
+
+/**
+ * Places most of whose bytes live for long after they were used last. Their part is that of all bytes × work of the program's blocks which
+ * would go if these ended with their last access.
+ */
+function dragFindings(profile: HeapProfile): DragFinding[] {
+  const dragged = draggedBlocks(profile);
+  const all = profile.description.totals?.keptAfterUse?.byteWork ?? 0;
+  if (dragged === undefined || all === 0) return [];
+  const found = isCollected(profile) ? withoutGarbage(profile, dragged) : dragged;
+  const allocated = Array.from(profile.contexts.mibs.totalSize, Number);
+  const sites = blocksBySite(profile, found).filter(
+    (found) =>
+      found.bytes >= LEAST_BYTES &&
+      // Some entries of a table that nobody asks for any more are how tables work.
+      2 * found.bytes >= sumOf(allocated, found.contexts) &&
+      (profile.description.knownHost === true ||
+        found.place.path[0]!.address !== undefined ||
+        isForModule(profile, found)),
+  );
+  return sites.map(({ place, contexts, blocks, bytes, allocated }) => {
+    const drag = dragOfContexts(profile, contexts);
+    return {
+      kind: "drag",
+      tool: "heap",
+      place,
+      amount: bytes,
+      unit: "bytes",
+      part: (drag.lateByteWork - drag.lateUsedByteWork) / all,
+      blocks,
+      allocated,
+      lastUse: lastUse(drag),
+      isEstimate: drag.lateFollowed < drag.lateBlocks,
+      during: phaseAt(profile, lastUseTime(drag)),
+    };
+  });
+}
+
+/** What a collector soon frees is garbage, which nobody keeps: it is idle until the collector comes. */
+function withoutGarbage(profile: HeapProfile, { blocks, bytes }: BlockMeasure): BlockMeasure {
+  const garbage = soonCollected(profile).blocks;
+  const keep = (count: number, context: number): number => (garbage[context]! > 0 ? 0 : count);
+  return blockMeasure(blocks.map(keep), bytes.map(keep));
+}
+
+/**
+ * Whether blocks that a host asks for, of which it is not known what it does with them, are for the module: it frees them in the end,
+ * and reads what is in them itself.
+ */
+function isForModule(profile: HeapProfile, found: SiteBlocks): boolean {
+  const live = profile.contexts.site?.liveBlocks;
+  const unread = writtenNeverRead(profile)?.blocks;
+  if (live === undefined || unread === undefined) return false;
+  return 2 * sumOf(live, found.contexts) < found.blocks && 2 * sumOf(unread, found.contexts) < found.blocks;
+}
+
+/** The function of the phase in which a clock is; undefined where there is one phase only, or several instances. */
+function phaseAt(profile: HeapProfile, time: number): string | undefined {
+  const instances = profile.overTime?.instances ?? [];
+  if (instances.length !== 1 || profile.description.clock.unit !== "allocations") return undefined;
+  const { phases } = heapPhases(profile, instances[0]!);
+  if (phases.length < 2) return undefined;
+  return phases.find(({ start, end }) => start <= time && time <= end)?.name;
+}

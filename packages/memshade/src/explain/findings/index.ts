@@ -1,0 +1,68 @@
+import { churn } from "./churn.ts";
+import { cold } from "./cold.ts";
+import { clear, dead } from "./dead.ts";
+import { drag } from "./drag.ts";
+import type { FindingKind, FindingSentence, Whole } from "./finding-kind.ts";
+import { growth } from "./growth.ts";
+import { leak } from "./leak.ts";
+import { moved } from "./moved.ts";
+import { neverRead } from "./never-read.ts";
+import { overCapacity } from "./over-capacity.ts";
+import { peak } from "./peak.ts";
+import { redundant } from "./redundant.ts";
+import { silent } from "./silent.ts";
+import { unreadData } from "./unread-data.ts";
+import { unreadField } from "./unread-field.ts";
+import { unreadObjects } from "./unread-objects.ts";
+import { unused } from "./unused.ts";
+import { writeOnly } from "./write-only.ts";
+
+/** All kinds, in the order of the glossary. */
+const ALL = [
+  leak,
+  unused,
+  neverRead,
+  unreadData,
+  unreadField,
+  unreadObjects,
+  churn,
+  growth,
+  overCapacity,
+  peak,
+  drag,
+  dead,
+  silent,
+  redundant,
+  clear,
+  writeOnly,
+  cold,
+  moved,
+] as const;
+
+type FoundBy<Kind> = Kind extends FindingKind<infer F> ? F : never;
+
+/** Something that a person can act on. */
+export type Finding = FoundBy<(typeof ALL)[number]>;
+
+export type WasteToolFinding = Finding & { readonly tool: "waste" };
+
+/** All kinds of findings. Each is given findings of its own kind alone. */
+export const KINDS = ALL as readonly unknown[] as readonly (FindingKind<Finding> & {
+  readonly kind: Finding["kind"];
+})[];
+
+const BY_WORD = new Map<string, FindingKind<Finding>>(KINDS.map((kind) => [kind.kind, kind]));
+
+export function kindOf({ kind }: { readonly kind: string }): FindingKind<Finding> {
+  return BY_WORD.get(kind)!;
+}
+
+export function sentenceOf(finding: Finding): FindingSentence {
+  return kindOf(finding).sentence(finding);
+}
+
+/** What a finding's part is of. */
+export function wholeOfPart(finding: Pick<Finding, "kind" | "tool">): Whole {
+  const { waste, whole } = kindOf(finding);
+  return (finding.tool === "waste" ? waste?.whole : undefined) ?? whole;
+}

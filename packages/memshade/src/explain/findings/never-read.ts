@@ -1,0 +1,75 @@
+import { formatBytes, formatCount } from "../../profile/model/format.ts";
+import { writtenNeverRead } from "../analyses/unused-blocks.ts";
+import {
+  type FindingKind,
+  type Found,
+  LEAST_COMMON_PART,
+  OF_ALLOCATED,
+  OF_MOVED_OR_ALLOCATED,
+} from "./finding-kind.ts";
+import { blocksSentence, inModule, mostlyInVain } from "./heap-blocks.ts";
+import { areBlocksUnread } from "./waste/members.ts";
+import { PLAIN, type WasteFinding } from "./waste/waste-finding.ts";
+import { blocksOf, whereOf } from "./waste/waste-words.ts";
+
+/** Blocks that were written and that nobody read. */
+export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> {
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+}
+
+export const neverRead: FindingKind<NeverReadFinding> = {
+  kind: "never-read",
+  also: ["written but never read", "unread"],
+  meaning: "Blocks that were written and that nobody read: what is put into them is made in vain.",
+  advice: "Drop them, or make them only where somebody asks for what is in them.",
+  more: "concepts.md#unused-blocks",
+  sources: ["use", "waste"],
+  // Where it is not known what the host reads, blocks that are written may be for the host.
+  find: inModule((heap) =>
+    heap.description.knownHost === true ? mostlyInVain(heap, "never-read", writtenNeverRead(heap)) : [],
+  ),
+  waste: {
+    ofBlocks: (site) =>
+      areBlocksUnread(site)
+        ? [
+            {
+              ...PLAIN,
+              ips: site.ips,
+              operations: site.blocks,
+              kind: neverRead.kind,
+              bytes: site.unread_bytes,
+              wasted: site.unread_blocks,
+              share: site.unread_bytes / site.bytes,
+              object: { site, fields: [] },
+            },
+          ]
+        : [],
+    part: (bytes, { moved, allocated }) => Math.max(bytes / moved, bytes / allocated),
+    facts: ({ wasted = 0, operations }) => ({ blocks: wasted, allocated: operations }),
+    says: (found) =>
+      `${whichBlocks(found)} from ${whereOf(found)} ${found.wasted === 1 ? "is" : "are"} stored to and never read: ${formatBytes(found.bytes)}.`,
+    advice: ({ wasted }) =>
+      wasted === 1
+        ? "Nobody reads what is kept there: leave the block out, or fill it in when somebody asks for it."
+        : "Nobody reads what is kept there: leave the blocks out, or fill them in when somebody asks for them.",
+    rows: ["blocks"],
+    whole: OF_MOVED_OR_ALLOCATED,
+    weight: "stored-unread",
+  },
+  leastPart: LEAST_COMMON_PART,
+  ofBlocks: { after: "unused" },
+  sums: ["blocks", "allocated"],
+  sentence: (finding) => blocksSentence(finding, "never read"),
+  whole: OF_ALLOCATED,
+  weight: "unread",
+  treeWeights: ["unread", "stored-unread", "bytes", "dead-ended"],
+};
+
+function whichBlocks({ object, wasted = 0, operations }: WasteFinding): string {
+  const { site } = object!;
+  if (wasted !== operations) return `${formatCount(wasted)} of the ${blocksOf(site)}`;
+  if (wasted === 1) return `The block of ${formatCount(site.size)} bytes`;
+  return wasted === 2 ? `Both ${blocksOf(site).replace("2 ", "")}` : `All ${blocksOf(site)}`;
+}

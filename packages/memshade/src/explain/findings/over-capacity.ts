@@ -1,0 +1,54 @@
+import { formatBytes } from "../../profile/model/format.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { capacityOf, spareBytes } from "../analyses/growth.ts";
+import { type FindingKind, type Found, LEAST_PART } from "./finding-kind.ts";
+import { inModule, LEAST_BYTES, sitesWith } from "./heap-blocks.ts";
+
+/** Large blocks whose second half, at least, is never used. */
+export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
+  readonly blocks: number;
+  /** Of one block, on average: bytes, and those up to the last one that was used. */
+  readonly size: number;
+  readonly used: number;
+}
+
+/** Of a place's bytes, the part from which on the place asks for too much; of the peak, that from which on one block does. */
+const MOST = 0.5;
+
+export const overCapacity: FindingKind<OverCapacityFinding> = {
+  kind: "over-capacity",
+  meaning: "Large blocks of which the end was never used.",
+  advice: "Ask for less, or give back what is left over.",
+  sources: ["use"],
+  find: inModule(overCapacityFindings),
+  leastPart: LEAST_PART,
+  sums: ["blocks"],
+  sentence: ({ size, used }) => ({
+    before: "of",
+    after: `is spare: ${formatBytes(used)} of ${formatBytes(size)} used`,
+  }),
+  whole: { short: "of the peak", long: "of the bytes at the peak" },
+  weight: "spare",
+  treeWeights: ["spare", "bytes"],
+};
+
+/**
+ * Places whose blocks are used up to less than half: several of them, or one that is more than half of the program's memory. What
+ * goes is what lies behind there at the peak, taken to be as much as on average.
+ */
+function overCapacityFindings(profile: HeapProfile): OverCapacityFinding[] {
+  const column = spareBytes(profile);
+  const { site } = profile.contexts;
+  const { peakBytes } = profile.description.totals ?? {};
+  if (column === undefined || site === undefined || peakBytes === undefined || peakBytes === 0) return [];
+  return sitesWith(profile, column).flatMap(({ contexts, place }): OverCapacityFinding[] => {
+    const { blocks, bytes, unusedBytes } = capacityOf(profile, contexts)!;
+    const spare = unusedBytes / bytes;
+    const amount = Math.round(spare * contexts.reduce((sum, context) => sum + site.peakBytes[context]!, 0));
+    const part = amount / peakBytes;
+    if (amount < LEAST_BYTES || spare < MOST || (blocks === 1 && part < MOST)) return [];
+    const used = Math.round((bytes - unusedBytes) / blocks);
+    const size = Math.round(bytes / blocks);
+    return [{ kind: "over-capacity", tool: "heap", place, amount, unit: "bytes", part, blocks, size, used }];
+  });
+}

@@ -1,0 +1,134 @@
+import { formatBytes, formatPercent } from "../../profile/model/format.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { type IndexIntoContextTable, NONE } from "../../profile/model/indices.ts";
+import { liveBytesOf } from "../../profile/model/over-time/heap-intervals.ts";
+import { dragOfContexts } from "../analyses/dragged-blocks.ts";
+import { groupContexts, sumOf } from "../analyses/groups.ts";
+import { rowsOfContexts } from "../analyses/over-time/heap-phases.ts";
+import { byCaller } from "./by-caller.ts";
+import { type FindingKind, type FindingPlace, type Found, LEAST_PART } from "./finding-kind.ts";
+import { accessesOf, inModule } from "./heap-blocks.ts";
+import { callerPlace, heapPlace } from "./places.ts";
+
+/** A place that makes more than half of the peak, for a short part of the run. The amount is that by which the peak would be lower. */
+export interface PeakFinding extends Found<"peak", "heap"> {
+  /** Bytes of the peak, all places together. */
+  readonly peak: number;
+  /** Part of the program's work, 0…1, during which the place has what it has at the peak. */
+  readonly held: number;
+}
+
+/** Of the peak: with more than that, one place decides how high it is. And of the work that is done without its blocks. */
+const MOST = 1 / 2;
+/** WebAssembly has memory in such pages: with less, nothing is won. */
+const PAGE_BYTES = 65_536;
+
+export const peak: FindingKind<PeakFinding> = {
+  kind: "peak",
+  meaning:
+    "The moment when most bytes of blocks were live, and how many that were. As a finding: one place makes more than half of it, and " +
+    "the program does more than half of its other work without these blocks.",
+  advice: "Work in parts, or in place, so that less is there at once.",
+  more: "concepts.md#how-much",
+  sources: ["heap"],
+  find: inModule(peakFindings),
+  leastPart: LEAST_PART,
+  ofBlocks: { after: "cold" },
+  sentence: ({ peak, held }) => ({
+    before: `of the peak's ${formatBytes(peak)} by`,
+    after: `for ${formatPercent(held, 1)} of the work`,
+    short: "of the peak by",
+  }),
+  whole: { short: "of the peak", long: "of the bytes at the peak, times the part of the run without them" },
+  weight: "peak",
+  treeWeights: ["peak", "bytes"],
+};
+
+/**
+ * Places that make more than half of the peak for a part of the run: of its other work, which is all that does not access their blocks,
+ * the program does more than half while these are not there. Work is counted in memory accesses, since the clock of allocations stands
+ * still while a program computes. What goes is as much at least as half of the peak for half of the run.
+ *
+ *         ┌──┐ peak          100 accesses, 38 of them to the place's blocks, which are there for 40:
+ *         │▒▒│               of the other 62, 2 are made meanwhile
+ *     ────┴──┴──────────
+ *
+ * The amount is that by which the peak would be lower, and the part that of the peak, for the part of the run without it.
+ */
+function peakFindings(profile: HeapProfile): PeakFinding[] {
+  return groupContexts(profile, "site").contexts.flatMap((contexts) => {
+    // A function that makes blocks for several callers makes the peak for one of them.
+    const callers = byCaller(profile, contexts);
+    const ofCallers =
+      callers.length < 2
+        ? []
+        : callers.flatMap(({ contexts, stacks }) => {
+            const most = highest(profile, contexts);
+            const caller = stacks[contexts.indexOf(most)]!;
+            return caller === NONE ? [] : peakOf(profile, contexts, callerPlace(profile, most, caller));
+          });
+    return ofCallers.length > 0
+      ? ofCallers
+      : peakOf(profile, contexts, heapPlace(profile, highest(profile, contexts)));
+  });
+}
+
+/** The context that has most at the peak. */
+function highest(
+  { contexts: { site } }: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+): IndexIntoContextTable {
+  return contexts.reduce((a, b) => ((site?.peakBytes[b] ?? 0) > (site?.peakBytes[a] ?? 0) ? b : a));
+}
+
+function peakOf(
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  place: FindingPlace | undefined,
+): PeakFinding[] {
+  const { totals } = profile.description;
+  const { site, mibs } = profile.contexts;
+  const peak = totals?.peakBytes ?? 0;
+  if (place === undefined || site === undefined || totals?.keptAfterUse === undefined) return [];
+  const atPeak = sumOf(site.peakBytes, contexts);
+  const least = Math.max(PAGE_BYTES, MOST * peak);
+  // Of the many places few come as far as to what is added up over all contexts.
+  if (atPeak < least) return [];
+  const work = accessesOf(profile);
+  if (work === undefined) return [];
+  // A table or list that grows has its data for good; that it grew is told of it where that matters.
+  const copied = contexts.reduce((sum, row) => sum + (site.growth[row]?.copiedBytes ?? 0), 0);
+  if (2 * copied >= atPeak) return [];
+  // What stays to the end is no matter of a moment.
+  if (2 * sumOf(site.liveBytes, contexts) > atPeak) return [];
+  const amount = peak - Math.max(peak - atPeak, mostOfOthers(profile, contexts));
+  const { byteWork, bytes } = dragOfContexts(profile, contexts);
+  if (amount < least || bytes === 0) return [];
+  // Blocks that nobody accessed are taken to live as long as the others.
+  const meanwhile = Math.min(work, (byteWork / bytes) * (sumOf(mibs.totalSize, contexts) / atPeak));
+  const without = work - meanwhile;
+  const part = (amount / peak) * (without / work);
+  // What a program does most of its work with is what it is about.
+  if (part < MOST * MOST || without < MOST * (work - sumOf(mibs.totalAccessCount, contexts))) return [];
+  return [{ kind: "peak", tool: "heap", place, amount, unit: "bytes", part, peak, held: meanwhile / work }];
+}
+
+/** The most that all other blocks take in any interval but that of the peak; 0 where the heap over time is not known. */
+function mostOfOthers(profile: HeapProfile, contexts: readonly IndexIntoContextTable[]): number {
+  const [instance, ...more] = profile.overTime?.instances ?? [];
+  if (instance === undefined || more.length > 0) return 0;
+  const { maxBytes } = instance.intervals;
+  const peak = maxBytes.reduce((most, bytes) => Math.max(most, bytes), 0);
+  const rows = rowsOfContexts(profile);
+  const chosen = new Set(contexts);
+  const own = instance.contexts
+    .filter(({ stackId }) => chosen.has(rows.get(stackId)!))
+    .map((context) => liveBytesOf(context, maxBytes.length));
+  const live = maxBytes.map((_, i) => own.reduce((sum, bytes) => sum + bytes[i]!, 0));
+  // What the contexts have at both ends of an interval, they have all the time, or have anew.
+  return maxBytes.reduce(
+    (most, bytes, i) =>
+      bytes === peak ? most : Math.max(most, bytes - Math.min(live[i - 1] ?? 0, live[i]!)),
+    0,
+  );
+}

@@ -1,0 +1,136 @@
+import type { FrameTable, HeapProfile } from "../../profile/model/heap-profile.ts";
+import {
+  type IndexIntoContextTable,
+  type IndexIntoFrameTable,
+  type IndexIntoStackTable,
+  type IndexIntoStringTable,
+  NONE,
+  type None,
+} from "../../profile/model/indices.ts";
+import { framesInsideSite, siteFrameOfContext, siteStackOfContext } from "../../profile/model/site-frame.ts";
+import { framesOfStack } from "../../profile/model/stacks.ts";
+import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../profile/model/waste/waste.ts";
+import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
+import { bareName } from "../analyses/frames/function-names.ts";
+import { isLibraryCaller, START_UP } from "../analyses/frames/libraries.ts";
+import { fromOwn } from "../analyses/frames/own-place.ts";
+import type { FindingPlace, PlaceFrame } from "./finding-kind.ts";
+
+interface JudgedPlaceFrame extends PlaceFrame {
+  readonly library: string | undefined;
+}
+
+/** The place of a context's site; undefined where no code of the program with a name or a line is on its path. */
+export function heapPlace(profile: HeapProfile, context: IndexIntoContextTable): FindingPlace | undefined {
+  const stack = siteStackOfContext(profile, context);
+  if (stack === NONE) return undefined;
+  const inside = framesInsideSite(profile, context).at(-1);
+  return placeOf(
+    framesOfStack(profile, stack).map((frame) => heapFrame(profile, frame)),
+    inside === undefined ? undefined : heapFrame(profile, inside),
+  );
+}
+
+/** The place of a caller of a context's site, which is what it called. */
+export function callerPlace(
+  profile: HeapProfile,
+  context: IndexIntoContextTable,
+  caller: IndexIntoStackTable,
+): FindingPlace | undefined {
+  const site = siteStackOfContext(profile, context);
+  const frames = framesOfStack(profile, caller).map((frame) => heapFrame(profile, frame));
+  return placeOf(frames, site === NONE ? undefined : heapFrame(profile, profile.stacks.frame[site]!));
+}
+
+/** The same of a place of the waste tool. */
+export function wastePlace(ips: readonly WasteIp[]): FindingPlace | undefined {
+  const frames = ips.flatMap((ip) => [
+    { ...frameOfWaste(ip), module: ip.module, address: ip.address },
+    ...(ip.inlined ?? []).map(frameOfWaste),
+  ]);
+  const { stack, via } = fromOwn<JudgedPlaceFrame>(frames);
+  return placeOf(stack, via);
+}
+
+function placeOf(
+  path: readonly JudgedPlaceFrame[],
+  via: JudgedPlaceFrame | undefined,
+): FindingPlace | undefined {
+  const [own] = path;
+  if (own === undefined) return undefined;
+  if (isLibraryCaller(own.library) && own.library !== START_UP) return undefined;
+  if (own.function === undefined && own.file === undefined) return undefined;
+  return { path: path.map(withoutLibrary), ...(via === undefined ? {} : { via: withoutLibrary(via) }) };
+}
+
+function withoutLibrary({ library: _, ...frame }: JudgedPlaceFrame): PlaceFrame {
+  return frame;
+}
+
+function frameOfWaste({ function: name, file, line, library, approximate }: WasteFrame): JudgedPlaceFrame {
+  // The engine's word for a function without a name.
+  const isNamed = name !== undefined && !/^func\[\d+\]$/.test(name);
+  return {
+    function: isNamed ? name : undefined,
+    file,
+    line,
+    ...(approximate ? { approximate } : {}),
+    library,
+  };
+}
+
+/** A frame of a heap profile, with its library. */
+export function heapFrame(profile: HeapProfile, frame: IndexIntoFrameTable): JudgedPlaceFrame {
+  const { frames, functions, modules } = profile;
+  const row = frames.function[frame]!;
+  const name = textOf(profile, functions.name[row]!);
+  const module = functions.module[row]!;
+  const isTelling = modules.length < 2 || (name !== undefined && !ambiguousFunctions(profile).has(name));
+  return {
+    function: name,
+    module: isTelling || module === NONE ? undefined : modules[module]!.name,
+    ...placeInSource(profile, frames, frame),
+    ...(frames.approximate?.[frame] === 1 ? { approximate: true } : {}),
+    address: module === NONE ? undefined : module * MODULE_SPAN + frames.offset[frame]!,
+    library: frames.library?.[frame],
+  };
+}
+
+function placeInSource(profile: HeapProfile, { file, line }: FrameTable, frame: IndexIntoFrameTable) {
+  return { file: textOf(profile, file[frame]!), line: line[frame] === 0 ? undefined : line[frame] };
+}
+
+function textOf({ strings }: HeapProfile, index: IndexIntoStringTable | None): string | undefined {
+  return index === NONE ? undefined : strings[index];
+}
+
+/** The line of a place, or the function where no line is known. */
+export function placeKey({ path }: FindingPlace): string {
+  const { function: name = "", module = "", file, line = 0, address = 0 } = path[0]!;
+  return JSON.stringify(
+    line === 0 ? [bareName(name), module, name === "" ? address : 0] : [plainPath(file ?? ""), line],
+  );
+}
+
+/** Without ways down and up again: `lib/compress/../common/mem.h` is one file, whichever folder names it. */
+function plainPath(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split("/"))
+    if (part === ".." && parts.length > 0 && parts.at(-1) !== "..") parts.pop();
+    else if (part !== ".") parts.push(part);
+  return parts.join("/");
+}
+
+/** Whether no place of a run that allocates has a name or a line: findings need one, so that none says nothing of the program. */
+export function isNameless(profile: HeapProfile): boolean {
+  const { length, site } = profile.contexts;
+  // Of profiles without what a run knows, no finding is told for other reasons too.
+  if (site === undefined) return false;
+  for (let context = 0; context < length; context++) {
+    const frame = siteFrameOfContext(profile, context as IndexIntoContextTable);
+    if (frame === undefined) continue;
+    const { function: name, file } = heapFrame(profile, frame);
+    if (name !== undefined || file !== undefined) return false;
+  }
+  return length > 0;
+}

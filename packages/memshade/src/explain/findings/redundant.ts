@@ -1,0 +1,84 @@
+import { formatPercent } from "../../profile/model/format.ts";
+import type { WasteLoad } from "../../profile/model/waste/waste.ts";
+import {
+  type FindingKind,
+  type Found,
+  LEAST_COMMON_PART,
+  OF_MOVED,
+  type WasteSearch,
+} from "./finding-kind.ts";
+import { isSpill, PLAIN, type WasteFinding } from "./waste/waste-finding.ts";
+import { operationsInWords, repeatedBy } from "./waste/waste-words.ts";
+
+/** Loads of what the same run of a loop has loaded, unchanged. */
+export interface RedundantFinding extends Found<"redundant", "waste"> {
+  /** Of all loads of the place, 0…1. */
+  readonly share: number;
+}
+
+/** A load in vain costs less than a store: engines and caches hide most of it. */
+const LOAD_WEIGHT = 0.25;
+
+export const redundant: FindingKind<RedundantFinding> = {
+  kind: "redundant",
+  meaning: "A load that finds what the load of these bytes before it found.",
+  advice: "Keep the value in a local variable if it is loaded again close by.",
+  more: "tools/waste.md#what-the-words-mean",
+  sources: ["waste"],
+  waste: {
+    ofLoad: repeatedLoads,
+    isOfCode: true,
+    part: (bytes, { moved }) => (LOAD_WEIGHT * bytes) / moved,
+    facts: ({ share }) => ({ share }),
+    says: (found) => {
+      const load = operationsInWords(found, "load", "load");
+      const last = repeatedBy(found, "load", "last loaded");
+      return `${load} again what the same loop has loaded and nobody has changed${last}${valueText(found)}.`;
+    },
+    advice: () => "Keep the value in a local variable across the loop.",
+    rows: ["loads"],
+  },
+  leastPart: LEAST_COMMON_PART,
+  sentence: () => ({ before: "loaded by", after: "again in a loop" }),
+  whole: OF_MOVED,
+  weight: "redundant",
+  treeWeights: ["redundant"],
+};
+
+/**
+ * Loads of what the same run of a loop had loaded from the same place before, unchanged: a local variable could hold it. What is
+ * loaded again from further away could not: it may have left the processor's registers long ago.
+ */
+function repeatedLoads(load: WasteLoad, index: number, { partners, fold }: WasteSearch): WasteFinding[] {
+  const found = load.nof_redundant ?? load.nof_silent;
+  const { nof_loads: loads, nof_again: again = 0 } = load;
+  if (found <= 0 || load.class === "atomic") return [];
+  const before = partners.of("redundant", index);
+  if (isSpill(load, before.partner)) {
+    fold("local variables in memory, loaded again", Math.round((load.bytes_loaded * found) / loads));
+    return [];
+  }
+  const wasted = Math.min(found, again);
+  if (wasted === 0) return [];
+  return [
+    {
+      ...PLAIN,
+      kind: redundant.kind,
+      ips: load.ips,
+      bytes: Math.round((load.bytes_loaded * wasted) / loads),
+      operations: loads,
+      wasted,
+      share: wasted / loads,
+      class: load.class,
+      value: (load.values ?? []).find((value) => value.loads * 2 >= found),
+      ...before,
+    },
+  ];
+}
+
+/** `; 98.0 % of them find 42` */
+function valueText({ value, wasted = 0 }: WasteFinding): string {
+  if (value === undefined || wasted < 2) return "";
+  const part = value.loads > 0.995 * wasted ? "all" : formatPercent(value.loads, wasted);
+  return `; ${value.exact ? "" : "at least "}${part} of them find ${value.value}`;
+}

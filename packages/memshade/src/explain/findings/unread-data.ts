@@ -1,0 +1,75 @@
+import { formatBytes } from "../../profile/model/format.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import type { StaticsReport } from "../analyses/statics/static-objects.ts";
+import { type FindingKind, type FindingSentence, type Found, LEAST_PART } from "./finding-kind.ts";
+
+/** A table or variable of the program that it reads nothing of, or little: `place` names it and says where it is declared. */
+export interface UnreadDataFinding extends Found<"unread-data", "heap"> {
+  /** Bytes of all of it. */
+  readonly bytes: number;
+  /** Whether something was written to what nobody reads. */
+  readonly written: boolean;
+}
+
+export const unreadData: FindingKind<UnreadDataFinding> = {
+  kind: "unread-data",
+  also: ["untouched data"],
+  meaning:
+    "A table or variable of the program that this run reads nothing of, or less than half. It is in the module's file and in its " +
+    "memory from the start; zeros that nobody touches are in neither, and are not told.",
+  advice:
+    "Make it smaller, make or load it when it is needed first, or leave it out of the build. Other input may need it.",
+  more: "concepts.md#static-data",
+  sources: ["statics"],
+  find: ({ statics, heap }) => (statics === undefined ? [] : unreadDataFindings(statics, heap)),
+  leastPart: LEAST_PART,
+  sentence: dataSentence,
+  whole: { short: "of data and heap", long: "of static data and the heap at its peak" },
+  weight: "static-unread",
+  treeWeights: [],
+  isOfVariable: true,
+};
+
+/** Systems keep memory in such pages: with less, nothing is won. */
+const PAGE_BYTES = 4096;
+
+/**
+ * Variables with a name of which nobody reads the larger part: they are in the module's file, and in its memory from the start. Zeros that
+ * nobody touches are in neither. What is read for the larger part may be a table whose rest is for other input; what is written may be
+ * for the host, where it is not known what that reads.
+ */
+export function unreadDataFindings(
+  statics: StaticsReport,
+  heap: HeapProfile | undefined,
+): UnreadDataFinding[] {
+  const { totals, knownHost } = heap?.description ?? {};
+  const whole = statics.bytes + (totals?.peakBytes ?? 0);
+  return statics.objects.flatMap((object): UnreadDataFinding[] => {
+    const { kind, name, file, line, bytes, untouchedBytes, isBrought } = object;
+    const unreadBytes = knownHost === true ? object.unreadBytes : 0;
+    const amount = (isBrought ? untouchedBytes : 0) + unreadBytes;
+    if (kind !== "variable" || amount < PAGE_BYTES || amount <= bytes / 2) return [];
+    const place = { path: [{ function: name, file, ...(line === 0 ? {} : { line }) }] };
+    const part = amount / whole;
+    return [
+      {
+        kind: "unread-data",
+        tool: "heap",
+        place,
+        amount,
+        unit: "bytes",
+        part,
+        bytes,
+        written: unreadBytes > 0,
+      },
+    ];
+  });
+}
+
+/** `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read` */
+function dataSentence({ amount, bytes, written }: UnreadDataFinding): FindingSentence {
+  const what = written ? "written, never read" : "never read";
+  return amount === bytes
+    ? { before: "all of", after: `is ${what}` }
+    : { before: `of ${formatBytes(bytes)} of`, after: `are ${what}`, short: "of" };
+}

@@ -1,0 +1,75 @@
+import type { ModuleObjects } from "../../profile/model/objects/objects.ts";
+import { MODULE_SPAN } from "../../profile/model/waste/waste.ts";
+import { fromOwn } from "../analyses/frames/own-place.ts";
+import { typeName } from "../analyses/objects/names.ts";
+import { busiestPaths } from "../analyses/objects/shares.ts";
+import { objectTotals } from "../analyses/objects/totals.ts";
+import { unreadTypes } from "../analyses/objects/unread.ts";
+import {
+  type FindingKind,
+  type FindingPlace,
+  type Found,
+  LEAST_COMMON_PART,
+  OF_OBJECTS,
+} from "./finding-kind.ts";
+import { LEAST_BYTES } from "./heap-blocks.ts";
+
+/** Garbage-collected objects of a type of which nobody reads any field. */
+export interface UnreadObjectsFinding extends Found<"unread-objects", "objects"> {
+  readonly objects: number;
+  readonly type: string;
+}
+
+export const unreadObjects: FindingKind<UnreadObjectsFinding> = {
+  kind: "unread-objects",
+  meaning:
+    "Garbage-collected objects of a type of which no instruction read a field or an element: they are made, and at most written, and thrown away.",
+  advice:
+    "Do not make them, or make them only where somebody looks into them. Comparing references and testing types is no reading.",
+  more: "tools/objects.md#fields",
+  sources: ["objects"],
+  find: ({ objects: profile }) => {
+    if (profile === undefined) return [];
+    const { bytes: all } = objectTotals(profile);
+    return unreadTypes(profile).flatMap(({ part, type }): UnreadObjectsFinding[] => {
+      const { bytes, objects } = type;
+      const place = bytes < LEAST_BYTES ? undefined : placeOfType(part, type.index);
+      if (place === undefined) return [];
+      return [
+        {
+          kind: "unread-objects",
+          tool: "objects",
+          amount: bytes,
+          unit: "bytes",
+          part: bytes / all,
+          place,
+          objects,
+          type: typeName(type),
+        },
+      ];
+    });
+  },
+  leastPart: LEAST_COMMON_PART,
+  sentence: ({ type }) => ({ before: `in ${type} by`, after: "are never read", short: "by" }),
+  whole: OF_OBJECTS,
+  weight: "unread-fields",
+  treeWeights: ["unread-fields", "object-bytes"],
+};
+
+/** Where most objects of a type are made; undefined where no code makes them. */
+export function placeOfType(part: ModuleObjects, type: number): FindingPlace | undefined {
+  const { module, sites } = part;
+  let site = -1;
+  sites.forEach((one, index) => {
+    if (one.type === type && (site < 0 || one.bytes > sites[site]!.bytes)) site = index;
+  });
+  const stack = busiestPaths(part).get(site);
+  if (stack === undefined) return undefined;
+  const path = fromOwn(stack).stack.map(({ name, file, line, offset }) => ({
+    ...(name === undefined ? {} : { function: name }),
+    ...(file === undefined ? {} : { file }),
+    ...(line === undefined ? {} : { line }),
+    ...(offset === undefined ? {} : { address: module * MODULE_SPAN + offset }),
+  }));
+  return path.length === 0 ? undefined : { path };
+}

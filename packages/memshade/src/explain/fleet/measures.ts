@@ -1,0 +1,98 @@
+import { UserError } from "../../ground/bytes/errors.ts";
+import { parseAmount } from "../analyses/amount.ts";
+import { findMeasure, isAdditive, MEASURES, measure } from "../measures/index.ts";
+import type { Measure } from "../measures/measure.ts";
+
+/** Where a store has a measure that older stores have in a column, too. */
+interface StoredColumn {
+  readonly ofRuns: string;
+  readonly ofParts?: FleetMeasure["ofParts"];
+  readonly title?: string;
+}
+
+/** The first of them that runs know is followed where nobody asks. */
+const COLUMNS: Readonly<Record<string, StoredColumn>> = {
+  peak: { ofRuns: "peak_bytes", ofParts: { table: "metrics", column: "peak_bytes" } },
+  bytes: { ofRuns: "allocated_bytes", ofParts: { table: "metrics", column: "total_size" } },
+  blocks: { ofRuns: "allocations", ofParts: { table: "metrics", column: "alloc_count" } },
+  left: { ofRuns: "live_bytes", ofParts: { table: "metrics", column: "live_bytes" } },
+  dead: { ofRuns: "wasted_bytes", ofParts: { table: "waste", column: "bytes", where: "p.kind = 'dead'" } },
+  // The largest of all intervals: no place has a part of it.
+  workingset: { ofRuns: "workingset_bytes", title: "largest working set" },
+  "object-bytes": { ofRuns: "object_bytes", ofParts: { table: "objects", column: "bytes" } },
+  objects: { ofRuns: "objects", ofParts: { table: "objects", column: "objects" } },
+  "objects-in-use": { ofRuns: "objects_in_use", ofParts: { table: "objects", column: "in_use" } },
+};
+
+/** What `trend` follows. */
+export interface FleetMeasure {
+  readonly key: string;
+  readonly title: string;
+  readonly unit: "bytes" | "count";
+  /** Column of the runs; undefined: it is among the amounts. */
+  readonly ofRuns: string | undefined;
+  /** Column of the table that says where it comes from, and which rows count. */
+  readonly ofParts:
+    | {
+        readonly table: "metrics" | "waste" | "objects" | "amounts";
+        readonly column: string;
+        readonly where?: string;
+      }
+    | undefined;
+  /** No two runs need to give the same number. */
+  readonly isEstimate?: true | undefined;
+}
+
+/** All measures that add up, those with columns of their own first. */
+export const FLEET_MEASURES: readonly FleetMeasure[] = [
+  ...Object.keys(COLUMNS).map(measure),
+  ...MEASURES.filter((one) => isAdditive(one) && !hasColumn(one)),
+].map(fleetMeasure);
+
+/** Whether a store has more than its amounts for it. */
+export function hasColumn({ id }: Pick<Measure, "id">): boolean {
+  return id in COLUMNS;
+}
+
+function fleetMeasure({ id, title, unit, isEstimate }: Measure): FleetMeasure {
+  const amounts = {
+    table: "amounts",
+    column: "amount",
+    where: `p.measure = '${id}' and p.site is not null`,
+  } as const;
+  const of = COLUMNS[id];
+  return {
+    key: id,
+    title: of?.title ?? title,
+    unit: unit === "bytes" ? "bytes" : "count",
+    ofRuns: of?.ofRuns,
+    ofParts: of === undefined ? amounts : of.ofParts,
+    isEstimate,
+  };
+}
+
+/** The one of a word, which may be an older one. */
+export function findFleetMeasure(word: string): FleetMeasure | undefined {
+  const found = findMeasure(word, "trend");
+  return FLEET_MEASURES.find(({ key }) => key === found?.id);
+}
+
+/** How much a measure may grow from one build to the next: `peak+5%`, `bytes+1MiB`. */
+export interface StepLimit {
+  readonly text: string;
+  readonly measure: FleetMeasure;
+  readonly amount: number;
+  readonly isPercent: boolean;
+}
+
+/** @throws UserError if it is none */
+export function parseStepLimit(text: string): StepLimit {
+  const [, name = "", number = ""] = /^([a-z-]+)\+(.+)$/.exec(text) ?? [];
+  const measure = findFleetMeasure(name);
+  const amount = parseAmount(number);
+  if (measure === undefined || amount === undefined)
+    throw new UserError(
+      `--fail-on takes one of ${FLEET_MEASURES.map(({ key }) => key).join(", ")} and how much it may grow from one build to the next, such as peak+5% or bytes+1MiB, not "${text}"`,
+    );
+  return { text, measure, amount: amount.value, isPercent: amount.isPercent };
+}

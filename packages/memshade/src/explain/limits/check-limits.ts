@@ -1,0 +1,315 @@
+import { UserError } from "../../ground/bytes/errors.ts";
+import type { RecordedTools } from "../analyses/recorded-tools.ts";
+import { diffPlaces, type PlaceMeasure, PlaceSums, type PlaceTable } from "../diff/place-diff.ts";
+import type { PlaceFrame } from "../findings/finding-kind.ts";
+import { boundsOfMeasure, boundsOfRun, compareRange, type Range, type RunFacts, rangeOf } from "./bounds.ts";
+import type { Limit, Relation } from "./limit.ts";
+import type { Chosen, LimitMeasure, Measured, PlaceAmount } from "./measure.ts";
+import type { MeasuredPlace } from "./measured-place.ts";
+import { limitMeasure } from "./measures.ts";
+import { choosesPlace, type PlaceFilter } from "./place-filter.ts";
+
+/** A run, and how it is named in messages. */
+export interface CheckedRun {
+  readonly name: string;
+  readonly tools: RecordedTools;
+  readonly facts?: RunFacts | undefined;
+}
+
+/** Places that do not count, and why. */
+export interface PlaceSuppression {
+  /** Words of measures; undefined: for all. */
+  readonly measures?: readonly string[] | undefined;
+  readonly filters: readonly PlaceFilter[];
+  readonly reason: string;
+  /** Where it was written: `budget.yaml:7`. */
+  readonly place: string;
+}
+
+/** The place that has most of what a limit is about. */
+export interface Contributor {
+  readonly place: MeasuredPlace;
+  readonly amount: number;
+  /** Against a baseline: what it has there. */
+  readonly before?: number | undefined;
+}
+
+/** A limit and what a run has. Amounts are in the measure's unit. */
+export interface CheckedLimit {
+  readonly limit: Limit;
+  readonly measure: LimitMeasure;
+  /** It holds, whatever may be missing in the figures. */
+  readonly passed: boolean;
+  /** Why it is not known whether it holds, as ends of sentences; empty where that is known. */
+  readonly undecided: readonly string[];
+  /** Between which two values what the run had is: one where it was counted. */
+  readonly range: Range;
+  readonly value: number;
+  /** What it was compared with: percentages are worked out. */
+  readonly allowed: number;
+  /** What limits in percent are a part of. */
+  readonly whole?: number | undefined;
+  readonly baseline?: number | undefined;
+  /** Undefined where nothing of it has a place. */
+  readonly most?: Contributor | undefined;
+  /** Whether filters chose anything; undefined without filters. */
+  readonly choosesAny?: boolean | undefined;
+  readonly suppressed: readonly { readonly suppression: PlaceSuppression; readonly amount: number }[];
+}
+
+/**
+ * Compares a run with limits.
+ *
+ * @throws UserError where a limit cannot be decided: its measure is none or was not recorded, or there is no baseline
+ */
+export function checkLimits(
+  run: CheckedRun,
+  limits: readonly Limit[],
+  {
+    baseline,
+    suppressions = [],
+  }: { baseline?: CheckedRun | undefined; suppressions?: readonly PlaceSuppression[] } = {},
+): CheckedLimit[] {
+  return limits.map((limit) => new LimitCheck(limit, suppressions).result(run, baseline));
+}
+
+class LimitCheck {
+  readonly #limit: Limit;
+  readonly #measure: LimitMeasure;
+  readonly #suppressions: readonly PlaceSuppression[];
+
+  constructor(limit: Limit, suppressions: readonly PlaceSuppression[]) {
+    this.#limit = limit;
+    this.#measure = limitMeasure(limit.measure);
+    this.#suppressions = suppressions.filter(
+      ({ measures }) =>
+        measures === undefined || measures.some((word) => limitMeasure(word) === this.#measure),
+    );
+    const { unit, id } = this.#measure;
+    if (limit.filters.some(({ key }) => key === "kind") && unit !== "findings")
+      throw new UserError(`"${limit.text}": only findings have a kind, ${id} has none`);
+  }
+
+  result(run: CheckedRun, baseline: CheckedRun | undefined): CheckedLimit {
+    const { amount, from, relation, text } = this.#limit;
+    const now = this.#of(this.#measure, run);
+    if (from === undefined) {
+      const whole = amount.isPercent ? this.#whole(run) : undefined;
+      const parts = whole === undefined ? undefined : wholeRange(whole, amount.value);
+      const allowed = parts ?? { least: amount.value, most: amount.value };
+      // A part of nothing is none of it.
+      const holds =
+        whole?.range.most === 0
+          ? compare(0, relation, amount.value)
+          : compareRange(now.range, relation, allowed);
+      return {
+        ...this.#common(now),
+        ...decision(holds, [...now.because, ...(whole?.because ?? [])]),
+        allowed: whole === undefined ? amount.value : (whole.value * amount.value) / 100,
+        whole: whole?.value,
+        most: most(now),
+      };
+    }
+    if (baseline === undefined)
+      throw new UserError(`"${text}" counts from a baseline: --baseline names a run to compare with`);
+    const differs = this.#measure.differs?.(baseline.tools, run.tools);
+    if (differs !== undefined)
+      throw new UserError(`"${text}" cannot be decided against ${baseline.name}: ${differs}`);
+    const before = this.#of(this.#measure, baseline);
+    const stepped = (value: number): number => {
+      const step = amount.isPercent ? (value * amount.value) / 100 : amount.value;
+      return from === "above" ? value + step : value - step;
+    };
+    const ends = [stepped(before.range.least), stepped(before.range.most)];
+    const allowed = { least: Math.min(...ends), most: Math.max(...ends) };
+    // Where growth is allowed, none is fine: also none of nothing.
+    const isUnchanged =
+      from === "above" &&
+      amount.value > 0 &&
+      relation === "<" &&
+      compareRange(now.range, "<=", before.range) === true;
+    return {
+      ...this.#common(now),
+      ...decision(isUnchanged || compareRange(now.range, relation, allowed), [
+        ...now.because,
+        ...before.because.map((reason) => `${reason} (${baseline.name})`),
+      ]),
+      allowed: stepped(before.value),
+      baseline: before.value,
+      most: grewMost(before.places, now.places) ?? most(now),
+    };
+  }
+
+  #common(
+    now: Counted,
+  ): Pick<CheckedLimit, "limit" | "measure" | "value" | "range" | "choosesAny" | "suppressed"> {
+    const { value, range, choosesAny, suppressed } = now;
+    return { limit: this.#limit, measure: this.#measure, value, range, choosesAny, suppressed };
+  }
+
+  /** What a part in percent is of. */
+  #whole(run: CheckedRun): Known {
+    const { partOf, id, unit } = this.#measure;
+    if (partOf === undefined)
+      throw new UserError(`"${this.#limit.text}": ${id} is no part of anything: give it in ${unit}`);
+    const of = limitMeasure(partOf);
+    const chosen = of === this.#measure ? undefined : this.#chosen();
+    return this.#known(of, run, this.#measured(of, run, chosen), chosen);
+  }
+
+  /** An amount with what may be missing in it, or too much. */
+  #known(
+    measure: LimitMeasure,
+    { tools, facts = {} }: CheckedRun,
+    { amount, isLowerBound }: Measured,
+    chosen: Chosen,
+  ): Known {
+    const bounds = boundsOfMeasure(measure, boundsOfRun(tools, facts), chosen !== undefined);
+    const { least, most } = rangeOf(amount, measure, bounds);
+    return {
+      value: amount,
+      range: { least, most: isLowerBound === true ? Number.POSITIVE_INFINITY : most },
+      because: [
+        ...new Set(bounds.map(({ because }) => because)),
+        ...(isLowerBound === true
+          ? [`the profile tells only that there is at least so much ${measure.id}`]
+          : []),
+      ],
+    };
+  }
+
+  #chosen(): Chosen {
+    const { filters } = this.#limit;
+    return filters.length === 0 ? undefined : (place) => choosesPlace(filters, place);
+  }
+
+  #of(measure: LimitMeasure, run: CheckedRun): Counted {
+    const chosen = this.#chosen();
+    const all = this.#measured(measure, run, chosen);
+    const amounts = this.#suppressions.map(() => 0);
+    if (amounts.length === 0)
+      return {
+        ...all,
+        ...this.#known(measure, run, all, chosen),
+        suppressed: [],
+        choosesAny: chosen && all.places.length > 0,
+      };
+    const isSuppressed = (place: MeasuredPlace) =>
+      this.#suppressions.findIndex(({ filters }) => choosesPlace(filters, place));
+    const left: PlaceAmount[] = [];
+    for (const each of all.places) {
+      const by = isSuppressed(each.place);
+      if (by < 0) left.push(each);
+      else amounts[by]! += each.amount;
+    }
+    const taken = amounts.reduce((sum, amount) => sum + amount, 0);
+    return {
+      ...this.#known(measure, run, { ...all, amount: all.amount - taken }, chosen),
+      places: left,
+      at: all.at,
+      suppressed: this.#suppressions
+        .map((suppression, index) => ({ suppression, amount: amounts[index]! }))
+        .filter(({ amount }) => amount > 0),
+      choosesAny: chosen && all.places.length > 0,
+    };
+  }
+
+  #measured(measure: LimitMeasure, { tools, name }: CheckedRun, chosen: Chosen): Measured {
+    const unknown = measure.unknown?.(tools);
+    if (unknown !== undefined)
+      throw new UserError(`"${this.#limit.text}": ${name} does not have ${measure.id}: ${unknown}`);
+    const measured = measure.measure(tools, chosen);
+    if (measured !== undefined) return measured;
+    const { needs, needsForPlaces, id } = measure;
+    const isWholeKnown = chosen !== undefined && measure.measure(tools, undefined) !== undefined;
+    throw new UserError(
+      isWholeKnown && needsForPlaces !== undefined
+        ? `"${this.#limit.text}": ${name} does not have ${id} by place: it takes ${needsForPlaces}`
+        : `"${this.#limit.text}": ${name} does not have ${id}: it takes ${needs}`,
+    );
+  }
+}
+
+interface Known {
+  readonly value: number;
+  readonly range: Range;
+  readonly because: readonly string[];
+}
+
+function wholeRange({ range: { least, most } }: Known, percent: number): Range {
+  return { least: (least * percent) / 100, most: (most * percent) / 100 };
+}
+
+function decision(
+  holds: boolean | undefined,
+  because: readonly string[],
+): Pick<CheckedLimit, "passed" | "undecided"> {
+  return { passed: holds === true, undecided: holds === undefined ? [...new Set(because)] : [] };
+}
+
+interface Counted extends Known, Pick<Measured, "places" | "at"> {
+  readonly suppressed: CheckedLimit["suppressed"];
+  readonly choosesAny: boolean | undefined;
+}
+
+function compare(value: number, relation: Relation, allowed: number): boolean {
+  switch (relation) {
+    case "<":
+      return value < allowed;
+    case "<=":
+      return value <= allowed;
+    case "=":
+      return value === allowed;
+    case ">=":
+      return value >= allowed;
+    case ">":
+      return value > allowed;
+    default:
+      throw new RangeError(`no such relation: ${relation satisfies never}`);
+  }
+}
+
+const AMOUNT: PlaceMeasure = { id: "amount", combine: "sum" };
+
+/** The sites that amounts are at: contexts of one line are one. */
+function sitesOf(amounts: readonly PlaceAmount[]): {
+  table: PlaceTable;
+  placeOf: ReadonlyMap<PlaceFrame, MeasuredPlace>;
+} {
+  const sums = new PlaceSums([AMOUNT], "site");
+  const placeOf = new Map<PlaceFrame, MeasuredPlace>();
+  for (const { place, amount } of amounts) {
+    const [own] = place.path;
+    if (own === undefined || amount === 0) continue;
+    sums.add(place.path, [amount]);
+    if (!placeOf.has(own)) placeOf.set(own, place);
+  }
+  return { table: sums.table(), placeOf };
+}
+
+function most({ value, places, at }: Counted): Contributor | undefined {
+  const { table, placeOf } = sitesOf(places);
+  const amountOf = ({ values }: { readonly values: readonly number[] }) => values[0]!;
+  const best = table.places.reduce<(typeof table.places)[number] | undefined>(
+    (largest, place) => (largest === undefined || amountOf(place) > amountOf(largest) ? place : largest),
+    undefined,
+  );
+  if (best !== undefined) return { place: placeOf.get(best.path[0]!)!, amount: amountOf(best) };
+  return at?.path[0] === undefined ? undefined : { place: at, amount: value };
+}
+
+/** The site that has grown most; undefined where none has. */
+function grewMost(before: readonly PlaceAmount[], now: readonly PlaceAmount[]): Contributor | undefined {
+  const [old, fresh] = [sitesOf(before), sitesOf(now)];
+  const { pairs, changes } = diffPlaces([old.table], [fresh.table]);
+  const { old: oldAmounts, new: newAmounts } = changes[0]!;
+  const growth = (pair: number) => newAmounts[pair]! - oldAmounts[pair]!;
+  const largest = pairs.reduce(
+    (best, _, pair) => (best < 0 || growth(pair) > growth(best) ? pair : best),
+    -1,
+  );
+  const site = pairs[largest]?.new;
+  if (site === undefined || growth(largest) <= 0) return undefined;
+  const place = fresh.placeOf.get(fresh.table.places[site]!.path[0]!)!;
+  return { place, amount: newAmounts[largest]!, before: oldAmounts[largest]! };
+}

@@ -1,0 +1,79 @@
+import { bareName, mainName } from "../analyses/frames/function-names.ts";
+import { globPattern } from "../analyses/glob.ts";
+import type { PlaceFrame } from "../findings/finding-kind.ts";
+import type { MeasuredPlace } from "./measured-place.ts";
+
+/** What places are chosen by. */
+export const FILTER_KEYS = ["function", "file", "package", "module", "under", "kind"] as const;
+export type FilterKey = (typeof FILTER_KEYS)[number];
+
+/** Chooses places: `file=src/tile.c`, `function=parse*`. */
+export interface PlaceFilter {
+  readonly key: FilterKey;
+  /** With `*` and `?`. */
+  readonly glob: string;
+}
+
+/** Undefined for what is none. */
+export function parseFilter(text: string): PlaceFilter | undefined {
+  const [, name, glob] = /^\s*([a-z]+)\s*=\s*(.*?)\s*$/s.exec(text) ?? [];
+  const key = FILTER_KEYS.find((known) => known === name);
+  return key === undefined || glob === undefined || glob === "" ? undefined : { key, glob };
+}
+
+/**
+ * Whether all filters choose a place. All but `under` look at the code that names it and at what that called in
+ * libraries on the way; `under` looks at the functions that led there, too.
+ */
+export function choosesPlace(filters: readonly PlaceFilter[], place: MeasuredPlace): boolean {
+  return filters.every(({ key, glob }) => chooses(key, globPattern(glob), place));
+}
+
+function chooses(key: FilterKey, pattern: RegExp, place: MeasuredPlace): boolean {
+  const { path, inside = [], kind } = place;
+  const there = [...inside, ...path.slice(0, 1)];
+  switch (key) {
+    case "function":
+      return there.some((frame) => namesOf(frame).some((name) => pattern.test(name)));
+    case "under":
+      return [...inside, ...path].some((frame) => namesOf(frame).some((name) => pattern.test(name)));
+    case "file":
+      return there.some(({ file }) => file !== undefined && endsOf(file).some((end) => pattern.test(end)));
+    case "package":
+      return there.some((frame) => packagesOf(frame).some((name) => pattern.test(name)));
+    case "module":
+      return there.some(({ module }) => module !== undefined && pattern.test(module));
+    case "kind":
+      return kind !== undefined && pattern.test(kind);
+    default:
+      throw new RangeError(`no such filter: ${key satisfies never}`);
+  }
+}
+
+function namesOf({ function: name }: PlaceFrame): string[] {
+  return name === undefined ? [] : [name, mainName(name), bareName(name)];
+}
+
+/** A path with any number of its folders left out from the start: `src/tile.c` is `/build/app/src/tile.c` too. */
+function endsOf(file: string): string[] {
+  const path = file.replace(/^file:\/\//, "").replaceAll("\\", "/");
+  const ends = [path];
+  for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1))
+    ends.push(path.slice(slash + 1));
+  return ends;
+}
+
+/** npm packages and crates by the paths of their files. */
+const PACKAGE_PATHS = [
+  /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//g,
+  /(?:^|\/)\.?cargo\/(?:registry\/src|git\/checkouts)\/[^/]+\/(.+?)-\d[^/]*\//g,
+  /(?:^|\/)pkg\/mod\/(.+?)@v[^/]*\//g,
+];
+
+/** The package of a frame, by its file; and the library that its code is of, in the words of reports. */
+function packagesOf({ file, library }: PlaceFrame & { readonly library?: string | undefined }): string[] {
+  const path = file?.replaceAll("\\", "/") ?? "";
+  const found = PACKAGE_PATHS.flatMap((pattern) => [...path.matchAll(pattern)].map(([, name]) => name!));
+  const innermost = found.at(-1);
+  return [...(innermost === undefined ? [] : [innermost]), ...(library === undefined ? [] : [library])];
+}

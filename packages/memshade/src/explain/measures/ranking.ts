@@ -1,0 +1,161 @@
+import { NONE } from "../../profile/model/indices.ts";
+import { type GroupBy, groupContexts } from "../analyses/groups.ts";
+import { isAdditive, measure, stacksOf } from "./index.ts";
+import type { Measure, MeasuredProfiles } from "./measure.ts";
+import { framesOf, type MeasuredFrame, type MeasuredStacks, placePath } from "./measured-stacks.ts";
+
+/** Rows divided into groups, numbered from 0 in the order of their first row. */
+export interface RowGroups {
+  readonly by: GroupBy;
+  readonly length: number;
+  /** The group of each row. */
+  readonly groupOf: ArrayLike<number>;
+  /** The rows of each group. */
+  readonly rows: readonly (readonly number[])[];
+}
+
+/** Groups of rows by what a reader can tell their places from others by; of a site also by what is made there. */
+export function groupRows(measured: MeasuredStacks, by: GroupBy): RowGroups {
+  const { stacks, rows: all, sites, labels } = measured;
+  const groupOf = new Int32Array(all.length);
+  const rows: number[][] = [];
+  const numbers = new Map<string, number>();
+  for (let row = 0; row < all.length; row++) {
+    const site = sites[row] === NONE ? all[row]! : sites[row]!;
+    const path = by === "path" ? placePath(measured, row) : framesOf(stacks, site).slice(0, 1);
+    const key = `${by === "function" ? "" : labels?.[row]}\n${path.map((frame) => placeKey(frame, by)).join("\n")}`;
+    let group = numbers.get(key);
+    if (group === undefined) {
+      group = rows.push([]) - 1;
+      numbers.set(key, group);
+    }
+    groupOf[row] = group;
+    rows[group]!.push(row);
+  }
+  return { by, length: rows.length, groupOf, rows };
+}
+
+function placeKey(frame: MeasuredFrame, by: GroupBy): string {
+  const { function: name, module, moduleIndex, isNameless, file, line, address, isWord } = frame;
+  const own = `${name} ${module} ${isNameless ? moduleIndex : ""} ${isWord}`;
+  return by === "function" ? own : `${own} ${file} ${line} ${line === undefined ? address : ""}`;
+}
+
+/** A measure by group; `rest`: what no row has. */
+export interface Amounts {
+  readonly values: Float64Array;
+  readonly rest: number;
+}
+
+/** Undefined where the run has not recorded the measure, or only its whole. */
+export function amountsOf(
+  { combine, column }: Measure,
+  profiles: MeasuredProfiles,
+  { length, groupOf }: Pick<RowGroups, "length" | "groupOf">,
+): Amounts | undefined {
+  if (typeof combine === "object") {
+    const [over, under] = [combine.of, combine.by].map((id) =>
+      amountsOf(measure(id), profiles, { length, groupOf }),
+    );
+    if (over === undefined || under === undefined) return undefined;
+    const values = over.values.map((value, group) => {
+      const by = under.values[group]!;
+      return by === 0 ? 0 : combine.isRest === true ? 1 - value / by : value / by;
+    });
+    return { values, rest: 0 };
+  }
+  const found = column(profiles);
+  if (found === undefined || found.isUnplaced === true) return undefined;
+  const values = new Float64Array(length);
+  const { amounts, rest = 0 } = found;
+  for (let row = 0; row < amounts.length; row++) {
+    const group = groupOf[row]!;
+    const amount = Number(amounts[row]);
+    values[group] = combine === "sum" ? values[group]! + amount : Math.max(values[group]!, amount);
+  }
+  return { values, rest };
+}
+
+/** A measure of the whole run; undefined where that has not recorded it. */
+export function wholeOf(one: Measure, profiles: MeasuredProfiles): number | undefined {
+  const { combine, column } = one;
+  if (typeof combine === "object") {
+    const [over, under] = [combine.of, combine.by].map((id) => wholeOf(measure(id), profiles));
+    if (over === undefined || under === undefined) return undefined;
+    if (under === 0) return 0;
+    return combine.isRest === true ? 1 - over / under : over / under;
+  }
+  const found = column(profiles);
+  if (found === undefined) return undefined;
+  let whole = combine === "sum" ? (found.rest ?? 0) : 0;
+  for (let row = 0; row < found.amounts.length; row++) {
+    const amount = Number(found.amounts[row]);
+    whole = combine === "sum" ? whole + amount : Math.max(whole, amount);
+  }
+  return whole;
+}
+
+export type Order = "largest" | "smallest";
+
+/** Groups in the order of a measure, with what stands beside it. */
+export interface Ranking {
+  readonly measure: Measure;
+  readonly order: Order;
+  readonly groups: RowGroups;
+  /** Groups, the first one first. */
+  readonly ranked: readonly number[];
+  readonly values: Float64Array;
+  /** What no row has. */
+  readonly rest: number;
+  /** Of the whole run; undefined where amounts do not add up. */
+  readonly total: number | undefined;
+  readonly beside: readonly { readonly measure: Measure; readonly values: Float64Array }[];
+}
+
+/** The places of a tool, as groups of its rows. */
+function groupsOf({ tool }: Measure, profiles: MeasuredProfiles, by: GroupBy): RowGroups | undefined {
+  const { heap } = profiles;
+  if (tool !== "heap" || heap === undefined) {
+    const stacks = stacksOf(tool, profiles);
+    return stacks && groupRows(stacks, by);
+  }
+  // Copies of a call that the compiler made are one site of the heap.
+  const { contexts: rows, ...groups } = groupContexts(heap, by);
+  return { ...groups, rows };
+}
+
+/** Undefined where the run has not recorded the measure by place. */
+export function rankMeasure(
+  one: Measure,
+  profiles: MeasuredProfiles,
+  by: GroupBy = "site",
+  order: Order = "largest",
+): Ranking | undefined {
+  const groups = groupsOf(one, profiles, by);
+  if (groups === undefined) return undefined;
+  const amounts = amountsOf(one, profiles, groups);
+  if (amounts === undefined) return undefined;
+  const { values, rest } = amounts;
+  // A ratio may be 0 where there is something to divide by.
+  const parts =
+    typeof one.combine === "object" ? amountsOf(measure(one.combine.by), profiles, groups)!.values : values;
+  const ranked = rank(values, order).filter((group) => parts[group]! > 0);
+  const beside = (one.beside ?? []).flatMap((id) => {
+    const other = measure(id);
+    const others = amountsOf(other, profiles, groups);
+    return others === undefined ? [] : [{ measure: other, values: others.values }];
+  });
+  const total = isAdditive(one) ? values.reduce((sum, value) => sum + value, Math.max(0, rest)) : undefined;
+  return { measure: one, order, groups, ranked, values, rest, total, beside };
+}
+
+/**
+ * Indices of the values, largest first (or smallest first); equal values keep their order. Largest first
+ * leaves out zeros: such a place has no part in what is ranked.
+ */
+export function rank(values: Float64Array, order: Order = "largest"): number[] {
+  const indices = Array.from(values.keys());
+  return order === "largest"
+    ? indices.filter((index) => values[index]! > 0).sort((a, b) => values[b]! - values[a]!)
+    : indices.sort((a, b) => values[a]! - values[b]!);
+}

@@ -1,0 +1,506 @@
+import { MODULE_SPAN } from "../../profile/model/waste/waste.ts";
+import type {
+  Attribution,
+  AttributionKind,
+  InstanceWorkingSet,
+  LocalitySite,
+  StackFrame,
+  WorkingSetProfile,
+} from "../../profile/model/working-set/working-set.ts";
+import { type MeasuredProfiles, measuresOf, once, type ToolMeasures } from "./measure.ts";
+import { type Column, type MeasuredFrame, type MeasuredStacks, RowCollector } from "./measured-stacks.ts";
+
+const WORKING_SET =
+  "a run with --tool workingset (for WebAssembly programs, --tool heap,workingset records both)";
+const WHO = "a run with --tool workingset --who";
+const WASM_WHO = "a run of a WebAssembly program with --tool workingset --who";
+const LOCALITY = "a run of a WebAssembly program with --tool workingset --locality";
+
+/** What lines are attributed to that is no code. */
+export const KIND_WORDS: Readonly<Record<Exclude<AttributionKind, "code">, string>> = {
+  host: "the host",
+  stack: "the stack",
+  static: "static data",
+  heap: "the allocator's own, or free",
+  mapping: "mapped files",
+  unknown: "no call path",
+};
+
+/** Level-0 intervals of an instance that ended in one call stack, together. Sizes are bytes. */
+interface EndedIntervals {
+  readonly stack: readonly StackFrame[];
+  intervals: number;
+  /** Of their lines: all together, of the largest interval, and never touched before. */
+  bytes: number;
+  largest: number;
+  fresh: number;
+  /** Of the bytes of their lines, those that were touched. */
+  touched: number;
+}
+
+/** What the rows of an instance are of, one behind the other. */
+interface InstanceRows {
+  readonly instance: InstanceWorkingSet;
+  readonly ended: readonly EndedIntervals[];
+  readonly firstTouch: Attribution["contexts"];
+  readonly owners: Attribution["contexts"];
+  readonly sites: readonly LocalitySite[];
+}
+type Part = Exclude<keyof InstanceRows, "instance">;
+const PARTS: readonly Part[] = ["ended", "firstTouch", "owners", "sites"];
+
+const rowsOf = once((profile: WorkingSetProfile): readonly InstanceRows[] =>
+  profile.instances.map((instance) => ({
+    instance,
+    ended: endedIntervals(instance, profile.lineBytes),
+    firstTouch: instance.firstTouch?.contexts ?? [],
+    owners: instance.owners?.contexts ?? [],
+    sites: instance.locality?.sites ?? [],
+  })),
+);
+
+function endedIntervals(
+  { levels, stackOf, stacks, fill }: InstanceWorkingSet,
+  lineBytes: number,
+): EndedIntervals[] {
+  const byStack = new Map<number, EndedIntervals>();
+  const [finest] = levels;
+  for (const [interval, fresh] of (finest?.fresh ?? []).entries()) {
+    const stack = stackOf[interval] ?? -1;
+    let sums = byStack.get(stack);
+    if (sums === undefined) {
+      sums = { stack: stacks[stack] ?? [], intervals: 0, bytes: 0, largest: 0, fresh: 0, touched: 0 };
+      byStack.set(stack, sums);
+    }
+    const bytes = (finest!.counts.lines?.[interval] ?? 0) * lineBytes;
+    sums.intervals++;
+    sums.bytes += bytes;
+    sums.largest = Math.max(sums.largest, bytes);
+    sums.fresh += fresh * lineBytes;
+    sums.touched += fill?.levels[0]?.bytes[interval] ?? 0;
+  }
+  return [...byStack.values()];
+}
+
+/**
+ * What a working set is made of, as far as the run has it: where intervals ended, who touched lines first, who allocated what is worked
+ * on, and which instructions miss.
+ */
+const workingSetStacks = once((profile: WorkingSetProfile): MeasuredStacks => {
+  const { modules, program } = profile;
+  const collector = new RowCollector();
+  for (const { instance, ended, firstTouch, owners, sites } of rowsOf(profile)) {
+    const path = (stack: readonly StackFrame[]) =>
+      stack.map((frame) => frameOf(profile, instance.module, frame));
+    for (const { stack } of ended) collector.add(path(stack));
+    for (const { kind, of, stack } of [...firstTouch, ...owners]) {
+      const word = kind === "code" ? "bulk instructions" : KIND_WORDS[kind];
+      const isCode = kind === "code" && stack.length > 0;
+      collector.add(isCode ? path(stack) : [wordOf(of === undefined ? word : `${word}: ${of}`)]);
+    }
+    for (const { frame, file, line } of sites)
+      collector.add(
+        frame === undefined
+          ? [wordOf("bulk instructions")]
+          : path([{ ...frame, file: frame.file ?? file, line: frame.line ?? line }]),
+      );
+  }
+  return {
+    tool: "workingset",
+    name: `working set of ${program}`,
+    modules: modules.map(({ index, name, buildId }) => ({ index, name, buildId })),
+    ...collector.finish(),
+    gaps: [],
+    notes: [
+      `A line has ${profile.lineBytes} bytes. Time is in ${profile.unit === "accesses" ? "accesses" : `ns (${profile.unit})`}.`,
+      ...(modules.length > 1 || profile.instances.length > 1 ? ["Instances of modules are added up."] : []),
+    ],
+  };
+});
+
+/** Where rows of a part begin, of an instance: its index. */
+export function firstRowOf(profile: WorkingSetProfile, instance: number, part: Part): number {
+  const rows = rowsOf(profile);
+  const sizeOf = (of: InstanceRows, parts: readonly Part[]) =>
+    parts.reduce((sum, one) => sum + of[one].length, 0);
+  const before = rows.slice(0, instance).reduce((sum, of) => sum + sizeOf(of, PARTS), 0);
+  return before + sizeOf(rows[instance]!, PARTS.slice(0, PARTS.indexOf(part)));
+}
+
+function wordOf(word: string): MeasuredFrame {
+  return { function: word, isWord: true };
+}
+
+/** A frame of a call stack that was recorded in wasm code. */
+export function frameOf(
+  { modules }: Pick<WorkingSetProfile, "modules">,
+  module: number,
+  frame: StackFrame,
+  isOneOfSeveral = modules.length > 1,
+): MeasuredFrame {
+  const { function: index, name, file, line, startLine, inlined, offset, library, isInlined } = frame;
+  const base = (modules[module]?.index ?? 0) * MODULE_SPAN;
+  return {
+    function: name ?? `func[${index}]`,
+    isNameless: name === undefined || undefined,
+    module: isOneOfSeveral && name === undefined ? modules[module]?.name : undefined,
+    moduleIndex: module,
+    file,
+    line,
+    startLine,
+    inlined,
+    address: offset === undefined ? undefined : base + offset,
+    offset,
+    library,
+    isInlined,
+  };
+}
+
+/** Amounts of the rows of one part, in bytes where they are lines; undefined where no instance has it. `restOf`: what is in no row. */
+function ofPart<P extends Part>(
+  part: P,
+  amountOf: (row: InstanceRows[P][number], of: InstanceWorkingSet, lineBytes: number) => number,
+  {
+    isIn,
+    restOf = () => 0,
+  }: {
+    isIn: (instance: InstanceWorkingSet) => boolean;
+    restOf?: (instance: InstanceWorkingSet, lineBytes: number) => number;
+  },
+): (profile: WorkingSetProfile) => Column | undefined {
+  return (profile) => {
+    const { instances, lineBytes } = profile;
+    if (!instances.some(isIn)) return undefined;
+    const all = rowsOf(profile);
+    const amounts = all.flatMap((rows) =>
+      PARTS.flatMap((one): number[] =>
+        one === part
+          ? (rows[part] as InstanceRows[P]).map((row: InstanceRows[P][number]) =>
+              amountOf(row, rows.instance, lineBytes),
+            )
+          : new Array<number>(rows[one].length).fill(0),
+      ),
+    );
+    const rest = instances.reduce(
+      (sum, instance) => sum + (isIn(instance) ? restOf(instance, lineBytes) : 0),
+      0,
+    );
+    return { amounts, rest };
+  };
+}
+
+const isMeasured = ({ levels }: InstanceWorkingSet) => levels[0]?.counts.lines !== undefined;
+const hasFill = (instance: InstanceWorkingSet) => isMeasured(instance) && instance.fill !== undefined;
+const hasFirstTouch = ({ firstTouch }: InstanceWorkingSet) => firstTouch !== undefined;
+const hasOwners = ({ owners }: InstanceWorkingSet) => owners !== undefined;
+const hasLocality = ({ locality }: InstanceWorkingSet) => locality !== undefined;
+
+function otherLines(attribution: Attribution | undefined, lineBytes: number): number {
+  return (attribution?.otherContexts?.total ?? 0) * lineBytes;
+}
+
+/** Per interval, on average, what contexts have that are not listed. */
+function otherMean(attribution: Attribution | undefined, lineBytes: number): number {
+  const others = attribution?.levels?.find(({ factor }) => factor === 1)?.others ?? [];
+  const sum = others.reduce((all, lines) => all + lines, 0);
+  return others.length === 0 ? 0 : (sum / others.length) * lineBytes;
+}
+
+/** Without places where nobody told who touches: the lines of the run are known all the same. */
+function firstTouches(profile: WorkingSetProfile): Column | undefined {
+  const { instances, lineBytes } = profile;
+  const isPlaced = instances.every(hasFirstTouch);
+  const isCounted = instances.every(({ total }) => total?.lines !== undefined);
+  const placed = ofPart("firstTouch", ({ total }, _, bytes) => total * bytes, {
+    isIn: hasFirstTouch,
+    restOf: ({ firstTouch }, bytes) => otherLines(firstTouch, bytes),
+  })(profile);
+  if (isPlaced || !isCounted) return placed;
+  const lines = instances.reduce((sum, { total }) => sum + total.lines! * lineBytes, 0);
+  const rows = rowsOf(profile).reduce(
+    (sum, of) => sum + PARTS.reduce((all, one) => all + of[one].length, 0),
+    0,
+  );
+  return { amounts: new Float64Array(rows), rest: lines, isUnplaced: true };
+}
+
+/** Figures of locality are weights of a sample: divided by its rate they are those of the run. */
+function ofLocality(
+  amountOf: (site: LocalitySite) => number,
+  restOf?: (record: NonNullable<InstanceWorkingSet["locality"]>) => number,
+) {
+  return ofPart("sites", (site, { locality }) => amountOf(site) / locality!.rate, {
+    isIn: hasLocality,
+    restOf: ({ locality }) => (restOf?.(locality!) ?? 0) / locality!.rate,
+  });
+}
+
+function intervalsDiffer(older: MeasuredProfiles, newer: MeasuredProfiles): string | undefined {
+  const lengths = ({ workingset }: MeasuredProfiles) =>
+    `${workingset?.unit} ${workingset?.instances.map(({ period }) => period).sort()}`;
+  return lengths(older) === lengths(newer)
+    ? undefined
+    : "the intervals of the two runs have different lengths (--interval and --max-intervals set them)";
+}
+
+function cachesDiffer(older: MeasuredProfiles, newer: MeasuredProfiles): string | undefined {
+  const cache = ({ workingset }: MeasuredProfiles) => workingset?.options.locality?.cacheBytes;
+  return cache(older) === cache(newer) ? undefined : "the two runs count misses of different caches";
+}
+
+function cacheInWords({ workingset }: MeasuredProfiles): string | undefined {
+  const locality = workingset?.instances.find(hasLocality)?.locality;
+  if (workingset === undefined || locality === undefined) return undefined;
+  const kib = (locality.sitesAtLines * workingset.lineBytes) / 1024;
+  const how = locality.method === "exact" ? "" : " They are estimated from a sample of all lines.";
+  return `Misses are those of a fully associative cache of ${kib} KiB.${how}`;
+}
+
+const LINES = { count: "lines", counted: "lines" } as const;
+
+export const WORKING_SET_MEASURES: ToolMeasures = {
+  tool: "workingset",
+  first: ["first-touch", "share", "new"],
+  stacks: ({ workingset }) => workingset && workingSetStacks(workingset),
+  measures: measuresOf("workingset", { needs: WORKING_SET }, [
+    {
+      id: "workingset",
+      aliases: ["lines"],
+      isMain: true,
+      unit: "bytes",
+      head: "LARGEST",
+      title: "working sets of intervals, by where they ended",
+      meaning: "bytes of the cache lines that the largest interval touched",
+      explainedBy: "working set",
+      figures: ["lines"],
+      partOf: "first-touch",
+      needsForPlaces: "--who when it is recorded",
+      combine: "most",
+      differs: intervalsDiffer,
+      beside: ["mean-workingset", "intervals"],
+      column: ofPart("ended", ({ largest }) => largest, { isIn: isMeasured }),
+    },
+    {
+      id: "new",
+      isMain: true,
+      unit: "bytes",
+      head: "NEW",
+      title: "lines new to the run, by where intervals ended",
+      meaning:
+        "bytes of the lines of the whole run, by the call that was going on at the end of the interval that touched them first",
+      explainedBy: "new",
+      figures: ["lines"],
+      partOf: "new",
+      sample: { type: "new_space", done: { verb: "Lines new", ...LINES } },
+      beside: ["mean-workingset", "intervals"],
+      column: ofPart("ended", ({ fresh }) => fresh, { isIn: ({ levels }) => levels[0] !== undefined }),
+    },
+    {
+      id: "first-touch",
+      aliases: ["touched"],
+      isMain: true,
+      unit: "bytes",
+      head: "FIRST",
+      title: "lines touched first",
+      meaning: "bytes of all cache lines that the run touched; of a place, of those that it touched first",
+      explainedBy: "first touch",
+      figures: ["lines"],
+      partOf: "first-touch",
+      needsForPlaces: "--who when a WebAssembly program is recorded",
+      sample: { type: "first_touch_space", done: { verb: "Lines touched first", ...LINES } },
+      beside: ["touch-share"],
+      column: firstTouches,
+    },
+    {
+      id: "share",
+      isMain: true,
+      unit: "bytes",
+      head: "SHARE",
+      title: "bytes of the working set, by who allocated",
+      meaning: "bytes of the lines of an interval, on average, by who allocated what lies in them",
+      explainedBy: "first touch",
+      figures: ["lines"],
+      partOf: "share",
+      needs: WHO,
+      sample: { type: "share_space", done: { verb: "Lines owned in an interval", ...LINES } },
+      differs: intervalsDiffer,
+      beside: ["owned"],
+      column: ofPart("owners", ({ mean }, _, lineBytes) => mean * lineBytes, {
+        isIn: hasOwners,
+        restOf: ({ owners }, lineBytes) => otherMean(owners, lineBytes),
+      }),
+    },
+    {
+      id: "owned",
+      unit: "bytes",
+      head: "OWNED",
+      title: "lines of the run, by who allocated",
+      meaning: "bytes of the lines of the whole run, by who allocated what lies in them",
+      explainedBy: "first touch",
+      figures: ["lines"],
+      partOf: "owned",
+      needs: WHO,
+      sample: { type: "owned_space", done: { verb: "Lines owned", ...LINES } },
+      beside: ["share"],
+      column: ofPart("owners", ({ total }, _, lineBytes) => total * lineBytes, {
+        isIn: hasOwners,
+        restOf: ({ owners }, lineBytes) => otherLines(owners, lineBytes),
+      }),
+    },
+    {
+      id: "touch-share",
+      unit: "bytes",
+      head: "INTERVAL",
+      title: "lines touched first in their interval",
+      meaning: "bytes of the lines of an interval, on average, by who touched them first in it",
+      explainedBy: "first touch",
+      figures: ["lines"],
+      partOf: "touch-share",
+      needs: WASM_WHO,
+      sample: { type: "touch_share_space", done: { verb: "Lines touched first in an interval", ...LINES } },
+      differs: intervalsDiffer,
+      beside: ["first-touch"],
+      column: ofPart("firstTouch", ({ mean }, _, lineBytes) => mean * lineBytes, {
+        isIn: hasFirstTouch,
+        restOf: ({ firstTouch }, lineBytes) => otherMean(firstTouch, lineBytes),
+      }),
+    },
+    {
+      id: "misses",
+      isMain: true,
+      unit: "misses",
+      head: "MISSES",
+      title: "cache misses",
+      meaning: "misses of the cache that the run was recorded for (an estimate where lines were sampled)",
+      explainedBy: "miss ratio",
+      figures: ["lines"],
+      partOf: "misses",
+      needs: LOCALITY,
+      remark: cacheInWords,
+      sample: { type: "misses" },
+      differs: cachesDiffer,
+      beside: ["references"],
+      column: ofLocality(
+        ({ misses }) => misses,
+        ({ otherSites }) => otherSites.misses,
+      ),
+    },
+    {
+      id: "cold-misses",
+      aliases: [{ word: "cold", in: ["top", "export"] }],
+      unit: "misses",
+      head: "COLD",
+      title: "first references to lines",
+      meaning: "first references to a line, which every cache misses (an estimate where lines were sampled)",
+      explainedBy: "miss ratio",
+      figures: ["lines"],
+      partOf: "misses",
+      needs: LOCALITY,
+      sample: { type: "cold_misses" },
+      beside: ["references"],
+      column: ofLocality(
+        ({ cold }) => cold,
+        ({ cold, sites }) =>
+          Math.max(
+            0,
+            sites.reduce((left, site) => left - site.cold, cold),
+          ),
+      ),
+    },
+    {
+      id: "references",
+      unit: "references",
+      head: "REFERENCES",
+      title: "references of instructions that miss",
+      meaning:
+        "references to lines by the instructions that miss most (an estimate where lines were sampled)",
+      explainedBy: "miss ratio",
+      figures: ["lines"],
+      partOf: "references",
+      needs: LOCALITY,
+      sample: { type: "references" },
+      beside: ["misses"],
+      column: ofLocality(({ references }) => references),
+    },
+    {
+      id: "intervals",
+      unit: "intervals",
+      head: "INTERVALS",
+      title: "intervals, by where they ended",
+      meaning: "intervals of the run, by the call that was going on when they ended",
+      explainedBy: "working set",
+      figures: ["lines"],
+      partOf: "intervals",
+      sample: { type: "intervals" },
+      differs: intervalsDiffer,
+      beside: ["workingset", "mean-workingset"],
+      column: ofPart("ended", ({ intervals }) => intervals, { isIn: isMeasured }),
+    },
+    {
+      id: "interval-bytes",
+      unit: "bytes",
+      head: "TOGETHER",
+      title: "lines of all intervals together, by where they ended",
+      meaning: "bytes of the lines of all intervals together, by the call that was going on when they ended",
+      explainedBy: "working set",
+      figures: ["lines"],
+      partOf: "interval-bytes",
+      sample: { type: "interval_space", done: { verb: "Lines touched in intervals", ...LINES } },
+      differs: intervalsDiffer,
+      beside: ["mean-workingset", "intervals"],
+      column: ofPart("ended", ({ bytes }) => bytes, { isIn: isMeasured }),
+    },
+    {
+      id: "mean-workingset",
+      unit: "bytes",
+      head: "MEAN",
+      title: "mean working set of an interval, by where it ended",
+      meaning: "mean of the lines that an interval touches, by the call that was going on when it ended",
+      explainedBy: "working set",
+      figures: ["lines"],
+      combine: { of: "interval-bytes", by: "intervals" },
+      differs: intervalsDiffer,
+      beside: ["workingset", "intervals"],
+    },
+    {
+      id: "untouched",
+      unit: "bytes",
+      head: "UNTOUCHED",
+      title: "untouched bytes of the lines of all intervals",
+      meaning: "bytes of the lines of all intervals together that were not touched themselves",
+      explainedBy: "fill",
+      figures: ["lines"],
+      partOf: "interval-bytes",
+      needs: WASM_WHO,
+      sample: { type: "untouched_space", done: { verb: "Bytes of lines left untouched", ...LINES } },
+      differs: intervalsDiffer,
+      beside: ["fill-part", "intervals"],
+      column: ofPart("ended", ({ bytes, touched }) => bytes - touched, { isIn: hasFill }),
+    },
+    {
+      id: "fill",
+      unit: "bytes",
+      head: "UNTOUCHED",
+      title: "mean untouched bytes of an interval, by where it ended",
+      meaning: "bytes of the lines of an interval that were not touched themselves, on average",
+      explainedBy: "fill",
+      figures: ["lines"],
+      needs: WASM_WHO,
+      combine: { of: "untouched", by: "intervals" },
+      differs: intervalsDiffer,
+      beside: ["fill-part", "intervals"],
+    },
+    {
+      id: "fill-part",
+      unit: "part",
+      head: "FILL",
+      title: "touched part of the bytes of lines",
+      meaning: "part of the bytes of the touched lines that was touched itself",
+      explainedBy: "fill",
+      figures: ["lines"],
+      needs: WASM_WHO,
+      combine: { of: "untouched", by: "interval-bytes", isRest: true },
+      beside: ["untouched", "intervals"],
+    },
+  ]),
+};

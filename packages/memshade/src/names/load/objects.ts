@@ -1,0 +1,296 @@
+import { readdirSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import {
+  type Architecture,
+  buildIdFileCandidates,
+  type DebugFilePlaces,
+  type Decompressors,
+  debugAltLinkCandidates,
+  debugLinkCandidates,
+  dwpCandidates,
+  type ObjectFile,
+  openObject,
+} from "../../code/objects/index.ts";
+import { FormatError, UserError } from "../../ground/bytes/errors.ts";
+import { fileSource, readWholeFile } from "./file.ts";
+
+/** Loaded when it is needed: few files have compressed sections, and each start would wait for it. */
+const zlib = () => process.getBuiltinModule("node:zlib");
+
+/** Node's decompressors for sections. */
+export const nodeDecompressors: Decompressors = {
+  inflate: (bytes, size) => zlib().inflateSync(bytes, { maxOutputLength: Math.max(size, 1) }),
+  zstd: (bytes, size) => zlib().zstdDecompressSync(bytes, { maxOutputLength: Math.max(size, 1) }),
+};
+
+/** An object with the path that it was read from. */
+export interface LoadedObject {
+  readonly path: string;
+  readonly object: ObjectFile;
+}
+
+/**
+ * Opens an object file; sections are read from the file when they are asked for.
+ *
+ * @throws UserError in one line if there is none, or it is no object
+ */
+export function loadObject(file: string): LoadedObject {
+  try {
+    return { path: file, object: openObject(fileSource(file), nodeDecompressors) };
+  } catch (error) {
+    throw error instanceof FormatError ? new UserError(`${file}: ${error.message}`) : error;
+  }
+}
+
+/** Where to look for objects. */
+export interface ObjectPlaces extends DebugFilePlaces {
+  /** Folders or files that the user named, first to be looked at. */
+  readonly binaryPaths?: readonly string[];
+  /** Folders in which debuginfod's clients keep what they have fetched. */
+  readonly debuginfodCaches?: readonly string[];
+}
+
+/** An object as a core, a profile or a run names it. */
+export interface WantedObject {
+  /** Path on the machine where it ran. */
+  readonly path: string;
+  /** Hexadecimal; only an object with this build id will do. Of 16 bytes: see `fits`. */
+  readonly buildId?: string | undefined;
+  /** Only an object for this machine will do. */
+  readonly architecture?: Architecture | undefined;
+}
+
+/** Why an object was not found, as the end of a sentence that begins with its path. */
+export interface MissingObject {
+  readonly missing: string;
+}
+
+/**
+ * Where the dynamic linkers of usual systems find libraries by name. Crashpad's dumps have no paths of libraries, but the
+ * names that they were linked by.
+ */
+export const LIBRARY_FOLDERS: readonly string[] = [
+  "lib64",
+  "lib/x86_64-linux-gnu",
+  "lib/aarch64-linux-gnu",
+  "lib",
+].flatMap((folder) => [`/${folder}`, `/usr/${folder}`]);
+
+/** Digits of a GUID in hexadecimal. */
+const GUID_DIGITS = 32;
+
+/** How many files below a binary path are opened in search of a build id. */
+const MOST_FILES = 20_000;
+
+/** Finds objects on this machine by path, base name, sysroot and build id. Answers are remembered. */
+export class ObjectFinder {
+  readonly #places: ObjectPlaces;
+  readonly #found = new Map<string, LoadedObject | MissingObject>();
+  #byBuildId: Map<string, string> | undefined;
+
+  constructor(places: ObjectPlaces = {}) {
+    this.#places = places;
+  }
+
+  find(wanted: WantedObject): LoadedObject | MissingObject {
+    const key = `${wanted.buildId ?? ""} ${wanted.path}`;
+    let found = this.#found.get(key);
+    if (found === undefined) {
+      found = this.#search(wanted);
+      this.#found.set(key, found);
+    }
+    return found;
+  }
+
+  #search({ path: wantedPath, buildId, architecture }: WantedObject): LoadedObject | MissingObject {
+    let missing = "was not found";
+    for (const candidate of this.#candidates(wantedPath, buildId)) {
+      const loaded = tryLoad(candidate);
+      if (loaded === undefined) continue;
+      if (architecture !== undefined && loaded.object.architecture !== architecture) {
+        missing = `was found as ${candidate}, which is for another machine`;
+        continue;
+      }
+      if (buildId === undefined || fits(loaded.object.buildId, buildId)) return loaded;
+      missing = `was found as ${candidate}, which is another build`;
+    }
+    const byBuildId = buildId === undefined ? undefined : this.#scanned(buildId);
+    return byBuildId === undefined ? { missing } : loadObject(byBuildId);
+  }
+
+  *#candidates(wantedPath: string, buildId: string | undefined): Generator<string> {
+    const { binaryPaths = [], sysroot } = this.#places;
+    for (const place of binaryPaths) {
+      if (isFile(place)) {
+        if (path.basename(place) === path.basename(wantedPath)) yield place;
+        continue;
+      }
+      yield path.join(place, wantedPath);
+      yield path.join(place, path.basename(wantedPath));
+      if (buildId !== undefined) yield* inBuildIdFolders(place, buildId);
+    }
+    if (sysroot !== undefined) yield path.join(sysroot, wantedPath);
+    // What lies there on this machine may be something else: without a sysroot it is the best guess.
+    if (sysroot === undefined || buildId !== undefined) yield wantedPath;
+    if (buildId === undefined) return;
+    for (const root of sysroot === undefined ? [""] : [sysroot, ""]) {
+      if (!wantedPath.includes("/"))
+        for (const folder of LIBRARY_FOLDERS) yield path.join(root, folder, wantedPath);
+      yield* inBuildIdFolders(path.join(root, "/usr/lib"), buildId);
+    }
+    // Where perf keeps copies of what it recorded.
+    const copies = path.join(homedir(), ".debug/.build-id", buildId.slice(0, 2), buildId.slice(2));
+    yield path.join(copies, wantedPath === "[vdso]" ? "vdso" : "elf");
+  }
+
+  #scanned(buildId: string): string | undefined {
+    const all = this.#scan();
+    return all.get(buildId) ?? [...all].find(([own]) => fits(own, buildId))?.[1];
+  }
+
+  /** Build ids of all objects below the binary paths: the last resort for files that were renamed. */
+  #scan(): ReadonlyMap<string, string> {
+    if (this.#byBuildId === undefined) {
+      this.#byBuildId = new Map();
+      let left = MOST_FILES;
+      for (const place of this.#places.binaryPaths ?? [])
+        for (const file of filesBelow(place)) {
+          if (left-- <= 0) break;
+          const buildId = tryLoad(file)?.object.buildId;
+          if (buildId !== undefined && !this.#byBuildId.has(buildId)) this.#byBuildId.set(buildId, file);
+        }
+    }
+    return this.#byBuildId;
+  }
+
+  /** The object with a build id, in the places where debug information is kept by it. */
+  findByBuildId(buildId: string): LoadedObject | undefined {
+    const folders = (this.#places.binaryPaths ?? []).filter((place) => !isFile(place));
+    return [
+      ...folders.flatMap((place) => [...inBuildIdFolders(place, buildId)]),
+      ...buildIdFileCandidates(buildId, this.#places),
+      ...this.#cached(buildId),
+    ]
+      .map(tryLoad)
+      .find((loaded) => loaded?.object.buildId === buildId);
+  }
+
+  /** The object with the debug information of another one: by build id, else by its `.gnu_debuglink`. */
+  findDebugFile({ path: objectPath, object }: LoadedObject): LoadedObject | undefined {
+    const { buildId, debugLink } = object;
+    const folders = (this.#places.binaryPaths ?? []).filter((place) => !isFile(place));
+    if (buildId !== undefined) {
+      const own = folders.flatMap((place) => [...inBuildIdFolders(place, buildId)]);
+      const kept = [...buildIdFileCandidates(buildId, this.#places), ...this.#cached(buildId)];
+      for (const candidate of [...own, ...kept]) {
+        const loaded = tryLoad(candidate);
+        if (loaded?.object.buildId === buildId && candidate !== objectPath) return loaded;
+      }
+    }
+    if (debugLink === undefined) return undefined;
+    const own = folders.map((place) => path.join(place, debugLink.name));
+    for (const candidate of [...own, ...debugLinkCandidates(objectPath, debugLink.name, this.#places)]) {
+      const loaded = tryLoad(candidate);
+      if (loaded !== undefined && candidate !== objectPath && belongs(loaded, object)) return loaded;
+    }
+    return undefined;
+  }
+
+  /** The package with the split debug information of an object, which may lie with its debug file. */
+  findPackage(
+    { path: objectPath }: LoadedObject,
+    debugFile: LoadedObject | undefined,
+  ): LoadedObject | undefined {
+    const candidates = dwpCandidates(objectPath, debugFile?.path);
+    const named = (this.#places.binaryPaths ?? []).flatMap((place) =>
+      isFile(place) ? [place] : candidates.map((one) => path.join(place, path.basename(one))),
+    );
+    const wanted = new Set(candidates.map((one) => path.basename(one)));
+    return [...named.filter((one) => wanted.has(path.basename(one))), ...candidates]
+      .map(tryLoad)
+      .find((loaded) => loaded !== undefined);
+  }
+
+  #cached(buildId: string): string[] {
+    return (this.#places.debuginfodCaches ?? []).map((cache) => path.join(cache, buildId, "debuginfo"));
+  }
+
+  /** The object with the debug information that several objects share (`.gnu_debugaltlink`, made by dwz). */
+  findSharedDebugFile({ path: objectPath, object }: LoadedObject): LoadedObject | undefined {
+    const link = object.debugAltLink;
+    if (link === undefined) return undefined;
+    return debugAltLinkCandidates(objectPath, link, this.#places)
+      .map(tryLoad)
+      .find((loaded) => loaded?.object.buildId === link.buildId);
+  }
+}
+
+/** Whether a file that `.gnu_debuglink` named is the right one: by build id, where both have one, else by checksum. */
+function belongs(debugFile: LoadedObject, { buildId, debugLink }: ObjectFile): boolean {
+  const other = debugFile.object.buildId;
+  if (buildId !== undefined && other !== undefined) return buildId === other;
+  return zlib().crc32(readWholeFile(debugFile.path)) === debugLink?.crc32;
+}
+
+/**
+ * Whether an object with this build id is the wanted one. Minidumps have GUIDs in their place, as they do for Windows: the
+ * first 16 bytes, or, for objects without a build id, a sum of their code.
+ */
+function fits(own: string | undefined, wanted: string): boolean {
+  if (wanted.length !== GUID_DIGITS) return own === wanted;
+  return own === undefined || own.startsWith(wanted);
+}
+
+/** Folders of build ids hold executables as `ab/cdef…`, debug information as `ab/cdef….debug`. */
+function* inBuildIdFolders(place: string, buildId: string): Generator<string> {
+  const folder = path.join(place, ".build-id", buildId.slice(0, 2));
+  const name = buildId.slice(2);
+  const names =
+    buildId.length === GUID_DIGITS ? namesIn(folder).filter((one) => one.startsWith(name)) : [name];
+  for (const one of names) {
+    yield path.join(folder, one);
+    if (!one.endsWith(".debug")) yield path.join(folder, `${one}.debug`);
+  }
+}
+
+/** The object in a file; undefined if there is none. */
+export function tryLoad(file: string): LoadedObject | undefined {
+  if (!isFile(file)) return undefined;
+  try {
+    return loadObject(file);
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+/** False for what cannot be asked for too: a folder without permission, a name out of a damaged dump that none can have. */
+function isFile(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    return false;
+  }
+}
+
+/** Names in a folder, in order; none of what is no folder, or cannot be read. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+}
+
+function filesBelow(place: string): string[] {
+  if (isFile(place)) return [place];
+  try {
+    return readdirSync(place, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath, entry.name))
+      .sort();
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,151 @@
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { TraceMap } from "@jridgewell/trace-mapping";
+import { readRegular } from "./file.ts";
+import { traceableMap, tracing } from "./source-map-parts.ts";
+
+const LARGEST_BYTES = 64 << 20;
+
+/** A place in a script; lines and columns count from 1. */
+export interface ScriptPlace {
+  line: number;
+  column: number;
+}
+
+/** Where a place in a script was written, and under what name the function there. */
+export interface WrittenPlace extends ScriptPlace {
+  file: string;
+  name?: string | undefined;
+}
+
+/** By what the glue between modules and their callers is made, as its text tells. */
+const GLUE: readonly (readonly [string, RegExp])[] = [
+  ["wasm-bindgen", /\b__wbindgen_\w+|\b__wbg_\w+/],
+  ["Go", /\bgo\.importObject\b|"syscall\/js\.valueGet"/],
+  ["AssemblyScript", /\b__(lower|lift)(String|Array|TypedArray)\b/],
+  // Other scripts use these names too, but leave it to this one to make the instance.
+  ["Emscripten", /\b(HEAPU8|HEAP32)\b[\s\S]*\bWebAssembly\.|\bWebAssembly\.[\s\S]*\b(HEAPU8|HEAP32)\b/],
+];
+
+/** The text of a file or of what an address leads to; undefined where it cannot be had. */
+export type ReadText = (place: string) => string | undefined;
+
+/** The script that a program ran, as far as its file tells. */
+export class ScriptFile {
+  /** The tool that made it to connect a module with its callers. */
+  readonly glue: string | undefined;
+  readonly #lines: readonly string[];
+  readonly #map: TraceMap | undefined;
+
+  /**
+   * A file that cannot be read tells nothing.
+   *
+   * @param file its path, or the address of a page's script
+   * @param read the text of a file or address
+   */
+  constructor(file: string, read: ReadText = readText) {
+    const text = read(file) ?? "";
+    this.glue = GLUE.find(([, pattern]) => pattern.test(text))?.[0];
+    this.#map = readMap(file, text, read);
+    this.#lines = this.#map === undefined ? [] : text.split("\n");
+  }
+
+  /**
+   * Where a place was written; undefined where no source map knows.
+   *
+   * @param name what the engine calls the function, and `start` where that begins, if it is known
+   */
+  written(
+    { line, column }: ScriptPlace,
+    name: string,
+    start: ScriptPlace | undefined,
+  ): WrittenPlace | undefined {
+    if (this.#map === undefined) return undefined;
+    const found = tracing().originalPositionFor(this.#map, { line, column: Math.max(0, column - 1) });
+    if (found.source === null) return undefined;
+    const own = start && this.#nameAt(start, name);
+    return {
+      file: found.source,
+      line: found.line,
+      column: found.column + 1,
+      ...(own === undefined ? {} : { name: own }),
+    };
+  }
+
+  /** The name that a function had before it was shortened: that of its own name where it begins. */
+  #nameAt({ line, column }: ScriptPlace, name: string): string | undefined {
+    const [kind, called] = name.startsWith("new ") ? ["new ", name.slice(4)] : ["", name];
+    const bare = called.slice(called.lastIndexOf(".") + 1);
+    const text = this.#lines[line - 1] ?? "";
+    // Behind `function`, or before the parameters of an arrow.
+    for (const at of positionsOf(bare, text, column - 1)) {
+      const segment = tracing().traceSegment(this.#map!, line - 1, at);
+      if (segment?.length !== 5 || segment[0] !== at) continue;
+      const written = this.#map!.names[segment[4]];
+      return written === undefined || written === bare ? undefined : kind + written;
+    }
+    return undefined;
+  }
+}
+
+/** Where a name stands as a word around a position, those behind it first. */
+function positionsOf(name: string, text: string, around: number): number[] {
+  const found: number[] = [];
+  const end = around + LONGEST_FUNCTION_WORD;
+  for (
+    let at = text.indexOf(name, around - name.length - 2);
+    at >= 0 && at <= end;
+    at = text.indexOf(name, at + 1)
+  )
+    if (!/[\w$]/.test(`${text[at - 1] ?? ""}${text[at + name.length] ?? ""}`)) found.push(at);
+  return found.sort((a, b) => Number(a < around) - Number(b < around) || a - b);
+}
+
+/** What may stand between a function's beginning and its name: `async function* `. */
+const LONGEST_FUNCTION_WORD = 16;
+
+/** The text of a file of this machine. */
+export function readText(file: string): string | undefined {
+  if (!path.isAbsolute(file)) return undefined;
+  try {
+    const bytes = readRegular(file);
+    return bytes.length > LARGEST_BYTES ? undefined : bytes.toString();
+  } catch {
+    return undefined;
+  }
+}
+
+const MAP_LINE = /^[ \t]*\/\/[#@] ?sourceMappingURL=(\S+)[ \t\r]*$/gm;
+
+/** What a script says of where its source map is: in itself as `data:`, or elsewhere. */
+export function sourceMapUrl(text: string): string | undefined {
+  return [...text.matchAll(MAP_LINE)].at(-1)?.[1];
+}
+
+/** The source map at the end of a script: inline, or in a file. */
+function readMap(file: string, text: string, read: ReadText): TraceMap | undefined {
+  const url = sourceMapUrl(text);
+  if (url === undefined) return undefined;
+  const inline = /^data:[^,]*?(;base64)?,(.*)$/s.exec(url);
+  try {
+    const place = inline === null ? besides(file, url) : file;
+    const json =
+      inline === null
+        ? read(place)!
+        : inline[1] === undefined
+          ? decodeURIComponent(inline[2]!)
+          : Buffer.from(inline[2]!, "base64").toString();
+    // Sources are relative to the map.
+    return traceableMap(json, place);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where a script's source map is. */
+export function besides(file: string, url: string): string {
+  if (/^https?:/.test(file)) return new URL(url, file).href;
+  return url.startsWith("file:")
+    ? fileURLToPath(url)
+    : path.resolve(path.dirname(file), decodeURIComponent(url));
+}

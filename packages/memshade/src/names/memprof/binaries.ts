@@ -1,0 +1,236 @@
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { ObjectFile } from "../../code/objects/index.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import {
+  functionGuid,
+  memprofFrames,
+  type RawModule,
+  type SourceFrame,
+} from "../../profile/formats/memprof/index.ts";
+import type { RawSegment } from "../../profile/formats/memprof-raw/index.ts";
+import { counted } from "../../profile/model/counted.ts";
+import {
+  type MemprofFrame,
+  type UnresolvedPlace,
+  unresolvedName,
+} from "../../profile/model/memprof/index.ts";
+import { readWholeFile } from "../load/file.ts";
+import { type LoadedObject, loadObject, ObjectFinder } from "../load/objects.ts";
+import { loadSymbolizer } from "../load/symbolizer.ts";
+
+const EXECUTABLE = 1;
+/** memshade's build id of a wasm module without one: the first bytes of the hash of the file. */
+const HASH_BYTES = 20;
+
+/** So many of the named binaries are told when none of them is right. */
+const MOST_DESCRIBED = 2;
+
+/** Where to look for the binaries of profiles. */
+export interface BinaryPlaces {
+  /** Executables, libraries and wasm modules. */
+  readonly binaries: readonly string[];
+  /** Folders with such files, searched by build id. */
+  readonly searchPaths: readonly string[];
+}
+
+/** The modules of a raw profile that have a binary, and the build ids of those that have none. */
+export interface MatchedModules {
+  readonly modules: readonly RawModule[];
+  readonly matched: readonly { readonly buildId: string; readonly name: string }[];
+  readonly unmatched: readonly string[];
+  /** The modules without a binary, whose frames are places in them. */
+  readonly unresolved: readonly RawModule[];
+}
+
+interface Binary {
+  readonly loaded: LoadedObject;
+  readonly framesAt: (address: number) => readonly MemprofFrame[];
+}
+
+/** Binaries by build id. Each is opened once, whatever the number of profiles. */
+export class ProfiledBinaries {
+  readonly #finder: ObjectFinder | undefined;
+  readonly #searchPaths: readonly string[];
+  readonly #named = new Map<string, LoadedObject>();
+  readonly #opened = new Map<string, Binary | undefined>();
+
+  /** @throws UserError if a named binary cannot be read or has no build id */
+  constructor({ binaries, searchPaths }: BinaryPlaces) {
+    for (const place of searchPaths)
+      if (!statSync(place, { throwIfNoEntry: false })?.isDirectory())
+        throw new UserError(`--search ${place}: there is no such folder`);
+    this.#searchPaths = searchPaths.map((place) => resolve(place));
+    this.#finder = searchPaths.length === 0 ? undefined : new ObjectFinder({ binaryPaths: searchPaths });
+    for (const file of binaries) this.add(file);
+  }
+
+  /** Makes one more binary known. */
+  add(file: string, buildId?: string): void {
+    const loaded = loadObject(file);
+    const id = buildId ?? buildIdOf(loaded);
+    if (id === undefined) throw new UserError(`${file} has no build id (link with --build-id)`);
+    if (!this.#named.has(id)) this.#named.set(id, loaded);
+  }
+
+  /** What was named, for those who see that it was the wrong thing. */
+  describe(): string {
+    const all = Array.from(this.#named, ([buildId, { path }]) => `that of ${path}, ${buildId}`);
+    const more = all.length > MOST_DESCRIBED ? ` and ${all.length - MOST_DESCRIBED} more` : "";
+    const places = this.#searchPaths.map((place) => `any below ${place}`);
+    return [...all.slice(0, MOST_DESCRIBED), ...places].join(", ") + more;
+  }
+
+  match(segments: readonly RawSegment[]): MatchedModules {
+    const modules: RawModule[] = [];
+    const matched = new Map<string, string>();
+    const unmatched = new Set<string>();
+    const unresolved: RawModule[] = [];
+    for (const segment of segments) {
+      const buildId = hexOf(segment.buildId);
+      const binary = buildId === "" ? undefined : this.#open(buildId);
+      if (binary === undefined) {
+        unmatched.add(buildId === "" ? "<None>" : buildId);
+        unresolved.push(unresolvedModule(segment, buildId));
+        continue;
+      }
+      matched.set(buildId, binary.loaded.path);
+      modules.push(moduleOf(segment, buildId, binary));
+    }
+    return {
+      modules,
+      matched: Array.from(matched, ([buildId, name]) => ({ buildId, name })),
+      unmatched: [...unmatched].filter((buildId) => !matched.has(buildId)),
+      unresolved,
+    };
+  }
+
+  /** Path of the binary with a build id, if there is one. */
+  nameOf(buildId: string): string | undefined {
+    return this.#open(buildId)?.loaded.path;
+  }
+
+  /** Frames of a place in a module, if there is a binary for it. */
+  resolve({ buildId, offset }: UnresolvedPlace): readonly MemprofFrame[] | undefined {
+    return buildId === "" ? undefined : this.#open(buildId)?.framesAt(offset);
+  }
+
+  /** The binary with a build id, if it was named or lies in a folder that was. */
+  find(buildId: string): LoadedObject | undefined {
+    return this.#named.get(buildId) ?? this.#search(buildId);
+  }
+
+  #open(buildId: string): Binary | undefined {
+    if (!this.#opened.has(buildId)) {
+      const loaded = this.find(buildId);
+      this.#opened.set(buildId, loaded && this.#binaryOf(loaded));
+    }
+    return this.#opened.get(buildId);
+  }
+
+  #search(buildId: string): LoadedObject | undefined {
+    const found = this.#finder?.find({ path: buildId, buildId });
+    if (found === undefined || !("object" in found)) return undefined;
+    // The finder knows the system's libraries too: profiles must not depend on what happens to be installed.
+    const path = resolve(found.path);
+    return this.#searchPaths.some((place) => path.startsWith(`${place}/`)) ? found : undefined;
+  }
+
+  #binaryOf(loaded: LoadedObject): Binary {
+    const frames = loadAddressFrames(loaded, this.#finder);
+    return { loaded, framesAt: (address) => memprofFrames(frames(address)) };
+  }
+}
+
+/** A segment of a process, with what translates its PCs. */
+function moduleOf(segment: RawSegment, key: string, { loaded, framesAt }: Binary): RawModule {
+  const start = Number(segment.start);
+  return {
+    start,
+    end: Number(segment.end),
+    shift: linkAddressOf(segment, loaded.object) - start,
+    key,
+    framesAt,
+  };
+}
+
+/** A segment of a module without a binary. */
+function unresolvedModule({ start, end, offset: base }: RawSegment, buildId: string): RawModule {
+  return {
+    start: Number(start),
+    end: Number(end),
+    shift: -Number(base),
+    key: `[${buildId}]`,
+    framesAt: (offset) => {
+      const name = unresolvedName({ buildId, offset });
+      return [{ guid: functionGuid(name), lineOffset: 0, column: 0, inline: false, name }];
+    },
+  };
+}
+
+/** Where the file has what the process has at the start of a segment. */
+export function linkAddressOf({ start, end, offset }: RawSegment, object: ObjectFile): number {
+  if (object.kind === "wasm") return 0;
+  const executable = object.segments.filter(({ flags }) => (flags & EXECUTABLE) !== 0);
+  const [only] = executable;
+  if (executable.length === 1) return only!.address;
+  const size = Number(end - start);
+  const bySize = executable.filter(({ memorySize }) => memorySize === size);
+  return bySize.length === 1 ? bySize[0]!.address : Number(start - offset);
+}
+
+/** Hexadecimal; for wasm modules without a build id, the one that memshade gives them. */
+export function buildIdOf({ path, object }: LoadedObject): string | undefined {
+  if (object.buildId !== undefined || object.kind === "elf") return object.buildId;
+  return createHash("sha256")
+    .update(readWholeFile(path))
+    .digest("hex")
+    .slice(0, 2 * HASH_BYTES);
+}
+
+export function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Why nothing is left of a profile whose binaries are there. */
+export function noFrameNamed(matched: MatchedModules["matched"]): string {
+  const names = matched.map(({ name }) => name).join(", ");
+  return `no frame of it could be named: ${names} has no debug information for it`;
+}
+
+/**
+ * Why a profile cannot be symbolized.
+ *
+ * @param unmatched build ids of its modules, that of the program first
+ */
+export function noBinary(unmatched: readonly string[], binaries: ProfiledBinaries): string {
+  const [program] = unmatched;
+  const others =
+    unmatched.length > 1
+      ? `, and its ${counted(unmatched.length - 1, "other module has", "other modules have")} none either`
+      : "";
+  const given = binaries.describe();
+  const found = given === "" ? "name it with --binary, or a folder with it with --search" : `not ${given}`;
+  return `there is no binary for it: its program has the build id ${program}${others} (${found})`;
+}
+
+/** The inline chain at an address of a file, innermost first; empty where no function is known. */
+export type AddressFrames = (address: number) => readonly SourceFrame[];
+
+/**
+ * Looks addresses up in debug information alone: symbol tables may name functions otherwise, and compilers that use a
+ * profile only know the names of debug information.
+ *
+ * @param finder looks for separate debug information, where the file itself has none
+ */
+export function loadAddressFrames(loaded: LoadedObject, finder: ObjectFinder | undefined): AddressFrames {
+  const { frames } = loadSymbolizer(loaded, {
+    finder: finder ?? new ObjectFinder({ debugDirectories: [] }),
+    useSymbolTable: false,
+  });
+  return (address) => {
+    const found = frames(address);
+    return found[0]?.linkageName === undefined ? [] : found;
+  };
+}

@@ -1,0 +1,225 @@
+import type { ByteSource } from "../../ground/bytes/byte-source.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { RawAdder } from "../../profile/formats/memprof/index.ts";
+import { addIndexed, isIndexedProfile } from "../../profile/formats/memprof-indexed/index.ts";
+import { isMemprofRaw, type RawScan, scanRaw } from "../../profile/formats/memprof-raw/index.ts";
+import { readFastYaml } from "../../profile/formats/memprof-text/fast-yaml.ts";
+import { isMemprofYaml } from "../../profile/formats/memprof-text/is-yaml.ts";
+import {
+  isMemshadeProfile,
+  MemshadeProfile,
+  type ProfileOrigin,
+} from "../../profile/formats/memshade-profile/index.ts";
+import {
+  type CreateSpillFile,
+  type MergedProfile,
+  ProfileMerger,
+  SpilledRuns,
+  type UnresolvedPlace,
+} from "../../profile/model/memprof/index.ts";
+import { MIB_FIELDS, type MibField } from "../../profile/model/mib-fields.ts";
+import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
+import { explained, InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
+import type { MergeInput } from "./inputs.ts";
+import { nodeDeflate } from "./node-deflate.ts";
+
+/** What is kept of the inputs. */
+export interface MergeFields {
+  readonly fields: readonly MibField[];
+  /** Names, files and lines too. */
+  readonly keepsSources: boolean;
+  /** Frames in modules without a binary too, as places in these. */
+  readonly keepsUnresolved?: boolean | undefined;
+  /** Where what was merged goes when it has become large; without it, it stays in memory. */
+  readonly spill?: CreateSpillFile | undefined;
+  /** How large that is, in bytes. */
+  readonly spillBytes?: number | undefined;
+}
+
+/** A part of a merge: a profile, and where it comes from. */
+export interface MergedPart extends MergedProfile {
+  readonly origin: ProfileOrigin;
+  /** Contexts of raw profiles no frame of which could be named. */
+  readonly dropped: number;
+}
+
+/** As {@link MergedPart}, before it is brought into order. */
+export interface MergedTables {
+  readonly merger: ProfileMerger;
+  /** What does not fit into memory besides. */
+  readonly runs: SpilledRuns | undefined;
+  readonly origin: ProfileOrigin;
+  readonly dropped: number;
+}
+
+/** Tables of this size are written, or of this size per context of what was written. */
+const SPILL_BYTES = 12 << 20;
+const SPILL_BYTES_PER_CONTEXT = 16;
+
+/** Reads profiles one by one into a merger. */
+export class InputMerger {
+  readonly #what: MergeFields;
+  readonly #binaries: ProfiledBinaries;
+  readonly #reader = new InputReader();
+  #merger: ProfileMerger;
+  #adder: RawAdder;
+  #runs: SpilledRuns | undefined;
+  #inputs = 0;
+  #dropped = 0;
+  #offered = 0;
+  #matched = new Map<string, string>();
+  #unmatched = new Set<string>();
+
+  constructor(places: BinaryPlaces, what: MergeFields) {
+    this.#what = what;
+    this.#binaries = new ProfiledBinaries(places);
+    this.#merger = new ProfileMerger(what.fields, what.keepsSources, what.keepsUnresolved);
+    this.#adder = new RawAdder(this.#merger, what.keepsSources);
+    this.#runs = what.spill && new SpilledRuns(what.spill);
+  }
+
+  /** Contexts of raw profiles that were merged, and how many different ones there are. */
+  get contexts(): { readonly offered: number; readonly added: number } {
+    return { offered: this.#offered, added: this.#merger.contexts.length + (this.#runs?.contexts ?? 0) };
+  }
+
+  /** Memory that what was merged takes, roughly. */
+  get sizeBytes(): number {
+    const { stacks, contexts } = this.#merger;
+    return stacks.length * 5 + contexts.length * (this.#what.fields.length * 3 + 20);
+  }
+
+  /**
+   * Adds one profile.
+   *
+   * @param number of the input, in the order of all
+   * @throws UserError naming the file, if it cannot be read or is damaged; then nothing of it was added
+   */
+  async add(input: MergeInput, number: number): Promise<void> {
+    const { path } = input;
+    const yaml = explained(path, () =>
+      this.#reader.open(input, (source) => this.#addSource(input, source, number)),
+    );
+    if (yaml !== undefined) {
+      const readYaml = await loadYamlReader();
+      explained(path, () => this.#addProfile(readYaml(yaml), number));
+    }
+    this.#spillIfLarge();
+  }
+
+  /** @returns the bytes of a profile in YAML, which is not added yet */
+  #addSource(input: MergeInput, source: ByteSource, number: number): Uint8Array | undefined {
+    const start = source.read(0, MAGIC_BYTES);
+    if (isMemprofRaw(start)) this.#addRaw(input, scanRaw(source), number);
+    else if (isIndexedProfile(start)) {
+      addIndexed(source, this.#merger, number);
+      this.#inputs++;
+    } else if (isMemshadeProfile(start)) {
+      this.#addMemshade(new MemshadeProfile(wholeSource(source), nodeDeflate), number);
+    } else if (isMemprofYaml(start)) {
+      const profile = readFastYaml(source);
+      if (profile === undefined) return wholeSource(source);
+      this.#addProfile(profile, number);
+    } else {
+      const isEmpty = source.size === 0 ? ": it is empty" : "";
+      throw new UserError(`not a MemProf profile, raw, indexed, YAML or memshade${isEmpty}`);
+    }
+    return undefined;
+  }
+
+  /** Adds what another merger has built. */
+  addPart({ profile, lastInput, origin, dropped }: MergedPart): void {
+    // What comes from another thread is a copy, of the fields' descriptions too.
+    const tags = profile.blocks.fields.map(({ tag }) => tag);
+    const fields = MIB_FIELDS.filter(({ tag }) => tags.includes(tag));
+    const known = { ...profile, blocks: { ...profile.blocks, fields } };
+    this.#merger.addProfile(known, 0, lastInput.length === 0 ? undefined : lastInput);
+    this.#noteOrigin(origin);
+    this.#dropped += dropped;
+    this.#spillIfLarge();
+  }
+
+  /** Gives back what is not in memory. */
+  release(): void {
+    this.#runs?.release();
+  }
+
+  /** What was merged since the last call. */
+  take(): MergedPart {
+    const { merger, runs: _, ...rest } = this.drain();
+    return { ...merger.build(), ...rest };
+  }
+
+  /** As `take`, as it was collected. */
+  drain(): MergedTables {
+    const drained = {
+      merger: this.#merger,
+      runs: this.#runs,
+      dropped: this.#dropped,
+      origin: {
+        inputs: this.#inputs,
+        binaries: Array.from(this.#matched, ([buildId, name]) => ({ buildId, name })),
+        unmatched: [...this.#unmatched].filter((buildId) => !this.#matched.has(buildId)).sort(),
+      },
+    };
+    this.#merger = new ProfileMerger(this.#what.fields, this.#what.keepsSources, this.#what.keepsUnresolved);
+    this.#adder = new RawAdder(this.#merger, this.#what.keepsSources);
+    this.#runs = this.#what.spill && new SpilledRuns(this.#what.spill);
+    this.#inputs = 0;
+    this.#dropped = 0;
+    this.#matched = new Map();
+    this.#unmatched = new Set();
+    return drained;
+  }
+
+  /** What is in memory stays small, and a part of what was written, so that no input is written many times. */
+  #spillIfLarge(): void {
+    const runs = this.#runs;
+    if (runs === undefined) return;
+    const { spillBytes = SPILL_BYTES } = this.#what;
+    if (this.sizeBytes < Math.max(spillBytes, runs.leastContexts * SPILL_BYTES_PER_CONTEXT)) return;
+    this.#merger = runs.spill(this.#merger);
+    this.#adder.moveTo(this.#merger);
+  }
+
+  #addProfile(profile: MergedProfile["profile"], number: number): void {
+    this.#merger.addProfile(profile, number);
+    this.#inputs++;
+  }
+
+  #addMemshade(file: MemshadeProfile, number: number): void {
+    const { binaries, unmatched } = file.origin;
+    // What earlier merges had no binary for may be found now.
+    const found = unmatched.flatMap((buildId) => {
+      const name = this.#binaries.nameOf(buildId);
+      return name === undefined ? [] : [{ buildId, name }];
+    });
+    const resolve =
+      found.length === 0 ? undefined : (place: UnresolvedPlace) => this.#binaries.resolve(place);
+    // Everything is read once before anything is added, so that nothing is added of a damaged file.
+    const outline = file.outline();
+    for (const _ of file.blocks());
+    const blocks = { length: file.contexts, fields: file.fields, pieces: file.blocks() };
+    this.#dropped += this.#merger.addPieces(outline, blocks, number, undefined, resolve);
+    this.#noteOrigin({ ...file.origin, binaries: [...binaries, ...found] });
+  }
+
+  #addRaw({ modules }: MergeInput, scan: RawScan, number: number): void {
+    for (const { path, buildId } of modules) this.#binaries.add(path, buildId);
+    const match = this.#binaries.match(scan.segments);
+    if (match.modules.length === 0 && scan.length > 0)
+      throw new UserError(noBinary(match.unmatched, this.#binaries));
+    const places = this.#what.keepsUnresolved ? match.unresolved : [];
+    const { contexts, dropped, unnamed } = this.#adder.add(scan, [...match.modules, ...places], number);
+    if (contexts > 0 && unnamed === contexts) throw new UserError(noFrameNamed(match.matched));
+    this.#dropped += dropped;
+    this.#offered += contexts;
+    this.#noteOrigin({ inputs: 1, binaries: match.matched, unmatched: match.unmatched });
+  }
+
+  #noteOrigin({ inputs, binaries, unmatched }: ProfileOrigin): void {
+    this.#inputs += inputs;
+    for (const { buildId, name } of binaries) this.#matched.set(buildId, name);
+    for (const buildId of unmatched) this.#unmatched.add(buildId);
+  }
+}

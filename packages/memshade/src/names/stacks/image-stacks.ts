@@ -1,0 +1,88 @@
+import { type ObjectFile, openObject } from "../../code/objects/index.ts";
+import {
+  type EndReason,
+  type Frame,
+  Registers,
+  Unwinder,
+  type UnwindOptions,
+  type UnwindTarget,
+} from "../../code/unwind/index.ts";
+import { FormatError } from "../../ground/bytes/errors.ts";
+import type { ProcessImage, ProcessThread } from "../../profile/model/process-image.ts";
+import { MappedModule, NativeFile, type ObjectSource } from "./native-file.ts";
+
+/** A thread of a process, and the calls that led to where it is. */
+export interface ThreadStack {
+  readonly thread: ProcessThread;
+  /** Innermost first. */
+  readonly frames: readonly Frame[];
+  readonly end: EndReason;
+}
+
+export interface ImageStacks {
+  readonly image: ProcessImage;
+  readonly target: UnwindTarget;
+  readonly threads: readonly ThreadStack[];
+  /** The files of the process. */
+  readonly files: readonly NativeFile[];
+}
+
+/** Unwinds all threads of a dump. */
+export function unwindImage(image: ProcessImage, objects: ObjectSource, options: UnwindOptions): ImageStacks {
+  const signatureMask = image.pointerAuthenticationMask?.[1];
+  const unwinder = new Unwinder(image.architecture, {
+    ...options,
+    ...(signatureMask === undefined ? {} : { signatureMask }),
+  });
+  const files = new Map<string, NativeFile>();
+  for (const { path, buildId, start, end, fileOffset } of image.files) {
+    let file = files.get(path);
+    if (file === undefined) {
+      const inMemory = path === "[vdso]" ? objectInMemory(image, start, end) : undefined;
+      file = inMemory ? NativeFile.of(path, inMemory) : new NativeFile(path, buildId, objects);
+      files.set(path, file);
+    }
+    unwinder.modules.add(new MappedModule(file, start, end, fileOffset));
+  }
+  const readMemory = (address: number, length: number) => {
+    const bytes = image.readMemory(address, length);
+    return bytes.length === 0 ? fileBytes(unwinder, address, length) : bytes;
+  };
+  const threads = image.threads.map((thread): ThreadStack => {
+    const { frames, end } = unwinder.unwind(registersOf(thread, unwinder.target), readMemory);
+    return { thread, frames, end };
+  });
+  return { image, target: unwinder.target, threads, files: [...files.values()] };
+}
+
+/**
+ * The address in its object at which to name a frame: in the call, for callers. A signal's trampoline was called by
+ * nobody, and begins where it is.
+ */
+export function addressToName({ kind, pc, lookupAddress, module }: Frame): number {
+  return (kind === "signal" ? pc : lookupAddress) - (module?.bias ?? 0);
+}
+
+/** Dumps leave out what is in files anyway. */
+function fileBytes(unwinder: Unwinder, address: number, length: number): Uint8Array {
+  const module = unwinder.modules.find(address);
+  return module?.readCode?.(address - module.bias, length) ?? new Uint8Array(0);
+}
+
+function registersOf({ registers }: ProcessThread, target: UnwindTarget): Registers {
+  const values = new Registers(target);
+  for (let register = 0; register < registers.length / 2; register++)
+    values.setHalves(register, registers[2 * register]!, registers[2 * register + 1]!);
+  return values;
+}
+
+/** The kernel's library is in no file but in the dump itself. */
+function objectInMemory(image: ProcessImage, start: number, end: number): ObjectFile | undefined {
+  const bytes = image.readMemory(start, end - start);
+  try {
+    return openObject(bytes);
+  } catch (error) {
+    if (error instanceof FormatError) return undefined;
+    throw error;
+  }
+}

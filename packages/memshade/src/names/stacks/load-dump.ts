@@ -1,0 +1,152 @@
+import fs, { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Readable, Transform } from "node:stream";
+import { type ByteSource, sourceOfBytes } from "../../ground/bytes/byte-source.ts";
+import { FormatError, UserError } from "../../ground/bytes/errors.ts";
+import { isElfCore, readElfCore } from "../../profile/formats/elf-core/index.ts";
+import { isMinidump, readMinidump } from "../../profile/formats/minidump/index.ts";
+import { isPerfData } from "../../profile/formats/perf-data/index.ts";
+import type { ProcessImage } from "../../profile/model/process-image.ts";
+import { openFile } from "../load/file.ts";
+
+// Loaded when they are needed: few files are compressed, and each start would wait for them.
+const zlib = () => process.getBuiltinModule("node:zlib");
+const streams = () => process.getBuiltinModule("node:stream");
+
+/** A file with stacks to unwind. `close` ends reading from it. */
+export type Dump =
+  | { readonly kind: "image"; readonly image: ProcessImage; close(): void }
+  | { readonly kind: "perf"; readonly source: ByteSource; readonly gaps: readonly string[]; close(): void };
+
+/** Decompressed files up to this size stay in memory, larger ones go to a temporary file. */
+const MOST_IN_MEMORY = 2 ** 26;
+
+/** No sensible dump is larger, seen from its compressed size; what comes out is cut there. */
+const LARGEST_RATIO = 2000;
+const ALWAYS_ALLOWED = 2 ** 32;
+
+/**
+ * Opens a core dump, perf.data or a minidump; compressed by gzip or zstd or not. `-` is standard input.
+ *
+ * @throws UserError in one line if there is no such file or it is none of these
+ */
+export async function openDump(file: string): Promise<Dump> {
+  const { source, gaps, close } = await openContent(file);
+  try {
+    if (isPerfData(source)) return { kind: "perf", source, gaps, close };
+    const image = isElfCore(source)
+      ? readElfCore(source)
+      : isMinidump(source)
+        ? readMinidump(source)
+        : undefined;
+    if (image !== undefined)
+      return { kind: "image", image: { ...image, gaps: [...gaps, ...image.gaps] }, close };
+    const detail = source.size === 0 ? ": it is empty" : "";
+    throw new UserError(`${file} is neither a core dump, perf.data nor a minidump${detail}`);
+  } catch (error) {
+    close();
+    throw error instanceof FormatError ? new UserError(`${file}: ${error.message}`) : error;
+  }
+}
+
+/** What is decompressed comes in pieces of so many bytes: with Node's choice of 16 KiB most of the time goes into handing them on. */
+const CHUNK = { chunkSize: 2 ** 18 };
+
+interface OpenContent {
+  readonly source: ByteSource;
+  readonly gaps: readonly string[];
+  close(): void;
+}
+
+async function openContent(file: string): Promise<OpenContent> {
+  if (file === "-") {
+    const raw = await spool(process.stdin, Number.POSITIVE_INFINITY);
+    return decompressed(raw, () => streamOf(raw.source));
+  }
+  const source = openFile(file);
+  return decompressed({ source, gaps: [], close: () => source.close() }, () => fs.createReadStream(file));
+}
+
+/** What comes out of a compressed file; the file itself if it is not compressed. */
+async function decompressed(content: OpenContent, stream: () => Readable): Promise<OpenContent> {
+  let result: OpenContent | undefined;
+  try {
+    const decompressor = decompressorFor(content.source.read(0, 4));
+    if (decompressor === undefined) {
+      result = content;
+    } else {
+      const limit = Math.max(ALWAYS_ALLOWED, content.source.size * LARGEST_RATIO);
+      const input = stream();
+      input.on("error", (error) => decompressor.destroy(error));
+      result = await spool(input.pipe(decompressor), limit);
+      input.destroy();
+    }
+  } finally {
+    if (result !== content) content.close();
+  }
+  return result;
+}
+
+function decompressorFor(start: Uint8Array): Transform | undefined {
+  const [first, second, third, fourth] = start;
+  if (first === 0x1f && second === 0x8b) {
+    const { constants, createGunzip } = zlib();
+    return createGunzip({ ...CHUNK, finishFlush: constants.Z_SYNC_FLUSH });
+  }
+  const isZstd = first === 0x28 && second === 0xb5 && third === 0x2f && fourth === 0xfd;
+  return isZstd ? zlib().createZstdDecompress(CHUNK) : undefined;
+}
+
+/** Collects a stream, in memory or in a file that nobody else sees. What a damaged stream gave first is kept. */
+async function spool(stream: Readable, limit: number): Promise<OpenContent> {
+  const pieces: Uint8Array[] = [];
+  const gaps: string[] = [];
+  let size = 0;
+  let descriptor: number | undefined;
+  try {
+    for await (const piece of stream) {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > limit) {
+        gaps.push("Only a part was decompressed: it became implausibly large.");
+        break;
+      }
+      if (descriptor === undefined && size > MOST_IN_MEMORY) descriptor = temporaryFile();
+      if (descriptor !== undefined) for (const kept of pieces.splice(0)) writeFully(descriptor, kept);
+    }
+  } catch (error) {
+    gaps.push(`Only a part could be decompressed: ${(error as Error).message}.`);
+  }
+  if (descriptor === undefined)
+    return { source: sourceOfBytes(Buffer.concat(pieces)), gaps, close: () => {} };
+  const opened = descriptor;
+  const read = (offset: number, length: number) => {
+    const piece = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
+    return piece.subarray(0, readSync(opened, piece, 0, piece.length, offset));
+  };
+  return { source: { size, read }, gaps, close: () => closeSync(opened) };
+}
+
+/** A file without a name: it is gone when it is closed, or the process ends. */
+function temporaryFile(): number {
+  const folder = mkdtempSync(path.join(tmpdir(), "memshade-"));
+  try {
+    return openSync(path.join(folder, "content"), "wx+", 0o600);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function writeFully(descriptor: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
+}
+
+async function* piecesOf(source: ByteSource): AsyncGenerator<Uint8Array> {
+  const step = 2 ** 20;
+  for (let at = 0; at < source.size; at += step) yield source.read(at, step);
+}
+
+function streamOf(source: ByteSource): Readable {
+  return streams().Readable.from(piecesOf(source));
+}

@@ -1,0 +1,209 @@
+import type { PerfHeader } from "../../../profile/formats/perf-data/index.ts";
+import { NONE } from "../../../profile/model/indices.ts";
+import {
+  type SampleFrame,
+  type SampleProfile,
+  SampleProfileBuilder,
+  type ValueType,
+} from "../../../profile/model/sample-profile.ts";
+import type { FrameNamer } from "../names/frame-namer.ts";
+import { withoutParameters } from "../names/function-name.ts";
+import { MappedModule, type NativeFile } from "../native-file.ts";
+import type { CodePlace } from "./code-place.ts";
+import type { KernelNamer } from "./kernel-symbols.ts";
+import type { SampleStack } from "./perf-stacks.ts";
+
+/** Events whose period is time. */
+const CLOCK = /^(?:cpu-clock|task-clock)(?::|$)/;
+
+/** The samples of one event. */
+export interface EventProfile {
+  readonly name: string;
+  readonly profile: SampleProfile;
+}
+
+/** Whether an event is called by a name: its own, or that without modifiers, `cycles` for `cycles:u`. */
+export function isEventOf(event: string, name: string): boolean {
+  return event === name || (!name.includes(":") && event.startsWith(`${name}:`));
+}
+
+/** Adds the samples of a recording up to a profile. */
+export class PerfProfileBuilder {
+  readonly #namer: FrameNamer;
+  readonly #kernelNamer: KernelNamer | undefined;
+  readonly #builder: SampleProfileBuilder;
+  /** The value of a sample's event, by the event. */
+  readonly #columns: ReadonlyMap<number, number>;
+  /** The event of each sample. */
+  readonly #eventOf: number[] = [];
+  readonly #header: PerfHeader;
+  readonly #threads = new Map<string, number>();
+  readonly #modules = new Map<NativeFile, number>();
+  /** Frames of an address, outermost first, by file and address in it. */
+  readonly #frames = new Map<NativeFile, Map<number, readonly number[]>>();
+  readonly #unmapped = new Map<string, number>();
+  /** The places of the sample before, outermost first, and the stack up to each. */
+  readonly #lastPlaces: CodePlace[] = [];
+  readonly #lastStacks: number[] = [];
+  #firstTime = Number.NaN;
+
+  /** @param shown the event whose samples are added alone; all are, where it is undefined */
+  constructor(header: PerfHeader, namer: FrameNamer, kernelNamer?: KernelNamer, shown?: string) {
+    this.#header = header;
+    this.#namer = namer;
+    this.#kernelNamer = kernelNamer;
+    const columns = new Map<number, number>();
+    const valueTypes: ValueType[] = [{ type: "samples", unit: "count" }];
+    for (const [event, { name }] of header.events.entries()) {
+      if (shown !== undefined && !isEventOf(name, shown)) continue;
+      columns.set(event, valueTypes.length);
+      const type = CLOCK.test(name) ? "cpu" : name;
+      const taken = valueTypes.filter((one) => one.type === type || one.type.startsWith(`${type}#`)).length;
+      valueTypes.push({
+        type: taken === 0 ? type : `${type}#${taken + 1}`,
+        unit: CLOCK.test(name) ? "nanoseconds" : "count",
+      });
+    }
+    this.#columns = columns;
+    this.#builder = new SampleProfileBuilder({
+      name: header.commandLine.join(" ") || "perf.data",
+      valueTypes,
+      notes: ["Recorded by perf; the stacks were unwound afterwards by call frame information."],
+    });
+  }
+
+  add({ sample, threadName, kernel, kernelText, frames }: SampleStack): void {
+    const column = this.#columns.get(sample.event);
+    if (column === undefined) return;
+    let stack = this.#stackOf(frames);
+    for (let index = kernel.length - 1; index >= 0; index--) {
+      const address = kernel[index]!;
+      const name = this.#kernelNamer?.name(address, kernelText)?.name ?? `0x${address}`;
+      stack = this.#builder.stack(stack, this.#unmappedFrame(`[kernel] ${name}`));
+    }
+    const values = new Array<number>(this.#columns.size + 1).fill(0);
+    values[0] = 1;
+    values[column] = sample.period;
+    this.#eventOf.push(sample.event);
+    if (Number.isNaN(this.#firstTime)) this.#firstTime = sample.time;
+    const thread = this.#threadOf(sample.pid, sample.tid, threadName);
+    this.#builder.addSample(thread, stack, values, (sample.time - this.#firstTime) / 1e6);
+  }
+
+  /** The stack of places given innermost first. Its outer part is mostly that of the sample before. */
+  #stackOf(places: readonly CodePlace[]): number {
+    const lastPlaces = this.#lastPlaces;
+    const lastStacks = this.#lastStacks;
+    const depth = places.length;
+    let level = 0;
+    while (level < depth && level < lastPlaces.length && places[depth - 1 - level] === lastPlaces[level])
+      level++;
+    lastPlaces.length = level;
+    lastStacks.length = level;
+    let stack = level === 0 ? NONE : lastStacks[level - 1]!;
+    for (; level < depth; level++) {
+      const place = places[depth - 1 - level]!;
+      place.frames ??= this.#framesOf(place);
+      for (const frame of place.frames) stack = this.#builder.stack(stack, frame);
+      lastPlaces.push(place);
+      lastStacks.push(stack);
+    }
+    return stack;
+  }
+
+  finish(): SampleProfile {
+    return this.#builder.finish();
+  }
+
+  /** The samples of each event apart, of those that have any; they share all but the samples. */
+  finishByEvent(): EventProfile[] {
+    const profile = this.finish();
+    const { stack, thread, values, timeMs } = profile.samples;
+    return [...this.#columns.keys()].flatMap((event) => {
+      const rows = this.#eventOf.flatMap((one, row) => (one === event ? [row] : []));
+      const pick = (column: readonly number[]) => rows.map((row) => column[row]!);
+      const samples = {
+        length: rows.length,
+        stack: pick(stack),
+        thread: pick(thread),
+        values: values.map(pick),
+        timeMs: timeMs && pick(timeMs),
+      };
+      const { name } = this.#header.events[event]!;
+      return rows.length === 0 ? [] : [{ name, profile: { ...profile, samples } }];
+    });
+  }
+
+  #threadOf(pid: number, tid: number, name: string): number {
+    const key = `${pid} ${tid} ${name}`;
+    let thread = this.#threads.get(key);
+    if (thread === undefined) {
+      thread = this.#builder.addThread({ pid, tid, name });
+      this.#threads.set(key, thread);
+    }
+    return thread;
+  }
+
+  #framesOf({ address, module }: CodePlace): readonly number[] {
+    if (!(module instanceof MappedModule)) return [this.#unmappedFrame(`0x${address.toString(16)}`)];
+    let known = this.#frames.get(module.file);
+    if (known === undefined) {
+      known = new Map();
+      this.#frames.set(module.file, known);
+    }
+    const own = address - module.bias;
+    let frames = known.get(own);
+    if (frames === undefined) {
+      frames = this.#nameFrames(module.file, own);
+      known.set(own, frames);
+    }
+    return frames;
+  }
+
+  #nameFrames(file: NativeFile, address: number): readonly number[] {
+    const module = this.#moduleOf(file);
+    const named = this.#namer.name(file, address).frames.toReversed();
+    return named.map((frame): number => {
+      const { linkageName, file: source, line, column, startLine, inlined } = frame;
+      const name = frame.function && withoutParameters(frame.function);
+      const unknown = `0x${address.toString(16)} (${file.path.slice(file.path.lastIndexOf("/") + 1)})`;
+      const sampleFrame: SampleFrame = {
+        function: name || unknown,
+        linkageName,
+        file: source,
+        line,
+        column,
+        startLine,
+        address,
+        module,
+        inlined,
+      };
+      return this.#builder.frame(sampleFrame);
+    });
+  }
+
+  #unmappedFrame(name: string): number {
+    let frame = this.#unmapped.get(name);
+    if (frame === undefined) {
+      frame = this.#builder.frame({ function: name });
+      this.#unmapped.set(name, frame);
+    }
+    return frame;
+  }
+
+  #moduleOf(file: NativeFile): number {
+    let module = this.#modules.get(file);
+    if (module === undefined) {
+      const ends = file.found?.object.segments.map((segment) => segment.address + segment.memorySize) ?? [];
+      module = this.#builder.addModule({
+        name: file.path.slice(file.path.lastIndexOf("/") + 1),
+        path: file.path,
+        buildId: file.found?.object.buildId ?? file.buildId,
+        start: 0,
+        end: Math.max(0, ...ends),
+      });
+      this.#modules.set(file, module);
+    }
+    return module;
+  }
+}

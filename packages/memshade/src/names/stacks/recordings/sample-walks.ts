@@ -1,0 +1,303 @@
+import {
+  END_REASONS,
+  type EndReason,
+  endsWithCall,
+  isSignalTrampoline,
+  pltStep,
+  type ReadCode,
+  Registers,
+  SMALL_RULE,
+  StackImage,
+  smallRuleAt,
+  UNCHANGED,
+  type UnwindOptions,
+  type UnwindTarget,
+} from "../../../code/unwind/index.ts";
+import {
+  AARCH64_REGISTERS,
+  getU64,
+  type PerfHeader,
+  type PerfRecords,
+  X86_64_REGISTERS,
+} from "../../../profile/formats/perf-data/index.ts";
+import { MappedModule } from "../native-file.ts";
+import { CodePlace } from "./code-place.ts";
+import type { PerfProcess, PerfProcesses } from "./perf-processes.ts";
+import { instantiateSamples, type SamplesWasm } from "./samples-wasm.ts";
+
+/** Which words of a sample are which registers, for one set of recorded registers. */
+export class SampleRegisters {
+  /** DWARF number of each word; −1 for registers that unwinding has no use for. */
+  readonly #numbers: readonly number[];
+  readonly #registers: Registers;
+
+  constructor(target: UnwindTarget, [low, high]: readonly [number, number]) {
+    this.#registers = new Registers(target);
+    const all = target.architecture === "aarch64" ? AARCH64_REGISTERS : X86_64_REGISTERS;
+    const numbers: number[] = [];
+    for (let bit = 0; bit < 64; bit++)
+      if (((bit < 32 ? low >>> bit : high >>> (bit - 32)) & 1) === 1) numbers.push(all[bit] ?? -1);
+    this.#numbers = numbers;
+  }
+
+  /** Offset of a register among those of a sample; −1 if it was not recorded. */
+  offsetOf(register: number): number {
+    const index = this.#numbers.indexOf(register);
+    return index < 0 ? -1 : 8 * index;
+  }
+
+  /** A register of a sample as an address; NaN if it was not recorded, or cannot be one. */
+  address(words: DataView, register: number): number {
+    const index = this.#numbers.indexOf(register);
+    if (index < 0) return Number.NaN;
+    const high = words.getUint32(8 * index + 4, true);
+    return high < 2 ** 21 ? high * 2 ** 32 + words.getUint32(8 * index, true) : Number.NaN;
+  }
+
+  /** The registers of a sample. The next call overwrites them. */
+  read(words: DataView): Registers {
+    const registers = this.#registers;
+    const numbers = this.#numbers;
+    registers.known.fill(0);
+    for (let index = 0; index < numbers.length; index++) {
+      const number = numbers[index]!;
+      if (number < 0) continue;
+      registers.setHalves(number, words.getUint32(8 * index, true), words.getUint32(8 * index + 4, true));
+    }
+    return registers;
+  }
+}
+
+/** Where the return address is in rules that WebAssembly takes, from the CFA. */
+const RETURN_OFFSET = -8;
+
+export interface SampleWalkOptions {
+  readonly unwinding?: UnwindOptions | undefined;
+  /** Takes the addresses of all samples as text, as `perf script -F ip --no-inline` prints them; in place of each sample. */
+  readonly onText?: ((text: Uint8Array) => void) | undefined;
+}
+
+/** What is known in front of the first record. */
+export interface RecordedProcesses {
+  readonly header: PerfHeader;
+  readonly processes: PerfProcesses;
+}
+
+/**
+ * Walks the stacks of samples in WebAssembly (`assembly/`), which asks for what it meets the first time, and for the whole
+ * unwinder where a stack cannot be walked by simple rules.
+ */
+export class SampleWalks {
+  readonly wasm: SamplesWasm;
+  readonly #records: PerfRecords;
+  readonly #onText: SampleWalkOptions["onText"];
+  readonly #unwinding: UnwindOptions;
+  readonly #start: () => RecordedProcesses;
+  #header: PerfHeader | undefined;
+  #processes: PerfProcesses | undefined;
+  #target: UnwindTarget | undefined;
+  #registers: SampleRegisters[] = [];
+  #places: CodePlace[] = [];
+  readonly #kernelTexts = new Map<number, string>();
+  /** The frames of the last sample, which the next one overwrites. */
+  readonly frames: CodePlace[] = [];
+
+  /** @param start called at the first record, when the header says all that it says in front of it */
+  constructor(
+    records: PerfRecords,
+    { unwinding = {}, onText }: SampleWalkOptions,
+    start: () => RecordedProcesses,
+  ) {
+    this.#records = records;
+    this.#onText = onText;
+    this.#unwinding = unwinding;
+    this.#start = start;
+    this.wasm = instantiateSamples(records.wasm, {
+      start: () => this.#begin(),
+      nameFile: (name, nameBytes, id, idBytes) => this.#nameFile(name, nameBytes, id, idBytes),
+      openMapping: (mapping) => this.#openMapping(mapping),
+      findRule: (file, address) => this.#findRule(file, address),
+      isReturnAddress: (file, address) => this.#isReturnAddress(file, address),
+      unwind: () => this.#unwind(),
+      write: (address, bytes) => this.#onText?.(this.#bytes(address, bytes).slice()),
+      forgetPlaces: () => {
+        this.#places = [];
+      },
+    });
+  }
+
+  /** Begins to take samples. */
+  #begin(): void {
+    const { header, processes } = this.#start();
+    this.#header = header;
+    this.#processes = processes;
+    this.#target = processes.target;
+    const { framePointers, scan, maxFrames = Number.POSITIVE_INFINITY } = this.#unwinding;
+    this.wasm.begin(
+      this.#records.wasm.SAMPLE.value,
+      this.#onText === undefined ? 0 : 1,
+      this.#target.architecture === "x86_64" ? 1 : 0,
+      framePointers !== false && scan !== true ? 1 : 0,
+      Math.min(maxFrames, 2 ** 31 - 1),
+    );
+    this.setEvents();
+  }
+
+  /** Tells anew what the header says of events. */
+  setEvents(): void {
+    const target = this.#target;
+    if (target === undefined) return;
+    const { events } = this.#header!;
+    this.#registers = events.map(({ userRegisters }) => new SampleRegisters(target, userRegisters));
+    const at = this.wasm.beginLayouts(events.length);
+    const { view } = this.#records;
+    for (const [event, registers] of this.#registers.entries())
+      for (const [index, register] of [target.pc, target.stackPointer, target.framePointer].entries())
+        view.setInt32(at + 16 * event + 4 * index, registers.offsetOf(register), true);
+  }
+
+  /** Tells that the header says more about build ids. */
+  setBuildIds(): void {
+    this.wasm.forgetNames();
+  }
+
+  /** How the stack of the last sample ends; undefined where it was not unwound. */
+  get end(): EndReason | undefined {
+    return END_REASONS[this.wasm.end.value];
+  }
+
+  /** Reads the frames of the last sample. */
+  readFrames(): void {
+    const { frames } = this;
+    const count = this.wasm.frameCount.value;
+    const { view } = this.#records;
+    const start = this.wasm.frames.value;
+    frames.length = count;
+    for (let index = 0; index < count; index++) {
+      const number = view.getUint32(start + 4 * index, true);
+      frames[index] = this.#places[number] ?? this.#addPlace(number);
+    }
+  }
+
+  /** Addresses of the last sample's frames in the kernel, in hexadecimal, innermost first. */
+  kernelFrames(): string[] {
+    const { view } = this.#records;
+    const start = this.wasm.kernel.value;
+    return Array.from({ length: this.wasm.kernelCount.value }, (_, index) => {
+      const high = view.getUint32(start + 8 * index + 4, true);
+      const low = view.getUint32(start + 8 * index, true);
+      // The distance from the end of the address space; exact for all that kernels have.
+      const key = (high - 2 ** 32) * 2 ** 32 + low;
+      let text = this.#kernelTexts.get(key);
+      if (text === undefined) {
+        text = hexadecimal(high, low);
+        if (Number.isSafeInteger(key)) this.#kernelTexts.set(key, text);
+      }
+      return text;
+    });
+  }
+
+  #addPlace(number: number): CodePlace {
+    const { view } = this.#records;
+    const at = this.wasm.places.value + number * this.wasm.PLACE_BYTES.value;
+    const high = view.getUint32(at + 4, true);
+    // What lies in front of a return address of 0; others are rounded where they are none.
+    const address = high === 0xffff_ffff ? -1 : high * 2 ** 32 + view.getUint32(at, true);
+    const place = new CodePlace(address, this.#process().modules.find(address));
+    this.#places[number] = place;
+    return place;
+  }
+
+  #bytes(address: number, length: number): Uint8Array {
+    return new Uint8Array(this.#records.view.buffer, address, length);
+  }
+
+  #nameFile(name: number, nameBytes: number, buildId: number, buildIdBytes: number): number {
+    const path = utf8.decode(this.#bytes(name, nameBytes));
+    const id =
+      buildIdBytes === 0
+        ? this.#header!.buildIds.get(path)
+        : Buffer.from(this.#records.view.buffer, buildId, buildIdBytes).toString("hex");
+    const processes = this.#processes!;
+    const number = processes.numberOfFile(path, id);
+    return (number << 1) | (processes.files[number]!.isAnonymous ? 1 : 0);
+  }
+
+  /** The process of the last sample, with what is mapped in it. */
+  #process(): PerfProcess {
+    const { wasm } = this;
+    const { view } = this.#records;
+    const processes = this.#processes!;
+    const process = processes.process(view.getInt32(this.#records.wasm.SAMPLE.value + 12, true));
+    const version = wasm.processVersion();
+    if (process.version === version) return process;
+    process.version = version;
+    process.modules.remove(0, Number.POSITIVE_INFINITY);
+    const bytes = wasm.MAPPING_BYTES.value;
+    const first = wasm.processMappings();
+    for (let index = 0; index < wasm.processMappingCount(); index++)
+      process.modules.add(this.#moduleAt(first + index * bytes));
+    return process;
+  }
+
+  #moduleAt(mapping: number): MappedModule {
+    const { view } = this.#records;
+    const file = this.#processes!.files[view.getUint32(mapping + 32, true)]!;
+    const [start, end, fileOffset] = [0, 8, 16].map((at) => getU64(view, mapping + at));
+    return new MappedModule(file, start!, end!, fileOffset!);
+  }
+
+  #openMapping(mapping: number): void {
+    this.wasm.setMapping(mapping, this.#moduleAt(mapping).bias);
+  }
+
+  #findRule(number: number, address: number): void {
+    const file = this.#processes!.files[number]!;
+    const { table } = file;
+    const rule = table && smallRuleAt(table, address, true);
+    if (rule === undefined || rule.kind === SMALL_RULE.uncovered) {
+      const isKnown = hasKnownCode((at, length) => file.codeAt(at, length), address);
+      this.wasm.setRule(isKnown ? SMALL_RULE.other : SMALL_RULE.uncovered, 0, 0);
+    } else if (rule.kind === SMALL_RULE.other || rule.kind === SMALL_RULE.outermost) {
+      this.wasm.setRule(rule.kind, 0, 0);
+    } else {
+      const { kind, cfaOffset, returnOffset, framePointerOffset } = rule;
+      const isWalked = returnOffset === RETURN_OFFSET && framePointerOffset !== 0;
+      const framePointer = framePointerOffset === UNCHANGED ? 0 : framePointerOffset;
+      this.wasm.setRule(isWalked ? kind : SMALL_RULE.other, cfaOffset, framePointer);
+    }
+  }
+
+  #isReturnAddress(number: number, address: number): boolean {
+    const file = this.#processes!.files[number]!;
+    if (file.table === undefined || file.table.find(address - 1) === 0) return false;
+    const code = file.codeAt(address - 7, 7);
+    return code.length < 7 || endsWithCall(code);
+  }
+
+  #unwind(): number {
+    const { event, registers, stack } = this.#records.sample();
+    const { unwinder } = this.#process();
+    const layout = this.#registers[event]!;
+    const start = layout.address(registers!, unwinder.target.stackPointer);
+    const { frames, end } = unwinder.unwind(layout.read(registers!), new StackImage(start, stack!));
+    const at = this.wasm.reserveAddresses(frames.length);
+    const { view } = this.#records;
+    for (const [index, { lookupAddress }] of frames.entries())
+      view.setFloat64(at + 8 * index, lookupAddress, true);
+    return (frames.length << 8) | END_REASONS.indexOf(end);
+  }
+}
+
+const utf8 = new TextDecoder();
+
+/** Whether code at an address, or behind it, is a stub or a trampoline that the unwinder knows by its bytes. */
+function hasKnownCode(readCode: ReadCode, address: number): boolean {
+  const isTrampoline = (at: number) => isSignalTrampoline("x86_64", at, readCode);
+  return isTrampoline(address) || isTrampoline(address + 1) || pltStep(address, readCode) !== undefined;
+}
+
+function hexadecimal(high: number, low: number): string {
+  const digits = low.toString(16);
+  return high === 0 ? digits : high.toString(16) + digits.padStart(8, "0");
+}

@@ -1,0 +1,461 @@
+import {
+  type Die,
+  DwarfFile,
+  type DwarfSource,
+  dw,
+  kindOfStruct,
+  lineTableOf,
+  memberEntries,
+  SubroutineIndex,
+  structLayouts,
+  typeSize,
+  type Unit,
+  UnitIndex,
+} from "../../code/dwarf/index.ts";
+import { FormatError } from "../../ground/bytes/errors.ts";
+import type { BlockMember, BlockType, BlockTypeRule } from "../../profile/model/block-type.ts";
+import { addressOf } from "./variables.ts";
+
+/** A function around an allocation, and the line that runs in it. */
+interface Level {
+  readonly die: Die;
+  readonly line: number;
+}
+
+/** What one rule has to say: a struct, that it is certainly none, or nothing. */
+type Verdict = Die | "none" | undefined;
+
+const DEEPEST = 16;
+
+/**
+ * Types of heap blocks by the debug information around the call that allocates them:
+ *
+ * - `constructor`: what runs behind the call, inlined or called, is a constructor of a type of that size;
+ * - `container`: the call is in `std::allocator<T>::allocate`, inlined;
+ * - `variable`: a pointer to the type, such as a `std::unique_ptr`, is declared on the line of the call;
+ * - `result`: the function around the call returns such a pointer;
+ * - `member`: what the call returns is stored to such a pointer, which lies so far into what the function's variables lead to, or is static;
+ * - `pointer`: of the types that variables and parameters of the function point to, one alone has the blocks' size; or of those that members of
+ *   these point to as well, one alone fits;
+ * - `size`: of the structs in the call's compilation unit, one alone has the blocks' size.
+ *
+ * The first five, and members by the sixth, also take blocks whose sizes are multiples of the type's, for arrays. The last two are likely, not
+ * certain.
+ */
+export class BlockTypes {
+  readonly #file: DwarfFile;
+  readonly #units: UnitIndex;
+  readonly #subroutines = new Map<Unit, SubroutineIndex>();
+  readonly #lines = new Map<Unit, ReturnType<typeof lineTableOf>>();
+  /** Full names of structs by name and size; undefined where several have them. */
+  #names: Map<string, string | undefined> | undefined;
+  #structsOfUnit = new Map<Unit, Die[]>();
+  readonly #typedefs = new Map<Unit, Map<number, string>>();
+
+  constructor(source: DwarfSource) {
+    this.#file = new DwarfFile(source);
+    this.#units = new UnitIndex(this.#file);
+  }
+
+  /**
+   * @param call address of the call
+   * @param behind addresses of what runs behind it: the instructions there, and the start of the function called next
+   * @param storedAt where its result is stored to, if that is known: a distance from an address, or an address
+   */
+  at(
+    call: number,
+    sizes: { smallest: number; largest: number },
+    behind: readonly number[],
+    storedAt?: number,
+  ): BlockType | undefined {
+    try {
+      return this.#at(call, sizes, behind, storedAt);
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      this.#file.problems.push(error);
+      return undefined;
+    }
+  }
+
+  #at(
+    call: number,
+    { smallest, largest }: { smallest: number; largest: number },
+    behind: readonly number[],
+    storedAt: number | undefined,
+  ): BlockType | undefined {
+    const unit = this.#units.find(call);
+    if (unit === undefined || smallest === 0) return undefined;
+    const levels = this.#levels(unit, call);
+    const fits = (type: Die): boolean => {
+      const size = sizeOf(type);
+      return size > 0 && smallest % size === 0 && largest % size === 0;
+    };
+    const isOne = (type: Die): boolean => smallest === largest && sizeOf(type) === smallest;
+    const around = new Set(levels.map(({ die }) => originOf(die).offset));
+    for (const address of behind) {
+      const at = this.#units.find(address);
+      for (const { die } of at === undefined ? [] : this.#levels(at, address)) {
+        const built = around.has(originOf(die).offset) ? undefined : constructed(die);
+        if (built !== undefined && isOne(built)) return this.#type(built, "constructor");
+      }
+    }
+    for (const [rule, verdictOf] of [
+      ["container", containerElement],
+      ["variable", declaredOn],
+    ] as const)
+      for (const level of levels) {
+        const verdict = verdictOf(level, fits, isOne);
+        if (verdict === "none") return undefined;
+        if (verdict !== undefined) return fits(verdict) ? this.#type(verdict, rule) : undefined;
+      }
+    for (const { die } of levels) {
+      const result = pointee(originOf(die).findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type));
+      if (result instanceof Object && fits(result)) return this.#type(result, "result");
+    }
+    const held = levels.flatMap(({ die }) => variablesIn(die).flatMap((one) => pointersFrom(typeOf(one), 0)));
+    const isStored = ({ at = Number.NaN, bytes, target }: HeldPointer): boolean =>
+      storedAt !== undefined && storedAt >= at && storedAt < at + bytes && fits(target);
+    for (const all of storedAt === undefined ? [] : [held, staticPointers(unit.die, 0)]) {
+      const [only, ...others] = distinct(all.filter(isStored).map(({ target }) => target));
+      if (only !== undefined && others.length === 0) return this.#type(only, "member");
+      if (others.length > 0) break;
+    }
+    for (const { die } of levels) {
+      const found = distinct(pointersIn(die).flatMap(({ target }) => (isStruct(target) ? [target] : [])));
+      const [only, ...others] = found.filter(isOne);
+      if (only !== undefined && others.length === 0) return this.#type(only, "pointer");
+      if (others.length > 0) return undefined;
+    }
+    const [kept, ...more] = distinct(held.flatMap(({ target }) => (fits(target) ? [target] : [])));
+    if (kept !== undefined && more.length === 0) return this.#type(kept, "pointer");
+    const [only, ...others] = distinct(this.#structsOf(unit).filter(isOne));
+    return only !== undefined && others.length === 0 ? this.#type(only, "size") : undefined;
+  }
+
+  /** Functions around an address, the innermost first, each with its line. */
+  #levels(unit: Unit, address: number): Level[] {
+    let index = this.#subroutines.get(unit);
+    if (index === undefined) {
+      index = new SubroutineIndex(unit);
+      this.#subroutines.set(unit, index);
+      this.#lines.set(unit, lineTableOf(unit));
+    }
+    let line = this.#lines.get(unit)?.find(address, { skipLineZero: true })?.line ?? 0;
+    return index.chainAt(address).map((subroutine) => {
+      const die = unit.dieAt(index.offsetOf(subroutine));
+      const level = { die, line };
+      line = die.find(dw.DW_AT_call_line)?.value ?? 0;
+      return level;
+    });
+  }
+
+  #structsOf(unit: Unit): Die[] {
+    let known = this.#structsOfUnit.get(unit);
+    if (known === undefined) {
+      known = [...structsBelow(unit.die, 0)];
+      this.#structsOfUnit.set(unit, known);
+    }
+    return known;
+  }
+
+  #type(struct: Die, by: BlockTypeRule): BlockType | undefined {
+    const size = sizeOf(struct);
+    const members = merged(leafMembers(struct, "", 0, 0), size);
+    if (members.length === 0) return undefined;
+    return { name: this.#fullName(struct, size), size, by, members };
+  }
+
+  /** C gives structs names by typedefs alone. */
+  #typedefOf(struct: Die): string | undefined {
+    const { unit } = struct;
+    const known = this.#typedefs.get(unit) ?? typedefsBelow(unit.die, new Map(), 0);
+    this.#typedefs.set(unit, known);
+    return known.get(struct.offset);
+  }
+
+  /** The struct's name with its namespaces, where only one struct can be meant. */
+  #fullName(struct: Die, size: number): string {
+    const own = struct.text(dw.DW_AT_name);
+    if (own === undefined) return this.#typedefOf(struct) ?? `${kindOfStruct(struct)} without a name`;
+    if (this.#names === undefined) {
+      this.#names = new Map();
+      for (const { name, size: bytes } of structLayouts(this.#file)) {
+        const key = `${lastName(name)} ${bytes}`;
+        const known = this.#names.get(key);
+        this.#names.set(key, this.#names.has(key) && known !== name ? undefined : name);
+      }
+    }
+    return this.#names.get(`${own} ${size}`) ?? own;
+  }
+}
+
+/** The typedefs of a scope and of the namespaces in it that are the only names of structs, by the structs' offsets. */
+function typedefsBelow(parent: Die, names: Map<number, string>, depth: number): Map<number, string> {
+  if (depth > DEEPEST) return names;
+  for (const die of parent.children()) {
+    if (die.tag === dw.DW_TAG_namespace) typedefsBelow(die, names, depth + 1);
+    if (die.tag !== dw.DW_TAG_typedef) continue;
+    const struct = die.reference(dw.DW_AT_type);
+    const name = die.text(dw.DW_AT_name);
+    if (struct !== undefined && name !== undefined && isStruct(struct) && !names.has(struct.offset))
+      names.set(struct.offset, name);
+  }
+  return names;
+}
+
+/** The name behind the last `::` that is not inside of template arguments. */
+function lastName(name: string): string {
+  const plain = name.indexOf("<");
+  const at = name.lastIndexOf("::", plain < 0 ? name.length : plain);
+  return at < 0 ? name : name.slice(at + 2);
+}
+
+function sizeOf(type: Die): number {
+  return type.find(dw.DW_AT_byte_size)?.value ?? 0;
+}
+
+function originOf(die: Die): Die {
+  return die.reference(dw.DW_AT_abstract_origin) ?? die;
+}
+
+/** The type behind names and qualifiers. */
+function plainType(type: Die | undefined): Die | undefined {
+  let die = type;
+  for (let depth = 0; die !== undefined && depth < DEEPEST; depth++)
+    switch (die.tag) {
+      case dw.DW_TAG_typedef:
+      case dw.DW_TAG_const_type:
+      case dw.DW_TAG_volatile_type:
+      case dw.DW_TAG_restrict_type:
+      case dw.DW_TAG_atomic_type:
+        die = die.reference(dw.DW_AT_type);
+        continue;
+      default:
+        return die;
+    }
+  return undefined;
+}
+
+/** What a pointer points to, one that owns it too: a type, "none" for void; undefined for what is no pointer. */
+function pointee(type: Die | undefined): Verdict {
+  const pointer = plainType(type);
+  if (pointer?.tag === dw.DW_TAG_pointer_type) return plainType(pointer.reference(dw.DW_AT_type)) ?? "none";
+  const isOwner = pointer !== undefined && /^(unique|shared)_ptr</.test(pointer.text(dw.DW_AT_name) ?? "");
+  return isOwner ? ownedType(pointer) : undefined;
+}
+
+/** `T` of `unique_ptr<T>` and `unique_ptr<T[]>`. */
+function ownedType(owner: Die): Verdict {
+  for (const child of owner.children())
+    if (child.tag === dw.DW_TAG_template_type_parameter) {
+      const owned = plainType(child.reference(dw.DW_AT_type));
+      return owned?.tag === dw.DW_TAG_array_type ? plainType(owned.reference(dw.DW_AT_type)) : owned;
+    }
+  return undefined;
+}
+
+function isStruct(type: Verdict): type is Die {
+  return type instanceof Object && kindOfStruct(type) !== undefined;
+}
+
+/** The class whose member function an entry is, by the type of `this`. */
+function classOf(subroutine: Die): Die | undefined {
+  for (const from of [originOf(subroutine), subroutine])
+    for (const child of from.children()) {
+      if (child.tag !== dw.DW_TAG_formal_parameter) continue;
+      const isThis = child.inheritedText([dw.DW_AT_name]) === "this";
+      const target = isThis ? pointee(typeOf(child)) : undefined;
+      return isStruct(target) ? target : undefined;
+    }
+  return undefined;
+}
+
+function typeOf(die: Die): Die | undefined {
+  return die.findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type);
+}
+
+/** The type that a subroutine constructs, if it is a constructor. */
+function constructed(subroutine: Die): Die | undefined {
+  const name = subroutine.inheritedText([dw.DW_AT_name]);
+  if (name === undefined) return undefined;
+  const type = classOf(subroutine);
+  const typeName = type?.text(dw.DW_AT_name);
+  return typeName !== undefined && typeName.replace(/<.*$/, "") === name.replace(/<.*$/, "")
+    ? type
+    : undefined;
+}
+
+/** T of `std::allocator<T>::allocate`. */
+function containerElement({ die }: Level): Verdict {
+  if (die.inheritedText([dw.DW_AT_name]) !== "allocate") return undefined;
+  const owner = classOf(die);
+  if (owner === undefined || !/^allocator</.test(owner.text(dw.DW_AT_name) ?? "")) return undefined;
+  for (const child of owner.children())
+    if (child.tag === dw.DW_TAG_template_type_parameter) {
+      const element = plainType(child.reference(dw.DW_AT_type));
+      return isStruct(element) ? element : "none";
+    }
+  return undefined;
+}
+
+/**
+ * What a pointer points to that is declared on the level's line. Pointers to void say nothing; of several, those to structs of
+ * the blocks' size count before those to structs that fit several times.
+ */
+function declaredOn(
+  { die, line }: Level,
+  fits: (type: Die) => boolean,
+  isOne: (type: Die) => boolean,
+): Verdict {
+  if (line === 0) return undefined;
+  const declared = pointersIn(die).filter((pointer) => pointer.line === line && pointer.target !== "none");
+  const those = (are: (type: Die) => boolean) =>
+    declared.filter(({ target }) => !isStruct(target) || are(target));
+  const [first, ...others] = [those(isOne), those(fits), declared].find(({ length }) => length > 0) ?? [];
+  if (first === undefined) return undefined;
+  const isClear = isStruct(first.target) && others.every(({ target }) => isSame(target, first.target));
+  return isClear ? first.target : "none";
+}
+
+function isSame(a: Verdict, b: Verdict): boolean {
+  return a instanceof Object && b instanceof Object && a.offset === b.offset;
+}
+
+/** The pointers among a function's variables and parameters, with what they point to and the lines that declare them. */
+function pointersIn(subroutine: Die): { target: Verdict; line: number }[] {
+  return variablesIn(subroutine).flatMap((variable) => {
+    const target = pointee(typeOf(variable));
+    if (target === undefined) return [];
+    const isVariable = variable.tag === dw.DW_TAG_variable;
+    const line = isVariable ? (variable.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0) : 0;
+    return [{ target, line }];
+  });
+}
+
+/** Variables and parameters of a function. */
+function variablesIn(scope: Die, depth = 0): Die[] {
+  if (depth > DEEPEST) return [];
+  return [...scope.children()].flatMap((child) => {
+    if (child.tag === dw.DW_TAG_lexical_block) return variablesIn(child, depth + 1);
+    return child.tag === dw.DW_TAG_variable || child.tag === dw.DW_TAG_formal_parameter ? [child] : [];
+  });
+}
+
+/** A pointer to a struct that something leads to. */
+interface HeldPointer {
+  /** How far it lies from the address that leads to it; undefined where that depends. */
+  readonly at: number | undefined;
+  /** Bytes of an array of such pointers, from there on. */
+  readonly bytes: number;
+  readonly target: Die;
+}
+
+/** From a variable to what it points to, and on to what that points to. */
+const FARTHEST = 2;
+
+/** Pointers that a value of a type is, has, or leads to. @param at where it lies */
+function pointersFrom(type: Die | undefined, steps: number, at?: number, bytes = 1): HeldPointer[] {
+  const plain = plainType(type);
+  if (plain === undefined || steps > FARTHEST) return [];
+  const target = isReference(plain) ? plainType(plain.reference(dw.DW_AT_type)) : pointee(plain);
+  if (isStruct(target)) {
+    const members = membersOf(target, steps + 1, 0);
+    return isReference(plain) ? members : [{ at, bytes, target }, ...members];
+  }
+  if (target !== undefined && target !== "none") return pointersFrom(target, steps + 1, 0);
+  if (plain.tag === dw.DW_TAG_array_type)
+    return pointersFrom(plain.reference(dw.DW_AT_type), steps, at, typeSize(plain));
+  return isStruct(plain) ? membersOf(plain, steps, at) : [];
+}
+
+function membersOf(struct: Die, steps: number, from: number | undefined): HeldPointer[] {
+  if (steps > FARTHEST) return [];
+  return [...memberEntries(struct)].flatMap(({ member, type }) =>
+    pointersFrom(type, steps, from === undefined ? undefined : from + member.offset),
+  );
+}
+
+function isReference({ tag }: Die): boolean {
+  return tag === dw.DW_TAG_reference_type || tag === dw.DW_TAG_rvalue_reference_type;
+}
+
+/** Pointers at fixed addresses. */
+function staticPointers(scope: Die, depth: number): HeldPointer[] {
+  if (depth > DEEPEST) return [];
+  return [...scope.children()].flatMap((child) => {
+    if (child.tag === dw.DW_TAG_namespace) return staticPointers(child, depth + 1);
+    if (child.tag !== dw.DW_TAG_variable) return [];
+    const address = addressOf(child);
+    return address === undefined ? [] : pointersFrom(typeOf(child), FARTHEST, address);
+  });
+}
+
+function distinct(types: readonly Die[]): Die[] {
+  const seen = new Set<string>();
+  return types.filter((type) => {
+    const key = `${type.text(dw.DW_AT_name) ?? type.offset} ${sizeOf(type)}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+function* structsBelow(parent: Die, depth: number): Generator<Die> {
+  if (depth > DEEPEST) return;
+  for (const die of parent.children()) {
+    const isScope = die.tag === dw.DW_TAG_namespace;
+    const kind = kindOfStruct(die);
+    if (kind !== undefined && kind !== "union" && die.find(dw.DW_AT_declaration) === undefined) yield die;
+    if (isScope || kind !== undefined) yield* structsBelow(die, depth + 1);
+  }
+}
+
+/** Members with those of inner structs and bases in their place; unions and arrays stay whole. */
+function leafMembers(struct: Die, prefix: string, from: number, depth: number): BlockMember[] {
+  const members: BlockMember[] = [];
+  for (const { member, isBase, type } of memberEntries(struct)) {
+    const inner = plainType(type);
+    const offset = from + member.offset;
+    const name = isBase || member.name === "" ? prefix : `${prefix}${member.name}`;
+    const isInner =
+      inner !== undefined && isStruct(inner) && kindOfStruct(inner) !== "union" && depth < DEEPEST;
+    if (isInner) {
+      const inside = leafMembers(inner, name === "" || isBase ? prefix : `${name}.`, offset, depth + 1);
+      if (inside.length > 0 || isBase) {
+        members.push(...inside);
+        continue;
+      }
+    }
+    const size =
+      member.bitSize === undefined
+        ? member.size
+        : Math.ceil(((member.bitOffset ?? 0) % 8) / 8 + member.bitSize / 8);
+    // A union without a name has those of what is in it.
+    const own = member.name !== "" || isBase || !isStruct(inner) ? name : namesWithin(inner, prefix, depth);
+    if (size !== undefined && size > 0) members.push({ name: own, type: member.type, offset, size });
+  }
+  return members;
+}
+
+function namesWithin(union: Die, prefix: string, depth: number): string {
+  if (depth >= DEEPEST) return prefix;
+  return [...new Set(leafMembers(union, prefix, 0, depth + 1).map(({ name }) => name))].join(",");
+}
+
+/** In the order of offsets, what overlaps as one, nothing beyond the struct. */
+function merged(members: readonly BlockMember[], structSize: number): BlockMember[] {
+  const result: BlockMember[] = [];
+  for (const member of [...members].sort((a, b) => a.offset - b.offset || b.size - a.size)) {
+    if (member.offset + member.size > structSize) continue;
+    const last = result.at(-1);
+    if (last === undefined || member.offset >= last.offset + last.size) {
+      result.push(member);
+      continue;
+    }
+    const end = Math.max(last.offset + last.size, member.offset + member.size);
+    result[result.length - 1] = {
+      ...last,
+      name: `${last.name},${member.name}`,
+      size: end - last.offset,
+    };
+  }
+  return result;
+}

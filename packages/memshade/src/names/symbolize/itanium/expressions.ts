@@ -1,0 +1,386 @@
+import { LITERAL_TYPES } from "./builtin-types.ts";
+import {
+  binary,
+  call,
+  castLiteral,
+  conditional,
+  conversionExpression,
+  enclosed,
+  fold,
+  IntegerLiteral,
+  initList,
+  member,
+  namedCast,
+  newExpression,
+  postfixOperation,
+  prefixOperation,
+  subscript,
+} from "./expression-nodes.ts";
+import type { MangledText } from "./mangled-text.ts";
+import {
+  Closure,
+  Name,
+  type Node,
+  nested,
+  Prec,
+  prefixed,
+  printed,
+  printWithComma,
+  suffixed,
+  WithTemplateArgs,
+} from "./nodes.ts";
+import { OPERATORS, type Operator } from "./operators.ts";
+import { ArgumentPack, packExpansion } from "./type-nodes.ts";
+
+/** What expressions need of the reader of names around them. */
+export interface ExpressionSource extends MangledText {
+  type(): Node;
+  encoding(): Node;
+  templateArg(): Node;
+  templateArgs(): Node;
+  templateParam(): Node;
+  name(): Node;
+  substitution(): Node;
+  sourceName(): Node;
+  operatorName(): Node;
+  decltype(): Node;
+}
+
+export function parseExpression(source: ExpressionSource): Node {
+  return source.deeper(() => expression(source));
+}
+
+function expression(source: ExpressionSource): Node {
+  const isGlobal = source.consume("gs");
+  const sub = (): Node => parseExpression(source);
+  const code = source.text.slice(source.pos, source.pos + 2);
+  const operator = OPERATORS.get(code);
+  if (operator !== undefined) {
+    source.pos += 2;
+    return operation(source, operator, isGlobal, sub);
+  }
+  const c = source.look();
+  if (c === "L") return parseLiteral(source);
+  if (c === "T") return source.templateParam();
+  if (c === "u") return vendorExpression(source, sub);
+  switch (code) {
+    case "fp":
+    case "fL":
+      return functionParam(source);
+    case "fl":
+    case "fr":
+    case "fL_":
+    case "fR":
+      return parseFold(source, sub);
+    case "il":
+      source.pos += 2;
+      return initList(undefined, source.until("E", sub));
+    case "tl": {
+      source.pos += 2;
+      const type = source.type();
+      return initList(type, source.until("E", sub));
+    }
+    case "nx":
+      source.pos += 2;
+      return enclosed("noexcept ", sub(), Prec.Unary);
+    case "sp":
+      source.pos += 2;
+      return packExpansion(sub());
+    case "sZ":
+      source.pos += 2;
+      return enclosed(
+        "sizeof...",
+        packExpansion(source.look() === "T" ? source.templateParam() : functionParam(source)),
+      );
+    case "sP":
+      source.pos += 2;
+      return enclosed("sizeof... ", new ArgumentPack(source.until("E", () => source.templateArg())));
+    case "tw":
+      source.pos += 2;
+      return prefixed("throw ", sub());
+    case "rq":
+    case "rQ":
+      return parseRequirements(source, sub);
+    case "tr":
+      source.pos += 2;
+      return new Name("throw");
+  }
+  return unresolvedName(source, isGlobal);
+}
+
+function operation(source: ExpressionSource, operator: Operator, isGlobal: boolean, sub: () => Node): Node {
+  const { kind, symbol, prec, flag } = operator;
+  switch (kind) {
+    case "binary":
+      return binary(sub(), symbol, sub(), prec);
+    case "prefix":
+      return prefixOperation(symbol, sub());
+    case "postfix":
+      return source.consume("_") ? prefixOperation(symbol, sub()) : postfixOperation(sub(), symbol);
+    case "array":
+      return subscript(sub(), sub());
+    case "member":
+      return member(sub(), symbol, sub(), prec);
+    case "new": {
+      const placement = source.until("_", sub);
+      const type = source.type();
+      const hasInit = source.consume("pi");
+      const init = source.until("E", sub);
+      return newExpression(`${isGlobal ? "::" : ""}${symbol}`, placement, type, hasInit ? init : undefined);
+    }
+    case "delete":
+      return prefixed(`${isGlobal ? "::" : ""}${symbol} `, sub());
+    case "call":
+      return call(sub(), source.until("E", sub), flag);
+    case "cconv": {
+      const type = source.type();
+      const operands = source.consume("_") ? source.until("E", sub) : [sub()];
+      return conversionExpression(type, operands);
+    }
+    case "conditional":
+      return conditional(sub(), sub(), sub());
+    case "namedcast": {
+      const type = source.type();
+      return namedCast(symbol, type, sub());
+    }
+    case "ofid":
+      return enclosed(symbol, flag ? source.type() : sub(), prec);
+    default:
+      return source.fail();
+  }
+}
+
+/** `u` name arguments `E`: `__is_same(T, U)`. `__uuidof` has one argument, and says of which kind. */
+function vendorExpression(source: ExpressionSource, sub: () => Node): Node {
+  source.expect("u");
+  const name = source.sourceName();
+  if (name.baseName() === "__uuidof") {
+    if (source.consume("t")) return call(name, [source.type()]);
+    if (source.consume("z")) return call(name, [sub()]);
+  }
+  return call(
+    name,
+    source.until("E", () => source.templateArg()),
+  );
+}
+
+/** `rq` requirements `E`, `rQ` types of parameters `_` requirements `E` */
+function parseRequirements(source: ExpressionSource, sub: () => Node): Node {
+  source.expect("r");
+  const params = source.consume("Q") ? source.until("_", () => source.type()) : [];
+  if (params.length === 0) source.consume("q");
+  const clauses: Node[] = [];
+  do {
+    if (source.consume("X")) {
+      const expression = sub();
+      const isNoexcept = source.consume("N");
+      clauses.push(
+        expressionRequirement(expression, isNoexcept, source.consume("R") ? source.name() : undefined),
+      );
+    } else if (source.consume("T")) clauses.push(clause("typename", source.type()));
+    else {
+      source.expect("Q");
+      clauses.push(clause("requires", sub()));
+    }
+  } while (!source.consume("E"));
+  return requirements(params, clauses);
+}
+
+/** `fp`, `fp0`, `this` */
+function functionParam(source: ExpressionSource): Node {
+  if (source.consume("fpT")) return new Name("this");
+  if (source.consume("fL")) {
+    source.number();
+    source.expect("p");
+  } else source.expect("fp");
+  for (const qualifier of ["r", "V", "K"]) source.consume(qualifier);
+  const number = /\d/.test(source.look()) ? source.number() : "";
+  source.expect("_");
+  return new Name(`fp${number}`);
+}
+
+function parseFold(source: ExpressionSource, sub: () => Node): Node {
+  source.expect("f");
+  const kind = source.look();
+  source.pos++;
+  const isLeft = kind === "l" || kind === "L";
+  const hasInit = kind === "L" || kind === "R";
+  const operator = OPERATORS.get(source.text.slice(source.pos, source.pos + 2));
+  if (operator === undefined) return source.fail();
+  source.pos += 2;
+  const first = sub();
+  const second = hasInit ? sub() : undefined;
+  const [pack, init] = isLeft && second !== undefined ? [second, first] : [first, second];
+  return fold(isLeft, operator.symbol, pack, init);
+}
+
+function unresolvedName(source: ExpressionSource, isGlobal: boolean): Node {
+  if (source.consume("srN")) {
+    let soFar = unresolvedType(source);
+    if (source.look() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
+    while (!source.consume("E")) soFar = nested(soFar, simpleId(source));
+    return nested(soFar, baseUnresolvedName(source));
+  }
+  if (!source.consume("sr")) {
+    const name = baseUnresolvedName(source);
+    return isGlobal ? prefixed("::", name) : name;
+  }
+  let soFar: Node;
+  if (/\d/.test(source.look())) {
+    soFar = simpleId(source);
+    if (isGlobal) soFar = prefixed("::", soFar);
+    while (!source.consume("E")) soFar = nested(soFar, simpleId(source));
+  } else {
+    soFar = unresolvedType(source);
+    if (source.look() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
+  }
+  return nested(soFar, baseUnresolvedName(source));
+}
+
+/** A parameter, a decltype or a substitution. LLVM takes no `St` here, although gcc writes it: then nobody can. */
+function unresolvedType(source: ExpressionSource): Node {
+  if (source.look() === "S" && source.look(1) === "t") return source.fail();
+  return source.type();
+}
+
+function simpleId(source: ExpressionSource): Node {
+  const name = source.sourceName();
+  return source.look() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
+}
+
+function baseUnresolvedName(source: ExpressionSource): Node {
+  if (/\d/.test(source.look())) return simpleId(source);
+  if (source.consume("dn")) return prefixed("~", /\d/.test(source.look()) ? simpleId(source) : source.type());
+  source.consume("on");
+  const name = source.operatorName();
+  return source.look() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
+}
+
+/** `L` type value `E` */
+export function parseLiteral(source: ExpressionSource): Node {
+  source.expect("L");
+  const c = source.look();
+  const written = LITERAL_TYPES[c];
+  if (written !== undefined) {
+    source.pos++;
+    const value = source.number(true);
+    source.expect("E");
+    return new IntegerLiteral(written, value);
+  }
+  if (c === "b") {
+    source.pos++;
+    if (source.consume("0E")) return new Name("false");
+    source.expect("1E");
+    return new Name("true");
+  }
+  if (c === "f" || c === "d" || c === "e") {
+    source.pos++;
+    return floating(source, c);
+  }
+  if (source.consume("_Z")) {
+    const encoding = source.encoding();
+    source.expect("E");
+    return encoding;
+  }
+  if (source.consume("DnE") || source.consume("Dn0E")) return new Name("nullptr");
+  if (c === "A") {
+    const type = source.type();
+    source.expect("E");
+    return prefixed('"<', suffixed(type, '>"'));
+  }
+  if (c === "U" && source.look(1) === "l") {
+    const type = source.type();
+    source.expect("E");
+    return lambda(type);
+  }
+  const type = source.type();
+  const value = source.number(true);
+  source.expect("E");
+  return castLiteral(type, value.startsWith("n") ? `-${value.slice(1)}` : value);
+}
+
+/** `[](int){...}`, a lambda as an argument. */
+function lambda(type: Node): Node {
+  return printed((out) => {
+    out.add("[]");
+    if (type instanceof Closure) type.declarator(out);
+    out.add("{...}");
+  });
+}
+
+/** Floating-point literals are the bits of the value; printed as C's %a does, with a suffix. */
+function floating(source: ExpressionSource, kind: "f" | "d" | "e"): Node {
+  const size = { f: 8, d: 16, e: 20 }[kind];
+  const digits = source.text.slice(source.pos, source.pos + size);
+  if (!new RegExp(`^[0-9a-f]{${size}}$`).test(digits) || kind === "e") return source.fail();
+  source.pos += size;
+  source.expect("E");
+  const view = new DataView(new ArrayBuffer(8));
+  if (kind === "f") view.setUint32(0, Number.parseInt(digits, 16));
+  else view.setBigUint64(0, BigInt(`0x${digits}`));
+  return new Name(
+    hexFloat(kind === "f" ? view.getFloat32(0) : view.getFloat64(0)) + (kind === "f" ? "f" : ""),
+  );
+}
+
+function hexFloat(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value < 0 ? "-inf" : "inf";
+  const sign = value < 0 || Object.is(value, -0) ? "-" : "";
+  const magnitude = Math.abs(value);
+  if (magnitude === 0) return `${sign}0x0p+0`;
+  let exponent = Math.floor(Math.log2(magnitude));
+  let mantissa = magnitude / 2 ** exponent;
+  if (mantissa >= 2) {
+    mantissa /= 2;
+    exponent++;
+  } else if (mantissa < 1) {
+    mantissa *= 2;
+    exponent--;
+  }
+  const fraction = (mantissa - 1).toString(16).slice(2);
+  return `${sign}0x1${fraction === "" ? "" : `.${fraction}`}p${exponent < 0 ? "" : "+"}${exponent}`;
+}
+
+/** `requires (T) { a + a; typename T::x; }` */
+export function requirements(params: readonly Node[], clauses: readonly Node[]): Node {
+  return printed((out) => {
+    const printClauses = () => {
+      for (const clause of clauses) clause.print(out);
+      out.add(" ");
+    };
+    out.add("requires ");
+    if (params.length > 0) {
+      out.parenthesized(() => printWithComma(params, out));
+      out.add(" ");
+    }
+    out.parenthesized(printClauses, "{", "}");
+  });
+}
+
+/** ` {a + b} noexcept -> C;`, and without braces what need only be valid. */
+export function expressionRequirement(
+  expression: Node,
+  isNoexcept: boolean,
+  constraint: Node | undefined,
+): Node {
+  return printed((out) => {
+    out.add(" ");
+    if (isNoexcept || constraint !== undefined) out.parenthesized(() => expression.print(out), "{", "}");
+    else expression.print(out);
+    if (isNoexcept) out.add(" noexcept");
+    if (constraint !== undefined) {
+      out.add(" -> ");
+      constraint.print(out);
+    }
+    out.add(";");
+  });
+}
+
+/** ` typename T::x;`, ` requires C<T>;` */
+export function clause(word: string, child: Node): Node {
+  return printed((out) => {
+    out.add(` ${word} `);
+    child.print(out);
+    out.add(";");
+  });
+}

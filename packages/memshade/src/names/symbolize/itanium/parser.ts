@@ -1,0 +1,414 @@
+import { type ClosureSource, isTemplateParamDecl, parseClosure, parseTemplateParamDecl } from "./closures.ts";
+import { parseExpression, parseLiteral } from "./expressions.ts";
+import { MangledText } from "./mangled-text.ts";
+import {
+  ctorDtor,
+  enableIf,
+  functionEncoding,
+  inModule,
+  ModuleName,
+  Name,
+  type Node,
+  nested,
+  prefixed,
+  type Qualifiers,
+  StdAbbreviation,
+  structuredBinding,
+  suffixed,
+  templateArgs,
+  unnamedType,
+  WithTemplateArgs,
+} from "./nodes.ts";
+import { OPERATORS, operatorName } from "./operators.ts";
+import { parseSpecialName, type SpecialNameSource } from "./special-names.ts";
+import { TemplateScopes } from "./template-scopes.ts";
+import { ArgumentPack, ParameterPack } from "./type-nodes.ts";
+import { parseDecltype, parseType, type TypeSource } from "./types.ts";
+
+/** What a name says of the function whose name it is. */
+interface NameState {
+  isCtorDtorConversion: boolean;
+  endsWithTemplateArgs: boolean;
+  qualifiers: Qualifiers;
+  reference: string;
+  forwardReferences: number;
+  hasObjectParameter: boolean;
+}
+
+const NO_QUALIFIERS: Qualifiers = { isConst: false, isVolatile: false, isRestrict: false };
+
+const CHAR_TRAITS = "<char, std::char_traits<char>>";
+const STD: Readonly<Record<string, () => StdAbbreviation>> = {
+  a: () => new StdAbbreviation("allocator", "allocator", ""),
+  b: () => new StdAbbreviation("basic_string", "basic_string", ""),
+  s: () =>
+    new StdAbbreviation("string", "basic_string", "<char, std::char_traits<char>, std::allocator<char>>"),
+  i: () => new StdAbbreviation("istream", "basic_istream", CHAR_TRAITS),
+  o: () => new StdAbbreviation("ostream", "basic_ostream", CHAR_TRAITS),
+  d: () => new StdAbbreviation("iostream", "basic_iostream", CHAR_TRAITS),
+};
+
+/** Reads mangled names of the Itanium C++ ABI; its grammar gives the methods their names. */
+export class Parser extends MangledText implements TypeSource, SpecialNameSource, ClosureSource {
+  readonly substitutions: Node[] = [];
+  readonly scopes = new TemplateScopes();
+  /** An argument list behind a template parameter belongs to it; not so in the type of a conversion. */
+  takesTemplateArgs = true;
+
+  /** The whole text: `_Z` encoding, perhaps a suffix that the compiler gave a clone. */
+  mangledName(): Node {
+    if (this.consume("_Z") || this.consume("__Z")) {
+      let node = this.encoding();
+      if (this.look() === ".") {
+        node = suffixed(node, ` (${this.text.slice(this.pos)})`);
+        this.pos = this.text.length;
+      }
+      if (this.pos !== this.text.length) this.fail();
+      return node;
+    }
+    if (this.consume("___Z") || this.consume("____Z")) {
+      const node = this.encoding();
+      this.expect("_block_invoke");
+      const needsNumber = this.consume("_");
+      if (needsNumber) this.number();
+      else while (/\d/.test(this.look())) this.pos++;
+      if (this.look() === ".") this.pos = this.text.length;
+      if (this.pos !== this.text.length) this.fail();
+      return prefixed("invocation function for block in ", node);
+    }
+    return this.fail();
+  }
+
+  encoding(): Node {
+    return this.deeper(() => this.scopes.withinEncoding(() => this.#encodingWithin()));
+  }
+
+  #encodingWithin(): Node {
+    if (this.look() === "G" || this.look() === "T") return parseSpecialName(this);
+    const state: NameState = {
+      isCtorDtorConversion: false,
+      endsWithTemplateArgs: false,
+      qualifiers: NO_QUALIFIERS,
+      reference: "",
+      hasObjectParameter: false,
+      forwardReferences: this.scopes.waiting,
+    };
+    const name = this.name(state);
+    if (!this.scopes.resolve(state.forwardReferences)) this.fail();
+    if (this.#isEndOfEncoding()) return name;
+    let attributes: Node | undefined;
+    if (this.consume("Ua9enable_ifI")) attributes = enableIf(this.until("E", () => this.templateArg()));
+    let result: Node | undefined;
+    if (!state.isCtorDtorConversion && state.endsWithTemplateArgs) result = this.type();
+    const params: Node[] = [];
+    if (!this.consume("v"))
+      do {
+        const type = this.type();
+        params.push(state.hasObjectParameter && params.length === 0 ? prefixed("this ", type) : type);
+      } while (!this.#isEndOfEncoding() && this.look() !== "Q");
+    const { qualifiers, reference } = state;
+    const constraint = this.constraint();
+    return functionEncoding(result, name, params, { qualifiers, reference, attributes, constraint });
+  }
+
+  /** `Q` expression, the clause behind `requires`, if there is one. */
+  constraint(): Node | undefined {
+    return this.consume("Q") ? this.scopes.withNamedParams(() => parseExpression(this)) : undefined;
+  }
+
+  #isEndOfEncoding(): boolean {
+    return ["", "E", ".", "_"].includes(this.look());
+  }
+
+  name(state?: NameState): Node {
+    return this.deeper(() => {
+      if (this.look() === "N") return this.#nestedName(state);
+      if (this.look() === "Z") return this.#localName(state);
+      let node: Node;
+      let isSubstitution = false;
+      if (this.look() === "S" && this.look(1) !== "t") {
+        node = this.substitution();
+        if (node instanceof ModuleName) node = this.#unqualifiedName(state, undefined, node);
+        else {
+          isSubstitution = true;
+          if (this.look() !== "I") this.fail();
+        }
+      } else node = this.#unscopedName(state);
+      if (this.look() !== "I") return node;
+      if (!isSubstitution) this.substitutions.push(node);
+      const args = this.templateArgs(state !== undefined);
+      if (state !== undefined) state.endsWithTemplateArgs = true;
+      return new WithTemplateArgs(node, args);
+    });
+  }
+
+  #unscopedName(state: NameState | undefined): Node {
+    const scope = this.consume("St") ? new Name("std") : undefined;
+    return this.#unqualifiedName(state, scope, this.#substitutedModule());
+  }
+
+  /** A module that was named before. */
+  #substitutedModule(): ModuleName | undefined {
+    if (this.look() !== "S") return undefined;
+    const node = this.substitution();
+    return node instanceof ModuleName ? node : this.fail();
+  }
+
+  /** `W` name for each part, `WP` for that of a partition, behind what was named before. */
+  moduleName(parent?: ModuleName): ModuleName | undefined {
+    let module = parent;
+    while (this.consume("W")) {
+      const isPartition = this.consume("P");
+      module = new ModuleName(module, this.sourceName(), isPartition);
+      this.substitutions.push(module);
+    }
+    return module;
+  }
+
+  #localName(state: NameState | undefined): Node {
+    this.expect("Z");
+    const encoding = this.encoding();
+    this.expect("E");
+    if (this.consume("s")) {
+      this.discriminator();
+      return nested(encoding, new Name("string literal"));
+    }
+    if (this.consume("d")) {
+      if (this.look() !== "_") this.number(true);
+      this.expect("_");
+      return nested(
+        encoding,
+        this.scopes.withOwnParams(() => this.name(state)),
+      );
+    }
+    // As in LLVM: parameters that the types behind a local name mention have no arguments then, and such names stay as they are.
+    const entity = this.scopes.withOwnParams(() => this.name(state));
+    this.discriminator();
+    return nested(encoding, entity);
+  }
+
+  #nestedName(state: NameState | undefined): Node {
+    this.expect("N");
+    if (this.consume("H")) {
+      if (state !== undefined) state.hasObjectParameter = true;
+    } else {
+      const qualifiers = this.qualifiers();
+      const reference = this.consume("O") ? " &&" : this.consume("R") ? " &" : "";
+      if (state !== undefined) Object.assign(state, { qualifiers, reference });
+    }
+    let soFar: Node | undefined;
+    let pushed = false;
+    while (!this.consume("E")) {
+      if (state !== undefined) state.endsWithTemplateArgs = false;
+      const c = this.look();
+      const next = this.look(1);
+      if (c === "T") {
+        if (soFar !== undefined) this.fail();
+        soFar = this.templateParam();
+      } else if (c === "I") {
+        if (soFar === undefined || soFar instanceof WithTemplateArgs) this.fail();
+        soFar = new WithTemplateArgs(soFar, this.templateArgs(state !== undefined));
+        if (state !== undefined) state.endsWithTemplateArgs = true;
+      } else if (c === "D" && (next === "t" || next === "T")) {
+        if (soFar !== undefined) this.fail();
+        soFar = this.decltype();
+      } else if (c === "S") {
+        const node = this.consume("St") ? new Name("std") : this.substitution();
+        if (node instanceof ModuleName) soFar = this.#unqualifiedName(state, soFar, node);
+        else {
+          if (soFar !== undefined) this.fail();
+          soFar = node;
+          pushed = false;
+          continue;
+        }
+      } else soFar = this.#unqualifiedName(state, soFar);
+      this.substitutions.push(soFar);
+      pushed = true;
+      this.consume("M");
+    }
+    if (soFar === undefined || !pushed) return this.fail();
+    this.substitutions.pop();
+    return soFar;
+  }
+
+  #unqualifiedName(state: NameState | undefined, scope: Node | undefined, of?: ModuleName): Node {
+    const module = this.moduleName(of);
+    const isFriend = scope !== undefined && this.consume("F");
+    this.consume("L");
+    const c = this.look();
+    let node: Node;
+    if (/[1-9]/.test(c)) node = this.sourceName();
+    else if (c === "U") node = this.#unnamedType();
+    else if (c === "D" && this.look(1) === "C") {
+      this.pos += 2;
+      const bindings: Node[] = [];
+      do bindings.push(this.sourceName());
+      while (!this.consume("E"));
+      node = structuredBinding(bindings);
+    } else if (c === "C" || c === "D") {
+      if (scope === undefined || module !== undefined) return this.fail();
+      const owner = scope instanceof StdAbbreviation ? scope.expanded() : scope;
+      const ctor = this.#ctorDtor(owner, state);
+      return nested(owner, this.#abiTags(ctor));
+    } else node = this.operatorName(state);
+    if (module !== undefined) node = inModule(node, module);
+    node = this.#abiTags(node);
+    if (scope === undefined) return node;
+    return nested(scope, isFriend ? prefixed("friend ", node) : node);
+  }
+
+  #ctorDtor(owner: Node, state: NameState | undefined): Node {
+    const isDtor = this.consume("D");
+    if (!isDtor) {
+      this.expect("C");
+      const isInheriting = this.consume("I");
+      if (!/[1-5]/.test(this.look())) this.fail();
+      this.pos++;
+      if (state !== undefined) state.isCtorDtorConversion = true;
+      if (isInheriting) this.name(state);
+    } else {
+      if (!/[01245]/.test(this.look())) this.fail();
+      this.pos++;
+      if (state !== undefined) state.isCtorDtorConversion = true;
+    }
+    return ctorDtor(owner, isDtor);
+  }
+
+  #abiTags(node: Node): Node {
+    let tagged = node;
+    while (this.consume("B")) tagged = suffixed(tagged, `[abi:${this.bareName()}]`);
+    return tagged;
+  }
+
+  sourceName(): Node {
+    const name = this.bareName();
+    return new Name(name.startsWith("_GLOBAL__N") ? "(anonymous namespace)" : name);
+  }
+
+  #unnamedType(): Node {
+    if (this.consume("Ut")) return unnamedType(this.count());
+    if (this.consume("Ul")) return parseClosure(this);
+    if (this.consume("Ub")) {
+      if (/\d/.test(this.look())) this.number();
+      this.expect("_");
+      return new Name("'block-literal'");
+    }
+    return this.fail();
+  }
+
+  operatorName(state?: NameState): Node {
+    const operator = OPERATORS.get(this.text.slice(this.pos, this.pos + 2));
+    if (operator !== undefined) {
+      this.pos += 2;
+      if (operator.kind === "cconv") {
+        const takesTemplateArgs = this.takesTemplateArgs;
+        this.takesTemplateArgs = false;
+        const type = this.scopes.withForwardReferences(state !== undefined, () => this.type());
+        this.takesTemplateArgs = takesTemplateArgs;
+        if (state !== undefined) state.isCtorDtorConversion = true;
+        return prefixed("operator ", type);
+      }
+      const name = operatorName(operator);
+      return name === undefined ? this.fail() : new Name(name);
+    }
+    if (this.consume("li")) return prefixed('operator"" ', this.sourceName());
+    if (this.look() === "v" && /\d/.test(this.look(1))) {
+      this.pos += 2;
+      return prefixed("operator ", this.sourceName());
+    }
+    return this.fail();
+  }
+
+  substitution(): Node {
+    this.expect("S");
+    const make = STD[this.look()];
+    if (make !== undefined) {
+      this.pos++;
+      const special = make();
+      const tagged = this.#abiTags(special);
+      if (tagged !== special) this.substitutions.push(tagged);
+      return tagged;
+    }
+    const node = this.substitutions[this.sequenceId()];
+    return node ?? this.fail();
+  }
+
+  templateParam(): Node {
+    const start = this.pos;
+    this.expect("T");
+    let level = 0;
+    if (this.consume("L")) {
+      level = Number(this.number()) + 1;
+      this.expect("_");
+    }
+    const index = this.look() === "_" ? 0 : Number(this.number()) + 1;
+    this.expect("_");
+    if (this.scopes.namesParams) return new Name(this.text.slice(start, this.pos - 1));
+    return this.scopes.param(level, index) ?? this.fail();
+  }
+
+  templateArgs(keepsParams = false): Node {
+    this.expect("I");
+    const known: Node[] = [];
+    if (keepsParams) this.scopes.bind(known);
+    const args: Node[] = [];
+    while (!this.consume("E")) {
+      const isDeclared = isTemplateParamDecl(this);
+      const arg = this.templateArg();
+      // LLVM does not expand packs whose parameter is declared in front of them.
+      known.push(arg instanceof ArgumentPack && !isDeclared ? new ParameterPack(arg.elements) : arg);
+      args.push(arg);
+      if (this.constraint() !== undefined) {
+        this.expect("E");
+        break;
+      }
+    }
+    return templateArgs(args);
+  }
+
+  templateArg(): Node {
+    switch (this.look()) {
+      case "X": {
+        this.pos++;
+        const expression = parseExpression(this);
+        this.expect("E");
+        return expression;
+      }
+      case "J": {
+        this.pos++;
+        return new ArgumentPack(this.until("E", () => this.templateArg()));
+      }
+      case "L":
+        if (this.look(1) === "Z") {
+          this.pos += 2;
+          const encoding = this.encoding();
+          this.expect("E");
+          return encoding;
+        }
+        return parseLiteral(this);
+      case "T":
+        // An argument for a parameter that is declared in front of it: the declaration is not printed.
+        if (isTemplateParamDecl(this)) {
+          parseTemplateParamDecl(this, []);
+          return this.templateArg();
+        }
+        return this.type();
+      default:
+        return this.type();
+    }
+  }
+
+  qualifiers(): Qualifiers {
+    const isRestrict = this.consume("r");
+    const isVolatile = this.consume("V");
+    return { isConst: this.consume("K"), isVolatile, isRestrict };
+  }
+
+  type(): Node {
+    return this.deeper(() => parseType(this));
+  }
+
+  decltype(): Node {
+    return parseDecltype(this);
+  }
+}

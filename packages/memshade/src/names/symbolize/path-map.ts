@@ -1,0 +1,26 @@
+import { UserError } from "../../ground/bytes/errors.ts";
+
+/** A folder of recorded paths and what stands for it, as of `--path-map FROM=TO`. */
+export interface PathMap {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The path with the longest mapped folder at its start replaced. A folder ends where a part of the path ends. */
+export function mapPath(path: string, maps: readonly PathMap[] = []): string {
+  const fitting = maps.filter(
+    ({ from }) => path === from || path.startsWith(from.endsWith("/") ? from : `${from}/`),
+  );
+  const best = fitting.reduce<PathMap | undefined>(
+    (longest, map) => (longest !== undefined && longest.from.length >= map.from.length ? longest : map),
+    undefined,
+  );
+  return best === undefined ? path : best.to + path.slice(best.from.length);
+}
+
+/** @throws UserError if the text is not FROM=TO */
+export function parsePathMap(text: string): PathMap {
+  const equals = text.indexOf("=");
+  if (equals <= 0) throw new UserError(`--path-map takes FROM=TO, not "${text}"`);
+  return { from: text.slice(0, equals), to: text.slice(equals + 1) };
+}

@@ -1,0 +1,62 @@
+import type {
+  Symbolizer as FrameSource,
+  ProfileModule,
+  ResolvedFrame,
+} from "../../profile/model/heap-profile.ts";
+import type { IndexIntoModuleTable } from "../../profile/model/indices.ts";
+import type { Frame } from "./frame.ts";
+
+/** Frames of a module's code offset, innermost first. */
+export interface ModuleSymbols {
+  frames(offset: number): readonly Frame[];
+  /** Where a function without a name begins, in objects of native programs; undefined where nobody knows. */
+  functionStart?(offset: number): number | undefined;
+}
+
+/**
+ * Adds files, lines and inlined functions to the frames of `functions`, which knows the functions of a run.
+ *
+ * @param symbolsOf debug information of a module; undefined where there is none. It is asked once per module.
+ */
+export function withLines(
+  functions: FrameSource,
+  modules: readonly ProfileModule[],
+  symbolsOf: (module: IndexIntoModuleTable) => ModuleSymbols | undefined,
+): FrameSource {
+  const known = new Map<IndexIntoModuleTable, ModuleSymbols | undefined>();
+  return (pc) => {
+    const [frame, ...others] = functions(pc);
+    if (frame?.module === undefined || others.length > 0)
+      return frame === undefined ? [] : [frame, ...others];
+    const { module } = frame;
+    // The host called the function itself: the place is none inside of it.
+    const { allocator } = modules[module]!;
+    if (allocator?.functions.some(({ index }) => index === frame.wasmIndex)) return [frame];
+    if (!known.has(module)) known.set(module, symbolsOf(module));
+    const symbols = known.get(module);
+    const found = symbols?.frames(frame.offset) ?? [];
+    const frames = found.map((entry, depth) => placed(frame, entry, depth + 1 < found.length));
+    const outermost = frames.at(-1) ?? frame;
+    if (outermost.name !== undefined || outermost.wasmIndex !== undefined)
+      return frames.length === 0 ? [frame] : frames;
+    const start = symbols?.functionStart?.(frame.offset);
+    return [...frames.slice(0, -1), start === undefined ? outermost : { ...outermost, wasmIndex: start }];
+  };
+}
+
+function placed(
+  frame: ResolvedFrame,
+  { file, line, column, startLine, function: name, handsOutMemory, approximate }: Frame,
+  isInlined: boolean,
+): ResolvedFrame {
+  const place = {
+    ...(file === undefined || line === 0
+      ? {}
+      : { file, line, ...(column === 0 ? {} : { column }), ...(startLine === 0 ? {} : { startLine }) }),
+    ...(handsOutMemory ? { handsOutMemory } : {}),
+    ...(approximate ? { approximate } : {}),
+  };
+  if (isInlined)
+    return { module: frame.module, offset: frame.offset, ...place, name: name ?? "(inlined)", inlined: true };
+  return { ...frame, ...(frame.name === undefined && name !== undefined ? { name } : {}), ...place };
+}

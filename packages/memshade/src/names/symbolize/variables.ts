@@ -1,0 +1,211 @@
+import {
+  Cursor,
+  Die,
+  dw,
+  locationExpressions,
+  type SubroutineIndex,
+  typeSize,
+  type Unit,
+} from "../../code/dwarf/index.ts";
+import { FormatError } from "../../ground/bytes/errors.ts";
+import type { StaticVariable } from "../../profile/model/statics/named-statics.ts";
+
+/** A parameter or variable of a function, or of one that was inlined into it. */
+export interface LocalVariable {
+  /** Name in the source of the function that declares it. */
+  readonly functionName: string | undefined;
+  readonly name: string | undefined;
+  readonly file: string | undefined;
+  /** 0 where it is not known. */
+  readonly line: number;
+  /** Bytes from the base of the function's frame; undefined for what is not there all the time. */
+  readonly frameOffset: number | undefined;
+  readonly sizeBytes: number | undefined;
+  /** Of tagged memory, the tag's distance from that of the frame. */
+  readonly tagOffset: number | undefined;
+}
+
+/** Where a variable with an address of its own is declared. */
+export interface DataDeclaration {
+  readonly file: string | undefined;
+  readonly line: number;
+}
+
+export type { StaticVariable };
+
+/** Tells the path of a file by its number in the unit of an entry. */
+type PathOf = (file: number, unit: Unit) => string | undefined;
+
+/** All variables of the innermost subroutine at an address, with those of what is inlined into it. */
+export function localVariables(index: SubroutineIndex, address: number, pathOf: PathOf): LocalVariable[] {
+  const innermost = index.innermostAt(address);
+  if (innermost < 0) return [];
+  const root = new Die(index.unit, index.offsetOf(innermost));
+  const locals: LocalVariable[] = [];
+  /** The function around entries, by their depth; undefined inside of variables, which are not looked into. */
+  const functions: (Die | undefined)[] = [root];
+  for (const { die, depth } of root.descendants()) {
+    const around = functions[depth - 1];
+    functions[depth] = around;
+    if (around === undefined) continue;
+    if (die.tag === dw.DW_TAG_variable || die.tag === dw.DW_TAG_formal_parameter) {
+      locals.push(describe(die, around, pathOf));
+      functions[depth] = undefined;
+    } else if (die.tag === dw.DW_TAG_inlined_subroutine)
+      functions[depth] = die.reference(dw.DW_AT_abstract_origin) ?? around;
+  }
+  return locals;
+}
+
+function describe(variable: Die, around: Die, pathOf: PathOf): LocalVariable {
+  const origin = variable.reference(dw.DW_AT_abstract_origin) ?? variable;
+  const file = origin.find(dw.DW_AT_decl_file)?.value;
+  return {
+    functionName: around.inheritedText([dw.DW_AT_name]),
+    name: origin.text(dw.DW_AT_name),
+    file: file === undefined ? undefined : pathOf(file, variable.unit),
+    line: origin.find(dw.DW_AT_decl_line)?.value ?? 0,
+    frameOffset: frameOffset(variable, around),
+    sizeBytes: typeSize(origin.reference(dw.DW_AT_type)),
+    tagOffset: variable.find(dw.DW_AT_LLVM_tag_offset)?.value,
+  };
+}
+
+/** The first offset from the frame's base among the expressions for a variable's place. */
+function frameOffset(variable: Die, around: Die): number | undefined {
+  const value = around.find(dw.DW_AT_frame_base);
+  const register = value === undefined || value.length === 0 ? 0 : around.unit.file.info.bytes[value.value];
+  for (const expression of locationExpressions(variable)) {
+    const offset = offsetIn(expression, register);
+    if (offset !== undefined) return offset;
+  }
+  return undefined;
+}
+
+/** The offset in an expression that is nothing but the frame's base, or the register that holds it, and an offset. */
+function offsetIn(expression: Uint8Array, base: number): number | undefined {
+  if (expression.length === 0) return undefined;
+  const isRegister = base >= dw.DW_OP_reg0 && base <= dw.DW_OP_reg31;
+  const opcode = expression[0];
+  if (opcode !== dw.DW_OP_fbreg && !(isRegister && opcode === dw.DW_OP_breg0 + base - dw.DW_OP_reg0))
+    return undefined;
+  const cursor = new Cursor(expression, 1, "location");
+  const offset = cursor.sleb();
+  const left = expression.length - cursor.position;
+  return left === 0 || (left === 1 && cursor.u8() === dw.DW_OP_deref) ? offset : undefined;
+}
+
+interface PlacedVariable {
+  readonly start: number;
+  readonly end: number;
+  readonly bytes: number | undefined;
+  readonly die: Die;
+  /** Names of what it is declared in. */
+  readonly scope: readonly string[];
+}
+
+/** Variables with addresses of their own, of one unit. */
+export class UnitVariables {
+  /** In ascending order of addresses. */
+  readonly #variables: readonly PlacedVariable[];
+
+  constructor(unit: Unit) {
+    const byStart = new Map<number, PlacedVariable>();
+    try {
+      collect(unit, byStart);
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      unit.file.problems.push(error);
+    }
+    this.#variables = [...byStart.values()].sort((a, b) => a.start - b.start);
+  }
+
+  find(address: number, pathOf: PathOf): DataDeclaration | undefined {
+    const last = this.#variables.findLast(({ start }) => start <= address);
+    return last === undefined || address >= last.end ? undefined : declarationOf(last.die, pathOf);
+  }
+
+  /** All of them, by address. */
+  *all(pathOf: PathOf): Generator<StaticVariable> {
+    for (const { start, bytes, die, scope } of this.#variables) {
+      const name = die.inheritedText([dw.DW_AT_name]);
+      yield {
+        address: start,
+        bytes,
+        name: name === undefined ? undefined : [...scope, name].join("::"),
+        linkageName: die.inheritedText([dw.DW_AT_linkage_name, dw.DW_AT_MIPS_linkage_name]),
+        ...declarationOf(die, pathOf),
+      };
+    }
+  }
+}
+
+function declarationOf(die: Die, pathOf: PathOf): DataDeclaration {
+  const file = die.findInherited([dw.DW_AT_decl_file]);
+  const line = die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0;
+  // As for functions, llvm-symbolizer finds no file by a number that stands in the abbreviation.
+  const isFound = file !== undefined && file.value.form !== dw.DW_FORM_implicit_const;
+  return { file: isFound ? pathOf(file.value.value, file.die.unit) : undefined, line };
+}
+
+/** Types hold no variables with places, or those that are declared outside of them again. */
+const TYPES: ReadonlySet<number> = new Set([
+  dw.DW_TAG_array_type,
+  dw.DW_TAG_base_type,
+  dw.DW_TAG_class_type,
+  dw.DW_TAG_const_type,
+  dw.DW_TAG_enumeration_type,
+  dw.DW_TAG_pointer_type,
+  dw.DW_TAG_structure_type,
+  dw.DW_TAG_subroutine_type,
+  dw.DW_TAG_typedef,
+  dw.DW_TAG_union_type,
+]);
+
+/** Names that come before those of what is declared inside. */
+const SCOPES: ReadonlySet<number> = new Set([
+  dw.DW_TAG_namespace,
+  dw.DW_TAG_subprogram,
+  dw.DW_TAG_inlined_subroutine,
+]);
+
+function collect(unit: Unit, byStart: Map<number, PlacedVariable>): void {
+  let typeDepth = Number.POSITIVE_INFINITY;
+  /** Names of what is around, by depth. */
+  const scopes: string[] = [];
+  for (const { die, depth } of unit.die.descendants()) {
+    if (depth > typeDepth) continue;
+    typeDepth = TYPES.has(die.tag) ? depth : Number.POSITIVE_INFINITY;
+    scopes[depth] = SCOPES.has(die.tag) ? (die.inheritedText([dw.DW_AT_name]) ?? "") : "";
+    if (die.tag !== dw.DW_TAG_variable) continue;
+    const start = addressOf(die);
+    if (start === undefined) continue;
+    const bytes = typeSize(die.reference(dw.DW_AT_type));
+    const scope = scopes.slice(0, depth).filter((name) => name !== "");
+    byStart.set(start, { start, end: start + (bytes ?? 1), bytes, die, scope });
+  }
+}
+
+/** Undefined where it has no address of its own. */
+export function addressOf(variable: Die): number | undefined {
+  for (const expression of locationExpressions(variable)) {
+    const address = addressIn(expression, variable.unit);
+    if (address !== undefined) return address;
+  }
+  return undefined;
+}
+
+/** The address in an expression that is nothing but an address, or that and an offset. */
+function addressIn(expression: Uint8Array, unit: Unit): number | undefined {
+  if (expression.length === 0) return undefined;
+  const cursor = new Cursor(expression, 0, "location");
+  const opcode = cursor.u8();
+  let address: number | undefined;
+  if (opcode === dw.DW_OP_addr) address = cursor.unsigned(unit.header.addressSize);
+  else if (opcode === dw.DW_OP_addrx || opcode === dw.DW_OP_GNU_addr_index)
+    address = unit.addressAt(cursor.uleb());
+  if (address === undefined || cursor.position === expression.length) return address;
+  if (cursor.u8() !== dw.DW_OP_plus_uconst) return undefined;
+  const offset = cursor.uleb();
+  return cursor.position === expression.length ? address + offset : undefined;
+}

@@ -1,8 +1,0 @@
-import { getSystemErrorName } from "node:util";
-import { describeSystemError } from "../../bytes/system-errors.ts";
-
-/** What one of the system's numbers of errors, as 2 for ENOENT, says. */
-export function errorInWords(number: number): string {
-  const code = getSystemErrorName(-number);
-  return describeSystemError(Object.assign(new Error(code), { code }));
-}

@@ -1,0 +1,252 @@
+import { FormatError } from "../../../ground/bytes/errors.ts";
+import { counted, groupDigits } from "../../model/counted.ts";
+import type { HeapProfile, ResolvedFrame } from "../../model/heap-profile.ts";
+import {
+  assertHolds,
+  importedHeapProfile,
+  type MappedPart,
+  type PlaceNames,
+} from "../../model/imported-heap.ts";
+import { FrameModules } from "../frame-modules.ts";
+
+const CONSTRUCT = "heap profile in text";
+const LINE_FEED = 0x0a;
+
+const JEMALLOC = /^heap_v2\/(\d+)\s*$/;
+const GPERFTOOLS = /^heap profile: *\d+: *\d+ *\[ *\d+: *\d+ *\] *@ *([a-z][a-z0-9_]*)(?:\/(\d+))?\s*$/;
+/** What is live, and in brackets what was allocated in all. */
+const COUNTS = "(\\d+): *(\\d+) *\\[ *(\\d+): *(\\d+) *\\]";
+const ADDRESSES = "((?: +0x[0-9a-f]{1,16})*)";
+const STACK = new RegExp(`^@${ADDRESSES}\\s*$`, "i");
+const OF_ALL_THREADS = new RegExp(`^ *t\\*: *${COUNTS}\\s*$`);
+const OF_THREAD = /^ *t\d+: /;
+const COUNTS_AND_STACK = new RegExp(`^ *${COUNTS} *@${ADDRESSES}\\s*$`, "i");
+const MAPPED = /^([0-9a-f]{1,16})-([0-9a-f]{1,16}) +\S{4} +([0-9a-f]{1,16}) +\S+ +\d+ +(\S.*)$/;
+const LIBRARIES = "MAPPED_LIBRARIES:";
+/** What Linux puts behind the path of a file that was removed or replaced. */
+const DELETED = / \(deleted\)$/;
+/** Go's runtime names what lies at the addresses of a stack, behind it: functions inlined there come first. */
+const NAMED = /^#\t(0x[0-9a-f]{1,16})\t(\S.*?)\+0x[0-9a-f]+\s+(\S.*?):(\d+)\s*$/;
+
+/** Whether a text may be a heap profile of jemalloc or gperftools, by its first characters. */
+export function isHeapText(start: string): boolean {
+  const line = start.slice(0, Math.max(0, start.indexOf("\n")));
+  return JEMALLOC.test(line) || GPERFTOOLS.test(line);
+}
+
+/**
+ * The heap profile in a text of jemalloc (`heap_v2`), or of gperftools and others (`heap profile:`). Places are addresses.
+ *
+ * @throws FormatError for lines that are none of it, and for profiles of other things than the heap
+ */
+export function readHeapText(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfile {
+  const { isJemalloc, distance, stacks, mapped, names } = readLines(bytes);
+  const modules = new FrameModules();
+  let nameless = 0;
+  const known = new Map<bigint, readonly ResolvedFrame[]>();
+  const framesAt = (returnAddress: bigint): readonly ResolvedFrame[] => {
+    let frames = known.get(returnAddress);
+    if (frames !== undefined) return frames;
+    // Calls return to the instruction behind them.
+    const address = returnAddress - 1n;
+    const part = mapped.find(({ start, end }) => address >= start && address < end);
+    const module = modules.of(part?.path ?? "unknown code", part?.path);
+    const named = names.get(address)?.frames ?? (part && namesOf?.(part, address));
+    if (named === undefined) nameless++;
+    frames = named?.map((frame) => ({ ...frame, module })) ?? [
+      { module, offset: Number(part === undefined ? address : address - part.start + part.fileOffset) },
+    ];
+    known.set(returnAddress, frames);
+    return frames;
+  };
+  const all = [...stacks.values()];
+  const framesOf = ({ addresses }: StackSums): number =>
+    addresses.reduce((sum, address) => sum + (names.get(address - 1n)?.frames.length ?? 1), 0);
+  assertHolds(
+    all.reduce((sum, stack) => sum + framesOf(stack), 0),
+    bytes.length,
+    CONSTRUCT,
+  );
+  // jemalloc counts what was allocated in all only with prof_accum: 0 otherwise, also where blocks are live.
+  const isAccumulated = all.every(
+    ({ live, allocated }) => allocated.blocks >= live.blocks && allocated.bytes >= live.bytes,
+  );
+  const contexts = all.map(({ addresses, live, allocated }) => ({
+    frames: addresses.flatMap(framesAt),
+    live,
+    allocated: isAccumulated ? allocated : undefined,
+  }));
+  return importedHeapProfile({
+    contexts,
+    modules: modules.all,
+    program: mapped.find(({ path }) => path.startsWith("/"))?.path.replace(/^.*\//, ""),
+    clock: { kind: "wall", unit: "ms" },
+    end: { kind: "dump" },
+    format: isJemalloc ? "jemalloc" : names.size > 0 ? "Go" : "gperftools",
+    version: isJemalloc ? 2 : 0,
+    notTracked: [
+      ...(distance > 1
+        ? [
+            `The profile is made of samples, one for ${groupDigits(distance)} bytes on average: its figures are estimates.`,
+          ]
+        : []),
+      ...(isAccumulated
+        ? []
+        : [
+            `What was allocated in all was not recorded, only what was live${isJemalloc ? " (MALLOC_CONF=prof_accum:true records it)" : ""}.`,
+          ]),
+      "The peak, lifetimes and accesses are not known: these profiles do not have them.",
+      ...(nameless === 0
+        ? []
+        : [
+            `${counted(nameless, "place has no name", "places have no names")}: ${
+              mapped.length === 0
+                ? `the file has no ${LIBRARIES.slice(0, -1)}, which tells what its addresses are of.`
+                : "--binary-path, given the program's binary and its libraries, brings them."
+            }`,
+          ]),
+    ],
+  });
+}
+
+interface Counts {
+  readonly blocks: number;
+  readonly bytes: number;
+}
+
+/** What is counted of a call path, innermost first. */
+interface StackSums {
+  readonly addresses: readonly bigint[];
+  live: Counts;
+  allocated: Counts;
+}
+
+interface HeapText {
+  readonly isJemalloc: boolean;
+  /** Mean bytes from one sample to the next; 1 where all blocks are counted. */
+  readonly distance: number;
+  readonly stacks: ReadonlyMap<string, StackSums>;
+  readonly mapped: readonly (MappedPart & { readonly end: bigint })[];
+  readonly names: ReadonlyMap<bigint, NamedAddress>;
+}
+
+/** What the text itself says of an address. */
+interface NamedAddress {
+  /** Innermost first. */
+  readonly frames: ResolvedFrame[];
+  /** The line of the stack behind which they stand: others that have the address repeat them. */
+  readonly stackAt: number;
+}
+
+function readLines(bytes: Uint8Array): HeapText {
+  const stacks = new Map<string, StackSums>();
+  const mapped: (MappedPart & { end: bigint })[] = [];
+  let head: { isJemalloc: boolean; distance: number } | undefined;
+  const names = new Map<bigint, NamedAddress>();
+  let stackAt = 0;
+  /** Of jemalloc: its counts follow. */
+  let stack: string | undefined;
+  let isMapped = false;
+  for (const { line, offset } of linesOf(bytes)) {
+    const fail = (detail: string): never => {
+      throw new FormatError("malformed", offset, CONSTRUCT, detail);
+    };
+    const add = (path: string, counts: readonly string[]): void => {
+      const [blocks, size, allBlocks, allSize] = counts.map((digits) => {
+        const number = Number(digits);
+        return Number.isSafeInteger(number) ? number : fail(`${digits} is too much`);
+      });
+      const scaled = (count: number, bytesOf: number) => unbiased(count, bytesOf, head!.distance);
+      const [live, allocated] = [scaled(blocks!, size!), scaled(allBlocks!, allSize!)];
+      const sums = stacks.get(path);
+      if (sums === undefined)
+        stacks.set(path, { addresses: path.trim().split(/ +/).filter(Boolean).map(BigInt), live, allocated });
+      else {
+        sums.live = plus(sums.live, live);
+        sums.allocated = plus(sums.allocated, allocated);
+      }
+    };
+    if (head === undefined) {
+      head = headOf(line);
+      continue;
+    }
+    if (line.startsWith(LIBRARIES)) isMapped = true;
+    else if (isMapped) {
+      const [, start, end, fileOffset, path] = MAPPED.exec(line) ?? [];
+      if (path !== undefined)
+        mapped.push({
+          path: path.replace(DELETED, ""),
+          buildId: "",
+          start: BigInt(`0x${start}`),
+          end: BigInt(`0x${end}`),
+          fileOffset: BigInt(`0x${fileOffset}`),
+        });
+    } else if (line.startsWith("#")) addName(names, line, stackAt);
+    else if (line.trim() === "" || OF_THREAD.test(line)) continue;
+    else if (head.isJemalloc) {
+      const counts = OF_ALL_THREADS.exec(line);
+      if (counts === null) stack = STACK.exec(line)?.[1] ?? fail(`"${line.slice(0, 20)}" is no line of it`);
+      // Before the first stack stands the sum of all.
+      else if (stack !== undefined) add(stack, counts.slice(1));
+    } else {
+      const found = COUNTS_AND_STACK.exec(line) ?? fail(`"${line.slice(0, 20)}" is no line of it`);
+      add(found[5]!, found.slice(1, 5));
+      stackAt = offset;
+    }
+  }
+  return { ...head!, stacks, mapped, names };
+}
+
+/** Adds what a comment says of an address, if it does. */
+function addName(names: Map<bigint, NamedAddress>, line: string, stackAt: number): void {
+  const [, digits, name, file, number] = NAMED.exec(line) ?? [];
+  if (digits === undefined) return;
+  const address = BigInt(digits);
+  const known = names.get(address);
+  if (known === undefined)
+    names.set(address, { stackAt, frames: [{ offset: Number(address), name, file, line: Number(number) }] });
+  else if (known.stackAt === stackAt) {
+    const inner = known.frames.at(-1)!;
+    known.frames[known.frames.length - 1] = { ...inner, inlined: true };
+    known.frames.push({ offset: Number(address), name, file, line: Number(number) });
+  }
+}
+
+/** The lines of a text, without their ends. The last one of a whole file ends too. */
+function* linesOf(bytes: Uint8Array): Generator<{ line: string; offset: number }> {
+  const utf8 = new TextDecoder();
+  for (let offset = 0; offset < bytes.length; ) {
+    const end = bytes.indexOf(LINE_FEED, offset);
+    if (end < 0) throw new FormatError("truncated", offset, CONSTRUCT, "the last line is cut off");
+    yield { line: utf8.decode(bytes.subarray(offset, end)), offset };
+    offset = end + 1;
+  }
+}
+
+/** @throws FormatError for other kinds, and what is no first line */
+function headOf(line: string): { isJemalloc: boolean; distance: number } {
+  const jemalloc = JEMALLOC.exec(line);
+  if (jemalloc !== null) return { isJemalloc: true, distance: Number(jemalloc[1]) };
+  const [found, kind = "", digits = "1"] = GPERFTOOLS.exec(line) ?? [];
+  if (found === undefined) throw new FormatError("bad-magic", 0, CONSTRUCT, "its first line is another");
+  const distance = Number(digits);
+  if (kind === "heapprofile") return { isJemalloc: false, distance: 1 };
+  if (kind === "heap_v2" || kind === "heapz_v2") return { isJemalloc: false, distance };
+  // Go's runtime writes twice its distance.
+  if (kind === "heap") return { isJemalloc: false, distance: distance / 2 };
+  throw new FormatError("unsupported", 0, CONSTRUCT, `it is no profile of a heap, but of the kind ${kind}`);
+}
+
+/**
+ * What a sample stands for: a block of so many bytes is sampled with a probability of 1 − e^(−bytes / distance). As in jeprof and
+ * pprof, all blocks of a call path have their mean size there.
+ */
+function unbiased(blocks: number, bytes: number, distance: number): Counts {
+  if (distance <= 1 || blocks === 0 || bytes === 0) return { blocks, bytes };
+  const scale = 1 / -Math.expm1(-bytes / blocks / distance);
+  return { blocks: Math.round(blocks * scale), bytes: Math.round(bytes * scale) };
+}
+
+function plus(one: Counts, other: Counts): Counts {
+  return { blocks: one.blocks + other.blocks, bytes: one.bytes + other.bytes };
+}

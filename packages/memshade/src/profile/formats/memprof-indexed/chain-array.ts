@@ -1,0 +1,159 @@
+import {
+  type ChainOrder,
+  ChainWalk,
+  Column,
+  NarrowColumn,
+  RankedBits,
+  type StackChains,
+} from "../../model/memprof/index.ts";
+import type { Chunks, ChunkWriter } from "./chunk-writer.ts";
+
+/** Elements are written so many at a time. */
+const ELEMENTS_AT_ONCE = 1 << 13;
+
+/**
+ * The call stack array of the stacks in use, from its first element to its last. Each stack gives its length, the
+ * frames that it does not share with the next one, and a jump to the others, which stand with a later stack: so where
+ * stacks come to stand is found out before any is written.
+ */
+export class ChainArray {
+  readonly #stacks: StackChains;
+  readonly #used: RankedBits;
+  /** Stacks that jumps may go to, and their places in the array by their numbers among these. */
+  readonly #joints = new RankedBits();
+  readonly #places = new Column();
+  /** The stacks in use in order, how long they are, and how many frames at the root the next one has too. */
+  readonly #order = new Column();
+  readonly #depths = new NarrowColumn(1);
+  readonly #shared = new NarrowColumn(1);
+  #elements = new Uint32Array(ELEMENTS_AT_ONCE);
+
+  /** @param branches of the stacks */
+  constructor(stacks: StackChains, used: RankedBits, branches: RankedBits) {
+    this.#stacks = stacks;
+    this.#used = used;
+    branches.forEach((stack) => {
+      this.#joints.set(stack);
+    });
+    used.forEach((stack) => {
+      if (stacks.isContinued(stack)) this.#joints.set(stack);
+    });
+    this.#joints.rankAll();
+  }
+
+  /**
+   * Goes through the stacks, and tells each one in use its place.
+   *
+   * @param tree is used up
+   * @returns the number of elements
+   */
+  layOut(tree: ChainOrder, see: (stack: number, position: number) => void): number {
+    const joints = this.#joints;
+    let length = 0;
+    const walk = new SharingWalk(tree, this.#used);
+    for (let index = 0; walk.next(); index++) {
+      const { stack, depth, shared, path } = walk;
+      see(stack, length);
+      this.#order.set(index, stack);
+      this.#depths.set(index, depth);
+      this.#shared.set(index, shared);
+      for (let at = depth; at > shared; at--)
+        if (joints.has(path[at]!)) this.#places.set(joints.rankOf(path[at]!), length + 1 + depth - at);
+      length += 1 + depth - shared + (shared > 0 ? 1 : 0);
+    }
+    tree.release();
+    return length;
+  }
+
+  /** @param linearIds of the frames as the stacks have them */
+  *write(writer: ChunkWriter, linearIds: Uint32Array): Chunks {
+    let length = 0;
+    let count = 0;
+    for (let index = 0; index < this.#used.count; index++) {
+      const most = this.#depths.get(index) + 2;
+      if (count + most > this.#elements.length) {
+        writer.words(this.#elements.subarray(0, count));
+        count = 0;
+        if (most > this.#elements.length) this.#elements = new Uint32Array(most);
+        if (writer.isFull) yield* writer.take();
+      }
+      const next = this.#put(index, count, length, linearIds);
+      length += next - count;
+      count = next;
+    }
+    writer.words(this.#elements.subarray(0, count));
+  }
+
+  release(): void {
+    for (const table of [this.#joints, this.#places, this.#order, this.#depths, this.#shared])
+      table.release();
+  }
+
+  /** Puts the elements of a stack at `at`, in the whole array at `position`. @returns where they end */
+  #put(index: number, at: number, position: number, linearIds: Uint32Array): number {
+    const stacks = this.#stacks;
+    const elements = this.#elements;
+    const shared = this.#shared.get(index);
+    const depth = this.#depths.get(index);
+    let stack = this.#order.get(index);
+    let end = at;
+    elements[end++] = depth;
+    for (let left = depth; left > shared; left--) {
+      elements[end++] = linearIds[stacks.frameOf(stack)]!;
+      stack = stacks.parentOf(stack);
+    }
+    if (shared > 0) elements[end] = position + (end - at) - this.#places.get(this.#joints.rankOf(stack));
+    return shared > 0 ? end + 1 : end;
+  }
+}
+
+/** A walk through the stacks in use that knows what each one shares with the next. */
+class SharingWalk {
+  stack = 0;
+  depth = 0;
+  /** The stack and its callers, by depth. */
+  readonly path: number[] = [0];
+  /** Number of frames at the root that the next stack has too. */
+  shared = 0;
+  readonly #used: RankedBits;
+  readonly #walk: ChainWalk;
+  /** Whether there is a stack after this one; the walk is at it already. */
+  #isThere: boolean;
+  #isAtRoot: boolean;
+
+  constructor(tree: ChainOrder, used: RankedBits) {
+    this.#used = used;
+    this.#walk = new ChainWalk(tree);
+    this.#isAtRoot = used.has(0);
+    this.#isThere = this.#isAtRoot || this.#seek();
+  }
+
+  /** @returns false at the end */
+  next(): boolean {
+    if (!this.#isThere) return false;
+    const { path } = this;
+    const walk = this.#walk;
+    if (this.#isAtRoot) {
+      // The empty stack comes first.
+      this.#isAtRoot = false;
+    } else {
+      for (let at = this.shared + 1; at <= walk.depth; at++) path[at] = walk.path[at]!;
+      this.stack = walk.stack;
+      this.depth = walk.depth;
+    }
+    this.shared = this.depth;
+    this.#isThere = this.#seek();
+    return true;
+  }
+
+  #seek(): boolean {
+    const walk = this.#walk;
+    const used = this.#used;
+    while (walk.next()) {
+      if (walk.depth <= this.shared) this.shared = walk.depth - 1;
+      if (used.has(walk.stack)) return true;
+    }
+    this.shared = 0;
+    return false;
+  }
+}

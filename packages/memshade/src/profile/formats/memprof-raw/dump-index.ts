@@ -1,0 +1,309 @@
+import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
+import { Window } from "../../../ground/bytes/window.ts";
+import { Column, NarrowColumn, SlotTable } from "../../model/memprof/index.ts";
+import { packMib } from "../../model/memprof/merge/block-merge.ts";
+import { type Mib, mergeMib } from "../../model/mib.ts";
+import type { RawSegment, RawVersion } from "../../model/raw-profile.ts";
+import { type DumpHeader, readSectionOffsets } from "./headers.ts";
+import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
+import { differentStacks, missingStack, noStacksLeft, requireEqualSegments } from "./merge-dumps.ts";
+import type { RawCursor, RawScan, StackCursor } from "./raw-scan.ts";
+import { readSegments } from "./read.ts";
+import { readMib } from "./read-mib.ts";
+import { SectionReader } from "./section-reader.ts";
+
+const NEWEST_MIB_BYTES = mibBytesOf(4);
+
+/**
+ * Several dumps of one process, or a dump in any order: where the blocks and the stack of each id stand in the file.
+ * Takes some 50 bytes per context and dump.
+ */
+export class DumpIndex implements RawScan {
+  /** Blocks are handed out merged, in this version's form. */
+  readonly version: RawVersion = 4;
+  readonly lastVersion: RawVersion;
+  readonly segments: readonly RawSegment[];
+  readonly #source: ByteSource;
+  readonly #ids = new IdTable();
+  /** Rows of ids, in the order in which their first blocks came. */
+  readonly #order = new Column();
+  #count = 0;
+  /** By row: the first and the last of its blocks, plus 1. */
+  readonly #firstBlock = new Column();
+  readonly #lastBlock = new Column();
+  /** By block: its offset, the version of its dump, and the next block of the same row, plus 1. */
+  readonly #blockAt = new OffsetColumn();
+  readonly #blockVersion = new NarrowColumn(1);
+  readonly #nextBlock = new Column();
+  #blocks = 0;
+  /** By row: where its PCs are, and how many. */
+  readonly #stackAt = new OffsetColumn();
+  readonly #depths = new NarrowColumn(1);
+  #hasStacks = false;
+
+  constructor(source: ByteSource, headers: readonly DumpHeader[]) {
+    this.#source = source;
+    this.lastVersion = headers.at(-1)!.version;
+    const window = new Window(source);
+    const [first, ...others] = headers;
+    this.segments = this.#readDump(window, first!);
+    for (const header of others) this.#readDump(window, header, this.segments);
+    for (let index = 0; index < this.#count; index++) {
+      const row = this.#order.get(index);
+      if (this.#stackAt.get(row) !== 0) continue;
+      throw this.#hasStacks ? missingStack(this.#ids.idOf(row)) : noStacksLeft();
+    }
+  }
+
+  get length(): number {
+    return this.#count;
+  }
+
+  contexts(): RawCursor {
+    return new IndexCursor(this, new Window(this.#source), new Window(this.#source));
+  }
+
+  looseStacks(): StackCursor {
+    return new LooseStacks(this, new Window(this.#source));
+  }
+
+  blockReader(): (place: number) => Mib {
+    const window = new Window(this.#source, 1 << 12);
+    return (row) => this.mibOf(row, window);
+  }
+
+  /** Number of ids. */
+  get rows(): number {
+    return this.#ids.length;
+  }
+
+  hasBlock(row: number): boolean {
+    return this.#firstBlock.get(row) !== 0;
+  }
+
+  /** Row of the id that came as number `index`. */
+  rowAt(index: number): number {
+    return this.#order.get(index);
+  }
+
+  depthOf(row: number): number {
+    return this.#depths.get(row);
+  }
+
+  pcsOf(row: number): number {
+    return this.#stackAt.get(row);
+  }
+
+  /** The blocks of a row in all dumps, merged. */
+  mibOf(row: number, window: Window): Mib {
+    let merged: Mib | undefined;
+    for (let block = this.#firstBlock.get(row); block !== 0; block = this.#nextBlock.get(block - 1)) {
+      const mib = readMib(
+        window,
+        this.#blockAt.get(block - 1),
+        this.#blockVersion.get(block - 1) as RawVersion,
+      );
+      if (merged === undefined) merged = mib;
+      else mergeMib(merged, mib);
+    }
+    return merged!;
+  }
+
+  /** @param expected the segments that it must have */
+  #readDump(window: Window, header: DumpHeader, expected?: readonly RawSegment[]): RawSegment[] {
+    const { fileOffset, version, totalSize } = header;
+    const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(window, header);
+    const section = (name: string, start: number, end: number) =>
+      new SectionReader(window, name, fileOffset + start, fileOffset + end);
+    const segments = readSegments(section("segment section", segmentOffset, mibOffset));
+    if (expected !== undefined) requireEqualSegments(expected, segments, fileOffset);
+    this.#readBlocks(section("MIB section", mibOffset, stackOffset), version);
+    this.#readStacks(section("stack section", stackOffset, totalSize), fileOffset);
+    return segments;
+  }
+
+  #readBlocks(section: SectionReader, version: RawVersion): void {
+    const mibBytes = mibBytesOf(version);
+    const entryBytes = histogramEntryBytesOf(version);
+    for (let left = section.readCount(8 + mibBytes); left > 0; left--) {
+      const row = this.#ids.rowOf(section.readU64());
+      this.#addBlock(row, section.position, version);
+      if (entryBytes === 0) {
+        section.skip(mibBytes);
+        continue;
+      }
+      section.skip(mibBytes - 12);
+      const entries = section.readU32();
+      section.skip(8);
+      section.need(entries * entryBytes, "access histogram");
+      section.skip(entries * entryBytes);
+    }
+  }
+
+  #addBlock(row: number, offset: number, version: RawVersion): void {
+    const block = this.#blocks++;
+    this.#blockAt.set(block, offset);
+    this.#blockVersion.set(block, version);
+    const last = this.#lastBlock.get(row);
+    if (last === 0) {
+      this.#firstBlock.set(row, block + 1);
+      this.#order.set(this.#count++, row);
+    } else {
+      this.#nextBlock.set(last - 1, block + 1);
+    }
+    this.#lastBlock.set(row, block + 1);
+  }
+
+  #readStacks(section: SectionReader, fileOffset: number): void {
+    const known = new Window(this.#source);
+    for (let left = section.readCount(16); left > 0; left--) {
+      const row = this.#ids.rowOf(section.readU64());
+      const depth = section.readU64();
+      section.need(depth * 8n, "call stack");
+      const bytes = 8 * Number(depth);
+      const offset = section.position;
+      if (this.#stackAt.get(row) === 0) {
+        this.#hasStacks = true;
+        this.#stackAt.set(row, offset);
+        this.#depths.set(row, Number(depth));
+      } else if (
+        this.#depths.get(row) !== Number(depth) ||
+        !this.#haveEqualBytes(known, row, offset, bytes)
+      ) {
+        throw differentStacks(fileOffset);
+      }
+      section.skip(bytes);
+    }
+  }
+
+  #haveEqualBytes(window: Window, row: number, offset: number, bytes: number): boolean {
+    const first = window.slice(this.#stackAt.get(row), bytes);
+    const later = window.slice(offset, bytes);
+    return first.every((byte, index) => byte === later[index]);
+  }
+}
+
+class IndexCursor implements RawCursor {
+  readonly mib = new DataView(new ArrayBuffer(NEWEST_MIB_BYTES));
+  readonly mibAt = 0;
+  pcsAt = 0;
+  depth = 0;
+  place = 0;
+  readonly #index: DumpIndex;
+  readonly #blocks: Window;
+  readonly #stacks: Window;
+  #number = 0;
+  #current: Mib | undefined;
+
+  constructor(index: DumpIndex, blocks: Window, stacks: Window) {
+    this.#index = index;
+    this.#blocks = blocks;
+    this.#stacks = stacks;
+  }
+
+  get pcs(): DataView {
+    return this.#stacks.view;
+  }
+
+  next(): boolean {
+    const index = this.#index;
+    if (this.#number === index.length) return false;
+    const row = index.rowAt(this.#number++);
+    this.place = row;
+    this.#current = index.mibOf(row, this.#blocks);
+    packMib(this.#current, this.mib);
+    this.depth = index.depthOf(row);
+    this.pcsAt = this.#stacks.at(index.pcsOf(row), 8 * this.depth);
+    return true;
+  }
+
+  histogram(): BigUint64Array | undefined {
+    const histogram = this.#current?.histogram;
+    return histogram === undefined || histogram.length === 0 ? undefined : BigUint64Array.from(histogram);
+  }
+}
+
+class LooseStacks implements StackCursor {
+  pcsAt = 0;
+  depth = 0;
+  readonly #index: DumpIndex;
+  readonly #stacks: Window;
+  #row = -1;
+
+  constructor(index: DumpIndex, stacks: Window) {
+    this.#index = index;
+    this.#stacks = stacks;
+  }
+
+  get pcs(): DataView {
+    return this.#stacks.view;
+  }
+
+  next(): boolean {
+    const index = this.#index;
+    do this.#row++;
+    while (this.#row < index.rows && index.hasBlock(this.#row));
+    if (this.#row >= index.rows) return false;
+    this.depth = index.depthOf(this.#row);
+    this.pcsAt = this.#stacks.at(index.pcsOf(this.#row), 8 * this.depth);
+    return true;
+  }
+}
+
+/** Rows from 0 for 64-bit ids, in the order in which they are first asked for. */
+class IdTable {
+  readonly #lows = new Column();
+  readonly #highs = new NarrowColumn(1);
+  readonly #slots = new SlotTable();
+  #count = 0;
+
+  get length(): number {
+    return this.#count;
+  }
+
+  rowOf(id: bigint): number {
+    const low = Number(id & 0xffffffffn);
+    const high = Number(id >> 32n);
+    const slots = this.#slots;
+    const hash = hashOf(low, high);
+    let slot = slots.first(hash);
+    for (let found = slots.get(slot); found !== 0; found = slots.get(slot)) {
+      const row = slots.numberIn(found) - 1;
+      if (slots.mayHave(found, hash) && this.#lows.get(row) === low && this.#highs.get(row) === high)
+        return row;
+      slot = slots.next(slot);
+    }
+    this.#lows.set(this.#count, low);
+    this.#highs.set(this.#count++, high);
+    if (slots.fill(slot, this.#count, hash)) {
+      slots.enlarge();
+      for (let row = 0; row < this.#count; row++)
+        slots.add(hashOf(this.#lows.get(row), this.#highs.get(row)), row + 1);
+    }
+    return this.#count - 1;
+  }
+
+  idOf(row: number): bigint {
+    return BigInt(this.#lows.get(row)) + (BigInt(this.#highs.get(row)) << 32n);
+  }
+}
+
+function hashOf(low: number, high: number): number {
+  const hash = Math.imul(low ^ (low >>> 15) ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
+  return hash ^ (hash >>> 16);
+}
+
+/** Offsets in a file, which may be larger than 32 bits. */
+export class OffsetColumn {
+  readonly #lows = new Column();
+  readonly #highs = new NarrowColumn(1);
+
+  get(row: number): number {
+    return this.#lows.get(row) + this.#highs.get(row) * 2 ** 32;
+  }
+
+  set(row: number, offset: number): void {
+    this.#lows.set(row, offset >>> 0);
+    this.#highs.set(row, Math.floor(offset / 2 ** 32));
+  }
+}

@@ -1,0 +1,210 @@
+import { agreeing, counted } from "../../model/counted.ts";
+import type {
+  HeapProfile,
+  ProfileDescription,
+  ProfileModule,
+  ResolvedFrame,
+  Symbolizer,
+} from "../../model/heap-profile.ts";
+import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
+import { namedHostFrame } from "../../model/host-frame.ts";
+import { MIB_FIELDS } from "../../model/mib-fields.ts";
+import type { RawProfile, RawSegment } from "../../model/raw-profile.ts";
+import {
+  emptySite,
+  type Run,
+  type RunHeap,
+  type RunHost,
+  type RunModule,
+  type RunSite,
+  TRAMPOLINE_BYTES,
+} from "../../model/run.ts";
+
+/**
+ * The tables of a raw profile.
+ *
+ * @param run the run that wrote it; without one (a file of clang's runtime, or a file on its own) totals,
+ *   peak and leaks are unknown and times are taken for milliseconds, as MemProf defines them
+ * @param symbolizerFor gets the modules and answers for their PCs
+ */
+export function heapProfileFromRaw(
+  raw: RawProfile,
+  run: Run | undefined,
+  symbolizerFor: (modules: readonly ProfileModule[]) => Symbolizer,
+): HeapProfile {
+  const host = run?.host;
+  const isHost = ({ start }: RawSegment): boolean => host !== undefined && start === BigInt(host.start);
+  const modules = [
+    ...raw.segments.filter((segment) => !isHost(segment)).map((segment) => moduleOf(segment, run)),
+    // Modules that never allocated may have no segment; reports still say what is known of them.
+    ...(run?.modules ?? [])
+      .map((module) => segmentOf(module))
+      .filter(({ start }) => !raw.segments.some((segment) => segment.start === start))
+      .map((segment) => moduleOf(segment, run)),
+  ];
+  const symbolize = rememberFrames(withHost(symbolizerFor(modules), host));
+  const symbolizeLeaf = rememberFrames((pc) => markHostCall(symbolize(pc), modules));
+  const sites = new Map(run?.heap?.sites.map((site) => [BigInt(site.stackId), site]));
+  const builder = new HeapProfileBuilder(describe(raw, run, sites), modules);
+  for (const { stackId, mib, pcs } of raw.contexts) {
+    const site = run?.heap === undefined ? undefined : (sites.get(stackId) ?? emptySite(`${stackId}`));
+    builder.addContext(
+      stackId,
+      pcs.flatMap((pc, depth) => (depth === 0 ? symbolizeLeaf : symbolize)(pc)),
+      mib,
+      site,
+    );
+  }
+  return builder.build();
+}
+
+/** A symbolizer that knows the frames of the host too. */
+function withHost(symbolize: Symbolizer, host: RunHost | undefined): Symbolizer {
+  if (host === undefined) return symbolize;
+  const first = BigInt(host.start) + 1n;
+  return (pc) => {
+    const frame = pc < first ? undefined : host.frames[Number(pc - first)];
+    return frame === undefined ? symbolize(pc) : [{ ...namedHostFrame(frame), offset: Number(pc - first) }];
+  };
+}
+
+/** Contexts share most of their PCs: each is looked up once. */
+function rememberFrames(symbolize: Symbolizer): Symbolizer {
+  const known = new Map<bigint, ReturnType<Symbolizer>>();
+  return (pc) => {
+    let frames = known.get(pc);
+    if (frames === undefined) {
+      frames = symbolize(pc);
+      known.set(pc, frames);
+    }
+    return frames;
+  };
+}
+
+/**
+ * Allocators are folded away from call paths, so a leaf inside one is not a call in it: the host called the
+ * allocation function itself, and the PC is the function's.
+ */
+function markHostCall(
+  frames: readonly ResolvedFrame[],
+  modules: readonly ProfileModule[],
+): readonly ResolvedFrame[] {
+  const [leaf, ...others] = frames;
+  const allocator = leaf?.module === undefined ? undefined : modules[leaf.module]!.allocator;
+  return leaf !== undefined && allocator?.functions.some(({ index }) => index === leaf.wasmIndex)
+    ? [{ ...leaf, fromHost: true }, ...others]
+    : frames;
+}
+
+function moduleOf(segment: RawSegment, run: Run | undefined): ProfileModule {
+  const buildId = Array.from(segment.buildId, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const module = run?.modules.find(({ start }) => BigInt(start) === segment.start);
+  return {
+    name: module?.name ?? (buildId === "" ? "unknown module" : buildId.slice(0, 8)),
+    path: module?.path ?? undefined,
+    script: module?.script,
+    buildId,
+    start: segment.start,
+    end: segment.end,
+    instances: module?.instances,
+    bytes: module?.bytes,
+    exports: module?.exports,
+    allocator: module?.allocator,
+    objectAddress: module?.object?.address,
+    isUncounted: module?.object?.isUncounted,
+  };
+}
+
+function segmentOf({ start, codeBytes, buildId }: RunModule): RawSegment {
+  return {
+    start: BigInt(start),
+    end: BigInt(start) + BigInt(codeBytes),
+    offset: BigInt(start),
+    buildId: Uint8Array.from(buildId.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16)),
+  };
+}
+
+/** The fields of blocks that are made of access counts. */
+const ACCESS_FIELDS = MIB_FIELDS.map(({ name }) => name).filter((name) => name.includes("Access"));
+
+function describe(
+  raw: RawProfile,
+  run: Run | undefined,
+  sites: ReadonlyMap<bigint, RunSite>,
+): ProfileDescription {
+  if (run === undefined)
+    return {
+      clock: { kind: "wall", unit: "ms" },
+      granuleBytes: 8,
+      rawVersion: raw.version,
+      notTracked: [
+        "This is a raw profile without its run.json: peak and leaks are not known, functions are shown as " +
+          "build id + offset of their code (--binary-path names the program that has their names), and times are " +
+          "taken for milliseconds.",
+      ],
+    };
+  const { sites: _, notTracked = [], ...totals } = run.heap ?? { sites: [] };
+  const tool = run.tools.heap;
+  return {
+    program: run.program,
+    command: run.command,
+    children: run.children,
+    recordedBy: run.memshade,
+    presence: run.presence,
+    end: run.end,
+    clock: tool?.clock ?? { kind: "wall", unit: "ms" },
+    counters: tool?.counters,
+    knownHost: tool?.knownHost,
+    ...(tool?.counters === "none" ? { unknownFields: ACCESS_FIELDS } : {}),
+    granuleBytes: tool?.granuleBytes ?? 8,
+    rawVersion: raw.version,
+    host: run.host && { mode: run.host.mode, asked: run.host.asked, leftOut: run.host.leftOut },
+    totals: run.heap && (totals as Omit<RunHeap, "sites" | "notTracked">),
+    notTracked: [
+      ...notTracked,
+      ...run.notTracked,
+      ...run.modules.flatMap((module) => gapsOfModule(module, run.modules.length > 1)),
+      ...gapsOfHeap(raw, run, sites),
+    ],
+  };
+}
+
+function gapsOfModule({ name, codeBytes, allocator, notTracked }: RunModule, isOneOfMany: boolean): string[] {
+  const gaps = [...notTracked];
+  if (allocator.refused !== undefined) gaps.push(allocator.refused);
+  else if (allocator.how === "none" && !(isOneOfMany && codeBytes <= TRAMPOLINE_BYTES))
+    gaps.push("No allocator was found, so its heap is not profiled.");
+  else if (allocator.confirmed === false)
+    gaps.push("The run did not bear out that its allocator is one: do not trust its blocks.");
+  return gaps.map((gap) => `${name}: ${gap}`);
+}
+
+function gapsOfHeap(raw: RawProfile, run: Run, sites: ReadonlyMap<bigint, RunSite>): string[] {
+  const heap = run.heap;
+  if (heap === undefined) return ["The run has no heap totals: peak and leaks are not known."];
+  const gaps: string[] = [];
+  // Bounds are options where tables are made for the program: those of native ones are fixed.
+  const isNative = run.modules.some(({ object }) => object !== undefined);
+  const { contexts, blocks } = heap.overflow;
+  if (contexts > 0)
+    gaps.push(
+      `The table of call paths was full: ${counted(contexts, "allocation of further paths is", "allocations of further paths are")} ` +
+        (isNative
+          ? "counted together, as of unknown code."
+          : "counted together (--max-contexts raises the bound)."),
+    );
+  if (blocks > 0)
+    gaps.push(
+      isNative
+        ? `${counted(blocks, "allocation is", "allocations are")} counted, but in no peak and no figure of what is live, and without a lifetime: ` +
+            "blocks of 4 GiB and more, and those for which the table of live blocks had no room."
+        : `The table of live blocks was full: ${counted(blocks, "allocation has", "allocations have")} no lifetime and no ` +
+            "access counts (--max-blocks raises the bound).",
+    );
+  const missing = raw.contexts.filter(({ stackId }) => !sites.has(stackId)).length;
+  if (missing > 0)
+    gaps.push(
+      `${missing} of ${counted(raw.contexts.length, "call path")} ${agreeing(missing, "has", "have")} no entry in run.json: taken for empty.`,
+    );
+  return gaps;
+}

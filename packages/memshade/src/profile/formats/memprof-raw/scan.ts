@@ -1,0 +1,169 @@
+import { type ByteSource, sourceOfBytes } from "../../../ground/bytes/byte-source.ts";
+import { Window } from "../../../ground/bytes/window.ts";
+import type { RawVersion } from "../../model/raw-profile.ts";
+import { DumpIndex } from "./dump-index.ts";
+import { type DumpHeader, readSectionOffsets, walkDumps } from "./headers.ts";
+import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
+import type { RawCursor, RawScan, StackCursor } from "./raw-scan.ts";
+import { readSegments } from "./read.ts";
+import { readHistogram, readMib } from "./read-mib.ts";
+import { SectionReader } from "./section-reader.ts";
+
+/**
+ * Finds the contexts of a raw profile. Everything is checked before it returns.
+ *
+ * @throws FormatError as {@link readRawDumps} and {@link readRaw}
+ */
+export function scanRaw(profile: ByteSource | Uint8Array): RawScan {
+  const source = profile instanceof Uint8Array ? sourceOfBytes(profile) : profile;
+  const headers = walkDumps(new Window(source));
+  // Anything but a single dump in the runtime's order needs an index.
+  return (
+    (headers.length === 1 ? scanPlainDump(source, headers[0]!) : undefined) ?? new DumpIndex(source, headers)
+  );
+}
+
+/** Undefined unless there is one stack per block, in the same order, and no id comes twice. */
+function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefined {
+  const window = new Window(source);
+  const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(window, header);
+  const { version, totalSize } = header;
+  const length = readCount(window, mibOffset, stackOffset);
+  if (length === undefined || readCount(window, stackOffset, totalSize) !== length) return undefined;
+  const contexts = () => new PlainCursor(source, { version, length, mibOffset, stackOffset, totalSize });
+  const all = contexts();
+  while (all.skip());
+  if (!all.isComplete) return undefined;
+  const segments = readSegments(new SectionReader(window, "segment section", segmentOffset, mibOffset));
+  return {
+    version,
+    lastVersion: version,
+    segments,
+    length,
+    contexts,
+    looseStacks: () => NO_STACKS,
+    blockReader: () => {
+      const blocks = new Window(source, ONE_BLOCK_BYTES);
+      return (place) => readMib(blocks, place, version);
+    },
+  };
+}
+
+/** A block and a usual histogram. */
+const ONE_BLOCK_BYTES = 1 << 12;
+
+const NO_STACKS: StackCursor = {
+  next: () => false,
+  pcs: new DataView(new ArrayBuffer(0)),
+  pcsAt: 0,
+  depth: 0,
+};
+
+function readCount(window: Window, start: number, end: number): number | undefined {
+  if (end - start < 8) return undefined;
+  const at = window.at(start, 8);
+  const count = window.view.getBigUint64(at, true);
+  return count * 16n > end - start ? undefined : Number(count);
+}
+
+interface PlainDump {
+  readonly version: RawVersion;
+  readonly length: number;
+  readonly mibOffset: number;
+  readonly stackOffset: number;
+  readonly totalSize: number;
+}
+
+/** Goes through the blocks and the stacks of a dump side by side. */
+class PlainCursor implements RawCursor {
+  depth = 0;
+  mibAt = 0;
+  pcsAt = 0;
+  readonly #blocks: Window;
+  readonly #stacks: Window;
+  readonly #dump: PlainDump;
+  readonly #mibBytes: number;
+  readonly #entryBytes: number;
+  #left: number;
+  #lastId = -1;
+  #block = 0;
+  #entries = 0;
+  #nextBlock: number;
+  #nextStack: number;
+
+  constructor(source: ByteSource, dump: PlainDump) {
+    this.#blocks = new Window(source);
+    this.#stacks = new Window(source);
+    this.#dump = dump;
+    this.#mibBytes = mibBytesOf(dump.version);
+    this.#entryBytes = histogramEntryBytesOf(dump.version);
+    this.#left = dump.length;
+    this.#nextBlock = dump.mibOffset + 8;
+    this.#nextStack = dump.stackOffset + 8;
+  }
+
+  get mib(): DataView {
+    return this.#blocks.view;
+  }
+
+  get place(): number {
+    return this.#block;
+  }
+
+  get pcs(): DataView {
+    return this.#stacks.view;
+  }
+
+  /** Whether all contexts were there. */
+  get isComplete(): boolean {
+    return this.#left === 0;
+  }
+
+  next(): boolean {
+    if (!this.skip()) return false;
+    this.pcsAt = this.#stacks.at(this.#nextStack - 8 * this.depth, 8 * this.depth);
+    return true;
+  }
+
+  /** As `next`, without the PCs. @returns false at the end, and where a context is not as it has to be */
+  skip(): boolean {
+    const blocks = this.#blocks;
+    const stacks = this.#stacks;
+    const mibBytes = this.#mibBytes;
+    const entryBytes = this.#entryBytes;
+    const { stackOffset, totalSize } = this.#dump;
+    if (this.#left === 0) return false;
+    if (this.#nextBlock + 8 + mibBytes > stackOffset || this.#nextStack + 16 > totalSize) return false;
+    const at = blocks.at(this.#nextBlock, 8 + mibBytes);
+    const id = blocks.view.getUint32(at, true);
+    if (id <= this.#lastId || blocks.view.getUint32(at + 4, true) !== 0) return false;
+    this.#lastId = id;
+    this.mibAt = at + 8;
+    this.#block = this.#nextBlock + 8;
+    this.#nextBlock += 8 + mibBytes;
+    if (entryBytes > 0) {
+      this.#entries = blocks.view.getUint32(this.mibAt + mibBytes - 12, true);
+      this.#nextBlock += entryBytes * this.#entries;
+      if (this.#nextBlock > stackOffset) return false;
+    }
+    const stackAt = stacks.at(this.#nextStack, 16);
+    const { view } = stacks;
+    if (view.getUint32(stackAt, true) !== id || view.getUint32(stackAt + 4, true) !== 0) return false;
+    const depth = view.getUint32(stackAt + 8, true) + view.getUint32(stackAt + 12, true) * 2 ** 32;
+    this.#nextStack += 16;
+    if (8 * depth > totalSize - this.#nextStack) return false;
+    this.#nextStack += 8 * depth;
+    this.depth = depth;
+    this.#left--;
+    return true;
+  }
+
+  histogram(): BigUint64Array | undefined {
+    const blocks = this.#blocks;
+    const entries = this.#entries;
+    const entryBytes = this.#entryBytes;
+    const mibBytes = this.#mibBytes;
+    const block = this.#block;
+    return readHistogram(blocks, block + mibBytes, entries, entryBytes);
+  }
+}

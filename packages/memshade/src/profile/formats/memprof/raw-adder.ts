@@ -1,0 +1,199 @@
+import { PackedMibs, type ProfileMerger } from "../../model/memprof/index.ts";
+import { mibBytesOf } from "../memprof-raw/layout.ts";
+import type { RawCursor, RawScan } from "../memprof-raw/raw-scan.ts";
+import { LocationTable } from "./location-table.ts";
+import type { RawModule } from "./raw-module.ts";
+
+/** A map from PCs to locations, for one profile at a time: an open hash table of three numbers per entry. */
+export class PcCache {
+  #lows = new Uint32Array(1 << 12);
+  #highs = new Uint32Array(1 << 12);
+  /** Location plus one; 0 for an empty slot. */
+  #values = new Uint32Array(1 << 12);
+  #count = 0;
+
+  clear(): void {
+    this.#values.fill(0);
+    this.#count = 0;
+  }
+
+  /** The location of a PC, or -1. */
+  find(low: number, high: number): number {
+    const lows = this.#lows;
+    const highs = this.#highs;
+    const values = this.#values;
+    const mask = values.length - 1;
+    for (let slot = hashOf(low, high) & mask; ; slot = (slot + 1) & mask) {
+      const value = values[slot]!;
+      if (value === 0) return -1;
+      if (lows[slot] === low && highs[slot] === high) return value - 1;
+    }
+  }
+
+  /** Adds a PC that is not there. */
+  add(low: number, high: number, location: number): void {
+    if (2 * ++this.#count > this.#values.length) this.#enlarge();
+    this.#put(low, high, location + 1);
+  }
+
+  #put(low: number, high: number, value: number): void {
+    const mask = this.#values.length - 1;
+    let slot = hashOf(low, high) & mask;
+    while (this.#values[slot] !== 0) slot = (slot + 1) & mask;
+    this.#lows[slot] = low;
+    this.#highs[slot] = high;
+    this.#values[slot] = value;
+  }
+
+  #enlarge(): void {
+    const lows = this.#lows;
+    const highs = this.#highs;
+    const values = this.#values;
+    this.#lows = new Uint32Array(2 * lows.length);
+    this.#highs = new Uint32Array(2 * lows.length);
+    this.#values = new Uint32Array(2 * lows.length);
+    for (const [slot, value] of values.entries())
+      if (value !== 0) this.#put(lows[slot]!, highs[slot]!, value);
+  }
+}
+
+function hashOf(low: number, high: number): number {
+  const hash = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
+  return hash ^ (hash >>> 15);
+}
+
+/** What adding a raw profile came to. */
+export interface AddedRaw {
+  readonly contexts: number;
+  /** Contexts of which no frame is in the given modules. */
+  readonly dropped: number;
+  /** Contexts that have no frame but places in modules, and those that were dropped. */
+  readonly unnamed: number;
+}
+
+/**
+ * Adds raw profiles to a merger, without an object per context. Every address of a file is symbolized once for all
+ * profiles.
+ */
+export class RawAdder {
+  #merger: ProfileMerger;
+  readonly #locations: LocationTable;
+  readonly #cache = new PcCache();
+  readonly #withHistograms: boolean;
+  /** By context row: the number of the profile that it was last seen in. */
+  #lastSeen = new Uint32Array(256);
+  #serial = 0;
+  #unnamed = 0;
+
+  constructor(merger: ProfileMerger, withHistograms: boolean) {
+    this.#merger = merger;
+    this.#locations = new LocationTable(merger);
+    this.#withHistograms = withHistograms;
+  }
+
+  /** Goes on with another merger, which has the frames and the call sites of the one before. */
+  moveTo(merger: ProfileMerger): void {
+    this.#merger = merger;
+    this.#locations.moveTo(merger);
+    this.#lastSeen.fill(0);
+  }
+
+  add(scan: RawScan, modules: readonly RawModule[], input: number): AddedRaw {
+    const { blocks } = this.#merger;
+    const present = mibBytesOf(scan.version);
+    this.#serial++;
+    this.#cache.clear();
+    const sorted = modules.toSorted((a, b) => a.start - b.start);
+    const repeated = new PackedMibs();
+    // Where several PCs lie on one source position, contexts of one process fall together.
+    const rows = blocks.dependsOnOrder ? new Int32Array(scan.length).fill(-1) : undefined;
+    let dropped = 0;
+    this.#unnamed = 0;
+    const cursor = scan.contexts();
+    for (let context = 0; cursor.next(); context++) {
+      const stack = this.#stackOf(cursor, sorted);
+      if (stack === 0) {
+        dropped++;
+        continue;
+      }
+      const known = this.#merger.contexts.length;
+      const row = this.#merger.contexts.rowOf(stack);
+      if (rows === undefined) {
+        blocks.addPacked(cursor.mib, cursor.mibAt, present, row, row === known, input);
+      } else {
+        rows[context] = row;
+        if (this.#wasSeen(row)) repeated.expect(row);
+      }
+      if (this.#withHistograms) this.#addHistogram(cursor, row);
+    }
+    if (rows !== undefined) this.#addRows(scan, rows, repeated, present, input);
+    return { contexts: scan.length, dropped, unnamed: this.#unnamed };
+  }
+
+  #addRows(scan: RawScan, rows: Int32Array, repeated: PackedMibs, present: number, input: number): void {
+    const { blocks } = this.#merger;
+    const cursor = scan.contexts();
+    for (let context = 0; cursor.next(); context++) {
+      const row = rows[context]!;
+      if (row < 0) continue;
+      const { mib, mibAt } = cursor;
+      if (repeated.isEmpty || !repeated.has(row)) {
+        blocks.addPacked(mib, mibAt, present, row, blocks.isEmpty(row), input);
+        continue;
+      }
+      repeated.merge(row, mib, mibAt, present);
+    }
+    repeated.forEach((row, view, at, bytes) => {
+      blocks.addPacked(view, at, bytes, row, blocks.isEmpty(row), input);
+    });
+  }
+
+  #stackOf({ pcs: view, pcsAt: start, depth }: RawCursor, modules: readonly RawModule[]): number {
+    const cache = this.#cache;
+    const locations = this.#locations;
+    const merger = this.#merger;
+    let stack = 0;
+    let inner = 0;
+    for (let at = start + 8 * (depth - 1); at >= start; at -= 8) {
+      const low = view.getUint32(at, true);
+      const high = view.getUint32(at + 4, true);
+      let location = cache.find(low, high);
+      if (location < 0) {
+        location = this.#locate(low + high * 2 ** 32, modules);
+        cache.add(low, high, location);
+      }
+      if (location === 0) continue;
+      if (!locations.isPlace(location)) {
+        if (inner !== 0) locations.useAsCaller(inner);
+        inner = location;
+      }
+      const frames = locations.framesOf(location);
+      for (let index = 0; index < frames.length; index++) stack = merger.stacks.child(stack, frames[index]!);
+    }
+    if (inner !== 0) locations.useAsLeaf(inner);
+    else this.#unnamed++;
+    return stack;
+  }
+
+  #locate(pc: number, modules: readonly RawModule[]): number {
+    for (const module of modules)
+      if (pc > module.start && pc <= module.end) return this.#locations.at(module, pc + module.shift);
+    return 0;
+  }
+
+  #wasSeen(row: number): boolean {
+    if (row >= this.#lastSeen.length) {
+      const larger = new Uint32Array(Math.ceil(row * 1.5) + 1);
+      larger.set(this.#lastSeen);
+      this.#lastSeen = larger;
+    }
+    const wasSeen = this.#lastSeen[row] === this.#serial;
+    this.#lastSeen[row] = this.#serial;
+    return wasSeen;
+  }
+
+  #addHistogram(cursor: RawCursor, row: number): void {
+    const histogram = cursor.histogram();
+    if (histogram !== undefined) this.#merger.addHistogram(row, histogram);
+  }
+}

@@ -1,0 +1,157 @@
+import { FormatError } from "../../../ground/bytes/errors.ts";
+import type { MemprofBlocks, MemprofProfile, MemprofRecords } from "../../model/memprof/index.ts";
+import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
+import { readContexts, readSchema, type StoredSchema } from "./contexts.ts";
+import { readDataAccessChunk } from "./data-access-chunk.ts";
+import { type Chunk, readDirectory } from "./directory.ts";
+import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, ENCODING, PACKING } from "./layout.ts";
+import { pakoDeflate } from "./pako-deflate.ts";
+import { joinBlocks, RecordColumns, type SiteReceiver } from "./record-columns.ts";
+import { readTables, type StoredTables } from "./tables.ts";
+import type { ProfileOrigin } from "./types.ts";
+import { VarintReader } from "./varint-reader.ts";
+
+export { isMemshadeProfile } from "./directory.ts";
+
+/** DEFLATE expands at most 1032-fold. */
+const MOST_EXPANSION = 1032;
+
+/** A memshade profile whose records and blocks are unpacked when they are asked for. */
+export class MemshadeProfile {
+  readonly origin: ProfileOrigin;
+  readonly #chunks: readonly Chunk[];
+  readonly #schema: StoredSchema;
+  readonly #tables: StoredTables;
+  readonly #deflate: Deflate;
+
+  /** @throws FormatError of kind bad-magic, unsupported-version or malformed */
+  constructor(bytes: Uint8Array, deflate: Deflate = pakoDeflate) {
+    this.#deflate = deflate;
+    this.#chunks = readDirectory(bytes);
+    const tables = this.#chunks.find(({ kind }) => kind === CHUNK.tables);
+    if (tables === undefined) throw new FormatError("malformed", 8, "memshade profile", "it has no tables");
+    const reader = this.#open(tables, "tables");
+    this.#schema = readSchema(reader);
+    this.#tables = readTables(reader);
+    this.origin = this.#tables.origin;
+    const contextChunks = this.#chunksOf(CHUNK.contexts).length;
+    if (contextChunks !== Math.ceil(this.#schema.contexts / CONTEXTS_PER_CHUNK))
+      throw new FormatError(
+        "malformed",
+        8,
+        "memshade profile",
+        `${contextChunks} chunks of contexts for ${this.#schema.contexts} contexts`,
+      );
+  }
+
+  get stacks(): MemprofProfile["stacks"] {
+    return this.#tables.stacks;
+  }
+
+  /** Everything. */
+  whole(): MemprofProfile {
+    const { contexts, fields } = this;
+    return { ...this.outline(), blocks: joinBlocks(contexts, fields, this.blocks()) };
+  }
+
+  /** Everything but the blocks. */
+  outline(): Omit<MemprofProfile, "blocks"> {
+    const { frames, stacks } = this.#tables;
+    const [dataAccess] = this.#chunksOf(CHUNK.dataAccess);
+    return {
+      frames,
+      stacks,
+      records: this.#allRecords(),
+      dataAccess: dataAccess && readDataAccessChunk(this.#open(dataAccess, "data accesses")),
+    };
+  }
+
+  /** Number of contexts, and of their blocks. */
+  get contexts(): number {
+    return this.#schema.contexts;
+  }
+
+  /** Fields of the blocks that this reader knows. */
+  get fields(): readonly MibField[] {
+    const { columns } = this.#schema;
+    const tags = new Set(columns.map(({ tag }) => tag));
+    const hasHistograms = columns.some(({ encoding }) => encoding === ENCODING.list);
+    return MIB_FIELDS.filter(
+      ({ tag, name }) => tags.has(tag) || (hasHistograms && name.startsWith("accessHistogram")),
+    );
+  }
+
+  /** The blocks in order, some thousand at a time. */
+  *blocks(): Generator<MemprofBlocks, void, undefined> {
+    const { contexts, columns } = this.#schema;
+    const { fields } = this;
+    for (const [index, chunk] of this.#chunksOf(CHUNK.contexts).entries()) {
+      const count = Math.min(CONTEXTS_PER_CHUNK, contexts - index * CONTEXTS_PER_CHUNK);
+      const reader = this.#open(chunk, "contexts");
+      if (count > reader.remaining && columns.length > 0)
+        throw reader.error("the contexts are not all there");
+      yield readContexts(reader, columns, count, fields);
+    }
+  }
+
+  #allRecords(): MemprofRecords {
+    const { places } = this.#tables;
+    const chunks = this.#chunksOf(CHUNK.records);
+    const builder = new RecordColumns(places.length);
+    let current = -1;
+    let reader: VarintReader | undefined;
+    for (const { guid, chunk, offset } of places) {
+      if (chunk !== current || reader === undefined) {
+        const found = chunks[chunk];
+        // Records stand in ascending order: a chunk that comes again would be unpacked again and again.
+        if (found === undefined || chunk < current)
+          throw new FormatError("malformed", 8, "memshade profile", "a record is out of place");
+        reader = this.#open(found, "records");
+        current = chunk;
+      }
+      if (offset !== reader.position) throw reader.error("a record is out of place");
+      this.#readRecord(reader, builder);
+      builder.endRecord(guid);
+    }
+    return builder.build();
+  }
+
+  #readRecord(reader: VarintReader, sites: SiteReceiver): void {
+    let lastStack = 0;
+    let lastBlock = 0;
+    const near = (last: number, limit: number, what: string) => {
+      const value = last + reader.signed(what);
+      if (value < 0 || value >= limit) throw reader.error(`${what} ${value} of ${limit}`);
+      return value;
+    };
+    for (let left = reader.count(2, "alloc sites"); left > 0; left--) {
+      lastStack = near(lastStack, this.stacks.length, "stack");
+      lastBlock = near(lastBlock, this.#schema.contexts, "context");
+      sites.addAllocSite(lastStack, lastBlock);
+    }
+    lastStack = 0;
+    for (let left = reader.count(2, "call sites"); left > 0; left--) {
+      lastStack = near(lastStack, this.stacks.length, "stack");
+      const callees = Array.from({ length: reader.count(1, "callees") }, () => reader.wide());
+      sites.addCallSite(lastStack, callees);
+    }
+  }
+
+  #chunksOf(kind: number): Chunk[] {
+    return this.#chunks.filter((chunk) => chunk.kind === kind);
+  }
+
+  #open({ bytes, packing, plainBytes, offset }: Chunk, what: string): VarintReader {
+    const construct = `memshade profile, ${what}`;
+    const damaged = (detail: string) => new FormatError("malformed", offset, construct, detail);
+    if (packing === PACKING.none) return new VarintReader(bytes, offset, construct);
+    if (packing !== PACKING.deflate) throw damaged(`packing ${packing} is not known`);
+    if (plainBytes > bytes.length * MOST_EXPANSION + 64)
+      throw damaged(`it cannot be ${plainBytes} bytes long`);
+    try {
+      return new VarintReader(this.#deflate.unpack(bytes, plainBytes), offset, construct);
+    } catch {
+      throw damaged("it cannot be unpacked");
+    }
+  }
+}

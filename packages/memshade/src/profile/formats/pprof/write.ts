@@ -1,0 +1,157 @@
+import { gzip } from "pako";
+import {
+  Line,
+  Location,
+  Mapping,
+  Function as PprofFunction,
+  Profile,
+  Sample,
+  StringTable,
+  ValueType,
+} from "pprof-format";
+import { framesOfSampleStack, type SampleProfile, sumByStack } from "../../model/sample-profile.ts";
+import { exactAmount } from "../amounts.ts";
+
+export interface PprofOptions {
+  /**
+   * Mean distance of two samples, in bytes of memory, or in the unit of the first value type where none is bytes; 1 when
+   * everything was recorded.
+   */
+  period?: number;
+  /** Index of the value type that readers show first; the last one if it is not given. */
+  shown?: number;
+}
+
+/** The file of a pprof profile: compressed, without a time in it. As {@link writePprof}. */
+export function pprofFile(profile: SampleProfile, options: PprofOptions = {}): Uint8Array {
+  return gzip(writePprof(profile, options));
+}
+
+/**
+ * A pprof profile (`profile.proto`), not yet compressed, which a file of it has to be. Samples of equal stacks are
+ * summed. Frames that share an address become one location with several lines, innermost first.
+ *
+ * @throws UserError if a sum is negative or above 2^53
+ */
+export function writePprof(profile: SampleProfile, { period = 1, shown }: PprofOptions = {}): Uint8Array {
+  const stringTable = new StringTable();
+  const text = (value: string): number => stringTable.dedup(value);
+  const tables = new LocationTables(profile, text);
+  const sample = sumByStack(profile).map(
+    ({ stack, values }) =>
+      new Sample({
+        locationId: tables.locationsOf(stack),
+        value: values.map((value, column) => exactAmount(value, profile.valueTypes[column]!.type)),
+      }),
+  );
+  const valueTypes = profile.valueTypes.map(
+    ({ type, unit }) => new ValueType({ type: text(type), unit: text(unit) }),
+  );
+  const isOfMemory = profile.valueTypes.some(({ unit }) => unit === "bytes");
+  return new Profile({
+    sampleType: valueTypes,
+    sample,
+    mapping: profile.modules.map((module, index) => {
+      const frames = profile.frames.filter((frame) => frame.module === index);
+      return new Mapping({
+        id: index + 1,
+        memoryStart: module.start,
+        memoryLimit: module.end,
+        filename: text(module.path ?? module.name),
+        buildId: text(module.buildId ?? ""),
+        // Readers look for symbols of their own where these are not set.
+        hasFunctions: true,
+        hasFilenames: frames.some(({ file }) => file !== undefined),
+        hasLineNumbers: frames.some(({ line }) => line !== undefined),
+        hasInlineFrames: frames.some(({ inlined }) => inlined === true),
+      });
+    }),
+    location: tables.locations,
+    function: tables.functions,
+    periodType: isOfMemory ? new ValueType({ type: text("space"), unit: text("bytes") }) : valueTypes[0]!,
+    period,
+    comment: commentsOf(profile).map(text),
+    ...(shown === undefined ? {} : { defaultSampleType: text(profile.valueTypes[shown]!.type) }),
+    stringTable,
+  }).encode();
+}
+
+/** Readers print each comment as a line above their tables. */
+function commentsOf({ name, notes, valueTypes }: SampleProfile): string[] {
+  const said = valueTypes.flatMap(({ type, says }) => (says === undefined ? [] : `${type}: ${says}`));
+  return [`profile: ${name}`, ...(said.length === 0 ? [] : [said.join("; ")]), ...notes];
+}
+
+class LocationTables {
+  readonly #profile: SampleProfile;
+  readonly #text: (value: string) => number;
+  readonly locations: Location[] = [];
+  readonly functions: PprofFunction[] = [];
+  readonly #locationIds = new Map<string, number>();
+  readonly #functionIds = new Map<string, number>();
+
+  constructor(profile: SampleProfile, text: (value: string) => number) {
+    this.#profile = profile;
+    this.#text = text;
+  }
+
+  /** Ids of a stack's locations, leaf first. */
+  locationsOf(stack: number): number[] {
+    const ids: number[] = [];
+    let inlined: number[] = [];
+    for (const frame of framesOfSampleStack(this.#profile, stack)) {
+      inlined.push(frame);
+      // An inlined frame shares the location of the function around it, which ends the group.
+      if (this.#profile.frames[frame]!.inlined === true) continue;
+      ids.push(this.#location(inlined));
+      inlined = [];
+    }
+    if (inlined.length > 0) ids.push(this.#location(inlined));
+    return ids;
+  }
+
+  #location(frames: readonly number[]): number {
+    const key = frames.join();
+    const known = this.#locationIds.get(key);
+    if (known !== undefined) return known;
+    const { module, address } = this.#profile.frames[frames.at(-1)!]!;
+    const id = this.locations.length + 1;
+    this.locations.push(
+      new Location({
+        id,
+        mappingId: module === undefined ? 0 : module + 1,
+        address: address ?? 0,
+        line: frames.map((index) => {
+          const frame = this.#profile.frames[index]!;
+          return new Line({
+            functionId: this.#function(index),
+            line: frame.line ?? 0,
+            column: frame.column ?? 0,
+          });
+        }),
+      }),
+    );
+    this.#locationIds.set(key, id);
+    return id;
+  }
+
+  #function(index: number): number {
+    const { function: name, linkageName = name, file = "", startLine = 0 } = this.#profile.frames[index]!;
+    const key = JSON.stringify([name, linkageName, file, startLine]);
+    const known = this.#functionIds.get(key);
+    if (known !== undefined) return known;
+    const id = this.functions.length + 1;
+    const text = this.#text;
+    this.functions.push(
+      new PprofFunction({
+        id,
+        name: text(name),
+        systemName: text(linkageName),
+        filename: text(file),
+        startLine,
+      }),
+    );
+    this.#functionIds.set(key, id);
+    return id;
+  }
+}

@@ -1,0 +1,246 @@
+import { FormatError } from "../../ground/bytes/errors.ts";
+import { counted, groupDigits } from "./counted.ts";
+import type { HeapProfile, ProfileModule, ResolvedFrame, SiteColumns } from "./heap-profile.ts";
+import { SITE_FIELDS, type SiteField } from "./heap-profile.ts";
+import { HeapProfileBuilder } from "./heap-profile-builder.ts";
+import type { Mib } from "./mib.ts";
+import { MIB_FIELDS, zeroMib } from "./mib-fields.ts";
+import { REACH_FIELDS } from "./reach-fields.ts";
+import { type Clock, emptySite, type RunEnd, type RunSite } from "./run.ts";
+
+/** Blocks and their bytes. */
+export interface ImportedBlocks {
+  /** Undefined where the tool has recorded bytes alone. */
+  readonly blocks: number | undefined;
+  readonly bytes: number;
+}
+
+/** What another tool's file says of one call path. What one path has, all paths of the profile have. */
+export interface ImportedContext {
+  /** Innermost first. */
+  readonly frames: readonly ResolvedFrame[];
+  readonly allocated?: ImportedBlocks | undefined;
+  /** Smallest and largest block. */
+  readonly sizes?: { readonly least: number; readonly most: number } | undefined;
+  /** Of all blocks, in units of the profile's clock. */
+  readonly totalLifetime?: number | undefined;
+  /** When the heap was largest. */
+  readonly peak?: ImportedBlocks | undefined;
+  /** At the end. */
+  readonly live?: ImportedBlocks | undefined;
+  /** Blocks that were freed at once. */
+  readonly temporary?: number | undefined;
+  /** Bytes that were read from the blocks, and written to them. */
+  readonly accessed?: { readonly read: number; readonly written: number } | undefined;
+}
+
+/** A part of an object, as the process that was recorded had it mapped. */
+export interface MappedPart {
+  readonly path: string;
+  readonly buildId: string;
+  readonly start: bigint;
+  /** Of what is mapped, in the object's file. */
+  readonly fileOffset: bigint;
+}
+
+/**
+ * Tells what is at an address of the process, innermost first; undefined where no more is known than the address.
+ * Frames have no module: whoever asks knows it.
+ */
+export type PlaceNames = (part: MappedPart, address: bigint) => readonly ResolvedFrame[] | undefined;
+
+/** A profile as another tool wrote it. */
+export interface ImportedHeap {
+  readonly contexts: readonly ImportedContext[];
+  readonly modules?: readonly ProfileModule[] | undefined;
+  readonly program?: string | undefined;
+  readonly command?: readonly string[] | undefined;
+  readonly clock: Clock;
+  /** Of the whole heap; where the contexts say it, the sum of theirs otherwise. */
+  readonly peak?: ImportedBlocks | undefined;
+  /** What ended the recording, where that is known. */
+  readonly end?: RunEnd | undefined;
+  /** Whether reads of the host or the system are among those that were recorded. */
+  readonly readsAreKnown?: boolean | undefined;
+  /** How the format is called: `DHAT`. */
+  readonly format: string;
+  readonly version: number;
+  /** Sentences. */
+  readonly notTracked: readonly string[];
+}
+
+/** More blocks than the field of a context counts become further contexts, up to so many in all. */
+const MOST_BLOCKS = 2 ** 32 - 1;
+const MOST_PARTS = 1 << 16;
+/** No tool records deeper paths; each frame of one becomes a row of its own. */
+export const MOST_FRAMES = 1 << 12;
+
+/** Tools keep 64 frames of a path or some more, and a path takes a dozen bytes of their files: these have one frame for a byte or two. */
+const MOST_FRAMES_PER_BYTE = 16;
+const ALWAYS_ALLOWED = 1 << 20;
+
+/**
+ * For files whose paths share what they are made of: a small one may claim more frames than a machine can hold.
+ *
+ * @param frames how many frames the paths have in all
+ * @throws FormatError where a file of so many bytes cannot have as many
+ */
+export function assertHolds(frames: number, bytes: number, construct: string): void {
+  if (frames > ALWAYS_ALLOWED + MOST_FRAMES_PER_BYTE * bytes)
+    throw new FormatError(
+      "unsupported",
+      0,
+      construct,
+      `its call paths have ${groupDigits(frames)} frames, more than a file of ${groupDigits(bytes)} bytes is made for`,
+    );
+}
+
+/** The tables of a profile that another tool wrote. What it did not record is unknown in them, never 0. */
+export function importedHeapProfile(heap: ImportedHeap): HeapProfile {
+  const { contexts } = heap;
+  const has = (key: keyof ImportedContext) => contexts.some((context) => context[key] !== undefined);
+  const hasPart = (key: "allocated" | "peak" | "live", what: keyof ImportedBlocks) =>
+    contexts.some((context) => context[key]?.[what] !== undefined);
+  const sum = (key: "allocated" | "peak" | "live", what: keyof ImportedBlocks) =>
+    hasPart(key, what)
+      ? contexts.reduce((total, context) => total + (context[key]?.[what] ?? 0), 0)
+      : undefined;
+  const [allocations, allocatedBytes] = [sum("allocated", "blocks"), sum("allocated", "bytes")];
+  const [liveBlocks, liveBytes] = [sum("live", "blocks"), sum("live", "bytes")];
+  const description = {
+    program: heap.program,
+    command: heap.command,
+    end: heap.end,
+    clock: heap.clock,
+    knownHost: heap.readsAreKnown,
+    granuleBytes: 8,
+    rawVersion: heap.version,
+    importedFrom: heap.format,
+    totals: {
+      allocations,
+      allocatedBytes,
+      frees: allocations === undefined || liveBlocks === undefined ? undefined : allocations - liveBlocks,
+      peakBytes: heap.peak?.bytes ?? sum("peak", "bytes"),
+      peakBlocks: heap.peak?.blocks ?? sum("peak", "blocks"),
+      liveBytes,
+      liveBlocks,
+    },
+    unknownFields: MIB_FIELDS.map(({ name }) => name).filter(
+      (name) => !KNOWN[name]?.some(has) || (name === "allocCount" && !hasPart("allocated", "blocks")),
+    ),
+    unknownSiteFields: SITE_FIELDS.filter((field) => {
+      const known = KNOWN_BESIDES[field];
+      return known === undefined || !hasPart(...known);
+    }),
+    notTracked: [...heap.notTracked, ...cutPaths(contexts)],
+  };
+  const builder = new HeapProfileBuilder(description, heap.modules ?? []);
+  const rows: ImportedContext[] = [];
+  assertFew(contexts);
+  for (const context of contexts)
+    for (const part of partsOf(context)) {
+      builder.addContext(
+        BigInt(rows.length + 1),
+        part.frames.slice(0, MOST_FRAMES),
+        mibOf(part),
+        siteOf(part),
+      );
+      rows.push(part);
+    }
+  const profile = builder.build();
+  const { site } = profile.contexts;
+  if (!has("accessed") || site === undefined) return profile;
+  return { ...profile, contexts: { ...profile.contexts, site: withAccesses(site, rows) } };
+}
+
+/** By field of a MIB: what a context has to have, so that it is known. */
+const KNOWN: { readonly [Field in keyof Mib]?: readonly (keyof ImportedContext)[] } = {
+  allocCount: ["allocated"],
+  totalSize: ["allocated"],
+  minSize: ["sizes"],
+  maxSize: ["sizes"],
+  totalLifetime: ["totalLifetime"],
+};
+
+const KNOWN_BESIDES: {
+  readonly [Field in SiteField]?: readonly ["peak" | "live", keyof ImportedBlocks];
+} = {
+  liveBytes: ["live", "bytes"],
+  liveBlocks: ["live", "blocks"],
+  peakBytes: ["peak", "bytes"],
+  peakBlocks: ["peak", "blocks"],
+};
+
+/** A sentence where call paths are deeper than what is kept of them. */
+function cutPaths(contexts: readonly ImportedContext[]): string[] {
+  const cut = contexts.filter(({ frames }) => frames.length > MOST_FRAMES).length;
+  if (cut === 0) return [];
+  return [
+    `${counted(cut, "call path has", "call paths have")} more than ${MOST_FRAMES} frames: the outer ones are left out.`,
+  ];
+}
+
+function partCount({ allocated }: ImportedContext): number {
+  return Math.max(1, Math.ceil((allocated?.blocks ?? 0) / MOST_BLOCKS));
+}
+
+/** @throws FormatError where counts alone would make more rows than a machine can hold */
+function assertFew(contexts: readonly ImportedContext[]): void {
+  const more = contexts.reduce((sum, context) => sum + partCount(context) - 1, 0);
+  const blocks = contexts.reduce((sum, { allocated }) => sum + (allocated?.blocks ?? 0), 0);
+  if (more >= MOST_PARTS)
+    throw new FormatError("unsupported", 0, "call path", `${blocks} blocks are too many`);
+}
+
+function partsOf(context: ImportedContext): ImportedContext[] {
+  const parts = partCount(context);
+  if (parts === 1) return [context];
+  const blocks = context.allocated?.blocks ?? 0;
+  const rest = blocks - (parts - 1) * MOST_BLOCKS;
+  const none = { blocks: 0, bytes: 0 };
+  return Array.from({ length: parts }, (_, part) =>
+    part === 0
+      ? { ...context, allocated: { ...context.allocated!, blocks: rest } }
+      : {
+          frames: context.frames,
+          sizes: context.sizes,
+          allocated: { blocks: MOST_BLOCKS, bytes: 0 },
+          peak: context.peak && none,
+          live: context.live && none,
+          accessed: context.accessed && { read: 0, written: 0 },
+        },
+  );
+}
+
+function mibOf({ allocated, sizes, totalLifetime }: ImportedContext): Mib {
+  return {
+    ...zeroMib(),
+    allocCount: allocated?.blocks ?? 0,
+    totalSize: BigInt(allocated?.bytes ?? 0),
+    minSize: sizes?.least ?? 0,
+    maxSize: sizes?.most ?? 0,
+    totalLifetime: BigInt(totalLifetime ?? 0),
+  };
+}
+
+const NOTHING = Object.fromEntries(REACH_FIELDS.map((field) => [field, 0]));
+
+function siteOf({ live, peak, temporary }: ImportedContext): RunSite {
+  return {
+    ...NOTHING,
+    ...emptySite("0"),
+    liveBytes: live?.bytes ?? 0,
+    liveBlocks: live?.blocks ?? 0,
+    peakBytes: peak?.bytes ?? 0,
+    peakBlocks: peak?.blocks ?? 0,
+    temporary,
+  };
+}
+
+function withAccesses(site: SiteColumns, rows: readonly ImportedContext[]): SiteColumns {
+  return {
+    ...site,
+    readBytes: Float64Array.from(rows, ({ accessed }) => accessed?.read ?? 0),
+    writtenBytes: Float64Array.from(rows, ({ accessed }) => accessed?.written ?? 0),
+  };
+}

@@ -1,0 +1,108 @@
+import { Column, freeArray } from "./column.ts";
+import type { RankedBits } from "./merge/ranked-bits.ts";
+import type { StackChains } from "./stack-chains.ts";
+
+/** The chains of a stack tree as lists of what each stack calls, in ascending order of frames. */
+export class ChainOrder {
+  readonly stacks: StackChains;
+  readonly ranks: Uint32Array;
+  /** Stacks with a chain that they call. */
+  readonly #branches: RankedBits;
+  /** By number among these: where the first chain begins. */
+  readonly #first = new Column();
+  /** By chain: where the next one of the same caller begins; 0 for none. */
+  readonly #next = new Column();
+
+  /**
+   * @param ranks of the frames, all different, from 0
+   * @param branches of the stacks
+   */
+  constructor(stacks: StackChains, ranks: Uint32Array, branches: RankedBits) {
+    this.stacks = stacks;
+    this.ranks = ranks;
+    this.#branches = branches;
+    // A counting sort, largest rank first: each chain then becomes the first of its siblings in turn.
+    const starts = new Uint32Array(ranks.length + 1);
+    stacks.forEachStart((start) => {
+      starts[ranks.length - this.rankOf(start)]! += 1;
+    });
+    for (let rank = 0; rank < ranks.length; rank++) starts[rank + 1]! += starts[rank]!;
+    const sorted = new Uint32Array(stacks.chains);
+    stacks.forEachStart((start) => {
+      sorted[starts[ranks.length - 1 - this.rankOf(start)]!++] = start;
+    });
+    for (let index = 0; index < sorted.length; index++) {
+      const start = sorted[index]!;
+      const branch = this.#branches.rankOf(stacks.parentOf(start));
+      this.#next.set(stacks.chainOf(start), this.#first.get(branch));
+      this.#first.set(branch, start);
+    }
+    freeArray(sorted);
+  }
+
+  rankOf(stack: number): number {
+    return this.ranks[this.stacks.frameOf(stack)]!;
+  }
+
+  /** Where the first of the chains begins that a stack calls; 0 if there is none. */
+  firstOf(stack: number): number {
+    return this.#branches.has(stack) ? this.#first.get(this.#branches.rankOf(stack)) : 0;
+  }
+
+  /** Where the next chain of the same caller begins; 0 if there is none. */
+  nextOf(start: number): number {
+    return this.#next.get(this.stacks.chainOf(start));
+  }
+
+  release(): void {
+    this.#first.release();
+    this.#next.release();
+  }
+}
+
+/** A walk through all stacks but the empty one: callers first, those with lower frames first. */
+export class ChainWalk {
+  /** The stack that the walk is at. */
+  stack = 0;
+  /** Number of its frames. */
+  depth = 0;
+  /** It and its callers, by depth; what is deeper is left over. */
+  readonly path: number[] = [0];
+  readonly #order: ChainOrder;
+  /** By depth: the next chain to go into, and the stack that goes on with the chain of this one, or 0. */
+  readonly #chain: number[];
+  readonly #rest: number[] = [0];
+
+  constructor(order: ChainOrder) {
+    this.#order = order;
+    this.#chain = [order.firstOf(0)];
+  }
+
+  /** Goes on to the next stack. @returns false at the end */
+  next(): boolean {
+    const { path } = this;
+    const order = this.#order;
+    const chain = this.#chain;
+    const rest = this.#rest;
+    let depth = this.depth;
+    while (chain[depth] === 0 && rest[depth] === 0) {
+      if (depth === 0) return false;
+      depth--;
+    }
+    let stack = rest[depth]!;
+    const start = chain[depth]!;
+    if (stack === 0 || (start !== 0 && order.rankOf(start) < order.rankOf(stack))) {
+      stack = start;
+      chain[depth] = order.nextOf(start);
+    } else {
+      rest[depth] = 0;
+    }
+    depth++;
+    path[depth] = stack;
+    chain[depth] = order.firstOf(stack);
+    rest[depth] = order.stacks.isContinued(stack) ? stack + 1 : 0;
+    this.stack = stack;
+    this.depth = depth;
+    return true;
+  }
+}

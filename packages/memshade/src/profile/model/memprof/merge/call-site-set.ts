@@ -1,0 +1,41 @@
+/** The call sites of functions, each once, with the targets of their calls. */
+export class CallSiteSet {
+  readonly #byFunction = new Map<bigint, Map<number, Set<bigint> | undefined>>();
+
+  add(guid: bigint, stack: number, callees: readonly bigint[] | undefined): void {
+    let sites = this.#byFunction.get(guid);
+    if (sites === undefined) {
+      sites = new Map();
+      this.#byFunction.set(guid, sites);
+    }
+    if (callees === undefined || callees.length === 0) {
+      if (!sites.has(stack)) sites.set(stack, undefined);
+      return;
+    }
+    const known = sites.get(stack);
+    if (known === undefined) sites.set(stack, new Set(callees));
+    else for (const callee of callees) known.add(callee);
+  }
+
+  /** The same call sites, with other numbers for their stacks. */
+  renumbered(numberOf: (stack: number) => number): CallSiteSet {
+    const copy = new CallSiteSet();
+    for (const [guid, sites] of this.#byFunction)
+      for (const [stack, callees] of sites)
+        copy.add(guid, numberOf(stack), callees === undefined ? undefined : [...callees]);
+    return copy;
+  }
+
+  functions(): Iterable<bigint> {
+    return this.#byFunction.keys();
+  }
+
+  /** The stacks of a function's call sites. */
+  stacksOf(guid: bigint): number[] {
+    return [...(this.#byFunction.get(guid)?.keys() ?? [])];
+  }
+
+  calleesOf(guid: bigint, stack: number): bigint[] {
+    return [...(this.#byFunction.get(guid)?.get(stack) ?? [])].sort((a, b) => (a < b ? -1 : 1));
+  }
+}

@@ -1,0 +1,119 @@
+import { ChainOrder, ChainWalk } from "../chain-walk.ts";
+import { Column } from "../column.ts";
+import type { MemprofFrames, MemprofRecords } from "../profile.ts";
+import { sortFrames } from "./build-merged.ts";
+import { makeRecords } from "./merged-records.ts";
+import type { ProfileMerger } from "./merger.ts";
+import { RankedBits } from "./ranked-bits.ts";
+
+/** Where contexts and call sites come to stand. */
+export interface Arrangement {
+  /** The rows of the contexts, in order. */
+  readonly order: Uint32Array;
+  /** The stacks of call sites, in order. */
+  readonly calls: Uint32Array;
+}
+
+/**
+ * What a merger holds in an order that only depends on its content, the one that `buildMerged` makes, without a copy of
+ * it: frames ascending, stacks as a walk of their tree meets them. Nothing can be added to the merger any more.
+ */
+export class MergedOrder {
+  readonly merger: ProfileMerger;
+  readonly frames: MemprofFrames;
+  /** Place of each of the merger's frames among `frames`. */
+  readonly ranks: Uint32Array;
+  /** The merger's stacks that a context or a call site has. */
+  readonly used = new RankedBits();
+  /** Those of the merger's stacks that call a chain. */
+  readonly branches: RankedBits;
+  readonly #callStacks = new Map<number, number>();
+
+  constructor(merger: ProfileMerger) {
+    const { stacks, contexts, callSites } = merger;
+    this.merger = merger;
+    // What was needed to find things goes first.
+    stacks.seal();
+    contexts.seal();
+    const { frames, ranks } = sortFrames(merger);
+    this.frames = frames;
+    this.ranks = ranks;
+    for (let row = 0; row < contexts.length; row++) this.used.set(contexts.keyOf(row));
+    for (const guid of callSites.functions())
+      for (const stack of callSites.stacksOf(guid)) {
+        this.#callStacks.set(stack, 0);
+        this.used.set(stack);
+      }
+    this.used.rankAll();
+    this.branches = stacks.branches();
+  }
+
+  /** The merger's stacks, siblings in the order of their frames. */
+  makeTree(): ChainOrder {
+    return new ChainOrder(this.merger.stacks, this.ranks, this.branches);
+  }
+
+  /** Whether a stack of the merger is that of a call site. */
+  isCallSite(stack: number): boolean {
+    return this.#callStacks.has(stack);
+  }
+
+  /** Gives back what is not told any more. */
+  release(): void {
+    this.used.release();
+    this.branches.release();
+  }
+
+  /** Walks through all stacks. `see` is told each one in use, and its number in the tree. */
+  arrange(tree: ChainOrder, see?: (stack: number, number: number) => void): Arrangement {
+    const { contexts } = this.merger;
+    const { used } = this;
+    const callStacks = this.#callStacks;
+    const order = new Uint32Array(contexts.length);
+    const calls = new Uint32Array(callStacks.size);
+    /** By number of the stack among those in use: its row plus 1. */
+    const rows = new Column();
+    for (let row = 0; row < contexts.length; row++) rows.set(used.rankOf(contexts.keyOf(row)), row + 1);
+    let next = 0;
+    let nextCall = 0;
+    const place = (stack: number) => {
+      const row = rows.get(used.rankOf(stack)) - 1;
+      if (row >= 0) order[next++] = row;
+      if (!callStacks.has(stack)) return;
+      callStacks.set(stack, nextCall);
+      calls[nextCall++] = stack;
+    };
+    const walk = new ChainWalk(tree);
+    if (used.has(0)) {
+      place(0);
+      see?.(0, 0);
+    }
+    for (let number = 1; walk.next(); number++) {
+      if (!used.has(walk.stack)) continue;
+      place(walk.stack);
+      see?.(walk.stack, number);
+    }
+    rows.release();
+    return { order, calls };
+  }
+
+  /**
+   * The records of all functions. What they call the stack and the block of a context, `siteAt` says of its place in
+   * the order; the stack of a call site gets the number of contexts plus its place among the call sites.
+   */
+  records({ order }: Arrangement, siteAt: (index: number) => number): MemprofRecords {
+    const { stacks, contexts } = this.merger;
+    const { frames, ranks } = this;
+    const callStacks = this.#callStacks;
+    return makeRecords(this.merger, {
+      frames,
+      length: order.length,
+      stackAt: (index) => contexts.keyOf(order[index]!),
+      stackOfRow: (row) => contexts.keyOf(row),
+      parentOf: (stack) => stacks.parentOf(stack),
+      frameOf: (stack) => ranks[stacks.frameOf(stack)]!,
+      siteAt,
+      callSiteOf: (stack) => contexts.length + callStacks.get(stack)!,
+    });
+  }
+}

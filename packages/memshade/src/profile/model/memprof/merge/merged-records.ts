@@ -1,0 +1,152 @@
+import type { MemprofFrames, MemprofRecords } from "../profile.ts";
+import { isUnresolved } from "../unresolved.ts";
+import type { MergeTables } from "./merge-tables.ts";
+
+/** Merged contexts in their final order, for who makes the records of them. */
+export interface OrderedContexts {
+  readonly frames: MemprofFrames;
+  readonly length: number;
+  /** The stack of a context, by its place in the order: a number that the functions below take. */
+  stackAt(index: number): number;
+  /** The stack of a row of the merger, in the same numbers. */
+  stackOfRow(row: number): number;
+  parentOf(stack: number): number;
+  frameOf(stack: number): number;
+  /** What the records call the stack of a context, by its place in the order. */
+  siteAt(index: number): number;
+  /** What they call its block; without it the same as the stack. */
+  blockAt?(index: number): number;
+  /** What they call a stack of the merger that is that of a call site: ascending in the final order. */
+  callSiteOf(stack: number): number;
+}
+
+/** The records of all functions, ascending by GUID; the alloc sites of each keep the order of the contexts. */
+export function makeRecords(merger: MergeTables, contexts: OrderedContexts): MemprofRecords {
+  const { frames } = contexts;
+  const otherFunctions = new Map<number, Set<bigint>>();
+  for (const [row, guids] of merger.otherFunctions) otherFunctions.set(contexts.stackOfRow(row), guids);
+  const functions = new FunctionNumbers(frames.guid);
+  const isPlace = placesAmong(frames);
+  for (const guids of otherFunctions.values()) for (const guid of guids) functions.add(guid);
+  for (const guid of merger.callSites.functions()) functions.add(guid);
+  const guid = functions.sort();
+  /** Records that a context belongs to; valid up to what `findRecords` returns. */
+  const found: number[] = [];
+  const findRecords = (stack: number): number => {
+    let count = 0;
+    const note = (record: number) => {
+      for (let at = 0; at < count; at++) if (found[at] === record) return;
+      found[count++] = record;
+    };
+    const innermost = isPlace === undefined ? stack : innermostNamed(stack, contexts, isPlace);
+    for (let at = innermost; at !== 0; at = contexts.parentOf(at)) {
+      const frame = contexts.frameOf(at);
+      note(functions.ofFrame(frame));
+      if (frames.inline[frame] === 0) break;
+    }
+    if (otherFunctions.size === 0) return count;
+    for (const other of otherFunctions.get(stack) ?? []) note(functions.of(other));
+    return count;
+  };
+  const counts = new Uint32Array(guid.length + 1);
+  for (let index = 0; index < contexts.length; index++) {
+    const records = findRecords(contexts.stackAt(index));
+    for (let at = 0; at < records; at++) counts[found[at]! + 1]! += 1;
+  }
+  const callSites = Array.from(guid, (function_) => sitesOf(merger, function_, contexts));
+  const kept = [...guid.keys()].filter((record) => counts[record + 1]! > 0 || callSites[record]!.length > 0);
+  const numberOf = new Int32Array(guid.length).fill(-1);
+  for (const [number, record] of kept.entries()) numberOf[record] = number;
+  const allocStart = new Uint32Array(kept.length + 1);
+  const callStart = new Uint32Array(kept.length + 1);
+  for (const [number, record] of kept.entries()) {
+    allocStart[number + 1] = allocStart[number]! + counts[record + 1]!;
+    callStart[number + 1] = callStart[number]! + callSites[record]!.length;
+  }
+  const next = allocStart.slice();
+  const allocStack = new Uint32Array(allocStart[kept.length]!);
+  const allocBlock = contexts.blockAt === undefined ? allocStack : new Uint32Array(allocStack.length);
+  for (let index = 0; index < contexts.length; index++) {
+    const records = findRecords(contexts.stackAt(index));
+    for (let at = 0; at < records; at++) {
+      const site = next[numberOf[found[at]!]!]!++;
+      allocStack[site] = contexts.siteAt(index);
+      if (contexts.blockAt !== undefined) allocBlock[site] = contexts.blockAt(index);
+    }
+  }
+  const callStack = new Uint32Array(callStart[kept.length]!);
+  const callees = new Map<number, bigint[]>();
+  for (const [number, record] of kept.entries())
+    for (const [index, site] of callSites[record]!.entries()) {
+      callStack[callStart[number]! + index] = site.stack;
+      if (site.callees.length > 0) callees.set(callStart[number]! + index, site.callees);
+    }
+  return {
+    length: kept.length,
+    guid: BigUint64Array.from(kept, (record) => guid[record]!),
+    allocStart,
+    allocStack,
+    allocBlock,
+    callStart,
+    callStack,
+    callees,
+  };
+}
+
+/** By frame: whether it is a place in a module without debug information; undefined where there are no names. */
+function placesAmong({ source, length }: MemprofFrames): Uint8Array | undefined {
+  if (source === undefined) return undefined;
+  const isPlace = new Uint8Array(length);
+  const isPlaceName = source.strings.map(isUnresolved);
+  for (let frame = 0; frame < length; frame++) {
+    const name = source.name[frame]!;
+    if (name >= 0 && isPlaceName[name]) isPlace[frame] = 1;
+  }
+  return isPlace;
+}
+
+/** The part of a stack from the innermost frame on that has a name; all of it where none has. */
+function innermostNamed(stack: number, contexts: OrderedContexts, isPlace: Uint8Array): number {
+  for (let at = stack; at !== 0; at = contexts.parentOf(at))
+    if (isPlace[contexts.frameOf(at)] === 0) return at;
+  return stack;
+}
+
+function sitesOf({ callSites }: MergeTables, guid: bigint, contexts: OrderedContexts) {
+  return callSites
+    .stacksOf(guid)
+    .map((stack) => ({ stack: contexts.callSiteOf(stack), callees: callSites.calleesOf(guid, stack) }))
+    .sort((a, b) => a.stack - b.stack);
+}
+
+/** Numbers of functions, ascending by GUID. */
+class FunctionNumbers {
+  readonly #frameGuids: BigUint64Array;
+  readonly #guids: Set<bigint>;
+  #numbers = new Map<bigint, number>();
+  #numbersOfFrames = new Uint32Array(0);
+
+  constructor(frameGuids: BigUint64Array) {
+    this.#frameGuids = frameGuids;
+    this.#guids = new Set(frameGuids);
+  }
+
+  add(guid: bigint): void {
+    this.#guids.add(guid);
+  }
+
+  sort(): BigUint64Array {
+    const sorted = BigUint64Array.from(this.#guids).sort();
+    this.#numbers = new Map(Array.from(sorted, (guid, index) => [guid, index]));
+    this.#numbersOfFrames = Uint32Array.from(this.#frameGuids, (guid) => this.#numbers.get(guid)!);
+    return sorted;
+  }
+
+  of(guid: bigint): number {
+    return this.#numbers.get(guid)!;
+  }
+
+  ofFrame(frame: number): number {
+    return this.#numbersOfFrames[frame]!;
+  }
+}

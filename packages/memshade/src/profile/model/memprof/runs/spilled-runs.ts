@@ -1,0 +1,170 @@
+import type { MibField } from "../../mib-fields.ts";
+import { ChainWalk } from "../chain-walk.ts";
+import { Column } from "../column.ts";
+import { BlockMerge } from "../merge/block-merge.ts";
+import { sortFrames } from "../merge/build-merged.ts";
+import type { CallSiteSet } from "../merge/call-site-set.ts";
+import { MergedOrder } from "../merge/merged-order.ts";
+import { ProfileMerger } from "../merge/merger.ts";
+import type { DataAccessProfile, MemprofFrames } from "../profile.ts";
+import { RunMerge } from "./run-merge.ts";
+import { RunReader, type RunSource } from "./run-reader.ts";
+import { type RunSink, RunWriter } from "./run-writer.ts";
+
+/** Bytes that are not kept in memory. */
+export interface SpillFile extends RunSink, RunSource {
+  /** Gives the space back. */
+  release(): void;
+}
+
+export type CreateSpillFile = () => SpillFile;
+
+interface Run {
+  readonly file: SpillFile;
+  /** Contexts in it. */
+  readonly contexts: number;
+}
+
+/** So many runs become one. */
+const MOST_RUNS = 16;
+
+/** What was merged into runs, to be walked through once. */
+export interface SpilledProfile {
+  readonly frames: MemprofFrames;
+  /** Place among `frames` of each frame of the walk. */
+  readonly ranks: Uint32Array;
+  readonly walk: RunMerge;
+  readonly callSites: CallSiteSet;
+  /** The stacks of the call sites, as `callSites` numbers them, in the order in which the walk comes to them. */
+  readonly callStacks: readonly number[];
+  /** The fields that are known of all contexts. */
+  readonly fields: readonly MibField[];
+  /** The fields that runs have. */
+  readonly allFields: readonly MibField[];
+  readonly hasHistograms: boolean;
+  readonly dataAccess: DataAccessProfile | undefined;
+}
+
+/** The runs of one merge. */
+export class SpilledRuns {
+  readonly #create: CreateSpillFile;
+  #runs: Run[] = [];
+  #hasHistograms = false;
+  #written = 0;
+
+  constructor(create: CreateSpillFile) {
+    this.#create = create;
+  }
+
+  get isEmpty(): boolean {
+    return this.#runs.length === 0;
+  }
+
+  /** Contexts that were written; those of several runs count several times. */
+  get contexts(): number {
+    return this.#written;
+  }
+
+  /** Contexts of the largest run: at least so many different ones there are. */
+  get leastContexts(): number {
+    return Math.max(0, ...this.#runs.map(({ contexts }) => contexts));
+  }
+
+  /** Writes what a merger holds, and gives its tables back. @returns a merger to go on with */
+  spill(merger: ProfileMerger): ProfileMerger {
+    this.#write(merger);
+    const { fields } = merger.blocks;
+    const next = new ProfileMerger(fields, merger.frames.keepsSources, merger.keepsUnresolved, merger);
+    merger.release();
+    if (this.#runs.length >= MOST_RUNS) this.#compact(next);
+    return next;
+  }
+
+  /** All runs, with what is left in the merger as the last one. */
+  finish(merger: ProfileMerger): SpilledProfile {
+    const callStacks = this.#write(merger);
+    const { frames, ranks } = sortFrames(merger);
+    const { callSites, dataAccess, knownFields: fields } = merger;
+    const allFields = merger.blocks.fields;
+    merger.release();
+    return {
+      frames,
+      ranks,
+      walk: this.#walk(ranks, allFields),
+      callSites,
+      callStacks,
+      fields,
+      allFields,
+      hasHistograms: this.#hasHistograms,
+      dataAccess,
+    };
+  }
+
+  /** Gives the space of all runs back. */
+  release(): void {
+    for (const { file } of this.#runs) file.release();
+    this.#runs = [];
+  }
+
+  #walk(ranks: Uint32Array, fields: readonly MibField[]): RunMerge {
+    return new RunMerge(
+      this.#runs.map(({ file }) => new RunReader(file, fields.length)),
+      ranks,
+    );
+  }
+
+  /** @returns the stacks of call sites in the order of the walk */
+  #write(merger: ProfileMerger): number[] {
+    const { stacks, contexts, blocks, histograms, otherFunctions } = merger;
+    const count = contexts.length;
+    const order = new MergedOrder(merger);
+    const tree = order.makeTree();
+    /** By number of the stack among those in use: its row plus 1. */
+    const rows = new Column();
+    for (let row = 0; row < count; row++) rows.set(order.used.rankOf(contexts.keyOf(row)), row + 1);
+    const file = this.#create();
+    this.#runs.push({ file, contexts: count });
+    const writer = new RunWriter(file);
+    const callStacks: number[] = [];
+    const see = (stack: number, depth: number) => {
+      const isUsed = order.used.has(stack);
+      const isCallSite = isUsed && order.isCallSite(stack);
+      if (isCallSite) callStacks.push(stack);
+      const row = isUsed ? rows.get(order.used.rankOf(stack)) - 1 : -1;
+      const context =
+        row < 0
+          ? undefined
+          : { blocks, row, histogram: histograms.get(row), otherFunctions: otherFunctions.get(row) ?? [] };
+      writer.stack(depth, depth === 0 ? 0 : stacks.frameOf(stack), isCallSite, context);
+    };
+    see(0, 0);
+    for (const walk = new ChainWalk(tree); walk.next(); ) see(walk.stack, walk.depth);
+    writer.end();
+    rows.release();
+    tree.release();
+    order.release();
+    this.#hasHistograms ||= histograms.size > 0;
+    this.#written += count;
+    return callStacks;
+  }
+
+  /** Makes one run of all. */
+  #compact(merger: ProfileMerger): void {
+    const { fields } = merger.blocks;
+    const walk = this.#walk(sortFrames(merger).ranks, fields);
+    const file = this.#create();
+    const writer = new RunWriter(file);
+    const blocks = new BlockMerge(fields);
+    let contexts = 0;
+    do {
+      const { depth, frame, hasContext } = walk;
+      if (hasContext) contexts++;
+      const context = hasContext ? { blocks, row: 0, ...walk.take(blocks, 0) } : undefined;
+      // Where call sites are, the last run says, which is yet to come.
+      writer.stack(depth, frame, false, context);
+    } while (walk.next());
+    writer.end();
+    this.release();
+    this.#runs = [{ file, contexts }];
+  }
+}

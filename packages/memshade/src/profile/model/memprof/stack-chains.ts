@@ -1,0 +1,152 @@
+import { Column, NarrowColumn } from "./column.ts";
+import { RankedBits } from "./merge/ranked-bits.ts";
+import type { MemprofStacks } from "./profile.ts";
+import { SlotTable } from "./slot-table.ts";
+
+/**
+ * A growing tree of call stacks (see MemprofStacks), without duplicates, for many stacks in little memory. A stack
+ * that was added right after its caller has the number after its caller's and is found there; only those that begin
+ * such a chain have a caller of their own noted and are looked up in a hash table. A stack takes two bytes for its
+ * frame (four where there are more than 32,768 frames) and a quarter byte, a chain about ten more.
+ */
+export class StackChains {
+  /** Twice the frame, plus 1 for a stack that begins a chain. */
+  readonly #frames = new NarrowColumn(2);
+  /** Stacks that begin a chain; their numbers among these are those of the chains. */
+  readonly #starts = new RankedBits();
+  /** By chain: the stack that calls its first one. */
+  readonly #callers = new Column();
+  readonly #slots = new SlotTable();
+  #count = 1;
+
+  constructor() {
+    this.#starts.push(false);
+  }
+
+  get length(): number {
+    return this.#count;
+  }
+
+  get chains(): number {
+    return this.#starts.count;
+  }
+
+  /** The stack of `frame` called by the stack `parent`. */
+  child(parent: number, frame: number): number {
+    const next = parent + 1;
+    if (next < this.#count) {
+      if (this.#frames.get(next) === 2 * frame) return next;
+    } else if (parent !== 0) {
+      // Nothing is called by the newest stack yet.
+      return this.#append(frame, false);
+    }
+    const slots = this.#slots;
+    const hash = hashOf(parent, frame);
+    for (let slot = slots.first(hash); ; slot = slots.next(slot)) {
+      const content = slots.get(slot);
+      if (content === 0) return this.#add(parent, frame, slot, hash);
+      if (slots.mayHave(content, hash) && this.#isChain(slots.numberIn(content), parent, frame))
+        return slots.numberIn(content);
+    }
+  }
+
+  /** The stack that calls it; of stack 0, itself. */
+  parentOf(stack: number): number {
+    if (stack === 0) return 0;
+    return this.#isStart(stack) ? this.#callers.get(this.#starts.rankOf(stack)) : stack - 1;
+  }
+
+  frameOf(stack: number): number {
+    return this.#frames.get(stack) >>> 1;
+  }
+
+  /** Whether the stack that follows in number is called by this one without beginning a chain. */
+  isContinued(stack: number): boolean {
+    return stack !== 0 && stack + 1 < this.#count && !this.#isStart(stack + 1);
+  }
+
+  /** Number of the chain that a stack begins. */
+  chainOf(start: number): number {
+    return this.#starts.rankOf(start);
+  }
+
+  /** Tells the stacks that begin a chain, ascending. */
+  forEachStart(see: (start: number) => void): void {
+    this.#starts.forEach(see);
+  }
+
+  /** The stacks that call the first one of a chain. */
+  branches(): RankedBits {
+    const branches = new RankedBits();
+    for (let chain = 0; chain < this.#starts.count; chain++) branches.set(this.#callers.get(chain));
+    branches.rankAll();
+    return branches;
+  }
+
+  /** All stacks as plain columns; stack 0 has no frame. */
+  flat(): MemprofStacks {
+    const parent = new Uint32Array(this.#count);
+    const frame = new Uint32Array(this.#count);
+    frame[0] = 0xffffffff;
+    let chain = 0;
+    for (let stack = 1; stack < this.#count; stack++) {
+      parent[stack] = this.#isStart(stack) ? this.#callers.get(chain++) : stack - 1;
+      frame[stack] = this.frameOf(stack);
+    }
+    return { length: this.#count, parent, frame };
+  }
+
+  /** Gives the table back that `child` needs: no stack is looked for any more. */
+  seal(): void {
+    this.#slots.release();
+  }
+
+  /** Gives everything back. */
+  release(): void {
+    this.seal();
+    this.#frames.release();
+    this.#starts.release();
+    this.#callers.release();
+    this.#count = 0;
+  }
+
+  #isStart(stack: number): boolean {
+    return (this.#frames.get(stack) & 1) === 1;
+  }
+
+  /** Whether a stack that begins a chain is that of `frame` called by `parent`. */
+  #isChain(stack: number, parent: number, frame: number): boolean {
+    return (
+      this.#frames.get(stack) === 2 * frame + 1 && this.#callers.get(this.#starts.rankOf(stack)) === parent
+    );
+  }
+
+  #add(parent: number, frame: number, slot: number, hash: number): number {
+    const stack = this.#append(frame, true);
+    this.#callers.set(this.#starts.count - 1, parent);
+    if (this.#slots.fill(slot, stack, hash)) this.#rebuild();
+    return stack;
+  }
+
+  #append(frame: number, isStart: boolean): number {
+    const stack = this.#count++;
+    this.#frames.set(stack, 2 * frame + (isStart ? 1 : 0));
+    this.#starts.push(isStart);
+    return stack;
+  }
+
+  #rebuild(): void {
+    this.#slots.enlarge();
+    let chain = 0;
+    this.#starts.forEach((stack) => {
+      this.#slots.add(hashOf(this.#callers.get(chain++), this.frameOf(stack)), stack);
+    });
+  }
+}
+
+function hashOf(parent: number, frame: number): number {
+  let hash = Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame + 1, 0x85ebca6b);
+  hash ^= hash >>> 15;
+  hash = Math.imul(hash, 0x2c1b3c6d);
+  return hash ^ (hash >>> 13);
+}

@@ -1,0 +1,204 @@
+/**
+ * The allocation block of MemProf ("MIB", MemInfoBlock): what is known about all blocks that one
+ * allocation context allocated. Field names, widths and update rules are those of the MemProf raw
+ * format, so that a block goes to and from a raw file without loss.
+ *
+ * Fields stored as u32 are numbers, fields stored as u64 are bigints. Averages are not stored: an
+ * average is `total… / allocCount`. Times are in the unit of the profile's clock (milliseconds in a
+ * profile made by clang). Densities are scaled by 100.
+ */
+export interface Mib {
+  allocCount: number;
+  totalAccessCount: bigint;
+  minAccessCount: bigint;
+  maxAccessCount: bigint;
+  /** Bytes requested, all blocks together. */
+  totalSize: bigint;
+  minSize: number;
+  maxSize: number;
+  /** Of the block merged last. */
+  allocTimestamp: number;
+  /** Of the block merged last. */
+  deallocTimestamp: number;
+  totalLifetime: bigint;
+  minLifetime: number;
+  maxLifetime: number;
+  /** Of the block merged last. */
+  allocCpuId: number;
+  /** Of the block merged last. */
+  deallocCpuId: number;
+  /** Stays what the first block of the context gave (0 or 1), see {@link mergeMib}. */
+  numMigratedCpu: number;
+  /** Blocks allocated before the block merged just before them was freed. */
+  numLifetimeOverlaps: number;
+  numSameAllocCpu: number;
+  numSameDeallocCpu: number;
+  /** Always 0 today. */
+  dataTypeId: bigint;
+  /** Sum of accesses per byte, times 100. */
+  totalAccessDensity: bigint;
+  minAccessDensity: number;
+  maxAccessDensity: number;
+  /** Sum of accesses per byte and per 1000 clock units, times 100. */
+  totalLifetimeAccessDensity: bigint;
+  minLifetimeAccessDensity: number;
+  maxLifetimeAccessDensity: number;
+  /** Entries of {@link Mib.histogram}; 0 without one. */
+  accessHistogramSize: number;
+  /** A stale pointer of the profiled process, kept as it was read; written as 0. */
+  accessHistogram: bigint;
+  /** Accesses per 8-byte granule, granule 0 first. */
+  histogram?: bigint[];
+}
+
+/** One block at its deallocation, or at a dump while it is still live. */
+export interface Block {
+  accessCount: bigint;
+  /** Bytes requested; 0 is recorded as 1, and only the low 32 bits are kept. */
+  size: number;
+  allocTimestamp: number;
+  deallocTimestamp: number;
+  allocCpuId: number;
+  deallocCpuId: number;
+  /** In histogram mode: `ceil(size / 8)` counts. */
+  histogram?: readonly bigint[] | undefined;
+}
+
+/**
+ * The MIB of a single block. All divisions round down; arithmetic wraps at the width MemProf uses
+ * (u32 for sizes, times and lifetimes, u64 for counts and densities before they are truncated).
+ */
+export function blockMib(block: Block): Mib {
+  const accesses = wrapU64(block.accessCount);
+  const size = wrapU32(block.size === 0 ? 1 : block.size);
+  const allocTimestamp = wrapU32(block.allocTimestamp);
+  const deallocTimestamp = wrapU32(block.deallocTimestamp);
+  const allocCpuId = wrapU32(block.allocCpuId);
+  const deallocCpuId = wrapU32(block.deallocCpuId);
+  const lifetime = wrapU32(deallocTimestamp - allocTimestamp);
+  // A block of a multiple of 4 GiB has the 32-bit size 0: the divisor must not be.
+  const density = wrapU64(accesses * 100n) / BigInt(size || 1);
+  const lifetimeDensity = wrapU64(density * 1000n) / BigInt(lifetime || 1);
+  const mib: Mib = {
+    allocCount: 1,
+    totalAccessCount: accesses,
+    minAccessCount: accesses,
+    maxAccessCount: accesses,
+    totalSize: BigInt(size),
+    minSize: size,
+    maxSize: size,
+    allocTimestamp,
+    deallocTimestamp,
+    totalLifetime: BigInt(lifetime),
+    minLifetime: lifetime,
+    maxLifetime: lifetime,
+    allocCpuId,
+    deallocCpuId,
+    numMigratedCpu: allocCpuId === deallocCpuId ? 0 : 1,
+    numLifetimeOverlaps: 0,
+    numSameAllocCpu: 0,
+    numSameDeallocCpu: 0,
+    dataTypeId: 0n,
+    totalAccessDensity: density,
+    minAccessDensity: truncateToU32(density),
+    maxAccessDensity: truncateToU32(density),
+    totalLifetimeAccessDensity: lifetimeDensity,
+    minLifetimeAccessDensity: truncateToU32(lifetimeDensity),
+    maxLifetimeAccessDensity: truncateToU32(lifetimeDensity),
+    accessHistogramSize: block.histogram?.length ?? 0,
+    accessHistogram: 0n,
+  };
+  if (block.histogram !== undefined) mib.histogram = block.histogram.map(wrapU64);
+  return mib;
+}
+
+/**
+ * Merges `later` into `accumulated`, which is changed and returned: MemProf's rule for adding one more
+ * block to a context, which readers also apply to the dumps of one process. Blocks come in order of
+ * deallocation.
+ *
+ * The rule compares `later` with the block merged just before it, so `later`'s own overlap, same-CPU
+ * and migration counters are ignored. Use {@link combineMibs} for blocks of different processes.
+ */
+export function mergeMib(accumulated: Mib, later: Mib): Mib {
+  addTotalsAndExtremes(accumulated, later);
+  const a = accumulated;
+  if (later.allocTimestamp < a.deallocTimestamp) a.numLifetimeOverlaps = wrapU32(a.numLifetimeOverlaps + 1);
+  if (later.allocCpuId === a.allocCpuId) a.numSameAllocCpu = wrapU32(a.numSameAllocCpu + 1);
+  if (later.deallocCpuId === a.deallocCpuId) a.numSameDeallocCpu = wrapU32(a.numSameDeallocCpu + 1);
+  setLast(a, later);
+  return a;
+}
+
+/**
+ * The MIB of both arguments' blocks, for blocks of different processes (or of contexts that are shown
+ * as one): sums, minima and maxima as in {@link mergeMib}; the overlap, same-CPU and migration counters
+ * are added. Timestamps and CPU numbers are those of `b`. Associative, and commutative but for those
+ * four "last" fields. The arguments stay as they are.
+ */
+export function combineMibs(a: Mib, b: Mib): Mib {
+  const result = copyMib(a);
+  addTotalsAndExtremes(result, b);
+  result.numMigratedCpu = wrapU32(a.numMigratedCpu + b.numMigratedCpu);
+  result.numLifetimeOverlaps = wrapU32(a.numLifetimeOverlaps + b.numLifetimeOverlaps);
+  result.numSameAllocCpu = wrapU32(a.numSameAllocCpu + b.numSameAllocCpu);
+  result.numSameDeallocCpu = wrapU32(a.numSameDeallocCpu + b.numSameDeallocCpu);
+  result.accessHistogram = 0n;
+  setLast(result, b);
+  return result;
+}
+
+/** A copy that shares nothing with `mib`. */
+export function copyMib(mib: Mib): Mib {
+  return mib.histogram === undefined ? { ...mib } : { ...mib, histogram: [...mib.histogram] };
+}
+
+function addTotalsAndExtremes(a: Mib, b: Mib): void {
+  a.allocCount = wrapU32(a.allocCount + b.allocCount);
+  a.totalAccessCount = wrapU64(a.totalAccessCount + b.totalAccessCount);
+  a.minAccessCount = a.minAccessCount < b.minAccessCount ? a.minAccessCount : b.minAccessCount;
+  a.maxAccessCount = a.maxAccessCount > b.maxAccessCount ? a.maxAccessCount : b.maxAccessCount;
+  a.totalSize = wrapU64(a.totalSize + b.totalSize);
+  a.minSize = Math.min(a.minSize, b.minSize);
+  a.maxSize = Math.max(a.maxSize, b.maxSize);
+  a.totalLifetime = wrapU64(a.totalLifetime + b.totalLifetime);
+  a.minLifetime = Math.min(a.minLifetime, b.minLifetime);
+  a.maxLifetime = Math.max(a.maxLifetime, b.maxLifetime);
+  a.totalAccessDensity = wrapU64(a.totalAccessDensity + b.totalAccessDensity);
+  a.minAccessDensity = Math.min(a.minAccessDensity, b.minAccessDensity);
+  a.maxAccessDensity = Math.max(a.maxAccessDensity, b.maxAccessDensity);
+  a.totalLifetimeAccessDensity = wrapU64(a.totalLifetimeAccessDensity + b.totalLifetimeAccessDensity);
+  a.minLifetimeAccessDensity = Math.min(a.minLifetimeAccessDensity, b.minLifetimeAccessDensity);
+  a.maxLifetimeAccessDensity = Math.max(a.maxLifetimeAccessDensity, b.maxLifetimeAccessDensity);
+  addHistogram(a, b);
+}
+
+/** Keeps the longer histogram and adds the shorter one to it, entry by entry from entry 0. */
+function addHistogram(a: Mib, b: Mib): void {
+  if (b.histogram === undefined) return;
+  const sum = a.histogram ?? [];
+  b.histogram.forEach((count, granule) => {
+    sum[granule] = wrapU64((sum[granule] ?? 0n) + count);
+  });
+  a.histogram = sum;
+  a.accessHistogramSize = sum.length;
+}
+
+function setLast(a: Mib, later: Mib): void {
+  a.allocTimestamp = later.allocTimestamp;
+  a.deallocTimestamp = later.deallocTimestamp;
+  a.allocCpuId = later.allocCpuId;
+  a.deallocCpuId = later.deallocCpuId;
+}
+
+function wrapU32(value: number): number {
+  return value >>> 0;
+}
+
+function wrapU64(value: bigint): bigint {
+  return BigInt.asUintN(64, value);
+}
+
+function truncateToU32(value: bigint): number {
+  return Number(BigInt.asUintN(32, value));
+}

@@ -1,0 +1,79 @@
+import { UserError } from "../../../ground/bytes/errors.ts";
+import { type Check, count, flag, list, oneOf, parseVersioned, record, text, textLike } from "../check.ts";
+import {
+  type ContextHeap,
+  HEAP_INTERVALS_SCHEMA,
+  HEAP_INTERVALS_VERSION,
+  type HeapIntervalColumns,
+  type HeapIntervals,
+  type InstanceHeap,
+} from "./heap-intervals.ts";
+
+const counts = list(count);
+const stackId = textLike(/^[0-9]{1,20}$/, "a decimal number in quotes");
+
+const file: Check<HeapIntervals> = record<HeapIntervals>({
+  schema: oneOf(HEAP_INTERVALS_SCHEMA),
+  version: oneOf(HEAP_INTERVALS_VERSION),
+  memshade: text,
+  unit: oneOf("allocations"),
+  instances: list(
+    record<InstanceHeap>({
+      module: count,
+      instance: count,
+      period: count,
+      startBytes: count,
+      startBlocks: count,
+      intervals: record<HeapIntervalColumns>({
+        start: counts,
+        end: counts,
+        liveBytes: counts,
+        liveBlocks: counts,
+        maxBytes: counts,
+        maxBlocks: counts,
+        allocatedBytes: counts,
+        freedBytes: counts,
+        frees: counts,
+        next: list(stackId),
+      }),
+      lastIsPartial: flag,
+      contexts: list(
+        record<ContextHeap>({
+          stackId,
+          startBytes: count,
+          startBlocks: count,
+          intervals: counts,
+          allocations: counts,
+          allocatedBytes: counts,
+          frees: counts,
+          freedBytes: counts,
+        }),
+      ),
+      otherContexts: count,
+    }),
+  ),
+  otherInstances: count,
+});
+
+/**
+ * The heap over time that the text of a `heapintervals.json` describes.
+ *
+ * @throws UserError saying what is wrong in one line, without the file's name
+ */
+export function readHeapIntervals(json: string): HeapIntervals {
+  const what = "does not describe a heap over time";
+  const checked = file(parseVersioned(json, HEAP_INTERVALS_SCHEMA, HEAP_INTERVALS_VERSION, what));
+  checked.instances.forEach(({ intervals, contexts }, i) => {
+    const rows = intervals.start.length;
+    if (Object.values(intervals).some((column) => column.length !== rows))
+      throw new UserError(`instances[${i}].intervals: the columns have different lengths`);
+    contexts.forEach(({ intervals: own, allocations, allocatedBytes, frees, freedBytes }, k) => {
+      const place = `instances[${i}].contexts[${k}]`;
+      if ([allocations, allocatedBytes, frees, freedBytes].some(({ length }) => length !== own.length))
+        throw new UserError(`${place}: the columns have different lengths`);
+      if (own.some((interval, row) => interval >= rows || (row > 0 && interval <= own[row - 1])))
+        throw new UserError(`${place}.intervals should be rising numbers of intervals`);
+    });
+  });
+  return checked;
+}

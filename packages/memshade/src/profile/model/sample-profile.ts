@@ -1,0 +1,283 @@
+import { NONE } from "./indices.ts";
+
+/** What one column of a sample's values counts, in the words of pprof: `samples/count`, `space/bytes`. */
+export interface ValueType {
+  readonly type: string;
+  readonly unit: "count" | "bytes" | "nanoseconds";
+  /** What is counted, in words. */
+  readonly says?: string | undefined;
+}
+
+/** An object file or module that frames lie in. */
+export interface SampleModule {
+  readonly name: string;
+  readonly path?: string | undefined;
+  /** Hexadecimal. */
+  readonly buildId?: string | undefined;
+  /** Addresses of frames in the module lie in `[start, end)`. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A function at a place; several frames share an address where functions were inlined. */
+export interface SampleFrame {
+  /** Readable name; an address in hexadecimal where none is known. */
+  readonly function: string;
+  /** The linker's name, where it differs. */
+  readonly linkageName?: string | undefined;
+  readonly file?: string | undefined;
+  /** From 1. */
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  /** First line of the function. */
+  readonly startLine?: number | undefined;
+  /** Inside the module, at the call and not behind it for a frame that called another. */
+  readonly address?: number | undefined;
+  readonly module?: number | undefined;
+  /** The frame's function was inlined into the next outer one. */
+  readonly inlined?: boolean | undefined;
+  /** Of code that is no machine code and no wasm. */
+  readonly language?: "JavaScript" | undefined;
+  /** The library that the code is of, in words; undefined for the program's own. */
+  readonly library?: string | undefined;
+}
+
+export interface SampleThread {
+  readonly pid: number;
+  readonly tid: number;
+  readonly name: string;
+}
+
+/**
+ * Weighted call stacks, of a profile that was sampled or of one that is to be shown as if it were. Stacks are a tree
+ * as in {@link HeapProfile}: callers stand before what they call.
+ */
+export interface SampleProfile {
+  readonly name: string;
+  readonly valueTypes: readonly ValueType[];
+  readonly modules: readonly SampleModule[];
+  readonly threads: readonly SampleThread[];
+  readonly frames: readonly SampleFrame[];
+  readonly stackPrefix: readonly number[];
+  readonly stackFrame: readonly number[];
+  readonly samples: SampleColumns;
+  /** What was followed over time beside the samples; all by one clock. */
+  readonly counters?: readonly CounterTrack[] | undefined;
+  readonly history?: StackTrack | undefined;
+  /** Sentences that say what the numbers mean. */
+  readonly notes: readonly string[];
+}
+
+/** An amount over time: of what is live, for example. */
+export interface CounterTrack {
+  /** What it is of, the same for tracks that belong together: an instance of a module. */
+  readonly group: string;
+  readonly name: string;
+  readonly unit: "bytes" | "count";
+  /** What the clock counts. */
+  readonly clock: string;
+  /** Readings of the clock, rising. */
+  readonly times: readonly number[];
+  /** The amount from each of these readings on. */
+  readonly values: readonly number[];
+}
+
+/** One row per sample, in the order of time; `values` has one column per value type. */
+export interface SampleColumns {
+  readonly length: number;
+  readonly stack: readonly number[];
+  readonly thread: readonly number[];
+  readonly values: readonly (readonly number[])[];
+  /** Milliseconds from the first sample; absent where samples have no time. */
+  readonly timeMs?: readonly number[] | undefined;
+}
+
+/** An amount by stack and time, on the clock of the counters: who allocated when, for example. */
+export interface StackTrack {
+  readonly name: string;
+  readonly unit: "bytes" | "count";
+  /** Rising. */
+  readonly times: readonly number[];
+  readonly stacks: readonly number[];
+  readonly values: readonly number[];
+}
+
+export interface SampleProfileOptions {
+  name: string;
+  valueTypes: readonly ValueType[];
+  notes?: readonly string[];
+  counters?: readonly CounterTrack[] | undefined;
+}
+
+/** Numbers of stacks by the one that each goes on from, and its frame: open addressing. */
+class StackIndex {
+  /** Three words each: prefix, frame, and the stack's number + 1; 0 where nothing stands. */
+  #slots = new Int32Array(3 << 10);
+  #count = 0;
+
+  /** The number of a stack that is known; else `number`, which is its own from now on. */
+  add(prefix: number, frame: number, number: number): number {
+    const slot = this.#find(prefix, frame);
+    const known = this.#slots[slot + 2]!;
+    if (known !== 0) return known - 1;
+    this.#slots[slot] = prefix;
+    this.#slots[slot + 1] = frame;
+    this.#slots[slot + 2] = number + 1;
+    if (6 * ++this.#count > this.#slots.length) this.#grow();
+    return number;
+  }
+
+  /** Where a stack stands, or would. */
+  #find(prefix: number, frame: number): number {
+    const slots = this.#slots;
+    const capacity = slots.length / 3;
+    let place = (Math.imul(Math.imul(prefix, 0x9e3779b1) ^ frame, 0x85ebca6b) >>> 7) & (capacity - 1);
+    for (;;) {
+      const slot = 3 * place;
+      if (slots[slot + 2] === 0 || (slots[slot] === prefix && slots[slot + 1] === frame)) return slot;
+      place = (place + 1) & (capacity - 1);
+    }
+  }
+
+  #grow(): void {
+    const old = this.#slots;
+    this.#slots = new Int32Array(2 * old.length);
+    for (let slot = 0; slot < old.length; slot += 3)
+      if (old[slot + 2] !== 0)
+        this.#slots.set(old.subarray(slot, slot + 3), this.#find(old[slot]!, old[slot + 1]!));
+  }
+}
+
+/** Fills a {@link SampleProfile}; equal frames and stacks are kept once. */
+export class SampleProfileBuilder {
+  readonly #options: SampleProfileOptions;
+  readonly #modules: SampleModule[] = [];
+  readonly #threads: SampleThread[] = [];
+  readonly #frames: SampleFrame[] = [];
+  readonly #frameIndex = new Map<string, number>();
+  /** The same by frames that were given before: most come again and again. */
+  readonly #givenFrames = new WeakMap<SampleFrame, number>();
+  readonly #prefix: number[] = [];
+  readonly #frame: number[] = [];
+  readonly #stacks = new StackIndex();
+  readonly #stack: number[] = [];
+  readonly #thread: number[] = [];
+  readonly #values: number[][];
+  readonly #timeMs: number[] = [];
+
+  constructor(options: SampleProfileOptions) {
+    this.#options = options;
+    this.#values = options.valueTypes.map(() => []);
+  }
+
+  addModule(module: SampleModule): number {
+    return this.#modules.push(module) - 1;
+  }
+
+  addThread(thread: SampleThread): number {
+    return this.#threads.push(thread) - 1;
+  }
+
+  frame(frame: SampleFrame): number {
+    let index = this.#givenFrames.get(frame);
+    if (index === undefined) {
+      index = this.#frameOf(frame);
+      this.#givenFrames.set(frame, index);
+    }
+    return index;
+  }
+
+  #frameOf(frame: SampleFrame): number {
+    const { function: name, linkageName, file, line, column, startLine, address, module } = frame;
+    const { inlined, language, library } = frame;
+    const key = JSON.stringify([
+      name,
+      linkageName,
+      file,
+      line,
+      column,
+      startLine,
+      address,
+      module,
+      inlined === true,
+      language,
+      library,
+    ]);
+    const known = this.#frameIndex.get(key);
+    if (known !== undefined) return known;
+    const index = this.#frames.push(frame) - 1;
+    this.#frameIndex.set(key, index);
+    return index;
+  }
+
+  /** The stack of `frame` called from `prefix`, which is {@link NONE} for an outermost frame. */
+  stack(prefix: number, frame: number): number {
+    const next = this.#prefix.length;
+    const index = this.#stacks.add(prefix, frame, next);
+    if (index !== next) return index;
+    this.#frame.push(frame);
+    this.#prefix.push(prefix);
+    return index;
+  }
+
+  /** The stack of frames given innermost first. */
+  stackOf(frames: readonly SampleFrame[]): number {
+    let stack: number = NONE;
+    for (let i = frames.length - 1; i >= 0; i--) stack = this.stack(stack, this.frame(frames[i]!));
+    return stack;
+  }
+
+  /** `stack` is {@link NONE} for a sample without one; either all samples have a time or none has. */
+  addSample(thread: number, stack: number, values: readonly number[], timeMs?: number): void {
+    this.#thread.push(thread);
+    this.#stack.push(stack);
+    this.#values.forEach((column, i) => void column.push(values[i]!));
+    if (timeMs !== undefined) this.#timeMs.push(timeMs);
+  }
+
+  finish(history?: StackTrack): SampleProfile {
+    const { name, valueTypes, counters, notes = [] } = this.#options;
+    const hasTimes = this.#timeMs.length > 0 && this.#timeMs.length === this.#stack.length;
+    return {
+      name,
+      valueTypes,
+      notes,
+      counters,
+      history,
+      modules: this.#modules,
+      threads: this.#threads,
+      frames: this.#frames,
+      stackPrefix: this.#prefix,
+      stackFrame: this.#frame,
+      samples: {
+        length: this.#stack.length,
+        stack: this.#stack,
+        thread: this.#thread,
+        values: this.#values,
+        timeMs: hasTimes ? this.#timeMs : undefined,
+      },
+    };
+  }
+}
+
+/** Samples of equal stacks added up, without threads and times; rows in the order of first appearance. */
+export function sumByStack({ samples, valueTypes }: SampleProfile): { stack: number; values: number[] }[] {
+  const rows = new Map<number, number[]>();
+  for (let row = 0; row < samples.length; row++) {
+    const stack = samples.stack[row]!;
+    let sums = rows.get(stack);
+    if (sums === undefined) {
+      sums = valueTypes.map(() => 0);
+      rows.set(stack, sums);
+    }
+    for (let i = 0; i < sums.length; i++) sums[i]! += samples.values[i]![row]!;
+  }
+  return [...rows].map(([stack, values]) => ({ stack, values }));
+}
+
+/** Frames of a stack, innermost first. */
+export function framesOfSampleStack(profile: SampleProfile, stack: number): number[] {
+  const frames: number[] = [];
+  for (let at = stack; at !== NONE; at = profile.stackPrefix[at]!) frames.push(profile.stackFrame[at]!);
+  return frames;
+}

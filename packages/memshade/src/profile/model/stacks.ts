@@ -1,0 +1,24 @@
+import type { HeapProfile } from "./heap-profile.ts";
+import {
+  type IndexIntoContextTable,
+  type IndexIntoFrameTable,
+  type IndexIntoStackTable,
+  NONE,
+  type None,
+} from "./indices.ts";
+
+/** The frames of a context's call stack, innermost first; empty where no call path was recorded. */
+export function framesOfContext(profile: HeapProfile, context: IndexIntoContextTable): IndexIntoFrameTable[] {
+  return framesOfStack(profile, profile.contexts.stack[context]!);
+}
+
+/** The frames of a call stack, innermost first. */
+export function framesOfStack(
+  { stacks }: HeapProfile,
+  innermost: IndexIntoStackTable | None,
+): IndexIntoFrameTable[] {
+  const frames: IndexIntoFrameTable[] = [];
+  for (let stack = innermost; stack !== NONE; stack = stacks.prefix[stack]!)
+    frames.push(stacks.frame[stack]!);
+  return frames;
+}

@@ -1,0 +1,183 @@
+import { UserError } from "../../../ground/bytes/errors.ts";
+import { type Check, count, flag, integer, list, oneOf, optional, part, record, text } from "../check.ts";
+import type { HostCode } from "../heap-profile.ts";
+import { namedModule } from "../named-module.ts";
+import {
+  type AttributedContext,
+  type Attribution,
+  type AttributionLevel,
+  type InstanceWorkingSet,
+  type LineFill,
+  type LocalityOptionsRecord,
+  type LocalityRecord,
+  type LocalitySite,
+  MEASURES,
+  type Measure,
+  type StackFrame,
+  WORKING_SET_SCHEMA,
+  WORKING_SET_VERSION,
+  type WorkingSetLevel,
+  type WorkingSetOptionsRecord,
+  type WorkingSetProfile,
+} from "./working-set.ts";
+
+const weight: Check<number> = (value) =>
+  typeof value === "number" && Number.isFinite(value) ? value : integer(value);
+
+const measures = <T>(check: Check<T>): Check<Partial<Record<Measure, T>>> =>
+  record<Partial<Record<Measure, T>>>(
+    Object.fromEntries(MEASURES.map((measure) => [measure, optional(check)])) as never,
+  );
+
+const level = record<WorkingSetLevel>({
+  factor: count,
+  start: list(count),
+  end: list(count),
+  lastIsPartial: flag,
+  counts: measures(list(count)),
+  fresh: list(count),
+});
+
+/** A frame of a stack. */
+export const stackFrame = record<Omit<StackFrame, "library" | "module" | "isInlined">>({
+  function: count,
+  host: optional(text as Check<HostCode>),
+  offset: optional(count),
+  name: optional(text),
+  file: optional(text),
+  line: optional(count),
+  startLine: optional(count),
+  inlined: optional(text),
+});
+const pair: Check<[number, number]> = (value) => {
+  const values = list(weight)(value);
+  return values.length === 2 ? [values[0], values[1]] : (part("[1]", count, undefined) as never);
+};
+
+const weights = list(weight);
+const attribution = record<Attribution>({
+  contexts: list(
+    record<AttributedContext>({
+      kind: oneOf("code", "host", "stack", "static", "heap", "mapping", "unknown"),
+      of: optional(text),
+      stack: list(stackFrame),
+      total: weight,
+      mean: weight,
+      peak: weight,
+    }),
+  ),
+  otherContexts: record({ contexts: count, total: weight }),
+  levels: list(record<AttributionLevel>({ factor: count, intervals: list(list(pair)), others: weights })),
+});
+
+const instance = record<InstanceWorkingSet>({
+  module: count,
+  instance: count,
+  duration: count,
+  incomplete: optional(flag),
+  period: count,
+  snapshots: count,
+  memoryBytes: count,
+  profilerBytes: count,
+  total: measures(count),
+  levels: list(level),
+  stackOf: list(integer),
+  stacks: list(list(stackFrame)),
+  firstTouch: optional(attribution),
+  owners: optional(attribution),
+  fill: optional(
+    record<LineFill>({ levels: list(record({ factor: count, bytes: list(count) })), total: count }),
+  ),
+  locality: optional(
+    record<LocalityRecord>({
+      method: oneOf("exact", "shards"),
+      references: count,
+      sampled: weight,
+      rate: weight,
+      cold: weight,
+      distances: list(pair),
+      times: list(pair),
+      firsts: list(pair),
+      lasts: list(pair),
+      sites: list(
+        record<LocalitySite>({
+          frame: optional(stackFrame),
+          file: optional(text),
+          line: optional(count),
+          references: weight,
+          misses: weight,
+          cold: weight,
+        }),
+      ),
+      otherSites: record({ sites: count, misses: weight }),
+      sitesAtLines: count,
+    }),
+  ),
+});
+
+const profile = record<WorkingSetProfile>({
+  schema: text as Check<typeof WORKING_SET_SCHEMA>,
+  version: oneOf(WORKING_SET_VERSION),
+  memshade: text,
+  command: list(text),
+  program: text,
+  lineBytes: count,
+  unit: oneOf("accesses", "wall", "cpu"),
+  options: record<WorkingSetOptionsRecord>({
+    interval: count,
+    maxIntervals: count,
+    assumeAligned: flag,
+    firstTouch: flag,
+    fill: flag,
+    owners: optional(flag),
+    locality: optional(
+      record<LocalityOptionsRecord>({
+        method: oneOf("exact", "shards"),
+        rate: weight,
+        cacheBytes: count,
+      }),
+    ),
+  }),
+  modules: list(namedModule),
+  instances: list(instance),
+  notTracked: list(text),
+});
+
+/**
+ * Reads the text of `workingset.json`.
+ *
+ * @throws UserError in one line: no JSON, another kind of file, a version that is not known, a field that is not what
+ *   it should be.
+ */
+export function readWorkingSet(json: string): WorkingSetProfile {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    throw new UserError("this is no JSON");
+  }
+  const { schema, version } = (value ?? {}) as { schema?: unknown; version?: unknown };
+  if (schema !== WORKING_SET_SCHEMA) throw new UserError(`this is no ${WORKING_SET_SCHEMA} file`);
+  if (version !== WORKING_SET_VERSION)
+    throw new UserError(
+      `version ${JSON.stringify(version)} of the working set is not known, only ${WORKING_SET_VERSION}`,
+    );
+  const checked = profile(value);
+  checked.instances.forEach((one, i) => {
+    for (const { start, end, fresh, counts } of one.levels)
+      for (const column of [end, fresh, ...Object.values(counts)])
+        if (column?.length !== start.length)
+          throw new UserError(`instances[${i}]: the columns of a series have different lengths`);
+    if (one.levels.length === 0) throw new UserError(`instances[${i}] has no series`);
+    for (const stack of one.stackOf)
+      if (stack >= one.stacks.length) throw new UserError(`instances[${i}]: there is no stack ${stack}`);
+    for (const { contexts, levels } of [one.firstTouch, one.owners].flatMap((part) => part ?? []))
+      for (const { intervals } of levels)
+        for (const [context] of intervals.flat())
+          if (contexts[context] === undefined)
+            throw new UserError(`instances[${i}]: there is no context ${context}`);
+    if (one.module >= checked.modules.length)
+      throw new UserError(`instances[${i}]: there is no module ${one.module}`);
+  });
+  return checked;
+}

@@ -1,0 +1,77 @@
+import { memoryCount, memoryType, readNames, type WasmModule } from "../../code/wasm/index.ts";
+import { BEYOND_SENTENCE } from "../rewrite/facts/followed-bytes.ts";
+import { otherMemoriesNote } from "../rewrite/facts/other-memories.ts";
+import { canShareMemory } from "../rewrite/facts/shared-memory.ts";
+import type { AllocatorPlan } from "./find/plan.ts";
+
+/** One hooked allocation function as the profile names it. */
+export interface HookedFunction {
+  role: string;
+  index: number;
+  name: string | undefined;
+}
+
+/** The allocator as the profile describes it. */
+export interface AllocatorDescription {
+  how: string;
+  needsConfirmation: boolean;
+  functions: HookedFunction[];
+  /** Why nothing is hooked. */
+  refused?: string;
+  /** It was refused although functions look like one: who runs the program should know. */
+  doubtful?: true;
+  /** Functions that look like further allocators, each pair as the text of an `--allocator` option. */
+  further?: string[];
+  /** Functions whose result is always the block that a callee allocated, for a size that their caller decides. */
+  layers?: number[];
+}
+
+/**
+ * The allocator as the profile describes it, and sentences on what the profile will not see. `held`: a tool keeps the memory below
+ * 4 GiB.
+ */
+export function allocationNotes(
+  module: WasmModule,
+  plan: AllocatorPlan,
+  acrossThreads: boolean,
+  held: boolean,
+): { allocator: AllocatorDescription; notTracked: string[] } {
+  const notTracked: string[] = [];
+  if (plan.collector !== undefined) notTracked.push(plan.collector);
+  notTracked.push(...otherMemoriesNote(module));
+  const hasMemory = memoryCount(module) > 0;
+  if (hasMemory && memoryType(module, 0).index64 && !held) notTracked.push(BEYOND_SENTENCE);
+  if (acrossThreads)
+    notTracked.push(
+      "Threads share the module's memory: allocations, releases and live blocks are exact, accesses of several threads " +
+        "to the same 8 bytes at the same time may be lost.",
+    );
+  else if (hasMemory && memoryType(module, 0).shared)
+    notTracked.push(
+      "The module's memory is shared between threads: each thread's instance is followed on its own, and a block " +
+        "freed by another thread than the one that allocated it stays live in the profile." +
+        (canShareMemory(module) ? " `memshade node` follows all of them together." : ""),
+    );
+  const refused = plan.functions.length === 0 ? plan.notes.join(" ") : undefined;
+  return {
+    allocator: {
+      how: plan.how,
+      needsConfirmation: plan.needsConfirmation,
+      functions: plan.functions.map(({ role, index, name }) => ({ role, index, name })),
+      ...(refused === undefined ? {} : { refused }),
+      ...(refused !== undefined && plan.notes.length > 1 ? { doubtful: true as const } : {}),
+      ...(plan.further.length === 0 ? {} : { further: plan.further }),
+      ...(plan.layers.length === 0 ? {} : { layers: plan.layers }),
+    },
+    notTracked,
+  };
+}
+
+/** A sentence on functions that are not instrumented, as they would have more locals or bytes than engines accept. */
+export function largeFunctionsNote(module: WasmModule, functions: ReadonlySet<number>): string {
+  const names = readNames(module).functions;
+  const [first] = functions;
+  const name = names.get(first) ?? `#${first}`;
+  const others = functions.size > 1 ? ` and ${functions.size - 1} more` : "";
+  return `What ${name}${others} does itself is not followed: with more code in it, engines would refuse so large a function.`;
+}

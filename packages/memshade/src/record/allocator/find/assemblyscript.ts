@@ -1,0 +1,268 @@
+import type { WasmModule } from "../../../code/wasm/index.ts";
+import { type AssemblyScriptParts, findParts, leadingTo } from "./assemblyscript-parts.ts";
+import { type CallGraph, calleesOf } from "./call-graph.ts";
+import { definedType, fitsOperands, type Hooks } from "./hooks.ts";
+import type { AllocatorFunction, AllocatorRole, OperandPositions } from "./plan.ts";
+import { ROLES } from "./plan.ts";
+
+/*
+ * AssemblyScript's runtimes. A block in memory, and the pointers that its functions hand around:
+ *
+ *     block            block + 4                      block + 20
+ *     | size word      | header of the object (16)    | the object
+ *     ^ allocateBlock  ^ __alloc, __realloc, __free   ^ __new, __renew
+ *     ^ insertBlock
+ *
+ * The collectors free objects by `__free(object - 16)`, which optimised builds inline, down to `insertBlock` (it also
+ * gets the rest of a split block and fresh memory, which never are blocks that the program holds). So the
+ * addresses must be taken on one level: the deepest one whose functions are all there.
+ */
+
+const HEADER_BYTES = 16;
+const SIZE_WORD_BYTES = 4;
+
+const INLINED_RENEW =
+  " Not all copies of arrays that grew are counted: the optimiser has inlined __renew, which makes them. In a build without optimisation, all are counted.";
+const LEFT_TABLES =
+  " Not all copies of maps and sets that grew are counted: they make a new table and leave the old one to the collector.";
+
+export interface AssemblyScriptFinding {
+  found: boolean;
+  collector: string | undefined;
+  /**
+   * `__new`, `__renew` and the collector: they get no frame and their accesses are not the program's, but what
+   * they allocate and free counts.
+   */
+  wrappers: Set<number>;
+  /** `__renew`, where what it does is not all seen below */
+  renewing: AllocatorFunction[];
+  /** functions of the allocator below */
+  inner: Set<number>;
+  /** those of them that put memory on the free list which no block has held: the rest of a split one, fresh memory */
+  suppliers: Set<number>;
+  notes: string[];
+}
+
+/** True if names or exports are those of AssemblyScript's runtime. */
+export function isAssemblyScript(module: WasmModule, names: ReadonlyMap<number, string>): boolean {
+  const exported = new Set<string>();
+  for (const { name } of module.exports) if (name.startsWith("__")) exported.add(name);
+  if (["__new", "__pin", "__unpin"].every((name) => exported.has(name))) return true;
+  for (const name of names.values()) if (name.startsWith("~lib/rt/")) return true;
+  return false;
+}
+
+const releaseBlock: OperandPositions = { ...ROLES.as_free.operands, pointerParam: 1 };
+
+/** Hooks what is left of AssemblyScript's runtime in the module. */
+export function findAssemblyScript(
+  module: WasmModule,
+  graph: CallGraph,
+  names: ReadonlyMap<number, string>,
+  hooks: Hooks,
+): AssemblyScriptFinding {
+  return new Search(module, graph, names, hooks).run();
+}
+
+/** Functions of the runtime by their names: `tlsf/__alloc` of the name section, `__new` of the exports. */
+function runtimeOf(module: WasmModule, names: ReadonlyMap<number, string>): Map<string, number> {
+  const runtime = new Map<string, number>();
+  for (const [index, name] of names) {
+    const match = /^~lib\/rt\/(\w+)\/([\w#:]+)$/.exec(name);
+    if (match !== null) runtime.set(`${match[1]}/${match[2]}`, index);
+  }
+  for (const { name, kind, index } of module.exports)
+    if (kind === "function" && /^__(?:new|renew|collect|pin|unpin|alloc|realloc|free)$/.test(name))
+      runtime.set(name, index);
+  return runtime;
+}
+
+class Search {
+  readonly #finding: AssemblyScriptFinding = {
+    found: false,
+    collector: undefined,
+    wrappers: new Set(),
+    renewing: [],
+    inner: new Set(),
+    suppliers: new Set(),
+    notes: [],
+  };
+  readonly #module: WasmModule;
+  readonly #graph: CallGraph;
+  readonly #names: ReadonlyMap<number, string>;
+  readonly #hooks: Hooks;
+  readonly #runtime: ReadonlyMap<string, number>;
+  readonly #create: number | undefined;
+  readonly #renew: number | undefined;
+  readonly #collect: number | undefined;
+  readonly #alloc: number | undefined;
+  readonly #resize: number | undefined;
+  readonly #free: number | undefined;
+
+  constructor(module: WasmModule, graph: CallGraph, names: ReadonlyMap<number, string>, hooks: Hooks) {
+    this.#module = module;
+    this.#graph = graph;
+    this.#names = names;
+    this.#hooks = hooks;
+    this.#runtime = runtimeOf(module, names);
+    this.#create = this.#find("itcms/__new", "tcms/__new", "stub/__new", "__new");
+    this.#renew = this.#find("itcms/__renew", "tcms/__renew", "stub/__renew", "__renew");
+    this.#collect = this.#find("itcms/__collect", "tcms/__collect", "stub/__collect", "__collect");
+    this.#alloc = this.#find("tlsf/__alloc", "stub/__alloc");
+    this.#resize = this.#find("tlsf/__realloc", "stub/__realloc");
+    this.#free = this.#find("tlsf/__free", "stub/__free");
+  }
+
+  run(): AssemblyScriptFinding {
+    const module = this.#module;
+    const graph = this.#graph;
+    const finding = this.#finding;
+    const create = this.#create;
+    const collect = this.#collect;
+    const runtime = this.#runtime;
+    for (const [index, name] of this.#names)
+      if (/^~lib\/rt\/(?:itcms\/|tcms\/|__visit)/.test(name)) finding.wrappers.add(index);
+      else if (/^~lib\/rt\/(?:tlsf|stub)\//.test(name)) finding.inner.add(index);
+    if (this.#isStub()) {
+      this.#hookCalls(this.#alloc, create);
+      finding.collector =
+        "AssemblyScript's stub runtime never frees memory: every block stays live to the end.";
+      this.#followGrowth(false);
+      return finding;
+    }
+    const parts = create === undefined ? undefined : findParts(module, graph, create, collect, runtime);
+    const isIncremental = runtime.has("itcms/__new") || parts?.isIncremental === true;
+    finding.collector = isIncremental
+      ? "Blocks are freed by AssemblyScript's incremental collector: a lifetime ends when the collector sweeps, not when the last reference goes."
+      : "Blocks are freed by AssemblyScript's collector: a lifetime ends when it sweeps, not when the last reference goes.";
+    if (this.#isWhole(isIncremental)) this.#hookCalls(this.#alloc);
+    else this.#hookParts(parts, isIncremental);
+    this.#followGrowth(isIncremental);
+    return finding;
+  }
+
+  /**
+   * `__renew` makes arrays and strings larger: by `__realloc`, or the incremental collector's by a new object, while the old one stays until
+   * that sweeps. Where neither can be told of it, the profile says so.
+   */
+  #followGrowth(isIncremental: boolean): void {
+    const finding = this.#finding;
+    const renew = this.#renew;
+    const resize = this.#resize;
+    const create = this.#create;
+    // Optimisers inline what makes the new table, and leave at least one function of the class.
+    if (finding.found && this.#hasFunction(/^~lib\/(?:map|set)\//)) finding.collector += LEFT_TABLES;
+    if (!finding.found || (!isIncremental && resize !== undefined && this.#hooks.has(resize))) return;
+    const type = renew === undefined ? undefined : definedType(this.#module, renew);
+    const { operands } = ROLES.as_renew;
+    if (renew !== undefined && type !== undefined && fitsOperands(type, operands)) {
+      // An object's header is a part of the block unless objects are what is recorded.
+      const header = create !== undefined && this.#hooks.has(create) ? 0 : HEADER_BYTES;
+      const details = { pointerOffset: -header, sizeOffset: header };
+      finding.renewing.push(this.#hooks.describe(renew, "as_renew", operands, details));
+    } else if (this.#names.size === 0 || this.#hasFunction(/^~lib\/array\/(?:ensureCapacity|.*#push)$/))
+      finding.collector += INLINED_RENEW;
+  }
+
+  #hasFunction(name: RegExp): boolean {
+    return [...this.#names.values()].some((other) => name.test(other));
+  }
+
+  #find(...keys: string[]): number | undefined {
+    return keys.map((key) => this.#runtime.get(key)).find((index) => index !== undefined);
+  }
+
+  #isStub(): boolean {
+    if ([...this.#runtime.keys()].some((key) => key.startsWith("stub/"))) return true;
+    // The stub runtime's __collect is an empty function.
+    const collect = this.#collect;
+    const graph = this.#graph;
+    return this.#names.size === 0 && collect !== undefined && graph.instructions[collect] <= 2;
+  }
+
+  /** Whether all blocks come from `__alloc` and go to `__free`. */
+  #isWhole(isIncremental: boolean): boolean {
+    const graph = this.#graph;
+    const create = this.#create;
+    const renew = this.#renew;
+    const alloc = this.#alloc;
+    const resize = this.#resize;
+    const free = this.#free;
+    if (alloc === undefined || free === undefined) return false;
+    return (
+      callsFromCollector(graph, this.#runtime, free) &&
+      (create === undefined || calleesOf(graph, create).includes(alloc)) &&
+      (renew === undefined || isIncremental || resize !== undefined)
+    );
+  }
+
+  /** Hooks the first of `allocating` that can be, and what is there of `__realloc` and `__free`. */
+  #hookCalls(...allocating: (number | undefined)[]): void {
+    this.#finding.found = allocating.some((index) => this.#hook(index, "as_new", ROLES.as_new.operands));
+    this.#hook(this.#resize, "as_renew", ROLES.as_renew.operands);
+    this.#hook(this.#free, "as_free", ROLES.as_free.operands);
+    this.#fold(this.#create, this.#renew);
+  }
+
+  /** Where `__alloc` and `__free` are inlined: hooks the deepest functions that are left of both. */
+  #hookParts(parts: AssemblyScriptParts | undefined, isIncremental: boolean): void {
+    const finding = this.#finding;
+    const graph = this.#graph;
+    if (parts?.insertBlock === undefined) {
+      finding.collector = undefined;
+      finding.notes.push(
+        "Where AssemblyScript's collector frees blocks was not found (its functions have no names).",
+      );
+      return;
+    }
+    const { insertBlock, allocateBlock, suppliers } = parts;
+    for (const index of parts.sweepers) finding.wrappers.add(index);
+    if (allocateBlock !== undefined && !isIncremental) {
+      const above = leadingTo(graph, allocateBlock);
+      finding.suppliers = new Set([...suppliers].filter((index) => !above.has(index)));
+      const operands = { ...ROLES.as_new.operands, sizeParam: 1 };
+      finding.found = this.#hook(allocateBlock, "as_new", operands, SIZE_WORD_BYTES);
+      this.#hook(insertBlock, "as_free", releaseBlock, SIZE_WORD_BYTES);
+      this.#hook(this.#resize, "as_renew", ROLES.as_renew.operands);
+      if (this.#resize === undefined)
+        finding.notes.push(
+          "__realloc is inlined: a block that grows in place keeps the size it was allocated with.",
+        );
+      this.#fold(this.#create, this.#renew, this.#alloc);
+    } else if (isIncremental) {
+      finding.suppliers = suppliers;
+      finding.found = this.#hook(this.#create, "as_new", ROLES.as_new.operands);
+      this.#hook(insertBlock, "as_free", releaseBlock, HEADER_BYTES + SIZE_WORD_BYTES);
+      // What it moves stays a block until the collector sweeps it.
+      this.#fold(this.#renew);
+      finding.notes.push(
+        "AssemblyScript's __alloc and __free are inlined: objects are counted without their 16-byte header, blocks from heap.alloc are not tracked.",
+      );
+    } else finding.notes.push("Where AssemblyScript's runtime allocates blocks was not found.");
+  }
+
+  #hook(
+    index: number | undefined,
+    role: AllocatorRole,
+    operands: OperandPositions,
+    pointerOffset = 0,
+  ): boolean {
+    const type = index === undefined ? undefined : definedType(this.#module, index);
+    if (index === undefined || type === undefined || !fitsOperands(type, operands)) return false;
+    this.#hooks.add(index, role, operands, { pointerOffset });
+    return true;
+  }
+
+  #fold(...indices: (number | undefined)[]): void {
+    for (const index of indices)
+      if (index !== undefined && !this.#hooks.has(index)) this.#finding.wrappers.add(index);
+  }
+}
+
+/** The collector calls `__free` itself, or the runtime's `free` around it. */
+function callsFromCollector(graph: CallGraph, runtime: ReadonlyMap<string, number>, free: number): boolean {
+  const sweepers = ["itcms/free", "itcms/step", "tcms/__collect", "__collect"];
+  const present = sweepers.map((key) => runtime.get(key)).filter((index) => index !== undefined);
+  // Without a collector in the module (the minimal runtime drops an unused one) only `__free` itself frees.
+  return present.length === 0 || present.some((index) => calleesOf(graph, index).includes(free));
+}

@@ -1,0 +1,487 @@
+import { functionName, functionType, readNames, type WasmModule } from "../../../code/wasm/index.ts";
+import { isDynamicLibrary, LIBRARY_SENTENCE } from "../../rewrite/facts/dynamic-library.ts";
+import { type ModuleScan, scanModule } from "../../rewrite/facts/module-scan.ts";
+import { findStackPointer } from "../../rewrite/facts/stack-pointer.ts";
+import { findAssemblyScript, isAssemblyScript } from "./assemblyscript.ts";
+import { buildCallGraph, type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
+import { type CollectorFinding, findCollector } from "./collectors.ts";
+import { completeFamily } from "./family.ts";
+import { findFurtherAllocators } from "./further-allocators.ts";
+import { readGlueNames } from "./glue-names.ts";
+import {
+  sentencesAboutGrowing,
+  sentencesAboutImports,
+  sentencesAboutNamelessAssemblyScript,
+  sentencesAboutPools,
+} from "./hints.ts";
+import { definedType, fitsOperands, Hooks } from "./hooks.ts";
+import { closeInternals, findSharedHelpers, findSharedWrappers } from "./internals.ts";
+import { findLayers } from "./layers.ts";
+import { readAllocatorOption } from "./option.ts";
+import {
+  type AllocatorFunction,
+  type AllocatorPlan,
+  type AllocatorRole,
+  type AllocatorSource,
+  ROLES,
+} from "./plan.ts";
+import { findByStructure, findFreeFor, findMallocCandidates, isAloneWithState } from "./structure.ts";
+import { meaningOfSymbol } from "./symbol-names.ts";
+import { type Entry, findBehindLayoutCheck, findCores, foldForwarders } from "./wrappers.ts";
+
+export interface FindAllocatorOptions {
+  /** Text of `--allocator`: functions named by the user, in place of or (`auto,…`) beside what is found. */
+  allocator?: string | undefined;
+  /** Source of the JavaScript glue that loads the module. */
+  glue?: string | undefined;
+}
+
+/** Functions that say how long a text is. */
+const LENGTHS = /^(str|wcs)n?len$/;
+
+const NEVER_FREES = "The module has no function that frees: no block ever ends.";
+
+/** Above this share of named functions the absence of a name means the absence of the function. */
+const COMPLETE_NAMES = 0.9;
+
+/**
+ * Finds the functions of `module` through which memory is allocated and freed.
+ *
+ * In the order of trust: what the user named; the name section; exports; the names in the JavaScript
+ * glue; what a known wrapper such as `__wbindgen_malloc` calls; the shape of dlmalloc. What is found first decides
+ * `how`, everything certain is hooked. `scan` is the module's, if it has been scanned already.
+ *
+ * Throws `UserError` for a bad `allocator` option and `FormatError` for code that cannot be read.
+ */
+export function findAllocator(
+  module: WasmModule,
+  options: FindAllocatorOptions = {},
+  scan: ModuleScan = scanModule(module),
+): AllocatorPlan {
+  const search = new Search(module, scan, options);
+  return search.run();
+}
+
+class Search {
+  readonly #module: WasmModule;
+  readonly #scan: ModuleScan;
+  readonly #names: ReadonlyMap<number, string>;
+  readonly #glue: string | undefined;
+  readonly #nameOf: (index: number) => string | undefined;
+  readonly #hooks: Hooks;
+  readonly #wrappers = new Set<number>();
+  readonly #inner = new Set<number>();
+  /** Parts of the allocator for certain, also where they call hooked functions. */
+  readonly #suppliers = new Set<number>();
+  /** Functions whose requests count also where the allocator calls them. */
+  readonly #counted = new Set<number>();
+  readonly #renewing: AllocatorFunction[] = [];
+  readonly #notes: string[] = [];
+  readonly #structural = new Set<number>();
+  readonly #optionText: string | undefined;
+  #how: AllocatorSource = "none";
+  #needsConfirmation = false;
+  #collector: string | undefined;
+  #graph!: CallGraph;
+
+  constructor(module: WasmModule, scan: ModuleScan, options: FindAllocatorOptions) {
+    this.#scan = scan;
+    const names = readNames(module);
+    this.#module = module;
+    this.#names = names.functions;
+    this.#nameOf = (index) => functionName(module, names, index);
+    this.#hooks = new Hooks(this.#nameOf);
+    this.#optionText = options.allocator;
+    this.#glue = options.glue;
+  }
+
+  run(): AllocatorPlan {
+    const choice =
+      this.#optionText === undefined
+        ? undefined
+        : readAllocatorOption(this.#optionText, this.#module, this.#names);
+    const collector = findCollector(this.#module, this.#names);
+    this.#collector = collector?.sentence;
+    const search = choice === undefined || choice.auto;
+    if (search && (choice === undefined || choice.functions.length === 0) && collector?.blocks)
+      return this.#refuse(collector.sentence);
+    this.#graph = buildCallGraph(this.#module, this.#scan);
+    for (const { index, role, operands } of choice?.functions ?? []) this.#hooks.add(index, role, operands);
+    if (search) this.#searchModule(collector);
+    if (choice !== undefined && choice.functions.length > 0)
+      this.#noteChoice(choice.functions.map(({ index }) => index));
+    return this.#how === "none" ? this.#refuse() : this.#finish();
+  }
+
+  #noteChoice(chosen: readonly number[]): void {
+    this.#how = "option";
+    const shown = this.#hooks.sorted().filter(({ index }) => chosen.includes(index));
+    this.#notes.unshift(
+      `Hooked as told: ${shown.map(({ role, index }) => `${role} ${this.#show(index)}`).join(", ")}.`,
+    );
+    if (this.#hooks.ofKind("release").length === 0)
+      this.#notes.push("No function that frees was named: no block ever ends.");
+  }
+
+  #searchModule(collector: CollectorFinding | undefined): void {
+    if (collector?.blocks) return;
+    if (isAssemblyScript(this.#module, this.#names)) {
+      this.#searchAssemblyScript();
+      return;
+    }
+    const chosen = new Set(this.#hooks.sorted().map(({ index }) => index));
+    this.#readNameSection();
+    this.#settle("names", chosen);
+    const bindgen = this.#readExports();
+    this.#settle("exports", chosen);
+    this.#readGlue(bindgen);
+    this.#settle("glue", chosen);
+    this.#followBindgen(bindgen, chosen);
+    this.#dropBackingAllocator(chosen);
+    this.#addCores();
+    if (this.#how === "none") this.#searchStructure(chosen);
+    else if (!this.#isFullyNamed()) this.#noteSecondAllocator();
+    if (this.#how !== "none" && !this.#isFullyNamed()) this.#completeFamilies();
+    this.#notes.push(...sentencesAboutImports(this.#module), ...sentencesAboutPools(this.#names));
+    if (this.#how === "none") this.#notes.push(...sentencesAboutNamelessAssemblyScript(this.#module));
+  }
+
+  #searchAssemblyScript(): void {
+    const finding = findAssemblyScript(this.#module, this.#graph, this.#names, this.#hooks);
+    this.#collector = finding.collector;
+    this.#notes.push(...finding.notes);
+    for (const index of finding.wrappers) {
+      this.#wrappers.add(index);
+      this.#counted.add(index);
+    }
+    for (const index of finding.inner) this.#inner.add(index);
+    for (const index of finding.suppliers) this.#suppliers.add(index);
+    this.#renewing.push(...finding.renewing);
+    if (finding.found)
+      this.#how = [...this.#names.values()].some((name) => name.startsWith("~lib/rt/")) ? "names" : "exports";
+  }
+
+  #readNameSection(): void {
+    for (const [index, name] of this.#names) this.#addByName(index, name);
+  }
+
+  /** Hooks or folds a defined function by what its name says; false if the name or the type says nothing. */
+  #addByName(index: number, name: string): boolean {
+    const type = this.#typeOf(index);
+    if (type === undefined) return false;
+    const meaning = meaningOfSymbol(name);
+    if (meaning === undefined) return false;
+    if (meaning.part === "inner") this.#inner.add(index);
+    else if (meaning.part === "wrapper") this.#wrappers.add(index);
+    else if (!meaning.role.startsWith("wbindgen_")) {
+      const operands = meaning.operandsOf(type.params.length);
+      if (operands === undefined || !fitsOperands(type, operands)) return false;
+      this.#hooks.add(index, meaning.role, operands, { name: this.#names.get(index) ?? name });
+    } else return false;
+    return true;
+  }
+
+  #typeOf(index: number) {
+    return index < this.#graph.count ? definedType(this.#module, index) : undefined;
+  }
+
+  /** Returns wasm-bindgen's entries, which are followed rather than hooked. */
+  #readExports(): Map<number, AllocatorRole> {
+    const bindgen = new Map<number, AllocatorRole>();
+    const numbered: number[] = [];
+    for (const { name, kind, index } of this.#module.exports) {
+      if (kind !== "function" || this.#typeOf(index) === undefined) continue;
+      const match = /^__wbindgen_(malloc|realloc|free)(?:_command_export)?$/.exec(name);
+      if (match !== null) bindgen.set(index, `wbindgen_${match[1] as "malloc" | "realloc" | "free"}`);
+      else if (/^__wbindgen_export_?\d*$/.test(name)) numbered.push(index);
+      else if (!this.#wrappers.has(index)) this.#addByName(index, name);
+    }
+    if (bindgen.size === 0) for (const index of numbered) this.#guessBindgenRole(index, bindgen);
+    return bindgen;
+  }
+
+  /**
+   * wasm-bindgen's `__wbindgen_export_N` by type. Of the other numbered exports only those have these types through which
+   * JavaScript calls closures, and they do so through the table.
+   */
+  #guessBindgenRole(index: number, bindgen: Map<number, AllocatorRole>): void {
+    if ((this.#graph.traits[index] & Trait.CallsIndirectly) !== 0) return;
+    const { params, results } = functionType(this.#module, index);
+    const shape = `${params.length}${results.length}`;
+    const role = { "21": "wbindgen_malloc", "41": "wbindgen_realloc", "30": "wbindgen_free" }[shape] as
+      | AllocatorRole
+      | undefined;
+    if (role !== undefined && fitsOperands({ kind: "func", params, results }, ROLES[role].operands))
+      bindgen.set(index, role);
+  }
+
+  #readGlue(bindgen: Map<number, AllocatorRole>): void {
+    if (this.#glue === undefined) return;
+    const exported = new Map<string, number>();
+    for (const { name, kind, index } of this.#module.exports)
+      if (kind === "function") exported.set(name, index);
+    for (const [role, candidates] of readGlueNames(this.#glue)) {
+      const index = candidates
+        .map((name) => exported.get(name))
+        .find((at) => at !== undefined && this.#fitsRole(at, role));
+      if (index === undefined) continue;
+      if (role.startsWith("wbindgen_")) {
+        if (![...bindgen.values()].includes(role)) bindgen.set(index, role);
+      } else if (!this.#wrappers.has(index)) this.#hooks.add(index, role, ROLES[role].operands);
+    }
+  }
+
+  #fitsRole(index: number, role: AllocatorRole): boolean {
+    const type = this.#typeOf(index);
+    const { operands, parameters } = ROLES[role];
+    if (type === undefined || !parameters.includes(type.params.length) || !fitsOperands(type, operands))
+      return false;
+    return operands.kind !== "release" || type.results.length === 0;
+  }
+
+  /** `source` is how the allocator was found if it is the first after which both sides are there. */
+  #settle(source: AllocatorSource, chosen: ReadonlySet<number>): void {
+    if (this.#how !== "none") return;
+    const found = this.#hooks.sorted().filter(({ index }) => !chosen.has(index));
+    const allocates = found.some(({ kind }) => kind === "allocate");
+    const releases = found.some(({ kind }) => kind === "release");
+    const neverFrees = allocates && source === "names" && this.#isFullyNamed();
+    if (neverFrees && !releases) this.#notes.push(NEVER_FREES);
+    if (allocates && (releases || neverFrees)) this.#how = source;
+  }
+
+  #isFullyNamed(): boolean {
+    let named = 0;
+    for (const index of this.#names.keys()) if (index >= this.#graph.imported) named++;
+    return named >= COMPLETE_NAMES * this.#module.bodies.length;
+  }
+
+  /**
+   * wasm-bindgen's exports see only calls from JavaScript. They lead to the functions that Rust code calls, too; these
+   * are hooked, the exports fold.
+   */
+  #followBindgen(bindgen: ReadonlyMap<number, AllocatorRole>, chosen: ReadonlySet<number>): void {
+    const known = this.#how !== "none";
+    for (const [index, role] of bindgen) {
+      if (this.#hooks.has(index)) continue;
+      const entry: Entry = { index, operands: ROLES[role].operands };
+      let cores = findCores(this.#module, this.#graph, [entry]);
+      if (cores.length === 0 && role === "wbindgen_malloc") {
+        const checked = findBehindLayoutCheck(this.#module, this.#graph, index);
+        const further = checked === undefined ? [] : findCores(this.#module, this.#graph, [checked]);
+        if (checked !== undefined) cores = further.length > 0 ? further : [checked];
+      }
+      if (!known) for (const core of cores) this.#hooks.add(core.index, core.role, core.operands);
+      if (cores.length > 0 || this.#reachesHook(index)) this.#wrappers.add(index);
+      else this.#hooks.add(index, role, ROLES[role].operands);
+    }
+    this.#settle("wrapper", chosen);
+  }
+
+  #reachesHook(index: number): boolean {
+    const callees = [...calleesOf(this.#graph, index)];
+    return callees.some(
+      (callee) =>
+        this.#hooks.has(callee) || calleesOf(this.#graph, callee).some((next) => this.#hooks.has(next)),
+    );
+  }
+
+  /**
+   * A debugging allocator (a sanitizer's) defines `malloc` and takes large regions from Emscripten's own, under its
+   * `emscripten_builtin_` names. Its blocks lie inside those regions, so only one of the two can be hooked.
+   */
+  #dropBackingAllocator(chosen: ReadonlySet<number>): void {
+    const isBacking = (name: string | undefined) => name?.startsWith("emscripten_builtin_") === true;
+    const own = this.#hooks.sorted().filter(({ index }) => !chosen.has(index));
+    const backing = own.filter(({ name }) => isBacking(name));
+    const mallocs = own.filter(({ role, name }) => role === "malloc" && !isBacking(name));
+    if (backing.length === 0 || mallocs.length === 0) return;
+    const coresOf = (functions: readonly AllocatorFunction[]) =>
+      findCores(
+        this.#module,
+        this.#graph,
+        functions.map((entry) => ({ index: entry.index, operands: entry })),
+      ).map(({ index }) => index);
+    const upper = new Set([...mallocs.map(({ index }) => index), ...coresOf(mallocs)]);
+    if ([...backing.map(({ index }) => index), ...coresOf(backing)].some((index) => upper.has(index))) return;
+    // The other way round it is a part of the same allocator that is built with both names.
+    if (backing.some(({ index }) => calleesOf(this.#graph, index).some((callee) => upper.has(callee))))
+      return;
+    for (const { index } of backing) this.#hooks.delete(index);
+    this.#notes.push(
+      "malloc is a debugging allocator on top of Emscripten's own; blocks are recorded at the upper one.",
+    );
+  }
+
+  /** Below `malloc` there may be a `dlmalloc` that other functions call without the detour. */
+  #addCores(): void {
+    for (const { index, ...operands } of this.#hooks.sorted())
+      for (const core of findCores(this.#module, this.#graph, [{ index, operands }])) {
+        const isPrivate = callersOf(this.#graph, core.index).every((caller) => this.#hooks.has(caller));
+        if (!isPrivate) this.#hooks.add(core.index, core.role, core.operands);
+      }
+  }
+
+  #searchStructure(chosen: ReadonlySet<number>): void {
+    const known = this.#hooks.ofRole("malloc").filter(({ index }) => !chosen.has(index));
+    const coresOfKnown = findCores(
+      this.#module,
+      this.#graph,
+      known.map((entry) => ({ index: entry.index, operands: entry })),
+    );
+    for (const { index } of [...known, ...coresOfKnown]) {
+      const pair = findFreeFor(this.#module, this.#graph, index);
+      if (pair === undefined) continue;
+      this.#hooks.add(index, "malloc", ROLES.malloc.operands);
+      this.#hooks.add(pair.free, "free", ROLES.free.operands);
+      this.#accept(
+        `free was recognised by its shape (func[${pair.free}]: ${pair.sharedAddresses} static addresses in common with malloc).`,
+      );
+    }
+    if (this.#how !== "none") return;
+    if (known.length > 0) {
+      const cores = [...known, ...coresOfKnown].map(({ index }) => index);
+      if (cores.some((index) => this.#isOfProgramThatNeverFrees(index))) {
+        this.#accept(NEVER_FREES);
+        return;
+      }
+      this.#notes.push(
+        `malloc is ${this.#show(known[0].index)}, but no function could be recognised as its free.`,
+      );
+      return;
+    }
+    const { pairs, candidates } = findByStructure(this.#module, this.#graph);
+    for (const { malloc, free, sharedAddresses } of pairs) {
+      this.#hooks.add(malloc, "malloc", ROLES.malloc.operands);
+      this.#hooks.add(free, "free", ROLES.free.operands);
+      this.#accept(
+        `malloc and free were recognised by their shape, that of dlmalloc (func[${malloc}] and func[${free}], ${sharedAddresses} static addresses in common).`,
+      );
+    }
+    if (pairs.length > 0) return;
+    for (const malloc of candidates) {
+      if (!this.#isOfProgramThatNeverFrees(malloc)) continue;
+      this.#hooks.add(malloc, "malloc", ROLES.malloc.operands);
+      this.#accept(`malloc was recognised by its shape, that of dlmalloc (func[${malloc}]). ${NEVER_FREES}`);
+    }
+    if (this.#how === "none" && candidates.length > 0)
+      this.#notes.push(
+        `${this.#show(candidates[0])} looks like malloc, but no function could be recognised as its free.`,
+      );
+  }
+
+  #isOfProgramThatNeverFrees(malloc: number): boolean {
+    return (
+      callersOf(this.#graph, malloc).length > 0 &&
+      findMallocCandidates(this.#module, this.#graph).includes(malloc) &&
+      isAloneWithState(this.#module, this.#graph, malloc)
+    );
+  }
+
+  #accept(note: string): void {
+    this.#how = "structure";
+    this.#needsConfirmation = true;
+    this.#notes.push(note);
+  }
+
+  /** A module may carry two allocators, for example one of C and one of Rust, and name only one. */
+  #noteSecondAllocator(): void {
+    for (const malloc of findMallocCandidates(this.#module, this.#graph)) {
+      if (
+        this.#hooks.has(malloc) ||
+        callersOf(this.#graph, malloc).every((caller) => this.#hooks.has(caller))
+      )
+        continue;
+      const pair = findFreeFor(this.#module, this.#graph, malloc);
+      if (pair === undefined || this.#hooks.has(pair.free)) continue;
+      this.#notes.push(
+        `A second allocator is in the module (func[${malloc}] and func[${pair.free}]) and not tracked; --allocator auto,malloc=#${malloc},free=#${pair.free} tracks it.`,
+      );
+    }
+  }
+
+  #completeFamilies(): void {
+    const inlined = new Set<number>();
+    for (const malloc of this.#hooks.ofRole("malloc"))
+      for (const free of this.#hooks.ofRole("free")) {
+        const finding = completeFamily(this.#module, this.#graph, malloc.index, free.index, this.#hooks);
+        for (const index of finding.added) this.#structural.add(index);
+        for (const index of finding.inlinedRealloc) inlined.add(index);
+      }
+    for (const index of inlined) {
+      if (this.#hooks.has(index)) continue;
+      this.#notes.push(
+        `realloc is inlined into ${this.#show(index)}: a block that it grows in place keeps its first size.`,
+      );
+    }
+    const found = [...this.#structural].map((index) => `${this.#hooks.get(index)?.role} (func[${index}])`);
+    if (found.length > 0)
+      this.#notes.push(`Recognised by what they do with malloc and free: ${found.join(", ")}.`);
+  }
+
+  #show(index: number): string {
+    const name = this.#nameOf(index);
+    return name === undefined ? `func[${index}]` : `${name} (func[${index}])`;
+  }
+
+  #finish(): AllocatorPlan {
+    const module = this.#module;
+    const graph = this.#graph;
+    const hooks = this.#hooks;
+    const wrappers = this.#wrappers;
+    for (const { index } of hooks.sorted()) wrappers.delete(index);
+    foldForwarders(module, graph, hooks, wrappers, this.#nameOf);
+    for (const index of this.#suppliers) wrappers.delete(index);
+    const functions = hooks.sorted();
+    const hooked = new Set(functions.map(({ index }) => index));
+    const internals = closeInternals(graph, [...hooked, ...this.#suppliers], hooked, wrappers, this.#inner);
+    const parts = {
+      functions,
+      wrappers: [...wrappers].sort((a, b) => a - b),
+      internals: [...internals].sort((a, b) => a - b),
+    };
+    return {
+      how: this.#how,
+      ...parts,
+      renewing: this.#renewing,
+      sharedHelpers: findSharedHelpers(module, graph, internals, wrappers, this.#nameOf),
+      sharedWrappers: findSharedWrappers(graph, internals, wrappers, hooked, this.#counted),
+      needsConfirmation: this.#needsConfirmation,
+      structural: this.#needsConfirmation ? [] : [...this.#structural].sort((a, b) => a - b),
+      further: this.#how === "option" ? [] : findFurtherAllocators(module, graph, this.#names, parts),
+      layers: findLayers(module, graph, parts, {
+        stackPointer: findStackPointer(module, readNames(module), this.#scan),
+        lengths: new Set([...this.#names].filter(([, name]) => LENGTHS.test(name)).map(([index]) => index)),
+      }),
+      collector: this.#collector,
+      notes: this.#notes,
+    };
+  }
+
+  #refuse(reason?: string): AllocatorPlan {
+    if (reason !== undefined) this.#notes.push(reason);
+    else if (isDynamicLibrary(this.#module)) this.#notes.push(LIBRARY_SENTENCE);
+    else {
+      const start = this.#notes.length === 0 ? "No allocator was found: allocations" : "Allocations";
+      this.#notes.push(
+        `${start} are not tracked. Name the functions with --allocator malloc=NAME|#INDEX,free=NAME|#INDEX.`,
+        ...sentencesAboutGrowing(this.#module, this.#graph, (index) => this.#show(index)),
+      );
+    }
+    return {
+      how: "none",
+      functions: [],
+      renewing: [],
+      wrappers: [],
+      internals: [],
+      sharedHelpers: [],
+      sharedWrappers: [],
+      needsConfirmation: false,
+      structural: [],
+      further: [],
+      layers: [],
+      collector: this.#collector,
+      notes: this.#notes,
+    };
+  }
+}

@@ -1,0 +1,132 @@
+import type { WasmModule } from "../../../code/wasm/index.ts";
+import { summarizeBody } from "./body-summary.ts";
+import { type CallGraph, callersOf } from "./call-graph.ts";
+import { definedType, fitsOperands } from "./hooks.ts";
+import { ANY_PARAM } from "./origin.ts";
+import { type AllocatorFunction, type AllocatorPlan, type OperandPositions, ROLES } from "./plan.ts";
+import { splitName, withoutCloneSuffix } from "./symbol-names.ts";
+
+/*
+ * Programs cut up large blocks by allocators of their own: PHP's Zend, the zone of Doom, SQLite's memsys5. They show
+ * by their names, as `_emalloc` and `_efree` do, and are offered where most of a heap turns out to be one block.
+ */
+
+const SUFFIXES = [
+  ["realloc", /re_?alloc(?:ate)?$/i],
+  ["calloc", /calloc$/i],
+  ["free", /(?:free|de_?alloc(?:ate)?)$/i],
+  ["malloc", /m?alloc(?:ate)?$/i],
+] as const;
+
+type FamilyRole = (typeof SUFFIXES)[number][0];
+
+interface Member {
+  index: number;
+  /** What `--allocator` calls it: its name, or its index where others have that name too. */
+  reference: string;
+}
+
+const MOST_OFFERED = 3;
+
+/**
+ * Pairs of functions that allocate and free by their names and types and are no part of the allocator in `plan`, most
+ * called first, but mere layers on top of it last: each as the text of an `--allocator` option.
+ */
+export function findFurtherAllocators(
+  module: WasmModule,
+  graph: CallGraph,
+  names: ReadonlyMap<number, string>,
+  plan: Pick<AllocatorPlan, "functions" | "internals" | "wrappers">,
+): string[] {
+  const known = new Set([...plan.internals, ...plan.wrappers]);
+  const hooked = new Map(plan.functions.map((entry) => [entry.index, entry]));
+  const families = new Map<string, Map<FamilyRole, Member>>();
+  const shared = namesOfSeveral(names.values());
+  const addMember = (index: number, name: string) => {
+    if (index < graph.imported || known.has(index)) return;
+    const { scope, base } = splitName(withoutCloneSuffix(name));
+    const match = SUFFIXES.find(([, suffix]) => suffix.test(base));
+    if (match === undefined) return;
+    const key = `${scope}::${base.replace(match[1], "")}`;
+    const family = families.get(key) ?? new Map<FamilyRole, Member>();
+    families.set(key, family);
+    if (!family.has(match[0]))
+      family.set(match[0], { index, reference: shared.has(name) ? `#${index}` : name });
+  };
+  for (const [index, name] of names) addMember(index, name);
+  for (const { kind, index, name } of module.exports)
+    if (kind === "function" && !names.has(index)) addMember(index, name);
+
+  const found: { text: string; isLayer: boolean; uses: number }[] = [];
+  for (const family of families.values()) {
+    const [malloc, free] = [family.get("malloc"), family.get("free")];
+    if (malloc === undefined || free === undefined) continue;
+    const text = optionFor(module, family, free);
+    const uses = callersOf(graph, malloc.index).length + callersOf(graph, free.index).length;
+    const isLayer = asksForEachBlock(module, malloc.index, hooked);
+    if (text !== undefined) found.push({ text, isLayer, uses });
+  }
+  return found
+    .sort((a, b) => Number(a.isLayer) - Number(b.isLayer) || b.uses - a.uses)
+    .slice(0, MOST_OFFERED)
+    .map(({ text }) => text);
+}
+
+/** Static functions of several files may have one name. */
+function namesOfSeveral(names: Iterable<string>): Set<string> {
+  const [seen, shared] = [new Set<string>(), new Set<string>()];
+  for (const name of names) (seen.has(name) ? shared : seen).add(name);
+  return shared;
+}
+
+/** Whether a function asks the known allocator for as much as it is asked for, or a header more. */
+function asksForEachBlock(
+  module: WasmModule,
+  index: number,
+  hooked: ReadonlyMap<number, AllocatorFunction>,
+): boolean {
+  const calls = summarizeBody(module, index, [])?.calls ?? [];
+  return calls.some(({ callee, operands }) => {
+    const position = hooked.get(callee)?.sizeParam ?? -1;
+    return position >= 0 && (operands[position] & ANY_PARAM) !== 0;
+  });
+}
+
+/** A release that takes more than the block takes the heap first, and so do the others. */
+function optionFor(
+  module: WasmModule,
+  family: ReadonlyMap<FamilyRole, Member>,
+  free: Member,
+): string | undefined {
+  const shift = (definedType(module, free.index)?.params.length ?? 0) > 1 ? 1 : 0;
+  const items: string[] = [];
+  for (const role of ["malloc", "free", "realloc", "calloc"] as const) {
+    const member = family.get(role);
+    if (member === undefined) continue;
+    const text = itemFor(module, role, member, shift);
+    if (text !== undefined) items.push(text);
+    else if (role === "malloc" || role === "free") return undefined;
+  }
+  return items.join(",");
+}
+
+function itemFor(
+  module: WasmModule,
+  role: FamilyRole,
+  { index, reference }: Member,
+  shift: number,
+): string | undefined {
+  const type = definedType(module, index);
+  const usual = ROLES[role].operands;
+  const move = (position: number) => (position < 0 ? position : position + shift);
+  const operands: OperandPositions = {
+    ...usual,
+    sizeParam: move(usual.sizeParam),
+    countParam: move(usual.countParam),
+    pointerParam: move(usual.pointerParam),
+  };
+  if (type === undefined || !fitsOperands(type, operands)) return undefined;
+  const { pointerParam, countParam, sizeParam } = operands;
+  const positions = [pointerParam, countParam, sizeParam].filter((position) => position >= 0);
+  return `${role}=${reference}${shift === 0 ? "" : positions.map((position) => `:${position}`).join("")}`;
+}

@@ -1,0 +1,41 @@
+import { ByteReader } from "../../../ground/bytes/reader.ts";
+import { ByteWriter } from "../../../ground/bytes/writer.ts";
+import type { Frames } from "./call-frames.ts";
+
+/** Calls that have a slot in the frames of their functions, in the order of the slots. */
+export interface SlotTable {
+  /** Code offset of each call. */
+  offset: readonly number[];
+  /** First slot of each defined function, and one behind the last. */
+  firstOfFunction: readonly number[];
+}
+
+/** The slots of a module for its description: distances from each call to the next. */
+export function encodeSlots({ calls, shapes }: Pick<Frames, "calls" | "shapes">): Uint8Array {
+  const { firstSlot, callOfSlot } = shapes;
+  const functions = firstSlot.length - 1;
+  const writer = new ByteWriter(firstSlot[functions] * 2 + functions + 16);
+  let last = 0;
+  for (let defined = 0; defined < functions; defined++) {
+    writer.u32Leb(firstSlot[defined + 1] - firstSlot[defined]);
+    for (let slot = firstSlot[defined]; slot < firstSlot[defined + 1]; slot++) {
+      const offset = calls.offset[callOfSlot[slot]];
+      writer.s32Leb(offset - last);
+      last = offset;
+    }
+  }
+  return writer.finish();
+}
+
+/** Reads what `encodeSlots` has written. */
+export function decodeSlots(bytes: Uint8Array): SlotTable {
+  const reader = new ByteReader(bytes);
+  const offset: number[] = [];
+  const firstOfFunction = [0];
+  for (let last = 0; !reader.atEnd; firstOfFunction.push(offset.length))
+    for (let left = reader.u32Leb(); left > 0; left--) {
+      last += reader.s32Leb();
+      offset.push(last);
+    }
+  return { offset, firstOfFunction };
+}

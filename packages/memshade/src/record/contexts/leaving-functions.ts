@@ -1,0 +1,35 @@
+import { functionCount, type WasmModule } from "../../code/wasm/index.ts";
+import { functionsReaching } from "../rewrite/facts/call-graph.ts";
+import { type ModuleScan, usesTailCalls } from "../rewrite/facts/module-scan.ts";
+import { findCallSites } from "./frames/call-sites.ts";
+
+/** Functions that may leave the module by a tail call, themselves or in whatever they go on to: nothing runs behind that. */
+export class LeavingFunctions {
+  readonly #leaves: Uint8Array;
+
+  constructor(module: WasmModule, scan: ModuleScan) {
+    this.#leaves = usesTailCalls(scan) ? findLeaving(module, scan) : new Uint8Array(0);
+  }
+
+  /** Whether a function is one of them; −1 is one unknown. */
+  has(index: number): boolean {
+    return index < 0 ? this.#leaves.includes(1) : this.#leaves[index] === 1;
+  }
+}
+
+/** 1 for each of them; what is called through a table or a reference may be outside. */
+function findLeaving(module: WasmModule, scan: ModuleScan): Uint8Array {
+  const { callee, isTail, firstOfFunction } = findCallSites(module);
+  const count = functionCount(module);
+  const leaving: number[] = [];
+  const tails = new Set<number>();
+  for (let defined = 0; defined < module.bodies.length; defined++) {
+    const caller = defined + module.importedFunctionCount;
+    for (let call = firstOfFunction[defined]; call < firstOfFunction[defined + 1]; call++) {
+      if (!isTail[call]) continue;
+      if (callee[call] < module.importedFunctionCount) leaving.push(caller);
+      else tails.add(caller * count + callee[call]);
+    }
+  }
+  return functionsReaching(module, scan, leaving, (from, to) => !tails.has(from * count + to));
+}

@@ -1,0 +1,314 @@
+import type { InstrumentedInfo, ShadowLayout } from "../../../tools/index.ts";
+import type { MemoryRange } from "../../../tools/unused-tables.ts";
+import { memoryBeyond } from "../../../tools/waste/read/held-memory.ts";
+import { connectHost, localNumber, type ShadowMemories, settleObjects } from "../../instance/host-calls.ts";
+import { HostStacks } from "../../instance/host-stacks.ts";
+import { traceBelow } from "../../instance/host-trace.ts";
+import type {
+  InstantiationObserver,
+  RewrittenModule,
+  TrackedModule,
+} from "../../instance/instantiation-observer.ts";
+import type { SharedShadow } from "../../instance/shared-shadows.ts";
+import { AGENT_SCRIPT, PIECE_BYTES, type TableReader } from "../messages.ts";
+import type { ModuleAnswers, ModuleQuestion } from "./module-answers.ts";
+import type { ProcessLink } from "./process-link.ts";
+import { Utf8Decoder } from "./text.ts";
+import type { Threads } from "./threads.ts";
+
+const PAGE_BYTES = 4096;
+/** Runs of one message, at most. */
+const MOST_RUNS = 4096;
+
+/** Contents of a memory: pairs of address and length, and the bytes one after the other. */
+export type SendRuns = (runs: readonly number[], bytes: Uint8Array) => void;
+
+/** Sends what a memory holds in parts that begin and end at multiples of 4; pages that are zero are left out. */
+export function sendMemory(buffer: ArrayBufferLike, parts: readonly MemoryRange[], send: SendRuns): void {
+  const bytes = new Uint8Array(buffer);
+  // As integers: a zero with a sign is not one, and neither is what is no number.
+  const words = new Uint32Array(buffer);
+  let runs: number[] = [];
+  let length = 0;
+  const flush = (): void => {
+    if (runs.length === 0) return;
+    const piece = new Uint8Array(length);
+    for (let i = 0, at = 0; i < runs.length; at += runs[i + 1], i += 2)
+      piece.set(bytes.subarray(runs[i], runs[i] + runs[i + 1]), at);
+    send(runs, piece);
+    runs = [];
+    length = 0;
+  };
+  for (const [from, to] of parts)
+    for (let at = from; at < to; ) {
+      const end = Math.min(to, at - (at % PAGE_BYTES) + PAGE_BYTES);
+      if (!isZero(words, at / 4, end / 4)) {
+        const last = runs.length - 2;
+        if (last >= 0 && runs[last] + runs[last + 1] === at) runs[last + 1] += end - at;
+        else runs.push(at, end - at);
+        length += end - at;
+        if (length + PAGE_BYTES > PIECE_BYTES || runs.length >= MOST_RUNS * 2) flush();
+      }
+      at = end;
+    }
+  flush();
+}
+
+function isZero(words: Uint32Array, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) if (words[i] !== 0) return false;
+  return true;
+}
+
+/** Instances whose live blocks are looked for: as long as their exports are kept, they do not go. */
+const LOOKED_THROUGH = 8;
+const NOT_LOOKED_THROUGH = {
+  unknown: `of a page or worker, the first ${LOOKED_THROUGH} instances are looked through`,
+};
+
+/** What is kept of an instance until it is gone. */
+interface Kept {
+  id: number;
+  exports: WebAssembly.Exports | undefined;
+  original: Uint8Array | undefined;
+  memories: ShadowMemories;
+  info: InstrumentedInfo;
+  group: string | undefined;
+}
+
+// Programs replace these.
+const { parse } = JSON;
+const { validate } = WebAssembly;
+const FRAMES_READ = 40;
+const HOST_TABLE = "memshade.table";
+
+/** Watches the modules that one context compiles and instantiates, and reports them to the process. */
+export class PageRecorder implements InstantiationObserver {
+  readonly #link: ProcessLink;
+  readonly #answers: ModuleAnswers;
+  readonly #threads: Threads;
+  readonly #stacks: HostStacks;
+  readonly #instances = new Map<number, Kept>();
+  readonly #gone: FinalizationRegistry<number>;
+  readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
+  #last = 0;
+  /** Instances that are kept to be looked through. */
+  #looked = 0;
+  #reader: TableReader | undefined;
+  /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
+  #beside: ShadowLayout | undefined;
+
+  constructor(link: ProcessLink, answers: ModuleAnswers, threads: Threads) {
+    this.#link = link;
+    this.#threads = threads;
+    this.#answers = answers;
+    this.#stacks = new HostStacks({
+      tell: (news) => link.post({ kind: "stacks", news }),
+      isOurs: isAgent,
+    });
+    this.#gone = new FinalizationRegistry((id) => this.#release(id));
+  }
+
+  rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined {
+    if (!isWorthRewriting(bytes)) return undefined;
+    const caller = this.caller();
+    return this.#known(this.#answers.now(bytes, { address, caller, beside: this.#beside }));
+  }
+
+  /** Whoever starts a thread gives it what it needs for the modules that are known by then. */
+  #known(rewritten: RewrittenModule | undefined): RewrittenModule | undefined {
+    if (rewritten !== undefined) this.#threads.know(rewritten.tracked.info);
+    return rewritten;
+  }
+
+  rewriteLater(
+    bytes: Uint8Array,
+    address: string | undefined,
+    caller: readonly string[] = [],
+  ): Promise<RewrittenModule | undefined> | undefined {
+    if (!isWorthRewriting(bytes)) return undefined;
+    return this.#later(bytes, { address, caller, beside: this.#beside });
+  }
+
+  async #later(bytes: Uint8Array, question: ModuleQuestion): Promise<RewrittenModule | undefined> {
+    return this.#known(await this.#answers.later(bytes, question));
+  }
+
+  caller(): string[] {
+    const frames = traceBelow(this.caller, FRAMES_READ)?.frames ?? [];
+    const scripts = frames.flatMap(({ script }) => (script === undefined || isAgent(script) ? [] : script));
+    return [...new Set(scripts)];
+  }
+
+  rejected({ key, info: { name } }: TrackedModule, error: unknown): void {
+    this.#link.post({ kind: "rejected", key, name, reason: String(error).split("\n", 1)[0] });
+  }
+
+  rewriteFor(module: TrackedModule, imports: WebAssembly.Imports): RewrittenModule | undefined {
+    const { info, original } = module;
+    const reason = memoryBeyond(imports, info);
+    if (original === undefined || reason === undefined) return undefined;
+    const anew =
+      this.#anew.get(module) ??
+      this.#answers.now(original, {
+        address: undefined,
+        caller: this.caller(),
+        beside: this.#beside,
+        reason,
+      });
+    if (anew !== undefined) this.#anew.set(module, anew);
+    return anew;
+  }
+
+  recognize(section: ArrayBuffer): TrackedModule | undefined {
+    try {
+      const info: InstrumentedInfo = parse(new Utf8Decoder().decode(section));
+      this.#threads.know(info);
+      return { info, key: "", path: null, original: undefined };
+    } catch {
+      return undefined;
+    }
+  }
+
+  sharedShadow(program: WebAssembly.Memory, { info }: TrackedModule): SharedShadow {
+    return this.#threads.shadowOf(program, info);
+  }
+
+  instantiated(exports: WebAssembly.Exports, { info, path, original }: TrackedModule, group?: string): void {
+    if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
+    const id = ++this.#last;
+    const memories = connectHost(exports, info, { flush: () => this.#flush(id), stacks: this.#stacks });
+    this.#link.post({
+      kind: "instance",
+      id,
+      info,
+      path,
+      place: group === undefined ? undefined : { group, local: localNumber(exports) },
+      memories: Object.fromEntries(
+        Object.entries(memories).map(([name, memory]) => [name, memory?.buffer.byteLength ?? 0]),
+      ),
+    });
+    const isLooked = info.roots !== undefined && this.#looked++ < LOOKED_THROUGH;
+    this.#instances.set(id, {
+      id,
+      memories,
+      info,
+      group,
+      original,
+      exports: isLooked ? exports : undefined,
+    });
+    // It may be busy for long.
+    this.#link.hurry();
+    // The instance object may go while its functions still run; the table inside it goes with the last of them.
+    const inside = exports[HOST_TABLE] ?? Object.values(exports)[0];
+    if (group === undefined && inside !== undefined) this.#gone.register(inside, id);
+  }
+
+  /** What the process adds when there is an instance. */
+  extend(reader: TableReader): void {
+    this.#reader = reader;
+  }
+
+  /**
+   * Sends the tables of all instances, but for the groups that another context has sent, and what is found of their live blocks.
+   *
+   * @param resets what was recorded is forgotten then
+   * @param isCollected the engine has just collected all garbage
+   * @returns the groups that have been sent
+   */
+  collect(sent: readonly string[], resets: boolean, isCollected = false): string[] {
+    settleObjects(isCollected);
+    const groups = new Set(sent);
+    for (const kept of this.#instances.values()) {
+      this.#send(kept, groups);
+      this.#look(kept);
+      const { heap: _, ...others } = kept.memories;
+      const isSent = kept.group !== undefined && groups.has(kept.group);
+      if (resets) this.#reader?.reset(isSent ? others : kept.memories, kept.info);
+      if (kept.group !== undefined) groups.add(kept.group);
+    }
+    return [...groups];
+  }
+
+  #look({ id, exports, info, original }: Kept): void {
+    if (info.roots === undefined || this.#reader === undefined) return;
+    const reach =
+      exports === undefined ? NOT_LOOKED_THROUGH : this.#reader.lookThrough(exports, info, original);
+    this.#link.post({
+      kind: "reach",
+      id,
+      reach:
+        reach === undefined || "unknown" in reach
+          ? reach
+          : { ...reach, contexts: [...reach.contexts], sums: [...reach.sums] },
+    });
+  }
+
+  #send({ id, memories, info, group }: Kept, sent?: ReadonlySet<string>): void {
+    for (const name of Object.keys(memories) as (keyof ShadowMemories)[]) {
+      // Of what threads share, that is all.
+      if (name === "heap" && group !== undefined && sent?.has(group)) continue;
+      const { buffer } = memories[name]!;
+      const whole: MemoryRange = [0, buffer.byteLength];
+      const parts = this.#reader?.usedParts(name, memories, info) ?? [whole];
+      this.#sendParts(id, name, buffer, whole, parts);
+    }
+  }
+
+  #sendParts(
+    id: number,
+    memory: keyof ShadowMemories,
+    buffer: ArrayBufferLike,
+    [from, to]: MemoryRange,
+    parts: readonly MemoryRange[],
+  ): void {
+    this.#link.post({ kind: "begin", id, memory, from, to });
+    // Whoever waits sees that it is under way.
+    this.#link.hurry();
+    sendMemory(buffer, parts, (runs, bytes) => this.#link.post({ kind: "data", id, memory, runs }, bytes));
+    this.#link.post({ kind: "done", id, memory });
+  }
+
+  /** Tables of the heap are full: what is in them is sent, and the program goes on with empty ones. */
+  #flush(id: number): void {
+    const kept = this.#instances.get(id);
+    if (kept?.memories.heap === undefined || kept.info.layout === undefined) return;
+    const { control, records } = kept.info.layout;
+    const whole: MemoryRange = [control, records];
+    this.#sendParts(id, "heap", kept.memories.heap.buffer, whole, [whole]);
+    this.#link.post({ kind: "flush", id });
+  }
+
+  #release(id: number): void {
+    const kept = this.#instances.get(id);
+    if (kept === undefined) return;
+    this.#send(kept);
+    this.#instances.delete(id);
+    this.#link.post({ kind: "released", id });
+  }
+}
+
+function isAgent(script: string): boolean {
+  return script === AGENT_SCRIPT;
+}
+
+/** Whether bytes are those of a module with code. One that the engine refuses is left to it. */
+function isWorthRewriting(bytes: Uint8Array): boolean {
+  return hasCode(bytes) && validate(bytes as BufferSource);
+}
+
+/** Whether bytes begin as those of a module with code. Glue makes a small one without for each function pointer. */
+function hasCode(bytes: Uint8Array): boolean {
+  const [a, b, c, d] = bytes;
+  if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) return false;
+  for (let at = 8; at < bytes.length; ) {
+    if (bytes[at++] === 10) return true;
+    let size = 0;
+    for (let scale = 1; at < bytes.length; scale *= 128) {
+      const byte = bytes[at++];
+      size += (byte & 0x7f) * scale;
+      if (byte < 0x80) break;
+    }
+    at += size;
+  }
+  return false;
+}

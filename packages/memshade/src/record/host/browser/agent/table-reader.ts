@@ -1,0 +1,44 @@
+import { ShadowReader } from "../../../tools/heap/read/read-shadow.ts";
+import { usedRanges as usedOfHeap } from "../../../tools/heap/read/used-ranges.ts";
+import type { InstrumentedInfo } from "../../../tools/index.ts";
+import type { MemoryRange } from "../../../tools/unused-tables.ts";
+import { wasteDescription } from "../../../tools/waste/description.ts";
+import { WasteReader } from "../../../tools/waste/read/read-waste.ts";
+import { usedRanges as usedOfWaste, usedWords } from "../../../tools/waste/read/used-ranges.ts";
+import type { WorkingSetLayout } from "../../../tools/working-set/memory-plan.ts";
+import { usedRanges as usedOfWorkingSet } from "../../../tools/working-set/read/used-ranges.ts";
+import { furtherMemories, type ShadowMemories } from "../../instance/host-calls.ts";
+import { lookThroughNow } from "../../instance/wasm-frames.ts";
+import type { TableReader } from "../messages.ts";
+
+/**
+ * What is needed of a context's tables when they are read, which is more than its agent brings along: the process adds it where there
+ * is an instance. A script by itself, which leaves `memshadeReader`.
+ */
+
+export const reader: TableReader = {
+  usedParts,
+  lookThrough: lookThroughNow,
+  reset(memories, info) {
+    if (memories.heap !== undefined && info.layout !== undefined)
+      new ShadowReader(memories.heap, info.layout, info).forgetEnded();
+    if (memories.waste !== undefined && wasteDescription(info) !== undefined)
+      new WasteReader(memories.waste, info, furtherMemories(memories, "waste")).reset();
+  },
+};
+
+/** The parts of an instance's shadow memory, by its name, that somebody reads. */
+export function usedParts(
+  name: keyof ShadowMemories,
+  memories: ShadowMemories,
+  info: InstrumentedInfo,
+): readonly MemoryRange[] {
+  const memory = memories[name]!;
+  if (name === "heap" && info.layout !== undefined) return usedOfHeap(memory, info.layout, info);
+  const waste = wasteDescription(info);
+  if (name === "waste" && waste !== undefined) return usedOfWaste(memory, waste);
+  if (name.startsWith("waste.") && waste !== undefined) return usedWords(memory, memories.waste!, waste);
+  const workingSet = info.toolLayouts?.workingset as WorkingSetLayout | undefined;
+  if (name === "workingset" && workingSet !== undefined) return usedOfWorkingSet(memory, workingSet);
+  return [[0, memory.buffer.byteLength]];
+}

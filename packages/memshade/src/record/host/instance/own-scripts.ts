@@ -1,0 +1,13 @@
+/** Address of this file; undefined where the host does not tell, as workerd, or where a bundler has put it into a script. */
+const ADDRESS = import.meta.url as string | undefined;
+/** Folder of this package's own code: `src/`, or `dist/`, whose files lie side by side. */
+const OWN_FOLDER =
+  ADDRESS === undefined ? undefined : new URL(ADDRESS.endsWith(".ts") ? "../../../" : ".", ADDRESS).href;
+const OWN_PATH = OWN_FOLDER?.startsWith("file://")
+  ? decodeURIComponent(new URL(OWN_FOLDER).pathname)
+  : OWN_FOLDER;
+
+/** Whether a script, by its address or path, is one of this package. */
+export function isOwnScript(script: string): boolean {
+  return OWN_FOLDER !== undefined && (script.startsWith(OWN_FOLDER) || script.startsWith(OWN_PATH!));
+}

@@ -1,0 +1,44 @@
+const BRANCH_HINTS = "experimental-wasm-branch-hinting";
+/** Versions of Node whose engine reads branch hints only if this flag is set; later ones always do. */
+const FIRST_VERSION = 22;
+const LAST_VERSION = 24;
+
+/** The engine of Node 22: it ends the process where a module of several memories calls Node's fast functions, such as WASI's, directly. */
+const ENGINE_WITHOUT_FAST_CALLS = 12;
+
+/**
+ * Runs what compiles an instrumented module, or begins to, under the flags of the engine that such modules need.
+ *
+ * The engine keeps with the module whether it may read branch hints, so their flag need not stay set: engines refuse code that was
+ * cached under other flags.
+ */
+export function withEngineFlags<T>(compile: () => T): T {
+  avoidFastCalls();
+  const process = globalThis.process as NodeJS.Process | undefined;
+  const version = majorOf(process?.versions?.node);
+  const isSetAnyway = process?.execArgv?.some(
+    (option) => option.replaceAll("_", "-") === `--${BRANCH_HINTS}`,
+  );
+  if (!(version >= FIRST_VERSION && version <= LAST_VERSION) || isSetAnyway) return compile();
+  const { setFlagsFromString } = (process as NodeJS.Process).getBuiltinModule("node:v8");
+  setFlagsFromString(`--${BRANCH_HINTS}`);
+  try {
+    return compile();
+  } finally {
+    setFlagsFromString(`--no-${BRANCH_HINTS}`);
+  }
+}
+
+/**
+ * Makes Node 22 call its own functions in the usual way from now on. To be called before an instrumented module is instantiated;
+ * the flag stays set, as the engine decides again when it optimizes.
+ */
+export function avoidFastCalls(): void {
+  const process = globalThis.process as NodeJS.Process | undefined;
+  if (majorOf(process?.versions?.v8) !== ENGINE_WITHOUT_FAST_CALLS) return;
+  process?.getBuiltinModule?.("node:v8").setFlagsFromString("--no-turbo-fast-api-calls");
+}
+
+function majorOf(version: string | undefined): number {
+  return Number.parseInt(version ?? "", 10);
+}

@@ -1,0 +1,43 @@
+import { basename } from "node:path";
+import { openObject } from "../../../code/objects/index.ts";
+import { loadSymbolizer } from "../../../names/load/symbolizer.ts";
+import type { LinesOf } from "../../tools/session.ts";
+import { linesBy, moduleLines } from "./module-lines.ts";
+
+/** Lines of modules that came from files: by their own debug information, and by the files that they name, as source maps. */
+export class FileLines {
+  readonly #paths = new WeakMap<Uint8Array, string>();
+  readonly #known = new WeakMap<Uint8Array, { lines: ReturnType<LinesOf> }>();
+  readonly #note: (sentence: string) => void;
+
+  /** @param note is told of what a module names and is not there */
+  constructor(note: (sentence: string) => void) {
+    this.#note = note;
+  }
+
+  /** Tells where a module came from; null: nobody knows. */
+  learn(original: Uint8Array, path: string | null): void {
+    if (path !== null) this.#paths.set(original, path);
+  }
+
+  readonly linesOf: LinesOf = (original) => {
+    const path = this.#paths.get(original);
+    if (path === undefined) return moduleLines(original);
+    let known = this.#known.get(original);
+    if (known === undefined) {
+      known = { lines: this.#load(original, path) };
+      this.#known.set(original, known);
+    }
+    return known.lines;
+  };
+
+  #load(original: Uint8Array, path: string): ReturnType<LinesOf> {
+    try {
+      const { symbolizer, frames, missing } = loadSymbolizer({ path, object: openObject(original) });
+      for (const end of missing) this.#note(`${basename(path)} ${end}: places may lack source lines.`);
+      return symbolizer.hasDebugInfo ? linesBy(frames) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,9 @@
+import { decodeModule, memoryCount, memoryType } from "../../../code/wasm/index.ts";
+
+/** Bytes that the memory of a module begins with, as it declares; 0 if it has none. */
+export function initialMemory(bytes: Uint8Array): number {
+  const module = decodeModule(bytes);
+  if (memoryCount(module) === 0) return 0;
+  const { minimum, pageSizeLog2 } = memoryType(module, 0);
+  return minimum * 2 ** pageSizeLog2;
+}

@@ -1,0 +1,24 @@
+import { openObject } from "../../../code/objects/index.ts";
+import type { Frame } from "../../../names/symbolize/frame.ts";
+import { Symbolizer } from "../../../names/symbolize/symbolizer.ts";
+import type { LinesOf } from "../../tools/session.ts";
+
+/** Lines of a module by its own debug information; undefined where it has none that can be read. */
+export const moduleLines: LinesOf = (original) => {
+  try {
+    const object = openObject(original);
+    if (object.section(".debug_info") === undefined) return undefined;
+    const symbolizer = new Symbolizer(object);
+    return linesBy((offset) => symbolizer.frames(offset));
+  } catch {
+    return undefined;
+  }
+};
+
+/** Lines by what is known of the frames at an offset, innermost first. */
+export function linesBy(frames: (offset: number) => Frame[]): ReturnType<LinesOf> {
+  return (offset) => {
+    const [innermost, ...outer] = frames(offset);
+    return outer.length === 0 ? innermost : { ...innermost!, outer };
+  };
+}

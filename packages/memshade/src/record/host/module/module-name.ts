@@ -1,0 +1,63 @@
+import { buildId, decodeModule, readNames } from "../../../code/wasm/index.ts";
+import { nameOfBuild } from "../../tools/module-names.ts";
+
+/** Where the bytes of a module came from, as far as that is known. */
+export interface ModuleOrigin {
+  /** A file with these bytes. */
+  path?: string | null | undefined;
+  /** Where they were fetched from. */
+  address?: string | undefined;
+  /** The scripts that led to its compilation, innermost first. */
+  scripts?: readonly string[] | undefined;
+}
+
+/** Room in a table beside the figures and a function's name. */
+const LONGEST_OWN_NAME = 20;
+
+/**
+ * What reports call a module: the name of its file or address. One that was compiled from bytes is called after itself (its name
+ * section), else after the package or script that compiled it, with the beginning of its build id, as in `hash-wasm#1f8ea2`: so
+ * it has the same name in every run, and no two have the same one.
+ *
+ * @throws FormatError for bytes without a file and address that are no module
+ */
+export function moduleName(
+  bytes: Uint8Array,
+  { path, address, scripts = [] }: ModuleOrigin,
+  sha256?: (bytes: Uint8Array) => Uint8Array,
+): string {
+  const given = path ? lastPart(path) : nameFromAddress(address);
+  if (given !== undefined) return given;
+  const module = decodeModule(bytes);
+  const own = lastPart(readNames(module).module ?? "")
+    .replace(/\.wasm$/, "")
+    .replace(/[^\w.$@-]+/g, "_");
+  const hint = own !== "" ? own : (compiledBy(scripts) ?? "module");
+  return nameOfBuild(hint.slice(0, LONGEST_OWN_NAME), buildId(module, sha256));
+}
+
+/** The last part of an address's path; what is in `data:` and `blob:` addresses is no name. */
+function nameFromAddress(address: string | undefined): string | undefined {
+  if (address === undefined || address === "") return undefined;
+  try {
+    const { protocol, pathname } = new URL(address);
+    return protocol === "data:" || protocol === "blob:" ? undefined : lastPart(pathname) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The package that the innermost script belongs to, else the script. */
+function compiledBy(scripts: readonly string[]): string | undefined {
+  const script = scripts.find((name) => !name.startsWith("node:") && /[/\\]/.test(name));
+  if (script === undefined) return undefined;
+  const parts = script.split(/[/\\]/);
+  const [scope, name] = parts.slice(parts.lastIndexOf("node_modules") + 1);
+  if (parts.includes("node_modules") && scope !== undefined)
+    return scope.startsWith("@") && name !== undefined ? name : scope;
+  return lastPart(script).replace(/\.[cm]?[jt]sx?$/, "") || undefined;
+}
+
+function lastPart(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+}

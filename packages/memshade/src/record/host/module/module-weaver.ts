@@ -1,0 +1,100 @@
+import {
+  AllocatorMismatch,
+  type Instrumented,
+  type InstrumentedInfo,
+  type InstrumentOptions,
+  instrumentValid,
+  type ShadowLayout,
+} from "../../tools/index.ts";
+import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
+import type { RewrittenModule } from "../instance/instantiation-observer.ts";
+import { LearnedRuns } from "../learned-runs.ts";
+import { memoryShortage } from "../memory-need.ts";
+import { customSectionsOf } from "./custom-sections.ts";
+import { initialMemory } from "./initial-memory.ts";
+import { type ModuleOrigin, moduleName } from "./module-name.ts";
+import { nativeSha256 } from "./native-sha256.ts";
+
+/** What is known of a module beside its bytes. */
+export interface ModuleFacts {
+  /** Names it within a run of the profiler. */
+  key: string;
+  path: string | null;
+  /** Source text of the scripts around it. */
+  glue: string;
+  /** The script that compiles it, where no file is known to have it. */
+  script?: string | undefined;
+  /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
+  beside?: ShadowLayout | undefined;
+  /** Why the waste tool is left out; undefined: it is not. */
+  reason?: string | undefined;
+}
+
+/** Rewrites the modules of a program, which its engine has found valid, for the tools that were asked for. */
+export class ModuleWeaver {
+  readonly #tools: ToolOptions;
+  readonly #onAllocatorOption: (mismatch: string | undefined) => void;
+
+  /** @param onAllocatorOption is told whether `--allocator` fits a module; if not, why. */
+  constructor(tools: ToolOptions, onAllocatorOption: (mismatch: string | undefined) => void) {
+    this.#tools = tools;
+    this.#onAllocatorOption = onAllocatorOption;
+  }
+
+  /** What the module is called. @throws FormatError for bytes that are no module */
+  nameOf(bytes: Uint8Array, origin: ModuleOrigin): string {
+    return moduleName(bytes, origin, nativeSha256);
+  }
+
+  /** Rewrites a module that nobody has rewritten so far. @throws UserError, FormatError */
+  first(bytes: Uint8Array, name: string, facts: ModuleFacts): RewrittenModule {
+    if (customSectionsOf(bytes, "memshade").length > 0)
+      throw new Error("it is instrumented already; read its profile with the loader");
+    const reason = this.shortage("The module's memory begins with", initialMemory(bytes));
+    return this.weave(bytes, name, { ...facts, reason: facts.reason ?? reason });
+  }
+
+  weave(bytes: Uint8Array, name: string, facts: ModuleFacts): RewrittenModule {
+    const { key, path, glue, script, beside, reason } = facts;
+    const { bytes: rewritten, info } = this.#instrument(bytes, {
+      sha256: nativeSha256,
+      ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),
+      name,
+      script,
+      ...(glue === "" ? {} : { glue }),
+      sharedShadow: true,
+      acrossThreads: true,
+      beside,
+      leftOut: reason === undefined ? undefined : { waste: reason },
+    });
+    return { bytes: rewritten, tracked: { info, key, path, original: bytes, glue } };
+  }
+
+  /** That there is too little memory for the waste tool, as a sentence. */
+  shortage(what: string, bytes: number): string | undefined {
+    const shortage = memoryShortage(bytes, this.#tools);
+    if (shortage === undefined) return undefined;
+    const { figures, help } = shortage;
+    return `${what} ${figures}: the waste tool counts nothing of this module. To have it do so, ${help}.`;
+  }
+
+  /** Rewrites a module; one that `--allocator` does not fit as if it was not given. */
+  #instrument(bytes: Uint8Array, options: InstrumentOptions): Instrumented {
+    const { allocator, ...others } = options;
+    if (allocator === undefined) return instrumentValid(bytes, others);
+    try {
+      const instrumented = instrumentValid(bytes, options);
+      this.#onAllocatorOption(undefined);
+      return instrumented;
+    } catch (error) {
+      if (!(error instanceof AllocatorMismatch)) throw error;
+      this.#onAllocatorOption(error.message);
+      return instrumentValid(bytes, others);
+    }
+  }
+}
+
+/** Names a module across threads by what its instrumented form says of itself. */
+export function moduleKey({ buildId, originalBytes }: InstrumentedInfo): string {
+  return `${buildId}:${originalBytes}`;
+}

@@ -1,0 +1,180 @@
+import workerThreads, {
+  BroadcastChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  threadId,
+  type Worker,
+} from "node:worker_threads";
+import type { RunEnd } from "../../../../profile/model/run.ts";
+import type { InstrumentedInfo } from "../../../tools/index.ts";
+import type { SharedShadow } from "../../instance/shared-shadows.ts";
+import { NOT_WRITTEN } from "../../run/profile-failure.ts";
+import { say } from "../../run/terminal-line.ts";
+import { siblingModule } from "../../sibling-module.ts";
+import type { ThreadSettings } from "../settings.ts";
+import type { RecordingLink } from "../thread-recorder.ts";
+import type { Ping, RecordingMessage } from "./messages.ts";
+import type { RecordingThreadData } from "./recording-thread.ts";
+import { isRecordingAlive, noteRewriting, StateWord } from "./shared-state.ts";
+import { openReply, type Reply, waitForReply } from "./sync-reply.ts";
+
+/** Kept from before the hook: the recording thread is not one of the program's. */
+const NativeWorker = workerThreads.Worker;
+
+const START_WITHIN_MS = 10_000;
+
+const FAILED =
+  "the thread that records has failed: nothing is written. " +
+  "Where it said no reason, it was probably short of memory: --node-arg=--max-old-space-size=MIB gives it more";
+
+/** With what Node itself ends a process, without telling the program. */
+type NodeProcess = typeof process & { reallyExit(code: number): never };
+
+abstract class Link implements RecordingLink {
+  readonly thread = threadId;
+  /** Finds out which live blocks of this thread's instances can still be reached. */
+  lookThrough: () => void = () => {};
+  /** Shared with the recording thread. */
+  protected readonly state: Int32Array;
+  #asked = 0;
+
+  constructor(state: Int32Array) {
+    this.state = state;
+  }
+
+  abstract post(message: RecordingMessage): void;
+
+  rewrote(ms: number): void {
+    noteRewriting(this.state, ms);
+  }
+
+  flush(id: string): void {
+    this.ask((reply) => ({ kind: "flush", id, reply }));
+  }
+
+  /** Writes a dump folder. Undefined: the recording thread is gone. */
+  dump(): Reply | undefined {
+    this.lookThrough();
+    return this.ask((reply) => ({ kind: "dump", reply }));
+  }
+
+  reset(): void {
+    this.ask((reply) => ({ kind: "reset", reply }));
+  }
+
+  sharedShadow(
+    program: WebAssembly.Memory,
+    moduleKey: string,
+    info: InstrumentedInfo,
+  ): SharedShadow | undefined {
+    const to = `memshade-${process.pid}-${threadId}-${++this.#asked}`;
+    const channel = new BroadcastChannel(to);
+    try {
+      const reply = this.ask((reply) => ({ kind: "shadow", program, moduleKey, info, to, reply }));
+      const received = receiveMessageOnPort(channel as unknown as MessagePort);
+      return reply?.ok && received !== undefined
+        ? { memory: received.message, group: reply.text }
+        : undefined;
+    } finally {
+      channel.close();
+    }
+  }
+
+  protected ask(message: (reply: SharedArrayBuffer) => RecordingMessage): Reply | undefined {
+    const reply = openReply();
+    this.post(message(reply));
+    return waitForReply(reply, () => isRecordingAlive(this.state));
+  }
+}
+
+const YOUNG_MEGABYTES = 4;
+
+/**
+ * The main thread's link. The recording thread is started at once, as it also sees to it that the process ends with the one
+ * that supervises it; it records from the first message on.
+ */
+export class MainThreadLink extends Link {
+  readonly #onRecording: () => void;
+  readonly #worker: Worker;
+  #isRecording = false;
+  #hasFailed = false;
+  #hasFinished = false;
+
+  constructor(data: RecordingThreadData, onRecording: () => void) {
+    super(data.settings.state);
+    this.#onRecording = onRecording;
+    this.#worker = this.#start(data);
+  }
+
+  override post(message: RecordingMessage): void {
+    this.#record();
+    this.#worker.postMessage(message);
+  }
+
+  #record(): void {
+    if (this.#isRecording) return;
+    this.#isRecording = true;
+    this.#onRecording();
+  }
+
+  #start(workerData: RecordingThreadData): Worker {
+    const worker = new NativeWorker(siblingModule(import.meta.url, "recording-start"), {
+      name: "memshade",
+      workerData,
+      env: {},
+      execArgv: [],
+      // What makes the files of a profile is mostly kept until they are written: a large young generation is only more memory.
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
+      stdout: true,
+      stderr: true,
+    });
+    worker.on("message", ({ number, looks }: Ping) => {
+      if (looks) this.lookThrough();
+      Atomics.store(this.state, StateWord.Pong, number);
+    });
+    worker.on("error", () => Atomics.store(this.state, StateWord.Recording, 2));
+    worker.unref();
+    return worker;
+  }
+
+  /** Waits until the recording thread listens to the threads that are about to start. */
+  startAndWait(): void {
+    this.#record();
+    this.#waitForStart();
+  }
+
+  #waitForStart(): void {
+    Atomics.wait(this.state, StateWord.Recording, 0, START_WITHIN_MS);
+  }
+
+  /** Waits until the final profile is written. Only the first one counts, whoever asked for it. */
+  finish(end: RunEnd): void {
+    if (!this.#isRecording || this.#hasFailed) return;
+    if (!this.#hasFinished) this.lookThrough();
+    this.#hasFinished = true;
+    this.#waitForStart();
+    // A system that has no thread for it tells by an event, which cannot come here while this thread waits.
+    Atomics.compareExchange(this.state, StateWord.Recording, 0, 2);
+    if (this.ask((reply) => ({ kind: "finish", end, reply })) !== undefined) return;
+    this.#hasFailed = true;
+    say(FAILED);
+    process.exitCode = NOT_WRITTEN;
+    // As where a profile cannot be written, that is the exit code after signals too.
+    if (end.kind === "signal") (process as NodeProcess).reallyExit(NOT_WRITTEN);
+  }
+}
+
+/** The link of a worker thread of the program. */
+export class WorkerThreadLink extends Link {
+  readonly #channel: BroadcastChannel;
+
+  constructor({ channel, state }: ThreadSettings) {
+    super(state);
+    this.#channel = new BroadcastChannel(channel);
+    this.#channel.unref();
+  }
+
+  override post(message: RecordingMessage): void {
+    this.#channel.postMessage(message);
+  }
+}

@@ -1,0 +1,18 @@
+/** What the recording thread begins with, so that whoever waits for it learns of all that fails in it. */
+import { workerData } from "node:worker_threads";
+import { addressShortage } from "../../run/address-room.ts";
+import { say } from "../../run/terminal-line.ts";
+import type { RecordingThreadData } from "./recording-thread.ts";
+import { StateWord, threadNumber } from "./shared-state.ts";
+
+const { state } = (workerData as RecordingThreadData).settings;
+Atomics.store(state, StateWord.Thread, threadNumber());
+process.on("exit", () => {
+  Atomics.store(state, StateWord.Recording, 2);
+  Atomics.notify(state, StateWord.Recording);
+});
+process.on("uncaughtException", (error) => {
+  say(addressShortage(error.message)?.message ?? `the recording thread failed: ${error.stack}`);
+  process.exit(1);
+});
+await import("./recording-thread.ts");

@@ -1,0 +1,162 @@
+import childProcess, { ChildProcess } from "node:child_process";
+import { syncBuiltinESMExports } from "node:module";
+import { fileURLToPath } from "node:url";
+import workerThreads, { getEnvironmentData, isMainThread, setEnvironmentData } from "node:worker_threads";
+import { replaceClass, replaceFunction } from "../instance/replace-property.ts";
+import { defaultOutTemplate, hasPlaceHolder, programName } from "../run/run-folder.ts";
+import { hookAllContexts } from "./hook-contexts.ts";
+import { hookThreadEnd, ProcessEndHook } from "./process-end.ts";
+import { publishRecording } from "./recording/recording-api.ts";
+import { MainThreadLink, WorkerThreadLink } from "./recording/recording-link.ts";
+import { openSharedState } from "./recording/shared-state.ts";
+import { type HookSettings, SETTINGS_KEY, SETTINGS_VARIABLE, type ThreadSettings } from "./settings.ts";
+import { ThreadRecorder } from "./thread-recorder.ts";
+
+/**
+ * What `memshade node` makes a Node process load first (`--require`), in its main thread and in every worker thread.
+ * Without settings it does nothing.
+ */
+
+const HOOK_PATH = fileURLToPath(import.meta.url);
+
+function readSettings(): HookSettings | undefined {
+  const text = process.env[SETTINGS_VARIABLE];
+  if (text === undefined) return undefined;
+  const settings = JSON.parse(text) as HookSettings;
+  if (settings.traceChildren)
+    process.env[SETTINGS_VARIABLE] = JSON.stringify({ ...settings, isDirectChild: false });
+  else delete process.env[SETTINGS_VARIABLE];
+  return settings;
+}
+
+/** The program must not see the option that loads this file, nor hand it on to processes it forks. */
+function hideOwnOption(): void {
+  const at = process.execArgv.findIndex(
+    (option, i, all) => option === "--require" && all[i + 1] === HOOK_PATH,
+  );
+  if (at >= 0) process.execArgv.splice(at, 2);
+}
+
+function hookMainThread(settings: HookSettings): void {
+  // Not by the parent's process id: who is killed at once is no parent any more.
+  const { isDirectChild } = settings;
+  const script = process.argv[1] ?? "node";
+  const program = programName(script);
+  const channel = `memshade-${process.pid}`;
+  const state = openSharedState();
+  const threadSettings: ThreadSettings = { ...settings, channel, state };
+  setEnvironmentData(SETTINGS_KEY, threadSettings as never);
+
+  const link = new MainThreadLink(
+    {
+      settings: threadSettings,
+      command: [isDirectChild ? settings.script : script, ...process.argv.slice(2)],
+      program,
+      outTemplate: outTemplate(settings, program, isDirectChild),
+      lender: isDirectChild ? settings.lender : undefined,
+      environment: { ...process.env },
+      parentPid: process.ppid,
+    },
+    () => end.arm(),
+  );
+  const end = new ProcessEndHook({ finish: (how) => link.finish(how), state });
+  recordThread(threadSettings, link);
+  hookWorkers(HOOK_PATH, {
+    starting: () => link.startAndWait(),
+    ended: (thread) => link.post({ kind: "thread-ended", thread }),
+  });
+  if (settings.traceChildren) hookChildProcesses((pid, signal) => link.post({ kind: "killed", pid, signal }));
+  else hookFirstChild(() => link.post({ kind: "child-started" }));
+  publishRecording(link);
+}
+
+function recordThread(settings: ThreadSettings, link: MainThreadLink | WorkerThreadLink): void {
+  const recorder = new ThreadRecorder(settings.tools, link);
+  link.lookThrough = () => recorder.lookThrough();
+  hookAllContexts(recorder);
+}
+
+/** Processes that would write to the same folder get the process id added. */
+function outTemplate(settings: HookSettings, program: string, isDirectChild: boolean): string {
+  if (settings.out === null) return defaultOutTemplate(settings.cwd, program);
+  return isDirectChild || hasPlaceHolder(settings.out, "p") ? settings.out : `${settings.out}.%p`;
+}
+
+function hookWorkerThread(settings: ThreadSettings): void {
+  const link = new WorkerThreadLink(settings);
+  if (!settings.traceChildren) hookFirstChild(() => link.post({ kind: "child-started" }));
+  recordThread(settings, link);
+  hookThreadEnd(() => link.lookThrough());
+  hookWorkers(HOOK_PATH, {
+    starting: () => {},
+    ended: (thread) => link.post({ kind: "thread-ended", thread }),
+  });
+  publishRecording(link);
+}
+
+hideOwnOption();
+if (isMainThread) {
+  const settings = readSettings();
+  if (settings !== undefined) hookMainThread(settings);
+} else {
+  const settings = getEnvironmentData(SETTINGS_KEY) as unknown as ThreadSettings | undefined;
+  if (settings !== undefined) hookWorkerThread(settings);
+}
+
+export interface WorkerObserver {
+  /** A worker thread is about to start. */
+  starting(): void;
+  /** A worker thread is gone, whatever ended it. */
+  ended(thread: number): void;
+}
+
+/**
+ * Makes sure that every worker thread loads the hook: threads inherit it, except those that are given command line
+ * options of their own.
+ */
+export function hookWorkers(hookPath: string, observer: WorkerObserver): void {
+  const { Worker } = workerThreads;
+  replaceClass(workerThreads, "Worker", (args) => {
+    observer.starting();
+    const [file, options] = args as [string | URL, { execArgv?: unknown } | undefined];
+    const own = Array.isArray(options?.execArgv) ? options.execArgv : undefined;
+    const given =
+      own === undefined ? args : [file, { ...options, execArgv: ["--require", hookPath, ...own] }];
+    const worker: import("node:worker_threads").Worker = Reflect.construct(Worker, given);
+    const thread = worker.threadId;
+    worker.once("exit", () => observer.ended(thread));
+    return worker;
+  });
+  syncBuiltinESMExports();
+}
+
+/**
+ * Reports signals that the program sends to its children: a hooked child that is busy sees them only when its event
+ * loop comes round, so its recording thread has to hear of them another way.
+ */
+export function hookChildProcesses(onKill: (pid: number, signal: string) => void): void {
+  replaceFunction(ChildProcess.prototype, "kill", {
+    apply(target, self: ChildProcess, args) {
+      const delivered = Reflect.apply(target, self, args);
+      const signal = args[0] ?? "SIGTERM";
+      if (delivered && self.pid !== undefined && typeof signal === "string") onKill(self.pid, signal);
+      return delivered;
+    },
+  });
+}
+
+/** Reports that the program starts another process, at the first time. */
+export function hookFirstChild(onStart: () => void): void {
+  let isTold = false;
+  const handler = {
+    apply(target: (...args: unknown[]) => unknown, self: unknown, args: unknown[]) {
+      if (!isTold) onStart();
+      isTold = true;
+      return Reflect.apply(target, self, args);
+    },
+  };
+  // Where all that do not wait for the end of their process come by.
+  replaceFunction(ChildProcess.prototype, "spawn", handler);
+  for (const name of ["spawnSync", "execSync", "execFileSync"]) replaceFunction(childProcess, name, handler);
+  syncBuiltinESMExports();
+}

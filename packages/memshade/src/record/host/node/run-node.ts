@@ -1,0 +1,343 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { constants } from "node:os";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { UserError } from "../../../ground/bytes/errors.ts";
+import { describeSystemError } from "../../../ground/bytes/system-errors.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
+import { memoryWarning, watchMemory } from "../memory-need.ts";
+import {
+  dieBySignal,
+  isFromTerminal,
+  onSignals,
+  SAME_SIGNAL_MS,
+  unlessSignalled,
+} from "../run/die-by-signal.ts";
+import { assertFolderWritable, FolderClaim, settleLeftovers } from "../run/folder-claim.ts";
+import {
+  assertPlacesForInherited,
+  closeInherited,
+  inheritedStdio,
+  programEnvironment,
+} from "../run/inherited.ts";
+import { ownIdentity } from "../run/process-identity.ts";
+import { NOT_WRITTEN, sayInterrupted } from "../run/profile-failure.ts";
+import { defaultOutTemplate, hasPlaceHolder, programName, RunFolders } from "../run/run-folder.ts";
+import { say, sayWritten } from "../run/terminal-line.ts";
+import { siblingModule } from "../sibling-module.ts";
+import { removeLeftControlFolders } from "./control-folder.ts";
+import { ControlServer, type Peer } from "./control-server.ts";
+import { OptionFit } from "./option-fit.ts";
+import type { ControlMessage, ControlRequest } from "./recording/messages.ts";
+import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
+
+export interface NodeRun {
+  /** The script and its arguments. */
+  command: readonly string[];
+  /** Options for Node itself. */
+  nodeOptions: readonly string[];
+  /** Template of the run folder, see `expandOutTemplate`. */
+  out?: string | undefined;
+  /** Record Node processes that the program starts too. */
+  traceChildren?: boolean | undefined;
+  /** Where a profile was written is not said. */
+  isQuiet?: boolean | undefined;
+  tools: ToolOptions;
+  /** Is told of the folder of the program's own profile, when everything else has been said. */
+  onWritten?: ((folder: string) => Promise<void>) | undefined;
+}
+
+/**
+ * Runs a Node program under the profiler. The profile is written by the program's own process; this one passes on
+ * signals and ends as the program has ended.
+ *
+ * @returns the program's exit code, or 2 if `--allocator` fits no module. When a signal ended it, this process dies by the same signal.
+ * @throws UserError before the program has started.
+ */
+export async function runNode(run: NodeRun): Promise<number> {
+  assertThere(run.command[0]);
+  assertPlacesForInherited();
+  const template = run.out === undefined ? null : resolve(run.out);
+  const folder = new RunFolders(
+    template ?? defaultOutTemplate(process.cwd(), programName(run.command[0])),
+    template === null,
+  ).next(false);
+  // A name with the id of the process that is about to start is nobody else's.
+  removeLeftControlFolders();
+  const isKnown = template !== null && !hasPlaceHolder(template, "p");
+  if (!isKnown) assertFolderWritable(folder);
+  const claim = isKnown ? FolderClaim.take(folder) : undefined;
+  try {
+    return await new NodeSupervisor().run(run, template, claim);
+  } finally {
+    claim?.release();
+  }
+}
+
+/** Finds a script as Node does, which may leave out `.js`. `-` is standard input. */
+function assertThere(script: string): void {
+  if (script === "-" || /^[a-z]+:/.test(script)) return;
+  let file: string;
+  try {
+    file = createRequire(resolve("script.js")).resolve(resolve(script));
+  } catch {
+    const isFolder = statSync(script, { throwIfNoEntry: false })?.isDirectory() === true;
+    throw new UserError(`${script}: ${isFolder ? "it is a folder without a program" : "no such file"}`);
+  }
+  // Node would wait for a pipe's writer, and read a device without end.
+  if (!statSync(file).isFile()) throw new UserError(`${script}: it is no regular file`);
+}
+
+/** A profile that ends a run, while it is written. */
+interface Writing {
+  folder: string;
+  /** What began it, or came meanwhile. */
+  signal: NodeJS.Signals | undefined;
+  /** When that was, as by `performance.now()`. */
+  since: number;
+}
+
+/** What the program's processes have told so far. */
+class NodeSupervisor {
+  #server!: ControlServer;
+  #child!: ChildProcess;
+  #sawModule = false;
+  /** Whether the program has started processes that are not recorded. */
+  #hasChildren = false;
+  #isComplete = true;
+  /** Whether the process that was started has something to write. */
+  #isRecorded = false;
+  /** Whether it is known what became of the profile of the process that was started. */
+  #isProfileSettled = false;
+  /** What the process that was started writes at its end. */
+  #writing: Writing | undefined;
+  #isInterrupted = false;
+  readonly #allocatorOption = new OptionFit();
+  #dyingBySignal: NodeJS.Signals | undefined;
+  /** Requests to processes whose recording thread has not connected yet. */
+  readonly #waiting = new Map<number, ControlRequest[]>();
+  readonly #linesForTheEnd: (() => void)[] = [];
+  #isQuiet = false;
+  /** The folder of the profile of the process that was started. */
+  #written: string | undefined;
+
+  async run(run: NodeRun, template: string | null, claim: FolderClaim | undefined): Promise<number> {
+    this.#isQuiet = run.isQuiet === true;
+    const opening = ControlServer.open((message, from) => this.#onMessage(message, from));
+    try {
+      this.#server = await unlessSignalled(() => opening);
+    } catch (error) {
+      (await opening).close();
+      throw error;
+    }
+    const warning = memoryWarning(run.tools);
+    if (warning !== undefined) say(warning);
+    try {
+      this.#child = this.#start(run, template, claim !== undefined);
+    } catch (error) {
+      this.#server.close();
+      throw new UserError(`cannot start Node: ${describeSystemError(error)}`);
+    }
+    const stopWatching = watchMemory(run.tools, say);
+    const stopListening = onSignals({
+      SIGINT: (signal) => this.#passOn(signal),
+      SIGTERM: (signal) => this.#passOn(signal),
+      SIGHUP: (signal) => this.#passOn(signal),
+      SIGUSR2: () => this.#requestDumps(),
+    });
+    const ended = await waitForEnd(this.#child);
+    await this.#server.drain(this.#child.pid ?? 0);
+    this.#server.close();
+    // Of a killed process there may be something left.
+    if (this.#writing !== undefined && !this.#isProfileSettled)
+      settleLeftovers(dirname(this.#writing.folder));
+    claim?.release();
+    stopWatching();
+    stopListening();
+
+    for (const sayLine of this.#linesForTheEnd) sayLine();
+    const signal = this.#endSignal(ended);
+    if (ended.error !== undefined) say(`cannot start Node: ${describeSystemError(ended.error)}`);
+    // With this code the process itself has said that it recorded in vain.
+    else if (ended.code !== NOT_WRITTEN) this.#sayWhatIsMissing(signal);
+    if (this.#hasChildren)
+      say(
+        "the program started other processes, which were not recorded: Node processes are with --trace-children",
+      );
+    if (ended.signal === "SIGKILL" && warning !== undefined)
+      say(`the program was killed, perhaps for want of memory: ${warning}`);
+    const { mistake } = this.#allocatorOption;
+    if (mistake !== undefined) say(mistake);
+    if (this.#written !== undefined) await run.onWritten?.(this.#written);
+    if (!this.#isComplete) return NOT_WRITTEN;
+    if (signal === null) return mistake === undefined ? (ended.code ?? 1) : 2;
+    dieBySignal(signal);
+    return 128 + (constants.signals[signal] ?? 0);
+  }
+
+  #endSignal(ended: ChildEnd): NodeJS.Signals | null {
+    const noted = this.#writing?.signal;
+    if (this.#isInterrupted) return noted ?? ended.signal;
+    if (ended.signal === "SIGKILL") return this.#dyingBySignal ?? ended.signal;
+    return ended.signal ?? noted ?? this.#dyingBySignal ?? null;
+  }
+
+  #sayWhatIsMissing(signal: NodeJS.Signals | null): void {
+    const isLost = this.#isRecorded ? !this.#isProfileSettled : !this.#sawModule && signal === "SIGKILL";
+    if (isLost && this.#isInterrupted) sayInterrupted(this.#writing!.folder, process.cwd());
+    else if (isLost)
+      say(
+        `the program was ended${signal === null ? "" : ` by ${signal}`} before its profile was written: nothing is saved`,
+      );
+    else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
+  }
+
+  #start(run: NodeRun, template: string | null, lends: boolean): ChildProcess {
+    const settings: HookSettings = {
+      tools: run.tools,
+      cwd: process.cwd(),
+      out: template,
+      script: run.command[0],
+      isDirectChild: true,
+      lender: lends ? ownIdentity() : undefined,
+      socket: this.#server.path,
+      traceChildren: run.traceChildren ?? false,
+    };
+    const hookPath = fileURLToPath(siblingModule(import.meta.url, "register"));
+    const started = spawn(process.execPath, [...run.nodeOptions, "--require", hookPath, ...run.command], {
+      stdio: inheritedStdio(),
+      env: childEnvironment(settings, hookPath),
+    });
+    closeInherited();
+    return started;
+  }
+
+  #onMessage(message: ControlMessage, from: Peer): void {
+    switch (message.kind) {
+      case "hello":
+        for (const request of this.#waiting.get(from.pid) ?? []) from.say(request);
+        this.#waiting.delete(from.pid);
+        return;
+      case "instantiated":
+        if (from.pid === this.#child.pid) this.#isRecorded = true;
+        this.#sawModule = true;
+        return;
+      case "unprofiled":
+        this.#sawModule = true;
+        return;
+      case "child-started":
+        this.#hasChildren = true;
+        return;
+      case "allocator-option":
+        this.#allocatorOption.take(message.mismatch);
+        return;
+      case "dying":
+        if (from.pid === this.#child.pid) this.#dyingBySignal = message.signal;
+        return;
+      case "killed":
+        this.#request(message.pid, signalRequest(message.signal, true));
+        return;
+      case "writing":
+        if (from.pid === this.#child.pid)
+          this.#writing = {
+            folder: message.folder,
+            signal: message.signal ?? undefined,
+            since: performance.now(),
+          };
+        return;
+      case "not-written":
+        this.#isComplete = false;
+        if (message.what === "profile" && from.pid === this.#child.pid) this.#isProfileSettled = true;
+        return;
+      case "written": {
+        const { folder, what } = message;
+        const isOwn = what === "profile" && from.pid === this.#child.pid;
+        if (isOwn) {
+          this.#isProfileSettled = true;
+          this.#written = folder;
+        }
+        if (this.#isQuiet) return;
+        const sayLine = () => sayWritten(folder, process.cwd(), what);
+        // The program's own last words come first.
+        if (isOwn) this.#linesForTheEnd.push(sayLine);
+        else sayLine();
+      }
+    }
+  }
+
+  /**
+   * Passes a signal on to the program. One of a terminal concerns every recorded process, and all of them have got it.
+   */
+  #passOn(signal: NodeJS.Signals): void {
+    if (this.#writing !== undefined && !this.#isProfileSettled) {
+      this.#onSignalWhileWriting(signal, this.#writing);
+      return;
+    }
+    const pid = this.#child.pid ?? 0;
+    if (isFromTerminal(signal)) {
+      const others = [...this.#server.peers].map((peer) => peer.pid).filter((other) => other !== pid);
+      for (const concerned of [pid, ...others]) this.#request(concerned, signalRequest(signal, true));
+    } else if (this.#server.peer(pid) !== undefined) {
+      this.#request(pid, signalRequest(signal, false));
+    } else {
+      // It has not used WebAssembly so far, or its recording thread is only about to start.
+      this.#child.kill(signal);
+      this.#request(pid, signalRequest(signal, true));
+    }
+  }
+
+  /** The program is over: the first signal lets its profile be finished, and a later one does not. */
+  #onSignalWhileWriting(signal: NodeJS.Signals, writing: Writing): void {
+    if (writing.signal === undefined) {
+      writing.signal = signal;
+      writing.since = performance.now();
+    } else if (performance.now() - writing.since >= SAME_SIGNAL_MS) {
+      this.#isInterrupted = true;
+      this.#child.kill("SIGKILL");
+    }
+  }
+
+  /** Asks a process for something, now or when its recording thread has started. */
+  #request(pid: number, request: ControlRequest): void {
+    const peer = this.#server.peer(pid);
+    if (peer !== undefined) peer.say(request);
+    else this.#waiting.set(pid, [...(this.#waiting.get(pid) ?? []), request]);
+  }
+
+  #requestDumps(): void {
+    const peers = [...this.#server.peers];
+    for (const peer of peers) peer.say({ kind: "dump" });
+    if (peers.length > 0) return;
+    this.#request(this.#child.pid ?? 0, { kind: "dump" });
+    say("no WebAssembly module has been instantiated yet; a dump follows as soon as there is one");
+  }
+}
+
+function signalRequest(signal: NodeJS.Signals, isDelivered: boolean): ControlRequest {
+  return { kind: "signal", signal, isDelivered, time: Date.now() };
+}
+
+interface ChildEnd {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  error?: Error;
+}
+
+function waitForEnd(child: ChildProcess): Promise<ChildEnd> {
+  return new Promise((done) => {
+    child.on("error", (error) => done({ code: 127, signal: null, error }));
+    child.on("exit", (code, signal) => done({ code, signal }));
+  });
+}
+
+function childEnvironment(settings: HookSettings, hookPath: string): NodeJS.ProcessEnv {
+  const own = programEnvironment();
+  const environment: NodeJS.ProcessEnv = { ...own, [SETTINGS_VARIABLE]: JSON.stringify(settings) };
+  if (settings.traceChildren) {
+    const quoted = `"${hookPath.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+    environment.NODE_OPTIONS = [own.NODE_OPTIONS, "--require", quoted].filter(Boolean).join(" ");
+  }
+  return environment;
+}

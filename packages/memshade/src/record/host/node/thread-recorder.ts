@@ -1,0 +1,312 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { followedMemory } from "../../tools/followed-memory.ts";
+import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
+import type { SharedPlace } from "../../tools/session.ts";
+import { wasteDescription } from "../../tools/waste/description.ts";
+import { memoryBeyond } from "../../tools/waste/read/held-memory.ts";
+import { connectHost, localNumber, type ShadowMemories, settleObjects } from "../instance/host-calls.ts";
+import { HostStacks } from "../instance/host-stacks.ts";
+import type {
+  InstantiationObserver,
+  RewrittenModule,
+  TrackedModule,
+} from "../instance/instantiation-observer.ts";
+import { isOwnScript } from "../instance/own-scripts.ts";
+import type { SharedShadow } from "../instance/shared-shadows.ts";
+import { lookThroughNow } from "../instance/wasm-frames.ts";
+import { knownSource } from "../module/known-source.ts";
+import { describePreambleProblem } from "../module/module-file.ts";
+import { ModuleWeaver, moduleKey } from "../module/module-weaver.ts";
+import { nativeSha256Hex } from "../module/native-sha256.ts";
+import { addressShortage } from "../run/address-room.ts";
+import { describeThrown } from "../run/run-end.ts";
+import { say } from "../run/terminal-line.ts";
+import { threadMs } from "../run/thread-time.ts";
+import { isNodeItself, readGlue, scriptsOnStack, toPath } from "./call-site.ts";
+import type { RecordingMessage } from "./recording/messages.ts";
+
+/** Folders with more entries than this are not looked through. */
+const ENTRIES_LIMIT = 2000;
+
+/**
+ * Finds the file a module was loaded from: programs hand over bytes, people know files by name. Looked for by content
+ * in the folders of the scripts that compiled it, the folders around them and the working directory.
+ */
+export function findModuleFile(
+  bytes: Uint8Array,
+  scripts: readonly string[],
+  address: string | undefined,
+  glue: string,
+): string | null {
+  if (address?.startsWith("file:")) return toPath(address) ?? null;
+  const folders = new Set<string>();
+  for (const script of scripts) {
+    if (script.startsWith("node:")) continue;
+    const folder = dirname(resolve(script));
+    folders.add(folder);
+    folders.add(dirname(folder));
+  }
+  folders.add(process.cwd());
+  for (const folder of folders) {
+    const found = wasmFilesIn(folder).filter((path) => hasContents(path, bytes));
+    // Packages ship copies under several names; the glue knows one of them.
+    if (found.length > 0) return found.find((path) => glue.includes(basename(path))) ?? found[0];
+  }
+  return null;
+}
+
+function wasmFilesIn(folder: string): string[] {
+  try {
+    const names = readdirSync(folder);
+    if (names.length > ENTRIES_LIMIT) return [];
+    return names.filter((name) => name.endsWith(".wasm")).map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}
+
+function hasContents(path: string, bytes: Uint8Array): boolean {
+  try {
+    return statSync(path).size === bytes.length && Buffer.compare(readFileSync(path), bytes) === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** The way from one thread of the program to the thread that records. */
+export interface RecordingLink {
+  readonly thread: number;
+  post(message: RecordingMessage): void;
+  /** The shadow memory of all instances of a module that have this memory. Undefined: nobody answers. */
+  sharedShadow(
+    program: WebAssembly.Memory,
+    moduleKey: string,
+    info: InstrumentedInfo,
+  ): SharedShadow | undefined;
+  /** Notes how much time of this thread a module took to rewrite. */
+  rewrote(ms: number): void;
+  /** Asks for tables to be emptied and waits until that is done. */
+  flush(id: string): void;
+}
+
+// Programs replace it.
+const { validate } = WebAssembly;
+
+/** Rewritten modules that are known for programs that compile the same bytes again, as long as there is memory for them. */
+const CACHED_MODULES = 8;
+
+/** Instances of a thread whose live blocks are looked for: as long as they are kept, they do not go. */
+const KEPT_INSTANCES = 8;
+const NOT_KEPT = { unknown: `of a thread, the first ${KEPT_INSTANCES} instances are looked through` };
+const HAS_LIBRARIES = { unknown: "libraries were loaded into the memory, whose variables are not known" };
+
+/** Watches the modules that one thread compiles and instantiates, and reports them to the recording thread. */
+export class ThreadRecorder implements InstantiationObserver {
+  readonly #weaver: ModuleWeaver;
+  readonly #link: RecordingLink;
+  readonly #cache = new Map<string, WeakRef<RewrittenModule>>();
+  readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
+  readonly #givenUp = new Set<string>();
+  readonly #gone: FinalizationRegistry<string>;
+  readonly #stacks: HostStacks;
+  #instances = 0;
+  readonly #kept: (Pick<TrackedModule, "info" | "original"> & {
+    id: string;
+    exports: WebAssembly.Exports;
+  })[] = [];
+  #hasLibraries = false;
+  /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
+  #beside: ShadowLayout | undefined;
+
+  constructor(tools: ToolOptions, link: RecordingLink) {
+    this.#weaver = new ModuleWeaver(tools, (mismatch) =>
+      link.post({ kind: "allocator-option", ...(mismatch === undefined ? {} : { mismatch }) }),
+    );
+    this.#link = link;
+    this.#stacks = new HostStacks({
+      tell: (news) => link.post({ kind: "stacks", thread: link.thread, news }),
+      sourceOf: knownSource,
+      isOurs: isOwnScript,
+    });
+    this.#gone = new FinalizationRegistry((id) => link.post({ kind: "released", id }));
+  }
+
+  rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined {
+    if (describePreambleProblem(bytes) !== undefined) return undefined;
+    const key = nativeSha256Hex(bytes);
+    const cached = this.#cache.get(key)?.deref();
+    if (cached !== undefined) return cached;
+    const scripts = scriptsOnStack();
+    if (isNodeItself(scripts)) return undefined;
+    return this.#timed(() => this.#rewrite(bytes, key, address, scripts));
+  }
+
+  #rewrite(
+    bytes: Uint8Array,
+    key: string,
+    address: string | undefined,
+    scripts: readonly string[],
+  ): RewrittenModule | undefined {
+    // Bytes that the engine refuses are the program's own affair: it gets to see the engine's error.
+    if (!validate(bytes as BufferSource)) return undefined;
+    const glue = readGlue(scripts);
+    const path = findModuleFile(bytes, scripts, address, glue);
+    let name: string | undefined;
+    try {
+      name = this.#weaver.nameOf(bytes, { path, address, scripts });
+      const script = path === null ? scripts.find((one) => !one.startsWith("node:")) : undefined;
+      const module = this.#weaver.first(bytes, name, { key, path, script, glue, beside: this.#beside });
+      const { info } = module.tracked;
+      this.#remember(key, module);
+      // Now, as another thread may be the one that instantiates it.
+      this.#link.post({ kind: "module", key: moduleKey(info), original: bytes });
+      return module;
+    } catch (error) {
+      this.#giveUp(name, key, error);
+      return undefined;
+    }
+  }
+
+  /** The recording thread gets the bytes too. */
+  roomFor(length: number): Uint8Array {
+    return new Uint8Array(new SharedArrayBuffer(length));
+  }
+
+  #timed<T>(rewrite: () => T): T {
+    const start = threadMs();
+    try {
+      return rewrite();
+    } finally {
+      this.#link.rewrote(threadMs() - start);
+    }
+  }
+
+  rewriteFor(module: TrackedModule, imports: WebAssembly.Imports): RewrittenModule | undefined {
+    const { info, original, glue = "" } = module;
+    if (original === undefined || wasteDescription(info) === undefined) return undefined;
+    const given = followedMemory(info, imports, undefined)?.buffer.byteLength ?? 0;
+    const reason = memoryBeyond(imports, info) ?? this.#weaver.shortage("The memory from outside has", given);
+    if (reason === undefined) return undefined;
+    const anew =
+      this.#anew.get(module) ??
+      this.#timed(() =>
+        this.#weaver.weave(original, info.name, {
+          ...module,
+          script: info.script,
+          glue,
+          beside: this.#beside,
+          reason,
+        }),
+      );
+    this.#anew.set(module, anew);
+    return anew;
+  }
+
+  rejected(module: TrackedModule, error: unknown): void {
+    this.#cache.delete(module.key);
+    this.#giveUp(module.info.name, module.key, error);
+  }
+
+  recognize(section: ArrayBuffer): TrackedModule | undefined {
+    try {
+      const info = JSON.parse(new TextDecoder().decode(section)) as InstrumentedInfo;
+      return { info, key: moduleKey(info), path: null, original: undefined };
+    } catch {
+      return undefined;
+    }
+  }
+
+  sharedShadow(program: WebAssembly.Memory, { info }: TrackedModule): SharedShadow | undefined {
+    return this.#link.sharedShadow(program, moduleKey(info), info);
+  }
+
+  instantiated(exports: WebAssembly.Exports, module: TrackedModule, group?: string): void {
+    try {
+      this.#report(exports, module, group);
+    } catch (error) {
+      this.#giveUp(module.info.name, module.key, error);
+    }
+  }
+
+  #report(exports: WebAssembly.Exports, module: TrackedModule, group: string | undefined): void {
+    const { info, path } = module;
+    if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
+    const id = this.#nextId();
+    const memories = connectHost(exports, info, {
+      flush: () => this.#link.flush(id),
+      stacks: this.#stacks,
+    });
+    const place = group === undefined ? undefined : { group, local: localNumber(exports) };
+    this.#postInstance(memories, info, path, place, id);
+    this.#keep(id, exports, module);
+    // Where the recording thread keeps the time, it has to do so before the program goes on.
+    if (isTimed(info)) this.#link.flush(id);
+    // The instance object may go while its functions still run; the memory inside it goes with the last of them.
+    const [memory] = Object.values(memories);
+    if (memory !== undefined) this.#gone.register(memory, id);
+  }
+
+  #keep(id: string, exports: WebAssembly.Exports, { info, original }: TrackedModule): void {
+    if (info.beside !== undefined) this.#hasLibraries = true;
+    if (info.roots === undefined) return;
+    if (this.#kept.length < KEPT_INSTANCES) this.#kept.push({ id, exports, info, original });
+    else this.#link.post({ kind: "reach", id, reach: NOT_KEPT });
+  }
+
+  /** Finds out which live blocks of this thread's instances can still be reached, and which objects are gone, for the profile that is taken next. */
+  lookThrough(): void {
+    settleObjects();
+    for (const { id, exports, info, original } of this.#kept)
+      this.#link.post({
+        kind: "reach",
+        id,
+        reach: this.#hasLibraries ? HAS_LIBRARIES : lookThroughNow(exports, info, original),
+      });
+  }
+
+  #nextId(): string {
+    return `${this.#link.thread}:${++this.#instances}`;
+  }
+
+  #postInstance(
+    memories: ShadowMemories,
+    info: InstrumentedInfo,
+    path: string | null,
+    place: SharedPlace | undefined,
+    id = this.#nextId(),
+  ): void {
+    const { thread } = this.#link;
+    this.#link.post({
+      kind: "instance",
+      id,
+      thread,
+      moduleKey: moduleKey(info),
+      memories,
+      info,
+      path,
+      place,
+    });
+  }
+
+  #giveUp(name: string | undefined, key: string, error: unknown): void {
+    if (this.#givenUp.has(key)) return;
+    this.#givenUp.add(key);
+    const reason = addressShortage(String(error))?.message ?? describeThrown(error);
+    const sentence = `${name ?? "a module"} runs without being profiled: ${reason}`;
+    say(sentence);
+    this.#link.post({ kind: "note", sentence });
+  }
+
+  #remember(key: string, module: RewrittenModule): void {
+    if (this.#cache.size >= CACHED_MODULES) this.#cache.delete(this.#cache.keys().next().value!);
+    this.#cache.set(key, new WeakRef(module));
+  }
+}
+
+/** Whether intervals of working sets are measured in time, which another thread tells. */
+function isTimed({ toolLayouts }: InstrumentedInfo): boolean {
+  const unit = toolLayouts?.workingset?.unit;
+  return unit !== undefined && unit !== "accesses";
+}

@@ -1,0 +1,70 @@
+import { accessSync, constants, lstatSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { makeFolders } from "./make-folders.ts";
+import { isContentOwn, isOwn, isSafelyPlaced } from "./own-files.ts";
+import { say } from "./terminal-line.ts";
+
+/** The folder of all that memshade keeps. */
+function cachesOf({ env }: Pick<NodeJS.Process, "env">): string {
+  const caches = env.XDG_CACHE_HOME;
+  return join(caches?.startsWith("/") ? caches : join(homedir(), ".cache"), "memshade");
+}
+
+/** The folder where what is made once per object or version is kept. */
+export function cacheFolder(from: Pick<NodeJS.Process, "env"> = process): string {
+  return join(cachesOf(from), "native");
+}
+
+const PRIVATE = 0o700;
+let isTold = false;
+
+/** Where Node may keep its code of memshade; undefined where others could have put other code in its place. */
+export function compiledCodeFolder(): string | undefined {
+  const caches = cachesOf(process);
+  const folder = join(caches, "node");
+  if (problemOf(folder, [caches, folder]) !== undefined) return undefined;
+  try {
+    return isContentOwn(folder) ? folder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A folder of the cache where code may be kept that programs run: nobody else can have put anything there. Where there is no such, the
+ * same below `instead`, for the time of a run.
+ *
+ * @param name of the folder @param caches as by `cacheFolder`, below the folder `memshade`
+ */
+export function keepingFolder(name: string, instead: string, caches: string): string {
+  const folder = join(caches, name);
+  const problem = problemOf(folder, [dirname(caches), caches, folder]);
+  if (problem === undefined) return folder;
+  if (problem !== "" && !isTold) {
+    isTold = true;
+    say(
+      `${problem}: what is kept there may be somebody else's, so everything is made anew, for this run alone`,
+    );
+  }
+  const other = join(instead, name);
+  makeFolders(other, PRIVATE);
+  return other;
+}
+
+/** Why a folder cannot be used, in words where somebody else may have had a hand in it; undefined if it can. */
+function problemOf(folder: string, own: readonly string[]): string | undefined {
+  try {
+    if (!isSafelyPlaced(folder)) return `${folder} lies in a folder of another user, or where all can write`;
+    makeFolders(folder, PRIVATE);
+    const strange = own.find((path) => !isOwn(path));
+    if (strange !== undefined) {
+      const isOurs = lstatSync(strange).uid === process.geteuid?.();
+      return `${strange} ${isOurs ? "can be written to by others" : "belongs to another user"}`;
+    }
+    accessSync(folder, constants.W_OK);
+    return undefined;
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,90 @@
+import { spawnSync } from "node:child_process";
+import { isatty } from "node:tty";
+import { isIgnored } from "./inherited.ts";
+import { signalNumber } from "./signal-names.ts";
+
+/** Some send a signal to a process and to its group: within this time it is one signal. */
+export const SAME_SIGNAL_MS = 500;
+
+/** Listens to signals, but not to those that this process is to ignore. Returns a function that stops listening. */
+export function onSignals(
+  handlers: Partial<Record<NodeJS.Signals, (signal: NodeJS.Signals) => unknown>>,
+): () => void {
+  const all = Object.entries(handlers) as [NodeJS.Signals, (signal: NodeJS.Signals) => void][];
+  const entries = all.filter(([signal]) => !isIgnored(signal));
+  for (const [signal, handler] of entries) process.on(signal, handler);
+  return () => {
+    for (const [signal, handler] of entries) process.off(signal, handler);
+  };
+}
+
+/** A signal has ended what was prepared. */
+export class EndedBySignal extends Error {
+  readonly signal: NodeJS.Signals;
+
+  constructor(signal: NodeJS.Signals) {
+    super(`ended by ${signal}`);
+    this.name = "EndedBySignal";
+    this.signal = signal;
+  }
+}
+
+/**
+ * Prepares something that is given up where a signal wants an end: whoever calls can remove what there is of it.
+ *
+ * @throws EndedBySignal
+ */
+export async function unlessSignalled<T>(prepare: () => Promise<T>): Promise<T> {
+  let stop = (): void => {};
+  const signalled = new Promise<never>((_done, failed) => {
+    const end = (signal: NodeJS.Signals): void => failed(new EndedBySignal(signal));
+    stop = onSignals({ SIGINT: end, SIGTERM: end, SIGHUP: end });
+  });
+  try {
+    return await Promise.race([prepare(), signalled]);
+  } finally {
+    stop();
+  }
+}
+
+/** Whether a signal comes from a terminal's key, probably: then all processes in the foreground have got it. */
+export function isFromTerminal(signal: NodeJS.Signals): boolean {
+  return (signal === "SIGINT" || signal === "SIGQUIT") && [0, 1, 2].some((fd) => isatty(fd));
+}
+
+/** Node ignores the one, and starts a debugger by the other. */
+const TAKEN_BY_NODE: readonly string[] = ["SIGPIPE", "SIGUSR1"];
+
+/** They leave a core, which would lie in the place of the program's: gigabytes of ours, of no use to anybody. */
+const WITH_CORE: readonly string[] = [
+  "SIGABRT",
+  "SIGBUS",
+  "SIGFPE",
+  "SIGILL",
+  "SIGQUIT",
+  "SIGSEGV",
+  "SIGSYS",
+  "SIGTRAP",
+];
+
+/** A limit of one byte is too small for any core, and keeps the system from handing it to a program, too. */
+function leaveNoCore(): void {
+  spawnSync("prlimit", ["--core=1:", "--pid", `${process.pid}`], { stdio: "ignore" });
+}
+
+/**
+ * Ends this process by a signal, so that its parent sees what a program without handlers would have shown
+ * (a shell says 128 + the signal's number).
+ *
+ * @param signal its name, `SIGRTMIN+3` too
+ */
+export function dieBySignal(signal: string): void {
+  const number = signalNumber(signal);
+  // Whose last listener goes has the default action.
+  if (TAKEN_BY_NODE.includes(signal)) process.on(signal, () => undefined);
+  process.removeAllListeners(signal);
+  if (process.platform === "linux" && WITH_CORE.includes(signal)) leaveNoCore();
+  process.kill(process.pid, number);
+  // The kernel does not let the first process of a container die by a default action.
+  setTimeout(() => process.exit(128 + number), 1000);
+}

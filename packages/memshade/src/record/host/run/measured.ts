@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import {
+  MEASURED_SCHEMA,
+  MEASURED_VERSION,
+  type ProcessCost,
+  type RunEnd,
+} from "../../../profile/model/run.ts";
+import { type Profile, type ProfileFile, profileFiles, type Recorder } from "./recorder.ts";
+import { threadMs } from "./thread-time.ts";
+
+const MEASURED_FILE = "measured.json";
+
+/**
+ * A profile and the files of its run folder: with those of the profile, one that says what this process has taken until now.
+ *
+ * @param isProfilerAlone whether the program runs in other processes
+ */
+export function takeRun(
+  recorder: Recorder,
+  end: RunEnd,
+  rewritingMs: number,
+  isProfilerAlone = false,
+): { profile: Profile; files: ProfileFile[] } {
+  const start = threadMs();
+  const profile = recorder.takeProfile(end);
+  profile.run.files.measured = MEASURED_FILE;
+  const files = profileFiles(profile);
+  const { user, system } = process.cpuUsage();
+  const cost: ProcessCost = {
+    peakBytes: peakBytes(),
+    processorMs: Math.round((user + system) / 1000),
+    rewritingMs: Math.round(rewritingMs),
+    profileMs: Math.round(threadMs() - start),
+    ...(isProfilerAlone ? { profilerAlone: true } : {}),
+  };
+  const measured = { schema: MEASURED_SCHEMA, version: MEASURED_VERSION, ...cost };
+  return {
+    profile,
+    files: [{ name: MEASURED_FILE, contents: `${JSON.stringify(measured, null, 2)}\n` }, ...files],
+  };
+}
+
+/** What this process had in memory when it had most. */
+function peakBytes(): number {
+  try {
+    const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "latin1"))!;
+    return Number(kib) * 1024;
+  } catch {
+    // Other systems say it here. On Linux this would count the memory of the process that started this one, if that had more.
+    return process.resourceUsage().maxRSS * 1024;
+  }
+}

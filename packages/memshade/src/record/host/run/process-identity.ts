@@ -1,0 +1,148 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+
+/** A process, told apart from later ones that have its id and from those of other machines. */
+interface ProcessIdentity {
+  pid: number;
+  host: string;
+  /** When it started, in the system's words; "" where the system does not tell. */
+  started: string;
+  /** Where its id is its own: containers have namespaces of ids. "" where the system does not tell. */
+  namespace: string;
+}
+
+/** That of the processes that the system itself begins with; all others are seen from it. */
+const FIRST_NAMESPACE = "pid:[4026531836]";
+
+let own: string | undefined;
+
+/** This process, as a line of text that `isRunning` understands in another one. */
+export function ownIdentity(): string {
+  own ??= JSON.stringify({
+    pid: process.pid,
+    host: hostname(),
+    started: startOf(process.pid) ?? "",
+    namespace: ownNamespace(),
+  } satisfies ProcessIdentity);
+  return own;
+}
+
+/**
+ * Whether the process that `identity` names may be running still. True for those of other machines and containers that share the file
+ * system: nobody here can tell. Undefined if the text names none.
+ */
+export function isRunning(identity: string): boolean | undefined {
+  const named = parse(identity);
+  if (named === undefined) return undefined;
+  if (named.host !== hostname()) return true;
+  if (named.namespace !== ownNamespace()) return isRunningElsewhere(named);
+  if (!isProcess(named.pid)) return false;
+  const started = startOf(named.pid);
+  return started !== undefined && (named.started === "" || started === "" || started === named.started);
+}
+
+/** For messages: "process 12", or "process 12 on another-machine". */
+export function describeProcess(identity: string): string {
+  const named = parse(identity);
+  if (named === undefined) return "a process";
+  const place = named.host === hostname() ? " in another container" : ` on ${named.host}`;
+  return `process ${named.pid}${isSeenFromHere(identity) ? "" : place}`;
+}
+
+/** Whether it can be told from here if a process runs: it is of this machine and, if there are several, of this container. */
+export function isSeenFromHere(identity: string): boolean {
+  const named = parse(identity);
+  return named?.host === hostname() && [named.namespace, FIRST_NAMESPACE].includes(ownNamespace());
+}
+
+let known: string | undefined;
+
+/** The namespace of this process's id; "" where there is no such thing. */
+export function ownNamespace(): string {
+  if (known === undefined)
+    try {
+      known = readlinkSync("/proc/self/ns/pid");
+    } catch {
+      known = "";
+    }
+  return known;
+}
+
+/** Of a process with an id of another namespace. From the first one all are seen; times of starts are the same in all. */
+function isRunningElsewhere({ pid, started, namespace }: ProcessIdentity): boolean {
+  const [boot] = started.split(" ");
+  if (boot !== "" && boot !== bootId()) return false;
+  if (ownNamespace() !== FIRST_NAMESPACE || namespace === "" || started === "") return true;
+  return readdirSync("/proc").some(
+    (name) => /^\d+$/.test(name) && startOf(Number(name)) === started && idsOf(name).at(-1) === String(pid),
+  );
+}
+
+/** Ids of a process in the namespaces that it is in, the innermost one last. */
+function idsOf(pid: string): string[] {
+  try {
+    const [, ids = ""] = /^NSpid:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1")) ?? [];
+    return ids.split(/\s+/);
+  } catch {
+    return [];
+  }
+}
+
+function bootId(): string {
+  return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+}
+
+/** Whether there is a process with this id that has not ended. */
+export function isProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+  return startOf(pid) !== undefined;
+}
+
+function parse(identity: string): ProcessIdentity | undefined {
+  try {
+    const { pid, host, started, namespace } = JSON.parse(identity) as Partial<ProcessIdentity>;
+    const isOne = Number.isSafeInteger(pid) && pid! > 0 && typeof host === "string";
+    if (!isOne || typeof started !== "string") return undefined;
+    // Earlier versions did not say it.
+    return {
+      pid: pid!,
+      host,
+      started,
+      namespace: typeof namespace === "string" ? namespace : ownNamespace(),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** When a process started; "" if the system does not tell; undefined if it has ended and only waits for its parent. */
+function startOf(pid: number): string | undefined {
+  if (process.platform === "linux")
+    try {
+      // The name of the program, in parentheses, may hold anything.
+      const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
+        .replace(/^.*\) /s, "")
+        .split(" ");
+      if (fields[0] === "Z" || fields[0] === "X") return undefined;
+      return `${bootId()} ${fields[19]}`;
+    } catch {
+      return "";
+    }
+  if (process.platform === "win32") return "";
+  try {
+    const line = execFileSync("ps", ["-o", "stat=,lstart=", "-p", String(pid)], {
+      encoding: "latin1",
+      env: { ...process.env, LC_ALL: "C" },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const [, state, started] = /^\s*(\S+)\s+(.*?)\s*$/.exec(line) ?? [];
+    return state?.startsWith("Z") ? undefined : (started ?? "");
+  } catch {
+    return "";
+  }
+}

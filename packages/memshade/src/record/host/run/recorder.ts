@@ -1,0 +1,282 @@
+import { writeRaw } from "../../../profile/formats/memprof-raw/index.ts";
+import { type Bound, boundsMember, unseenBounds } from "../../../profile/model/bound.ts";
+import { HEAP_INTERVALS_FILE } from "../../../profile/model/over-time/heap-intervals.ts";
+import type { Presence, Run, RunEnd, RunModule } from "../../../profile/model/run.ts";
+import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../../profile/model/run.ts";
+import { STATICS_FILE } from "../../../profile/model/statics/statics.ts";
+import { MEMSHADE_VERSION } from "../../../profile/model/version.ts";
+import { HeapSession, type LookThrough } from "../../tools/heap/read/heap-session.ts";
+import type { DescribeHostFrame, ToldStacks } from "../../tools/heap/read/host-callers.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
+import { toSessionOptions } from "../../tools/heap-options.ts";
+import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
+import { recordedToolsOf, type ToolOptions } from "../../tools/run-options.ts";
+import type {
+  InstanceHandle,
+  LinesOf,
+  ProfileFile,
+  SharedPlace,
+  ToolSession,
+  TypesOf,
+} from "../../tools/session.ts";
+import { SESSIONS } from "../../tools/sessions.ts";
+import type { ModuleRuns } from "../../tools/waste/read/site-runs.ts";
+import { furtherMemories, type ShadowMemories } from "../instance/host-calls.ts";
+
+/** Names of the files of a run, as `run.json` refers to them. */
+export const HEAP_FILE = "heap.memprofraw";
+
+/** What was recorded: the description of the run and the raw MemProf profile. */
+export interface Profile {
+  run: Run;
+  /** LLVM raw memory profile, the bytes of `heap.memprofraw`. */
+  raw: Uint8Array;
+  /** Files of the other tools, and the heap over time, as `run.files` names them. */
+  toolFiles: ProfileFile[];
+  /** How often what is in the modules ran, as far as a tool tells; no part of the run folder. */
+  siteRuns: ModuleRuns[];
+  /** Sentences for whoever ran the program: what the tools kept from working. They are part of the tools' files. */
+  warnings: string[];
+}
+
+export type { ProfileFile };
+
+/** What a run folder is made of. */
+export type RecordedFiles = Pick<Profile, "run" | "raw" | "toolFiles">;
+
+export interface RecorderOptions {
+  tools: ToolOptions;
+  /** The program and its arguments, without memshade and its options. */
+  command: readonly string[];
+  /** Short name of the program. */
+  program: string;
+  /** Functions of WASI tell the instances what they read: see `observeImports`. */
+  observesHost?: boolean;
+  /** Reads debug information, for tools that write lines. */
+  linesOf?: LinesOf;
+  typesOf?: TypesOf;
+  /** Reads scripts, for those who want to know where the calls of the host were written. */
+  describeFrame?: DescribeHostFrame | undefined;
+}
+
+/** Stands for the shadow memory of modules that have none. */
+const NO_MEMORY = new WebAssembly.Memory({ initial: 0, maximum: 0 });
+
+/** Stands for the bytes of a module that nobody has kept: its functions stay without names. */
+export const UNKNOWN_MODULE: Uint8Array = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
+
+/** One recorded run: instances come and go, profiles are taken at any time. Knows nothing of files and processes. */
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #session: HeapSession;
+  readonly #recordsHeap: boolean;
+  /** Sessions of the tools beside the heap profiler. */
+  readonly #sessions: ToolSession[];
+  readonly #notes: string[] = [];
+  readonly #missing: Bound[] = [];
+  #instances = 0;
+  /** Some instance has what the heap profiler records. */
+  #hasHeap = false;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    const tools = recordedToolsOf(options.tools);
+    const recordsAllocations = tools.includes("alloc");
+    // Also without the heap tool: it knows the modules and their instances.
+    this.#session = new HeapSession({
+      ...toSessionOptions(options.tools),
+      ...(recordsAllocations ? { counters: "none", includeStack: false } : {}),
+      observesHost: options.observesHost,
+    });
+    this.#recordsHeap = recordsAllocations || tools.includes("heap");
+    this.#sessions = tools.flatMap((tool) =>
+      tool === "heap" || tool === "alloc" ? [] : [SESSIONS[tool](options.tools)],
+    );
+  }
+
+  /** Instances added so far, released ones included. */
+  get instanceCount(): number {
+    return this.#instances;
+  }
+
+  /**
+   * Starts to record an instance by its shadow memories.
+   *
+   * @param memories those of the tools that found something to record in it.
+   * @param original the bytes of the module before instrumentation, or a function that is asked for them when a
+   *   profile is taken.
+   * @param place says which other instances have the same tables for the heap.
+   * @param thread the one that runs it, as `learnStacks` names it.
+   */
+  addInstance(
+    memories: ShadowMemories,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    path: string | null,
+    place?: SharedPlace,
+    thread = 0,
+  ): InstanceHandle {
+    this.#instances++;
+    if (memories.heap !== undefined) this.#hasHeap = true;
+    const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path, place, thread);
+    for (const session of this.#sessions) {
+      const memory = memories[session.tool];
+      if (memory !== undefined) {
+        const tables = furtherMemories(memories, session.tool);
+        session.addInstance(handle, memory, info, original, tables, thread);
+      }
+    }
+    return handle;
+  }
+
+  /** A thread tells of stacks of its own that have entered instances. */
+  learnStacks(thread: number, told: ToldStacks): void {
+    this.#session.learnStacks(thread, told);
+    for (const session of this.#sessions) session.learnStacks?.(thread, told);
+  }
+
+  /** What was found in the thread of an instance about its live blocks: for the next profile. */
+  setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
+    this.#session.setReach(handle, reach);
+  }
+
+  /** The profile that it was found for has been taken. */
+  forgetReach(): void {
+    this.#session.forgetReach();
+  }
+
+  /** How that is found when a profile is taken, for instances of this thread. */
+  setLook(handle: InstanceHandle, look: LookThrough): void {
+    this.#session.setLook(handle, look);
+  }
+
+  /** The instance is gone: its figures are kept, its memory is not. */
+  releaseInstance(handle: InstanceHandle): void {
+    this.#session.releaseInstance(handle);
+    for (const session of this.#sessions) session.releaseInstance(handle);
+  }
+
+  /** Whether tables that instances share are still in use. */
+  isShared(group: string): boolean {
+    return this.#session.isShared(group);
+  }
+
+  /** To be called some times a second while programs run in other threads, see `watchCounters`. */
+  watch(isLate: boolean): void {
+    this.#session.watch(isLate);
+  }
+
+  /** The tables of an instance are full: takes over what they hold. */
+  flush(handle: InstanceHandle): void {
+    this.#session.flush(handle);
+  }
+
+  /**
+   * Adds a sentence about something that this run does not track. Repeated sentences are kept once.
+   *
+   * @param isMissing whether figures lack it, so that limits cannot be decided by them
+   */
+  note(sentence: string, isMissing = false): void {
+    if (this.#notes.includes(sentence)) return;
+    this.#notes.push(sentence);
+    if (isMissing) this.#missing.push(...unseenBounds(sentence));
+  }
+
+  /** Forgets what was recorded so far. Blocks that are live now stay known and are part of the next profile. */
+  reset(): void {
+    this.#session.reset();
+    for (const session of this.#sessions) session.reset();
+  }
+
+  /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
+  takeProfile(end: RunEnd): Profile {
+    const { heap, modules, tool, notTracked, bounds, raw, intervals, rewrittenBytes, statics, host } =
+      this.#session.snapshot(end, this.#options.describeFrame, this.#options.linesOf);
+    // Nobody asked for it by name.
+    const isLeftOut = ({ isEmpty }: ToolSession) =>
+      this.#options.tools.tools === undefined && isEmpty === true;
+    const sessions = this.#sessions.filter((session) => !isLeftOut(session));
+    const isOfObjects =
+      this.#options.tools.tools === undefined &&
+      !this.#hasHeap &&
+      sessions.some(({ tool }) => tool === "objects");
+    const heapPart = this.#recordsHeap && !isOfObjects;
+    const others = sessions.map((session) => ({
+      tool: session.tool,
+      ...session.snapshot(end, {
+        command: this.#options.command,
+        modules,
+        linesOf: this.#options.linesOf,
+        typesOf: this.#options.typesOf,
+        describeFrame: this.#options.describeFrame,
+      }),
+    }));
+    const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
+      Object.fromEntries(others.map((of) => [of.tool, value(of)]));
+    const rawBytes = writeRaw(raw, raw.version);
+    const ownFiles: ProfileFile[] = [];
+    const addOwn = (name: string, contents: unknown): void => {
+      if (heapPart) ownFiles.push({ name, contents: `${JSON.stringify(contents)}\n` });
+    };
+    if (intervals.instances.length > 0) addOwn(HEAP_INTERVALS_FILE, intervals);
+    if (statics !== undefined) addOwn(STATICS_FILE, statics);
+    const files = [...others.map(({ file }) => file), ...ownFiles];
+    const hasOwn = (name: string): boolean => ownFiles.some((file) => file.name === name);
+    const sumOf = (figure: (of: (typeof others)[number]) => number): number =>
+      others.reduce((sum, of) => sum + figure(of), 0);
+    const presence: Presence = {
+      modules: rewrittenBytes,
+      shadow: Math.ceil((heapPart ? heap.profilerBytes : 0) + sumOf(({ shadowBytes }) => shadowBytes)),
+      recorded: files.reduce((sum, { contents }) => sum + contents.length, heapPart ? rawBytes.length : 0),
+    };
+    const run: Run = {
+      schema: RUN_SCHEMA,
+      version: RUN_VERSION,
+      memshade: MEMSHADE_VERSION,
+      command: [...this.#options.command],
+      program: this.#options.program,
+      tools: { ...(heapPart ? { heap: tool } : {}), ...byTool(({ description }) => description) },
+      end,
+      modules,
+      ...(heapPart ? { heap: { ...heap, notTracked } } : {}),
+      ...(heapPart && host !== undefined ? { host } : {}),
+      notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
+      ...boundsMember([
+        ...(heapPart ? bounds : []),
+        ...this.#missing,
+        ...others.flatMap((of) => of.bounds ?? []),
+      ]),
+      presence,
+      files: {
+        ...(heapPart ? { heap: HEAP_FILE } : {}),
+        ...(hasOwn(HEAP_INTERVALS_FILE) ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
+        ...byTool(({ file }) => file.name),
+        ...(hasOwn(STATICS_FILE) ? { statics: STATICS_FILE } : {}),
+      },
+    };
+    return {
+      run,
+      raw: rawBytes,
+      toolFiles: files,
+      siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
+      warnings: [
+        ...(heapPart ? modules.flatMap(unseenHeap) : []),
+        ...others.flatMap(({ warnings }) => warnings ?? []),
+      ],
+    };
+  }
+}
+
+/** What whoever ran a module should know at once: it has a heap as it seems, and nothing of that is in the profile. */
+function unseenHeap({ name, allocator: { doubtful, refused } }: RunModule): string[] {
+  return doubtful === true && refused !== undefined ? [`${name}: ${refused}`] : [];
+}
+
+/** The files that stand for a profile in a run folder; `run.json` comes last, so that it vouches for the others. */
+export function profileFiles(profile: RecordedFiles): ProfileFile[] {
+  return [
+    ...(profile.run.files.heap === undefined ? [] : [{ name: HEAP_FILE, contents: profile.raw }]),
+    ...profile.toolFiles,
+    { name: RUN_FILE, contents: `${JSON.stringify(profile.run, null, 2)}\n` },
+  ];
+}

@@ -1,0 +1,90 @@
+/**
+ * The thread in which a WASI program runs. The thread that started it stays free for signals and reads the shadow
+ * memory from there; standard input and output are the process's own, read and written synchronously.
+ */
+import { WASI } from "node:wasi";
+import { parentPort, workerData } from "node:worker_threads";
+import type { RunEnd } from "../../../profile/model/run.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
+import { lookThrough } from "../../tools/heap/read/reach/look-through.ts";
+import { observeImports } from "../../tools/waste/read/host-ranges.ts";
+import { connectHost, settleObjects } from "../instance/host-calls.ts";
+import { isAtStart, wasmFrames } from "../instance/wasm-frames.ts";
+import { describeEnd } from "../run/run-end.ts";
+import type { WasiMessage, WasiProgram } from "./messages.ts";
+
+function post(message: WasiMessage): void {
+  parentPort!.postMessage(message);
+}
+
+/** Asks the supervising thread to take over what the tables hold and waits until it has. */
+function flush(): void {
+  const answer = new Int32Array(new SharedArrayBuffer(4));
+  post({ kind: "flush", answer });
+  Atomics.wait(answer, 0, 0);
+}
+
+/** The instance, once there is one. */
+let exports: WebAssembly.Exports | undefined;
+/** The program ended inside of its functions; undefined where its frames alone do not tell. */
+let endedInside: boolean | undefined = false;
+
+function run(program: WasiProgram): RunEnd {
+  const { module, info, version, args, env, preopens, invoke } = program;
+  const wasi = new WASI({ version, args, env, preopens, returnOnExit: true });
+  const imports = wasi.getImportObject() as WebAssembly.Imports;
+  noteExit(imports);
+  const observed = observeImports(imports, info);
+  const instance = new WebAssembly.Instance(module, observed?.imports ?? imports);
+  exports = instance.exports;
+  observed?.connect(exports);
+  post({ kind: "instance", memories: connectHost(exports, info, { flush }) });
+
+  const start = exports._start as (() => void) | undefined;
+  const initialize = exports._initialize as (() => void) | undefined;
+  // Programs without a memory can still exit; those that do more get an error code from WASI.
+  const bound = { memory: exports.memory ?? new WebAssembly.Memory({ initial: 0 }) };
+  const inProgram = (action: () => void): number => wasi.start({ exports: { ...bound, _start: action } });
+
+  if (invoke === undefined) return { kind: "exit", exitCode: inProgram(start ?? initialize ?? (() => {})) };
+  const target = exports[invoke.name] as (...args: unknown[]) => unknown;
+  const exitCode = inProgram(() => {
+    initialize?.();
+    const result = target(...invoke.values);
+    post({ kind: "result", text: result === undefined ? "nothing" : String(result) });
+  });
+  return { kind: "exit", exitCode };
+}
+
+/** Notes where the program is when it ends itself: its start function does so too, when all else has returned. */
+function noteExit(imports: WebAssembly.Imports): void {
+  for (const functions of Object.values(imports)) {
+    const exit = functions.proc_exit as ((code: number) => void) | undefined;
+    if (exit === undefined) continue;
+    functions.proc_exit = (code: number) => {
+      // Its main function may be a part of the function that starts it.
+      endedInside = isAtStart(wasmFrames()) ? undefined : true;
+      exit(code);
+    };
+  }
+}
+
+function findReach(end: RunEnd): KnownReach | undefined {
+  const { info, original } = workerData as WasiProgram;
+  const inside = end.kind !== "exit" || endedInside;
+  return exports && lookThrough(exports, info, { inside, hostMayHold: false, original });
+}
+
+let end: RunEnd;
+try {
+  end = run(workerData as WasiProgram);
+} catch (error) {
+  end = describeEnd(error);
+}
+post({ kind: "reach", reach: findReach(end) });
+if ((workerData as WasiProgram).info.toolLayouts?.objects !== undefined) {
+  // What the program had in its hands it has until its job is done.
+  await new Promise((done) => setImmediate(done));
+  settleObjects();
+}
+post({ kind: "end", end });

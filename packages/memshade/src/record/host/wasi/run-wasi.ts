@@ -1,0 +1,296 @@
+import { resolve as absolutePath, basename } from "node:path";
+import { Worker } from "node:worker_threads";
+import { UserError } from "../../../ground/bytes/errors.ts";
+import { counted } from "../../../profile/model/counted.ts";
+import type { RunEnd } from "../../../profile/model/run.ts";
+import { OUT_OF_REACH } from "../../tools/heap/read/reach/apply-reach.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
+import type { InstanceHandle } from "../../tools/session.ts";
+import { LearnedRuns } from "../learned-runs.ts";
+import { memoryWarning, watchMemory } from "../memory-need.ts";
+import { FileLines } from "../module/file-lines.ts";
+import { moduleTypes } from "../module/module-types.ts";
+import { removeLeftControlFolders } from "../node/control-folder.ts";
+import { addressShortage } from "../run/address-room.ts";
+import { dieBySignal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
+import { assertFolderWritable, FolderClaim } from "../run/folder-claim.ts";
+import { takeRun } from "../run/measured.ts";
+import { NOT_WRITTEN, sayInterrupted, sayNotWritten } from "../run/profile-failure.ts";
+import { Recorder } from "../run/recorder.ts";
+import { defaultOutTemplate, programName, RunFolders } from "../run/run-folder.ts";
+import { say, sayWritten } from "../run/terminal-line.ts";
+import { watchCounters } from "../run/watch-counters.ts";
+import { siblingModule } from "../sibling-module.ts";
+import type { WasiMessage, WasiProgram } from "./messages.ts";
+import { loadWasiModule, type WasiModule } from "./wasi-module.ts";
+
+/** A trap ends the process as if by abort(): 128 + SIGABRT, as other WebAssembly runtimes do. */
+export const TRAP_EXIT_CODE = 134;
+
+/** Room for deep recursion: instrumented frames are larger, and Node's own main thread has about 1 MB. */
+const PROGRAM_STACK_MB = 16;
+
+/** How long a program may take to stop at a signal before its tables are read as they are. */
+const STOP_WITHIN_MS = 500;
+
+export interface WasiRun {
+  /** Path of the module as it was typed. */
+  path: string;
+  args: readonly string[];
+  env: Record<string, string>;
+  /** Guest path to host path. */
+  preopens: Record<string, string>;
+  /** Function to call instead of `_start`. */
+  invoke?: string | undefined;
+  /** Template of the run folder, see `expandOutTemplate`. */
+  out?: string | undefined;
+  /** Where a profile was written is not said. */
+  isQuiet?: boolean | undefined;
+  tools: ToolOptions;
+  /** Is told of the folder of the profile that ended the run, when everything else has been said. */
+  onWritten?: ((folder: string) => Promise<void>) | undefined;
+}
+
+/**
+ * Runs a WASI program under the profiler and writes its profile.
+ *
+ * @returns the exit code for this process. When a signal ends the run, the process dies by that signal instead.
+ * @throws UserError before the program has started.
+ */
+export async function runWasi(run: WasiRun): Promise<number> {
+  const name = basename(run.path);
+  const isNamed = run.out !== undefined;
+  const folders = new RunFolders(
+    run.out ?? defaultOutTemplate(process.cwd(), programName(run.path)),
+    !isNamed,
+  );
+  const program = await loadWasiModule(run.path, name, run.tools, run.invoke);
+  if (program.kind === "reactor" && run.invoke === undefined)
+    say(
+      `${name} is a WASI reactor (a library): only its _initialize runs; call a function with --invoke NAME`,
+    );
+  const warning = run.isQuiet === true ? undefined : memoryWarning(run.tools);
+  if (warning !== undefined) say(warning);
+  const lines = new FileLines((sentence) => recorder.note(sentence));
+  lines.learn(program.original, absolutePath(run.path));
+  const recorder: Recorder = new Recorder({
+    tools: run.tools,
+    command: [run.path, ...run.args],
+    program: programName(run.path),
+    observesHost: true,
+    linesOf: lines.linesOf,
+    typesOf: moduleTypes,
+  });
+  removeLeftControlFolders();
+  if (!isNamed) assertFolderWritable(folders.next(false));
+  const claim = isNamed ? FolderClaim.take(folders.next(false)) : undefined;
+  try {
+    watchCounters(recorder);
+    return await new WasiSupervisor(run, program, recorder, folders, claim).run();
+  } finally {
+    claim?.release();
+  }
+}
+
+/** Watches over the program's thread, and writes what was recorded of it. */
+class WasiSupervisor {
+  readonly #run: WasiRun;
+  readonly #name: string;
+  readonly #program: WasiModule;
+  readonly #recorder: Recorder;
+  readonly #folders: RunFolders;
+  /** The folder that is held for the whole run. */
+  readonly #claim: FolderClaim | undefined;
+  #handle: InstanceHandle | undefined;
+  /** One profile is written after the other. */
+  #writing: Promise<void> = Promise.resolve();
+  #isComplete = true;
+  #signal: { name: NodeJS.Signals; time: number } | undefined;
+  #isInterrupted = false;
+  /** The folder of the profile that ended the run. */
+  #written: string | undefined;
+
+  constructor(
+    run: WasiRun,
+    program: WasiModule,
+    recorder: Recorder,
+    folders: RunFolders,
+    claim: FolderClaim | undefined,
+  ) {
+    this.#run = run;
+    this.#name = basename(run.path);
+    this.#program = program;
+    this.#recorder = recorder;
+    this.#folders = folders;
+    this.#claim = claim;
+  }
+
+  async run(): Promise<number> {
+    const worker = startProgram(this.#run, this.#name, this.#program);
+    let stop!: () => void;
+    const stopped = new Promise<undefined>((resolve) => {
+      stop = () => resolve(undefined);
+    });
+    const onSignal = (signal: NodeJS.Signals): void => {
+      const time = performance.now();
+      this.#signal ??= { name: signal, time };
+      // A second one wants an end without a profile.
+      if (time - this.#signal.time >= SAME_SIGNAL_MS) this.#isInterrupted = true;
+      stop();
+    };
+    const stopWatching = watchMemory(this.#run.tools, say);
+    const stopListening = onSignals({
+      SIGINT: onSignal,
+      SIGTERM: onSignal,
+      SIGHUP: onSignal,
+      SIGUSR2: () => this.#write({ kind: "dump" }),
+    });
+    const end = await Promise.race([this.#endOf(worker), stopped]);
+    if (end === undefined) {
+      // Wait for the last messages, but not for a program that sits in a blocking read.
+      await Promise.race([worker.terminate(), new Promise((done) => setTimeout(done, STOP_WITHIN_MS))]);
+      await this.#write({ kind: "signal", signal: this.#signal!.name });
+    } else {
+      // Without an instance nothing was recorded.
+      const shortage =
+        end.kind === "exception" && this.#handle === undefined
+          ? addressShortage(end.message ?? "")
+          : undefined;
+      if (shortage !== undefined) throw shortage;
+      if (end.kind !== "exit")
+        say(`${this.#name} ${end.kind === "trap" ? "trapped" : "failed"}: ${end.message}`);
+      await this.#write({ ...end, exitCode: exitCodeOf(end) });
+    }
+    stopWatching();
+    stopListening();
+    if (this.#written !== undefined) await this.#run.onWritten?.(this.#written);
+    if (!this.#isComplete && !this.#isInterrupted) return NOT_WRITTEN;
+    if (this.#signal !== undefined) {
+      this.#claim?.release();
+      dieBySignal(this.#signal.name);
+      // It takes a moment; nothing else is to be said.
+      await new Promise(() => {});
+    }
+    return exitCodeOf(end!);
+  }
+
+  #endOf(worker: Worker): Promise<RunEnd> {
+    return new Promise((ended) => {
+      worker.on("message", (message: WasiMessage) => {
+        if (message.kind === "instance") {
+          this.#handle = this.#recorder.addInstance(
+            message.memories,
+            this.#program.info,
+            this.#program.original,
+            absolutePath(this.#run.path),
+          );
+          this.#recorder.setReach(this.#handle, OUT_OF_REACH);
+        } else if (message.kind === "flush") {
+          if (this.#handle !== undefined) this.#recorder.flush(this.#handle);
+          Atomics.store(message.answer, 0, 1);
+          Atomics.notify(message.answer, 0);
+        } else if (message.kind === "reach") {
+          if (this.#handle !== undefined) this.#recorder.setReach(this.#handle, message.reach);
+        } else if (message.kind === "result") {
+          say(`${this.#run.invoke} returned ${message.text}`);
+        } else {
+          ended(message.end);
+        }
+      });
+      worker.on("error", (error) => ended({ kind: "exception", message: error.message }));
+      worker.on("exit", () => ended({ kind: "exception", message: "the program's thread ended early" }));
+    });
+  }
+
+  #write(end: RunEnd): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#writeNow(end));
+    return this.#writing;
+  }
+
+  async #writeNow(end: RunEnd): Promise<void> {
+    const isDump = end.kind === "dump";
+    let folder = "its folder";
+    try {
+      folder = this.#folders.next(isDump);
+      const held = this.#claim?.folder === folder ? this.#claim : undefined;
+      const claim = held ?? FolderClaim.take(folder);
+      try {
+        await this.#writeInto(claim, end);
+      } finally {
+        if (held === undefined) claim.release();
+      }
+    } catch (error) {
+      this.#isComplete = false;
+      if (error instanceof Interrupted) sayInterrupted(folder, process.cwd());
+      else sayNotWritten(folder, process.cwd(), error);
+      return;
+    }
+    if (!isDump) this.#written = folder;
+    if (this.#run.isQuiet !== true) sayWritten(folder, process.cwd(), isDump ? "dump" : "profile");
+  }
+
+  /** @throws Interrupted after a second signal. */
+  async #writeInto(claim: FolderClaim, end: RunEnd): Promise<void> {
+    await this.#letSignalsIn();
+    const { profile, files } = takeRun(this.#recorder, end, this.#program.rewritingMs);
+    profile.warnings.forEach(say);
+    for (const _ of claim.pieces(files)) await this.#letSignalsIn();
+    if (end.kind !== "dump" && !new LearnedRuns(this.#run.tools.learn).keep(profile.siteRuns))
+      this.#isComplete = false;
+  }
+
+  async #letSignalsIn(): Promise<void> {
+    await new Promise((done) => setImmediate(done));
+    if (this.#isInterrupted) throw new Interrupted();
+  }
+}
+
+/** A second signal came while a profile was written. */
+class Interrupted extends Error {}
+
+function exitCodeOf(end: RunEnd): number {
+  return end.kind === "exit" ? (end.exitCode ?? 0) : TRAP_EXIT_CODE;
+}
+
+function startProgram(run: WasiRun, name: string, program: WasiModule): Worker {
+  const { module, info, original, version, invokeParameters } = program;
+  const workerData: WasiProgram = {
+    module,
+    info,
+    original,
+    version,
+    args: [name, ...run.args],
+    env: run.env,
+    preopens: run.preopens,
+    invoke:
+      run.invoke === undefined
+        ? undefined
+        : { name: run.invoke, values: invokeValues(run, invokeParameters!) },
+  };
+  return new Worker(siblingModule(import.meta.url, "program-thread"), {
+    workerData,
+    execArgv: [],
+    // Pipes of its own, left unread: connecting them would make this thread open and reconfigure ours.
+    stdout: true,
+    stderr: true,
+    resourceLimits: { stackSizeMb: PROGRAM_STACK_MB },
+  });
+}
+
+const I64 = 0x7e;
+
+function invokeValues(run: WasiRun, parameters: readonly number[]): (number | bigint)[] {
+  if (run.args.length !== parameters.length)
+    throw new UserError(
+      `${run.invoke} takes ${counted(parameters.length, "argument")}, ${run.args.length} given`,
+    );
+  return parameters.map((type, i) => {
+    try {
+      const value = type === I64 ? BigInt(run.args[i]) : Number(run.args[i]);
+      if (!Number.isNaN(value)) return value;
+    } catch {
+      // Not an integer literal: reported below.
+    }
+    throw new UserError(`--invoke ${run.invoke}: ${run.args[i]} is not a number`);
+  });
+}

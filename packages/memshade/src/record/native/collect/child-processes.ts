@@ -1,0 +1,214 @@
+import { existsSync, rmSync } from "node:fs";
+import { basename } from "node:path";
+import { counted } from "../../../profile/model/counted.ts";
+import type { CpuSamples } from "../../../profile/model/cpu/cpu-samples.ts";
+import { isProcess } from "../../host/run/process-identity.ts";
+import {
+  defaultOutTemplate,
+  expandOutTemplate,
+  hasPlaceHolder,
+  programName,
+} from "../../host/run/run-folder.ts";
+import { Control } from "../../tools/heap/layout.ts";
+import type { PlacedImage } from "../image/place-image.ts";
+import { Header, Place } from "../layout.ts";
+import { ProcessSamples } from "../sampling/cpu-samples.ts";
+import { WantedTables } from "../tables/make-wanted.ts";
+import type { RecordedProgram } from "./left-behind.ts";
+import { MemoryFile } from "./memory-file.ts";
+
+/** A process that the program has started, or a program that it has replaced itself by. */
+export interface ChildProcess {
+  program: RecordedProgram;
+  memory: MemoryFile;
+  /** Absent where none were to be taken. */
+  samples: CpuSamples | undefined;
+  /** Where its run goes. */
+  folder: string;
+  isRunning: boolean;
+}
+
+const STILL_RUNNING = "The process was running still when the program ended that had started it.";
+
+function copyInWords(allocations: number): string {
+  const made = counted(allocations, "allocation that is", "allocations that are");
+  return `Before this process became what it is, it was a copy of its parent, and made ${made} in no run.`;
+}
+
+interface SeenMemory {
+  path: string;
+  pid: number;
+  /** Nanoseconds of the monotonic clock. */
+  start: bigint;
+  memory: MemoryFile;
+  wanted: WantedTables;
+  samples: ProcessSamples | undefined;
+  folder: string | undefined;
+}
+
+/** The processes that a program starts. They leave memories; a process is over when it is gone, or has begun one more. */
+export class ChildProcesses {
+  readonly #image: PlacedImage;
+  readonly #main: string;
+  readonly #out: string | undefined;
+  readonly #sampleHz: number | undefined;
+  readonly #seen = new Map<string, SeenMemory>();
+  /** By process: allocations that it made before it replaced itself by the program of its next memory. */
+  readonly #before = new Map<number, number>();
+  /** Set when nothing is recorded any more. */
+  #free: ((memory: string) => void) | undefined;
+
+  /** @param out template of run folders, undefined for the usual ones @param sampleHz undefined: no samples are taken */
+  constructor(image: PlacedImage, pid: number, out: string | undefined, sampleHz?: number) {
+    this.#sampleHz = sampleHz;
+    this.#image = image;
+    this.#main = image.memoryOf(pid);
+    this.#out = out;
+  }
+
+  /** Makes tables that processes wait for, and reads their samples. To be called often. */
+  serve(): void {
+    this.#look();
+    for (const { memory, wanted, samples } of this.#seen.values()) {
+      wanted.make(memory, memory.program().file);
+      // What is to be said of them stands in their runs.
+      samples?.readFrom(memory);
+    }
+  }
+
+  /** Takes a process that has ended, if there is one, the earliest first. */
+  takeEnded(): ChildProcess | undefined {
+    this.#look();
+    for (const seen of this.#inOrder()) {
+      if (!this.#isOver(seen)) continue;
+      if (seen.memory.header(Header.parent) !== 0 && this.#hasNext(seen)) this.#forget(seen);
+      else return this.#take(seen, false);
+    }
+    return undefined;
+  }
+
+  /** Nothing is recorded from here on. @param free is given the paths of memories, whatever comes */
+  endRecording(free: (memory: string) => void): void {
+    this.#look();
+    this.#free = free;
+    for (const { path, memory } of this.#seen.values()) {
+      memory.setHeader(Header.isOver, 1);
+      free(path);
+    }
+  }
+
+  get areRunning(): boolean {
+    this.#look();
+    return this.#seen.size > 0;
+  }
+
+  /** Those that have not ended. */
+  running(): ChildProcess[] {
+    this.#look();
+    return this.#inOrder().map((seen) => this.#describe(seen, true));
+  }
+
+  /** Takes those that have not ended. Nobody makes tables for them any more. */
+  takeRunning(): ChildProcess[] {
+    return this.#inOrder().map((seen) => {
+      seen.memory.setHeader(Header.tablesWait, 0);
+      return this.#take(seen, true);
+    });
+  }
+
+  /** How many could make no memory: they ran without being recorded. */
+  get unrecorded(): number {
+    const isMemory = (path: string): boolean => path === this.#main || this.#seen.has(path);
+    return this.#image.memories().filter(({ path }) => !isMemory(path)).length;
+  }
+
+  /** It was read. */
+  done({ memory }: ChildProcess): void {
+    memory.close();
+  }
+
+  close(): void {
+    for (const { memory } of this.#seen.values()) memory.close();
+    this.#seen.clear();
+  }
+
+  #look(): void {
+    for (const { path, pid } of this.#image.memories()) {
+      if (path === this.#main || this.#seen.has(path)) continue;
+      const memory = MemoryFile.open(path);
+      if (memory === undefined) continue;
+      if (this.#free !== undefined) {
+        memory.setHeader(Header.isOver, 1);
+        this.#free(path);
+      }
+      const wanted = new WantedTables(this.#image.tables);
+      const samples =
+        this.#sampleHz === undefined ? undefined : new ProcessSamples(this.#sampleHz, this.#image.path);
+      this.#seen.set(path, { path, pid, start: memory.start(), memory, wanted, samples, folder: undefined });
+    }
+  }
+
+  #inOrder(): SeenMemory[] {
+    return [...this.#seen.values()].sort((a, b) => Number(a.start - b.start));
+  }
+
+  #isOver(seen: SeenMemory): boolean {
+    return this.#hasNext(seen) || !isProcess(seen.pid);
+  }
+
+  #hasNext({ pid, start }: SeenMemory): boolean {
+    return [...this.#seen.values()].some((other) => other.pid === pid && other.start > start);
+  }
+
+  /** A copy of its parent, which has replaced itself by another program. */
+  #forget(seen: SeenMemory): void {
+    this.#before.set(seen.pid, seen.memory.header(Place.control + Control.allocations));
+    this.#remove(seen);
+    seen.memory.close();
+  }
+
+  #take(seen: SeenMemory, isRunning: boolean): ChildProcess {
+    const child = this.#describe(seen, isRunning);
+    this.#before.delete(seen.pid);
+    this.#remove(seen);
+    return child;
+  }
+
+  /** Its file goes at once, as a program may start thousands of processes. The next one may have its name. */
+  #remove({ path }: SeenMemory): void {
+    this.#seen.delete(path);
+    rmSync(path, { force: true });
+  }
+
+  #describe(seen: SeenMemory, isRunning: boolean): ChildProcess {
+    const { file, command } = seen.memory.program();
+    const name = file === "" ? basename(command[0] ?? "") : basename(file);
+    const program = programName(name || `process-${seen.pid}`);
+    seen.folder ??= this.#folderOf(seen.pid, program);
+    const before = this.#before.get(seen.pid) ?? 0;
+    return {
+      program: {
+        command: command.length > 0 ? command : [file],
+        program,
+        file,
+        image: this.#image.path,
+        notes: [...(before > 0 ? [copyInWords(before)] : []), ...(isRunning ? [STILL_RUNNING] : [])],
+      },
+      memory: seen.memory,
+      samples: seen.samples?.file(seen.memory),
+      folder: seen.folder,
+      isRunning,
+    };
+  }
+
+  /** One that is not there: numbers of processes come again. */
+  #folderOf(pid: number, program: string): string {
+    const out = this.#out ?? defaultOutTemplate(process.cwd(), program);
+    const template = hasPlaceHolder(out, "p") ? out : `${out}.%p`;
+    const folder = expandOutTemplate(template, { pid, sequence: 1, environment: process.env });
+    const taken = new Set([...this.#seen.values()].map((seen) => seen.folder));
+    let free = folder;
+    for (let i = 2; existsSync(free) || taken.has(free); i++) free = `${folder}.${i}`;
+    return free;
+  }
+}

@@ -1,0 +1,61 @@
+import { dumpTemplate, expandOutTemplate, type RunFolders } from "../../host/run/run-folder.ts";
+import { say } from "../../host/run/terminal-line.ts";
+import type { NativeWorkingSetSession } from "../tools/working-set/read/native-session.ts";
+import type { LeftBehind, RecordedProgram } from "./left-behind.ts";
+import type { MemoryWatch } from "./memory-watch.ts";
+import type { ProfileWriter } from "./profile-writer.ts";
+
+/** Dumps while the program runs, one after the other: of it and of its children. */
+export class Dumps {
+  readonly #watch: MemoryWatch;
+  readonly #program: RecordedProgram;
+  readonly #folders: RunFolders;
+  readonly #writer: ProfileWriter;
+  readonly #workingSet: NativeWorkingSetSession | undefined;
+  #count = 0;
+  done: Promise<void> = Promise.resolve();
+
+  /** @param workingSet of the program: dumps have its intervals that have ended */
+  constructor(
+    watch: MemoryWatch,
+    program: RecordedProgram,
+    folders: RunFolders,
+    writer: ProfileWriter,
+    workingSet?: NativeWorkingSetSession,
+  ) {
+    this.#watch = watch;
+    this.#program = program;
+    this.#folders = folders;
+    this.#writer = writer;
+    this.#workingSet = workingSet;
+  }
+
+  write(): void {
+    this.done = this.done.then(() => this.#writeAll());
+  }
+
+  async #writeAll(): Promise<void> {
+    const { memory, running } = this.#watch;
+    if (memory === undefined) {
+      say("nothing has been allocated yet: no dump was written");
+      return;
+    }
+    this.#count++;
+    const left = await this.#watch.leftSoFar();
+    const workingSet = this.#workingSet;
+    if (left !== undefined) this.#writeOne({ ...left, workingSet }, this.#folders.next(true), this.#program);
+    for (const child of running) {
+      const memory = await child.memory.readStill();
+      // It has ended meanwhile, and has its profile.
+      if (memory === undefined) continue;
+      const template = dumpTemplate(child.folder.replaceAll("%", "%%"));
+      const values = { pid: process.pid, sequence: this.#count, environment: process.env };
+      this.#writeOne({ memory }, expandOutTemplate(template, values), child.program);
+    }
+  }
+
+  #writeOne(left: LeftBehind, folder: string, program: RecordedProgram): void {
+    const target = { folder, claim: undefined, what: "dump" } as const;
+    this.#writer.write(target, left, program, { end: { kind: "dump" } });
+  }
+}

@@ -1,0 +1,92 @@
+import { counted, groupDigits } from "../../../profile/model/counted.ts";
+import type { Run, RunChild, RunEnd } from "../../../profile/model/run.ts";
+import type { NativeWorkingSetSession } from "../tools/working-set/read/native-session.ts";
+import type { ChildProcess } from "./child-processes.ts";
+import type { FreedCounts } from "./freed-counts.ts";
+import type { NativeRecord, RecordedProgram } from "./left-behind.ts";
+import type { MemoryWatch } from "./memory-watch.ts";
+import type { ProfileTarget, ProfileWriter, WrittenChild } from "./profile-writer.ts";
+
+const MIB = 2 ** 20;
+const ENDED =
+  "Recording had taken as much memory as it may (--memory-limit) and ended before the program: what that did from then on is in no figure, and what lived then is told as it was.";
+
+/** Recording that has ended before the program, as it took too much memory. What there was then is written when processes end. */
+export class EndedRecording {
+  readonly line: string;
+  kept: NativeRecord | undefined;
+  done: Promise<void> = Promise.resolve();
+  readonly #watch: MemoryWatch;
+  readonly #writer: ProfileWriter;
+  /** By paths of folders. */
+  readonly #children = new Map<string, NativeRecord>();
+  #later = 0;
+  #hasEnded = false;
+  #freed: FreedCounts | undefined;
+
+  constructor(watch: MemoryWatch, writer: ProfileWriter, limit: number) {
+    this.#watch = watch;
+    this.#writer = writer;
+    this.line = `recording has taken ${groupDigits(Math.ceil(limit / MIB))} MiB of memory, which is its limit`;
+  }
+
+  /** Keeps what there is, and gives the memory back. */
+  end(program: RecordedProgram, workingSet: NativeWorkingSetSession | undefined, freed: FreedCounts): void {
+    this.#freed = freed;
+    this.done = this.#end(program, workingSet);
+  }
+
+  async #end(program: RecordedProgram, workingSet: NativeWorkingSetSession | undefined): Promise<void> {
+    const left = await this.#watch.leftSoFar();
+    await workingSet?.finish(Number(process.hrtime.bigint()));
+    if (left !== undefined) this.kept = this.#writer.keep("", { ...left, workingSet }, program);
+    for (const child of this.#watch.running) {
+      const { memory, samples, folder } = child;
+      const still = await memory.readStill();
+      if (still === undefined) continue;
+      const all = { memory: still, counters: memory.counters, samples };
+      const record = this.#writer.keep(folder, all, child.program);
+      if (record !== undefined) this.#children.set(folder, record);
+    }
+    this.#hasEnded = true;
+    this.#watch.endRecording((counts) => this.#freed?.free(counts));
+  }
+
+  /** A child has ended. Undefined where it has begun too late. */
+  child(child: ChildProcess): WrittenChild | undefined {
+    const { folder, isRunning } = child;
+    const kept = this.#children.get(folder);
+    // All of it was recorded.
+    if (kept === undefined && !this.#hasEnded) return this.#writer.child(child);
+    if (kept === undefined) {
+      this.#later++;
+      return undefined;
+    }
+    const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
+    const run = this.#writer.writeKept({ folder, claim: undefined, what: "profile" }, kept, {
+      end,
+      children: undefined,
+      gaps: [ENDED],
+    });
+    if (run === undefined) return undefined;
+    const { allocations, allocatedBytes } = run.heap ?? {};
+    return { folder, child: { program: run.program, command: run.command, allocations, allocatedBytes } };
+  }
+
+  write(
+    target: ProfileTarget,
+    { end, children }: { end: RunEnd; children: readonly RunChild[] | undefined },
+    notes: readonly string[],
+  ): Run | undefined {
+    const later =
+      this.#later === 0
+        ? []
+        : [`${counted(this.#later, "child process", "child processes")} began later and have no run.`];
+    const gaps = [ENDED, ...later, ...notes];
+    return this.kept && this.#writer.writeKept(target, this.kept, { end, children, gaps });
+  }
+
+  close(): void {
+    this.#freed?.stop();
+  }
+}

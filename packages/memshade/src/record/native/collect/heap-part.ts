@@ -1,0 +1,173 @@
+import { writeRaw } from "../../../profile/formats/memprof-raw/index.ts";
+import type { Bound } from "../../../profile/model/bound.ts";
+import { HEAP_INTERVALS_FILE } from "../../../profile/model/over-time/heap-intervals.ts";
+import type { HeapTool, RunEnd, RunHeap, RunThreads } from "../../../profile/model/run.ts";
+import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
+import { CONTEXT_BYTES, Context, Control } from "../../tools/heap/layout.ts";
+import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
+import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { callPath } from "../../tools/heap/read/read-shadow.ts";
+import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
+import type { InstrumentedInfo } from "../../tools/options.ts";
+import type { ProfileFile } from "../../tools/session.ts";
+import { Header, MOST_THREADS, Place, THREAD_BYTES, Thread } from "../layout.ts";
+import { NATIVE_LAYOUT } from "../memory-layout.ts";
+import type { ProcessModule } from "./modules.ts";
+import { segmentOf } from "./run-modules.ts";
+import { uncountedAccesses } from "./uncounted-accesses.ts";
+
+const NAME_BYTES = 16;
+
+/** What threads have allocated, those of one name together, in the order in which they allocated first. `names`: by the threads' ids. */
+export function readThreads(memory: SharedArrayBuffer, names: ReadonlyMap<number, string>): RunThreads[] {
+  const view = new DataView(memory);
+  const count = Math.min(view.getUint32(Header.threads, true), MOST_THREADS);
+  const found = new Map<string, RunThreads>();
+  for (let index = 0; index < count; index++) {
+    const at = Place.threads + index * THREAD_BYTES;
+    const field = (offset: number): number => Number(view.getBigUint64(at + offset, true));
+    const [allocations, allocatedBytes] = [field(Thread.blocks), field(Thread.bytes)];
+    if (allocations === 0) continue;
+    const first = new TextDecoder().decode(new Uint8Array(memory, at + Thread.name, NAME_BYTES).slice());
+    const name = names.get(view.getUint32(at + Thread.id, true)) ?? first.split("\0", 1)[0]!;
+    const known = found.get(name) ?? { name, threads: 0, allocations: 0, allocatedBytes: 0 };
+    found.set(name, {
+      name,
+      threads: known.threads + 1,
+      allocations: known.allocations + allocations,
+      allocatedBytes: known.allocatedBytes + allocatedBytes,
+    });
+  }
+  return [...found.values()];
+}
+
+/** Blocks that a process has left. */
+export interface RecordedBlocks {
+  memory: SharedArrayBuffer;
+  /** Undefined where accesses were not counted, or nobody else sees the counters. */
+  counters: GranuleCounters | undefined;
+  /** Of threads, by their ids. */
+  names: ReadonlyMap<number, string>;
+  /** Those of the program, and those whose places are left out of call paths. */
+  modules: readonly ProcessModule[];
+  ours: readonly ProcessModule[];
+  clock: "virtual" | "wall";
+  mappings: boolean;
+  /** The lines that were touched are in the run. */
+  isMarked: boolean;
+  /** No tool can count its accesses. */
+  isLeftAlone: boolean;
+  end: RunEnd;
+}
+
+/** What a run has of them. */
+export interface HeapPart {
+  tool: HeapTool;
+  /** What it does not cover is what accesses tell alone. */
+  heap: RunHeap & { notTracked: string[] };
+  bounds: Bound[];
+  profile: ProfileFile & { contents: Uint8Array };
+  intervals: ProfileFile | undefined;
+}
+
+/** The heap's part of a run. */
+export function heapPart({ memory, counters, names, modules, ours, ...how }: RecordedBlocks): HeapPart {
+  const { clock, mappings, isMarked, isLeftAlone, end } = how;
+  const view = new DataView(memory);
+  if (clock === "wall") setClock(view);
+  const isCounted = view.getUint32(Header.isCounting, true) !== 0;
+  const session = new HeapSession({
+    clock,
+    rawVersion: 5,
+    counters: isCounted ? "merged" : "none",
+    includeStack: false,
+    includeAllocator: false,
+    followsBlocks: isCounted,
+  });
+  session.addInstance(
+    { buffer: memory, counters: counters ?? NO_COUNTERS },
+    { ...INFO, clock, tools: [isCounted ? "heap" : "alloc"] },
+    UNKNOWN_MODULE,
+    null,
+  );
+  const { heap, tool, notTracked, bounds, raw, intervals } = session.snapshot(end);
+  const contexts = raw.contexts.map((context) => ({ ...context, pcs: withoutOurs(context.pcs, ours) }));
+  const contents = writeRaw({ ...raw, contexts, segments: modules.map(segmentOf) }, raw.version);
+  const uncounted = isMarked ? UNCOUNTED_BUT_MARKED : isLeftAlone ? UNCOUNTED : `${UNCOUNTED} ${BY_HEAP}`;
+  return {
+    tool: mappings ? { ...tool, mappings } : tool,
+    heap: {
+      ...heap,
+      threads: readThreads(memory, names),
+      notTracked: [
+        ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? uncounted : one)),
+        ...(isCounted ? uncountedAccesses(view) : []),
+      ],
+    },
+    // What a forked process frees of its parent's is its parent's.
+    bounds: view.getUint32(Header.parent, true) === 0 ? bounds : bounds.filter(({ are }) => are !== "least"),
+    profile: { name: HEAP_FILE, contents },
+    intervals:
+      intervals.instances.length > 0
+        ? { name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` }
+        : undefined,
+  };
+}
+
+/**
+ * The sites of the calls that a context stands for, innermost first; undefined: they found no room.
+ *
+ * @param ours modules whose places are left out
+ */
+export function contextPath(
+  view: DataView,
+  context: number,
+  ours: readonly ProcessModule[],
+): number[] | undefined {
+  if (context === 0) return undefined;
+  const leaf = view.getUint32(Place.mibs + context * CONTEXT_BYTES + Context.node, true);
+  const isOurs = (site: number): boolean => ours.some(({ start, end }) => site >= start && site < end);
+  return callPath(view, Place.nodes, leaf).filter((site) => !isOurs(site));
+}
+
+/** A path without the functions that stand in front of the program's: what begins a thread calls one of them. */
+function withoutOurs(pcs: bigint[], ours: readonly ProcessModule[]): bigint[] {
+  if (ours.length === 0) return pcs;
+  return pcs.filter((pc) => !ours.some(({ start, end }) => pc >= start && pc < end));
+}
+
+/** Blocks that are live end now: the process has looked at the clock when it allocated last. */
+function setClock(view: DataView): void {
+  const passed = (process.hrtime.bigint() - view.getBigUint64(Header.start, true)) / 1_000_000n;
+  view.setUint32(Place.control + Control.wallMs, Number(passed), true);
+}
+
+/** Where nobody else sees them. */
+const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
+
+const UNCOUNTED =
+  "Accesses were not counted: nothing is known of how often, how densely or whether at all blocks were used.";
+const BY_HEAP = "--tool heap counts them.";
+
+const UNCOUNTED_BUT_MARKED =
+  "How often blocks were used was not counted: --tool heap does that. Which lines were used when is in the working set.";
+
+/** The process as one module of the session: its sites are like places in code. */
+const INFO: InstrumentedInfo = {
+  version: 1,
+  name: "process",
+  buildId: "",
+  originalBytes: 0,
+  codeBytes: 0,
+  tools: ["alloc"],
+  counters: "merged",
+  granuleBytes: 8,
+  clock: "virtual",
+  includeStack: false,
+  includeAllocator: false,
+  allocator: { how: "names", needsConfirmation: false, functions: [] },
+  sharedMemory: false,
+  layout: NATIVE_LAYOUT,
+  hiddenExports: [],
+  notTracked: [],
+};

@@ -1,0 +1,256 @@
+import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { FormatError } from "../../../ground/bytes/errors.ts";
+import {
+  CHANGE_BYTES,
+  CONTEXT_BYTES,
+  Control,
+  DRAG_BYTES,
+  FOLLOWED_BYTES,
+  GROWTH_BYTES,
+  INTERVAL_BYTES,
+  NODE_BYTES,
+  PAST_BYTES,
+  RECORD_BYTES,
+  SLOT_BYTES,
+} from "../../tools/heap/layout.ts";
+import {
+  HEADER_MAGIC,
+  HEADER_VERSION,
+  Header,
+  MODULE_BYTES,
+  MOST_MODULES,
+  MOST_PROGRAM_BYTES,
+  MOST_THREADS,
+  Module,
+  Place,
+  STARTED_PART_BYTES,
+  THREAD_BYTES,
+  Thread,
+} from "../layout.ts";
+import { CountersFile } from "./counters-file.ts";
+import { type ProcessModule, readModules } from "./modules.ts";
+
+/** Globals come first in the file. */
+const MEMORY_AT = 0x1_0000;
+const MEMORY_BYTES = 2 ** 32;
+const PAGE_BYTES = 2 ** 16;
+const PIECE_BYTES = 2 ** 20;
+const WORD_BYTES = 4;
+/** Where no hook comes in this time, the tables are at rest. */
+const STILL_MS = 100;
+const STEP_MS = 1;
+
+/** The linear memory that a process shares by a file. The process may be running, or gone. */
+export class MemoryFile {
+  /** What the process counts of accesses; undefined where it shares none. */
+  readonly counters: CountersFile | undefined;
+  readonly #descriptor: number;
+  #requests = 0;
+  #isClosed = false;
+
+  private constructor(descriptor: number, counters: CountersFile | undefined) {
+    this.#descriptor = descriptor;
+    this.counters = counters;
+  }
+
+  /**
+   * Undefined where the process has not made it yet.
+   *
+   * @throws FormatError if it is none that this version's image made; else the system's error
+   */
+  static open(path: string): MemoryFile | undefined {
+    let descriptor: number;
+    try {
+      descriptor = openSync(path, "r+");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+    let counters: CountersFile | undefined;
+    let file: MemoryFile | undefined;
+    try {
+      counters = CountersFile.open(path);
+      const opened = new MemoryFile(descriptor, counters);
+      // It gets its magic number last.
+      if (fstatSync(descriptor).size === MEMORY_AT + MEMORY_BYTES && opened.header(Header.magic) !== 0) {
+        opened.#check();
+        file = opened;
+      }
+    } finally {
+      if (file === undefined) {
+        closeSync(descriptor);
+        counters?.close();
+      }
+    }
+    return file;
+  }
+
+  #check(): void {
+    const wrong = (detail: string): FormatError =>
+      new FormatError("malformed", 0, "memory of a native program", detail);
+    if (this.header(Header.magic) !== HEADER_MAGIC) throw wrong("it does not begin as one");
+    if (this.header(Header.version) !== HEADER_VERSION) throw wrong("it is of another version");
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    closeSync(this.#descriptor);
+    this.counters?.close();
+  }
+
+  /** A word of the header, as it is now. */
+  header(field: number): number {
+    const word = Buffer.alloc(WORD_BYTES);
+    readSync(this.#descriptor, word, 0, WORD_BYTES, MEMORY_AT + field);
+    return word.readUInt32LE();
+  }
+
+  u64(at: number): number {
+    return Number(this.bytes(at, 8).readBigUInt64LE());
+  }
+
+  setU64(at: number, value: number): void {
+    const word = Buffer.alloc(8);
+    word.writeBigUInt64LE(BigInt(value));
+    this.write(at, word);
+  }
+
+  bytes(at: number, length: number): Buffer {
+    const bytes = Buffer.alloc(length);
+    readSync(this.#descriptor, bytes, 0, length, MEMORY_AT + at);
+    return bytes;
+  }
+
+  write(at: number, bytes: Uint8Array): void {
+    writeSync(this.#descriptor, bytes, 0, bytes.length, MEMORY_AT + at);
+  }
+
+  setHeader(field: number, value: number): void {
+    const word = Buffer.alloc(WORD_BYTES);
+    word.writeUInt32LE(value);
+    writeSync(this.#descriptor, word, 0, WORD_BYTES, MEMORY_AT + field);
+  }
+
+  /** The program that the process runs, as the kernel names it, and its arguments; empty where it does not say. */
+  program(): { file: string; command: string[] } {
+    const file = this.#text(Header.program, this.header(Header.programBytes));
+    const words = this.#text(Header.command, this.header(Header.commandBytes)).split("\0");
+    return { file, command: words.at(-1) === "" ? words.slice(0, -1) : words };
+  }
+
+  #text(at: number, length: number): string {
+    const bytes = Buffer.alloc(Math.min(length, MOST_PROGRAM_BYTES));
+    readSync(this.#descriptor, bytes, 0, bytes.length, MEMORY_AT + at);
+    return bytes.toString();
+  }
+
+  /** When it began, nanoseconds of the monotonic clock. */
+  start(): bigint {
+    return BigInt(this.header(Header.start)) | (BigInt(this.header(Header.start + WORD_BYTES)) << 32n);
+  }
+
+  /** The modules that the process has met. */
+  modules(): ProcessModule[] {
+    const memory = emptyMemory();
+    const count = this.#moduleCount();
+    this.#takeModules(memory, count);
+    return readModules(memory, count);
+  }
+
+  /** Where objects are mapped that have code: addresses, and paths as `ProcessModule` has them. */
+  objects(): { start: number; end: number; name: string }[] {
+    const modules = this.bytes(Place.modules, this.#moduleCount() * MODULE_BYTES);
+    const names = this.bytes(Place.names, this.#nameBytes());
+    return Array.from({ length: modules.length / MODULE_BYTES }, (_, i) => {
+      const at = i * MODULE_BYTES;
+      const name = modules.readUInt32LE(at + Module.name) - Place.names;
+      return {
+        start: Number(modules.readBigUInt64LE(at + Module.start)),
+        end: Number(modules.readBigUInt64LE(at + Module.end)),
+        name: names.toString("utf8", name, name + modules.readUInt32LE(at + Module.nameBytes)),
+      };
+    });
+  }
+
+  /**
+   * What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. Undefined where it has ended, and the file was
+   * closed.
+   */
+  async readStill(): Promise<SharedArrayBuffer | undefined> {
+    if (this.#isClosed) return undefined;
+    const request = ++this.#requests;
+    this.setHeader(Header.request, request);
+    for (let waited = 0; waited < STILL_MS && this.header(Header.answer) !== request; waited += STEP_MS) {
+      await delay(STEP_MS);
+      if (this.#isClosed) return undefined;
+    }
+    try {
+      return this.read();
+    } finally {
+      this.setHeader(Header.request, 0);
+    }
+  }
+
+  /** What the tables use; everything else is zeros. */
+  read(): SharedArrayBuffer {
+    const memory = emptyMemory();
+    const take = (from: number, length: number): void => this.#take(memory, from, length);
+    take(0, Place.mibs);
+    const control = (field: number): number => new DataView(memory).getUint32(Place.control + field, true);
+    // What serves for finding nodes, and what accesses would be counted in, has no readers.
+    const contexts = control(Control.mibNext) + 1;
+    take(Place.mibs, contexts * CONTEXT_BYTES);
+    take(Place.growths, contexts * GROWTH_BYTES);
+    take(Place.pasts, contexts * PAST_BYTES);
+    take(Place.drags, contexts * DRAG_BYTES);
+    take(Place.followed, (control(Control.followed) + 1) * FOLLOWED_BYTES);
+    take(Place.intervals, control(Control.intervals) * INTERVAL_BYTES);
+    take(Place.changes, control(Control.changes) * CHANGE_BYTES);
+    take(Place.nodes, (control(Control.nodeNext) + 1) * NODE_BYTES);
+    take(Place.records, Math.min(control(Control.recordNext) + 1, Place.recordCapacity) * RECORD_BYTES);
+    this.#takeModules(memory, this.#moduleCount());
+    const threads = Math.min(this.header(Header.threads), MOST_THREADS);
+    for (let i = 0; i < threads; i++) take(Place.threads + i * THREAD_BYTES, Thread.stack);
+    take(Place.buckets, (this.header(Header.lastBucket) + 1) * SLOT_BYTES);
+    take(Place.parts, this.header(Header.parts) * STARTED_PART_BYTES);
+    take(Place.slots, Math.min(control(Control.slotsNext), Place.slotsEnd - Place.slots));
+    return memory;
+  }
+
+  #takeModules(memory: SharedArrayBuffer, count: number): void {
+    this.#take(memory, Place.modules, count * MODULE_BYTES);
+    this.#take(memory, Place.names, this.#nameBytes());
+  }
+
+  #nameBytes(): number {
+    return Math.min(this.header(Header.names), Place.namesEnd - Place.names);
+  }
+
+  #moduleCount(): number {
+    return Math.min(this.header(Header.modules), MOST_MODULES);
+  }
+
+  /** Zeros are left out: they are there already. */
+  #take(memory: SharedArrayBuffer, from: number, length: number): void {
+    const bytes = new Uint8Array(memory);
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, length));
+    for (let at = from; at < from + length; at += PIECE_BYTES) {
+      const wanted = Math.min(PIECE_BYTES, from + length - at);
+      const found = piece.subarray(0, readSync(this.#descriptor, piece, 0, wanted, MEMORY_AT + at));
+      if (!found.equals(ZEROS.subarray(0, found.length))) bytes.set(found, at);
+    }
+  }
+}
+
+/**
+ * Zeros, of which only pages that somebody writes take room: the engine maps them, where it asks the allocator for those of a buffer, and some
+ * allocators touch them all. Of memory that is shared, the garbage collector takes no notice.
+ */
+function emptyMemory(): SharedArrayBuffer {
+  const pages = MEMORY_BYTES / PAGE_BYTES;
+  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true })
+    .buffer as unknown as SharedArrayBuffer;
+}
+
+const ZEROS = Buffer.alloc(PIECE_BYTES);

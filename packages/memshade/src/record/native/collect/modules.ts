@@ -1,0 +1,56 @@
+import { MODULE_BYTES, Module, ModuleKind, Place, SUM_WORDS } from "../layout.ts";
+import { keyOfSum, withMark } from "../tables/table-key.ts";
+
+/** An object, or a piece of memory with code, as a process had it. */
+export interface ProcessModule {
+  /** Path, as the dynamic linker knows it; empty for the program itself and for memory. */
+  name: string;
+  /** Hexadecimal; empty where there is none. */
+  buildId: string;
+  /** What its tables are kept by, as `tableKey` has it; empty where they cannot be kept. */
+  tableKey: string;
+  /** Number of its first address among the sites of the process, and behind its last one. */
+  start: number;
+  end: number;
+  /** Address in the object of its first address in the process. */
+  address: number;
+  /** Address in the process minus address in the object. */
+  bias: number;
+  isObject: boolean;
+  /** What tells a rewritten file from its original; 0: it is none. */
+  mark: number;
+}
+
+/** The modules of a process, in the order in which it met them. */
+export function readModules(memory: SharedArrayBuffer, count: number): ProcessModule[] {
+  const view = new DataView(memory);
+  const u64 = (at: number): number => Number(view.getBigUint64(at, true));
+  return Array.from({ length: count }, (_, i) => {
+    const at = Place.modules + i * MODULE_BYTES;
+    const bytes = (from: number, length: number): Uint8Array =>
+      new Uint8Array(memory, at + from, length).slice();
+    const [start, end] = [u64(at + Module.start), u64(at + Module.end)];
+    const word = (field: number): number => view.getUint32(at + field, true);
+    const site = word(Module.site);
+    const mark = u64(at + Module.mark);
+    const idBytes = word(Module.buildIdBytes);
+    const id = hex(bytes(Module.buildId, idBytes === 0 ? 4 * SUM_WORDS : idBytes));
+    return {
+      name: new TextDecoder().decode(
+        new Uint8Array(memory, word(Module.name), word(Module.nameBytes)).slice(),
+      ),
+      buildId: idBytes === 0 ? "" : id,
+      tableKey: idBytes > 0 ? withMark(id, mark) : /[1-9a-f]/.test(id) ? withMark(keyOfSum(id), mark) : "",
+      start: site,
+      end: site + (end - start),
+      address: start - u64(at + Module.bias),
+      bias: u64(at + Module.bias),
+      isObject: word(Module.kind) !== ModuleKind.piece,
+      mark,
+    };
+  });
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,133 @@
+import { unseenBounds } from "../../../profile/model/bound.ts";
+import { RUN_FILE, type Run, type RunChild, type RunEnd } from "../../../profile/model/run.ts";
+import { type FolderClaim, writeRunFolder } from "../../host/run/folder-claim.ts";
+import { sayNotWritten } from "../../host/run/profile-failure.ts";
+import { sayWritten } from "../../host/run/terminal-line.ts";
+import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
+import type { ChildProcess } from "./child-processes.ts";
+import type { LeftBehind, NativeRecord, RecordedProgram, RecordingOptions } from "./left-behind.ts";
+import { recordedRun } from "./recorded-run.ts";
+
+export interface ProfileTarget {
+  folder: string;
+  claim: FolderClaim | undefined;
+  what: "profile" | "dump";
+}
+
+/** A child process whose run was written. */
+export interface WrittenChild {
+  folder: string;
+  child: RunChild;
+}
+
+/** Writes what processes have left in their memories. */
+export class ProfileWriter {
+  #how: RecordingOptions;
+  readonly #isQuiet: boolean | undefined;
+  /** Whether all that was to be written is. */
+  isComplete = true;
+  /** All that were written. */
+  readonly folders: string[] = [];
+  /** Files whose code processes have read as data, with something else in it than their own. */
+  readonly readAsData = new Set<RewrittenFile>();
+
+  constructor(how: RecordingOptions, isQuiet: boolean | undefined) {
+    this.#how = how;
+    this.#isQuiet = isQuiet;
+  }
+
+  /** More of how processes were recorded. */
+  tell(more: Partial<RecordingOptions>): void {
+    this.#how = { ...this.#how, ...more };
+  }
+
+  /** Undefined, with the reason said, where it could not be written. */
+  write(
+    target: ProfileTarget,
+    left: LeftBehind,
+    program: RecordedProgram,
+    { end, children }: { end: RunEnd; children?: readonly RunChild[] | undefined },
+  ): Run | undefined {
+    const run = this.#write(target, left, program, { end, children });
+    if (run !== undefined && (target.what === "dump" || this.#isQuiet !== true))
+      sayWritten(target.folder, process.cwd(), target.what);
+    return run;
+  }
+
+  /** A child is told of at the end of all. */
+  child({ folder, memory, samples, program, isRunning }: ChildProcess): WrittenChild | undefined {
+    const target = { folder, claim: undefined, what: "profile" } as const;
+    const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
+    const run = this.#write(target, { memory: memory.read(), counters: memory.counters, samples }, program, {
+      end,
+      children: undefined,
+    });
+    if (run === undefined) return undefined;
+    const { allocations, allocatedBytes } = run.heap ?? {};
+    return { folder, child: { program: run.program, command: run.command, allocations, allocatedBytes } };
+  }
+
+  /** What a process has left so far, to be written when it has ended; undefined, with the reason said, where that is not possible. */
+  keep(folder: string, left: LeftBehind, program: RecordedProgram): NativeRecord | undefined {
+    try {
+      return this.#made(recordedRun(left, program, { kind: "dump" }, this.#how));
+    } catch (error) {
+      sayNotWritten(folder, process.cwd(), error);
+      this.isComplete = false;
+      return undefined;
+    }
+  }
+
+  /** Writes what was kept. `gaps`: sentences about what it does not cover. */
+  writeKept(
+    target: ProfileTarget,
+    { run: kept, files, readAsData }: NativeRecord,
+    {
+      end,
+      children,
+      gaps,
+    }: { end: RunEnd; children: readonly RunChild[] | undefined; gaps: readonly string[] },
+  ): Run | undefined {
+    const run: Run = {
+      ...kept,
+      end: { ...end, isLater: true },
+      ...(children === undefined ? {} : { children: [...children] }),
+      bounds: [...(kept.bounds ?? []), ...unseenBounds(gaps[0])],
+    };
+    if (run.heap === undefined) run.notTracked = [...run.notTracked, ...gaps];
+    else run.heap = { ...run.heap, notTracked: [...(run.heap.notTracked ?? []), ...gaps] };
+    const written = this.#writeMade(target, () => ({ run, files, readAsData }));
+    if (written !== undefined && this.#isQuiet !== true)
+      sayWritten(target.folder, process.cwd(), target.what);
+    return written;
+  }
+
+  #write(
+    target: ProfileTarget,
+    left: LeftBehind,
+    program: RecordedProgram,
+    { end, children }: { end: RunEnd; children: readonly RunChild[] | undefined },
+  ): Run | undefined {
+    return this.#writeMade(target, () => recordedRun(left, program, end, { ...this.#how, children }));
+  }
+
+  #writeMade({ folder, claim }: ProfileTarget, make: () => NativeRecord): Run | undefined {
+    try {
+      const { run, files } = this.#made(make());
+      const all = [...files, { name: RUN_FILE, contents: `${JSON.stringify(run, null, 2)}\n` }];
+      if (claim === undefined) writeRunFolder(folder, all);
+      else claim.write(all);
+      this.folders.push(folder);
+      return run;
+    } catch (error) {
+      sayNotWritten(folder, process.cwd(), error);
+      this.isComplete = false;
+      return undefined;
+    }
+  }
+
+  #made(record: NativeRecord): NativeRecord {
+    for (const file of record.readAsData) this.readAsData.add(file);
+    return record;
+  }
+}

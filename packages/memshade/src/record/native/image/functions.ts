@@ -1,0 +1,184 @@
+/** What of a process is recorded besides the C library's allocator. */
+export interface Hooked {
+  /** What its allocator hands out and takes back. */
+  blocks: boolean;
+  /** What it maps itself. */
+  mappings: boolean;
+  /** A tool's code is inserted, and what forked processes count is their own. */
+  isCounting?: boolean | undefined;
+  /** What begins threads and what is about signals, where samples are taken. */
+  isSampled: boolean;
+  /** Functions of its allocator, if that is another one than the C library's: names of symbols, and addresses in its object. */
+  foreign: ReadonlyMap<string, number>;
+}
+
+interface NextFunction {
+  /** As the code calls it. */
+  name: string;
+  /** A name that the GNU C library alone has for it: it is called while the next definition is not known. */
+  known?: string;
+  /** Its symbol, where that is another one, or where only other allocators have it. */
+  foreign?: string;
+  /** Only what is known is called. */
+  isFixed?: boolean;
+}
+
+/** Functions whose next definitions are called, behind the image's own. The first two are as `NextWord` says. */
+export const NEXT: readonly NextFunction[] = [
+  { name: "_dl_find_object", known: "_dl_find_object", isFixed: true },
+  { name: "malloc", known: "__libc_malloc" },
+  { name: "calloc", known: "__libc_calloc" },
+  { name: "realloc", known: "__libc_realloc" },
+  { name: "free", known: "__libc_free" },
+  { name: "memalign", known: "__libc_memalign" },
+  { name: "valloc", known: "__libc_valloc" },
+  { name: "pvalloc", known: "__libc_pvalloc" },
+  { name: "reallocarray" },
+  { name: "aligned_alloc" },
+  { name: "posix_memalign" },
+  { name: "malloc_usable_size" },
+  { name: "dlclose" },
+  { name: "fork" },
+  { name: "mmap" },
+  { name: "munmap" },
+  { name: "mremap" },
+  { name: "mlockall" },
+  { name: "operatorNew", foreign: "_Znwm" },
+  { name: "operatorNewNothrow", foreign: "_ZnwmRKSt9nothrow_t" },
+  { name: "operatorNewAligned", foreign: "_ZnwmSt11align_val_t" },
+  { name: "operatorNewAlignedNothrow", foreign: "_ZnwmSt11align_val_tRKSt9nothrow_t" },
+  { name: "mallocx", foreign: "mallocx" },
+  { name: "rallocx", foreign: "rallocx" },
+  { name: "dallocx", foreign: "dallocx" },
+  { name: "sdallocx", foreign: "sdallocx" },
+  // Where samples are taken.
+  { name: "pthread_create" },
+  { name: "thrd_create" },
+  { name: "sigaction" },
+  { name: "signal" },
+  { name: "pthread_sigmask" },
+  { name: "sigprocmask" },
+];
+const SAMPLING = new Set([
+  "pthread_create",
+  "thrd_create",
+  "sigaction",
+  "signal",
+  "pthread_sigmask",
+  "sigprocmask",
+]);
+
+/** For each of them the symbol that is looked for, empty where nobody has it: looking in vain would allocate. */
+export function nextNames({ foreign }: Hooked): string[] {
+  return NEXT.map((next) => {
+    if (next.isFixed === true) return "";
+    if (next.foreign === undefined) return next.name;
+    return foreign.has(next.foreign) ? next.foreign : "";
+  });
+}
+
+/** Functions of the code that are none of the program's names. */
+const INTERNAL = ["memory_open", "initialize", "finalize", "begin_thread", "sample_handler", "sample_block"];
+/** What has nothing to do with blocks. */
+const BESIDE_BLOCKS = ["dlclose", "mlockall"];
+/** What is there only where mapped memory is asked for; the one name stands for two functions that are the same on x86-64. */
+const MAPPING: Readonly<Record<string, readonly string[]>> = {
+  mmap: ["mmap", "mmap64"],
+  munmap: ["munmap"],
+  mremap: ["mremap"],
+};
+const NOTHROW = "RKSt9nothrow_t";
+const ALIGNED = "St11align_val_t";
+/** C++'s operators that hand out blocks of an alignment. */
+export const ALIGNED_OPERATORS = ["w", "a"].flatMap((kind) =>
+  ["", NOTHROW].map((how) => `_Zn${kind}m${ALIGNED}${how}`),
+);
+
+/**
+ * Other names of functions: C++'s operators, and those that tcmalloc and mimalloc have beside the names of the C library. They do what
+ * the function of that name does in the same allocator.
+ */
+const FOREIGN: Readonly<Record<string, readonly string[]>> = {
+  operatorNew: ["_Znwm", "_Znam", "tc_new", "tc_newarray", "mi_new"],
+  operatorNewNothrow: [
+    `_Znwm${NOTHROW}`,
+    `_Znam${NOTHROW}`,
+    "tc_new_nothrow",
+    "tc_newarray_nothrow",
+    "mi_new_nothrow",
+  ],
+  operatorNewAligned: [
+    `_Znwm${ALIGNED}`,
+    `_Znam${ALIGNED}`,
+    "tc_new_aligned",
+    "tc_newarray_aligned",
+    "mi_new_aligned",
+  ],
+  operatorNewAlignedNothrow: [
+    `_Znwm${ALIGNED}${NOTHROW}`,
+    `_Znam${ALIGNED}${NOTHROW}`,
+    "tc_new_aligned_nothrow",
+    "tc_newarray_aligned_nothrow",
+    "mi_new_aligned_nothrow",
+  ],
+  free: [
+    ...["l", "a"].flatMap((kind) =>
+      ["", "m", NOTHROW, ALIGNED, `m${ALIGNED}`, `${ALIGNED}${NOTHROW}`].map((how) => `_Zd${kind}Pv${how}`),
+    ),
+    "cfree",
+    "tc_free",
+    "tc_cfree",
+    "tc_free_sized",
+    "mi_free",
+    "mi_cfree",
+    "mi_free_size",
+    "mi_free_aligned",
+    "mi_free_size_aligned",
+    ...["tc_delete", "tc_deletearray"].flatMap((name) =>
+      ["", "_sized", "_nothrow", "_aligned", "_sized_aligned", "_aligned_nothrow"].map((how) => name + how),
+    ),
+  ],
+  malloc: ["tc_malloc", "mi_malloc"],
+  calloc: ["tc_calloc", "mi_calloc"],
+  realloc: ["tc_realloc", "mi_realloc"],
+  reallocarray: ["mi_reallocarray"],
+  memalign: ["tc_memalign", "mi_memalign"],
+  aligned_alloc: ["mi_aligned_alloc"],
+  posix_memalign: ["tc_posix_memalign", "mi_posix_memalign"],
+  valloc: ["tc_valloc", "mi_valloc"],
+  pvalloc: ["tc_pvalloc", "mi_pvalloc"],
+  malloc_usable_size: ["tc_malloc_size", "mi_usable_size", "mi_malloc_usable_size", "mi_malloc_size"],
+  mallocx: ["mallocx"],
+  rallocx: ["rallocx"],
+  dallocx: ["dallocx"],
+  sdallocx: ["sdallocx"],
+};
+/** The symbols of a function of the code, by which the program finds it. */
+export function symbolsOf(name: string, hooked: Hooked): string[] {
+  const { blocks, mappings, isCounting, isSampled, foreign } = hooked;
+  if (INTERNAL.includes(name)) return [];
+  if (name === "fork") return isCounting === true ? [name] : [];
+  if (SAMPLING.has(name)) return isSampled ? [name] : [];
+  if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];
+  if (!blocks && !BESIDE_BLOCKS.includes(name)) return [];
+  const next = NEXT.find((one) => one.name === name);
+  // What is there only in other allocators is called there.
+  const own = next?.foreign ?? name;
+  const others = (FOREIGN[name] ?? []).filter((symbol) => isReplaced(symbol, own, foreign));
+  return next?.foreign === undefined ? [name, ...others] : others;
+}
+
+/**
+ * Whether a function of an allocator does the same as the one that is called for it: C++'s operators, and other names for one address. Other
+ * functions call each other by these names.
+ */
+function isReplaced(symbol: string, own: string, foreign: ReadonlyMap<string, number>): boolean {
+  if (!foreign.has(symbol) || !foreign.has(own)) return false;
+  return symbol.startsWith("_Z") || foreign.get(symbol) === foreign.get(own);
+}
+
+/** Whether a function of an allocator is seen when it is called by this name. */
+export function isSeen(symbol: string, foreign: ReadonlyMap<string, number>): boolean {
+  const all = { blocks: true, mappings: false, isSampled: false, foreign };
+  return NEXT.some(({ name }) => symbolsOf(name, all).includes(symbol));
+}

@@ -1,0 +1,293 @@
+import type { ObjectFile } from "../../../code/objects/types.ts";
+import { type FrameEntry, frameEntries, isSignalFrame } from "../../../code/unwind/index.ts";
+import {
+  decode,
+  FLOW,
+  hasTarget,
+  IMPLICIT,
+  INSTRUCTION_POINTER,
+  Instruction,
+} from "../../../code/x64/decode/index.ts";
+import { FormatError } from "../../../ground/bytes/errors.ts";
+import { dynamicSymbols } from "../start/dynamic-symbols.ts";
+import { canMoveFrame, type ExceptionTable, readExceptionTable } from "./exceptions.ts";
+import { Stubs } from "./stubs.ts";
+
+/** A function that can be rewritten. Places are offsets from the base of the `Code`. */
+export interface CodeFunction {
+  readonly start: number;
+  readonly end: number;
+  readonly frame: FrameEntry;
+  /** Its instructions: `[first, last)`. */
+  readonly first: number;
+  readonly last: number;
+  readonly exceptions: ExceptionTable | undefined;
+}
+
+/** Why functions are left as they are, and how many. */
+export interface LeftAlone {
+  undecodable: number;
+  overlapping: number;
+  /** frames of signals, and stubs that lead to other objects */
+  special: number;
+  /** with tables of exceptions that are not understood */
+  exceptions: number;
+  /** found by their return addresses, by a garbage collector or by code that takes these, or read as data */
+  returnAddresses: number;
+}
+
+/** Marks of instructions. */
+export const TRAIT = {
+  /** It reaches memory, by an operand or, as `maskmov` and `xlat`, without one; string instructions are looked for apart. */
+  access: 1,
+  nop: 2,
+  /** control may arrive here from elsewhere */
+  leader: 4,
+  /** its address is known to something else than direct jumps */
+  label: 8,
+} as const;
+
+const [NOP, TRAP] = [0x90, 0xcc];
+const LONG_NOP = 0x11f;
+
+/**
+ * All functions of an object, decoded into columns. Offsets count from `base` (SVMA), the first function's address.
+ */
+export class Code {
+  readonly base: number;
+  readonly bytes: Uint8Array;
+  readonly stubs: Stubs;
+  readonly functions: CodeFunction[] = [];
+  readonly leftAlone: LeftAlone = {
+    undecodable: 0,
+    overlapping: 0,
+    special: 0,
+    exceptions: 0,
+    returnAddresses: 0,
+  };
+  /** Offsets that code leads to which is left alone: calls of it may keep values in any register. */
+  readonly reachedFromOutside: number[] = [];
+  /** Offsets of all labels. */
+  readonly labels: number[] = [];
+  /** Offsets where functions begin that are left alone. */
+  readonly #startsOutside = new Set<number>();
+  /** A bit per byte of the code: whether an instruction begins there; and per word of bits the first of its instructions. */
+  readonly #starts: Int32Array;
+  readonly #firstOfWord: Int32Array;
+
+  /** It is the C library, which chooses among several functions for each of `memcpy` and its like, by the processor. */
+  readonly isCLibrary: boolean;
+  /** How many instructions there are. */
+  count = 0;
+  // Columns of the instructions.
+  readonly offsets: Int32Array;
+  readonly lengths: Uint8Array;
+  /** The last byte of each opcode. */
+  readonly opcodes: Uint8Array;
+  readonly flows: Uint8Array;
+  readonly traits: Uint8Array;
+  readonly reads: Int32Array;
+  readonly kills: Int32Array;
+  /** Offset of the target of a direct jump or call. */
+  readonly targets: Int32Array;
+  /** Where in the instruction the displacement from itself to its place stands, or 0. */
+  readonly relativeAt: Uint8Array;
+
+  /**
+   * @param fixed functions that stay as they are because of their return addresses, by their addresses (SVMA)
+   * @throws FormatError `unsupported` if there is no function, or code of more than 2 GiB
+   */
+  constructor(object: ObjectFile, fixed: ReadonlySet<number> = new Set()) {
+    const frames = frameEntries(object).sort((a, b) => a.start - b.start);
+    if (frames.length === 0) throw unsupported("it has no functions in .eh_frame");
+    this.base = frames[0].start;
+    const size = frames.reduce((end, one) => Math.max(end, one.start + one.size), 0) - this.base;
+    if (size >= 2 ** 31) throw unsupported("its code takes more than 2 GiB");
+    this.bytes = wholeCode(object, this.base, size);
+    // Bytes that are never an instruction's first take no memory of the columns: pages are given when they are touched.
+    const capacity = this.bytes.length;
+    this.offsets = new Int32Array(capacity);
+    this.lengths = new Uint8Array(capacity);
+    this.opcodes = new Uint8Array(capacity);
+    this.flows = new Uint8Array(capacity);
+    this.traits = new Uint8Array(capacity);
+    this.reads = new Int32Array(capacity);
+    this.kills = new Int32Array(capacity);
+    this.targets = new Int32Array(capacity);
+    this.relativeAt = new Uint8Array(capacity);
+    this.#starts = new Int32Array((capacity >> 5) + 1);
+    this.#firstOfWord = new Int32Array((capacity >> 5) + 1);
+    this.stubs = new Stubs(object, this.base);
+    this.isCLibrary = dynamicSymbols(object).defined.has("gnu_get_libc_version");
+    this.#readAll(object, frames, fixed);
+    this.#markTargets();
+  }
+
+  /** Which instruction begins at an offset; −1: none. */
+  instructionAt(offset: number): number {
+    if (offset < 0 || offset >= this.bytes.length) return -1;
+    const word = this.#starts[offset >> 5];
+    const bit = 1 << (offset & 31);
+    return (word & bit) === 0 ? -1 : this.#firstOfWord[offset >> 5] + bitsIn(word & (bit - 1));
+  }
+
+  /** Whether control may arrive at an offset from elsewhere. */
+  isLeader(offset: number): boolean {
+    const i = this.instructionAt(offset);
+    return i < 0 ? this.#startsOutside.has(offset) : (this.traits[i] & TRAIT.leader) !== 0;
+  }
+
+  /** The function that begins at an offset. */
+  functionAt(offset: number): number {
+    const found = this.functionAround(offset);
+    return found >= 0 && this.functions[found].start === offset ? found : -1;
+  }
+
+  /** The function that an offset lies in; −1: none. */
+  functionAround(offset: number): number {
+    let low = 0;
+    let high = this.functions.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.functions[middle].start <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && offset < this.functions[low - 1].end ? low - 1 : -1;
+  }
+
+  #readAll(object: ObjectFile, frames: readonly FrameEntry[], fixed: ReadonlySet<number>): void {
+    const instruction = new Instruction();
+    let reached = 0;
+    for (const frame of frames) {
+      const start = frame.start - this.base;
+      const end = start + frame.size;
+      const exceptions = frame.lsda === undefined ? undefined : readExceptionTable(object, frame.lsda);
+      const isKept = (reason: keyof LeftAlone): void => {
+        this.leftAlone[reason]++;
+        this.#startsOutside.add(start);
+        this.#followOutside(start, Math.min(end, this.bytes.length), instruction);
+      };
+      if (isSignalFrame(frame.cie) || this.stubs.has(start)) isKept("special");
+      else if (fixed.has(frame.start)) isKept("returnAddresses");
+      else if (start < reached || end > this.bytes.length) isKept("overlapping");
+      else if (!canMoveFrame(frame, exceptions)) isKept("exceptions");
+      else if (this.#readFunction({ frame, start, end, exceptions }, instruction)) reached = end;
+      else isKept("undecodable");
+    }
+  }
+
+  #readFunction(known: Omit<CodeFunction, "first" | "last">, instruction: Instruction): boolean {
+    const { start, end, exceptions } = known;
+    const { bytes, offsets, lengths, opcodes, flows, traits, reads, kills, targets, relativeAt } = this;
+    const first = this.count;
+    let at = start;
+    let i = first;
+    try {
+      for (; at < end; i++) {
+        decode(bytes, at, instruction);
+        const { length, flow, access, implicit } = instruction;
+        offsets[i] = at;
+        lengths[i] = length;
+        opcodes[i] = instruction.opcode;
+        flows[i] = flow;
+        const isHidden = implicit === IMPLICIT.maskmov || implicit === IMPLICIT.xlat;
+        traits[i] = (access !== 0 || isHidden ? TRAIT.access : 0) | (isNop(instruction) ? TRAIT.nop : 0);
+        reads[i] = instruction.reads;
+        kills[i] = instruction.kills;
+        targets[i] = hasTarget(flow) ? at + length + instruction.distance : 0;
+        const isRelative = access !== 0 && instruction.base === INSTRUCTION_POINTER;
+        relativeAt[i] = isRelative ? instruction.displacementAt : 0;
+        at += length;
+      }
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      return false;
+    }
+    if (at !== end) return false;
+    for (let one = first; one < i; one++) {
+      const word = offsets[one] >> 5;
+      if (this.#starts[word] === 0) this.#firstOfWord[word] = one;
+      this.#starts[word] |= 1 << (offsets[one] & 31);
+    }
+    traits[first] |= TRAIT.leader;
+    this.count = i;
+    for (const { landingPad } of exceptions?.callSites ?? [])
+      if (landingPad !== 0) this.mark(start + landingPad, TRAIT.leader);
+    this.functions.push({ ...known, first, last: i });
+    return true;
+  }
+
+  /** Notes where code leads that is left alone, as far as it is understood. */
+  #followOutside(start: number, end: number, instruction: Instruction): void {
+    try {
+      for (let at = start; at < end; at += instruction.length) {
+        decode(this.bytes, at, instruction);
+        if (hasTarget(instruction.flow))
+          this.reachedFromOutside.push(at + instruction.length + instruction.distance);
+      }
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+    }
+  }
+
+  #markTargets(): void {
+    for (const offset of this.reachedFromOutside) this.mark(offset, TRAIT.leader);
+    const { count, flows, targets } = this;
+    for (let i = 0; i < count; i++) if (hasTarget(flows[i])) this.mark(targets[i], TRAIT.leader);
+  }
+
+  /** Marks the instruction at an offset, if one begins there. */
+  mark(offset: number, trait: number): boolean {
+    const i = this.instructionAt(offset);
+    if (i < 0) return false;
+    if ((trait & ~this.traits[i] & TRAIT.label) !== 0) this.labels.push(offset);
+    this.traits[i] |= trait;
+    return true;
+  }
+}
+
+/** How many bits of a word are set. */
+function bitsIn(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+/** Whether it does nothing: `pause` is no nop, nor is `endbr64`. */
+export function isNop({ opcode, repeated }: Instruction): boolean {
+  return opcode === LONG_NOP || (opcode === NOP && !repeated);
+}
+
+/** Bytes of the nop or trap that fills room between functions, where it begins; 0: something else stands there. */
+export function fillerBytes(bytes: Uint8Array, at: number, instruction: Instruction): number {
+  if (bytes[at] === TRAP) return 1;
+  try {
+    decode(bytes, at, instruction);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    return 0;
+  }
+  return isNop(instruction) ? instruction.length : 0;
+}
+
+/** Whether control never goes on behind an instruction of that flow. */
+export function endsPath(flow: number): boolean {
+  return flow === FLOW.jump || flow === FLOW.return || flow === FLOW.indirectJump || flow === FLOW.trap;
+}
+
+function wholeCode(object: ObjectFile, base: number, size: number): Uint8Array {
+  const bytes = object.bytesAt(base, size);
+  if (bytes.length === size) return bytes;
+  // Several segments with code: what lies between them is no instruction.
+  const whole = new Uint8Array(size);
+  for (const { address, fileSize } of object.segments) {
+    const from = Math.max(address, base);
+    const to = Math.min(address + fileSize, base + size);
+    if (from < to) whole.set(object.bytesAt(from, to - from), from - base);
+  }
+  return whole;
+}
+
+function unsupported(detail: string): FormatError {
+  return new FormatError("unsupported", 0, "ELF file", detail);
+}

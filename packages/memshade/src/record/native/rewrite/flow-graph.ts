@@ -1,0 +1,234 @@
+import { decode, FLOW, Instruction } from "../../../code/x64/decode/index.ts";
+import { RBP, RSP } from "../../../code/x64/index.ts";
+import { type Code, type CodeFunction, endsPath, TRAIT } from "./code.ts";
+import type { Labels } from "./labels.ts";
+
+const RBP_BIT = 1 << RBP.number;
+const RSP_BIT = 1 << RSP.number;
+/** `mov` to a place and from one, `xchg`, also with rax, and `pop` of rsp. */
+const [MOV_TO, MOV_FROM, XCHG, XCHG_RAX, POP_RSP] = [0x89, 0x8b, 0x87, 0x94, 0x5c];
+const [PUSH_FIRST, PUSH_LAST, PUSH_CONSTANT] = [0x50, 0x57, 0x68];
+
+/**
+ * Whether a function's `ret` may lead to a place that is not behind the call of it, with a value in any register: it takes another
+ * stack (`swapcontext`, which begins functions with their arguments), or has put an address there itself (retpolines).
+ */
+export function returnsElsewhere(code: Code, { first, last }: CodeFunction): boolean {
+  for (let i = first; i < last; i++)
+    if (takesStack(code, i) || (code.flows[i] === FLOW.return && i > first && putsAddress(code, i - 1)))
+      return true;
+  return false;
+}
+
+/** rsp gets another value than that of the frame pointer. */
+function takesStack({ kills, reads, opcodes }: Code, i: number): boolean {
+  if ((kills[i] & RSP_BIT) === 0) return false;
+  switch (opcodes[i]) {
+    case MOV_TO:
+    case MOV_FROM:
+      return reads[i] !== RBP_BIT;
+    case XCHG:
+    case XCHG_RAX:
+    case POP_RSP:
+      return true;
+    default:
+      return false;
+  }
+}
+
+const instruction = new Instruction();
+
+function putsAddress({ bytes, offsets, opcodes, reads }: Code, i: number): boolean {
+  const opcode = opcodes[i];
+  if ((reads[i] & RSP_BIT) === 0) return false;
+  if ((opcode >= PUSH_FIRST && opcode <= PUSH_LAST) || opcode === PUSH_CONSTANT) return true;
+  if (opcode !== MOV_TO) return false;
+  decode(bytes, offsets[i], instruction);
+  const { base, index, displacement } = instruction;
+  return base === RSP.number && index < 0 && displacement === 0;
+}
+
+/** No block, or no function. */
+export const NONE = -1;
+
+/** How control leaves a block. */
+export const EXIT = {
+  /** to `next` and `target`, as far as there are any */
+  blocks: 0,
+  /** a call of a function of this object, and then `next` */
+  call: 1,
+  /** a call of anything else */
+  unknownCall: 2,
+  return: 3,
+  /** to a function of this object that returns to this one's caller */
+  tailCall: 4,
+  /** the same, to something else */
+  unknownTailCall: 5,
+  /** to an address that was computed */
+  indirectJump: 6,
+  /** a call of code that follows no convention as far as is known */
+  opaqueCall: 7,
+  opaqueJump: 8,
+  trap: 9,
+} as const;
+
+/** Basic blocks of all functions, in columns; a call ends a block too. */
+export class FlowGraph {
+  readonly code: Code;
+  count = 0;
+  /** First instruction of each block; one more than there are blocks. */
+  readonly firsts: Int32Array;
+  readonly exits: Uint8Array;
+  readonly nexts: Int32Array;
+  readonly targets: Int32Array;
+  /** Function that is called; also for tail calls. */
+  readonly callees: Int32Array;
+  readonly functionOf: Int32Array;
+  /** Blocks of function f: `[blocksOf[f], blocksOf[f + 1])`. */
+  readonly blocksOf: Int32Array;
+  /** Blocks that a function's indirect jumps may lead to, and its landing pads. */
+  readonly labels: readonly (Int32Array | undefined)[];
+  readonly landingPads: readonly (Int32Array | undefined)[];
+  /** Functions that share blocks by jumps into their middle are solved together: the lowest one of each such group. */
+  readonly groupOf: Int32Array;
+  readonly #blockOf: Int32Array;
+
+  readonly #unknownJumps: ReadonlySet<number>;
+
+  constructor(code: Code, labels: Labels) {
+    this.code = code;
+    this.#unknownJumps = labels.unknown;
+    this.#blockOf = new Int32Array(code.count).fill(NONE);
+    this.firsts = new Int32Array(code.count + 1);
+    this.blocksOf = new Int32Array(code.functions.length + 1);
+    this.functionOf = new Int32Array(code.count);
+    this.#cut();
+    this.exits = new Uint8Array(this.count);
+    this.nexts = new Int32Array(this.count).fill(NONE);
+    this.targets = new Int32Array(this.count).fill(NONE);
+    this.callees = new Int32Array(this.count).fill(NONE);
+    this.groupOf = Int32Array.from(code.functions.keys());
+    for (let block = 0; block < this.count; block++) this.#connect(block);
+    code.functions.forEach((one, f) => {
+      if (returnsElsewhere(code, one)) this.#openReturns(f);
+    });
+    this.labels = code.functions.map((_, f) => this.#blocksAt(f, labels.ofFunction.get(f)));
+    this.landingPads = code.functions.map(({ start, exceptions }, f) =>
+      this.#blocksAt(f, exceptions && padsOf(start, exceptions.callSites)),
+    );
+    for (const f of this.groupOf.keys()) this.groupOf[f] = this.#groupOf(f);
+  }
+
+  /** The block that begins at an offset; `NONE` if there is none. */
+  blockAt(offset: number): number {
+    const instruction = this.code.instructionAt(offset);
+    return instruction < 0 ? NONE : this.#blockOf[instruction];
+  }
+
+  #cut(): void {
+    const { code } = this;
+    code.functions.forEach(({ first, last }, f) => {
+      this.blocksOf[f] = this.count;
+      for (let i = first, starts = true; i < last; i++) {
+        if (starts || (code.traits[i] & TRAIT.leader) !== 0) {
+          this.functionOf[this.count] = f;
+          this.#blockOf[i] = this.count;
+          this.firsts[this.count++] = i;
+        }
+        const flow = code.flows[i];
+        starts = flow !== FLOW.next && flow !== FLOW.systemCall;
+      }
+    });
+    this.blocksOf[code.functions.length] = this.count;
+    this.firsts[this.count] = code.count;
+  }
+
+  #connect(block: number): void {
+    const { code } = this;
+    const last = this.firsts[block + 1] - 1;
+    const flow = code.flows[last];
+    const behind = code.offsets[last] + code.lengths[last];
+    // A call at a function's end does not return: what lies behind it is another function by chance.
+    const isCall = flow === FLOW.call || flow === FLOW.indirectCall;
+    const isLast = behind === code.functions[this.functionOf[block]].end;
+    if (!endsPath(flow) && !(isCall && isLast)) this.nexts[block] = this.#join(block, this.blockAt(behind));
+    const target = code.targets[last];
+    const callee = flow === FLOW.call || flow === FLOW.jump ? code.functionAt(target) : NONE;
+    this.callees[block] = callee;
+    switch (flow) {
+      case FLOW.call:
+        this.exits[block] =
+          callee !== NONE ? EXIT.call : code.stubs.has(target) ? EXIT.unknownCall : EXIT.opaqueCall;
+        break;
+      case FLOW.indirectCall:
+        this.exits[block] = EXIT.unknownCall;
+        break;
+      case FLOW.return:
+        this.exits[block] = EXIT.return;
+        break;
+      case FLOW.indirectJump:
+        this.exits[block] = this.#unknownJumps.has(last) ? EXIT.opaqueJump : EXIT.indirectJump;
+        break;
+      case FLOW.trap:
+        this.exits[block] = EXIT.trap;
+        break;
+      case FLOW.jump:
+      case FLOW.branch:
+        this.#connectJump(block, target, callee);
+        break;
+      default:
+        break;
+    }
+    // It runs into what is no function.
+    const runsOut = flow === FLOW.next || flow === FLOW.systemCall || flow === FLOW.branch;
+    if (runsOut && this.nexts[block] === NONE) this.exits[block] = EXIT.opaqueJump;
+  }
+
+  #openReturns(f: number): void {
+    for (let block = this.blocksOf[f]; block < this.blocksOf[f + 1]; block++)
+      if (this.exits[block] === EXIT.return) this.exits[block] = EXIT.opaqueJump;
+  }
+
+  #connectJump(block: number, target: number, callee: number): void {
+    const own = this.functionOf[block];
+    if (callee !== NONE && callee !== own) {
+      this.exits[block] = EXIT.tailCall;
+      return;
+    }
+    this.targets[block] = this.#join(block, this.blockAt(target));
+    if (this.targets[block] === NONE)
+      this.exits[block] = this.code.stubs.has(target) ? EXIT.unknownTailCall : EXIT.opaqueJump;
+  }
+
+  #join(block: number, other: number): number {
+    if (other !== NONE) this.#unite(this.functionOf[block], this.functionOf[other]);
+    return other;
+  }
+
+  #unite(one: number, other: number): void {
+    const [a, b] = [this.#groupOf(one), this.#groupOf(other)];
+    this.groupOf[Math.max(a, b)] = Math.min(a, b);
+  }
+
+  #groupOf(f: number): number {
+    let root = f;
+    while (this.groupOf[root] !== root) root = this.groupOf[root];
+    for (let at = f; at !== root; ) {
+      const next = this.groupOf[at];
+      this.groupOf[at] = root;
+      at = next;
+    }
+    return root;
+  }
+
+  #blocksAt(f: number, offsets: ReadonlySet<number> | undefined): Int32Array | undefined {
+    if (offsets === undefined || offsets.size === 0) return undefined;
+    const blocks = [...offsets].map((offset) => this.blockAt(offset)).filter((block) => block !== NONE);
+    for (const block of blocks) this.#unite(f, this.functionOf[block]);
+    return Int32Array.from(blocks);
+  }
+}
+
+function padsOf(start: number, callSites: readonly { landingPad: number }[]): Set<number> {
+  return new Set(callSites.flatMap(({ landingPad }) => (landingPad === 0 ? [] : [start + landingPad])));
+}

@@ -1,0 +1,169 @@
+import { decode, FLOW, Instruction, NO_REGISTER } from "../../../code/x64/decode/index.ts";
+import { int32At } from "../../../ground/bytes/int32.ts";
+import { type Code, type CodeFunction, endsPath, TRAIT } from "./code.ts";
+import { ReachingAddresses } from "./reaching-addresses.ts";
+
+/** Numbers that lead to code: addresses of 8 bytes, or distances of 4. */
+export interface JumpTable {
+  /** SVMA */
+  readonly address: number;
+  /** the function that reads it */
+  readonly owner: number;
+  readonly bytes: 4 | 8;
+  /** SVMA that entries count from; 0 for addresses */
+  readonly origin: number;
+  /** Jumps of the owner that most likely read an entry of it, and whether one does for certain. */
+  readonly jumps: readonly number[];
+  readonly isCertain: boolean;
+}
+
+const TABLE_ENTRY = 4;
+const POINTER = 8;
+const [MOV, MOVSXD, LEA, ADD_TO_PLACE, ADD] = [0x8b, 0x63, 0x8d, 0x01, 0x03];
+/** How many instructions in front of a jump what it jumps through is looked for. */
+const LOOK_BACK = 24;
+
+/** What an indirect jump reads an entry of: a table at an address, or one that a register has the address of. */
+type Through = { address: number } | { table: number; origin: number; readAt: number };
+
+/** Tables that functions with indirect jumps may read: all that they take the address of, most of which are none. */
+export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> {
+  const instruction = new Instruction();
+  for (const [owner, one] of code.functions.entries()) {
+    const absolute = new Map<number, number[]>();
+    const byRegister = new Map<number, number[]>();
+    // Instructions that compute the address of a table.
+    const certain = new Set<number>();
+    const reaching = new ReachingAddresses(code, one);
+    let jumps = 0;
+    for (let i = one.first; i < one.last; i++) {
+      if (code.flows[i] !== FLOW.indirectJump) continue;
+      jumps++;
+      const through = jumpsThrough(code, one, i, instruction);
+      if (through === undefined) continue;
+      if ("address" in through) addTo(absolute, through.address, i);
+      else if (through.table === through.origin) {
+        addTo(byRegister, 1 << through.table, i);
+        for (const writer of reaching.writersOf(through.table, through.readAt)) certain.add(writer);
+      } else yield* labelDifferences(code, owner, through, i);
+    }
+    if (jumps === 0) continue;
+    for (let i = one.first; i < one.last; i++) {
+      if (code.relativeAt[i] === 0 && !(areFixed && (code.traits[i] & TRAIT.access) !== 0)) continue;
+      decode(code.bytes, code.offsets[i], instruction);
+      if (code.relativeAt[i] !== 0) {
+        const address = relativeAddress(code, i);
+        const through = (instruction.opcode === LEA && byRegister.get(instruction.writes)) || [];
+        const isCertain = through.length > 0 && certain.has(i) && address % TABLE_ENTRY === 0;
+        yield { address, owner, bytes: TABLE_ENTRY, origin: address, jumps: through, isCertain };
+        // Where addresses are fixed no relocation tells of labels in data: `lea T(%rip), t` and `jmp *(t,i,8)`.
+        if (areFixed && instruction.opcode === LEA)
+          yield { address, owner, bytes: POINTER, origin: 0, jumps: [], isCertain: false };
+      } else if (isFixedTable(instruction)) {
+        const address = instruction.displacement;
+        const through = absolute.get(address) ?? [];
+        yield { address, owner, bytes: POINTER, origin: 0, jumps: through, isCertain: through.length > 0 };
+      }
+    }
+  }
+}
+
+/**
+ * Indirect jumps whose address may be computed from numbers that no relocation names: all that are not read from memory, and in code
+ * at fixed addresses those too.
+ */
+export function* computedJumps(code: Code, areFixed: boolean): Iterable<number> {
+  const one = new Instruction();
+  for (let i = 0; i < code.count; i++) {
+    if (code.flows[i] !== FLOW.indirectJump) continue;
+    if (areFixed || !isLoaded(code, i, one)) yield i;
+  }
+}
+
+function isLoaded(code: Code, jump: number, one: Instruction): boolean {
+  decode(code.bytes, code.offsets[jump], one);
+  if (one.access !== 0) return true;
+  const target = one.reads;
+  for (let i = jump - 1; i >= Math.max(0, jump - LOOK_BACK); i--) {
+    if (code.flows[i] !== FLOW.next && code.flows[i] !== FLOW.branch) return false;
+    decode(code.bytes, code.offsets[i], one);
+    if ((one.writes & target) !== 0) return one.opcode === MOV && one.access !== 0;
+  }
+  return false;
+}
+
+/** A table of distances from a label, whose address a register has beside that of the table. */
+function* labelDifferences(
+  code: Code,
+  owner: number,
+  { table, origin, readAt }: { table: number; origin: number; readAt: number },
+  jump: number,
+): Iterable<JumpTable> {
+  const tableAddress = addressIn(code, code.functions[owner], table, readAt);
+  const originAddress = addressIn(code, code.functions[owner], origin, jump);
+  if (tableAddress === undefined || originAddress === undefined) return;
+  const jumps = [jump];
+  yield { address: tableAddress, owner, bytes: TABLE_ENTRY, origin: originAddress, jumps, isCertain: true };
+}
+
+/** `jmp *T(,i,8)`; `mov T(,i,8), r` and `jmp *r`; or `movslq (t,i,4), r`, `add t, r` and `jmp *r`. */
+function jumpsThrough(
+  code: Code,
+  { first }: CodeFunction,
+  jump: number,
+  one: Instruction,
+): Through | undefined {
+  decode(code.bytes, code.offsets[jump], one);
+  if (one.access !== 0) return isFixedTable(one) ? { address: one.displacement } : undefined;
+  const target = one.reads;
+  // The other register of the sum, once that is found.
+  let added = 0;
+  for (let i = jump - 1; i >= Math.max(first, jump - LOOK_BACK) && code.flows[i] === FLOW.next; i--) {
+    decode(code.bytes, code.offsets[i], one);
+    const written = one.writes & (target | added);
+    if (written === 0) continue;
+    if (one.opcode === MOV && added === 0 && one.access !== 0)
+      return isFixedTable(one) ? { address: one.displacement } : undefined;
+    if (one.opcode === MOVSXD && added !== 0 && one.access !== 0 && one.scale === TABLE_ENTRY) {
+      if (one.index === NO_REGISTER || one.base === NO_REGISTER || one.displacement !== 0) return undefined;
+      const origin = 31 - Math.clz32((target | added) & ~written);
+      return { table: one.base, origin, readAt: i };
+    }
+    const isSum = (one.opcode === ADD || one.opcode === ADD_TO_PLACE) && one.access === 0;
+    if (isSum && added === 0) added = one.reads & ~target;
+    // A label's address may come between the entry and the sum.
+    else if (!(one.opcode === LEA && code.relativeAt[i] !== 0 && written === added)) return undefined;
+  }
+  return undefined;
+}
+
+/** The address that a register got from the last instruction that wrote it, on the way straight to `behind`. */
+function addressIn(
+  code: Code,
+  { first }: CodeFunction,
+  register: number,
+  behind: number,
+): number | undefined {
+  const one = new Instruction();
+  for (let i = behind - 1; i >= Math.max(first, behind - LOOK_BACK) && !endsPath(code.flows[i]); i--) {
+    decode(code.bytes, code.offsets[i], one);
+    if ((one.writes & (1 << register)) === 0) continue;
+    return one.opcode === LEA && code.relativeAt[i] !== 0 ? relativeAddress(code, i) : undefined;
+  }
+  return undefined;
+}
+
+/** The address (SVMA) that an instruction reaches by its distance. */
+export function relativeAddress({ base, bytes, offsets, lengths, relativeAt }: Code, i: number): number {
+  return base + offsets[i] + lengths[i] + int32At(bytes, offsets[i] + relativeAt[i]);
+}
+
+function isFixedTable({ base, index, scale, vectorIndex }: Instruction): boolean {
+  return base === NO_REGISTER && index !== NO_REGISTER && scale === POINTER && !vectorIndex;
+}
+
+function addTo(lists: Map<number, number[]>, key: number, value: number): void {
+  const known = lists.get(key);
+  if (known === undefined) lists.set(key, [value]);
+  else known.push(value);
+}

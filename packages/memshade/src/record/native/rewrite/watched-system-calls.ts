@@ -1,0 +1,66 @@
+import { decode, FLOW, Instruction } from "../../../code/x64/decode/index.ts";
+import { RAX } from "../../../code/x64/index.ts";
+import { int32 } from "../../../code/x64/operands.ts";
+import { int32At } from "../../../ground/bytes/int32.ts";
+import { type Code, TRAIT } from "./code.ts";
+import { LEAVE_RED_ZONE, SKIP_RED_ZONE } from "./insertion/red-zone.ts";
+import type { Insertion } from "./plan.ts";
+
+/** System calls that are looked at before they are made: those that open files or tell of them, let memory be written, or start programs. */
+export const SYSTEM_CALL = {
+  open: 2,
+  stat: 4,
+  lstat: 6,
+  mprotect: 10,
+  openat: 257,
+  newfstatat: 262,
+  pkeyMprotect: 329,
+  statx: 332,
+  openat2: 437,
+  execve: 59,
+  execveat: 322,
+} as const;
+/** Where the address of what looks at them stands, in every process: behind the words of slow paths. */
+export const WATCH_WORD = 0x7ff0_0ff8;
+
+const WATCHED: ReadonlySet<number> = new Set(Object.values(SYSTEM_CALL));
+const SYSCALL = [0x0f, 0x05];
+const [MOV_CONSTANT, REX_W, MOV_LONG, OF_RAX] = [0xb8, 0x48, 0xc7, 0xc0];
+/** Of a register with itself. */
+const XOR: ReadonlySet<number> = new Set([0x31, 0x33]);
+const CALL_BY_WORD = [0xff, 0x14, 0x25, ...int32(WATCH_WORD)];
+const RAX_BIT = 1 << RAX.number;
+
+/** What stands in front of a watched system call. Behind it rcx, which the call loses, is 0 where it has been made. */
+export const WATCH: Omit<Insertion, "before"> = {
+  bytes: [...SKIP_RED_ZONE, ...CALL_BY_WORD, ...LEAVE_RED_ZONE],
+};
+/** `jrcxz` over the system call: it changes no flags. */
+export const SKIP_SYSTEM_CALL: readonly number[] = [0xe3, SYSCALL.length];
+
+const instruction = new Instruction();
+
+/** Whether an instruction is a system call that is to be looked at, or may be one. */
+export function isWatched(code: Code, i: number): boolean {
+  if (code.flows[i] !== FLOW.systemCall) return false;
+  const at = code.offsets[i];
+  if (code.lengths[i] !== SYSCALL.length || SYSCALL.some((byte, k) => code.bytes[at + k] !== byte))
+    return false;
+  const number = systemCallNumber(code, i);
+  return number === undefined || WATCHED.has(number);
+}
+
+/** The constant that rax has at a system call, if that is put there right in front of it. */
+export function systemCallNumber({ bytes, offsets, flows, traits }: Code, i: number): number | undefined {
+  for (let before = i - 1; before >= 0; before--) {
+    if ((traits[before + 1] & TRAIT.leader) !== 0 || flows[before] !== FLOW.next) return undefined;
+    const at = offsets[before];
+    decode(bytes, at, instruction);
+    if ((instruction.writes & RAX_BIT) === 0) continue;
+    if (XOR.has(bytes[at]) && bytes[at + 1] === OF_RAX) return 0;
+    if (bytes[at] === MOV_CONSTANT) return int32At(bytes, at + 1);
+    const isLong = bytes[at] === REX_W && bytes[at + 1] === MOV_LONG && bytes[at + 2] === OF_RAX;
+    return isLong ? int32At(bytes, at + 3) : undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,183 @@
+import { type ObjectFile, openObject } from "../../../code/objects/index.ts";
+import type { Relocation } from "../../../code/x64/assembler.ts";
+import { decode, FLOW, INSTRUCTION_POINTER, Instruction } from "../../../code/x64/decode/index.ts";
+import { Assembler, R8, R9, R10, RAX, RCX, RDI, RDX, RSI } from "../../../code/x64/index.ts";
+import { int32, place, relative } from "../../../code/x64/operands.ts";
+import { FormatError } from "../../../ground/bytes/errors.ts";
+import { type NativeTool, type ShadowRange, SLOW_PATHS } from "../native-tool.ts";
+import { WATCH_WORD } from "../rewrite/watched-system-calls.ts";
+import { FileLayout } from "../rewrite/write-file.ts";
+import { REFUSED } from "../start/launcher.ts";
+import { exitWith, systemCall } from "../start/system-calls.ts";
+import { putHeapBehindProgram } from "./heap-start.ts";
+import { TABLE_BYTES } from "./original-files.ts";
+import { callOfRedirection, LEAST_TABLE_BYTES, redirectedSites, redirections } from "./redirections.ts";
+import { SYMBOL, watchingCode } from "./watch-system-calls.ts";
+
+const PAGE_BYTES = 0x1000;
+const [JUMP, CALL] = [0xe9, 0xe8];
+const JUMP_BYTES = 5;
+const [WRITE, MMAP, MADVISE] = [1, 9, 28];
+const STDERR = 2;
+const READ_WRITE = 3;
+/** private, anonymous, no memory reserved, at that address or not at all */
+const MAP_FLAGS = 0x2 | 0x20 | 0x4000 | 0x100000;
+/** Whoever writes a core would write all of the addresses. */
+const DONTDUMP = 16;
+
+const ALIGNMENT = 16;
+/** By which the code that maps knows the code that looks at system calls. */
+const WATCHING = "watching";
+const OBJECTS = "_r_debug";
+
+/** Written by a process that finds no room. */
+const NO_ROOM =
+  "memshade: what counts accesses finds no room at its addresses, 0x7ff00000 and up: they are taken (ulimit -s unlimited has libraries there), limited (ulimit -v), or the system gives out no more than it has (vm.overcommit_memory=2)\n";
+
+/** The ranges that inserted code uses: a page of words, those of slow paths first, and those of the tool. */
+export function mappedRanges({ shadows }: Pick<NativeTool, "shadows">): ShadowRange[] {
+  return [{ address: SLOW_PATHS, bytes: PAGE_BYTES }, ...shadows];
+}
+
+/**
+ * A dynamic linker that maps what code of a tool uses before it does anything else, in every process that begins with it. Its first
+ * instructions give way to a jump, and stand behind that code. The entry in the file's header stays: a dynamic linker that is
+ * started as a program compares it with its own. Where it opens files, it looks into a table (`redirect`).
+ *
+ * @param tableBytes room for the table, which is empty
+ * @throws FormatError `unsupported` if its first instructions cannot be moved
+ */
+export function loaderCopy(
+  file: Uint8Array,
+  tool: Pick<NativeTool, "shadows" | "slowPaths">,
+  tableBytes = LEAST_TABLE_BYTES,
+): Uint8Array {
+  const object = openObject(file);
+  const layout = new FileLayout(file, object);
+  const entry = Number(new DataView(file.buffer, file.byteOffset).getBigUint64(24, true));
+  const first = layout.fileOffset(entry);
+  const redirected = redirections(tableBytes);
+  const startAt = roundUp(redirected.code.length);
+  const { bytes: mapping, relocations } = mappingCode(tool);
+  const begin = layout.textAddress + startAt;
+  const moved = moveInstructions(file, first, entry - (begin + mapping.length));
+  const at = begin + mapping.length + moved.code.length + JUMP_BYTES;
+  const start = [...mapping, ...moved.code, JUMP, ...int32(entry + moved.bytes - at)];
+  const watching = watchingCode();
+  const watchingAt = roundUp(startAt + start.length);
+  const tableAt = roundUp(watchingAt + watching.bytes.length);
+  const text = new Uint8Array(tableAt + TABLE_BYTES);
+  text.set(redirected.code);
+  text.set(start, startAt);
+  text.set(watching.bytes, watchingAt);
+  const places = {
+    [WATCHING]: layout.textAddress + watchingAt,
+    [SYMBOL.originals]: layout.textAddress + tableAt,
+    [SYMBOL.objects]: listOfObjects(object),
+  };
+  link(text, layout.textAddress, startAt, relocations, places);
+  link(text, layout.textAddress, watchingAt, watching.relocations, places);
+  const copy = layout.write({ text });
+  copy.set([JUMP, ...int32(begin - (entry + JUMP_BYTES))], first);
+  for (const { at: site, kind } of redirectedSites(file)) {
+    const distance = layout.textAddress + redirected[kind] - layout.address(site);
+    copy.set(callOfRedirection(kind, distance), site);
+  }
+  return copy;
+}
+
+function roundUp(bytes: number): number {
+  return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+}
+
+/** Where the dynamic linker has the objects of a process, for debuggers. */
+function listOfObjects(object: ObjectFile): number {
+  for (const { name, address } of object.symbols()) if (name === OBJECTS) return address;
+  throw new FormatError(
+    "unsupported",
+    0,
+    "dynamic linker",
+    "it tells debuggers nothing of what it has loaded",
+  );
+}
+
+/** @param at of code in the text, which begins at an address */
+function link(
+  text: Uint8Array,
+  address: number,
+  at: number,
+  relocations: readonly Relocation[],
+  places: Readonly<Record<string, number>>,
+): void {
+  const view = new DataView(text.buffer);
+  for (const { offset, symbol, addend } of relocations)
+    view.setInt32(at + offset, places[symbol] - (address + at + offset) + addend, true);
+}
+
+/** Instructions that a jump has room in, as they are at `distance` in front of where they were. */
+function moveInstructions(file: Uint8Array, first: number, distance: number) {
+  const refuse = (): never => {
+    throw new FormatError("unsupported", first, "dynamic linker", "its first instructions are not known");
+  };
+  const instruction = new Instruction();
+  const code: number[] = [];
+  let at = first;
+  while (at - first < JUMP_BYTES) {
+    decode(file, at, instruction);
+    const { length, flow, opcode, base } = instruction;
+    const bytes = [...file.subarray(at, at + length)];
+    if (flow === FLOW.call && opcode === CALL && length === JUMP_BYTES)
+      bytes.splice(1, 4, ...int32(instruction.distance + distance));
+    else if (flow !== FLOW.next || base === INSTRUCTION_POINTER) refuse();
+    code.push(...bytes);
+    at += length;
+  }
+  return { code, bytes: at - first };
+}
+
+/** Maps the ranges and fills the words, or ends the process. The kernel leaves nothing in registers but the stack pointer. */
+function mappingCode(tool: Pick<NativeTool, "shadows" | "slowPaths">) {
+  const asm = new Assembler();
+  const [done, failed, nothing] = [asm.label(), asm.label(), asm.label()];
+  for (const { address, bytes } of mappedRanges(tool)) {
+    asm.put("movabs", 8, RDI, BigInt(address));
+    asm.put("movabs", 8, RSI, BigInt(bytes));
+    asm.put("mov", 4, RDX, READ_WRITE);
+    asm.put("mov", 4, R10, MAP_FLAGS);
+    asm.put("mov", 8, R8, -1);
+    asm.put("xor", 4, R9, R9);
+    systemCall(asm, MMAP);
+    asm.put("cmp", 8, RAX, RDI);
+    asm.jump(failed, "ne");
+    asm.put("mov", 4, RDX, DONTDUMP);
+    systemCall(asm, MADVISE);
+  }
+  if (tool.slowPaths > 0) {
+    asm.put("lea", 8, RAX, relative(nothing));
+    asm.put("mov", 4, RDI, SLOW_PATHS);
+    asm.put("mov", 4, RCX, tool.slowPaths);
+    asm.put("cld", 4);
+    asm.put("rep stosq", 8);
+  }
+  asm.put("lea", 8, RAX, relative(WATCHING));
+  asm.put("mov", 8, place(undefined, WATCH_WORD), RAX);
+  putHeapBehindProgram(asm);
+  asm.put("xor", 4, RDX, RDX);
+  asm.jump(done);
+  asm.bind(failed);
+  const text = new TextEncoder().encode(NO_ROOM);
+  asm.put("mov", 4, RDI, STDERR);
+  asm.put("lea", 8, RSI, relative(asm.literal(text)));
+  asm.put("mov", 4, RDX, text.length);
+  systemCall(asm, WRITE);
+  exitWith(asm, REFUSED);
+  asm.bind(nothing);
+  asm.put("ret", 4);
+  // What goes on stands behind the literals: a call takes as much room as the jump there.
+  asm.bind(done);
+  asm.call(done);
+  const { bytes, offsetOf, relocations } = asm.finish();
+  const at = offsetOf(done);
+  bytes.set([JUMP, ...int32(bytes.length - (at + JUMP_BYTES))], at);
+  return { bytes, relocations };
+}

@@ -1,0 +1,208 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { availableParallelism, release } from "node:os";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { loadObject } from "../../../names/load/objects.ts";
+import { counted } from "../../../profile/model/counted.ts";
+import { cacheFolder, keepingFolder } from "../../host/run/cache-folder.ts";
+import { Progress } from "../../host/run/progress.ts";
+import type { NativeToolName, NativeToolOptions } from "../native-tool.ts";
+import { nativeTool } from "../tools/index.ts";
+import { FileSums } from "./file-sums.ts";
+import type { RewritingData, RewritingReply, RewritingTask } from "./rewriting-messages.ts";
+import { type KeptFile, markOf, RewrittenCache, rewrittenKey } from "./rewritten-cache.ts";
+
+/** A file, and what stands in its place in a run; or why nothing does. */
+export interface RewrittenFile extends KeptFile {
+  /** Path of the original, without links. */
+  readonly original: string;
+  /** By which a process tells it from the original. */
+  readonly mark: number;
+}
+
+/** Whether it can stand in the place of its original. */
+export function isRewritten({ facts }: RewrittenFile): boolean {
+  return !("refused" in facts);
+}
+
+/** Which tool's code is inserted, and where what is made is kept. */
+export interface Rewriting {
+  readonly tool: NativeToolName;
+  readonly options: NativeToolOptions;
+  /** A folder for the time of the run. */
+  readonly instead: string;
+  /** What may be taken of memory meanwhile, bytes; undefined: as much as there is. */
+  readonly memory?: number | undefined;
+  /** Sums of the contents of files that are to stay as they are. */
+  readonly asTheyAre?: ReadonlySet<string> | undefined;
+  readonly isQuiet?: boolean | undefined;
+}
+
+const VERSION_DIGITS = 16;
+const EXECUTABLE = 1;
+/** For a byte of code so many bytes of memory are taken while it is rewritten, at most: 25 to 50, of objects with 1 to 100 MB of it. */
+const MEMORY_PER_BYTE = 50;
+const TOO_LARGE = "to rewrite it would take more memory than half of what was free: see --memory-limit";
+const READ_AS_DATA = "the program has read its code as data in an earlier run";
+/** Code that is rewritten reaches data over it, 2 GiB at most. */
+const HEAP_ROOM = 2 ** 30;
+
+interface Wanted {
+  original: string;
+  sum: string;
+  key: string;
+  /** What it takes of memory to rewrite it. */
+  memory: number;
+}
+
+/**
+ * Rewrites files, or takes what was made of them before. Of files with the same content one is rewritten.
+ *
+ * @param originals paths without links
+ */
+export async function rewriteFiles(
+  originals: readonly string[],
+  rewriting: Rewriting,
+): Promise<RewrittenFile[]> {
+  const { tool, options, instead, memory = Number.POSITIVE_INFINITY, asTheyAre, isQuiet } = rewriting;
+  const cache = new RewrittenCache({ caches: cacheFolder(), instead });
+  const { folder } = cache;
+  const heapRoom = heapRoomOf(release());
+  const code = `${versionOfRewriter()} ${nativeTool(tool, options).key} ${heapRoom}`;
+  const data = { tool, options, folder, code, heapRoom };
+  const sums = new FileSums(keepingFolder("sums", instead, cacheFolder()));
+  const sumOf = (path: string): string => sums.of(path);
+  const all = originals.flatMap((original) => wantedOf(original, data.code, sumOf));
+  const kept = new Map<string, KeptFile>();
+  const missing = new Map<string, Wanted>();
+  for (const wanted of all) {
+    if (kept.has(wanted.key) || missing.has(wanted.key)) continue;
+    if (asTheyAre?.has(wanted.sum)) {
+      kept.set(wanted.key, refused(READ_AS_DATA));
+      continue;
+    }
+    const found = cache.read(wanted.key, sumOf);
+    if (found !== undefined) kept.set(wanted.key, found);
+    else if (wanted.memory > memory) kept.set(wanted.key, refused(TOO_LARGE));
+    else missing.set(wanted.key, wanted);
+  }
+  if (missing.size > 0) {
+    const failures = await rewriteAll([...missing.values()], data, memory, isQuiet);
+    for (const [key, { original }] of missing)
+      kept.set(key, cache.read(key) ?? refused(failures.get(original) ?? "it was changed meanwhile"));
+    cache.shrink();
+  }
+  sums.keep();
+  return all.map(({ original, key }) => ({ original, mark: markOf(key), ...kept.get(key)! }));
+}
+
+function refused(reason: string): KeptFile {
+  return { path: "", origins: "", notes: "", facts: { refused: reason } };
+}
+
+/** Kernels before 5.18 find the program headers in memory only where addresses and offsets of a file go the same way. */
+function heapRoomOf(kernel: string): number {
+  const [major, minor] = kernel.split(".").map(Number);
+  return major > 5 || (major === 5 && minor >= 18) ? HEAP_ROOM : 0;
+}
+
+/** Nothing where it cannot be read: then the program cannot load it either. */
+function wantedOf(original: string, code: string, sumOf: (path: string) => string): Wanted[] {
+  try {
+    const sum = sumOf(original);
+    return [{ original, sum, key: rewrittenKey(sum, code), memory: memoryFor(original) }];
+  } catch {
+    return [];
+  }
+}
+
+/** Bytes; what is no object takes none. */
+function memoryFor(path: string): number {
+  try {
+    const code = loadObject(path).object.segments.filter(({ flags }) => (flags & EXECUTABLE) !== 0);
+    return MEMORY_PER_BYTE * code.reduce((sum, { fileSize }) => sum + fileSize, 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** The largest come first. @param memory what all may take at once @returns what went wrong, by file */
+async function rewriteAll(
+  files: readonly Wanted[],
+  data: RewritingData,
+  memory: number,
+  isQuiet: boolean | undefined,
+): Promise<Map<string, string>> {
+  const what = `rewriting ${counted(files.length, "file", "files")}, once`;
+  const progress = new Progress(what, isQuiet ? false : undefined);
+  const left = [...files].sort((a, b) => b.memory - a.memory);
+  let free = memory;
+  // Where nothing that is left fits, whoever has a file takes the next one when that is done.
+  const takeNext = (): Wanted | undefined => {
+    const at = left.findIndex((file) => file.memory <= free);
+    return at < 0 ? undefined : left.splice(at, 1)[0];
+  };
+  const failures = new Map<string, string>();
+  let done = 0;
+  progress.show(done, files.length);
+  const work = async (): Promise<void> => {
+    let worker: Worker | undefined;
+    for (let file = takeNext(); file !== undefined; file = takeNext()) {
+      free -= file.memory;
+      worker ??= startWorker(data);
+      const failure = await rewriteOne(worker, file.original);
+      free += file.memory;
+      if (failure !== undefined) failures.set(file.original, failure.message);
+      // A thread is gone that had no memory left.
+      if (failure?.isThreads === true) worker = undefined;
+      progress.show(++done, files.length);
+    }
+    await worker?.terminate();
+  };
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), files.length) }, work));
+  progress.clear();
+  return failures;
+}
+
+/** The file that threads begin with has the extension of this one, in the sources as in the build. */
+const THREAD = new URL(`rewrite-thread${extname(import.meta.url)}`, import.meta.url);
+
+/** A sum of the built file with the code that rewrites, which names all that it imports by their sums; of sources, when one was changed last. */
+function versionOfRewriter(): string {
+  if (extname(THREAD.pathname) !== ".js")
+    return `sources ${lastChange(fileURLToPath(new URL("../../..", THREAD)))}`;
+  return createHash("sha256").update(readFileSync(THREAD)).digest("hex").slice(0, VERSION_DIGITS);
+}
+
+function lastChange(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name));
+  return files.reduce((last, file) => Math.max(last, statSync(file).mtimeMs), 0);
+}
+
+/** Its output is its own: the standard streams are the program's. */
+function startWorker(workerData: RewritingData): Worker {
+  return new Worker(THREAD, { workerData, stdout: true, stderr: true });
+}
+
+/** @returns what went wrong, and whether that has ended the thread */
+function rewriteOne(
+  worker: Worker,
+  path: string,
+): Promise<{ message: string; isThreads: boolean } | undefined> {
+  return new Promise((resolve) => {
+    const onMessage = (reply: RewritingReply): void => {
+      worker.off("error", onError);
+      resolve(reply === undefined ? undefined : { message: reply, isThreads: false });
+    };
+    const onError = ({ message }: Error): void => {
+      worker.off("message", onMessage);
+      resolve({ message, isThreads: true });
+    };
+    worker.once("message", onMessage);
+    worker.once("error", onError);
+    const task: RewritingTask = { path };
+    worker.postMessage(task);
+  });
+}

@@ -1,0 +1,324 @@
+import {
+  type AssembledCode,
+  Assembler,
+  type Label,
+  R8,
+  R9,
+  R10,
+  R11,
+  RAX,
+  RBX,
+  RCX,
+  RDI,
+  RDX,
+  RSI,
+  RSP,
+} from "../../../code/x64/index.ts";
+import { place, relative } from "../../../code/x64/operands.ts";
+import { SYSTEM_CALL } from "../rewrite/watched-system-calls.ts";
+import { PT_REWRITTEN } from "../rewrite/write-file.ts";
+import { REFUSED } from "../start/launcher.ts";
+import { exitWith, systemCall } from "../start/system-calls.ts";
+import { HEADER_COUNT, PROGRAM_BIAS, PROGRAM_HEADERS } from "./heap-start.ts";
+import { ENTRIES_AT, ENTRY_BYTES, INODE_AT, PATH_AT } from "./original-files.ts";
+import { tellOfStarted } from "./watch-started.ts";
+
+/** What the code is to be told of, by `relocations`: the table of `original-files.ts`, and the dynamic linker's list of objects. */
+export const SYMBOL = { originals: "originals", objects: "objects" } as const;
+
+const [WRITE, CLOSE, FSTAT] = [1, 3, 5];
+const STDERR = 2;
+const [STAT_BYTES, STATX_INODE_AT, STATX_MAJOR_AT, STATX_MINOR_AT] = [144, 32, 136, 140];
+const [AT_FDCWD, AT_EMPTY_PATH] = [-100, 0x1000];
+/** O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY, O_NOFOLLOW: the file is there, and no link. */
+const OF_OPENING_ALONE = 0x40 | 0x80 | 0x200 | 0x1_0000 | 0x2_0000;
+const PROT_WRITE = 2;
+const PAGE_MASK = -0x1000;
+const ELF_MAGIC = 0x464c_457f;
+const [E_PHOFF, E_PHNUM, PROGRAM_HEADER_BYTES] = [32, 56, 56];
+const [P_FLAGS, P_VADDR, P_MEMSZ] = [4, 16, 40];
+const [PT_LOAD, PF_X] = [1, 1];
+/** Of `struct r_debug` and of link maps. */
+const [FIRST_MAP, NEXT_MAP] = [8, 24];
+
+const CHANGES_CODE =
+  "memshade: the program makes its own code writable. What it changes there would not be run, as rewritten code runs in its place: it ends here; run it without --tool, which records its allocations alone\n";
+
+/** Kept while a system call is done in the place of the program's, in the order in which they are pushed. */
+const KEPT = [RBX, RDI, RSI, RDX, R8, R9, R10];
+
+/**
+ * What rewritten code calls in front of system calls that open files, tell of files, make memory writable, or start programs (`watchSystemCall`). It keeps
+ * all registers and flags but rcx and r11, which a system call loses, and rax. rcx is 0 where the call has been made; else it is to be made.
+ *
+ * - Files that stand in the place of others are given as the others: only the system and the dynamic linker, which is not rewritten, see
+ *   what stands there.
+ * - A program that makes rewritten code writable is ended with a line.
+ * - What a program starts is noted: what has another dynamic linker or none is not kept from rewritten files.
+ */
+export function watchingCode(): AssembledCode {
+  const asm = new Assembler();
+  const [opens, tells, protects, starts, done, find] = Array.from({ length: 6 }, () => asm.label());
+  asm.put("pushf", 4);
+  for (const [target, numbers] of [
+    [opens, [SYSTEM_CALL.open, SYSTEM_CALL.openat, SYSTEM_CALL.openat2]],
+    [tells, [SYSTEM_CALL.stat, SYSTEM_CALL.lstat, SYSTEM_CALL.newfstatat, SYSTEM_CALL.statx]],
+    [protects, [SYSTEM_CALL.mprotect, SYSTEM_CALL.pkeyMprotect]],
+    [starts, [SYSTEM_CALL.execve, SYSTEM_CALL.execveat]],
+  ] as [Label, number[]][])
+    for (const number of numbers) {
+      asm.put("cmp", 4, RAX, number);
+      asm.jump(target, "e");
+    }
+  const isOthers = asm.here();
+  asm.put("popf", 4);
+  asm.put("mov", 4, RCX, 1);
+  asm.put("ret", 4);
+
+  asm.bind(opens);
+  openFile(asm, find, done);
+  asm.bind(tells);
+  tellOfFile(asm, find, done);
+  asm.bind(done);
+  for (const register of KEPT.toReversed()) asm.put("pop", 8, register);
+  asm.put("popf", 4);
+  asm.put("mov", 4, RCX, 0);
+  asm.put("ret", 4);
+
+  asm.bind(protects);
+  asm.put("test", 4, RDX, PROT_WRITE);
+  asm.jump(isOthers, "e");
+  checkCode(asm);
+  for (const register of KEPT.toReversed()) asm.put("pop", 8, register);
+  asm.jump(isOthers);
+
+  asm.bind(starts);
+  for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  tellOfStarted(asm, SYMBOL.originals);
+  for (const register of [...KEPT, RAX].toReversed()) asm.put("pop", 8, register);
+  asm.jump(isOthers);
+
+  asm.bind(find);
+  findOriginal(asm);
+  return asm.finish();
+}
+
+/** Makes the call, with its number in ebx behind it. */
+function begin(asm: Assembler): void {
+  for (const register of KEPT) asm.put("push", 8, register);
+  asm.put("mov", 4, RBX, RAX);
+  asm.put("syscall", 4);
+  asm.put("test", 8, RAX, RAX);
+}
+
+function openFile(asm: Assembler, find: Label, done: Label): void {
+  const [isOpenat, isOpenat2, isOpen, keep] = Array.from({ length: 4 }, () => asm.label());
+  begin(asm);
+  asm.jump(done, "s");
+  // r8: the descriptor; ebx: flags.
+  asm.put("mov", 8, R8, RAX);
+  asm.put("cmp", 4, RBX, SYSTEM_CALL.open);
+  asm.jump(isOpenat, "ne");
+  asm.put("mov", 4, RBX, RSI);
+  asm.jump(isOpen);
+  asm.bind(isOpenat);
+  asm.put("cmp", 4, RBX, SYSTEM_CALL.openat);
+  asm.jump(isOpenat2, "ne");
+  asm.put("mov", 4, RBX, RDX);
+  asm.jump(isOpen);
+  asm.bind(isOpenat2);
+  asm.put("mov", 4, RBX, place(RDX));
+  asm.bind(isOpen);
+  asm.put("sub", 8, RSP, STAT_BYTES);
+  asm.put("mov", 4, RDI, R8);
+  asm.put("mov", 8, RSI, RSP);
+  systemCall(asm, FSTAT);
+  asm.put("mov", 8, R9, place(RSP));
+  asm.put("mov", 8, R10, place(RSP, INODE_AT));
+  asm.put("add", 8, RSP, STAT_BYTES);
+  asm.put("test", 8, RAX, RAX);
+  asm.jump(keep, "ne");
+  asm.call(find);
+  asm.put("test", 8, RDI, RDI);
+  asm.jump(keep, "e");
+  asm.put("mov", 8, R9, RDI);
+  asm.put("mov", 4, RDI, R8);
+  systemCall(asm, CLOSE);
+  asm.put("mov", 8, RDI, R9);
+  asm.put("mov", 4, RSI, RBX);
+  asm.put("and", 4, RSI, ~OF_OPENING_ALONE);
+  asm.put("xor", 4, RDX, RDX);
+  systemCall(asm, SYSTEM_CALL.open);
+  asm.jump(done);
+  asm.bind(keep);
+  asm.put("mov", 8, RAX, R8);
+  asm.jump(done);
+}
+
+function tellOfFile(asm: Assembler, find: Label, done: Label): void {
+  const [hasInode, isStatx, isStatAt, again, againAt, againStatx] = Array.from({ length: 6 }, () =>
+    asm.label(),
+  );
+  begin(asm);
+  asm.jump(done, "ne");
+  asm.put("cmp", 4, RBX, SYSTEM_CALL.statx);
+  asm.jump(isStatx, "e");
+  asm.put("mov", 8, RCX, RSI);
+  asm.put("cmp", 4, RBX, SYSTEM_CALL.newfstatat);
+  asm.jump(isStatAt, "ne");
+  asm.put("mov", 8, RCX, RDX);
+  asm.bind(isStatAt);
+  asm.put("mov", 8, R9, place(RCX));
+  asm.put("mov", 8, R10, place(RCX, INODE_AT));
+  asm.jump(hasInode);
+  // A device of two numbers, as the other calls have it in one.
+  asm.bind(isStatx);
+  asm.put("mov", 8, R10, place(R8, STATX_INODE_AT));
+  asm.put("mov", 4, R9, place(R8, STATX_MAJOR_AT));
+  asm.put("shl", 8, R9, 8);
+  asm.put("mov", 4, RCX, place(R8, STATX_MINOR_AT));
+  asm.put("mov", 4, R11, RCX);
+  asm.put("and", 4, R11, 0xff);
+  asm.put("or", 8, R9, R11);
+  asm.put("and", 4, RCX, ~0xff);
+  asm.put("shl", 8, RCX, 12);
+  asm.put("or", 8, R9, RCX);
+  asm.bind(hasInode);
+  asm.call(find);
+  asm.put("xor", 4, RAX, RAX);
+  asm.put("test", 8, RDI, RDI);
+  asm.jump(done, "e");
+  asm.put("cmp", 4, RBX, SYSTEM_CALL.newfstatat);
+  asm.jump(againAt, "e");
+  asm.put("cmp", 4, RBX, SYSTEM_CALL.statx);
+  asm.jump(againStatx, "e");
+  systemCall(asm, SYSTEM_CALL.stat);
+  asm.jump(again);
+  asm.bind(againAt);
+  asm.put("mov", 8, RSI, RDI);
+  asm.put("mov", 8, RDI, AT_FDCWD);
+  asm.put("mov", 4, R10, place(RSP));
+  asm.put("and", 4, R10, ~AT_EMPTY_PATH);
+  systemCall(asm, SYSTEM_CALL.newfstatat);
+  asm.jump(again);
+  asm.bind(againStatx);
+  asm.put("mov", 8, RSI, RDI);
+  asm.put("mov", 8, RDI, AT_FDCWD);
+  asm.put("and", 4, RDX, ~AT_EMPTY_PATH);
+  asm.put("mov", 4, R10, place(RSP));
+  systemCall(asm, SYSTEM_CALL.statx);
+  asm.bind(again);
+  asm.put("xor", 4, RAX, RAX);
+  asm.jump(done);
+}
+
+/** By the device in r9 and the inode in r10: rdi is the path of the original, or 0. rcx and r11 are lost. */
+function findOriginal(asm: Assembler): void {
+  const [next, none] = [asm.label(), asm.label()];
+  asm.put("lea", 8, RDI, relative(SYMBOL.originals));
+  asm.put("mov", 4, RCX, place(RDI));
+  asm.put("lea", 8, R11, place(RDI, ENTRIES_AT));
+  const loop = asm.here();
+  asm.put("test", 4, RCX, RCX);
+  asm.jump(none, "e");
+  asm.put("cmp", 8, R10, place(R11, INODE_AT));
+  asm.jump(next, "ne");
+  asm.put("cmp", 8, R9, place(R11));
+  asm.jump(next, "ne");
+  asm.put("add", 8, RDI, place(R11, PATH_AT));
+  asm.put("ret", 4);
+  asm.bind(next);
+  asm.put("add", 8, R11, ENTRY_BYTES);
+  asm.put("sub", 4, RCX, 1);
+  asm.jump(loop);
+  asm.bind(none);
+  asm.put("xor", 4, RDI, RDI);
+  asm.put("ret", 4);
+}
+
+/** Ends the process if memory at rdi, rsi bytes, has code of a rewritten file. */
+function checkCode(asm: Assembler): void {
+  const [check, nextMap, checked] = [asm.label(), asm.label(), asm.label()];
+  for (const register of KEPT) asm.put("push", 8, register);
+  asm.put("push", 8, RAX);
+  asm.put("mov", 8, RBX, RDI);
+  asm.put("and", 8, RBX, PAGE_MASK);
+  asm.put("lea", 8, R8, place(RDI, 0, RSI));
+  asm.put("mov", 8, R9, place(undefined, PROGRAM_HEADERS));
+  asm.put("mov", 4, R10, place(undefined, HEADER_COUNT));
+  asm.put("mov", 8, RDI, place(undefined, PROGRAM_BIAS));
+  asm.call(check);
+  // The first one is the program.
+  asm.put("lea", 8, RDX, relative(SYMBOL.objects));
+  asm.put("mov", 8, RDX, place(RDX, FIRST_MAP));
+  asm.put("test", 8, RDX, RDX);
+  asm.jump(checked, "e");
+  asm.bind(nextMap);
+  const skip = asm.here();
+  asm.put("mov", 8, RDX, place(RDX, NEXT_MAP));
+  asm.put("test", 8, RDX, RDX);
+  asm.jump(checked, "e");
+  asm.put("mov", 8, RDI, place(RDX));
+  asm.put("test", 8, RDI, RDI);
+  asm.jump(skip, "e");
+  asm.put("cmp", 4, place(RDI), ELF_MAGIC);
+  asm.jump(skip, "ne");
+  asm.put("mov", 8, R9, place(RDI, E_PHOFF));
+  asm.put("add", 8, R9, RDI);
+  asm.put("movzx.w", 4, R10, place(RDI, E_PHNUM));
+  asm.call(check);
+  asm.jump(skip);
+  asm.bind(check);
+  checkObject(asm);
+  asm.bind(checked);
+  asm.put("pop", 8, RAX);
+}
+
+/** Of the program headers at r9, r10 of them, of an object that was moved by rdi: memory from rbx to r8. */
+function checkObject(asm: Assembler): void {
+  const [nothing, isMarked, next, nextSegment, changes] = Array.from({ length: 5 }, () => asm.label());
+  asm.put("mov", 8, RCX, R9);
+  asm.put("mov", 4, R11, R10);
+  const headers = asm.here();
+  asm.put("test", 4, R11, R11);
+  asm.jump(nothing, "e");
+  asm.put("cmp", 4, place(RCX), PT_REWRITTEN);
+  asm.jump(next, "ne");
+  asm.put("cmp", 8, place(RCX, P_VADDR), 0);
+  asm.jump(isMarked, "ne");
+  asm.bind(next);
+  asm.put("add", 8, RCX, PROGRAM_HEADER_BYTES);
+  asm.put("sub", 4, R11, 1);
+  asm.jump(headers);
+  asm.bind(nothing);
+  asm.put("ret", 4);
+
+  asm.bind(isMarked);
+  const segments = asm.here();
+  asm.put("test", 4, R10, R10);
+  asm.jump(nothing, "e");
+  asm.put("cmp", 4, place(R9), PT_LOAD);
+  asm.jump(nextSegment, "ne");
+  asm.put("test", 4, place(R9, P_FLAGS), PF_X);
+  asm.jump(nextSegment, "e");
+  asm.put("mov", 8, RCX, place(R9, P_VADDR));
+  asm.put("add", 8, RCX, RDI);
+  asm.put("mov", 8, R11, RCX);
+  asm.put("add", 8, R11, place(R9, P_MEMSZ));
+  asm.put("cmp", 8, RCX, R8);
+  asm.jump(nextSegment, "ae");
+  asm.put("cmp", 8, RBX, R11);
+  asm.jump(changes, "b");
+  asm.bind(nextSegment);
+  asm.put("add", 8, R9, PROGRAM_HEADER_BYTES);
+  asm.put("sub", 4, R10, 1);
+  asm.jump(segments);
+
+  asm.bind(changes);
+  const text = new TextEncoder().encode(CHANGES_CODE);
+  asm.put("mov", 4, RDI, STDERR);
+  asm.put("lea", 8, RSI, relative(asm.literal(text)));
+  asm.put("mov", 4, RDX, text.length);
+  systemCall(asm, WRITE);
+  exitWith(asm, REFUSED);
+}

@@ -1,0 +1,371 @@
+import { existsSync, realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { type LoadedObject, loadObject } from "../../names/load/objects.ts";
+import { counted } from "../../profile/model/counted.ts";
+import type { RunEnd } from "../../profile/model/run.ts";
+import { dieBySignal, onSignals, unlessSignalled } from "../host/run/die-by-signal.ts";
+import { assertFolderWritable, FolderClaim } from "../host/run/folder-claim.ts";
+import { programEnvironment } from "../host/run/inherited.ts";
+import { NOT_WRITTEN } from "../host/run/profile-failure.ts";
+import { Progress } from "../host/run/progress.ts";
+import { defaultOutTemplate, programName, RunFolders } from "../host/run/run-folder.ts";
+import { say } from "../host/run/terminal-line.ts";
+import { childLines } from "./collect/child-lines.ts";
+import { ChildProcesses } from "./collect/child-processes.ts";
+import { Dumps } from "./collect/dumps.ts";
+import { EndedRecording } from "./collect/ended-recording.ts";
+import { FreedCounts } from "./collect/freed-counts.ts";
+import type { RecordedProgram } from "./collect/left-behind.ts";
+import { MemoryWatch } from "./collect/memory-watch.ts";
+import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
+import { type PlacedImage, placeImage } from "./image/place-image.ts";
+import { Header } from "./layout.ts";
+import type { InsertedTool } from "./native-tool.ts";
+import { RewrittenRun } from "./rewritten/rewritten-run.ts";
+import { ProcessSamples } from "./sampling/cpu-samples.ts";
+import { checkLimits } from "./start/check-limits.ts";
+import { checkProgram, isGo, type NativeProgram } from "./start/check-program.ts";
+import { checkSanitizer } from "./start/check-sanitizer.ts";
+import { errorInWords } from "./start/error-in-words.ts";
+import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
+import { findAllocator, sharedWithChildren } from "./start/find-allocator.ts";
+import { launcherIn, REFUSED } from "./start/launcher.ts";
+import { killedForMemory } from "./start/memory-group.ts";
+import { neededObjects } from "./start/needed-objects.ts";
+import { type ProgramEnd, startProgram } from "./start/start-program.ts";
+import type { TableCache } from "./tables/table-cache.ts";
+import { keptCountsBytes, nativeTool, shadowBytes } from "./tools/index.ts";
+import type { NativeIntervals } from "./tools/working-set/read/native-intervals.ts";
+import { type MarkedProcess, NativeWorkingSetSession } from "./tools/working-set/read/native-session.ts";
+
+const NS_PER_SECOND = 1e9;
+
+/** CPU time from one sample to the next, ns. */
+export function samplePeriod(hz: number): number {
+  return Math.round(NS_PER_SECOND / hz);
+}
+
+export interface NativeRun {
+  /** The program as it was typed: a path, or a name in PATH. */
+  path: string;
+  args: readonly string[];
+  /** Template of the run folder, see `expandOutTemplate`. */
+  out?: string | undefined;
+  /** Samples of call paths per second of CPU time; undefined: none are taken. */
+  sampleHz?: number | undefined;
+  /** Where a profile was written is not said. */
+  isQuiet?: boolean | undefined;
+  /** Unit of lifetimes: allocations made so far, the default, or milliseconds. */
+  clock?: "virtual" | "wall" | undefined;
+  /** What its allocator hands out is recorded. */
+  blocks?: boolean | undefined;
+  /** Memory that the program maps itself is recorded, too. */
+  mappings?: boolean | undefined;
+  /** Processes that it starts are recorded, each with a run of its own. */
+  traceChildren?: boolean | undefined;
+  /** A tool whose code is inserted into the program and its libraries; undefined: they run as they are. */
+  tool?: InsertedTool | undefined;
+  /** How intervals of the working set are measured, where that is the tool. */
+  intervals?: NativeIntervals | undefined;
+  /** What recording may take of memory, bytes: half of what is free where it is not said. */
+  memoryLimit?: number | undefined;
+  /** Is told of the folder of the profile, when everything else has been said. */
+  onWritten?: ((folder: string) => Promise<void>) | undefined;
+  /** Is told before that of the folders of dumps and of children. */
+  onOthersWritten?: ((folders: readonly string[]) => Promise<void>) | undefined;
+}
+
+/** A user's mistake, or what the system lacks: as for all commands. */
+const REFUSED_BY_US = 2;
+const STACKS_HZ = 97;
+/** Of the memory that is free at the start, recording takes at most this part. */
+const PART_OF_FREE_MEMORY = 1 / 2;
+/** And of the file system that it is taken of, which no program may find full, this one. */
+const PART_OF_ROOM = 3 / 4;
+const STILL_RUNNING =
+  "processes that the program has started are running still: what they do from here on is not recorded";
+const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in /dev/shm";
+const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, has rights of its own (file capabilities), or could make no file to share its memory by (${NO_MEMORY})`;
+const NOT_STARTED = "the program has not started yet: no dump was written";
+const OVER = "it ends here, and the program goes on: see --memory-limit";
+const GO =
+  "is a Go program, whose code moves its own stacks and cannot be rewritten: it runs as it is, and what C allocates in it is recorded";
+const FULL =
+  "is full: the program has ended by SIGBUS where it found no room to be recorded there; free some, or set the size of that file system";
+const KILLED_FOR_MEMORY =
+  "the system has killed a process because its control group was at the limit of its memory; recording takes some of that: 64 bytes per live block, and 30 MB";
+
+/**
+ * Runs a native program, and records its allocations. SIGUSR2 writes a dump.
+ *
+ * @returns the program's exit code. When a signal ended it, this process dies by the same signal.
+ * @throws UserError before the program has started
+ */
+export async function runNative(asked: NativeRun): Promise<number> {
+  const executed = executedProgram(asked.path, asked.args);
+  const program = checkProgram(executed.file);
+  const isLeftAlone = asked.tool !== undefined && isGo(program.object);
+  const run = isLeftAlone ? { ...asked, tool: undefined, blocks: true } : asked;
+  if (isLeftAlone) say(`${run.path} ${GO}`);
+  checkSanitizer(program, run.tool !== undefined);
+  checkLimits(undefined, run.tool && shadowBytes(run.tool));
+  const template = run.out ?? defaultOutTemplate(process.cwd(), programName(run.path));
+  const folders = new RunFolders(template, run.out === undefined);
+  const folder = folders.next(false);
+  if (run.out === undefined) assertFolderWritable(folder);
+  const claim = run.out === undefined ? undefined : FolderClaim.take(folder);
+  let ended: ProgramEnd;
+  const recording = new NativeRecording(run);
+  const killed = killedForMemory();
+  try {
+    const stopListening = onSignals({ SIGUSR2: () => say(NOT_STARTED) });
+    const recorded = await unlessSignalled(() => recording.prepare(executed.file, program)).finally(
+      stopListening,
+    );
+    ended = await recording.run(executed, recorded, folders);
+    if (ended.signal === "SIGKILL" && killedForMemory() !== killed) say(KILLED_FOR_MEMORY);
+    const full = ended.signal === "SIGBUS" ? recording.fullFolder : undefined;
+    if (full !== undefined) say(`${full} ${FULL}`);
+    // Why it was not started is thrown, or it has said it itself.
+    if (recording.isRefused(ended)) return REFUSED_BY_US;
+    await recording.write({ folder, claim, what: "profile" }, recorded, endOf(ended));
+  } finally {
+    recording.close();
+    claim?.release();
+  }
+  await run.onOthersWritten?.(recording.writer.folders.filter((other) => other !== folder));
+  if (recording.isWritten) await run.onWritten?.(folder);
+  if (recording.areChildrenRunning) say(STILL_RUNNING);
+  if (ended.signal !== null) dieBySignal(ended.signal);
+  return recording.isWritten && recording.writer.isComplete ? (ended.code ?? 0) : NOT_WRITTEN;
+}
+
+/** That takes seconds for large objects, once. */
+function makeTables(
+  objects: readonly LoadedObject[],
+  tables: TableCache,
+  isQuiet: boolean | undefined,
+): void {
+  const missing = objects.filter(({ object }) => !tables.has(object));
+  const progress = new Progress("making tables for walking stacks, once", isQuiet ? false : undefined);
+  missing.forEach(({ object }, i) => {
+    progress.show(i + 1, missing.length);
+    tables.make(object);
+  });
+  progress.clear();
+}
+
+function partOfFreeMemory(): number {
+  return Math.floor(process.availableMemory() * PART_OF_FREE_MEMORY);
+}
+
+/** Undefined while it has not begun. */
+function markedProcess(
+  { memory }: MemoryWatch,
+  { memoryOf }: PlacedImage,
+  pid: number,
+): MarkedProcess | undefined {
+  if (memory === undefined) return undefined;
+  return {
+    pid,
+    marks: `${memoryOf(pid)}.counts`,
+    start: () => Number(memory.start()),
+    stackTop: () => memory.u64(Header.stackTop),
+    objects: () => memory.objects(),
+  };
+}
+
+function tryRealPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
+function endOf({ code, signal }: ProgramEnd): RunEnd {
+  return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
+}
+
+/** What there is for the time of one run. */
+class NativeRecording {
+  readonly writer: ProfileWriter;
+  #memoryLimit: number;
+  /** Whether the profile of the program is. */
+  isWritten = false;
+  areChildrenRunning = false;
+  readonly #run: NativeRun;
+  readonly #children: WrittenChild[] = [];
+  #image: PlacedImage | undefined;
+  #watch: MemoryWatch | undefined;
+  #rewritten: RewrittenRun | undefined;
+  #workingSet: NativeWorkingSetSession | undefined;
+  #over: EndedRecording | undefined;
+
+  constructor(run: NativeRun) {
+    this.#run = run;
+    const { clock = "virtual", blocks = true, mappings = false } = run;
+    const memoryLimit = run.memoryLimit ?? partOfFreeMemory();
+    this.#memoryLimit = memoryLimit;
+    this.writer = new ProfileWriter({ clock, blocks, mappings, memoryLimit }, run.isQuiet);
+  }
+
+  get #isMarking(): boolean {
+    return this.#run.tool?.name === "working-set";
+  }
+
+  /** Intervals of the working set have the stacks of samples. */
+  get #sampleHz(): number | undefined {
+    return this.#run.sampleHz ?? (this.#isMarking ? STACKS_HZ : undefined);
+  }
+
+  /** Makes the image and the tables, and rewrites what is to be rewritten. */
+  async prepare(file: string, program: NativeProgram): Promise<RecordedProgram> {
+    const { path, args, clock = "virtual", blocks = true, mappings = false } = this.#run;
+    const { traceChildren: children = false } = this.#run;
+    const sampleHz = this.#sampleHz;
+    const objects = neededObjects(program);
+    const { foreign: all, notes } = findAllocator(objects);
+    const foreign = children ? sharedWithChildren(all) : all;
+    const isSampled = sampleHz !== undefined;
+    const period = isSampled ? samplePeriod(sampleHz) : undefined;
+    const { tool, isQuiet } = this.#run;
+    const inserted = tool && nativeTool(tool.name, tool.options);
+    const image = placeImage({
+      clock,
+      blocks: blocks || inserted?.isOwned === true,
+      mappings,
+      children,
+      foreign,
+      isSampled,
+      samplePeriod: period,
+      tool: inserted,
+      isCounting: tool !== undefined,
+      compat: tool?.options.compat,
+    });
+    this.#image = image;
+    // Some file systems do not tell what is free.
+    const room = image.freeBytes() || Number.POSITIVE_INFINITY;
+    this.#memoryLimit = Math.floor(Math.min(this.#memoryLimit, room * PART_OF_ROOM));
+    this.writer.tell({ memoryLimit: this.#memoryLimit });
+    // Samples may fall into the image's own code.
+    const interrupted = isSampled ? [loadObject(image.path)] : [];
+    // A lower limit is for what lasts as long as the program.
+    const memory = Math.max(this.#memoryLimit, partOfFreeMemory());
+    if (tool !== undefined)
+      this.#rewritten = await RewrittenRun.prepare(program, objects, tool, image, memory, isQuiet);
+    const rewritten = this.#rewritten?.files ?? [];
+    this.writer.tell({ rewritten });
+    const replaced = new Set(rewritten.map(({ original }) => original));
+    const plain = objects.filter(({ path }) => !replaced.has(tryRealPath(path)));
+    const mapped = [...plain, ...rewritten.map(({ path }) => loadObject(path)), ...interrupted];
+    makeTables(mapped, image.tables, isQuiet);
+    return {
+      command: [path, ...args],
+      program: programName(path),
+      file: resolve(file),
+      notes,
+      image: image.path,
+      isLeftAlone: isGo(program.object),
+      tool,
+    };
+  }
+
+  /** Path of a folder, if the program may have found no room there for its memory. */
+  get fullFolder(): string | undefined {
+    return this.#image?.fullFolder();
+  }
+
+  /** Whether the process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
+  isRefused({ code, failure }: ProgramEnd): boolean {
+    if (failure !== undefined) {
+      const why = this.#rewritten?.problem(failure);
+      throw new UserError(
+        why ?? `${this.#run.path}: the system does not start it: ${errorInWords(failure.error)}`,
+      );
+    }
+    return this.#rewritten !== undefined && code === REFUSED && this.#watch?.memory === undefined;
+  }
+
+  /** Runs the program to its end. */
+  async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
+    let dumps: Dumps | undefined;
+    let isDumpAsked = false;
+    // The program may say that it is ready before everything here is.
+    const askForDump = (): void => {
+      isDumpAsked = true;
+      dumps?.write();
+    };
+    const stopListening = onSignals({ SIGUSR2: askForDump });
+    const image = this.#image!;
+    const { pid, end } = await startProgram(executed, {
+      folder: image.folder,
+      enter: this.#rewritten?.enter,
+      // Programs that it starts would lack what inserted code uses.
+      otherwise: this.#run.traceChildren === true ? undefined : this.#rewritten?.otherwise,
+      environment: { LD_PRELOAD: [image.path, programEnvironment().LD_PRELOAD].filter(Boolean).join(":") },
+    });
+    const { traceChildren, out, intervals, tool } = this.#run;
+    const owners = tool?.options.isOwned === true;
+    const sampleHz = this.#sampleHz;
+    const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
+    const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
+    const copy = this.#rewritten?.otherwise ?? executed.file;
+    const own = [launcherIn(image.folder), executed.file, copy].map(tryRealPath);
+    const watch = new MemoryWatch(image, pid, children, samples, own);
+    this.#watch = watch;
+    watch.onTurn = () => this.#rewritten?.look(pid);
+    if (intervals !== undefined && this.#isMarking)
+      this.#workingSet = new NativeWorkingSetSession(intervals, { folder: image.folder, owners }, () =>
+        markedProcess(watch, image, pid),
+      );
+    watch.limit = this.#memoryLimit;
+    watch.onLimit = () => {
+      this.#over = new EndedRecording(watch, this.writer, this.#memoryLimit);
+      say(`${this.#over.line}: ${OVER}`);
+      const keptBytes = tool === undefined ? 0 : keptCountsBytes(tool);
+      this.#over.end(recorded, this.#workingSet, new FreedCounts(image.folder, keptBytes));
+    };
+    watch.onChild = (child) => {
+      this.#rewritten?.meet(child.memory, child.program.file);
+      const written = this.#over === undefined ? this.writer.child(child) : this.#over.child(child);
+      if (written !== undefined) this.#children.push(written);
+    };
+    dumps = new Dumps(watch, recorded, folders, this.writer, this.#workingSet);
+    if (isDumpAsked) dumps.write();
+    const ended = await end.finally(stopListening);
+    const ending = Number(process.hrtime.bigint());
+    if (ended.startedOtherwise !== undefined)
+      this.#rewritten?.startedOtherwise(ended.startedOtherwise, this.#run.isQuiet);
+    await dumps.done;
+    await this.#over?.done;
+    await this.#workingSet?.finish(ending);
+    return ended;
+  }
+
+  /** Writes what was recorded, of children first. */
+  async write(target: ProfileTarget, recorded: RecordedProgram, end: RunEnd): Promise<void> {
+    const { path, traceChildren, isQuiet } = this.#run;
+    const over = this.#over;
+    const left = over === undefined ? this.#watch?.left() : undefined;
+    this.areChildrenRunning = (await this.#watch?.takeChildren()) ?? false;
+    if (this.#watch?.memory !== undefined) this.#rewritten?.meet(this.#watch.memory);
+    const notes = this.#rewritten?.tell(isQuiet);
+    const children = traceChildren === true ? this.#children.map(({ child }) => child) : undefined;
+    if (over !== undefined) this.isWritten = over.write(target, { end, children }, notes ?? []) !== undefined;
+    else if (left === undefined) say(`${path} ${NOT_RECORDED}`);
+    else {
+      this.writer.tell({ notCounted: notes });
+      const all = { ...left, workingSet: this.#workingSet };
+      this.isWritten = this.writer.write(target, all, recorded, { end, children }) !== undefined;
+    }
+    this.#rewritten?.tellOfRead(this.writer.readAsData);
+    const unrecorded = this.#watch?.unrecorded ?? 0;
+    if (unrecorded > 0)
+      say(`${counted(unrecorded, "child process", "child processes")} could not be recorded: ${NO_MEMORY}`);
+    if (isQuiet !== true) for (const line of childLines(this.#children)) say(line);
+  }
+
+  close(): void {
+    this.#over?.close();
+    this.#watch?.stop();
+    this.#image?.remove(this.areChildrenRunning);
+  }
+}

@@ -1,0 +1,148 @@
+import type { ProcessModule } from "../collect/modules.ts";
+import { Header, Place, THREAD_BYTES, Thread, WalkEnd } from "../layout.ts";
+import { RING_BYTES, Sample, SamplePlace, Sampling } from "./layout.ts";
+
+/** The memory of a process, as far as samples are concerned. */
+export interface SampledMemory {
+  header(field: number): number;
+  u64(at: number): number;
+  setU64(at: number, value: number): void;
+  bytes(at: number, length: number): Buffer;
+  write(at: number, bytes: Uint8Array): void;
+  modules(): readonly ProcessModule[];
+}
+
+/** What has been read of a process: stacks as a tree, and a row per sample, in the order in which threads handed them out. */
+export interface ReadSamples {
+  threads: { id: number; name: string }[];
+  stacks: { caller: number[]; site: number[] };
+  rows: { ms: number; thread: number; stack: number; periods: number }[];
+  own: number;
+  endedEarly: number;
+  cut: number;
+}
+
+const NONE = -1;
+const SITES = 2 ** 32;
+const NAME_BYTES = 16;
+const NS_PER_MS = 1e6;
+/** Times are kept to a microsecond. */
+const PER_MS = 1e3;
+
+/** Takes samples out of the ring that the threads of a process write to, while it runs and when it has ended. */
+export class SampleReader {
+  readonly read: ReadSamples = {
+    threads: [],
+    stacks: { caller: [], site: [] },
+    rows: [],
+    own: 0,
+    endedEarly: 0,
+    cut: 0,
+  };
+  /** Numbers of stacks, by the caller's and the site. */
+  readonly #stacks = new Map<number, number>();
+  /** Numbers of threads, by their place in the process's table and their id. */
+  readonly #threads = new Map<string, number>();
+  readonly #image: string;
+  /** Sites of memshade's own code. */
+  #own = { start: 0, end: 0 };
+  #modules = 0;
+
+  /** @param image path of what has memshade's code */
+  constructor(image: string) {
+    this.#image = image;
+  }
+
+  /** To be called often: threads that find no room lose their samples. */
+  readFrom(memory: SampledMemory): void {
+    const head = memory.u64(Sampling.head);
+    let tail = memory.u64(Sampling.tail);
+    if (head === tail) return;
+    this.#findImage(memory);
+    const first = tail % RING_BYTES;
+    const whole = memory.bytes(SamplePlace.ring + first, Math.min(head - tail, RING_BYTES - first));
+    const rest = memory.bytes(SamplePlace.ring, head - tail - whole.length);
+    const taken = Uint8Array.from(Buffer.concat([whole, rest]));
+    const seen = new Set<number>();
+    let at = 0;
+    while (at < taken.length) {
+      const bytes = new DataView(taken.buffer, at).getUint32(Sample.bytes, true);
+      // A thread is just writing it.
+      if (bytes === 0) break;
+      seen.add(this.#add(new DataView(taken.buffer, at, bytes)));
+      at += bytes;
+    }
+    // Nobody may take what stands there for a sample of the next round.
+    for (let left = at; left > 0; ) {
+      const place = tail % RING_BYTES;
+      const length = Math.min(left, RING_BYTES - place);
+      memory.write(SamplePlace.ring + place, new Uint8Array(length));
+      tail += length;
+      left -= length;
+    }
+    memory.setU64(Sampling.tail, tail);
+    for (const index of seen) this.#nameThread(memory, index);
+  }
+
+  /** Index of the sample's thread in the process's table. */
+  #add(sample: DataView): number {
+    const word = (field: number): number => sample.getUint32(field, true);
+    const [index, end] = [word(Sample.thread) & 0xffff, word(Sample.thread) >>> 16];
+    const sites = Array.from({ length: word(Sample.frames) }, (_, i) => word(Sample.sites + 4 * i));
+    if (sites.length > 0 && this.#isOwn(sites[0])) {
+      this.read.own++;
+      return index;
+    }
+    if (end !== WalkEnd.whole) this.read.endedEarly++;
+    if (end === WalkEnd.cut) this.read.cut++;
+    let stack = NONE;
+    // A program that calls a hook has called the allocator.
+    for (const site of sites.reverse()) if (!this.#isOwn(site)) stack = this.#stackOf(stack, site);
+    const ns = word(Sample.timeHigh) * SITES + word(Sample.time);
+    const ms = Math.round((ns / NS_PER_MS) * PER_MS) / PER_MS;
+    const thread = this.#threadOf(index, word(Sample.id));
+    this.read.rows.push({ ms, thread, stack, periods: 1 + word(Sample.missed) });
+    return index;
+  }
+
+  #isOwn(site: number): boolean {
+    return site >= this.#own.start && site < this.#own.end;
+  }
+
+  #stackOf(caller: number, site: number): number {
+    const key = (caller + 1) * SITES + site;
+    let stack = this.#stacks.get(key);
+    if (stack === undefined) {
+      stack = this.read.stacks.site.push(site) - 1;
+      this.read.stacks.caller.push(caller);
+      this.#stacks.set(key, stack);
+    }
+    return stack;
+  }
+
+  #threadOf(index: number, id: number): number {
+    const key = `${index} ${id}`;
+    let thread = this.#threads.get(key);
+    if (thread === undefined) {
+      thread = this.read.threads.push({ id, name: "" }) - 1;
+      this.#threads.set(key, thread);
+    }
+    return thread;
+  }
+
+  /** Threads are often named after they have begun. */
+  #nameThread(memory: SampledMemory, index: number): void {
+    const head = memory.bytes(Place.threads + index * THREAD_BYTES, Thread.name + NAME_BYTES);
+    const thread = this.#threads.get(`${index} ${head.readUInt32LE(Thread.id)}`);
+    if (thread === undefined) return;
+    const name = head.subarray(Thread.name).toString("utf8");
+    this.read.threads[thread].name = name.split("\0", 1)[0];
+  }
+
+  #findImage(memory: SampledMemory): void {
+    const count = memory.header(Header.modules);
+    if (count === this.#modules) return;
+    this.#modules = count;
+    this.#own = memory.modules().find(({ name }) => name === this.#image) ?? this.#own;
+  }
+}

@@ -1,0 +1,154 @@
+import { spawnSync } from "node:child_process";
+import { realpathSync, statSync } from "node:fs";
+import type { ObjectFile, ObjectSegment } from "../../../code/objects/index.ts";
+import { UserError } from "../../../ground/bytes/errors.ts";
+import { fileSource, readRegular } from "../../../names/load/file.ts";
+import { loadObject } from "../../../names/load/objects.ts";
+
+/** Where the tool of libcap is, in PATH or not: what users do not need as a rule is not in theirs. */
+const TOOLS = ["getcap", "/usr/sbin/getcap", "/sbin/getcap"];
+
+/**
+ * Capabilities that a program gets from its file, as `cap_net_raw=ep`; undefined where it has none, or nobody can say: Node reads no
+ * extended attributes, and machines without this tool have no program that was given any there.
+ */
+export function fileCapabilities(file: string): string | undefined {
+  const path = realpathSync(file);
+  for (const tool of TOOLS) {
+    const { status, stdout } = spawnSync(tool, [path], { encoding: "utf8" });
+    if (status !== 0) continue;
+    // `FILE cap_net_raw=ep`; older ones write `FILE = cap_net_raw+ep`.
+    return stdout.startsWith(path)
+      ? stdout.slice(path.length).trim().replace(/^= /, "") || undefined
+      : undefined;
+  }
+  return undefined;
+}
+
+const PT_DYNAMIC = 2;
+const PT_INTERP = 3;
+const DT_FLAGS_1 = 0x6ffffffbn;
+const DF_1_PIE = 0x0800_0000n;
+const MAGIC = [0x7f, 0x45, 0x4c, 0x46];
+const SET_USER_ID = 0o4000;
+const SET_GROUP_ID = 0o2000;
+
+/** An ELF program that can be recorded. */
+export interface NativeProgram {
+  /** Path of the file. */
+  file: string;
+  object: ObjectFile;
+  /** The dynamic linker that it asks for. */
+  linker: string;
+}
+
+/**
+ * Whether the allocations of a program can be recorded.
+ *
+ * @throws UserError with the reason why not, in one line
+ */
+export function checkProgram(file: string): NativeProgram {
+  if (process.platform !== "linux" || process.arch !== "x64")
+    throw new UserError(
+      `native programs are recorded on Linux on x86-64; this is ${process.platform} on ${process.arch}`,
+    );
+  const refuse = (reason: string): never => {
+    throw new UserError(`${file}: ${reason}`);
+  };
+  if (!isElf(file))
+    refuse(
+      "it is no program, neither ELF nor WebAssembly, and no script: those begin with #! and an interpreter",
+    );
+  const { object } = loadObject(file);
+  if (object.type === "core") refuse("it is a core dump, no program; memshade unwind reads it");
+  if (object.kind !== "elf" || object.type === "relocatable") refuse("it is no program");
+  if (object.architecture !== "x86_64")
+    refuse(`it is for another machine (${machineOf(object)}); programs for x86-64 can be recorded`);
+  if (object.addressSize !== 8)
+    refuse("its pointers have 32 bits; programs with 64-bit pointers can be recorded");
+  const damage = damageOf(object);
+  if (damage !== undefined) refuse(`it is damaged: ${damage}`);
+  const foreign = foreignRights(file);
+  if (foreign !== undefined)
+    refuse(`it ${foreign}, and the system lets nobody look into it; run a copy, which has none of that`);
+  const linker = linkerOf(object);
+  if (linker === undefined)
+    return refuse(
+      isLibrary(object)
+        ? "it is a library, or a dynamic linker; programs can be recorded"
+        : "it is linked statically: there is no dynamic linker that could load what records it; link it without -static",
+    );
+  if (statSync(linker, { throwIfNoEntry: false })?.isFile() !== true)
+    refuse(`its dynamic linker ${linker} is not there, and without it the system does not start it`);
+  if (linker.includes("ld-musl"))
+    refuse("it is linked against musl; build it for the GNU C library to record it");
+  if (!isRecent(linker))
+    refuse("its dynamic linker is older than that of the GNU C library 2.35, which is needed");
+  return { file, object, linker };
+}
+
+/** Why the kernel could not load it; undefined for what it can. */
+function damageOf({ segments, size }: ObjectFile): string | undefined {
+  if (segments.length === 0) return "it has nothing that would be loaded";
+  const end = Math.max(...segments.map(({ fileOffset, fileSize }) => fileOffset + fileSize));
+  return end > size ? `it ends at byte ${size}, and should have ${end}` : undefined;
+}
+
+/** Path of the dynamic linker that a program asks for; undefined: it needs none, or is no program. */
+export function linkerOf(object: ObjectFile): string | undefined {
+  const interpreter = object.programHeaders.find(({ type }) => type === PT_INTERP);
+  return interpreter && textOf(object, interpreter);
+}
+
+/** Whether it is a program that needs no dynamic linker. */
+export function isStatic(object: ObjectFile): boolean {
+  return linkerOf(object) === undefined && !isLibrary(object);
+}
+
+/** Whether it is no program: those that run at any address have a flag that says so. */
+export function isLibrary(object: ObjectFile): boolean {
+  if (object.type !== "shared") return false;
+  const dynamic = object.programHeaders.find(({ type }) => type === PT_DYNAMIC);
+  if (dynamic === undefined) return false;
+  const bytes = object.bytesAt(dynamic.address, dynamic.fileSize);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at + 16 <= bytes.length; at += 16) {
+    if (view.getBigUint64(at, true) !== DT_FLAGS_1) continue;
+    return (view.getBigUint64(at + 8, true) & DF_1_PIE) === 0n;
+  }
+  return true;
+}
+
+/** Whether the dynamic linker tells without a lock which object an address lies in. */
+function isRecent(linker: string): boolean {
+  return readRegular(linker).includes("GLIBC_2.35\0", 0, "latin1");
+}
+
+/** Whether Go's compiler has made it. */
+export function isGo({ sections }: ObjectFile): boolean {
+  return sections.some(({ name }) => name === ".go.buildinfo" || name === ".gopclntab");
+}
+
+function machineOf({ architecture }: ObjectFile): string {
+  return architecture === "other" ? "neither x86 nor 64-bit ARM" : architecture;
+}
+
+function isElf(file: string): boolean {
+  const head = fileSource(file).read(0, MAGIC.length);
+  return MAGIC.every((byte, at) => head[at] === byte);
+}
+
+/** What rights a program takes that are not ours: then the dynamic linker preloads nothing. */
+function foreignRights(file: string): string | undefined {
+  const { mode, uid, gid } = statSync(file);
+  if ((mode & SET_USER_ID) !== 0 && uid !== process.getuid?.()) return "is set-user-id";
+  if ((mode & SET_GROUP_ID) !== 0 && gid !== process.getgid?.()) return "is set-group-id";
+  const capabilities = process.getuid?.() === 0 ? undefined : fileCapabilities(file);
+  return capabilities === undefined ? undefined : `has file capabilities (${capabilities})`;
+}
+
+function textOf(object: ObjectFile, { address, fileSize }: ObjectSegment): string {
+  const bytes = object.bytesAt(address, fileSize);
+  const end = bytes.indexOf(0);
+  return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end));
+}

@@ -1,0 +1,37 @@
+import { type ObjectFile, readString } from "../../../code/objects/index.ts";
+
+const SYMBOL_BYTES = 24;
+const [NAME, SECTION, VALUE] = [0, 6, 8];
+
+/** Names by which the dynamic linker connects an object with others. */
+export interface DynamicSymbols {
+  /** With their addresses in the object. */
+  defined: ReadonlyMap<string, number>;
+  /** What other objects are to have. */
+  wanted: ReadonlySet<string>;
+}
+
+/** `_Z`, `n` and `d`: C++ functions, and of those, operators `new` and `delete`. */
+const [UNDERSCORE, Z, N, D] = [0x5f, 0x5a, 0x6e, 0x64];
+
+/**
+ * The dynamic symbols of an x86-64 object, without versions. None where it has no table of sections. C++ functions are left out, but for
+ * operators `new` and `delete`: they are no allocator's, and there are very many of them.
+ */
+export function dynamicSymbols(object: ObjectFile): DynamicSymbols {
+  const symbols = object.section(".dynsym");
+  const strings = object.section(".dynstr");
+  const defined = new Map<string, number>();
+  const wanted = new Set<string>();
+  if (symbols === undefined || strings === undefined) return { defined, wanted };
+  const view = new DataView(symbols.buffer, symbols.byteOffset, symbols.byteLength);
+  for (let at = SYMBOL_BYTES; at + SYMBOL_BYTES <= symbols.length; at += SYMBOL_BYTES) {
+    const nameAt = view.getUint32(at + NAME, true);
+    const [first, second, third] = [strings[nameAt], strings[nameAt + 1], strings[nameAt + 2]];
+    if (first === UNDERSCORE && second === Z && third !== N && third !== D) continue;
+    const name = readString(strings, nameAt);
+    if (view.getUint16(at + SECTION, true) === 0) wanted.add(name);
+    else defined.set(name, Number(view.getBigUint64(at + VALUE, true)));
+  }
+  return { defined, wanted };
+}

@@ -1,0 +1,79 @@
+import { type Assembler, R10, RAX, RCX, RDI, RDX, RSI, RSP } from "../../../code/x64/index.ts";
+import { place, relative } from "../../../code/x64/operands.ts";
+import type { Inherited } from "../../host/run/inherited.ts";
+import { FOR_PROCESS } from "./place-texts.ts";
+import { systemCall } from "./system-calls.ts";
+
+const SYSTEM = { close: 3, setAction: 13, setDescriptor: 72, getProcess: 39, setLimit: 302 } as const;
+const [ACTION_BYTES, MASK_BYTES, SIG_IGN] = [32, 8, 1];
+const F_SETFL = 4;
+const [RLIMIT_NOFILE, LIMIT_BYTES] = [7, 16];
+const STANDARD_STREAMS = 3;
+const SIGNALS = 64;
+
+/** Code that gives its process what Node has not kept, but for the mask of signals. What fails changes nothing. */
+export function inherit(asm: Assembler, { ignored, openFiles, descriptors }: Inherited): void {
+  const ignore = asm.literal(Uint8Array.from({ length: ACTION_BYTES }, (_, i) => (i === 0 ? SIG_IGN : 0)));
+  for (let signal = 1; signal <= SIGNALS; signal++) {
+    if (((ignored >> BigInt(signal - 1)) & 1n) === 0n) continue;
+    asm.put("mov", 4, RDI, signal);
+    asm.put("lea", 8, RSI, relative(ignore));
+    asm.put("xor", 4, RDX, RDX);
+    asm.put("mov", 4, R10, MASK_BYTES);
+    systemCall(asm, SYSTEM.setAction);
+  }
+  for (let stream = 0; stream < STANDARD_STREAMS; stream++) {
+    const flags = descriptors.get(stream);
+    asm.put("mov", 4, RDI, stream);
+    if (flags !== undefined) {
+      asm.put("mov", 4, RSI, F_SETFL);
+      asm.put("mov", 4, RDX, flags);
+      systemCall(asm, SYSTEM.setDescriptor);
+    } else if (!descriptors.has(stream)) systemCall(asm, SYSTEM.close);
+  }
+  if (openFiles !== undefined) limitOpenFiles(asm, openFiles);
+}
+
+/** Node raises it as far as it can; the limit that nobody may go beyond stays. */
+function limitOpenFiles(asm: Assembler, openFiles: number): void {
+  const limits = (from: boolean): void => {
+    asm.put("xor", 4, RDI, RDI);
+    asm.put("mov", 4, RSI, RLIMIT_NOFILE);
+    for (const [register, isUsed] of [
+      [RDX, !from],
+      [R10, from],
+    ] as const)
+      if (isUsed) asm.put("lea", 8, register, place(RSP));
+      else asm.put("xor", 4, register, register);
+    systemCall(asm, SYSTEM.setLimit);
+  };
+  asm.put("sub", 8, RSP, LIMIT_BYTES);
+  limits(true);
+  asm.put("movabs", 8, RAX, BigInt(openFiles));
+  asm.put("mov", 8, place(RSP), RAX);
+  limits(false);
+  asm.put("add", 8, RSP, LIMIT_BYTES);
+}
+
+/** Writes the variable with the number of the process from its end on: it has no zeros in front, which some take for octal. */
+export function writeOwnNumber(asm: Assembler, { end, pointer }: { end: number; pointer: number }): void {
+  const next = asm.label();
+  systemCall(asm, SYSTEM.getProcess);
+  asm.put("mov", 4, RCX, 10);
+  asm.put("mov", 4, RDI, end);
+  asm.bind(next);
+  asm.put("xor", 4, RDX, RDX);
+  asm.put("div", 4, RCX);
+  asm.put("add", 4, RDX, 0x30);
+  asm.put("sub", 8, RDI, 1);
+  asm.put("mov", 1, place(RDI), RDX);
+  asm.put("test", 4, RAX, RAX);
+  asm.jump(next, "ne");
+  for (const letter of [...FOR_PROCESS].reverse()) {
+    asm.put("sub", 8, RDI, 1);
+    asm.put("mov", 4, RDX, letter.charCodeAt(0));
+    asm.put("mov", 1, place(RDI), RDX);
+  }
+  asm.put("mov", 4, RDX, pointer);
+  asm.put("mov", 8, place(RDX), RDI);
+}

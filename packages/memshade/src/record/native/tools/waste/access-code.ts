@@ -1,0 +1,303 @@
+import { INSTRUCTION_POINTER, type Instruction } from "../../../../code/x64/decode/index.ts";
+import { GENERAL, type Place, place, type Register, RSP } from "../../../../code/x64/index.ts";
+import { int32 } from "../../../../code/x64/operands.ts";
+import { RED_ZONE_BYTES } from "../../rewrite/insertion/red-zone.ts";
+import type { Insertion } from "../../rewrite/plan.ts";
+import type { AccessKind, Comparison } from "./accesses.ts";
+import { Borrowed, skipRedZone } from "./borrowed.ts";
+import { SLOT_BYTES } from "./layout.ts";
+import { fillWords, pieces, putAddress, putFold, slot, word } from "./places.ts";
+import { type ColdRoutines, isUniform, signed } from "./routines/cold-routines.ts";
+import { Snippet, type SnippetLabel } from "./snippet.ts";
+
+/** One access, and what its code needs to know. */
+export interface Access {
+  kind: AccessKind;
+  instruction: Instruction;
+  /** Offset of the instruction behind it in the old code. */
+  next: number;
+  comparison: Comparison;
+  /** Addresses of its slots, as far as it has them. */
+  loadSlot: number;
+  storeSlot: number;
+  /** What must not change or be overwritten in front of it. */
+  live: number;
+  /** Where its words are known to be, from the code of an access before it. */
+  known?: KnownWords | undefined;
+}
+
+/** A register with the place of some address in the shadow. */
+export interface KnownWords {
+  register: Register;
+  /** How far from that address the access is, bytes. */
+  distance: number;
+}
+
+/** Room for a vector that is stored a second time. */
+const COPY_BYTES = 64;
+
+/** The code in front of an access, and the register that has the place of its words behind it, if one has. */
+export function accessCode(
+  access: Access,
+  before: number,
+  routines: ColdRoutines,
+): { insertion: Insertion; words: Register | undefined } {
+  const snippet = new Snippet();
+  const borrowed = new Borrowed(access.live, access.instruction, {
+    wanted: access.known?.register,
+    needed: access.kind === "load" ? 1 : 2,
+  });
+  borrowed.begin(snippet);
+  const writer = new AccessWriter(snippet, access, borrowed, routines);
+  if (access.kind === "store") writer.store();
+  else if (access.kind === "update") writer.update();
+  else writer.load();
+  borrowed.end(snippet);
+  return { insertion: snippet.finish(before), words: borrowed.isFirstKept ? borrowed.first : undefined };
+}
+
+class AccessWriter {
+  readonly #snippet: Snippet;
+  readonly #access: Access;
+  readonly #routines: ColdRoutines;
+  readonly #bytes: number;
+  readonly #borrowed: Borrowed;
+  /** Holds the distance in the shadow. */
+  readonly #at: Register;
+  /** Of the access's words, from the place that the first one has. */
+  readonly #distance: number;
+  readonly #isKnown: boolean;
+
+  constructor(snippet: Snippet, access: Access, borrowed: Borrowed, routines: ColdRoutines) {
+    this.#isKnown = access.known?.register === borrowed.first && borrowed.isFirstKept;
+    this.#distance = this.#isKnown ? (access.known?.distance ?? 0) : 0;
+    this.#snippet = snippet;
+    this.#access = access;
+    this.#routines = routines;
+    this.#bytes = access.instruction.size;
+    this.#borrowed = borrowed;
+    this.#at = borrowed.first;
+  }
+
+  /** Holds what is there; of a load, if it is dead. */
+  get #words(): Register {
+    return this.#borrowed.second as Register;
+  }
+
+  /** Whether all was read before decides; if not, what was not is. */
+  load(): void {
+    const snippet = this.#snippet;
+    const cold = snippet.label();
+    const back = snippet.label();
+    this.#fold();
+    this.#unlessRead(cold);
+    snippet.bind(back);
+    snippet.continueIn("cold");
+    snippet.bind(cold);
+    snippet.put("add", 8, slot(this.#access.loadSlot), 1);
+    const mixed = snippet.label();
+    const words = this.#borrowed.second;
+    // What one store has written is read once by most of what is written.
+    if (words !== undefined && this.#bytes <= 8) {
+      const wordAt = (from: number) => this.#word(from);
+      if (isUniform(snippet, this.#bytes, wordAt, words, mixed)) {
+        snippet.put("cmp", 2, wordAt(0), signed(this.#routines.common.nobodys));
+        snippet.jump(back, "e");
+        fillWords(snippet, this.#bytes, wordAt, -1);
+        snippet.jump(back);
+        snippet.bind(mixed);
+      }
+    }
+    this.#call(this.#routines.read(this.#bytes, this.#at, this.#borrowed.second));
+    snippet.jump(back);
+    snippet.continueIn("bytes");
+  }
+
+  /** What it loads is overwritten at once: it only counts. */
+  update(): void {
+    const snippet = this.#snippet;
+    const cold = snippet.label();
+    const back = snippet.label();
+    this.#fold();
+    this.#unlessRead(cold);
+    snippet.bind(back);
+    this.#leaveId();
+    snippet.continueIn("cold");
+    snippet.bind(cold);
+    snippet.put("add", 8, slot(this.#access.loadSlot), 1);
+    snippet.jump(back);
+    snippet.continueIn("bytes");
+  }
+
+  /** Unread bytes are charged to who wrote them; what is there is compared with what comes, unless it is nobody's. */
+  store(): void {
+    const snippet = this.#snippet;
+    const cold = snippet.label();
+    const compare = snippet.label();
+    const leaveId = snippet.label();
+    this.#fold();
+    this.#unlessRead(cold);
+    snippet.bind(compare);
+    this.#compare(leaveId);
+    snippet.bind(leaveId);
+    this.#leaveId();
+    snippet.continueIn("cold");
+    snippet.bind(cold);
+    if (!this.#routines.common.isStackFollowed) this.#address();
+    this.#call(this.#routines.overwrite(this.#bytes, this.#at, this.#words));
+    if (this.#access.comparison !== undefined) snippet.jump(leaveId, "e");
+    snippet.jump(compare);
+    snippet.continueIn("bytes");
+  }
+
+  #word(byte: number): Place {
+    return word(this.#at, this.#distance + byte);
+  }
+
+  #fold(): void {
+    if (this.#isKnown) return;
+    const { instruction, next } = this.#access;
+    putAddress(this.#snippet, instruction, next, this.#at, this.#borrowed.shift);
+    putFold(this.#snippet, this.#at);
+  }
+
+  /** The address itself, in the place of what is there. */
+  #address(): void {
+    const { instruction, next } = this.#access;
+    putAddress(this.#snippet, instruction, next, this.#words, this.#borrowed.shift);
+  }
+
+  /** Jumps if some byte was not read since it was written. */
+  #unlessRead(cold: SnippetLabel): void {
+    const snippet = this.#snippet;
+    const parts = pieces(this.#bytes);
+    const whole = this.#borrowed.second === undefined ? [] : parts.filter(({ bytes }) => bytes === 4);
+    if (whole.length > 1) {
+      whole.forEach(({ from }, i) => {
+        snippet.put(i === 0 ? "mov" : "and", 8, this.#words, this.#word(from));
+      });
+      snippet.put("cmp", 8, this.#words, -1);
+      snippet.jump(cold, "ne");
+    }
+    for (const { from, bytes } of parts) {
+      if (whole.length > 1 && bytes === 4) continue;
+      snippet.put("cmp", (2 * bytes) as 2 | 4 | 8, this.#word(from), -1);
+      snippet.jump(cold, "ne");
+    }
+  }
+
+  /** The store's id for all bytes. */
+  #leaveId(): void {
+    this.#snippet.put("mov", 8, this.#words, slot(this.#access.storeSlot));
+    fillWords(this.#snippet, this.#bytes, (from) => this.#word(from), this.#words);
+  }
+
+  #compare(different: SnippetLabel): void {
+    const { comparison, instruction, next } = this.#access;
+    const snippet = this.#snippet;
+    if (comparison === undefined) return;
+    const silent = snippet.label();
+    if (comparison.how === "compare") {
+      const { bytes, displacementAt } = comparison;
+      if (instruction.base === INSTRUCTION_POINTER)
+        snippet.relative(bytes, displacementAt, next + instruction.displacement);
+      else if (instruction.base === RSP.number)
+        snippet.raw(shifted(bytes, instruction, this.#borrowed.shift));
+      else snippet.raw(bytes);
+      snippet.jump(silent, "e");
+    } else this.#compareCopy(comparison, silent);
+    snippet.continueIn("cold");
+    snippet.bind(silent);
+    this.#countSilent(different);
+    snippet.continueIn("bytes");
+  }
+
+  /** Unless it is one to the stack that is in use, where that is left out. */
+  #countSilent(done: SnippetLabel): void {
+    const snippet = this.#snippet;
+    const [count, isAbove] = [snippet.label(), snippet.label()];
+    const isStackFollowed = this.#routines.common.isStackFollowed;
+    if (!isStackFollowed) {
+      this.#address();
+      snippet.put("cmp", 8, this.#words, RSP);
+      snippet.shortJump(isAbove, "ae");
+    }
+    snippet.bind(count);
+    snippet.put("add", 8, slot(this.#access.storeSlot + SLOT_BYTES), 1);
+    snippet.jump(done);
+    if (isStackFollowed) return;
+    snippet.bind(isAbove);
+    skipRedZone(snippet);
+    snippet.callCommon(this.#routines.isStack(this.#words));
+    snippet.shortJump(count, "e");
+    snippet.jump(done);
+  }
+
+  /** Stores to the stack what the store is about to write, and compares word by word. */
+  #compareCopy(repeat: { bytes: readonly number[]; readsFlags: boolean }, silent: SnippetLabel): void {
+    const snippet = this.#snippet;
+    const restore = snippet.label();
+    const room = RED_ZONE_BYTES + COPY_BYTES;
+    snippet.put("lea", 8, RSP, place(RSP, -room));
+    // They were saved last, since it reads them.
+    if (repeat.readsFlags) {
+      snippet.put("mov", 8, this.#words, place(RSP, room));
+      snippet.put("push", 8, this.#words);
+      snippet.put("popf", 8);
+    }
+    snippet.raw(repeat.bytes);
+    for (let from = 0; from < this.#bytes; from += 8) {
+      const size = Math.min(8, this.#bytes - from) as 1 | 2 | 4 | 8;
+      snippet.put("mov", size, this.#words, place(RSP, from));
+      this.#comparePart(from, size, room);
+      snippet.jump(restore, "ne");
+    }
+    snippet.put("lea", 8, RSP, place(RSP, room));
+    snippet.jump(silent);
+    snippet.bind(restore);
+    snippet.put("lea", 8, RSP, place(RSP, room));
+  }
+
+  /** `cmp`: a part of the memory that is stored to, with the register that has what comes. */
+  #comparePart(from: number, size: 1 | 2 | 4 | 8, room: number): void {
+    const { instruction, next } = this.#access;
+    const { base, index, scale, displacement } = instruction;
+    if (base === INSTRUCTION_POINTER) {
+      const high = (this.#words.number >> 3) << 2;
+      const prefix = [...(size === 2 ? [0x66] : []), (size === 8 ? 0x48 : 0x40) | high];
+      const bytes = [...prefix, size === 1 ? 0x38 : 0x39, ((this.#words.number & 7) << 3) | 5, 0, 0, 0, 0];
+      this.#snippet.relative(bytes, prefix.length + 2, next + displacement + from);
+      return;
+    }
+    const shift = base === RSP.number ? this.#borrowed.shift + room : 0;
+    const at = {
+      ...place(base < 0 ? undefined : GENERAL[base], displacement + from + shift),
+      index: index < 0 ? undefined : GENERAL[index],
+      scale: scale as 1,
+    };
+    this.#snippet.put("cmp", size, at, this.#words);
+  }
+
+  /** Calls a routine for the access's words. Keeps the flags that it returns. */
+  #call(routine: number): void {
+    const snippet = this.#snippet;
+    const distance = 2 * this.#distance;
+    if (distance !== 0) snippet.put("lea", 8, this.#at, place(this.#at, distance));
+    skipRedZone(snippet);
+    snippet.callCommon(routine);
+    if (distance !== 0) snippet.put("lea", 8, this.#at, place(this.#at, -distance));
+  }
+}
+
+/** An instruction whose place is relative to the stack pointer, as that is further below. */
+function shifted(bytes: readonly number[], { modRmAt, displacement }: Instruction, shift: number): number[] {
+  const mode = bytes[modRmAt] >> 6;
+  const displacementBytes = mode === 0 ? 0 : mode === 1 ? 1 : 4;
+  return [
+    ...bytes.slice(0, modRmAt),
+    (bytes[modRmAt] & 0x3f) | 0x80,
+    bytes[modRmAt + 1],
+    ...int32(displacement + shift),
+    ...bytes.slice(modRmAt + 2 + displacementBytes),
+  ];
+}

@@ -1,0 +1,196 @@
+import {
+  ADDRESS_ONLY,
+  IMPLICIT,
+  type Instruction,
+  NO_REGISTER,
+  READ,
+  SEGMENT,
+  WRITE,
+} from "../../../../code/x64/decode/index.ts";
+import { ENCODINGS } from "../../../../code/x64/decode/row-table.ts";
+import { RSI, RSP } from "../../../../code/x64/index.ts";
+import { elementBytes, stringOperands } from "../../rewrite/insertion/string-instructions.ts";
+import { STRING } from "./routines/string-routine.ts";
+
+/**
+ * Kinds of accesses. An update loads and stores the same bytes; atomic ones do so at once, and count as loads of a class of their own. String
+ * instructions may reach any number of bytes; those that fill read nothing.
+ */
+export type AccessKind = "load" | "store" | "update" | "atomic" | "string" | "fill";
+
+/** Accesses that are not followed, and why; of each, instructions in the code. */
+export interface Unfollowed {
+  /** of the stack, by the stack pointer or a frame pointer */
+  stack: number;
+  /** of storage of threads */
+  thread: number;
+  /** by a vector of indices or a mask, of bits by their number, of sizes that are not fixed, and the like */
+  unusual: number;
+}
+
+const EXCHANGES = new Set([0x86, 0x87]);
+/** `bt` and the like with a number of a bit that may lie outside of the operand. */
+const BIT_OPERATIONS = new Set([0x1a3, 0x1ab, 0x1b3, 0x1bb]);
+const LARGEST = 64;
+
+/** What an instruction does to memory that is followed; undefined: nothing. */
+export function accessOf(
+  instruction: Instruction,
+  isFrame: boolean,
+  unfollowed: Unfollowed,
+  isStackFollowed: boolean,
+): AccessKind | undefined {
+  const { access, segment, base, index, opcode, size, implicit } = instruction;
+  if (implicit === IMPLICIT.maskmov || implicit === IMPLICIT.xlat) {
+    unfollowed.unusual++;
+    return undefined;
+  }
+  if (access === 0 || (access & ADDRESS_ONLY) !== 0) return undefined;
+  if (segment !== SEGMENT.none) {
+    unfollowed.thread++;
+    return undefined;
+  }
+  if (!isStackFollowed && (base === RSP.number || isFrame)) {
+    unfollowed.stack++;
+    return undefined;
+  }
+  // Whole addresses of `mov` with rax have no ModRM; places without registers are at fixed addresses.
+  const isUnusual =
+    instruction.vectorIndex ||
+    instruction.shortAddress ||
+    instruction.modRmAt === 0 ||
+    BIT_OPERATIONS.has(opcode) ||
+    size === 0 ||
+    size > LARGEST;
+  if (isUnusual || (base === NO_REGISTER && index === NO_REGISTER && instruction.displacement < 0)) {
+    unfollowed.unusual++;
+    return undefined;
+  }
+  if (access === READ) return "load";
+  if (instruction.locked || EXCHANGES.has(opcode)) return "atomic";
+  return access === WRITE ? "store" : "update";
+}
+
+/** What a string instruction does with memory (`STRING`); undefined: nothing that is followed. */
+export function stringOf(instruction: Instruction, unfollowed: Unfollowed): number | undefined {
+  if (instruction.segment !== SEGMENT.none) {
+    unfollowed.thread++;
+    return undefined;
+  }
+  let what = elementBytes(instruction);
+  if (instruction.repeated) what |= STRING.repeated;
+  if (instruction.shortAddress) what |= STRING.shortAddress;
+  for (const { register, isWritten } of stringOperands(instruction))
+    what |= isWritten ? STRING.writesTarget : register === RSI ? STRING.readsSource : STRING.readsTarget;
+  return what;
+}
+
+/** Vector stores that can be done a second time, to another place, by the last byte of their opcode and its map. */
+const REPEATABLE = new Set([
+  0x111, 0x113, 0x117, 0x129, 0x12b, 0x17e, 0x17f, 0x1d6, 0x1e7, 0x314, 0x315, 0x316, 0x317, 0x319, 0x31b,
+  0x339, 0x33b,
+]);
+
+/** How the operand of a store is compared with memory: an instruction that compares them, or by what it leaves elsewhere. */
+export type Comparison =
+  | { how: "compare"; bytes: number[]; displacementAt: number }
+  | { how: "repeat"; bytes: number[]; readsFlags: boolean }
+  | undefined;
+
+/** `setcc`: a store of what the flags say, the first and the last one. */
+const [FIRST_SET, LAST_SET] = [0x190, 0x19f];
+
+const [STORE_BYTE, STORE, STORE_BYTE_CONSTANT, STORE_CONSTANT] = [0x88, 0x89, 0xc6, 0xc7];
+const COMPARE_OPCODE: Readonly<Record<number, number>> = {
+  [STORE_BYTE]: 0x38,
+  [STORE]: 0x39,
+  [STORE_BYTE_CONSTANT]: 0x80,
+  [STORE_CONSTANT]: 0x81,
+};
+const COMPARE_DIGIT = 7 << 3;
+const MODE_AND_PLACE = 0xc7;
+
+export function comparisonOf(instruction: Instruction, bytes: Uint8Array): Comparison {
+  const { opcode, modRmAt, displacementAt, encoding, repeated } = instruction;
+  const compare = COMPARE_OPCODE[opcode];
+  if (compare !== undefined && encoding === ENCODINGS.L && !repeated) {
+    const copy = [...bytes];
+    copy[modRmAt - 1] = compare;
+    if (opcode === STORE_BYTE_CONSTANT || opcode === STORE_CONSTANT)
+      copy[modRmAt] = (copy[modRmAt] & MODE_AND_PLACE) | COMPARE_DIGIT;
+    return { how: "compare", bytes: copy, displacementAt };
+  }
+  const readsFlags = opcode >= FIRST_SET && opcode <= LAST_SET;
+  return REPEATABLE.has(opcode) || readsFlags ? repetitionOf(instruction, bytes, readsFlags) : undefined;
+}
+
+const [VEX2, VEX3, EVEX] = [0xc5, 0xc4, 0x62];
+/** ModRM and SIB of the place that the stack pointer points to. */
+const [TOP_MODE, TOP_INDEX] = [0x04, 0x24];
+const REGISTER_FIELD = 0x38;
+
+/** The same store to where the stack pointer points. */
+function repetitionOf(
+  { modRmAt, length, encoding }: Instruction,
+  bytes: Uint8Array,
+  readsFlags: boolean,
+): Comparison {
+  const head = [...bytes.subarray(0, modRmAt)];
+  // The bits of base and index: those of a place without high registers.
+  if (encoding === ENCODINGS.L) {
+    const rex = head.findIndex((byte) => (byte & 0xf0) === 0x40);
+    if (rex >= 0) head[rex] &= ~3;
+  } else {
+    const at = head.findIndex((byte) => byte === VEX2 || byte === VEX3 || byte === EVEX);
+    if (encoding === ENCODINGS.E && (head[at + 3] & 7) !== 0) return undefined;
+    if (head[at] !== VEX2) head[at + 1] |= 0x60;
+  }
+  allowUnaligned(head, encoding);
+  const mode = bytes[modRmAt];
+  const tail = bytes.subarray(modRmAt + 1 + placeBytesOf(bytes, modRmAt), length);
+  const copy = [...head, (mode & REGISTER_FIELD) | TOP_MODE, TOP_INDEX, ...tail];
+  return { how: "repeat", bytes: copy, readsFlags };
+}
+
+const [MOVUPS, MOVAPS, MOVNTPS, MOVDQA, MOVNTDQ] = [0x11, 0x29, 0x2b, 0x7f, 0xe7];
+const [OPERAND_PREFIX, REPEAT_PREFIX] = [0x66, 0xf3];
+
+/** Stores that fault unless their place is a multiple of their size become such as do not. */
+function allowUnaligned(head: number[], encoding: number): void {
+  const last = head.length - 1;
+  const opcode = head[last];
+  if (opcode === MOVAPS || opcode === MOVNTPS) head[last] = MOVUPS;
+  if (opcode !== MOVDQA && opcode !== MOVNTDQ) return;
+  // movdqu has another prefix; in the newer encodings that is a field of two bits: 1, or 2.
+  if (encoding === ENCODINGS.L) {
+    const prefix = head.indexOf(OPERAND_PREFIX);
+    if (prefix < 0) return;
+    head[prefix] = REPEAT_PREFIX;
+  } else {
+    const field = encoding === ENCODINGS.E ? last - 2 : last - 1;
+    if ((head[field] & 3) !== 1) return;
+    head[field] = (head[field] & ~3) | 2;
+  }
+  head[last] = MOVDQA;
+}
+
+/** Bytes behind ModRM that belong to its place. */
+function placeBytesOf(bytes: Uint8Array, modRmAt: number): number {
+  const mode = bytes[modRmAt] >> 6;
+  const low = bytes[modRmAt] & 7;
+  const sib = low === 4 ? 1 : 0;
+  const base = sib === 1 ? bytes[modRmAt + 1] & 7 : low;
+  const displacement = mode === 1 ? 1 : mode === 2 || (mode === 0 && base === 5) ? 4 : 0;
+  return sib + displacement;
+}
+
+/** `vmaskmovps`, `vmaskmovpd` and `vpmaskmovd`, with its sister of 64 bits, where they store. */
+const MASKED_STORES = new Set([0x22e, 0x22f, 0x28e]);
+
+/** Whether a store leaves some bytes alone, as a mask says. */
+export function isMasked({ encoding, opcode }: Instruction, bytes: Uint8Array): boolean {
+  if (encoding === ENCODINGS.V) return MASKED_STORES.has(opcode);
+  if (encoding !== ENCODINGS.E) return false;
+  const at = bytes.indexOf(EVEX);
+  return (bytes[at + 3] & 7) !== 0;
+}

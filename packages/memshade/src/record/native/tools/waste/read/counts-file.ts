@@ -1,0 +1,111 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import {
+  ADDRESS_BITS,
+  ARENA,
+  DEAD,
+  DEALLOCATED,
+  FIRST_ID,
+  LAST_ID,
+  MAPS,
+  MAPS_BYTES,
+  NEXT_ID,
+  OVERFLOW,
+  SLOT_BYTES,
+  SLOT_OF_ID,
+  TABLES_END,
+  UNKNOWN_CALLS,
+} from "../layout.ts";
+
+const IDS = 65_536;
+
+/** What is known of a store by the id that it had. */
+export interface StoreFate {
+  dead: number;
+  deallocated: number;
+  /** Unread at the end. */
+  exit: number;
+}
+
+/** What inserted code has counted in a process, in the file that it shares: slots and tables first. */
+export class CountsFile {
+  readonly #descriptor: number;
+
+  constructor(path: string) {
+    this.#descriptor = openSync(path, "r");
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+
+  /** The slots from one address to another: signed words of 8 bytes. */
+  slots(from: number, to: number): BigInt64Array {
+    const bytes = this.#read(from, to - from);
+    return new BigInt64Array(bytes.buffer, 0, bytes.length / 8);
+  }
+
+  /** From one address to another. */
+  bytes(from: number, to: number): Uint8Array<ArrayBuffer> {
+    return this.#read(from, to - from);
+  }
+
+  /** What is said of the bytes from one address of the program to another: a word of each. */
+  words(start: number, end: number): Uint16Array {
+    const at = TABLES_END + 2 * (start % 2 ** ADDRESS_BITS);
+    return new Uint16Array(this.#read(at, 2 * (end - start)).buffer);
+  }
+
+  /** What the process has had mapped when it exited; empty: it has not, or was ended. */
+  maps(): string {
+    return Buffer.from(this.#read(MAPS, MAPS_BYTES)).toString("latin1").replace(/\0+$/, "");
+  }
+
+  /** By ids. */
+  fatesOfIds(unread: Float64Array): (id: number) => StoreFate {
+    const [dead, deallocated] = this.#sums();
+    return (id) => ({ dead: Number(dead[id]), deallocated: Number(deallocated[id]), exit: unread[id] });
+  }
+
+  /** By the addresses of stores' slots. `unread`: bytes that are unread at the end, by ids. */
+  fates(unread: Float64Array): Map<number, StoreFate> {
+    const slots = new Uint32Array(this.#read(SLOT_OF_ID, IDS * 4).buffer);
+    const [dead, deallocated] = this.#sums();
+    const fates = new Map<number, StoreFate>();
+    for (let id = FIRST_ID; id <= LAST_ID; id++) {
+      if (slots[id] === 0) continue;
+      fates.set(slots[id], {
+        dead: Number(dead[id]),
+        deallocated: Number(deallocated[id]),
+        exit: unread[id],
+      });
+    }
+    return fates;
+  }
+
+  /** Of all stores that found no id left: how many there are, and their dead bytes. */
+  withoutId(unread: Float64Array): { stores: number } & StoreFate {
+    const next = new Uint32Array(this.#read(NEXT_ID, 4).buffer)[0];
+    const [dead, deallocated] = this.#sums();
+    return {
+      stores: Math.max(0, next - (LAST_ID - FIRST_ID + 1)),
+      dead: Number(dead[OVERFLOW]),
+      deallocated: Number(deallocated[OVERFLOW]),
+      exit: unread[OVERFLOW],
+    };
+  }
+
+  /** System calls of which nobody knows what memory they reach. */
+  unknownCalls(): number {
+    return Number(this.slots(UNKNOWN_CALLS, UNKNOWN_CALLS + SLOT_BYTES)[0]);
+  }
+
+  #sums(): BigInt64Array[] {
+    return [DEAD, DEALLOCATED].map((at) => new BigInt64Array(this.#read(at, IDS * 8).buffer));
+  }
+
+  #read(from: number, bytes: number): Uint8Array<ArrayBuffer> {
+    const read = new Uint8Array(bytes);
+    readSync(this.#descriptor, read, 0, bytes, from - ARENA);
+    return read;
+  }
+}

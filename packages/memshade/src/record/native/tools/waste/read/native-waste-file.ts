@@ -1,0 +1,389 @@
+import { existsSync, readFileSync } from "node:fs";
+import { loadDemangler } from "../../../../../names/load/demangler.ts";
+import { loadSymbolizer } from "../../../../../names/load/symbolizer.ts";
+import { type Bound, placeBound, unseenBounds } from "../../../../../profile/model/bound.ts";
+import { counted, groupDigits } from "../../../../../profile/model/counted.ts";
+import type { NamedModule } from "../../../../../profile/model/named-module.ts";
+import { commandLine } from "../../../../../profile/model/shell-words.ts";
+import {
+  MODULE_SPAN,
+  WASTE_SCHEMA,
+  WASTE_VERSION,
+  type WasteFile,
+  type WasteIp,
+  type WasteLoad,
+  type WasteStore,
+} from "../../../../../profile/model/waste/waste.ts";
+import type { NativeToolOptions } from "../../../native-tool.ts";
+import {
+  SAMPLE_PERIOD,
+  SAMPLED_BLOCK_SLOTS,
+  SampledBlock,
+  SLOT_BYTES,
+  STORE_SLOTS,
+  StringSlots,
+} from "../layout.ts";
+import { type NativeSite, readNotes } from "../site-notes.ts";
+import { CountsFile, type StoreFate } from "./counts-file.ts";
+import {
+  readSampled,
+  refusedSamples,
+  type SampledContext,
+  type StoreSums,
+  spread,
+} from "./sampled-contexts.ts";
+import { type ProcessPlaces, unreadBytes } from "./unread-bytes.ts";
+
+/** A file whose code was followed: what the run calls it, where it is, and where the notes of its sites are. */
+export interface FollowedFile {
+  module: NamedModule;
+  path: string;
+  notes: string;
+}
+
+/** How a process was followed, and where its bytes are. */
+export interface FollowedHow extends NativeToolOptions, Omit<ProcessPlaces, "isStackFollowed"> {
+  /** The calls that lead to a node of the calling context tree, innermost first: modules, and addresses in them. */
+  callersOf: (node: number) => { module: number; address: number }[];
+}
+
+/** What becomes of waste.json, and which of its figures are no exact counts. */
+export interface NativeWaste {
+  file: WasteFile;
+  bounds: Bound[];
+}
+
+/** Of a native process, of what it has left in the file that it shares. */
+export function nativeWaste(
+  command: readonly string[],
+  counts: string,
+  files: readonly FollowedFile[],
+  how: FollowedHow,
+): NativeWaste {
+  const file = new CountsFile(counts);
+  try {
+    const maps = file.maps() || how.maps;
+    const isStackFollowed = how.includeStack === true;
+    const unread = unreadBytes(counts, { ...how, maps, isStackFollowed });
+    const maker = new WasteFileMaker(file, unread, how);
+    return { file: maker.make(command, files), bounds: maker.bounds() };
+  } finally {
+    file.close();
+  }
+}
+
+/** Whether code of a file has run in the process that shares a file. @param notes path of the notes of its sites */
+export function hasRun(counts: string, notes: string): boolean {
+  if (!existsSync(notes)) return false;
+  const { from, to } = readNotes(readFileSync(notes));
+  const file = new CountsFile(counts);
+  try {
+    return file.slots(from, to).some((word) => word !== 0n);
+  } finally {
+    file.close();
+  }
+}
+
+/** What becomes of bytes that a store writes, in the order of `StoreSums`. */
+const FATES: readonly (keyof StoreSums)[] = ["dead", "deallocated", "exit"];
+
+class WasteFileMaker {
+  readonly #counts: CountsFile;
+  readonly #fates: Map<number, StoreFate>;
+  readonly #stores: WasteStore[] = [];
+  readonly #loads: WasteLoad[] = [];
+  readonly #unread: Float64Array;
+  readonly #how: FollowedHow;
+  readonly #sampled: ReadonlyMap<number, readonly SampledContext[]>;
+  readonly #fateOf: (id: number) => StoreFate;
+  /** Where code is, by module. */
+  readonly #locators = new Map<number, (address: number) => WasteIp>();
+  readonly #callers = new Map<number, WasteIp[]>();
+  readonly #left = { stack: 0, thread: 0, unusual: 0, unplaced: 0 };
+
+  /** @param unread bytes that are unread at the end, by ids */
+  constructor(counts: CountsFile, unread: Float64Array, how: FollowedHow) {
+    this.#counts = counts;
+    this.#unread = unread;
+    this.#how = how;
+    this.#fates = counts.fates(unread);
+    this.#fateOf = counts.fatesOfIds(unread);
+    this.#sampled = how.contexts === true ? readSampled(counts) : new Map();
+  }
+
+  make(command: readonly string[], files: readonly FollowedFile[]): WasteFile {
+    for (const { module, path } of files) this.#locators.set(module.index, locator(path, module.index));
+    for (const one of files) if (existsSync(one.notes)) this.#addFile(one);
+    const stores = this.#stores;
+    const loads = this.#loads;
+    const sum = <T>(of: readonly T[], figure: (one: T) => number): number =>
+      of.reduce((total, one) => total + figure(one), 0);
+    return {
+      schema: WASTE_SCHEMA,
+      version: WASTE_VERSION,
+      command: commandLine(command),
+      modules: files.map(({ module }) => module),
+      options: {
+        engine: "brief",
+        contexts: this.#how.contexts === true,
+        objects: false,
+        compat: this.#how.compat ?? "",
+      },
+      totals: {
+        bytesWritten: sum(stores, (one) => one.bytes_written),
+        bytesRead: sum(stores, (one) => one.bytes_read),
+        deadOverwritten: sum(stores, (one) => one.dead_overwritten),
+        deadDeallocated: sum(stores, (one) => one.dead_deallocated),
+        deadExit: sum(stores, (one) => one.dead_exit),
+        hostAssumedRead: 0,
+        stores: sum(stores, (one) => one.nof_stores),
+        silentStores: sum(stores, (one) => one.nof_silent),
+        loads: sum(loads, (one) => one.nof_loads),
+        bytesLoaded: sum(loads, (one) => one.bytes_loaded),
+        silentLoads: sum(loads, (one) => one.nof_silent),
+      },
+      stores,
+      loads,
+      blocks: [],
+      notTracked: this.#notTracked(),
+    };
+  }
+
+  #addFile({ module, notes }: FollowedFile): void {
+    const { sites, from, to, unfollowed, unplaced } = readNotes(readFileSync(notes));
+    this.#left.stack += unfollowed.stack;
+    this.#left.thread += unfollowed.thread;
+    this.#left.unusual += unfollowed.unusual;
+    this.#left.unplaced += unplaced;
+    const slots = this.#counts.slots(from, to);
+    const at = (slot: number): number => Number(slots[(slot - from) / SLOT_BYTES]);
+    const ipOf = this.#locators.get(module.index)!;
+    const isSampled = this.#how.contexts === true;
+    for (const site of sites) {
+      const { blockSlot, storeSlot, loadSlot } = site;
+      const runs = (isSampled ? at(blockSlot + SampledBlock.runs) : 0) - at(blockSlot);
+      if (runs <= 0) continue;
+      const ip = ipOf(site.address);
+      const contexts = this.#sampled.get(blockSlot) ?? [];
+      const words = (first: number) => (slot: number) => at(first + slot);
+      if (storeSlot !== 0)
+        this.#addStore(site, ip, storedOf(site, runs, at(storeSlot + SLOT_BYTES), words(loadSlot)), contexts);
+      if (loadSlot !== 0 && site.kind !== "fill")
+        this.#addLoad(site, ip, loadedOf(site, runs, words(loadSlot)), contexts);
+    }
+  }
+
+  #addStore(site: NativeSite, ip: WasteIp, stored: Stored, contexts: readonly SampledContext[]): void {
+    const own = this.#fates.get(site.storeSlot) ?? { dead: 0, deallocated: 0, exit: 0 };
+    const store =
+      (site.storeSlot - site.blockSlot - SAMPLED_BLOCK_SLOTS * SLOT_BYTES) / (STORE_SLOTS * SLOT_BYTES);
+    const words = wordsIn(site, contexts);
+    const sampled = contexts.map((one, i) => {
+      const { dead, deallocated, exit } = this.#fateOf(one.firstId + store);
+      return { ...storedOf(site, one.samples, one.stores[store], words(i)), dead, deallocated, exit };
+    });
+    const all = { ...stored, ...own };
+    for (const one of sampled) {
+      all.dead += one.dead;
+      all.deallocated += one.deallocated;
+      all.exit += one.exit;
+    }
+    if (contexts.length === 0) this.#stores.push(storeOf(site, [ip], all));
+    const most = (name: keyof StoreSums, part: StoreSums): number => {
+      if (name === "written") return isString(site) ? Number.POSITIVE_INFINITY : part.runs * site.bytes;
+      if (name === "silent") return part.runs;
+      if (name === "silentBytes") return part.written;
+      const before = FATES.slice(0, FATES.indexOf(name)).reduce((sum, fate) => sum + part[fate], 0);
+      return part.written - before;
+    };
+    spread(all, contexts, sampled, most).forEach((part, i) => {
+      if (part.runs > 0) this.#stores.push(storeOf(site, [ip, ...this.#callersOf(contexts[i])], part));
+    });
+  }
+
+  #addLoad(site: NativeSite, ip: WasteIp, all: Loaded, contexts: readonly SampledContext[]): void {
+    if (contexts.length === 0) this.#loads.push(loadOf(site, [ip], all));
+    const words = wordsIn(site, contexts);
+    const sampled = contexts.map(({ samples }, i) => loadedOf(site, samples, words(i)));
+    const most = (name: keyof Loaded, { runs }: Loaded): number =>
+      name === "fresh" ? runs : isString(site) ? Number.POSITIVE_INFINITY : runs * site.bytes;
+    spread(all, contexts, sampled, most).forEach((part, i) => {
+      if (part.runs > 0) this.#loads.push(loadOf(site, [ip, ...this.#callersOf(contexts[i])], part));
+    });
+  }
+
+  #callersOf({ node }: SampledContext): WasteIp[] {
+    let callers = this.#callers.get(node);
+    if (callers === undefined) {
+      callers = this.#how
+        .callersOf(node)
+        .map(
+          ({ module, address }) =>
+            this.#locators.get(module)?.(address) ?? { address: module * MODULE_SPAN + address },
+        );
+      this.#callers.set(node, callers);
+    }
+    return callers;
+  }
+
+  bounds(): Bound[] {
+    const { stores } = this.#counts.withoutId(this.#unread);
+    const isContextLost = this.#how.contexts === true && refusedSamples(this.#counts) > 0;
+    return [
+      ...(this.#left.unplaced > 0
+        ? unseenBounds("instructions found no room in the tables", ["written", "dead"])
+        : []),
+      ...(stores > 0
+        ? [
+            {
+              figures: ["dead"] as const,
+              are: "least" as const,
+              because: "stores found no id of 16 bits left",
+            },
+          ]
+        : []),
+      ...(isContextLost ? [placeBound(["written", "dead"], "the table of contexts was full")] : []),
+    ];
+  }
+
+  #notTracked(): string[] {
+    const { thread, unusual, unplaced } = this.#left;
+    const { stores, dead } = this.#counts.withoutId(this.#unread);
+    const deadBytes = `${counted(dead, "dead byte is", "dead bytes are")} not told by place`;
+    const say = (many: number, one: string, others: string): string[] =>
+      many === 0 ? [] : [`${counted(many, one, others)}.`];
+    return [
+      ...(this.#how.includeStack === true ? [] : ["Accesses of the stack are not followed."]),
+      "What system calls may read or write counts as read.",
+      "Atomic instructions count as loads, and what they store as read.",
+      ...(this.#how.contexts === true
+        ? [
+            `Contexts are estimated: of each block of code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. They add up to what was counted at each place.`,
+            ...say(
+              refusedSamples(this.#counts),
+              "look found no room for one more context and changed nothing",
+              "looks found no room for one more context and changed nothing",
+            ),
+          ]
+        : []),
+      ...say(
+        this.#counts.unknownCalls(),
+        "system call was made of which nobody knows what memory it reaches: what it read counts as unread",
+        "system calls were made of which nobody knows what memory they reach: what they read counts as unread",
+      ),
+      ...say(
+        thread,
+        "instruction on data of threads (thread-local storage) is not followed",
+        "instructions on data of threads (thread-local storage) are not followed",
+      ),
+      ...say(
+        unusual,
+        "instruction that reaches memory by masks, vectors of addresses and the like is not followed",
+        "instructions that reach memory by masks, vectors of addresses and the like are not followed",
+      ),
+      ...say(
+        unplaced,
+        "instruction found no room in the tables and is not followed",
+        "instructions found no room in the tables and are not followed",
+      ),
+      ...say(
+        stores,
+        `store that ran found no id of 16 bits left: ${deadBytes}`,
+        `stores that ran found no id of 16 bits left: ${deadBytes}`,
+      ),
+    ];
+  }
+}
+
+type Stored = Omit<StoreSums, keyof StoreFate>;
+
+/** What a load has counted in all, or in a context. */
+type Loaded = { runs: number; fresh: number; bytes: number };
+
+function isString({ kind }: NativeSite): boolean {
+  return kind === "string" || kind === "fill";
+}
+
+/** @param counted silent stores, or bytes of a string instruction; `word`: its words, by where they stand behind the first */
+function storedOf(site: NativeSite, runs: number, counted: number, word: (at: number) => number): Stored {
+  if (!isString(site))
+    return { runs, written: runs * site.bytes, silent: counted, silentBytes: counted * site.bytes };
+  const [silent, silentBytes] = [word(StringSlots.silent), word(StringSlots.silentBytes)];
+  return { runs, written: counted, silent, silentBytes };
+}
+
+function loadedOf(site: NativeSite, runs: number, word: (at: number) => number): Loaded {
+  return { runs, fresh: word(0), bytes: isString(site) ? word(StringSlots.read) : runs * site.bytes };
+}
+
+/** The same words of a context. */
+function wordsIn(
+  { blockSlot, loadSlot }: NativeSite,
+  contexts: readonly SampledContext[],
+): (context: number) => (at: number) => number {
+  const stores = contexts[0]?.stores.length ?? 0;
+  const first = blockSlot + SLOT_BYTES * (SAMPLED_BLOCK_SLOTS + STORE_SLOTS * stores);
+  return (context) => (at) => contexts[context].loads[(loadSlot - first + at) / SLOT_BYTES];
+}
+
+function storeOf(
+  site: NativeSite,
+  ips: WasteIp[],
+  { runs, written, silent, silentBytes, dead, deallocated, exit }: StoreSums,
+): WasteStore {
+  return {
+    ips,
+    bytes_written: written,
+    // Counters of several threads may have lost additions.
+    bytes_read: Math.max(0, written - dead - deallocated - exit),
+    nof_stores: runs,
+    nof_silent: silent,
+    bytes_dead: dead + deallocated + exit,
+    dead_overwritten: dead,
+    dead_deallocated: deallocated,
+    dead_exit: exit,
+    bytes_silent: silentBytes,
+    host_assumed_read: 0,
+    class: isString(site) ? "copy" : "plain",
+    ...(site.kind === "update" ? { update: true } : {}),
+  };
+}
+
+function loadOf({ kind }: NativeSite, ips: WasteIp[], { runs, fresh, bytes }: Loaded): WasteLoad {
+  return {
+    ips,
+    nof_loads: runs,
+    nof_silent: Math.max(0, runs - fresh),
+    bytes_loaded: bytes,
+    class: kind === "atomic" ? "atomic" : kind === "string" ? "copy" : "plain",
+  };
+}
+
+type Frame = ReturnType<ReturnType<typeof loadSymbolizer>["frames"]>[number];
+
+/** Where code of an object is. */
+function locator(path: string, module: number): (address: number) => WasteIp {
+  const { frames } = loadSymbolizer(path, { demangle: loadDemangler() });
+  return (address) => {
+    const [first, ...outer] = frames(address);
+    return {
+      address: module * MODULE_SPAN + address,
+      ...nameAndPlace(first),
+      ...(outer.length === 0 ? {} : { inlined: outer.map(nameAndPlace) }),
+    };
+  };
+}
+
+function nameAndPlace(frame: Frame | undefined): {
+  function?: string;
+  file?: string;
+  line?: number;
+  startLine?: number;
+} {
+  if (frame === undefined) return {};
+  const { function: name, file, line, startLine } = frame;
+  return {
+    ...(name === undefined ? {} : { function: name }),
+    ...(file === undefined || line === 0 ? {} : { file, line, ...(startLine === 0 ? {} : { startLine }) }),
+  };
+}

@@ -1,0 +1,173 @@
+import {
+  SAMPLED,
+  SAMPLED_BLOCK_SLOTS,
+  Sampled,
+  SampledBlock,
+  SampledHead,
+  SLOT_BYTES,
+  STORE_SLOTS,
+} from "../layout.ts";
+import type { CountsFile, StoreFate } from "./counts-file.ts";
+
+/** A block in a context it was sampled in. */
+export interface SampledContext {
+  /** Node of the calling context tree, whose own site is in the block. */
+  node: number;
+  firstId: number;
+  samples: number;
+  /** Runs that the samples stand for. */
+  runs: number;
+  /** Of each store: silent stores, or bytes of a string instruction; the words of each load and string instruction. */
+  stores: number[];
+  loads: number[];
+}
+
+/** What one access has counted in all, or in a context. */
+export interface StoreSums extends StoreFate {
+  runs: number;
+  /** Of a string instruction: bytes that it wrote, and those that were silent. */
+  written: number;
+  silentBytes: number;
+  /** Silent stores. */
+  silent: number;
+}
+
+/** All that was sampled, by the address of the slot of their block. */
+export function readSampled(counts: CountsFile): Map<number, SampledContext[]> {
+  const head = new DataView(counts.bytes(SAMPLED, SAMPLED + SampledHead.table).buffer);
+  const end = head.getUint32(SampledHead.next, true);
+  const byBlock = new Map<number, SampledContext[]>();
+  if (end === 0) return byBlock;
+  const view = new DataView(counts.bytes(SAMPLED, SAMPLED + end).buffer);
+  const long = (at: number): number => Number(view.getBigInt64(at, true));
+  let at = firstPlace(view);
+  while (at !== 0 && at < end) {
+    const [stores, loads] = [
+      view.getUint16(at + Sampled.stores, true),
+      view.getUint16(at + Sampled.loads, true),
+    ];
+    const block = view.getUint32(at + Sampled.block, true);
+    const slots = currentCounts(counts, block, SAMPLED + at, stores, loads);
+    const sums = Array.from({ length: stores + loads }, (_, i) =>
+      Math.max(0, long(at + Sampled.counts + 8 * i) + (slots?.[i] ?? 0)),
+    );
+    const all = byBlock.get(block) ?? [];
+    if (all.length === 0) byBlock.set(block, all);
+    all.push({
+      node: view.getUint32(at + Sampled.node, true),
+      firstId: view.getUint32(at + Sampled.firstId, true),
+      samples: long(at + Sampled.samples),
+      runs: long(at + Sampled.runs),
+      stores: sums.slice(0, stores),
+      loads: sums.slice(stores),
+    });
+    at += Sampled.counts + 8 * (stores + loads);
+  }
+  return byBlock;
+}
+
+/** Samples that found no room, no id or no context. */
+export function refusedSamples(counts: CountsFile): number {
+  return Number(
+    new DataView(counts.bytes(SAMPLED, SAMPLED + SampledHead.table).buffer).getBigInt64(
+      SampledHead.refused,
+      true,
+    ),
+  );
+}
+
+/** They lie one behind the other, from behind the table on. */
+function firstPlace(view: DataView): number {
+  let first = 0;
+  for (
+    let at: number = SampledHead.table;
+    at + 4 <= view.byteLength && (first === 0 || at < first);
+    at += 4
+  ) {
+    const place = view.getUint32(at, true);
+    if (place !== 0 && (first === 0 || place < first)) first = place;
+  }
+  return first;
+}
+
+/** What the slots of a block have, where its sample has not ended: the process did before. */
+function currentCounts(
+  counts: CountsFile,
+  block: number,
+  record: number,
+  stores: number,
+  loads: number,
+): number[] | undefined {
+  const words = SAMPLED_BLOCK_SLOTS + STORE_SLOTS * stores + loads;
+  const slots = counts.slots(block, block + SLOT_BYTES * words);
+  if (Number(slots[SampledBlock.current / SLOT_BYTES]) !== record) return undefined;
+  const from = SAMPLED_BLOCK_SLOTS;
+  return [
+    ...Array.from({ length: stores }, (_, i) => Number(slots[from + STORE_SLOTS * i + 1])),
+    ...Array.from({ length: loads }, (_, i) => Number(slots[from + STORE_SLOTS * stores + i])),
+  ];
+}
+
+/**
+ * What an access has counted in all, spread over the contexts of its block: by what samples of each say of a run there, times the runs
+ * that they stand for. The parts of a figure add up to it, and those of a context without runs are 0.
+ *
+ * @param most of a figure what a context can have, by those before it
+ */
+export function spread<T extends Record<string, number> & { runs: number }>(
+  all: T,
+  contexts: readonly SampledContext[],
+  sampled: readonly T[],
+  most: (name: keyof T, part: T) => number,
+): T[] {
+  const parts = contexts.map(() => ({ ...all }));
+  const { runs: allRuns, ...others } = all;
+  const figure = (of: Record<string, number>, name: keyof T): number => of[name as string];
+  const runs = contexts.map((one) => one.runs);
+  shareOut(allRuns, runs, runs).forEach((part, i) => {
+    parts[i].runs = part;
+  });
+  for (const name of Object.keys(others) as (keyof T)[]) {
+    const weights = contexts.map(
+      (one, i) => (figure(sampled[i], name) / Math.max(1, one.samples)) * one.runs,
+    );
+    const limits = parts.map((part) => (part.runs === 0 ? 0 : most(name, part)));
+    limit(shareOut(figure(all, name), weights, runs), limits).forEach((part, i) => {
+      (parts[i] as Record<keyof T, number>)[name] = part;
+    });
+  }
+  return parts;
+}
+
+/** Whole parts of a number; where no sample has met any, by runs. */
+function shareOut(total: number, weights: readonly number[], runs: readonly number[]): number[] {
+  const known = weights.some((weight) => weight > 0) ? weights : runs;
+  const sum = known.reduce((before, weight) => before + weight, 0) || 1;
+  let [passed, given] = [0, 0];
+  return known.map((weight) => {
+    passed += weight;
+    const until = Math.round((total * passed) / sum);
+    const part = until - given;
+    given = until;
+    return part;
+  });
+}
+
+/** What is too much for one part goes to others that have room; what has room nowhere stays. */
+function limit(parts: readonly number[], limits: readonly number[]): number[] {
+  const limited = parts.map((part, i) => Math.min(part, Math.max(0, limits[i])));
+  let left = parts.reduce((sum, part, i) => sum + part - limited[i], 0);
+  for (let i = 0; i < limited.length && left > 0; i++) {
+    const more = Math.min(left, Math.max(0, limits[i] - limited[i]));
+    limited[i] += more;
+    left -= more;
+  }
+  if (left > 0)
+    limited[
+      Math.max(
+        0,
+        limits.findIndex((one) => one > 0),
+      )
+    ] += left;
+  return limited;
+}

@@ -1,0 +1,207 @@
+import {
+  Assembler,
+  type Label,
+  place,
+  R8,
+  R9,
+  RAX,
+  RCX,
+  RDI,
+  RDX,
+  RSI,
+  RSP,
+} from "../../../../../code/x64/index.ts";
+import { putReached } from "../../../rewrite/insertion/string-instructions.ts";
+import { ADDRESS_BITS, DEAD, READ_WORD, SHADOW, SLOT_BYTES, StringSlots } from "../layout.ts";
+import type { Snippet } from "../snippet.ts";
+
+/** What a string instruction is: bytes of an element, and these bits. */
+export const STRING = {
+  repeated: 0x100,
+  readsSource: 0x200,
+  readsTarget: 0x400,
+  writesTarget: 0x800,
+  shortAddress: 0x1000,
+} as const;
+const ELEMENT = 0xff;
+
+const KEPT = [RAX, RCX, RDX, RSI, RDI, R8, R9];
+const [PUSHED, WORD_BYTES, FOUR_WORDS] = [8, 2, 8];
+/** Behind what is kept: flags, return address, then what was pushed, the last one first. */
+const FLAGS_AT = KEPT.length * PUSHED;
+const LOAD_SLOT = FLAGS_AT + 2 * PUSHED;
+const STORE_SLOT = LOAD_SLOT + PUSHED;
+const SAME = STORE_SLOT + PUSHED;
+const SOURCE_BEFORE = SAME + PUSHED;
+const TARGET_BEFORE = SOURCE_BEFORE + PUSHED;
+/** Where the registers are that the instruction has left its addresses in. */
+const [SAVED_RDI, SAVED_RSI] = [2, 3].map((i) => i * PUSHED);
+const THREAD = { ...place(undefined, 0), thread: true };
+
+/**
+ * Behind a string instruction: what it has read and written. Pushed: rdi and rsi in front of it, whether it writes what is there, its store's
+ * slots, and its other slots. Keeps registers and flags.
+ */
+export function stringRoutine(what: number, how: { nobodys: number; isStackFollowed: boolean }): Uint8Array {
+  const asm = new Assembler();
+  asm.put("pushf", 8);
+  for (const register of KEPT) asm.put("push", 8, register);
+  const out = asm.label();
+  const isLoad = (what & (STRING.readsSource | STRING.readsTarget)) !== 0;
+  // r8: whether something was new.
+  if (isLoad) asm.put("xor", 4, R8, R8);
+  if ((what & STRING.readsSource) !== 0) reads(asm, what, [SOURCE_BEFORE, SAVED_RSI], how.nobodys);
+  if ((what & STRING.readsTarget) !== 0) reads(asm, what, [TARGET_BEFORE, SAVED_RDI], how.nobodys);
+  if (isLoad) {
+    asm.put("mov", 8, RSI, place(RSP, LOAD_SLOT));
+    asm.put("add", 8, place(RSI, StringSlots.fresh), R8);
+  }
+  if ((what & STRING.writesTarget) !== 0) writes(asm, what, out, how);
+  asm.bind(out);
+  for (const register of [...KEPT].reverse()) asm.put("pop", 8, register);
+  asm.put("popf", 8);
+  asm.put("ret", 8);
+  return asm.finish().bytes;
+}
+
+/** rdx gets the bytes that were reached, rax where they begin. */
+function reached(asm: Assembler, what: number, [before, behind]: readonly [number, number]): void {
+  asm.put("mov", 8, RDX, place(RSP, behind));
+  putReached((mnemonic, size, ...operands) => asm.put(mnemonic, size, ...operands), {
+    elementBytes: what & ELEMENT,
+    shortAddress: (what & STRING.shortAddress) !== 0,
+    before: place(RSP, before),
+    bytes: RDX,
+    start: RAX,
+    scratch: RCX,
+  });
+  asm.put("test", 8, RDX, RDX);
+}
+
+/** The address in rax becomes the distance of its words, and rcx gets the bytes in rdx. */
+function fold(asm: Assembler): void {
+  asm.put("shl", 8, RAX, 64 - ADDRESS_BITS);
+  asm.put("shr", 8, RAX, 63 - ADDRESS_BITS);
+  asm.put("mov", 8, RCX, RDX);
+}
+
+/** For four words at a time where they are all read before, else one by one: `visit` has the word in esi. */
+function eachWord(asm: Assembler, whole: () => void, visit: (next: Label) => void): void {
+  const [loop, one, next, end] = [asm.label(), asm.label(), asm.label(), asm.label()];
+  asm.bind(loop);
+  asm.put("cmp", 8, RCX, FOUR_WORDS / WORD_BYTES);
+  asm.jump(one, "b");
+  asm.put("cmp", 8, place(RAX, SHADOW), -1);
+  asm.jump(one, "ne");
+  whole();
+  asm.put("add", 8, RAX, FOUR_WORDS);
+  asm.put("sub", 8, RCX, FOUR_WORDS / WORD_BYTES);
+  asm.jump(loop, "ne");
+  asm.jump(end);
+  asm.bind(one);
+  asm.put("movzx.w", 4, RSI, place(RAX, SHADOW));
+  visit(next);
+  asm.bind(next);
+  asm.put("add", 8, RAX, WORD_BYTES);
+  asm.put("sub", 8, RCX, 1);
+  asm.jump(loop, "ne");
+  asm.bind(end);
+}
+
+function reads(asm: Assembler, what: number, at: readonly [number, number], nobodys: number): void {
+  const [something, done] = [asm.label(), asm.label()];
+  reached(asm, what, at);
+  asm.jump(something, "ne");
+  // What has read nothing has not read what was read before.
+  asm.put("mov", 4, R8, 1);
+  asm.jump(done);
+  asm.bind(something);
+  asm.put("mov", 8, RSI, place(RSP, LOAD_SLOT));
+  asm.put("add", 8, place(RSI, StringSlots.read), RDX);
+  fold(asm);
+  eachWord(
+    asm,
+    () => undefined,
+    (next) => {
+      asm.put("cmp", 4, RSI, READ_WORD);
+      asm.jump(next, "e");
+      asm.put("mov", 4, R8, 1);
+      asm.put("cmp", 4, RSI, nobodys);
+      asm.jump(next, "e");
+      asm.put("mov", 2, place(RAX, SHADOW), -1);
+    },
+  );
+  asm.bind(done);
+}
+
+/** The stack that is in use is left out, unless it is followed. */
+function writes(
+  asm: Assembler,
+  what: number,
+  out: Label,
+  { nobodys, isStackFollowed }: { nobodys: number; isStackFollowed: boolean },
+): void {
+  const isElsewhere = asm.label();
+  reached(asm, what, [TARGET_BEFORE, SAVED_RDI]);
+  asm.jump(out, "e");
+  if (!isStackFollowed) {
+    asm.put("cmp", 8, RAX, RSP);
+    asm.jump(isElsewhere, "b");
+    asm.put("cmp", 8, THREAD, RSP);
+    asm.jump(out, "b");
+    asm.put("cmp", 8, THREAD, RAX);
+    asm.jump(out, "a");
+  }
+  asm.bind(isElsewhere);
+  fold(asm);
+  asm.put("mov", 8, RSI, place(RSP, STORE_SLOT));
+  asm.put("mov", 8, R8, place(RSI));
+  asm.put("add", 8, place(RSI, SLOT_BYTES), RDX);
+  asm.put("mov", 8, R9, place(RSP, SAME));
+  eachWord(
+    asm,
+    () => asm.put("mov", 8, place(RAX, SHADOW), R8),
+    () => {
+      const isValid = asm.label();
+      asm.put("add", 8, place(undefined, DEAD, RSI, 8), 1);
+      asm.put("mov", 2, place(RAX, SHADOW), R8);
+      asm.put("cmp", 4, RSI, nobodys);
+      asm.jump(isValid, "ne");
+      asm.put("xor", 4, R9, R9);
+      asm.bind(isValid);
+    },
+  );
+  asm.put("test", 4, R9, R9);
+  asm.jump(out, "e");
+  asm.put("mov", 8, RSI, place(RSP, LOAD_SLOT));
+  asm.put("add", 8, place(RSI, StringSlots.silent), 1);
+  asm.put("add", 8, place(RSI, StringSlots.silentBytes), RDX);
+}
+
+const [COMPARE, SCAN, SHORT_ADDRESS, REPEAT, SHORT_OPERAND, WIDE] = [0xa6, 0xae, 0x67, 0xf3, 0x66, 0x48];
+
+/**
+ * In front of a string instruction that writes: sets what was pushed last to 1 if all is there already. The instruction that compares does
+ * so: it goes the same way as far as both are the same, and as what came before has changed nothing, it is the same to the end or it is not.
+ * Keeps registers and flags.
+ */
+export function putSame(snippet: Snippet, what: number): void {
+  const kept = [RCX, RSI, RDI];
+  const isOther = snippet.label();
+  snippet.put("pushf", 8);
+  for (const register of kept) snippet.put("push", 8, register);
+  snippet.put("cmp", 8, RSP, RSP);
+  const bytes = what & ELEMENT;
+  snippet.raw([
+    ...((what & STRING.shortAddress) === 0 ? [] : [SHORT_ADDRESS]),
+    ...((what & STRING.repeated) === 0 ? [] : [REPEAT]),
+    ...(bytes === 2 ? [SHORT_OPERAND] : bytes === 8 ? [WIDE] : []),
+    ((what & STRING.readsSource) === 0 ? SCAN : COMPARE) | (bytes === 1 ? 0 : 1),
+  ]);
+  snippet.shortJump(isOther, "ne");
+  snippet.put("mov", 8, place(RSP, (kept.length + 2) * PUSHED), 1);
+  snippet.bind(isOther);
+  for (const register of kept.toReversed()) snippet.put("pop", 8, register);
+  snippet.put("popf", 8);
+  snippet.put("ret", 8);
+}

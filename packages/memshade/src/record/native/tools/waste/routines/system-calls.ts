@@ -1,0 +1,224 @@
+/** What a system call reaches from where one of its arguments points to. Other arguments are told by their numbers, 0 to 5. */
+type Reach =
+  | { bytes: number }
+  /** another argument says how much, in units of so many bytes */
+  | { argument: number; unit: number }
+  /** the same, but as many of these units as the call returns, where that is known: fewer were not reached */
+  | { returned: number; unit: number }
+  /** a set of bits, as many as another argument says, in words of 8 bytes */
+  | { bits: number }
+  /** another argument points to a number of 32 bits that says how many bytes */
+  | { lengthAt: number }
+  /** an array of `struct iovec`, as many as another argument says, and what these lead to: as many bytes as the call returns, where that is known */
+  | { vectors: number }
+  /** a `struct msghdr`, and what it leads to: as many bytes of its vectors as the call returns, where that is known */
+  | { message: true }
+  /** an array of `struct mmsghdr`, as many as another argument says, and what these lead to */
+  | { messages: number }
+  /** bytes up to a zero */
+  | { text: true }
+  /** pointers to such, up to one that is zero */
+  | { texts: true }
+  /** as many bytes as the request says, another argument, and maybe more that nobody knows of */
+  | { request: number }
+  /** nothing */
+  | { none: true };
+
+/** A pointer among the arguments, and what it leads to. `when`: only if another argument has this value. */
+export type Reached = { pointer: number; when?: { argument: number; value: number } } & Reach;
+
+const at = (pointer: number, bytes: number): Reached => ({ pointer, bytes });
+const of = (pointer: number, argument: number, unit = 1): Reached => ({ pointer, argument, unit });
+const returned = (pointer: number, argument: number, unit = 1): Reached => ({
+  pointer,
+  returned: argument,
+  unit,
+});
+const text = (pointer: number): Reached => ({ pointer, text: true });
+const texts = (pointer: number): Reached => ({ pointer, texts: true });
+const bits = (pointer: number, count: number): Reached => ({ pointer, bits: count });
+const vectors = (pointer: number, count: number): Reached => ({ pointer, vectors: count });
+const NONE: Reached = { pointer: 0, none: true };
+
+/** An address, and how long it is, which the call changes. */
+const address = (pointer: number, length: number): Reached[] => [
+  { pointer, lengthAt: length },
+  at(length, 4),
+];
+
+/** For some values of an argument. */
+const when = (argument: number, values: readonly number[], reached: Reached): Reached[] =>
+  values.map((value) => ({ ...reached, when: { argument, value } }));
+
+const [STAT_BYTES, USAGE_BYTES, SIGNAL_BYTES, STATFS_BYTES, TIME_BYTES, TIMES_BYTES] = [
+  144, 144, 128, 120, 16, 32,
+] as const;
+const EVENT_BYTES = 12;
+/** Those of `futex` that wait, with a time in their fourth argument. */
+const WAITS = [0, 6, 9, 11, 13].flatMap((one) => [0, 0x80, 0x100, 0x180].map((flags) => one | flags));
+/** Requests to terminals, pipes and sockets that have no size in them. */
+const TERMINAL = [0x5401, 0x5402, 0x5403, 0x5404];
+const WINDOW = [0x5413, 0x5414];
+const NUMBER = [0x540f, 0x5410, 0x5411, 0x541b, 0x5421, 0x5429, 0x5452];
+const INTERFACE = [0x8910, 0x8913, 0x8914, 0x8915, 0x8919, 0x891b, 0x8921, 0x8927, 0x8933];
+const NOTHING = [0x5409, 0x540b, 0x540e, 0x5422, 0x5450, 0x5451];
+/** `prctl`: names of threads and of memory, and the signal of a parent's end; `fcntl`: locks, and owners. */
+const [NAMES, MEMORY_NAME, PARENTS_END] = [[15, 16], [0x53564d41], [2]];
+const [LOCKS, OWNERS] = [
+  [5, 6, 7, 36, 37, 38],
+  [15, 16],
+];
+
+/** All with the same shape. */
+const like = (numbers: readonly number[], ...reached: Reached[]): [number, readonly Reached[]][] =>
+  numbers.map((number) => [number, reached]);
+
+/**
+ * Memory that system calls of Linux on x86-64 read or write, by their numbers; those that reach none have an empty list. What they reach is
+ * told before they do, all that they may write; where the number is known when a file is rewritten, behind the call what it has returned.
+ */
+export const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, readonly Reached[]>([
+  // Files that are open: read, write, readv, writev and what is like them, sendfile, splice, copy_file_range, getdents.
+  ...like([0, 1, 17, 18, 78, 217], returned(1, 2)),
+  ...like([19, 20, 278, 295, 296, 327, 328], vectors(1, 2)),
+  ...like([40], at(2, 8)),
+  ...like([275, 326], at(1, 8), at(3, 8)),
+  ...like([3, 8, 32, 33, 73, 74, 75, 77, 81, 91, 93, 187, 221, 276, 277, 285, 292, 306, 436]),
+  ...like([5], at(1, STAT_BYTES)),
+  ...like([138], at(1, STATFS_BYTES)),
+  ...like([22, 293], at(0, 8)),
+  [72, [...when(1, LOCKS, at(2, 32)), ...when(1, OWNERS, at(2, 8)), NONE]],
+  [
+    16,
+    [
+      ...when(1, TERMINAL, at(2, 36)),
+      ...when(1, WINDOW, at(2, 8)),
+      ...when(1, NUMBER, at(2, 4)),
+      ...when(1, INTERFACE, at(2, 40)),
+      ...when(1, NOTHING, NONE),
+      { pointer: 2, request: 1 },
+    ],
+  ],
+  // Files by their names: open, access, chdir, mkdir, unlink, …, then those with a folder in front of the name.
+  ...like([2, 21, 76, 80, 83, 84, 85, 87, 90, 92, 94, 133, 161, 163, 166, 240, 241, 319], text(0)),
+  ...like([254, 257, 258, 259, 260, 263, 268, 269, 439, 452], text(1)),
+  ...like([82, 86, 88, 155], text(0), text(1)),
+  ...like([264, 265, 316], text(1), text(3)),
+  ...like([266], text(0), text(2)),
+  ...like([4, 6], text(0), at(1, STAT_BYTES)),
+  ...like([262], text(1), at(2, STAT_BYTES)),
+  ...like([332], text(1), at(4, 256)),
+  ...like([137], text(0), at(1, STATFS_BYTES)),
+  ...like([79], returned(0, 1)),
+  ...like([89, 194, 195], text(0), returned(1, 2)),
+  ...like([267], text(1), returned(2, 3)),
+  ...like([437], text(1), of(2, 3)),
+  ...like([132], text(0), at(1, 16)),
+  ...like([235], text(0), at(1, TIMES_BYTES)),
+  ...like([261, 280], text(1), at(2, TIMES_BYTES)),
+  ...like([188, 189], text(0), text(1), of(2, 3)),
+  ...like([191, 192], text(0), text(1), returned(2, 3)),
+  ...like([190], text(1), of(2, 3)),
+  ...like([193], text(1), returned(2, 3)),
+  ...like([196], returned(1, 2)),
+  ...like([197, 198], text(0), text(1)),
+  ...like([199], text(1)),
+  ...like([165], text(0), text(1), text(2)),
+  // Waiting for files: poll, select, epoll, inotify, events.
+  ...like([7], of(0, 1, 8)),
+  ...like([271], of(0, 1, 8), at(2, TIME_BYTES), of(3, 4)),
+  ...like([23], bits(1, 0), bits(2, 0), bits(3, 0), at(4, TIME_BYTES)),
+  ...like([270], bits(1, 0), bits(2, 0), bits(3, 0), at(4, TIME_BYTES), at(5, 16)),
+  ...like([232], returned(1, 2, EVENT_BYTES)),
+  ...like([281], returned(1, 2, EVENT_BYTES), of(4, 5)),
+  ...like([441], returned(1, 2, EVENT_BYTES), at(3, TIME_BYTES)),
+  ...like([233], at(3, EVENT_BYTES)),
+  ...like([213, 253, 255, 283, 284, 290, 291, 294]),
+  ...like([282, 289], of(1, 2)),
+  // Sockets.
+  ...like([41, 48, 50]),
+  ...like([42, 49], of(1, 2)),
+  ...like([43, 51, 52, 288], ...address(1, 2)),
+  ...like([44], returned(1, 2), of(4, 5)),
+  ...like([45], returned(1, 2), ...address(4, 5)),
+  ...like([46, 47], { pointer: 1, message: true }),
+  ...like([299], { pointer: 1, messages: 2 }, at(4, TIME_BYTES)),
+  ...like([307], { pointer: 1, messages: 2 }),
+  ...like([53], at(3, 8)),
+  ...like([54], of(3, 4)),
+  ...like([55], ...address(3, 4)),
+  // Memory: mmap, mprotect, munmap, brk, mremap, madvise, locks, shared memory, and that of other processes.
+  ...like([9, 10, 11, 12, 25, 26, 28, 29, 30, 67, 149, 150, 151, 152, 324, 325, 329, 330, 331]),
+  ...like([31], at(2, 112)),
+  ...like([310, 311], vectors(1, 2), of(3, 4, 16)),
+  // Signals.
+  ...like([15, 37, 34, 62, 200, 234]),
+  ...like([13], at(1, 32), at(2, 32)),
+  ...like([14], of(1, 3), of(2, 3)),
+  ...like([127, 130], of(0, 1)),
+  ...like([128], of(0, 3), at(1, SIGNAL_BYTES), at(2, TIME_BYTES)),
+  ...like([129, 424], at(2, SIGNAL_BYTES)),
+  ...like([297], at(3, SIGNAL_BYTES)),
+  ...like([131], at(0, 24), at(1, 24)),
+  // Times, and what waits for them.
+  ...like([35], at(0, TIME_BYTES), at(1, TIME_BYTES)),
+  ...like([36, 224, 287], at(1, TIMES_BYTES)),
+  ...like([38], at(1, TIMES_BYTES), at(2, TIMES_BYTES)),
+  ...like([96], at(0, TIME_BYTES), at(1, 8)),
+  ...like([100], at(0, 32)),
+  ...like([164], at(0, TIME_BYTES), at(1, 8)),
+  ...like([201], at(0, 8)),
+  ...like([222], at(1, 64), at(2, 4)),
+  ...like([223, 286], at(2, TIMES_BYTES), at(3, TIMES_BYTES)),
+  ...like([225, 226]),
+  ...like([227, 228, 229], at(1, TIME_BYTES)),
+  ...like([230], at(2, TIME_BYTES), at(3, TIME_BYTES)),
+  // Processes and threads: clone, fork, exec, wait, futex, who they are and what they may.
+  ...like([57, 58, 60, 135, 186, 218, 219, 231, 272, 273, 308, 334, 434, 438]),
+  ...like([56], at(2, 4), at(3, 4)),
+  ...like([435], of(0, 1)),
+  ...like([59], text(0), texts(1), texts(2)),
+  ...like([322], text(1), texts(2), texts(3)),
+  ...like([61], at(1, 4), at(3, USAGE_BYTES)),
+  ...like([247], at(2, SIGNAL_BYTES), at(4, USAGE_BYTES)),
+  [202, [at(0, 4), ...when(1, WAITS, at(3, TIME_BYTES))]],
+  ...like([274], at(1, 8), at(2, 8)),
+  ...like([24, 39, 102, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 117, 119, 121, 122, 123, 124]),
+  ...like([95, 140, 141, 145, 146, 147, 158, 251, 252]),
+  ...like([115], returned(1, 0, 4)),
+  ...like([116], of(1, 0, 4)),
+  ...like([118, 120], at(0, 4), at(1, 4), at(2, 4)),
+  ...like([125, 126], at(0, 8), at(1, 24)),
+  ...like([142, 143], at(1, 4)),
+  ...like([144], at(2, 4)),
+  ...like([148], at(1, TIME_BYTES)),
+  ...like([203], of(2, 1)),
+  ...like([204], returned(2, 1)),
+  ...like([314], at(1, 56)),
+  ...like([315], of(1, 2)),
+  [
+    157,
+    [...when(0, NAMES, at(1, 16)), ...when(0, PARENTS_END, at(1, 4)), ...when(0, MEMORY_NAME, text(4)), NONE],
+  ],
+  ...like([97, 160], at(1, 16)),
+  ...like([302], at(2, 16), at(3, 16)),
+  ...like([98], at(1, USAGE_BYTES)),
+  // The system itself: uname, sysinfo, syslog, sethostname, getcpu, getrandom.
+  ...like([63], at(0, 390)),
+  ...like([99], at(0, 112)),
+  ...like([103], returned(1, 2)),
+  ...like([170, 171], of(0, 1)),
+  ...like([318], returned(0, 1)),
+  ...like([309], at(0, 4), at(1, 4)),
+  // Queues and semaphores between processes; input and output that goes on meanwhile.
+  ...like([64, 68, 153, 162, 207]),
+  ...like([65], of(1, 2, 6)),
+  ...like([71], at(2, 120)),
+  ...like([242], of(1, 2), at(4, TIME_BYTES)),
+  ...like([243], returned(1, 2), at(3, 4), at(4, TIME_BYTES)),
+  ...like([244], at(1, 64)),
+  ...like([245], at(1, 64), at(2, 64)),
+  ...like([206], at(1, 8)),
+  ...like([208], returned(3, 2, 32), at(4, TIME_BYTES)),
+  ...like([425], at(1, 120)),
+]);

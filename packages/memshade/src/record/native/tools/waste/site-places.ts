@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { ARENA, SLOTS_END } from "./layout.ts";
+
+/** Slots are given to files by so many bytes at a time. */
+const UNIT_BYTES = 2 ** 20;
+const UNITS = Math.floor((SLOTS_END - ARENA) / UNIT_BYTES);
+/** Beside the folder whose files have them. */
+const placesOf = (folder: string): string => `${folder}-places`;
+/** A file that was given slots so long ago has been rewritten, or never will be; one that was not used for so long is in no run, ms. */
+const IN_USE_MS = 600_000;
+/** Nobody looks for slots for so long, ms. */
+const LOCKED_MS = 10_000;
+
+const PRIVATE = 0o700;
+
+/** A range of slots that is one file's alone. */
+export interface SitePlace {
+  from: number;
+  to: number;
+}
+
+/**
+ * Gives a file slots that no other file has that is kept in a folder, whoever rewrites at the same time: the first ones that are free, so
+ * that large files find room behind many small ones. Where no others are left, files are removed from the folder that were not used for a while.
+ * Whoever rewrites the same file meanwhile gets others: `settlePlace` says whose stay.
+ *
+ * @throws Error if all are in use
+ */
+export function takePlace(folder: string, key: string, bytes: number): SitePlace {
+  const places = placesOf(folder);
+  mkdirSync(places, { recursive: true, mode: PRIVATE });
+  const wanted = Math.max(1, Math.ceil(bytes / UNIT_BYTES));
+  const first = alone(places, () => {
+    const found = findUnits(folder, wanted, keepUsed) ?? findUnits(folder, wanted, removeUnused);
+    for (let i = 0; found !== undefined && i < wanted; i++) writeFileSync(join(places, `${found + i}`), key);
+    return found;
+  });
+  if (first === undefined)
+    throw new Error("other programs have taken all tables for its sites; try again in ten minutes");
+  const from = ARENA + first * UNIT_BYTES;
+  return { from, to: from + wanted * UNIT_BYTES };
+}
+
+/** What is to become of a file of the cache whose slots another one wants. @returns whether it is gone */
+type Removal = (file: string) => boolean;
+
+const keepUsed: Removal = () => false;
+const removeUnused: Removal = (file) => {
+  if (Date.now() - statSync(file).mtimeMs <= IN_USE_MS) return false;
+  rmSync(file, { recursive: true, force: true });
+  return true;
+};
+
+/** The first of so many units that follow each other and are free. */
+function findUnits(folder: string, wanted: number, remove: Removal): number | undefined {
+  let from = 0;
+  for (let unit = 0; unit < UNITS; unit++)
+    if (!isFree(folder, join(placesOf(folder), `${unit}`), remove)) from = unit + 1;
+    else if (unit + 1 - from === wanted) return from;
+  return undefined;
+}
+
+/** Nobody has the unit, or the file that has it is not kept any more. */
+function isFree(folder: string, path: string, remove: Removal): boolean {
+  const owner = ownerOf(path);
+  if (owner === undefined) return true;
+  try {
+    const file = join(folder, owner);
+    return existsSync(file) ? remove(file) : Date.now() - statSync(path).mtimeMs > IN_USE_MS;
+  } catch {
+    return false;
+  }
+}
+
+function ownerOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * When a file is kept: the slots that it has stay its own, and all others that were its are free.
+ *
+ * @param place that of the file that is kept, whoever has made it; undefined: none is
+ * @returns whether they still were its own. If not, its making took so long that somebody else has got them: it is removed
+ */
+export function settlePlace(folder: string, key: string, place: SitePlace | undefined): boolean {
+  const places = placesOf(folder);
+  const [first, end] =
+    place === undefined
+      ? [0, 0]
+      : [place.from, place.to].map((address) => Math.ceil((address - ARENA) / UNIT_BYTES));
+  return alone(places, () => {
+    let own = 0;
+    for (const unit of readdirSync(places)) {
+      if (ownerOf(join(places, unit)) !== key) continue;
+      if (Number(unit) >= first! && Number(unit) < end!) own++;
+      else rmSync(join(places, unit), { force: true });
+    }
+    if (own === end! - first!) return true;
+    rmSync(join(folder, key), { recursive: true, force: true });
+    return false;
+  });
+}
+
+/** Does something that takes milliseconds while no other process does it. Who ended meanwhile is not waited for. */
+function alone<T>(folder: string, act: () => T): T {
+  const lock = `${folder}-lock`;
+  for (;;) {
+    try {
+      mkdirSync(lock);
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+    if (since !== undefined && Date.now() - since > LOCKED_MS) breakLock(lock);
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+  }
+  try {
+    return act();
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
+}
+
+/** Of several that do so at once, one does; the others may meet the lock of that one, and give it back. */
+function breakLock(lock: string): void {
+  const broken = `${lock}-${randomUUID()}`;
+  try {
+    renameSync(lock, broken);
+    if (Date.now() - statSync(broken).mtimeMs <= LOCKED_MS) renameSync(broken, lock);
+    else rmSync(broken, { recursive: true, force: true });
+  } catch {
+    // Somebody else was faster.
+  }
+}
+
+/** Slots that a file does not need, others may have. */
+export function keepPlace(folder: string, { from, to }: SitePlace, end: number): void {
+  const used = Math.ceil((end - from) / UNIT_BYTES);
+  for (let unit = used; unit < (to - from) / UNIT_BYTES; unit++)
+    rmSync(join(placesOf(folder), `${(from - ARENA) / UNIT_BYTES + unit}`), { force: true });
+}

@@ -1,0 +1,125 @@
+import { type OperandSize, putInstruction } from "../../../../code/x64/encode.ts";
+import { CONDITIONS, type Condition, type Register } from "../../../../code/x64/index.ts";
+import type { Operand } from "../../../../code/x64/operands.ts";
+import type { InsertedDistance, Insertion } from "../../rewrite/plan.ts";
+
+type Part = "bytes" | "cold";
+
+/** A place in a snippet. */
+export interface SnippetLabel {
+  part: Part;
+  /** −1 before it is bound. */
+  at: number;
+}
+
+interface OpenJump {
+  part: Part;
+  at: number;
+  bytes: 1 | 4;
+  to: SnippetLabel;
+}
+
+const [JUMP, SHORT_JUMP, CALL, LEA] = [0xe9, 0xeb, 0xe8, 0x8d];
+
+/** Code for one point, in its two parts: what runs as a rule, and what seldom does. */
+export class Snippet {
+  readonly #parts: Record<Part, number[]> = { bytes: [], cold: [] };
+  readonly #distances: InsertedDistance[] = [];
+  readonly #jumps: OpenJump[] = [];
+  #part: Part = "bytes";
+
+  /** What follows goes to the part that runs seldom, or back to the other. */
+  continueIn(part: Part): void {
+    this.#part = part;
+  }
+
+  label(): SnippetLabel {
+    return { part: "bytes", at: -1 };
+  }
+
+  bind(label: SnippetLabel): void {
+    label.part = this.#part;
+    label.at = this.#parts[this.#part].length;
+  }
+
+  put(mnemonic: string, size: OperandSize, ...operands: readonly Operand[]): void {
+    putInstruction(this.#parts[this.#part], mnemonic, size, operands);
+  }
+
+  raw(bytes: readonly number[]): void {
+    const part = this.#parts[this.#part];
+    for (const byte of bytes) part.push(byte);
+  }
+
+  /** An instruction that has a place relative to itself at `at`, `old` bytes behind the base of the old code. */
+  relative(bytes: readonly number[], at: number, old: number): void {
+    const from = this.#parts[this.#part].length + at;
+    this.#distances.push({ part: this.#part, at: from, tail: bytes.length - at - 4, to: "old", offset: old });
+    this.raw(bytes);
+  }
+
+  /** To a place of either part. */
+  jump(to: SnippetLabel, condition?: Condition): void {
+    this.raw(condition === undefined ? [JUMP] : [0x0f, 0x80 | CONDITIONS.indexOf(condition)]);
+    this.#open(to, 4);
+  }
+
+  /** To a place of the same part, at most 127 bytes away. */
+  shortJump(to: SnippetLabel, condition?: Condition): void {
+    this.raw([condition === undefined ? SHORT_JUMP : 0x70 | CONDITIONS.indexOf(condition)]);
+    this.#open(to, 1);
+  }
+
+  /** `lea`: the address of a place of either part. */
+  addressOf(to: SnippetLabel, register: Register): void {
+    this.raw([0x48 | ((register.number >> 3) << 2), LEA, ((register.number & 7) << 3) | 5]);
+    this.#open(to, 4);
+  }
+
+  /** Calls a routine of the code that a file has once. */
+  callCommon(offset: number): void {
+    this.raw([CALL]);
+    const at = this.#parts[this.#part].length;
+    this.#distances.push({ part: this.#part, at, tail: 0, to: "common", offset });
+    this.raw([0, 0, 0, 0]);
+  }
+
+  finish(before: number): Insertion {
+    this.#close();
+    return { before, bytes: this.#parts.bytes, cold: this.#parts.cold, distances: this.#distances };
+  }
+
+  /** The bytes of one part that lies at an offset of the code that a file has once. */
+  finishAt(offset: number): number[] {
+    this.#close();
+    const { bytes } = this.#parts;
+    for (const { at, tail, offset: to } of this.#distances)
+      patchInt32(bytes, at, to - (offset + at + 4 + tail));
+    return bytes;
+  }
+
+  /** Jumps within a part are known; those to the other one are not. */
+  #close(): void {
+    for (const { part, at, bytes, to } of this.#jumps) {
+      const code = this.#parts[part];
+      if (to.part !== part) this.#distances.push({ part, at, tail: 0, to: to.part, offset: to.at });
+      else if (bytes === 4) patchInt32(code, at, to.at - (at + 4));
+      else code[at] = shortDistance(to.at - (at + 1));
+    }
+  }
+
+  #open(to: SnippetLabel, bytes: 1 | 4): void {
+    const code = this.#parts[this.#part];
+    this.#jumps.push({ part: this.#part, at: code.length, bytes, to });
+    for (let i = 0; i < bytes; i++) code.push(0);
+  }
+}
+
+function patchInt32(code: number[], at: number, value: number): void {
+  for (let i = 0; i < 4; i++) code[at + i] = (value >> (8 * i)) & 0xff;
+}
+
+function shortDistance(distance: number): number {
+  if (distance < -128 || distance > 127) throw new RangeError(`a short jump cannot reach ${distance} bytes`);
+  return distance & 0xff;
+}

@@ -1,0 +1,168 @@
+import { type Bound, unseenBounds } from "../../../../../profile/model/bound.ts";
+import { counted } from "../../../../../profile/model/counted.ts";
+import type { CpuSamples } from "../../../../../profile/model/cpu/cpu-samples.ts";
+import { NONE } from "../../../../../profile/model/indices.ts";
+import type { NamedModule } from "../../../../../profile/model/named-module.ts";
+import { MEMSHADE_VERSION } from "../../../../../profile/model/version.ts";
+import {
+  type InstanceWorkingSet,
+  MEASURES,
+  type StackFrame,
+  WORKING_SET_SCHEMA,
+  WORKING_SET_VERSION,
+  type WorkingSetProfile,
+} from "../../../../../profile/model/working-set/working-set.ts";
+import {
+  buildLevels,
+  type SnapshotRecord,
+  totalOf,
+} from "../../../../../profile/model/working-set/working-set-series.ts";
+import { PATIENCE } from "../layout.ts";
+import { describeOwners } from "./describe-owners.ts";
+import type { IntervalRecords } from "./native-intervals.ts";
+import type { NativeWorkingSetSession } from "./native-session.ts";
+
+const NS_PER_MS = 1e6;
+const MOST_FRAMES = 48;
+const ALONE = `The program has waited ${PATIENCE} seconds for the end of an interval in vain: the last one has all that it touched from there on, and accesses of then are not counted.`;
+const RACES =
+  "Threads lose counts of accesses that they make at the same time, a few per cent as a rule: intervals have more accesses than they say, and two runs differ.";
+const ESTIMATED =
+  "Owners are told by lines, when an interval ends: one that several blocks lie in is divided by their bytes in it, touched or not, and one whose blocks have ended counts for these.";
+const NOT_SEEN =
+  "Accesses of the stack by the stack pointer, of thread-local data, and by vectors of addresses are not seen, nor is what the system reads and writes. What lies unaligned across two lines is counted by the first one, unless it is a vector.";
+
+/** What the run folder gets of a process's working set. */
+export interface DescribedWorkingSet {
+  profile: WorkingSetProfile;
+  description: Record<string, number | string | boolean>;
+  bounds: Bound[];
+}
+
+/**
+ * @param samples call paths by CPU time, by which intervals have stacks: the last one of each
+ * @param start nanoseconds of the monotonic clock that samples count from
+ */
+export function describeNative(
+  session: NativeWorkingSetSession,
+  run: {
+    command: readonly string[];
+    program: string;
+    modules: readonly NamedModule[];
+    threads: number;
+    pathOf: (context: number) => number[] | undefined;
+  },
+  samples: CpuSamples | undefined,
+  start: number,
+): DescribedWorkingSet | undefined {
+  const { records: intervals, how, lines, refused } = session;
+  if (intervals === undefined || intervals.records.length === 0) return undefined;
+  const { records } = intervals;
+  const last = records[records.length - 1];
+  const levels = buildLevels(records, true);
+  const owners = describeOwners(session, levels, run.program, run.pathOf);
+  const { stacks, stackOf } = stacksOf(intervals, levels[0].start.length, samples, start);
+  const instance: InstanceWorkingSet = {
+    module: 0,
+    instance: 0,
+    duration: last.end,
+    period: how.interval * 2 ** last.scale,
+    snapshots: records.length - 1,
+    memoryBytes: lines.touchedBytes,
+    profilerBytes: lines.ownBytes,
+    total: Object.fromEntries(MEASURES.map((measure) => [measure, totalOf(records, measure)])),
+    levels,
+    stackOf,
+    stacks,
+    ...(owners === undefined ? {} : { owners }),
+  };
+  const options = {
+    interval: how.interval,
+    maxIntervals: how.maxIntervals,
+    assumeAligned: false,
+    firstTouch: false,
+    fill: false,
+    owners: owners !== undefined,
+  };
+  const profile: WorkingSetProfile = {
+    schema: WORKING_SET_SCHEMA,
+    version: WORKING_SET_VERSION,
+    memshade: MEMSHADE_VERSION,
+    command: [...run.command],
+    program: run.program,
+    lineBytes: 64,
+    unit: how.unit,
+    options,
+    modules: [...run.modules],
+    instances: [instance],
+    notTracked: [
+      NOT_SEEN,
+      ...(owners === undefined ? [] : [ESTIMATED]),
+      ...(how.unit === "accesses" && run.threads > 1 ? [RACES] : []),
+      ...(how.unit === "accesses" ? [] : lateIntervals(records, how.interval)),
+      ...(session.isAlone ? [ALONE] : []),
+      ...(refused === 0
+        ? []
+        : [`${counted(refused, "stretch of lines", "stretches of lines")} found no room to be looked at.`]),
+    ],
+  };
+  const bounds = refused === 0 ? [] : unseenBounds("stretches of lines found no room", ["lines"]);
+  return { profile, description: { unit: how.unit, ...options }, bounds };
+}
+
+/** Says of intervals that ended a whole one late. Times are nanoseconds. */
+export function lateIntervals(
+  records: readonly Pick<SnapshotRecord, "start" | "end" | "scale">[],
+  interval: number,
+): string[] {
+  const late = records.filter(({ start, end, scale }) => end - start >= 2 * interval * 2 ** scale);
+  if (late.length === 0) return [];
+  const longest = Math.max(...late.map(({ start, end }) => end - start));
+  return [
+    `${counted(late.length, "interval")} of ${records.length} took at least twice as long as asked, up to ${inMs(longest)}: lines are looked at late while the program starts, where the machine is busy, and where a look takes longer than that.`,
+  ];
+}
+
+function inMs(nanoseconds: number): string {
+  return `${Number((nanoseconds / NS_PER_MS).toPrecision(3))} ms`;
+}
+
+/** Stacks, and that of each interval: of its last sample. Merged intervals have that of their later half. */
+function stacksOf(
+  { records, moments }: IntervalRecords,
+  count: number,
+  samples: CpuSamples | undefined,
+  start: number,
+): Pick<InstanceWorkingSet, "stacks" | "stackOf"> {
+  const stackOf: number[] = new Array<number>(count).fill(NONE);
+  const stacks: StackFrame[][] = [];
+  if (samples === undefined) return { stacks, stackOf };
+  const known = new Map<number, number>();
+  let row = 0;
+  const last = records[records.length - 1].scale;
+  records.forEach((record, i) => {
+    let sample: number = NONE;
+    for (
+      ;
+      row < samples.samples.ms.length && samples.samples.ms[row] * NS_PER_MS + start <= moments[i];
+      row++
+    )
+      sample = samples.samples.stack[row];
+    if (sample === NONE) return;
+    let number = known.get(sample);
+    if (number === undefined) {
+      number = stacks.push(framesOf(sample, samples)) - 1;
+      known.set(sample, number);
+    }
+    stackOf[Math.floor(record.interval / 2 ** (last - record.scale))] = number;
+  });
+  return { stacks, stackOf };
+}
+
+/** A frame's function has the number of its site until somebody knows the function; so has the place of its call. */
+function framesOf(stack: number, { stacks: { caller, site } }: CpuSamples): StackFrame[] {
+  const frames: StackFrame[] = [];
+  for (let at = stack; at !== NONE && frames.length < MOST_FRAMES; at = caller[at])
+    frames.push({ function: site[at], offset: site[at] });
+  return frames;
+}

@@ -1,0 +1,106 @@
+import { MARK_BYTES, NO_PIECE, OWNERS_PER_LINE, PIECE_BYTES, TAKEN_BYTES, Taken } from "../layout.ts";
+
+/** When a snapshot was at its end. */
+export interface SnapshotTaken {
+  /** nanoseconds of the monotonic clock */
+  now: number;
+  /** nanoseconds of the process's CPU time; 0: it has ended */
+  cpu: number;
+  /** Pieces with marks that the reader has found no room for, in all snapshots so far. */
+  refused: number;
+  /** So far, where they are counted. */
+  accesses: number;
+  /** The program has waited for the end of an interval in vain: how many there are nobody knows. */
+  isAlone: boolean;
+}
+
+export interface MarkListener {
+  /**
+   * A piece of marks, at a distance from the beginning of the shared file. The bytes are only lent.
+   * `owners`: of each marked line, `OWNERS_PER_LINE` words, where they are asked for.
+   */
+  piece(at: number, marks: Uint8Array, owners?: Uint32Array): void;
+  taken(snapshot: SnapshotTaken): void;
+}
+
+const WORD_BYTES = 8;
+/** Of a line. */
+const OWNER_BYTES = 4 * OWNERS_PER_LINE;
+
+/** Takes what the reader of marks has written apart, in whatever lengths it arrives. */
+export class MarkStream {
+  readonly #listener: MarkListener;
+  /** The beginning of what has arrived in part. */
+  readonly #part = Buffer.alloc(WORD_BYTES + PIECE_BYTES + OWNER_BYTES * (PIECE_BYTES / MARK_BYTES));
+  readonly #hasOwners: boolean;
+  #filled = 0;
+
+  constructor(listener: MarkListener, hasOwners = false) {
+    this.#listener = listener;
+    this.#hasOwners = hasOwners;
+  }
+
+  add(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#filled === 0) {
+        const length = this.#take(bytes, at, bytes.length);
+        at += length;
+        if (length > 0) continue;
+      }
+      // No more than there is of what has begun: as long as its beginning has not told that, of that.
+      const wanted = this.#filled < WORD_BYTES ? WORD_BYTES : this.#lengthAt(this.#part, 0, this.#filled);
+      const end = Math.min(bytes.length, at + wanted - this.#filled);
+      this.#filled += bytes.copy(this.#part, this.#filled, at, end);
+      at = end;
+      if (this.#take(this.#part, 0, this.#filled) > 0) this.#filled = 0;
+    }
+  }
+
+  /** Hands out what begins at an offset. @returns how long it was; 0: it is not whole */
+  #take(all: Buffer, at: number, end: number): number {
+    if (end - at < WORD_BYTES) return 0;
+    const length = this.#lengthAt(all, at, end);
+    if (end - at < length) return 0;
+    const piece = Number(all.readBigUInt64LE(at));
+    const from = at + WORD_BYTES;
+    if (piece === NO_PIECE) this.#listener.taken(takenAt(all, from));
+    else {
+      const owners = this.#hasOwners ? wordsOf(all.subarray(from + PIECE_BYTES, at + length)) : undefined;
+      this.#listener.piece(piece, all.subarray(from, from + PIECE_BYTES), owners);
+    }
+    return length;
+  }
+
+  /** How long what begins at an offset is; the marks of a piece tell how many words follow, as soon as they are there. */
+  #lengthAt(bytes: Buffer, at: number, end: number): number {
+    const from = at + WORD_BYTES;
+    if (Number(bytes.readBigUInt64LE(at)) === NO_PIECE) return WORD_BYTES + TAKEN_BYTES;
+    const length = WORD_BYTES + PIECE_BYTES;
+    if (!this.#hasOwners || end - at < length) return length;
+    return length + OWNER_BYTES * markedLines(bytes.subarray(from, from + PIECE_BYTES));
+  }
+}
+
+function markedLines(marks: Buffer): number {
+  let lines = 0;
+  for (let at = 0; at < marks.length; at += MARK_BYTES) if (marks.readUInt16LE(at) !== 0) lines++;
+  return lines;
+}
+
+function wordsOf(bytes: Buffer): Uint32Array {
+  const words = new Uint32Array(bytes.length / Uint32Array.BYTES_PER_ELEMENT);
+  new Uint8Array(words.buffer).set(bytes);
+  return words;
+}
+
+function takenAt(bytes: Buffer, at: number): SnapshotTaken {
+  const word = (field: number): number => Number(bytes.readBigUInt64LE(at + field));
+  return {
+    now: word(Taken.now),
+    cpu: word(Taken.cpu),
+    refused: word(Taken.refused),
+    accesses: Number(bytes.readBigInt64LE(at + Taken.accesses)),
+    isAlone: word(Taken.isAlone) !== 0,
+  };
+}

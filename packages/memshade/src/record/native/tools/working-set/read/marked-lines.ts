@@ -1,0 +1,206 @@
+import { MEASURES, type Measure } from "../../../../../profile/model/working-set/working-set.ts";
+import {
+  BUCKETS,
+  bucketOf,
+  FRESH_BUCKET,
+  type SnapshotRecord,
+} from "../../../../../profile/model/working-set/working-set-series.ts";
+import { CONTROL_BYTES, LINE_SHIFT, MARK_BYTES, PIECE_BYTES, READ_MARK, WRITTEN_MARK } from "../layout.ts";
+import type { LineOwners } from "./line-owners.ts";
+import type { MarkListener } from "./mark-stream.ts";
+
+export type Region = "stack" | "static" | "heap";
+
+const LINES = PIECE_BYTES / MARK_BYTES;
+const LINE_BYTES = 2 ** LINE_SHIFT;
+const LINES_PER_PAGE = 4096 / LINE_BYTES;
+const PAGES_PER_BIG_PAGE = 16;
+const PAGES = LINES / LINES_PER_PAGE;
+const BIG_PAGES = PAGES / PAGES_PER_BIG_PAGE;
+const WORD_BYTES = 4;
+const PAGE_WORDS = (LINES_PER_PAGE * MARK_BYTES) / WORD_BYTES;
+const NEVER = 0;
+/** How a line was touched. */
+const [READS, WRITES] = [1, 2];
+
+/** When the lines and pages of a piece were touched last: numbers of intervals plus one, 0 for never. */
+interface Piece {
+  read: Uint32Array;
+  written: Uint32Array;
+  pages: Uint32Array;
+  bigPages: Uint32Array;
+  regions: (Region | undefined)[];
+}
+
+/**
+ * Counts the lines of intervals at all time scales, from the marks of each. Addresses may be anywhere: only pieces that were touched
+ * take memory.
+ */
+export class MarkedLines implements Pick<MarkListener, "piece"> {
+  readonly #pieces = new Map<number, Piece>();
+  readonly #regionOf: (address: number) => Region;
+  /** Undefined where nobody asks whose lines are. */
+  readonly owners: LineOwners | undefined;
+  /** Marks of a piece, and the same as words of two lines: most are of none. */
+  readonly #marks = new Uint8Array(PIECE_BYTES);
+  readonly #words = new Uint32Array(this.#marks.buffer);
+  #counts = emptyCounts();
+  #interval = 0;
+  #given = 0;
+
+  /** @param regionOf what lies at an address; asked once per page of 4 KiB */
+  constructor(regionOf: (address: number) => Region, owners?: LineOwners) {
+    this.#regionOf = regionOf;
+    this.owners = owners;
+  }
+
+  /** Bytes of program memory in pages that were touched, and those that serve for counting. */
+  get touchedBytes(): number {
+    let pages = 0;
+    for (const piece of this.#pieces.values()) for (const page of piece.pages) if (page !== NEVER) pages++;
+    return pages * 4096;
+  }
+
+  get ownBytes(): number {
+    const own = this.#pieces.size * (PIECE_BYTES + 4 * (2 * LINES + PAGES + BIG_PAGES));
+    return own + (this.owners?.ownBytes ?? 0);
+  }
+
+  /** The marks of the open interval, or more of them; where owners are followed, the words of each marked line. */
+  piece(at: number, marks: Uint8Array, owners?: Uint32Array): void {
+    const first = (at - CONTROL_BYTES) / MARK_BYTES;
+    const piece = this.#pieces.get(first) ?? emptyPiece();
+    this.#pieces.set(first, piece);
+    const now = this.#interval + 1;
+    this.#given++;
+    if (owners !== undefined) this.owners?.begin(first, owners);
+    this.#marks.set(marks);
+    const words = this.#words;
+    for (let page = 0; page < PAGES; page++) {
+      const from = page * PAGE_WORDS;
+      let word = from;
+      while (word < from + PAGE_WORDS && words[word] === 0) word++;
+      if (word === from + PAGE_WORDS) continue;
+      const region = this.#touchPages(piece, first, page, now);
+      for (; word < from + PAGE_WORDS; word++) {
+        const both = words[word];
+        if (both === 0) continue;
+        const lower = howOf(both);
+        const upper = howOf(both >>> (8 * MARK_BYTES));
+        if (lower !== 0) this.#touch(piece, 2 * word, lower, now, region);
+        if (upper !== 0) this.#touch(piece, 2 * word + 1, upper, now, region);
+      }
+    }
+  }
+
+  /** @returns the counts of the region that the page is in */
+  #touchPages(piece: Piece, first: number, page: number, now: number): Int32Array {
+    touchPage(piece.pages, page, now, this.#counts.pages4K);
+    touchPage(piece.bigPages, Math.floor(page / PAGES_PER_BIG_PAGE), now, this.#counts.pages64K);
+    piece.regions[page] ??= this.#regionOf((first + page * LINES_PER_PAGE) * LINE_BYTES);
+    return this.#counts[piece.regions[page]];
+  }
+
+  /** @param line of the piece */
+  #touch(
+    { read: reads, written: writes }: Piece,
+    line: number,
+    how: number,
+    now: number,
+    region: Int32Array,
+  ): void {
+    const read = bucket(now, reads[line]);
+    const written = bucket(now, writes[line]);
+    const nextRead = how & READS ? 0 : read;
+    const nextWritten = how & WRITES ? 0 : written;
+    const counts = this.#counts;
+    if (how & READS) counts.read[read]++;
+    if (how & WRITES) counts.written[written]++;
+    if (Math.max(nextRead, nextWritten) !== FRESH_BUCKET) {
+      // Both: new where the older touch arrives now, no longer where it had arrived before.
+      counts.both[Math.max(read, written)]++;
+      counts.both[Math.max(nextRead, nextWritten)]--;
+    }
+    const since = Math.min(read, written);
+    if (since !== 0) {
+      counts.lines[since]++;
+      region[since]++;
+    }
+    if (how & READS) reads[line] = now;
+    if (how & WRITES) writes[line] = now;
+    this.owners?.touch(line, since);
+  }
+
+  /** Lines of the open interval. */
+  get lines(): number {
+    return this.#counts.lines.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Pieces of the open interval. */
+  get pieces(): number {
+    return this.#given;
+  }
+
+  /** Of lines `[first, end)`, numbered by address: not 0 where one was read so far. */
+  read(first: number, end: number): Uint8Array {
+    const read = new Uint8Array(end - first);
+    for (let line = first; line < end; line++) {
+      const inPiece = line % LINES;
+      const stamp = this.#pieces.get(line - inPiece)?.read[inPiece];
+      read[line - first] = stamp === undefined || stamp === NEVER ? 0 : 1;
+    }
+    return read;
+  }
+
+  /** Ends the open interval. @returns what it has touched */
+  end(): SnapshotRecord["counts"] {
+    const counts = this.#counts;
+    this.#counts = emptyCounts();
+    this.#interval++;
+    this.#given = 0;
+    return counts;
+  }
+
+  /** Intervals become twice as long: so do those that are remembered. To be called between them. */
+  mergeNeighbours(): void {
+    this.#interval = Math.floor(this.#interval / 2);
+    for (const { read, written, pages, bigPages } of this.#pieces.values())
+      for (const stamps of [read, written, pages, bigPages])
+        for (let i = 0; i < stamps.length; i++) stamps[i] = (stamps[i] + 1) >>> 1;
+  }
+
+  /** Number of the open interval. */
+  get interval(): number {
+    return this.#interval;
+  }
+}
+
+function howOf(marks: number): number {
+  return ((marks >>> (8 * READ_MARK)) & READS) | (((marks >>> (8 * WRITTEN_MARK)) << 1) & WRITES);
+}
+
+function emptyCounts(): Record<Measure, Int32Array> {
+  return Object.fromEntries(MEASURES.map((measure) => [measure, new Int32Array(BUCKETS)])) as never;
+}
+
+function emptyPiece(): Piece {
+  return {
+    read: new Uint32Array(LINES),
+    written: new Uint32Array(LINES),
+    pages: new Uint32Array(PAGES),
+    bigPages: new Uint32Array(BIG_PAGES),
+    regions: new Array(PAGES),
+  };
+}
+
+/** Number of the time scales at which an interval is another one than that of a stamp. */
+function bucket(now: number, stamp: number): number {
+  return Math.min(bucketOf(now - 1, stamp === NEVER ? undefined : stamp - 1), FRESH_BUCKET);
+}
+
+function touchPage(stamps: Uint32Array, page: number, now: number, counts: Int32Array): void {
+  const since = bucket(now, stamps[page]);
+  if (since === 0) return;
+  counts[since]++;
+  stamps[page] = now;
+}

@@ -1,0 +1,373 @@
+import {
+  ACCESS_KIND,
+  AccessKind,
+  type FunctionBody,
+  IMMEDIATE_KIND,
+  ImmediateKind,
+  type OpcodeName,
+  opcodeId,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+  type WasmModule,
+} from "../../../code/wasm/index.ts";
+import { MEMARG_HAS_MEMORY, MEMARG_ORDER } from "../../../code/wasm/memarg.ts";
+import * as Op from "../../../code/wasm/op.generated.ts";
+import { FormatError } from "../../../ground/bytes/errors.ts";
+import { grown } from "../../../ground/bytes/grown.ts";
+import { readS32Leb, readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
+import { type ControlFlow, ControlFlowBuilder } from "./control-flow.ts";
+
+export const FunctionFact = {
+  HasLoop: 1,
+  /** Loads, stores, atomics or bulk memory instructions. */
+  HasAccess: 2,
+  HasCall: 4,
+  HasIndirectCall: 8,
+  HasIndirectTailCall: 16,
+  /** Calls through tables alone, without those through references. */
+  HasTableCall: 32,
+  /** `memory.grow` */
+  Grows: 64,
+  /** `memory.copy` or `memory.fill` */
+  Copies: 128,
+  /** Code that exceptions may go on in. */
+  Catches: 256,
+  /** Instructions of garbage-collected objects. */
+  HasObjects: 512,
+} as const;
+
+/**
+ * What one pass over the code section tells of every defined function. Lists of lists are columns: what belongs to
+ * function `i` is `column[first[i] … first[i + 1]]`.
+ */
+export interface ModuleScan {
+  /** `FunctionFact` bits per defined function. */
+  facts: Uint16Array;
+  /** Number of instructions per defined function. */
+  instructions: Uint32Array;
+  /** Direct calls, repeats included. */
+  callees: Int32Array;
+  firstCallee: Int32Array;
+  /** What may be addresses of static data: constants and displacements of accesses, repeats included. */
+  addresses: Int32Array;
+  firstAddress: Int32Array;
+  /** Beside each of them: the argument that it is, a number for each of a function; 0: of no direct call, as far as that is seen. */
+  argumentOf: Int32Array;
+  /** The blocks of all functions. */
+  control: ControlFlow;
+  /** Locals assigned inside of loops, in program order; loop `l` assigns those from `assignedFirst[l]` to `assignedEnd[l]`. */
+  assigned: Int32Array;
+  assignedFirst: Int32Array;
+  assignedEnd: Int32Array;
+  /** Per global: functions that begin by moving it down, as a prologue moves the stack pointer. */
+  prologues: Map<number, number>;
+  /** Functions of which instructions make references. */
+  references: Set<number>;
+  /** Functions that are called directly inside of loops, and whether others are called there. */
+  calledInLoops: Set<number>;
+  hasIndirectCallInLoop: boolean;
+  /** Whether there are direct tail calls. */
+  hasTailCalls: boolean;
+}
+
+/** Where an argument goes: the function that is called, and how many arguments come behind it. */
+function argument(callee: number, behind: number): number {
+  return callee * (MOST_BEHIND + 1) + behind + 1;
+}
+/** Calls rarely have more. */
+const MOST_BEHIND = 7;
+
+/** Below this there is no static data in any toolchain's layout, but plenty of small numbers. */
+export const LOWEST_ADDRESS = 1024;
+/** Block type without parameters and results. */
+const EMPTY = 0x40;
+
+// What the scan does with a first byte. Nine of ten instructions are of the first five kinds.
+const Step = {
+  Plain: 0,
+  Index: 1,
+  Assign: 2,
+  Constant: 3,
+  Memarg: 4,
+  Opens: 5,
+  Ends: 6,
+  Floats: 7,
+  Calls: 8,
+  Arms: 9,
+  Rest: 10,
+} as const;
+
+const STEP = new Uint8Array(0x100).fill(Step.Rest);
+for (let byte = 0; byte < 0xfb; byte++) {
+  const kind = IMMEDIATE_KIND[byte];
+  if (kind === ImmediateKind.None) STEP[byte] = Step.Plain;
+  else if (kind === ImmediateKind.Local || kind === ImmediateKind.Label || kind === ImmediateKind.Global)
+    STEP[byte] = Step.Index;
+  else if (kind === ImmediateKind.F32 || kind === ImmediateKind.F64) STEP[byte] = Step.Floats;
+  else if (kind === ImmediateKind.Memarg) STEP[byte] = Step.Memarg;
+}
+function step(kind: number, ...names: OpcodeName[]): void {
+  for (const name of names) STEP[opcodeId(name)] = kind;
+}
+step(Step.Assign, "local.set", "local.tee");
+step(Step.Constant, "i32.const");
+step(Step.Index, "i64.const");
+step(Step.Opens, "block", "loop", "if", "try");
+step(Step.Ends, "end");
+step(Step.Arms, "else", "catch", "catch_all");
+step(Step.Calls, "call", "return_call");
+
+const FACT_OF = new Uint16Array(IMMEDIATE_KIND.length);
+for (let id = 0; id < FACT_OF.length; id++)
+  if (ACCESS_KIND[id] !== AccessKind.None && ACCESS_KIND[id] !== AccessKind.Notify)
+    FACT_OF[id] = FunctionFact.HasAccess;
+function fact(bits: number, ...names: OpcodeName[]): void {
+  for (const name of names) FACT_OF[opcodeId(name)] |= bits;
+}
+fact(FunctionFact.HasAccess, "memory.copy", "memory.fill", "memory.init");
+fact(FunctionFact.Copies, "memory.copy", "memory.fill");
+fact(FunctionFact.Grows, "memory.grow");
+fact(FunctionFact.HasCall, "call", "return_call");
+fact(FunctionFact.HasCall | FunctionFact.HasIndirectCall, "call_indirect", "return_call_indirect");
+fact(FunctionFact.HasCall | FunctionFact.HasIndirectCall, "call_ref", "return_call_ref");
+fact(FunctionFact.HasIndirectTailCall, "return_call_indirect", "return_call_ref");
+fact(FunctionFact.HasTableCall, "call_indirect");
+fact(FunctionFact.HasLoop, "loop");
+fact(FunctionFact.Catches, "try", "try_table");
+for (let id: number = Op.STRUCT_NEW; id <= Op.ARRAY_INIT_ELEM; id++) FACT_OF[id] |= FunctionFact.HasObjects;
+
+/** Whether a function ends by calling another one, by name or by reference. */
+export function usesTailCalls({ facts, hasTailCalls }: ModuleScan): boolean {
+  return hasTailCalls || facts.some((bits) => (bits & FunctionFact.HasIndirectTailCall) !== 0);
+}
+
+/** Reads the code section once. Throws `FormatError` where it cannot be read. */
+export function scanModule(module: WasmModule): ModuleScan {
+  const scanner = new Scanner(module);
+  // One call per body: engines optimise functions that are called often sooner and better than loops that run long.
+  for (let i = 0; i < module.bodies.length; i++) scanner.scanBody(i);
+  return scanner.finish();
+}
+
+class Scanner {
+  readonly #bodies: readonly FunctionBody[];
+  readonly #bytes: Uint8Array;
+  readonly #facts: Uint16Array;
+  readonly #instructions: Uint32Array;
+  readonly #firstCallee: Int32Array;
+  readonly #firstAddress: Int32Array;
+  readonly #control: ControlFlowBuilder;
+  readonly #prologues = new Map<number, number>();
+  readonly #references = new Set<number>();
+  readonly #calledInLoops = new Set<number>();
+  #hasIndirectCallInLoop = false;
+  #hasTailCalls = false;
+  #callees = new Int32Array(4096);
+  #calleeCount = 0;
+  #addresses = new Int32Array(4096);
+  #arguments = new Int32Array(4096);
+  #addressCount = 0;
+  #assigned = new Int32Array(4096);
+  #assignedCount = 0;
+  #assignedFirst = new Int32Array(1024);
+  #assignedEnd = new Int32Array(1024);
+  #loopCount = 0;
+  #openLoops = 0;
+
+  constructor({ bytes, bodies }: WasmModule) {
+    this.#bytes = bytes;
+    this.#bodies = bodies;
+    this.#facts = new Uint16Array(bodies.length);
+    this.#instructions = new Uint32Array(bodies.length);
+    this.#firstCallee = new Int32Array(bodies.length + 1);
+    this.#firstAddress = new Int32Array(bodies.length + 1);
+    this.#control = new ControlFlowBuilder(bodies.length);
+  }
+
+  finish(): ModuleScan {
+    return {
+      facts: this.#facts,
+      instructions: this.#instructions,
+      callees: this.#callees.subarray(0, this.#calleeCount),
+      firstCallee: this.#firstCallee,
+      addresses: this.#addresses,
+      firstAddress: this.#firstAddress,
+      argumentOf: this.#arguments.subarray(0, this.#addressCount),
+      control: this.#control.finish(),
+      assigned: this.#assigned,
+      assignedFirst: this.#assignedFirst,
+      assignedEnd: this.#assignedEnd,
+      prologues: this.#prologues,
+      references: this.#references,
+      calledInLoops: this.#calledInLoops,
+      hasIndirectCallInLoop: this.#hasIndirectCallInLoop,
+      hasTailCalls: this.#hasTailCalls,
+    };
+  }
+
+  scanBody(defined: number): void {
+    const bytes = this.#bytes;
+    const { codeStart, end } = this.#bodies[defined];
+    this.#readPrologue(codeStart, end);
+    this.#openLoops = 0;
+    let bits = 0;
+    let seen = 0;
+    let pos = codeStart;
+    while (pos < end) {
+      const op = bytes[pos++];
+      seen++;
+      switch (STEP[op]) {
+        case 0: // Plain
+          continue;
+        case 1: // Index
+          while (bytes[pos++] >= 0x80);
+          continue;
+        case 2: // Assign
+          if (this.#openLoops > 0) this.#assign(readU32Leb(bytes, pos));
+          while (bytes[pos++] >= 0x80);
+          continue;
+        case 3: // Constant
+          // Constants of one byte are below 64.
+          if (bytes[pos] >= 0x80) {
+            const value = readS32Leb(bytes, pos);
+            while (bytes[pos++] >= 0x80);
+            if (value >= LOWEST_ADDRESS) this.#address(value, this.#argumentAt(pos));
+          } else pos++;
+          continue;
+        case 4: // Memarg: alignment (bit 6: a memory index follows), offset
+          bits |= FunctionFact.HasAccess;
+          if (bytes[pos] >= MEMARG_ORDER) {
+            skipImmediates(bytes, pos, ImmediateKind.Memarg);
+            const hasMemory = (readU32Leb(bytes, pos) & MEMARG_HAS_MEMORY) !== 0;
+            pos = skipLeb32(bytes, pos);
+            if (hasMemory) pos = skipLeb32(bytes, pos);
+          } else pos++;
+          if (bytes[pos] >= 0x80) {
+            const value = fitsU32(bytes, pos) ? readU32Leb(bytes, pos) : 0;
+            if (value >= LOWEST_ADDRESS) this.#address(value, 0);
+            while (bytes[pos++] >= 0x80);
+          } else pos++;
+          continue;
+        case 5: // Opens
+          bits |= FACT_OF[op];
+          this.#openBlock(op, pos - 1);
+          if (bytes[pos] === EMPTY) pos++;
+          else pos = skipImmediates(bytes, pos, ImmediateKind.BlockType);
+          continue;
+        case 6: // Ends
+          this.#closeBlock(pos - 1);
+          continue;
+        case 7: // Floats
+          pos += op === Op.F64_CONST ? 8 : 4;
+          continue;
+        case 8: // Calls
+          bits |= FunctionFact.HasCall;
+          if (op === Op.RETURN_CALL) this.#hasTailCalls = true;
+          this.#call(readU32Leb(bytes, pos));
+          while (bytes[pos++] >= 0x80);
+          continue;
+        case 9: // Arms
+          this.#control.arm(pos - 1);
+          if (op === Op.CATCH) pos = skipLeb32(bytes, pos);
+          continue;
+        default: {
+          const start = pos - 1;
+          const id = opcodeIdAt(bytes, start);
+          pos = skipOpcode(bytes, start);
+          bits |= FACT_OF[id];
+          if (this.#openLoops > 0 && (FACT_OF[id] & FunctionFact.HasIndirectCall) !== 0)
+            this.#hasIndirectCallInLoop = true;
+          if (id === Op.REF_FUNC) this.#references.add(readU32Leb(bytes, pos));
+          else if (id === Op.TRY_TABLE) this.#openBlock(id, start);
+          else if (id === Op.DELEGATE) this.#closeBlock(start);
+          pos = skipImmediates(bytes, pos, IMMEDIATE_KIND[id]);
+        }
+      }
+    }
+    if (pos !== end)
+      throw new FormatError("truncated", end, "function body", "its last instruction goes on behind its end");
+    // Only code that is not valid leaves blocks open.
+    while (this.#control.innermost >= 0) this.#closeBlock(end);
+    this.#facts[defined] = bits;
+    this.#instructions[defined] = seen;
+    this.#firstCallee[defined + 1] = this.#calleeCount;
+    this.#firstAddress[defined + 1] = this.#addressCount;
+    this.#control.endFunction(defined);
+  }
+
+  #assign(local: number): void {
+    if (this.#assignedCount === this.#assigned.length)
+      this.#assigned = grown(this.#assigned, this.#assignedCount * 2);
+    this.#assigned[this.#assignedCount++] = local;
+  }
+
+  #address(value: number, argument: number): void {
+    if (this.#addressCount === this.#addresses.length) {
+      this.#addresses = grown(this.#addresses, this.#addressCount * 2);
+      this.#arguments = grown(this.#arguments, this.#addressCount * 2);
+    }
+    this.#arguments[this.#addressCount] = argument;
+    this.#addresses[this.#addressCount++] = value;
+  }
+
+  /** Which argument was pushed before `pos`, where nothing but pushes follow until the call. */
+  #argumentAt(pos: number): number {
+    const bytes = this.#bytes;
+    for (let behind = 0; behind <= MOST_BEHIND; behind++) {
+      const op = bytes[pos];
+      if (op === Op.CALL) return argument(readU32Leb(bytes, pos + 1), behind);
+      if (op !== Op.I32_CONST && op !== Op.LOCAL_GET) return 0;
+      pos = skipLeb32(bytes, pos + 1);
+    }
+    return 0;
+  }
+
+  #call(callee: number): void {
+    if (this.#calleeCount === this.#callees.length)
+      this.#callees = grown(this.#callees, this.#calleeCount * 2);
+    this.#callees[this.#calleeCount++] = callee;
+    if (this.#openLoops > 0) this.#calledInLoops.add(callee);
+  }
+
+  #openBlock(op: number, start: number): void {
+    this.#control.open(op, start, op === Op.LOOP ? this.#openLoop() : -1);
+  }
+
+  #openLoop(): number {
+    const loop = this.#loopCount++;
+    if (loop === this.#assignedFirst.length) {
+      this.#assignedFirst = grown(this.#assignedFirst, loop * 2);
+      this.#assignedEnd = grown(this.#assignedEnd, loop * 2);
+    }
+    this.#assignedFirst[loop] = this.#assignedCount;
+    this.#openLoops++;
+    return loop;
+  }
+
+  /** The innermost block ends; the last `end` is the body's own. */
+  #closeBlock(end: number): void {
+    const loop = this.#control.close(end);
+    if (loop < 0) return;
+    this.#assignedEnd[loop] = this.#assignedCount;
+    this.#openLoops--;
+  }
+
+  /** Notes the global of `global.get g; const n; sub` at the start of a body. */
+  #readPrologue(codeStart: number, end: number): void {
+    const bytes = this.#bytes;
+    if (bytes[codeStart] !== Op.GLOBAL_GET) return;
+    const constant = skipLeb32(bytes, codeStart + 1);
+    if (bytes[constant] !== Op.I32_CONST && bytes[constant] !== Op.I64_CONST) return;
+    const sub = skipImmediates(bytes, constant + 1, IMMEDIATE_KIND[bytes[constant]]);
+    if (sub >= end || (bytes[sub] !== Op.I32_SUB && bytes[sub] !== Op.I64_SUB)) return;
+    const global = readU32Leb(bytes, codeStart + 1);
+    this.#prologues.set(global, (this.#prologues.get(global) ?? 0) + 1);
+  }
+}
+
+/** Offsets of a memory64 access may take ten bytes; addresses above 4 GiB are not static data. */
+function fitsU32(bytes: Uint8Array, position: number): boolean {
+  for (let i = 0; i < 5; i++) if (bytes[position + i] < 0x80) return i < 4 || bytes[position + i] <= 0x0f;
+  return false;
+}

@@ -1,0 +1,25 @@
+import { globalType, type ModuleNames, type WasmModule } from "../../../code/wasm/index.ts";
+import type { ModuleScan } from "./module-scan.ts";
+
+const STACK_POINTER_NAME = /^(.*[/.])?__stack_pointer$/;
+
+/** Index of the global that holds the program's stack pointer, −1 if there is none to be seen. */
+export function findStackPointer(module: WasmModule, names: ModuleNames, scan: ModuleScan): number {
+  for (const [index, name] of names.globals) if (STACK_POINTER_NAME.test(name)) return index;
+  for (const entry of module.exports)
+    if (entry.kind === "global" && STACK_POINTER_NAME.test(entry.name)) return entry.index;
+  let importedGlobal = 0;
+  for (const entry of module.imports) {
+    if (entry.kind !== "global") continue;
+    if (STACK_POINTER_NAME.test(entry.field)) return importedGlobal;
+    importedGlobal++;
+  }
+  let best = -1;
+  let most = 0;
+  for (const [index, count] of scan.prologues) {
+    if (count <= most || !globalType(module, index).mutable) continue;
+    best = index;
+    most = count;
+  }
+  return best;
+}

@@ -1,0 +1,255 @@
+import {
+  functionType,
+  IMMEDIATE_KIND,
+  ImmediateKind,
+  skipImmediates,
+  type WasmModule,
+} from "../../../code/wasm/index.ts";
+import * as Op from "../../../code/wasm/op.generated.ts";
+import { readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
+import { armEnd } from "../facts/control-flow.ts";
+import { forgetAssigned } from "../facts/loop-assignments.ts";
+import type { ModuleScan } from "../facts/module-scan.ts";
+import type { WalkState } from "../tool.ts";
+import { type Arities, blockArity } from "./arities.ts";
+import type { ControlStack } from "./control-stack.ts";
+import type { Listeners } from "./listeners.ts";
+import type { OperandStack, ValueNumbers } from "./value-numbers.ts";
+
+/**
+ * The walk's way through structured blocks: follows what opens, ends and leaves them, and tells the listeners.
+ *
+ * Methods for instructions take the offset of the opcode and the one behind it, and return the offset behind the instruction.
+ */
+export class BlockWalk {
+  readonly #state: WalkState;
+  readonly #module: WasmModule;
+  readonly #bytes: Uint8Array;
+  readonly #stack: OperandStack;
+  readonly #values: ValueNumbers;
+  readonly #control: ControlStack;
+  readonly #scan: ModuleScan;
+  readonly #arities: Arities;
+  /** Loops over 64-bit addresses are not followed as a whole. */
+  readonly #memory64: boolean;
+  #listeners!: Listeners;
+  #end = 0;
+  /** Number of the block that opens next, and of the first one of the next function. */
+  #nextBlock = 0;
+  #lastBlock = 0;
+  /** Nothing reaches the place of the walk. */
+  unreachable = false;
+
+  constructor(state: WalkState, scan: ModuleScan, arities: Arities, memory64: boolean) {
+    this.#state = state;
+    this.#module = state.module;
+    this.#bytes = state.module.bytes;
+    this.#stack = state.stack;
+    this.#values = state.values;
+    this.#control = state.control;
+    this.#scan = scan;
+    this.#arities = arities;
+    this.#memory64 = memory64;
+  }
+
+  /** The walk of a function whose instructions are at `[codeStart, end)` begins. */
+  begin(listeners: Listeners, codeStart: number, end: number): void {
+    const { module, control, function: index } = this.#state;
+    const { first } = this.#scan.control;
+    const defined = index - module.importedFunctionCount;
+    this.#listeners = listeners;
+    this.#end = end;
+    this.#nextBlock = first[defined];
+    this.#lastBlock = first[defined + 1];
+    this.unreachable = false;
+    control.top = -1;
+    control.enter(Op.BLOCK, codeStart, 0, 0, functionType(module, index).results.length, 0);
+  }
+
+  /**
+   * Where the instruction is that ends code which nothing reaches. Its operand stack is polymorphic: only the nesting
+   * matters.
+   */
+  skipUnreachable(from: number): number {
+    const { control: flow } = this.#scan;
+    const block = this.#control.block[this.#control.top];
+    // The function's body ends with an `end` of its own.
+    const to = block < 0 ? this.#end - 1 : armEnd(flow, block, from);
+    while (this.#nextBlock < this.#lastBlock && flow.start[this.#nextBlock] < to) this.#nextBlock++;
+    return to;
+  }
+
+  endBlock(position: number): void {
+    for (const pass of this.#listeners.endBlock) pass.endBlock(position);
+  }
+
+  open(op: number, start: number, pos: number): number {
+    const bytes = this.#bytes;
+    const stack = this.#stack;
+    const control = this.#control;
+    const arity = blockArity(this.#module, pos);
+    const params = arity >>> 16;
+    if (op === Op.TRY_TABLE) this.#targetCatches(pos);
+    const body = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
+    if (op === Op.IF) stack.depth--;
+    for (const pass of this.#listeners.enterBlock) pass.enterBlock(start);
+    if (op !== Op.BLOCK) this.endBlock(start);
+    control.notOneBlock();
+    control.enter(op, start, stack.depth - params, params, arity & 0xffff, this.#values.time);
+    control.block[control.top] = this.#nextBlock++;
+    if (op === Op.LOOP) this.#enterLoop(start, body, params);
+    if (params > 0) {
+      stack.depth -= params;
+      stack.pushUnknown(params, body);
+    }
+    return body;
+  }
+
+  #enterLoop(start: number, body: number, params: number): void {
+    const values = this.#values;
+    const control = this.#control;
+    const { top } = control;
+    const loop = this.#scan.control.loop[control.block[top]];
+    this.#state.loop = loop;
+    forgetAssigned(this.#scan, loop, values);
+    this.#state.openLoops++;
+    control.loopStart[top] = start;
+    control.loopBody[top] = body;
+    control.oneBlock[top] = params === 0 && !this.#memory64 ? 1 : 0;
+    for (const pass of this.#listeners.enterLoop) pass.enterLoop(body);
+    control.loopValues[top] = values.last;
+  }
+
+  /** `else` or `catch`: the block's arm ends, and another one begins. */
+  otherArm(op: number, start: number, pos: number): number {
+    const bytes = this.#bytes;
+    const stack = this.#stack;
+    const control = this.#control;
+    const { top } = control;
+    this.#joinPaths(start);
+    control.opcode[top] = op;
+    stack.depth = control.height[top];
+    this.unreachable = false;
+    const end = op === Op.CATCH ? skipLeb32(bytes, pos) : pos;
+    if (op === Op.CATCH) stack.pushUnknown(this.#arities.ofTag(readU32Leb(bytes, pos)), end);
+    else if (op === Op.ELSE) stack.pushUnknown(control.params[top], end);
+    if (op !== Op.ELSE) for (const pass of this.#listeners.caught) pass.caught(end);
+    return end;
+  }
+
+  /** A block ends at `position`; what follows may be reached past everything since the innermost one began. */
+  #joinPaths(position: number): void {
+    const control = this.#control;
+    const { top } = control;
+    this.#values.forgetSince(control.startTime[top]);
+    this.endBlock(position);
+    for (const pass of this.#listeners.merge) pass.merge(control.start[top]);
+  }
+
+  close(op: number, start: number, pos: number): number {
+    const stack = this.#stack;
+    const control = this.#control;
+    const listeners = this.#listeners;
+    const end = op === Op.DELEGATE ? skipImmediates(this.#bytes, pos, IMMEDIATE_KIND[op]) : pos;
+    const { top } = control;
+    const opened = control.opcode[top];
+    const isLoop = opened === Op.LOOP;
+    const reached = !this.unreachable;
+    const fallsThrough = reached && (isLoop || (opened === Op.BLOCK && control.targeted[top] === 0));
+    if (isLoop) {
+      const oneBlock = reached && control.oneBlock[top] === 1;
+      for (const pass of listeners.leaveLoop) pass.leaveLoop(start, end, oneBlock);
+    }
+    if (!fallsThrough) {
+      this.#joinPaths(start);
+      stack.depth = control.height[top];
+      stack.pushUnknown(control.results[top], end);
+      if (top > 0) for (const pass of listeners.caught) pass.caught(end);
+    }
+    if (control.isPassed() && top > 0 && (isLoop || WITHOUT_CATCH.has(opened)))
+      for (const pass of listeners.passBlock) pass.passBlock();
+    if (top === 0 && reached) for (const pass of listeners.leave) pass.leave(start, op);
+    this.unreachable = false;
+    if (isLoop) this.#state.openLoops--;
+    control.top--;
+    return control.top < 0 ? this.#end : end;
+  }
+
+  /** `unreachable`, `return` or a throw. */
+  leave(op: number, start: number, pos: number): number {
+    for (const pass of this.#listeners.leave) pass.leave(start, op);
+    this.#control.notOneBlock();
+    if (op !== Op.UNREACHABLE) this.#control.mayLeave();
+    this.unreachable = true;
+    return skipImmediates(this.#bytes, pos, IMMEDIATE_KIND[op]);
+  }
+
+  /** A call ends at `end`; a tail call does not come back. */
+  called(tail: boolean, end: number): void {
+    this.endBlock(end);
+    this.unreachable = tail;
+    this.#control.mayLeave();
+    this.#control.notOneBlock();
+  }
+
+  /** A branch with one label, always or sometimes taken. */
+  branch(op: number, start: number, pos: number): number {
+    const bytes = this.#bytes;
+    const stack = this.#stack;
+    const isCast = op === Op.BR_ON_CAST || op === Op.BR_ON_CAST_FAIL;
+    const label = readU32Leb(bytes, isCast ? pos + 1 : pos);
+    const end = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
+    this.#mayLeave(label, start, op);
+    this.#control.branch(label);
+    if (op === Op.BR) {
+      this.#control.notOneBlock();
+      this.unreachable = true;
+      return end;
+    }
+    stack.depth--;
+    if (isCast || op === Op.BR_ON_NULL) stack.pushUnknown(1, end);
+    this.endBlock(end);
+    // A loop of one block has one branch: its last instruction, back to the header.
+    if (op !== Op.BR_IF || label !== 0 || bytes[end] !== Op.END) this.#control.notOneBlock();
+    return end;
+  }
+
+  branchTable(start: number, pos: number): number {
+    const bytes = this.#bytes;
+    const count = readU32Leb(bytes, pos);
+    let at = skipLeb32(bytes, pos);
+    let outermost = 0;
+    for (let i = 0; i <= count; i++) {
+      const label = readU32Leb(bytes, at);
+      if (label > outermost) outermost = label;
+      this.#control.branch(label);
+      at = skipLeb32(bytes, at);
+    }
+    this.#mayLeave(outermost, start, Op.BR_TABLE);
+    this.#control.notOneBlock();
+    this.unreachable = true;
+    return at;
+  }
+
+  /** A branch `label` levels out at `start`. */
+  #mayLeave(label: number, start: number, op: number): void {
+    if (label === this.#control.top) for (const pass of this.#listeners.leave) pass.leave(start, op);
+  }
+
+  /** Catch clauses branch out of the block: block type, count, then (kind, [tag], label) each. */
+  #targetCatches(pos: number): void {
+    const bytes = this.#bytes;
+    let at = skipImmediates(bytes, pos, ImmediateKind.BlockType);
+    const count = readU32Leb(bytes, at);
+    at = skipLeb32(bytes, at);
+    for (let i = 0; i < count; i++) {
+      const withTag = bytes[at++] < 2;
+      if (withTag) at = skipLeb32(bytes, at);
+      this.#control.branch(readU32Leb(bytes, at));
+      at = skipLeb32(bytes, at);
+    }
+  }
+}
+
+/** Opcodes of blocks, or of their last arms, into which no exception leads. */
+const WITHOUT_CATCH: ReadonlySet<number> = new Set([Op.BLOCK, Op.IF, Op.ELSE]);

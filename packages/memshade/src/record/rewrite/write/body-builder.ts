@@ -1,0 +1,82 @@
+import { type OpcodeName, opcodeId, type ValType, writeOpcode, writeType } from "../../../code/wasm/index.ts";
+import * as Op from "../../../code/wasm/op.generated.ts";
+import { ByteWriter } from "../../../ground/bytes/writer.ts";
+
+/** Writes small function bodies instruction by instruction. */
+export class BodyBuilder {
+  readonly #code = new ByteWriter(128);
+  readonly #locals: ValType[];
+
+  /** `locals`: types of the locals behind the parameters. */
+  constructor(locals: readonly ValType[] = []) {
+    this.#locals = [...locals];
+  }
+
+  /** An instruction whose immediates are all unsigned indices. */
+  op(name: OpcodeName, ...immediates: number[]): this {
+    writeOpcode(this.#code, opcodeId(name));
+    for (const immediate of immediates) this.#code.u32Leb(immediate);
+    return this;
+  }
+
+  /** Instructions as they stand in another module. */
+  range(bytes: Uint8Array, start: number, end: number): this {
+    this.#code.range(bytes, start, end);
+    return this;
+  }
+
+  i32(value: number): this {
+    this.#code.u8(Op.I32_CONST).s32Leb(value | 0);
+    return this;
+  }
+
+  i64(value: number | bigint): this {
+    this.#code.u8(Op.I64_CONST).s64Leb(value);
+    return this;
+  }
+
+  /** Instructions as they are. */
+  instructions(bytes: Uint8Array): this {
+    this.#code.bytes(bytes);
+    return this;
+  }
+
+  /** As `open` with a function type for its parameters and results. */
+  openTyped(name: OpcodeName, typeIndex: number): this {
+    this.#code.u8(opcodeId(name)).s33Leb(typeIndex);
+    return this;
+  }
+
+  /** `block`, `if`, `try` … without parameters; `result` is a value type, or nothing. */
+  open(name: OpcodeName, result?: ValType): this {
+    this.#code.u8(opcodeId(name));
+    if (result === undefined) this.#code.u8(0x40);
+    else writeType(this.#code, result);
+    return this;
+  }
+
+  end(): this {
+    this.#code.u8(Op.END);
+    return this;
+  }
+
+  /** The finished body: locals, code, final `end`. */
+  finish(): Uint8Array {
+    return this.end().unfinished();
+  }
+
+  /** The body as far as it goes: locals and code. */
+  unfinished(): Uint8Array {
+    const writer = new ByteWriter(this.#code.length + 16).u32Leb(this.#locals.length);
+    for (const type of this.#locals) {
+      writer.u32Leb(1);
+      writeType(writer, type);
+    }
+    return writer.bytes(this.#code.view()).finish();
+  }
+
+  /** The code alone. */
+  code(): Uint8Array {
+    return this.#code.finish();
+  }
+}

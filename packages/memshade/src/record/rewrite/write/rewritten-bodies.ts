@@ -1,0 +1,139 @@
+import {
+  type FunctionBody,
+  IMMEDIATE_KIND,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+  type WasmModule,
+} from "../../../code/wasm/index.ts";
+import * as Op from "../../../code/wasm/op.generated.ts";
+import { readU32Leb } from "../../../ground/bytes/leb128.ts";
+import { FunctionLocals } from "../facts/function-locals.ts";
+import { FunctionFact, type ModuleScan } from "../facts/module-scan.ts";
+import type { CodePart } from "../tool.ts";
+import type { CallTargets } from "../walk/call-targets.ts";
+import type { FunctionWalker } from "../walk/function-walker.ts";
+import type { FunctionWriter } from "./function-writer.ts";
+import type { Insertions } from "./insertions.ts";
+import { callOf } from "./replacements.ts";
+import { noTemporaries } from "./temporaries.ts";
+
+export interface BodySurroundings {
+  module: WasmModule;
+  scan: ModuleScan;
+  insertions: Insertions;
+  walker: FunctionWalker;
+  writer: FunctionWriter;
+  /** Whose code a function is. */
+  partOf(index: number): CodePart;
+  /** All code is followed as the program's, the allocator's too. */
+  isAllProgram: boolean;
+}
+
+const INTERESTING =
+  FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows | FunctionFact.HasObjects;
+
+/**
+ * The code section's bodies: rewritten in place, or moved behind the module's own functions where something else has
+ * to stand at the old index, so that every way to reach a function leads through it:
+ *
+ *   entered from outside   old index: entry wrapper → moved body
+ *   allocation function    old index: hook → original body, which the allocator's own calls reach directly
+ *   both                   old index: entry wrapper → hook → original body
+ */
+export class RewrittenBodies {
+  readonly #around: BodySurroundings;
+  readonly #locals: FunctionLocals;
+  /** What stands at the old index of a function that was moved. */
+  readonly #replacements = new Map<number, () => Uint8Array>();
+  /** Functions that stay as they are, for engines would not accept them with what belongs into them. */
+  readonly leftAlone = new Set<number>();
+
+  constructor(around: BodySurroundings) {
+    this.#around = around;
+    this.#locals = new FunctionLocals(around.module);
+  }
+
+  /** What will stand in place of a function's body, if anything. */
+  replacementOf(index: number): (() => Uint8Array) | undefined {
+    return this.#replacements.get(index);
+  }
+
+  /** Has another body stand in place of a function's. It is asked for when the bodies are written. */
+  replace(index: number, body: () => Uint8Array): void {
+    this.#replacements.set(index, body);
+  }
+
+  /** Writes the module's own bodies, in their order. */
+  write(): void {
+    const { module, scan, writer } = this.#around;
+    module.bodies.forEach((body, defined) => {
+      const index = module.importedFunctionCount + defined;
+      const replacement = this.#replacements.get(index);
+      if (replacement !== undefined) writer.writeBody(replacement());
+      else if ((scan.facts[defined] & INTERESTING) === 0 && !this.#setsFollowedGlobal(body))
+        writer.copyBody(body);
+      else this.rewrite(index, writer);
+    });
+  }
+
+  /** Writes a function's body with what the tools insert. `part`: whose code it is at that place. */
+  rewrite(index: number, writer: FunctionWriter, part: CodePart = this.#around.partOf(index)): void {
+    const { module, scan, insertions, walker, isAllProgram } = this.#around;
+    const defined = index - module.importedFunctionCount;
+    const body = module.bodies[defined];
+    const locals = this.#locals.of(index);
+    insertions.clear();
+    let temporaries = noTemporaries();
+    if (part === "allocator" && !isAllProgram && !walker.followsAllocator)
+      redirectCalls(module.bytes, body, walker.calls, index, insertions);
+    else
+      temporaries = walker.walk({
+        index,
+        codeStart: body.codeStart,
+        end: body.end,
+        locals,
+        hasLoops: (scan.facts[defined] & FunctionFact.HasLoop) !== 0,
+        part: isAllProgram ? "program" : part,
+      });
+    if (insertions.length === 0) writer.copyBody(body);
+    else if (!writer.writeRewritten(body, locals.length, temporaries)) this.leftAlone.add(index);
+  }
+
+  /** Hosts move the stack pointer by functions that do nothing else. */
+  #setsFollowedGlobal(body: FunctionBody): boolean {
+    const { module, walker } = this.#around;
+    if (walker.followedGlobals.size === 0) return false;
+    // Most functions have no such byte at all.
+    if (!module.bytes.subarray(body.codeStart, body.end).includes(Op.GLOBAL_SET)) return false;
+    const { bytes } = module;
+    for (let at = body.codeStart; at < body.end; ) {
+      const id = opcodeIdAt(bytes, at);
+      const immediates = skipOpcode(bytes, at);
+      if (id === Op.GLOBAL_SET && walker.followedGlobals.has(readU32Leb(bytes, immediates))) return true;
+      at = skipImmediates(bytes, immediates, IMMEDIATE_KIND[id]);
+    }
+    return false;
+  }
+}
+
+/** Sends the calls of a function that is not walked to where they lead now, as those of the allocator. */
+export function redirectCalls(
+  bytes: Uint8Array,
+  body: FunctionBody,
+  calls: CallTargets,
+  caller: number,
+  insertions: Insertions,
+): void {
+  for (let pos = body.codeStart; pos < body.end; ) {
+    const op = opcodeIdAt(bytes, pos);
+    const immediates = skipOpcode(bytes, pos);
+    const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
+    if (op === Op.CALL || op === Op.RETURN_CALL) {
+      const callee = readU32Leb(bytes, immediates);
+      const target = calls.target(caller, callee);
+      if (target !== callee) insertions.replace(pos, next, callOf(target, op));
+    }
+    pos = next;
+  }
+}

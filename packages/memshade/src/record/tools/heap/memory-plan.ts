@@ -1,0 +1,173 @@
+import { UserError } from "../../../ground/bytes/errors.ts";
+import { groupDigits } from "../../../profile/model/counted.ts";
+import type { HostStacks } from "../heap-options.ts";
+import type { ShadowLayout } from "../options.ts";
+import { CONTROL_BYTES, HOST_ENTRIES_BYTES, RECORD_BYTES, REGION_BITS } from "./layout.ts";
+import { placeTables } from "./place-tables.ts";
+
+const KIB = 1024;
+const MIB = KIB * KIB;
+const PAGE_BYTES = 64 * KIB;
+const LARGEST_MEMORY_BYTES = 4096 * MIB;
+const REGION_BYTES = 2 ** REGION_BITS;
+const DIRECTORY_ENTRY_BYTES = 4;
+/** Bytes of tables per byte of program memory. */
+const COUNTERS_PER_BYTE = 1 / 2;
+const SLOTS_PER_BYTE = 1 / 2;
+const MARKS_PER_BYTE = 1 / 64;
+/** Room for slots: enough for all regions up to 2 GiB of program memory, for half of them at 4 GiB. */
+const MOST_SLOT_BYTES = 1024 * MIB;
+/** Eight bytes per frame: more frames than any engine's own stack holds. */
+const STACK_BYTES = 64 * MIB;
+/** Of each instance, where several share the memory: as many frames as the largest stacks of threads hold by default. */
+const THREAD_STACK_BYTES = 4 * MIB;
+const THREAD_STACKS = 64;
+/**
+ * Below the stack: at the start of these bytes the host word, at their end the root's frame. The host word tells whoever
+ * enters the module where to go on: bytes on the stack at the last call that left it and has not come back.
+ */
+const STACK_BASE_BYTES = 64;
+const HISTOGRAM_BYTES = 256 * MIB;
+const DEFAULT_CONTEXTS = 64 * KIB;
+const DEFAULT_BLOCKS = 4 * MIB;
+const MOST_CONTEXTS = 512 * KIB;
+const MOST_BLOCKS = 16 * MIB;
+
+export interface LayoutWishes {
+  /** Largest size the program's memory can reach, bytes. */
+  memoryBytes: number;
+  maxContexts: number | undefined;
+  maxBlocks: number | undefined;
+  histograms: boolean;
+  /** Several instances share the tables. */
+  shared?: boolean;
+  /** The host is asked for its stacks. */
+  asksHost?: boolean;
+}
+
+function roundUp(value: number, to: number): number {
+  return Math.ceil(value / to) * to;
+}
+
+function checkedCapacity(what: string, value: number, most: number): number {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+  throw new UserError(`the number of ${what} to keep must be between 1 and ${groupDigits(most)}`);
+}
+
+/**
+ * Places the tables: counters take half of the covered memory and slots at most a GiB, so that even a program that may
+ * use all of its 4 GiB leaves room for the rest. Pages that are never touched cost address space only.
+ */
+export function planLayout(wishes: LayoutWishes): ShadowLayout {
+  const coveredBytes = Math.min(LARGEST_MEMORY_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
+  const contexts =
+    checkedCapacity("calling contexts", wishes.maxContexts ?? DEFAULT_CONTEXTS, MOST_CONTEXTS) + 1;
+  const slots = coveredBytes * COUNTERS_PER_BYTE;
+  const slotsEnd = slots + Math.min(MOST_SLOT_BYTES, coveredBytes * SLOTS_PER_BYTE);
+  const marks = slotsEnd;
+  const directory = marks + coveredBytes * MARKS_PER_BYTE;
+  const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
+  const hostEntries = wishes.asksHost === true ? control + CONTROL_BYTES : undefined;
+  const shapes = control + CONTROL_BYTES + (hostEntries === undefined ? 0 : HOST_ENTRIES_BYTES);
+  const { tablesEnd, ...tables } = placeTables(shapes, contexts);
+  const records = roundUp(tablesEnd, RECORD_BYTES);
+  const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
+  const shared = wishes.shared === true;
+  const stackBytes = shared ? THREAD_STACK_BYTES * THREAD_STACKS : STACK_BYTES;
+  const room = LARGEST_MEMORY_BYTES - 3 * PAGE_BYTES - records - stackBytes - histogramBytes;
+  const recordCapacity = Math.min(
+    checkedCapacity("live blocks", wishes.maxBlocks ?? DEFAULT_BLOCKS, MOST_BLOCKS) + 1,
+    Math.floor(room / RECORD_BYTES),
+  );
+  const histograms = roundUp(records + recordCapacity * RECORD_BYTES, PAGE_BYTES);
+  const hostWord = roundUp(histograms + histogramBytes, PAGE_BYTES);
+  const stack = hostWord + STACK_BASE_BYTES;
+  return {
+    coveredBytes,
+    slots,
+    slotsEnd,
+    marks,
+    directory,
+    control,
+    ...(hostEntries === undefined ? {} : { hostEntries }),
+    ...tables,
+    records,
+    recordCapacity,
+    histograms: wishes.histograms ? histograms : 0,
+    histogramsEnd: wishes.histograms ? histograms + histogramBytes : 0,
+    hostWord,
+    stack,
+    stackCount: shared ? THREAD_STACKS : 1,
+    stackDistance: shared ? THREAD_STACK_BYTES : 0,
+    endBytes: roundUp(hostWord + stackBytes, PAGE_BYTES),
+  };
+}
+
+/** Bytes of tables per byte of program memory: they are touched where blocks are, counters where accesses are counted. */
+export function heapBytesPerByte(counted: boolean): number {
+  return (counted ? COUNTERS_PER_BYTE : 0) + SLOTS_PER_BYTE + MARKS_PER_BYTE;
+}
+
+/** What a runtime can be asked for. */
+export interface RuntimeKind {
+  wallClock: boolean;
+  exact: boolean;
+  /** Accesses are counted. */
+  counted: boolean;
+  hostStacks: HostStacks;
+  /** Where static data lies. */
+  statics: { readonly start: number; readonly dataEnd: number; readonly end: number } | undefined;
+  memory64: boolean;
+}
+
+/** As the runtime knows them. */
+const HOST_STACKS: Readonly<Record<HostStacks, number>> = { off: 0, sampled: 1, exact: 2 };
+
+/** Values of the shadow runtime's imported constants. */
+export function runtimeConstants(
+  layout: ShadowLayout,
+  { wallClock, exact, counted, hostStacks, statics, memory64 }: RuntimeKind,
+): Record<string, number> {
+  return {
+    COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
+    SLOTS: layout.slots,
+    SLOTS_END: layout.slotsEnd,
+    MARKS: layout.marks,
+    DIRECTORY: layout.directory,
+    COUNTED: counted ? 1 : 0,
+    EXACT: exact ? 1 : 0,
+    STATICS: statics?.start ?? 0,
+    STATIC_BYTES: statics === undefined ? 0 : Math.min(statics.end, layout.coveredBytes) - statics.start,
+    IMAGE: statics?.start ?? 0,
+    IMAGE_BYTES: statics === undefined ? 0 : Math.min(statics.dataEnd, layout.coveredBytes) - statics.start,
+    HEADER_BYTES: memory64 ? 8 : 4,
+    CONTROL: layout.control,
+    SHAPES: layout.shapes,
+    MIBS: layout.mibs,
+    MIB_CAPACITY: layout.mibCapacity,
+    PASTS: layout.pasts,
+    DRAGS: layout.drags,
+    FOLLOWED: layout.followed,
+    INTERVALS: layout.intervals,
+    CHANGES: layout.changes,
+    CHANGE_CAPACITY: layout.changeCapacity,
+    GROWTHS: layout.growths,
+    NODES: layout.nodes,
+    NODE_CAPACITY: layout.nodeCapacity,
+    CHILDREN: layout.children,
+    CHILD_CAPACITY: layout.childCapacity,
+    RECORDS: layout.records,
+    RECORD_CAPACITY: layout.recordCapacity,
+    HISTOGRAMS: layout.histograms,
+    HISTOGRAMS_END: layout.histogramsEnd,
+    STACK: layout.stack,
+    HOST_STACKS: HOST_STACKS[hostStacks],
+    HOST_ENTRIES: layout.hostEntries ?? 0,
+    WALL_CLOCK: wallClock ? 1 : 0,
+    SHARED: layout.stackCount > 1 ? 1 : 0,
+    FIRST_STACK: layout.stack,
+    STACK_DISTANCE: layout.stackDistance,
+    STACK_COUNT: layout.stackCount,
+    INSTANCE: 0,
+  };
+}

@@ -1,0 +1,107 @@
+import {
+  addCapacity,
+  addGrowth,
+  type BlockCapacity,
+  type BlockGrowth,
+} from "../../../../profile/model/growth.ts";
+import { combineMibs, type Mib } from "../../../../profile/model/mib.ts";
+import { addDrag, type BlockDrag } from "../../../../profile/model/over-time/drag.ts";
+import type { RunReach, RunSite } from "../../../../profile/model/run.ts";
+import type { ReachSums } from "./reach/reach-sums.ts";
+
+/** Figures of one calling context that MemProf's block has no field for. */
+export interface ContextExtras
+  extends Omit<
+      RunSite,
+      "stackId" | "temporary" | "stage" | "entries" | "growth" | "capacity" | "keptAfterUse" | keyof RunReach
+    >,
+    ReachSums {
+  temporary: number;
+  /** Of the innermost site that stands for the host. */
+  entries: number;
+  growth: BlockGrowth;
+  capacity: BlockCapacity;
+  drag: BlockDrag;
+}
+
+/** One calling context of an instance. */
+export interface ShadowContext {
+  /** Code offsets of the calls, innermost first. Empty for what found no room in the tables. */
+  sites: number[];
+  /** Ended blocks, and live ones as if they ended now. Undefined when there are none. */
+  mib: Mib | undefined;
+  /** Stamp of the peak at which `peakBytes` was taken, for contexts that are handed out before the end. */
+  peakStamp: number;
+  extras: ContextExtras;
+}
+
+/** One calling context of the whole run. */
+export interface MergedContext {
+  module: number;
+  sites: number[];
+  mib: Mib;
+  extras: ContextExtras;
+}
+
+const keys = new WeakMap<readonly number[], string>();
+
+/** A call path as text. The path must not change any more: long ones are made text once, and looked up often. */
+export function pathKey(sites: readonly number[]): string {
+  let key = keys.get(sites);
+  if (key === undefined) {
+    key = sites.join();
+    keys.set(sites, key);
+  }
+  return key;
+}
+
+/** Contexts of all instances, found by module and call path, in the order in which they came. */
+export class ContextTable {
+  readonly contexts: MergedContext[] = [];
+  /** By module, and then by call path. */
+  readonly #indices = new Map<number, Map<string, number>>();
+
+  add(module: number, context: ShadowContext): void {
+    const { mib, sites, extras } = context;
+    if (mib === undefined) return;
+    const index = this.indexOf(module, sites);
+    if (index < 0) {
+      this.#push({ module, sites, mib, extras: { ...extras } });
+      return;
+    }
+    const known = this.contexts[index]!;
+    known.mib = combineMibs(known.mib, mib);
+    known.extras = addExtras(known.extras, extras);
+  }
+
+  /** A table that changes on its own from here on. */
+  copy(): ContextTable {
+    const copy = new ContextTable();
+    for (const context of this.contexts) copy.#push({ ...context, extras: { ...context.extras } });
+    return copy;
+  }
+
+  /** Which of the contexts it is; −1: none. */
+  indexOf(module: number, sites: readonly number[]): number {
+    return this.#indices.get(module)?.get(pathKey(sites)) ?? -1;
+  }
+
+  #push(context: MergedContext): void {
+    const { module, sites } = context;
+    const index = this.contexts.push(context) - 1;
+    const ofModule = this.#indices.get(module);
+    if (ofModule === undefined) this.#indices.set(module, new Map([[pathKey(sites), index]]));
+    else ofModule.set(pathKey(sites), index);
+  }
+}
+
+function addExtras(one: ContextExtras, other: ContextExtras): ContextExtras {
+  const { growth, capacity, drag, ...counts } = one;
+  for (const field of Object.keys(counts) as (keyof typeof counts)[]) counts[field] += other[field];
+  return {
+    ...counts,
+    growth: addGrowth(growth, other.growth),
+    capacity: addCapacity(capacity, other.capacity),
+    drag: addDrag(drag, other.drag),
+  };
+}

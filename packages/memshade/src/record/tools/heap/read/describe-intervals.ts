@@ -1,0 +1,153 @@
+import { partitionPoint } from "../../../../ground/bytes/partition-point.ts";
+import {
+  type ContextHeap,
+  HEAP_INTERVALS_SCHEMA,
+  HEAP_INTERVALS_VERSION,
+  type HeapIntervals,
+  type InstanceHeap,
+} from "../../../../profile/model/over-time/heap-intervals.ts";
+import { MEMSHADE_VERSION } from "../../../../profile/model/version.ts";
+import { type ContextTable, pathKey } from "./context-table.ts";
+import type { HeapSeries, SeriesChange, SeriesInterval } from "./read-intervals.ts";
+import type { ShadowContents } from "./read-shadow.ts";
+
+/** Instances in the file, those that allocate most. */
+const MOST_INSTANCES = 64;
+/** Contexts of an instance in the file, those that matter most. */
+const MOST_CONTEXTS = 256;
+const NO_CONTEXT = "0";
+
+/** An instance with what was read of it. */
+export interface SeriesOf {
+  first: number;
+  module: number;
+  contents: ShadowContents;
+}
+
+/** `heapintervals.json` of some instances, whose contexts are in a table. */
+export function describeIntervals(instances: readonly SeriesOf[], table: ContextTable): HeapIntervals {
+  const known = instances.flatMap(({ first, module, contents }) =>
+    contents.series === undefined ? [] : [{ first, module, contents, series: contents.series }],
+  );
+  const kept = known
+    .toSorted((a, b) => b.contents.totals.allocations - a.contents.totals.allocations || a.first - b.first)
+    .slice(0, MOST_INSTANCES)
+    .sort((a, b) => a.first - b.first);
+  return {
+    schema: HEAP_INTERVALS_SCHEMA,
+    version: HEAP_INTERVALS_VERSION,
+    memshade: MEMSHADE_VERSION,
+    unit: "allocations",
+    instances: kept.map(({ first, module, contents, series }) =>
+      describeInstance({ first, module, contents }, series, table),
+    ),
+    otherInstances: known.length - kept.length,
+  };
+}
+
+function describeInstance(
+  { first, module, contents }: SeriesOf,
+  series: HeapSeries,
+  table: ContextTable,
+): InstanceHeap {
+  const { intervals, period, lastIsPartial } = series;
+  const idOf = (sites: readonly number[]): string => {
+    const index = table.indexOf(module, sites);
+    return index < 0 ? NO_CONTEXT : String(index + 1);
+  };
+  const live = new Map(contents.contexts.map(({ sites, extras }) => [pathKey(sites), extras]));
+  const contexts = [...series.changes].map(([key, { sites, changes }]) =>
+    describeContext(idOf(sites), changes, intervals, live.get(key) ?? { liveBytes: 0, liveBlocks: 0 }),
+  );
+  const totals = intervals.map(() => ({ allocated: 0, freed: 0, frees: 0 }));
+  for (const context of contexts)
+    context.intervals.forEach((interval, row) => {
+      totals[interval].allocated += context.allocatedBytes[row];
+      totals[interval].freed += context.freedBytes[row];
+      totals[interval].frees += context.frees[row];
+    });
+  const kept = mostImportant(contexts.filter(({ stackId }) => stackId !== NO_CONTEXT));
+  return {
+    module,
+    instance: first,
+    period,
+    startBytes: sum(contexts, ({ startBytes }) => startBytes),
+    startBlocks: sum(contexts, ({ startBlocks }) => startBlocks),
+    intervals: {
+      start: intervals.map(({ start }) => start),
+      end: intervals.map(({ end }) => end),
+      liveBytes: intervals.map(({ live }) => live.bytes),
+      liveBlocks: intervals.map(({ live }) => live.blocks),
+      maxBytes: intervals.map(({ max }) => max.bytes),
+      maxBlocks: intervals.map(({ max }) => max.blocks),
+      allocatedBytes: totals.map(({ allocated }) => allocated),
+      freedBytes: totals.map(({ freed }) => freed),
+      frees: totals.map(({ frees }) => frees),
+      next: intervals.map(({ next }) => (next === undefined ? NO_CONTEXT : idOf(next))),
+    },
+    lastIsPartial,
+    contexts: kept,
+    otherContexts: contexts.length - kept.length,
+  };
+}
+
+function describeContext(
+  stackId: string,
+  changes: readonly SeriesChange[],
+  intervals: readonly SeriesInterval[],
+  live: { liveBytes: number; liveBlocks: number },
+): ContextHeap {
+  const byInterval = new Map<number, SeriesChange>();
+  for (const change of changes) {
+    // What was handed out while an interval was open is part of it, like what came later.
+    const at = partitionPoint(0, intervals.length, (index) => intervals[index].start <= change.at) - 1;
+    const known = byInterval.get(at);
+    if (known === undefined) byInterval.set(at, { ...change });
+    else {
+      known.allocations += change.allocations;
+      known.allocatedBytes += change.allocatedBytes;
+      known.frees += change.frees;
+      known.freedBytes += change.freedBytes;
+    }
+  }
+  const rows = [...byInterval].sort(([a], [b]) => a - b);
+  const column = (field: Exclude<keyof SeriesChange, "at">) => rows.map(([, change]) => change[field]);
+  return {
+    stackId,
+    startBytes: Math.max(0, live.liveBytes - sum(changes, (one) => one.allocatedBytes - one.freedBytes)),
+    startBlocks: Math.max(0, live.liveBlocks - sum(changes, (one) => one.allocations - one.frees)),
+    intervals: rows.map(([interval]) => interval),
+    allocations: column("allocations"),
+    allocatedBytes: column("allocatedBytes"),
+    frees: column("frees"),
+    freedBytes: column("freedBytes"),
+  };
+}
+
+/** The contexts that held most at the end of an interval, or allocated most in all, as parts of what all of them did. */
+function mostImportant(contexts: readonly ContextHeap[]): ContextHeap[] {
+  if (contexts.length <= MOST_CONTEXTS) return [...contexts];
+  const measured = contexts.map((context) => {
+    let live = context.startBytes;
+    let most = live;
+    context.intervals.forEach((_, row) => {
+      live += context.allocatedBytes[row] - context.freedBytes[row];
+      most = Math.max(most, live);
+    });
+    return { context, most, allocated: sum(context.allocatedBytes, (bytes) => bytes) };
+  });
+  const allMost = sum(measured, ({ most }) => most) || 1;
+  const all = sum(measured, ({ allocated }) => allocated) || 1;
+  const importance = ({ most, allocated }: (typeof measured)[number]) => most / allMost + allocated / all;
+  const kept = new Set(
+    measured
+      .toSorted((a, b) => importance(b) - importance(a))
+      .slice(0, MOST_CONTEXTS)
+      .map(({ context }) => context),
+  );
+  return contexts.filter((context) => kept.has(context));
+}
+
+function sum<T>(values: readonly T[], of: (value: T) => number): number {
+  return values.reduce((total, value) => total + of(value), 0);
+}

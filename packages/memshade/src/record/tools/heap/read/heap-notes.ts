@@ -1,0 +1,113 @@
+import { counted, groupDigits } from "../../../../profile/model/counted.ts";
+import type { InstrumentedInfo } from "../../options.ts";
+import type { ShadowTotals } from "./read-shadow.ts";
+
+/** Whether the run bore out that the functions found are an allocator. */
+export interface Confirmation {
+  /** null: nothing was allocated. */
+  confirmed: boolean | null;
+  /** Why the profile of the module is not to be believed. */
+  refused?: string;
+}
+
+/**
+ * Blocks of one allocator are aligned, lie in memory, do not overlap, and are freed only after they were handed out. What only
+ * looks like an allocator has to bear that out without exception. What is known by its names is the allocator, though
+ * parts of it may hand out blocks past those names, and a host may put back an earlier state of the memory: how
+ * often is said, and the figures hold for all other blocks. It is not to be believed where it fits the minority.
+ */
+export function confirmAllocator(info: InstrumentedInfo, instances: readonly ShadowTotals[]): Confirmation {
+  const sum = (field: keyof ShadowTotals): number =>
+    instances.reduce((total, instance) => total + instance[field], 0);
+  if (sum("allocations") === 0) return { confirmed: null };
+  const excused = info.allocator.needsConfirmation ? 0 : sum("allocations") / 2;
+  const faults: string[] = [];
+  const complain = (count: number, one: string, many: string): void => {
+    if (count > excused) faults.push(counted(count, one, many));
+  };
+  // What looks like dlmalloc aligns like it. An allocator known by its names may not: mimalloc has blocks of 4 bytes.
+  if (info.allocator.needsConfirmation)
+    complain(sum("misaligned"), "result was not aligned to 8 bytes", "results were not aligned to 8 bytes");
+  complain(sum("outside"), "block lay outside memory", "blocks lay outside memory");
+  // Threads free what others allocated, and get addresses again that others freed: each instance sees its own part.
+  if (!info.sharedMemory || instances.length < 2) {
+    complain(sum("overlaps"), "block overlapped a live one", "blocks overlapped live ones");
+    // What has the header of dlmalloc is a block of it, whoever has allocated it.
+    complain(
+      sum("unmatchedFrees") - sum("unmatchedSized") + sum("earlierFrees") - sum("earlierSized"),
+      "release named an address that was never handed out",
+      "releases named addresses that were never handed out",
+    );
+  }
+  if (faults.length === 0) return { confirmed: true };
+  if (!info.allocator.needsConfirmation) return { confirmed: false };
+  const named = info.allocator.functions.map(({ role, index }) => `${role} #${index}`).join(", ");
+  return {
+    confirmed: false,
+    refused:
+      `The functions that look like the allocator (${named}) did not behave like one: ${faults.join("; ")}. ` +
+      "Name them with --allocator malloc=NAME|#INDEX,free=NAME|#INDEX.",
+  };
+}
+
+/** Sentences about what the figures leave out or could not tell apart. Who reads them says of full tables by `heap.overflow`. */
+export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
+  const sum = (field: keyof ShadowTotals): number =>
+    instances.reduce((total, instance) => total + instance[field], 0);
+  const sentences: string[] = [];
+  const say = (count: number, one: string, many: string, rest: string): void => {
+    if (count > 0) sentences.push(`${counted(count, one, many)}${rest}`);
+  };
+  say(
+    sum("meanwhile"),
+    "allocation was",
+    "allocations were",
+    " made while this was read, as the program went on: of those, and of blocks that were freed meanwhile, some are missing.",
+  );
+  const sized =
+    sum("earlierSized") === 0
+      ? ""
+      : ` (${groupDigits(sum("earlierBytes"))} B by the allocator's own headers)`;
+  say(
+    sum("earlierFrees"),
+    "block was",
+    "blocks were",
+    ` freed that the memory begins with, from before the start${sized}: no other figure has them.`,
+  );
+  say(
+    sum("unmatchedFrees"),
+    "release named a block",
+    "releases named blocks",
+    " whose allocation was not seen.",
+  );
+  say(
+    sum("overlaps"),
+    `of ${counted(sum("allocations"), "block")} was handed out over a live one`,
+    `of ${counted(sum("allocations"), "block")} were handed out over live ones`,
+    ": the release of those was not seen, or the host has put back an earlier state of the memory.",
+  );
+  say(
+    sum("sharedGranules"),
+    "time",
+    "times",
+    " two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
+  );
+  say(sum("outside"), "block", "blocks", " lay outside the memory that is followed.");
+  say(
+    sum("histogramsDropped"),
+    "block is",
+    "blocks are",
+    " missing from the histograms, whose memory was used up.",
+  );
+  say(
+    sum("nearlyFullCounters"),
+    "granule was",
+    "granules were",
+    " accessed more than a billion times while in one block: counts of more than 2,147,483,647 wrap.",
+  );
+  if (instances.length > 1)
+    sentences.push(
+      `Peaks of ${instances.length} instances are added up, though they may have been at different times.`,
+    );
+  return sentences;
+}

@@ -1,0 +1,610 @@
+import type { Bound } from "../../../../profile/model/bound.ts";
+import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH, stepsOf } from "../../../../profile/model/growth.ts";
+import type { Mib } from "../../../../profile/model/mib.ts";
+import { addDrag, NO_DRAG } from "../../../../profile/model/over-time/drag.ts";
+import type { HeapIntervals } from "../../../../profile/model/over-time/heap-intervals.ts";
+import type { RawContext, RawProfile, RawSegment } from "../../../../profile/model/raw-profile.ts";
+import { REACH_FIELDS } from "../../../../profile/model/reach-fields.ts";
+import {
+  type HeapTool,
+  type RunEnd,
+  type RunFunction,
+  type RunHeap,
+  type RunHost,
+  type RunModule,
+  type RunSite,
+  TRAMPOLINE_BYTES,
+} from "../../../../profile/model/run.ts";
+import type { StaticsFile } from "../../../../profile/model/statics/statics.ts";
+import type { HeapSessionOptions } from "../../heap-options.ts";
+import { ModuleFunctions } from "../../module-functions.ts";
+import { distinctNames, tellingExports } from "../../module-names.ts";
+import type { InstrumentedInfo } from "../../options.ts";
+import type { InstanceHandle, LinesOf, SharedPlace } from "../../session.ts";
+import { runPlaces } from "../../source-places.ts";
+import { ContextTable, type MergedContext, pathKey, type ShadowContext } from "./context-table.ts";
+import { describeIntervals } from "./describe-intervals.ts";
+import type { TableMemory } from "./granule-counters.ts";
+import { boundsOfBlocks } from "./heap-bounds.ts";
+import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
+import {
+  type DescribeHostFrame,
+  HostCallers,
+  HostSegment,
+  isHostSite,
+  stageOfSites,
+  type ThreadOf,
+  type ToldStacks,
+  withoutStart,
+} from "./host-callers.ts";
+import {
+  applyReach,
+  heapReach,
+  type KnownReach,
+  OUT_OF_REACH,
+  reachBounds,
+  reachSentences,
+} from "./reach/apply-reach.ts";
+import type { ReachSums } from "./reach/reach-sums.ts";
+import { type HeapSeries, withHistory } from "./read-intervals.ts";
+import { type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { staticAccesses, staticsFile } from "./statics-file.ts";
+import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
+
+export interface HeapSnapshot {
+  heap: RunHeap;
+  modules: RunModule[];
+  tool: HeapTool;
+  notTracked: string[];
+  bounds: Bound[];
+  /** Undefined where nobody asked who has called. */
+  host: RunHost | undefined;
+  /** Sizes of the modules as they were rewritten, bytes: together. */
+  rewrittenBytes: number;
+  /** The heap over time: what becomes `heapintervals.json`. */
+  intervals: HeapIntervals;
+  /** What becomes the raw MemProf profile. */
+  raw: RawProfile;
+  /** Accesses to static data, where it is known where that lies. */
+  statics: StaticsFile | undefined;
+}
+
+/** Distance between the segments of two modules in the profile's address space. */
+const MODULE_SPAN = 2n ** 32n;
+/** Stands at offset 0 of a code section, where no instruction can be: contexts beyond the tables' bounds. */
+const OVERFLOW_FUNCTION: RunFunction = {
+  index: -1,
+  name: "[calling contexts beyond --max-contexts]",
+  offset: 0,
+  end: 1,
+};
+
+interface SessionModule {
+  info: InstrumentedInfo;
+  original: Uint8Array | (() => Uint8Array);
+  path: string | null;
+  instances: number;
+}
+
+/** What an instance handed out before its end, and where its totals stood when the session was reset. */
+interface SessionInstance {
+  /** Number of the first instance with these tables. */
+  first: number;
+  /** How many instances have these tables: several where they share their memory. */
+  members: number;
+  /** Names the tables of instances that share them. */
+  group: string | undefined;
+  module: number;
+  /** The threads that run the instances with these tables, by the number that they have there; of one alone by any. */
+  threads: Map<number, number>;
+  reader: ShadowReader | undefined;
+  flushed: ContextTable;
+  history: HeapSeries[];
+  /** What was found out about its live blocks, for the next profile. */
+  reach: KnownReach | undefined;
+  /** Finds it out. */
+  look: LookThrough | undefined;
+  /** What evicted contexts held at the last peak seen so far, by call path. */
+  peaks: { stamp: number; context: ShadowContext }[];
+}
+
+/** The figures of an instance, at its end or as they are now. */
+interface Finished {
+  first: number;
+  module: number;
+  threadOf: ThreadOf;
+  contents: ShadowContents;
+  reach: KnownReach | undefined;
+}
+
+/** Finds out which live blocks of an instance can still be reached; undefined where that cannot be told. */
+export type LookThrough = () => KnownReach | undefined;
+
+/**
+ * Everything recorded about the heap in one run: instances with their shadow memories while they live, their figures
+ * once they are gone. Instances of one module share its contexts.
+ */
+export class HeapSession {
+  readonly #options: HeapSessionOptions;
+  readonly #modules: SessionModule[] = [];
+  readonly #instances = new Map<number, SessionInstance>();
+  readonly #callers = new HostCallers();
+  #finished: Finished[] = [];
+  #nextNumber = 0;
+  #isWatched = false;
+
+  constructor(options: HeapSessionOptions) {
+    this.#options = options;
+  }
+
+  /** A thread tells of stacks that have entered its instances. */
+  learnStacks(thread: number, told: ToldStacks): void {
+    this.#callers.learn(thread, told);
+  }
+
+  /**
+   * Follows an instance by its shadow memory from here on. Its number is the "CPU" of its blocks.
+   *
+   * @param thread the one that runs it
+   */
+  addInstance(
+    memory: TableMemory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    path: string | null,
+    place?: SharedPlace,
+    thread = 0,
+  ): InstanceHandle {
+    const number = this.#nextNumber++;
+    const module = this.#moduleOf(info, original, path);
+    this.#modules[module].instances++;
+    const { layout } = info;
+    const known =
+      place &&
+      [...this.#instances.values()].find(({ group }) => group !== undefined && group === place.group);
+    if (known !== undefined) {
+      known.members++;
+      if (place !== undefined) known.threads.set(place.local, thread);
+      known.reader?.setInstance(number, place?.local);
+      this.#instances.set(number, known);
+      return { number, module };
+    }
+    const instance: SessionInstance = {
+      first: number,
+      members: 1,
+      group: place?.group,
+      module,
+      threads: new Map([[place?.local ?? 1, thread]]),
+      reader: layout && new ShadowReader(memory, layout, info),
+      flushed: new ContextTable(),
+      history: [],
+      reach: undefined,
+      look: undefined,
+      peaks: [],
+    };
+    instance.reader?.setInstance(number, place?.local);
+    if (this.#isWatched) instance.reader?.watch(false);
+    this.#instances.set(number, instance);
+    return { number, module };
+  }
+
+  /** What was found out about an instance's live blocks; the next profile, or its end, takes it. */
+  setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance !== undefined) instance.reach = reach;
+  }
+
+  /** What was found out is of a moment that is over; that it cannot be found out stays. */
+  forgetReach(): void {
+    for (const instance of this.#instances.values())
+      if (instance.reach !== undefined && !("unknown" in instance.reach)) instance.reach = OUT_OF_REACH;
+  }
+
+  /** How it is found out whenever a profile is taken, in the thread of the instance. */
+  setLook(handle: InstanceHandle, look: LookThrough): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance !== undefined) instance.look = look;
+  }
+
+  /** Takes over the ended blocks of an instance whose tables are full; called in its own thread, from inside it. */
+  flush(handle: InstanceHandle): boolean {
+    const instance = this.#instances.get(handle.number);
+    if (instance?.reader === undefined) return false;
+    for (const context of instance.reader.readContexts()) {
+      const gone = context.extras.liveBlocks === 0;
+      if (gone && context.extras.peakBytes > 0) instance.peaks.push({ stamp: context.peakStamp, context });
+      instance.flushed.add(instance.module, {
+        ...context,
+        extras: { ...context.extras, liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0 },
+      });
+    }
+    const series = instance.reader.readSeries();
+    if (series !== undefined) instance.history.push(series);
+    // Only what was live at the newest peak can still matter.
+    const newest = Math.max(0, ...instance.peaks.map(({ stamp }) => stamp));
+    instance.peaks = instance.peaks.filter(({ stamp }) => stamp === newest);
+    return true;
+  }
+
+  /** The instance is gone: its blocks end now, its memory is let go. */
+  releaseInstance(handle: InstanceHandle): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance === undefined) return;
+    this.#instances.delete(handle.number);
+    instance.members--;
+    if (instance.members === 0) this.#finished.push(finish(instance));
+  }
+
+  /**
+   * To be called some times a second where programs run in other threads, from before the first instance on: no counter of static
+   * data wraps unseen then. `isLate`: the last time was longer ago.
+   */
+  watch(isLate: boolean): void {
+    this.#isWatched = true;
+    for (const { reader } of this.#instances.values()) reader?.watch(isLate);
+  }
+
+  /** Whether tables that instances share are still in use. */
+  isShared(group: string): boolean {
+    return [...this.#instances.values()].some((instance) => instance.group === group);
+  }
+
+  /** Forgets what was recorded so far. Blocks that live now stay known, with all their accesses. */
+  reset(): void {
+    this.#finished = [];
+    for (const instance of new Set(this.#instances.values())) {
+      instance.flushed = new ContextTable();
+      instance.history = [];
+      instance.peaks = [];
+      instance.reader?.forgetEnded();
+    }
+  }
+
+  /** The profile up to now; live blocks count as if they ended now. Changes nothing. */
+  snapshot(_end: RunEnd, describeFrame: DescribeHostFrame = withoutStart, linesOf?: LinesOf): HeapSnapshot {
+    // When an instance that nobody uses ends is the garbage collector's choice: it must not show in the profile.
+    const all = [...this.#finished, ...[...new Set(this.#instances.values())].map(finish)].sort(
+      (a, b) => a.first - b.first,
+    );
+    const confirmed = this.#modules.map((module, index) =>
+      confirmAllocator(
+        module.info,
+        all.filter((entry) => entry.module === index).map(({ contents }) => contents.totals),
+      ),
+    );
+    const trusted = all
+      .filter(({ module }) => confirmed[module].refused === undefined)
+      .map((one) => ({ ...one, contents: this.#callers.inAllThreads(one.contents, one.threadOf) }));
+    const table = new ContextTable();
+    for (const { module, contents } of trusted)
+      for (const context of contents.contexts) table.add(module, context);
+    const contexts = table.contexts;
+    const hostSegment = new HostSegment(BigInt(this.#modules.length) * MODULE_SPAN, this.#callers);
+    const rawContexts = contexts.map((context, index) => rawContextOf(context, index, hostSegment));
+    const totals = trusted.map(({ contents }) => contents.totals);
+    const host = this.#describeHost(hostSegment, totals, describeFrame);
+    const statics = this.#staticsOf(all);
+    const names = distinctNames(this.#modules.map(({ info }) => info));
+    return {
+      heap: {
+        ...heapOf(totals, contexts, { ...this.#options, reach: heapReach(trusted) }),
+        ...(statics === undefined ? {} : { staticAccesses: staticAccesses(statics) }),
+      },
+      modules: this.#modules.map((module, index) =>
+        describeModule(
+          module,
+          { index, name: names[index], isAlone: names.length === 1 },
+          confirmed[index],
+          contexts,
+          linesOf,
+        ),
+      ),
+      tool: {
+        clock:
+          this.#options.clock === "wall"
+            ? { kind: "wall", unit: "ms" }
+            : { kind: "virtual", unit: "allocations" },
+        counters: this.#options.counters,
+        granuleBytes: 8,
+        includeStack: this.#options.includeStack,
+        includeAllocator: this.#options.includeAllocator,
+        ...(this.#options.observesHost === true && this.#modules.every(({ info }) => info.knownHost === true)
+          ? { knownHost: true }
+          : {}),
+      },
+      notTracked: [
+        ...(this.#options.counters === "none" ? [UNCOUNTED_SENTENCE] : []),
+        ...sentencesOf(
+          trusted
+            .filter(({ module }) => this.#modules[module].info.layout !== undefined)
+            .map(({ contents }) => contents.totals),
+        ),
+        ...reachSentences(trusted),
+      ],
+      bounds: [
+        ...boundsOfBlocks(
+          trusted
+            .filter(({ module }) => this.#modules[module].info.layout !== undefined)
+            .map(({ contents }) => contents.totals),
+        ),
+        ...reachBounds(trusted),
+      ],
+      host,
+      rewrittenBytes: this.#modules.reduce(
+        (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
+        0,
+      ),
+      intervals: describeIntervals(trusted, table),
+      raw: {
+        version: this.#options.rawVersion,
+        segments: [...this.#modules.map(segmentOf), ...(host === undefined ? [] : [hostSegment.segment()])],
+        contexts: rawContexts,
+      },
+      statics,
+    };
+  }
+
+  #describeHost(
+    segment: HostSegment,
+    totals: readonly ShadowTotals[],
+    describeFrame: DescribeHostFrame,
+  ): RunHost | undefined {
+    const mode = this.#modules.map(({ info }) => info.hostStacks).find((one) => one !== undefined);
+    const sum = (field: "hostAsked" | "hostLeftOut"): number =>
+      totals.reduce((total, instance) => total + instance[field], 0);
+    const asked = sum("hostAsked");
+    // A host that cannot be asked is none.
+    if (mode === undefined || mode === "off" || asked === 0) return undefined;
+    return segment.describe({ mode, asked, leftOut: sum("hostLeftOut") }, describeFrame);
+  }
+
+  /** Whose allocator is not believed has static data all the same. */
+  #staticsOf(all: readonly Finished[]): StaticsFile | undefined {
+    const counted = this.#modules.flatMap(({ info, original }, index) => {
+      const instances = all.flatMap(({ module, contents }) =>
+        module === index && contents.statics !== undefined ? [contents.statics] : [],
+      );
+      if (info.statics === undefined || instances.length === 0) return [];
+      return [{ index, original: bytesOf(original), statics: info.statics, instances }];
+    });
+    return staticsFile(counted, this.#options.counters === "exact" ? "exact" : "merged");
+  }
+
+  #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
+    const known = this.#modules.findIndex(
+      (m) => m.info.buildId === info.buildId && m.info.name === info.name,
+    );
+    if (known >= 0) {
+      // One that could not be followed is told of, whichever instance it was.
+      const module = this.#modules[known];
+      if (info.notRecorded !== undefined)
+        module.info = { ...module.info, notRecorded: { ...info.notRecorded, ...module.info.notRecorded } };
+      return known;
+    }
+    return this.#modules.push({ info, original, path, instances: 0 }) - 1;
+  }
+}
+
+function bytesOf(original: SessionModule["original"]): Uint8Array {
+  return typeof original === "function" ? original() : original;
+}
+
+function finish(instance: SessionInstance): Finished {
+  const { first, module, group, threads } = instance;
+  const threadOf: ThreadOf = (local) => threads.get(group === undefined ? [...threads.keys()][0] : local);
+  return { first, module, threadOf, ...contentsOf(instance) };
+}
+
+/** An instance's figures with what it handed out earlier, less what a reset took away. */
+function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "reach"> {
+  const found = instance.reach ?? instance.look?.();
+  const now = instance.reader?.read() ?? {
+    totals: NO_TOTALS,
+    contexts: [],
+    series: undefined,
+    statics: undefined,
+  };
+  const reach = applyReach(now.contexts, found);
+  const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
+    sites,
+    mib,
+    peakStamp: 0,
+    extras,
+  }));
+  const table = new ContextTable();
+  for (const context of [...contexts, ...now.contexts]) table.add(instance.module, context);
+  for (const { stamp, context } of instance.peaks) {
+    if (stamp !== now.totals.peakStamp) continue;
+    const { peakBytes, peakBlocks } = context.extras;
+    const merged = table.contexts.find(({ sites }) => pathKey(sites) === pathKey(context.sites));
+    if (merged === undefined) continue;
+    merged.extras.peakBytes += peakBytes;
+    merged.extras.peakBlocks += peakBlocks;
+  }
+  const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
+  const { totals } = now;
+  return {
+    contents: {
+      statics: now.statics,
+      totals: totals.meanwhile === 0 ? totals : { ...totals, ...countsOf(merged, totals) },
+      contexts: merged,
+      series: now.series && withHistory(now.series, instance.history),
+    },
+    reach,
+  };
+}
+
+/**
+ * Of a program that went on while it was looked at: what the contexts have. Its own counts are of another moment, as much as
+ * blocks are missing then that have come or gone meanwhile.
+ */
+function countsOf(
+  contexts: readonly MergedFigures[],
+  { overflowBlocks }: ShadowTotals,
+): Partial<ShadowTotals> {
+  const sum = (figure: (context: MergedFigures) => number): number =>
+    contexts.reduce((total, context) => total + figure(context), 0);
+  const allocations = overflowBlocks + sum(({ mib }) => mib?.allocCount ?? 0);
+  return {
+    allocations,
+    liveBytes: sum(({ extras }) => extras.liveBytes),
+    liveBlocks: Math.min(
+      sum(({ extras }) => extras.liveBlocks),
+      allocations - overflowBlocks,
+    ),
+  };
+}
+
+type MergedFigures = Pick<ShadowContext, "mib" | "extras">;
+
+const NO_TOTALS: ShadowTotals = {
+  allocations: 0,
+  meanwhile: 0,
+  unfollowedBytes: 0,
+  peakBytes: 0,
+  peakBlocks: 0,
+  peakStamp: 0,
+  liveBytes: 0,
+  liveBlocks: 0,
+  otherAccesses: 0,
+  profilerBytes: 0,
+  overflowContexts: 0,
+  overflowBlocks: 0,
+  unfollowedFrees: 0,
+  unmatchedFrees: 0,
+  unmatchedSized: 0,
+  earlierFrees: 0,
+  earlierSized: 0,
+  earlierBytes: 0,
+  overlaps: 0,
+  sharedGranules: 0,
+  outside: 0,
+  misaligned: 0,
+  histogramsDropped: 0,
+  nearlyFullCounters: 0,
+  hostAsked: 0,
+  hostLeftOut: 0,
+};
+
+function heapOf(
+  totals: readonly ShadowTotals[],
+  contexts: readonly MergedContext[],
+  {
+    clock,
+    counters,
+    followsBlocks,
+    reach,
+  }: Pick<HeapSessionOptions, "clock" | "counters" | "followsBlocks"> & Pick<RunHeap, "reach">,
+): RunHeap {
+  const sum = (field: keyof ShadowTotals): number =>
+    totals.reduce((total, instance) => total + instance[field], 0);
+  const allocations = sum("allocations");
+  return {
+    allocations,
+    allocatedBytes: sumOf(contexts, (mib) => mib.totalSize) + sum("unfollowedBytes"),
+    frees: allocations - sum("liveBlocks") - sum("overflowBlocks") + sum("unfollowedFrees"),
+    peakBytes: sum("peakBytes"),
+    peakBlocks: sum("peakBlocks"),
+    liveBytes: sum("liveBytes"),
+    liveBlocks: sum("liveBlocks"),
+    heapAccesses: sumOf(contexts, (mib) => mib.totalAccessCount),
+    otherAccesses: sum("otherAccesses"),
+    profilerBytes: sum("profilerBytes"),
+    overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
+    ...(reach === undefined
+      ? {}
+      : { reach: counters === "none" ? { ...reach, accessesAfter: undefined } : reach }),
+    ...(counters === "none" || followsBlocks === false
+      ? {}
+      : { keptAfterUse: contexts.reduce((total, { extras: { drag } }) => addDrag(total, drag), NO_DRAG) }),
+    growth: contexts.reduce((total, { extras: { growth } }) => addGrowth(total, growth), NO_GROWTH),
+    ...(counters === "none"
+      ? {}
+      : {
+          capacity: contexts.reduce(
+            (total, { extras: { capacity } }) => addCapacity(total, capacity),
+            NO_CAPACITY,
+          ),
+        }),
+    sites: contexts.map(({ extras, sites }, index): RunSite => {
+      const stage = stageOfSites(sites);
+      const { temporary, entries, growth, capacity, drag, ...rest } = extras;
+      // JSON leaves them out. An object that had them deleted would be slow to copy and to write.
+      const counts: Partial<Record<keyof ReachSums, number | undefined>> = rest;
+      for (const field of REACH_FIELDS) if (counts[field] === 0) counts[field] = undefined;
+      // Only a clock that counts allocations can tell.
+      return {
+        stackId: String(index + 1),
+        ...rest,
+        ...(counters === "none" ? UNCOUNTED_SITE : {}),
+        ...(clock === "virtual" ? { temporary } : {}),
+        ...(stage === undefined ? {} : { stage, entries }),
+        ...(growth.chains > 0 || stepsOf(growth) > 0 ? { growth } : {}),
+        ...(capacity.blocks > 0 ? { capacity } : {}),
+        ...(drag.followed > 0 ? { keptAfterUse: drag } : {}),
+      };
+    }),
+  };
+}
+
+function sumOf(contexts: readonly MergedContext[], field: (mib: Mib) => bigint): number {
+  return Number(contexts.reduce((sum, { mib }) => sum + field(mib), 0n));
+}
+
+function rawContextOf(context: MergedContext, index: number, host: HostSegment): RawContext {
+  const start = BigInt(context.module) * MODULE_SPAN;
+  const sites = context.sites.length === 0 ? [OVERFLOW_FUNCTION.offset] : context.sites;
+  const pcs = sites.flatMap((site) => (isHostSite(site) ? host.pcsOf(site) : start + BigInt(site)));
+  return { stackId: BigInt(index + 1), mib: context.mib, pcs };
+}
+
+function segmentOf(module: SessionModule, index: number): RawSegment {
+  const start = BigInt(index) * MODULE_SPAN;
+  const { buildId, codeBytes } = module.info;
+  const bytes = Uint8Array.from(buildId.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+  return { start, end: start + BigInt(codeBytes), offset: start, buildId: bytes.subarray(0, 32) };
+}
+
+function describeModule(
+  module: SessionModule,
+  { index, name, isAlone }: { index: number; name: string; isAlone: boolean },
+  confirmation: { confirmed: boolean | null; refused?: string },
+  contexts: readonly MergedContext[],
+  linesOf: LinesOf | undefined,
+): RunModule {
+  const { info } = module;
+  const own = contexts.filter((context) => context.module === index);
+  const sites = new Set(own.flatMap((context) => context.sites.filter((site) => !isHostSite(site))));
+  const original = bytesOf(module.original);
+  const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
+  const places = sites.size === 0 ? [] : runPlaces(linesOf, original, sites);
+  if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
+  const refused = confirmation.refused ?? info.allocator.refused;
+  // Glue code makes modules for single functions: beside a module that is followed they are no news.
+  const negligible = info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && !isAlone;
+  return {
+    index,
+    name,
+    path: module.path,
+    ...(module.path === null && info.script !== undefined ? { script: info.script } : {}),
+    buildId: info.buildId,
+    bytes: info.originalBytes,
+    codeBytes: info.codeBytes,
+    instances: module.instances,
+    ...(module.path === null ? { exports: tellingExports(original) } : {}),
+    start: `0x${(BigInt(index) * MODULE_SPAN).toString(16)}`,
+    allocator: {
+      how: info.allocator.how as RunModule["allocator"]["how"],
+      confirmed: confirmation.confirmed,
+      functions: info.allocator.functions,
+      ...(refused === undefined || negligible ? {} : { refused }),
+      ...(confirmation.refused === undefined && info.allocator.doubtful !== true ? {} : { doubtful: true }),
+      ...(info.allocator.further === undefined ? {} : { further: info.allocator.further }),
+      ...(info.allocator.layers === undefined ? {} : { layers: info.allocator.layers }),
+    },
+    functions,
+    ...(places.length === 0 ? {} : { places }),
+    ...(info.notRecorded === undefined || negligible ? {} : { notRecorded: info.notRecorded }),
+    notTracked: negligible ? [] : info.notTracked,
+  };
+}

@@ -1,0 +1,505 @@
+import { addCapacity, addGrowth, NO_GROWTH } from "../../../../profile/model/growth.ts";
+import { blockMib, mergeMib } from "../../../../profile/model/mib.ts";
+import { addDrag } from "../../../../profile/model/over-time/drag.ts";
+import { HostSite } from "../../../contexts/layout.ts";
+import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
+import {
+  CHANGE_BYTES,
+  CONTEXT_BYTES,
+  Context,
+  Control,
+  DRAG_BYTES,
+  Followed,
+  GROWTH_BYTES,
+  HostEntries,
+  HostNode,
+  INTERVAL_BYTES,
+  LARGEST_UNMARKED,
+  NODE_BYTES,
+  Node,
+  PAST_BYTES,
+  Past,
+  RECORD_BYTES,
+  SHAPE_BYTES,
+} from "../layout.ts";
+import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
+import type { ContextExtras, ShadowContext } from "./context-table.ts";
+import { readDrag } from "./drag-entry.ts";
+import { countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
+import { readGrowth } from "./growth-entry.ts";
+import { GRANULE_BYTES, type LiveBlock, LiveBlocks } from "./live-blocks.ts";
+import { NO_REACH } from "./reach/reach-sums.ts";
+import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
+import { type StaticCounts, StaticReader } from "./read-statics.ts";
+
+/** Only blocks this long can have marks. */
+const SHORTEST_MARKED_BYTES = LARGEST_UNMARKED + 1;
+/** Memory above the highest block that is looked through for accesses outside of blocks. */
+export const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
+/** A counter above this is close to the 31 bits it has. */
+const NEARLY_FULL = 2 ** 30;
+
+/** Control fields that count what could not be recorded as it should. */
+const FAULT_COUNTERS = [
+  Control.overflowContexts,
+  Control.overflowBlocks,
+  Control.unfollowedFrees,
+  Control.unmatchedFrees,
+  Control.unmatchedSized,
+  Control.earlierFrees,
+  Control.earlierSized,
+  Control.overlaps,
+  Control.sharedGranules,
+  Control.outside,
+  Control.misaligned,
+  Control.nullFrees,
+  Control.histogramDropped,
+];
+
+/** Totals of an instance. */
+export interface ShadowTotals {
+  allocations: number;
+  /** Allocations that the program made in another thread while the tables were read: contexts and totals are of different moments. */
+  meanwhile: number;
+  /** Of blocks beyond the tables' bound. */
+  unfollowedBytes: number;
+  peakBytes: number;
+  peakBlocks: number;
+  peakStamp: number;
+  liveBytes: number;
+  liveBlocks: number;
+  otherAccesses: number;
+  profilerBytes: number;
+  overflowContexts: number;
+  overflowBlocks: number;
+  /** Of those, how many have ended again. */
+  unfollowedFrees: number;
+  /** Releases of blocks whose allocation was not seen, and how many of them have an allocator's header. */
+  unmatchedFrees: number;
+  unmatchedSized: number;
+  /** Releases of blocks that the memory begins with, how many of them have an allocator's header, and the bytes of those. */
+  earlierFrees: number;
+  earlierSized: number;
+  earlierBytes: number;
+  overlaps: number;
+  sharedGranules: number;
+  outside: number;
+  misaligned: number;
+  histogramsDropped: number;
+  nearlyFullCounters: number;
+  /** Entries of the host whose callers were asked for, and others. */
+  hostAsked: number;
+  hostLeftOut: number;
+}
+
+export interface ShadowContents {
+  totals: ShadowTotals;
+  contexts: ShadowContext[];
+  /** The heap over time; undefined where nothing was allocated. */
+  series: HeapSeries | undefined;
+  /** Of static data, where it is known where that lies. */
+  statics?: StaticCounts | undefined;
+}
+
+/** A context by the index of its entry. */
+export interface IndexedContext extends ShadowContext {
+  index: number;
+}
+
+/** The sites from a node of a calling context tree to its root. */
+export function callPath(view: DataView, root: number, leaf: number): number[] {
+  const sites: number[] = [];
+  for (let at = leaf; at !== root; at = view.getUint32(at + Node.parent, true))
+    sites.push(view.getUint32(at + Node.site, true));
+  return sites;
+}
+
+/** Reads the shadow tables of one instance. Changes nothing, so it may run while the program does. */
+export class ShadowReader {
+  readonly #layout: ShadowLayout;
+  readonly #buffer: ArrayBufferLike;
+  readonly #view: DataView;
+  readonly #counters: GranuleCounters;
+  readonly #exact: boolean;
+  readonly #wallClock: boolean;
+  /** Accesses are counted. */
+  readonly #counted: boolean;
+  readonly #statics: StaticReader | undefined;
+  readonly blocks: LiveBlocks;
+  /** Numbers of the instances that share the tables, by the number they have there. */
+  readonly #numbers = new Map<number, number>();
+  /** Allocations before a reset whose blocks have ended since or before. */
+  #forgottenAllocations = 0;
+  /** Accesses before a reset that are still in counters of no live block. */
+  #forgottenAccesses = 0;
+  /** Sum of the counters of live blocks. */
+  #liveCounters = 0;
+
+  constructor(
+    memory: TableMemory,
+    layout: ShadowLayout,
+    { clock, counters, tools, statics }: Pick<InstrumentedInfo, "clock" | "counters" | "tools" | "statics">,
+  ) {
+    this.#wallClock = clock === "wall";
+    this.#layout = layout;
+    this.#exact = counters === "exact";
+    this.#counted = !tools.includes("alloc");
+    this.#buffer = memory.buffer;
+    this.#view = new DataView(this.#buffer);
+    this.#counters = countersOf(memory, layout.slots);
+    this.blocks = new LiveBlocks(memory, layout, this.#numbers);
+    if (statics !== undefined) this.#statics = new StaticReader(this.#buffer, layout, statics);
+  }
+
+  /** To be called some times a second while the program runs in another thread, so that no counter of static data wraps unseen. */
+  watch(isLate: boolean): void {
+    this.#statics?.watch(isLate);
+  }
+
+  /** Everything, live blocks counted as if they ended now. */
+  read(): ShadowContents & { contexts: IndexedContext[] } {
+    this.#liveCounters = 0;
+    const before = this.#control64(Control.allocations);
+    const contexts = this.readContexts();
+    const byIndex = new Map(contexts.map((context) => [context.index, context]));
+    const totals = this.#totals();
+    const { now } = this;
+    for (const block of this.blocks) {
+      const context = byIndex.get(block.context);
+      if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
+    }
+    const statics = this.#statics?.read();
+    totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters - this.#forgottenAccesses;
+    totals.otherAccesses += statics?.beyondCounters ?? 0;
+    // Counters move on, too.
+    if (totals.otherAccesses < 0) totals.otherAccesses = 0;
+    const series = this.readSeries();
+    totals.meanwhile = this.#control64(Control.allocations) - before;
+    return { totals, contexts, series, statics };
+  }
+
+  /** The heap over time; undefined where nothing was allocated. */
+  readSeries(): HeapSeries | undefined {
+    return readSeries(this.#view, this.#layout, (context) =>
+      this.#sitesOf(this.#u32(this.#layout.mibs + context * CONTEXT_BYTES + Context.node)),
+    );
+  }
+
+  /**
+   * Gives the instance the number that stands for the CPU in its blocks, also in those its start function made. `local`
+   * is its number among those that share the tables.
+   */
+  setInstance(number: number, local?: number): void {
+    if (local !== undefined) this.#numbers.set(local, number);
+    this.#view.setUint32(this.#layout.control + Control.instance, number, true);
+  }
+
+  /**
+   * Forgets all blocks that have ended, and the peak. Not to be called while the program runs in another thread.
+   */
+  forgetEnded(): void {
+    const { control, mibs, growths, drags } = this.#layout;
+    const view = this.#view;
+    const count = this.#control32(Control.mibNext);
+    for (let index = 0; index <= count; index++)
+      new BlockEntry(view, mibs + index * CONTEXT_BYTES, []).forget();
+    for (let at = growths; at < growths + (count + 1) * GROWTH_BYTES; at += 4) view.setUint32(at, 0, true);
+    for (let at = drags; at < drags + (count + 1) * DRAG_BYTES; at += 4) view.setUint32(at, 0, true);
+    forgetShapes(view, this.#layout.shapes);
+    for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
+    if (this.#layout.hostEntries !== undefined)
+      for (const field of [HostEntries.asked, HostEntries.leftOut])
+        view.setUint32(this.#layout.hostEntries + field, 0, true);
+    view.setBigUint64(control + Control.otherAccesses, 0n, true);
+    view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
+    view.setBigUint64(control + Control.earlierBytes, 0n, true);
+    const live = view.getBigUint64(control + Control.live, true);
+    view.setBigUint64(control + Control.peak, live, true);
+    const stamp = this.#control32(Control.stamp) + 1;
+    view.setUint32(control + Control.stamp, stamp, true);
+    view.setUint32(control + Control.peakStamp, stamp, true);
+    forgetIntervals(view, this.#layout);
+    this.#statics?.forget();
+    this.#forgottenAccesses = 0;
+    this.#forgottenAccesses = this.read().totals.otherAccesses;
+    this.#forgottenAllocations = this.#control64(Control.allocations) - this.#live().blocks;
+  }
+
+  /** The contexts with what has ended in them. Order: as they were first seen. */
+  readContexts(): IndexedContext[] {
+    const contexts: IndexedContext[] = [];
+    const peak = this.#peak();
+    const cpus =
+      this.#layout.stackCount === 1
+        ? this.#control32(Control.instance)
+        : (local: number): number => this.#numbers.get(local) ?? local;
+    const shapes = readShapes(this.#view, this.#layout.shapes);
+    const count = this.#control32(Control.mibNext);
+    for (let index = 0; index <= count; index++) {
+      const at = this.#layout.mibs + index * CONTEXT_BYTES;
+      const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
+      const extras = extrasOf(entry, this.#liveAtPeak(index, entry, peak.stamp), {
+        entries: 0,
+        ...readGrowth(this.#view, this.#layout.growths + index * GROWTH_BYTES),
+        drag: readDrag(this.#view, this.#layout.drags + index * DRAG_BYTES),
+      });
+      const mib = entry.mib(cpus, this.#exact);
+      if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
+      // The node of an entry that is free is none.
+      if (index !== 0) extras.entries = this.#entriesOf(entry.u32(Context.node));
+      contexts.push({
+        index,
+        sites: index === 0 ? [] : this.#sitesOf(entry.u32(Context.node)),
+        mib,
+        peakStamp: peak.stamp,
+        extras,
+      });
+    }
+    return contexts;
+  }
+
+  #sitesOf(leaf: number): number[] {
+    return callPath(this.#view, this.#layout.nodes, leaf);
+  }
+
+  /** How many entries the innermost node that stands for the host is of. */
+  #entriesOf(leaf: number): number {
+    let at = leaf;
+    while (at !== this.#layout.nodes && this.#u32(at + Node.site) < HostSite.unsettled)
+      at = this.#u32(at + Node.parent);
+    return at === this.#layout.nodes ? 0 : this.#u32(at + HostNode.entries);
+  }
+
+  /** Accesses that looks found after the newest allocation, and those since the last look to the static data and a stack below it. */
+  accessesAfterAllocations(): number {
+    const end = Math.min(this.#statics?.endBytes ?? 0, this.#layout.coveredBytes);
+    const accesses = this.blocks.accessesIn(0, Math.floor(end / GRANULE_BYTES));
+    const looked = this.#u64(this.#layout.followed + Followed.accesses);
+    const known = this.#control64(Control.accesses) - this.#control64(Control.accessesThen);
+    return known + Math.max(0, accesses - looked);
+  }
+
+  /** Whether several instances have these tables. */
+  get hasSeveralInstances(): boolean {
+    return this.#layout.stackCount > 1 && this.#control32(Control.instances) > 1;
+  }
+
+  /** Whether blocks live that found no room in the tables. */
+  get hasUnfollowedBlocks(): boolean {
+    return this.#control32(Control.overflowBlocks) > this.#control32(Control.unfollowedFrees);
+  }
+
+  #endLiveBlock(block: LiveBlock, now: number, context: ShadowContext, totals: ShadowTotals): void {
+    const { address, size, time, folded, instance } = block;
+    const first = Math.floor(address / GRANULE_BYTES);
+    const last = Math.floor((address + size - 1) / GRANULE_BYTES);
+    const histogram: bigint[] | undefined = this.#exact ? [] : undefined;
+    let accesses = folded;
+    let touched = 0;
+    let reads = 0;
+    let lastTouched = first - 1;
+    const counters = this.#counted ? this.#counters.read(first, last + 1) : [];
+    for (let granule = first; granule < first + counters.length; granule++) {
+      const counter = counters[granule - first];
+      histogram?.push(BigInt(counter >>> 1));
+      if (counter === 0) {
+        if (size < SHORTEST_MARKED_BYTES || this.#isMarked(granule) === 0) continue;
+        touched++;
+        lastTouched = granule;
+        continue;
+      }
+      accesses += counter >>> 1;
+      touched++;
+      lastTouched = granule;
+      reads |= counter;
+      if (counter >>> 1 > NEARLY_FULL) totals.nearlyFullCounters++;
+    }
+    const { extras } = context;
+    extras.granules += last - first + 1;
+    extras.granulesTouched += touched;
+    if (accesses === 0) {
+      extras.neverAccessed++;
+      extras.neverAccessedBytes += size;
+    } else if ((reads & 1) === 0 && !block.wentOn) {
+      extras.writtenNeverRead++;
+      extras.writtenNeverReadBytes += size;
+    }
+    if (block.followed > 0) extras.drag = addDrag(extras.drag, this.blocks.dragOf(block, now, accesses));
+    const used = Math.min(size, Math.max(0, (lastTouched + 1) * GRANULE_BYTES - address));
+    this.#endLiveChain(block, this.#counted ? Math.max(used, block.carried) : size, extras);
+    this.#liveCounters += accesses - folded;
+    const mib = blockMib({
+      accessCount: BigInt(accesses),
+      size,
+      allocTimestamp: time,
+      deallocTimestamp: now,
+      allocCpuId: instance,
+      deallocCpuId: instance,
+      histogram,
+    });
+    context.mib = context.mib === undefined ? mib : mergeMib(context.mib, mib);
+  }
+
+  /** What `endChain` of the runtime does. */
+  #endLiveChain(
+    { size, wentOn, copies, steps, copiedBytes }: LiveBlock,
+    used: number,
+    extras: ContextExtras,
+  ): void {
+    if (wentOn) return;
+    if (copies > 0)
+      extras.growth = addGrowth(extras.growth, {
+        chains: 1,
+        copies,
+        copiedBytes,
+        mostCopies: copies,
+        finalBytes: size,
+        usedBytes: used,
+        largestFinal: size,
+      });
+    if (steps > 0)
+      extras.growth = addGrowth(extras.growth, {
+        ...NO_GROWTH,
+        steppedChains: 1,
+        steps,
+        steppedBytes: used,
+      });
+    if (this.#counted && size >= SHORTEST_MARKED_BYTES && used > 0)
+      extras.capacity = addCapacity(extras.capacity, { blocks: 1, bytes: size, unusedBytes: size - used });
+  }
+
+  /** 1 if a loop touched the granule but counted its accesses elsewhere in the block. */
+  #isMarked(granule: number): number {
+    return (this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1;
+  }
+
+  /** A context that has not changed since the last peak held then what it holds now. */
+  #liveAtPeak(index: number, entry: BlockEntry, stamp: number): Live {
+    if (entry.u32(Context.stamp) < stamp) return entry.live;
+    return splitLive(this.#view.getBigUint64(this.#layout.pasts + index * PAST_BYTES + Past.peak, true));
+  }
+
+  /** What the clock shows. */
+  get now(): number {
+    return this.#control32(this.#wallClock ? Control.wallMs : Control.allocations);
+  }
+
+  /** Sum of all counters up to a little above the highest block, live blocks' included. */
+  #sumOfCounters(): number {
+    if (!this.#counted) return 0;
+    // Too many to look through; what nobody has is known where a block begins there again.
+    if (this.#layout.native !== undefined) return this.#liveCounters;
+    const followed = this.#control32(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES;
+    const known = Math.max(followed, this.#statics?.endBytes ?? 0);
+    const end = Math.ceil(Math.min(known, this.#layout.coveredBytes) / GRANULE_BYTES);
+    return this.blocks.accessesIn(0, end);
+  }
+
+  /** Memory of the tables and counters in use, bytes: what the profiler may have touched. */
+  #profilerBytes(): number {
+    const followed = this.#control32(Control.highWater);
+    return (
+      (this.#counted ? followed / 2 : 0) +
+      this.#control32(Control.slotsNext) +
+      countShapes(this.#view, this.#layout.shapes) * SHAPE_BYTES +
+      (this.#control32(Control.mibNext) + 1) * (CONTEXT_BYTES + PAST_BYTES) +
+      this.#control32(Control.intervals) * INTERVAL_BYTES +
+      this.#control32(Control.changes) * CHANGE_BYTES +
+      this.#control32(Control.nodeNext) * NODE_BYTES * 2 +
+      this.#control32(Control.recordNext) * RECORD_BYTES +
+      this.#control32(Control.histogramNext)
+    );
+  }
+
+  #live(): Live {
+    return splitLive(this.#view.getBigUint64(this.#layout.control + Control.live, true));
+  }
+
+  /** The peak, and its stamp. A peak that nothing has been released since is what is live now. */
+  #peak(): Live & { stamp: number } {
+    const live = this.#live();
+    const peak = splitLive(this.#view.getBigUint64(this.#layout.control + Control.peak, true));
+    return live.bytes > peak.bytes
+      ? { ...live, stamp: this.#control32(Control.stamp) + 1 }
+      : { ...peak, stamp: this.#control32(Control.peakStamp) };
+  }
+
+  #totals(): ShadowTotals {
+    const live = this.#live();
+    const peak = this.#peak();
+    return {
+      allocations: this.#control64(Control.allocations) - this.#forgottenAllocations,
+      meanwhile: 0,
+      unfollowedBytes: this.#control64(Control.unfollowedBytes),
+      peakBytes: peak.bytes,
+      peakBlocks: peak.blocks,
+      peakStamp: peak.stamp,
+      liveBytes: live.bytes,
+      liveBlocks: live.blocks,
+      otherAccesses: this.#control64(Control.otherAccesses),
+      profilerBytes: this.#profilerBytes(),
+      overflowContexts: this.#control32(Control.overflowContexts),
+      overflowBlocks: this.#control32(Control.overflowBlocks),
+      unfollowedFrees: this.#control32(Control.unfollowedFrees),
+      unmatchedFrees: this.#control32(Control.unmatchedFrees),
+      unmatchedSized: this.#control32(Control.unmatchedSized),
+      earlierFrees: this.#control32(Control.earlierFrees),
+      earlierSized: this.#control32(Control.earlierSized),
+      earlierBytes: this.#control64(Control.earlierBytes),
+      overlaps: this.#control32(Control.overlaps),
+      sharedGranules: this.#control32(Control.sharedGranules),
+      outside: this.#control32(Control.outside),
+      misaligned: this.#control32(Control.misaligned),
+      histogramsDropped: this.#control32(Control.histogramDropped),
+      nearlyFullCounters: 0,
+      hostAsked: this.#hostEntries(HostEntries.asked),
+      hostLeftOut: this.#hostEntries(HostEntries.leftOut),
+    };
+  }
+
+  #hostEntries(field: number): number {
+    const { hostEntries } = this.#layout;
+    return hostEntries === undefined ? 0 : this.#u32(hostEntries + field);
+  }
+
+  #control32(offset: number): number {
+    return this.#u32(this.#layout.control + offset);
+  }
+
+  #control64(offset: number): number {
+    return this.#u64(this.#layout.control + offset);
+  }
+
+  #u32(at: number): number {
+    return this.#view.getUint32(at, true);
+  }
+
+  #u64(at: number): number {
+    return this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32;
+  }
+}
+
+function extrasOf(
+  entry: BlockEntry,
+  peak: Live,
+  parts: Pick<ContextExtras, "entries" | "growth" | "capacity" | "drag">,
+): ContextExtras {
+  const live = entry.live;
+  const { neverAccessed, neverRead } = entry;
+  return {
+    ...NO_REACH,
+    liveBytes: live.bytes,
+    liveBlocks: live.blocks,
+    peakBytes: peak.bytes,
+    peakBlocks: peak.blocks,
+    neverAccessed: neverAccessed.blocks,
+    neverAccessedBytes: neverAccessed.bytes,
+    writtenNeverRead: neverRead.blocks,
+    writtenNeverReadBytes: neverRead.bytes,
+    granulesTouched: entry.granulesTouched,
+    granules: entry.granules,
+    reallocations: entry.u32(Context.reallocations),
+    temporary: entry.temporary,
+    ...parts,
+  };
+}

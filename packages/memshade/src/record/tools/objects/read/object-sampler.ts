@@ -1,0 +1,239 @@
+import { type HostStackOf, stackNoter } from "../../working-set/read/note-stack.ts";
+import { Control, SAMPLE_BYTES, Sample, SampleState } from "../layout.ts";
+import type { ObjectsLayout } from "../memory-plan.ts";
+import { IntervalLog } from "./interval-log.ts";
+
+/** Random numbers that are the same in every run: mulberry32. */
+export class RandomNumbers {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = Math.imul(seed, 0x9e3779b1) >>> 0;
+  }
+
+  /** The next one, from 0 up to 1, which is not among them. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  }
+}
+
+/** Globals by which a module hands objects to its host. */
+export interface ObjectGlobals {
+  readonly "memshade.objects.countdown": WebAssembly.Global;
+  readonly "memshade.objects.object": WebAssembly.Global;
+  readonly "memshade.objects.entries": WebAssembly.Global;
+}
+
+/** A sample whose object may still be there. */
+interface Followed {
+  /** Row in the table, −1: it was given up. */
+  row: number;
+  /**
+   * Lives as long as the object, which is its key in a weak map. An object to which a weak reference was made stays until the job at hand is
+   * done; this one stays instead of it.
+   */
+  readonly token: WeakRef<object>;
+  /** To an object that nobody has: if that is there after a collection, the job in which both were made goes on. */
+  readonly job: WeakRef<object>;
+}
+
+/** More than a countdown can hold. */
+const LONGEST_COUNTDOWN = 2 ** 30;
+
+/** The first samples of an instance for which the host has entered anew are noted with their callers, then one in so many. */
+const STACKS_AT_FIRST = 16;
+const STACKS_LATER = 32;
+
+/** How many samplers there have been in this thread: each has random numbers of its own, the same in every run. */
+let samplers = 0;
+
+/** Those that follow objects: some of these may still be there when the instance is gone. */
+const following = new Set<ObjectSampler>();
+
+/** Follows single objects of an instance in the thread that runs it, without keeping them alive, and writes into the tool's memory what becomes of them. */
+export class ObjectSampler {
+  readonly #view: DataView;
+  readonly #layout: ObjectsLayout;
+  readonly #globals: ObjectGlobals;
+  readonly #countdown: WebAssembly.Global;
+  /** Undefined where nobody knows who enters the module. */
+  readonly #noteStack: (() => void) | undefined;
+  readonly #random = new RandomNumbers(++samplers);
+  readonly #tokens = new WeakMap<object, object>();
+  readonly #registry = new FinalizationRegistry<Followed>((followed) => this.#died(followed));
+  readonly #followed = new Set<Followed>();
+  readonly #intervals: IntervalLog;
+  /** Bytes until the next sample, and until the interval ends. */
+  #untilSample: number;
+  #untilInterval: number;
+  /** Entries of the host when its stack was looked at last, and the stack that was noted. */
+  #entries = -1;
+  #stack = 0;
+  /** Samples so far for which the host had entered anew. */
+  #taken = 0;
+  /** What the module calls. */
+  readonly take: () => void;
+
+  constructor(
+    memory: WebAssembly.Memory,
+    layout: ObjectsLayout,
+    globals: ObjectGlobals,
+    hostStackOf: HostStackOf | undefined,
+  ) {
+    this.#view = new DataView(memory.buffer);
+    this.#layout = layout;
+    this.#countdown = globals["memshade.objects.countdown"];
+    this.#globals = globals;
+    const { stacks, stacksEnd } = layout;
+    if (hostStackOf !== undefined)
+      this.#noteStack = stackNoter(
+        memory,
+        { stack: Control.stack, used: Control.stackNext, stacks, stacksEnd, calls: "" },
+        hostStackOf,
+      );
+    this.take = () => this.#take();
+    const view = this.#view;
+    view.setFloat64(Control.mean, layout.meanBytes, true);
+    view.setFloat64(Control.settled, -1, true);
+    // The module may have allocated while it was made.
+    view.setFloat64(Control.allocated, layout.meanBytes - this.#countdown.value, true);
+    this.#intervals = new IntervalLog(memory, layout);
+    this.#untilSample = this.#distance();
+    this.#untilInterval = this.#intervals.period;
+    this.#countdown.value = this.#startCountdown();
+  }
+
+  /** An object has used up the countdown, for a sample, for the end of an interval, or for both. */
+  #take(): void {
+    const view = this.#view;
+    const passed = view.getInt32(Control.loaded, true) - view.getInt32(Control.rest, true);
+    const allocated = view.getFloat64(Control.allocated, true) + passed;
+    view.setFloat64(Control.allocated, allocated, true);
+    this.#untilSample -= passed;
+    this.#untilInterval -= passed;
+    if (this.#untilSample < 0) {
+      this.#noteCallers();
+      this.#add(view.getUint32(Control.site, true), view.getUint32(Control.size, true), allocated);
+      this.#untilSample = this.#distance();
+    }
+    if (this.#untilInterval < 0) {
+      this.#intervals.end();
+      this.#untilInterval = this.#intervals.period;
+    }
+    view.setInt32(Control.next, this.#startCountdown() + 1, true);
+  }
+
+  /** Stacks take longer than all else that is done for a sample. */
+  #noteCallers(): void {
+    if (this.#noteStack === undefined) return;
+    const entries: number = this.#globals["memshade.objects.entries"].value;
+    if (entries !== this.#entries) {
+      this.#entries = entries;
+      const isNoted = this.#taken < STACKS_AT_FIRST || this.#taken % STACKS_LATER === 0;
+      this.#taken++;
+      if (isNoted) this.#noteStack();
+      this.#stack = isNoted ? this.#view.getUint32(Control.stack, true) : 0;
+    }
+    this.#view.setUint32(Control.stack, this.#stack, true);
+  }
+
+  #add(site: number, size: number, birth: number): void {
+    const view = this.#view;
+    if (view.getUint32(Control.samples, true) >= this.#layout.sampleCapacity) this.#giveUpHalf();
+    const row = view.getUint32(Control.samples, true);
+    const at = this.#rowAt(row);
+    view.setUint32(at + Sample.site, site, true);
+    view.setUint32(at + Sample.state, SampleState.taken, true);
+    view.setFloat64(at + Sample.size, size, true);
+    // An object is chosen if a point of a Poisson process falls into it.
+    view.setFloat64(at + Sample.weight, 1 / -Math.expm1(-size / view.getFloat64(Control.mean, true)), true);
+    view.setFloat64(at + Sample.birth, birth, true);
+    view.setFloat64(at + Sample.death, 0, true);
+    view.setUint32(at + Sample.stack, view.getUint32(Control.stack, true), true);
+    view.setUint32(at + Sample.frame, view.getUint32(Control.frame, true), true);
+    view.setUint32(Control.samples, row + 1, true);
+    this.#follow(this.#globals["memshade.objects.object"].value as object, row);
+  }
+
+  #follow(object: object, row: number): void {
+    const token = {};
+    this.#tokens.set(object, token);
+    const followed = { row, token: new WeakRef(token), job: new WeakRef({}) };
+    this.#followed.add(followed);
+    following.add(this);
+    // Young objects that are registered stay until all of the heap is collected, with all that they lead to; the token leads to nothing.
+    this.#registry.register(token, followed);
+  }
+
+  #died(followed: Followed): void {
+    if (!this.#followed.delete(followed) || followed.row < 0) return;
+    if (this.#followed.size === 0) following.delete(this);
+    const view = this.#view;
+    const at = this.#rowAt(followed.row);
+    view.setFloat64(at + Sample.death, this.#now(), true);
+    view.setUint32(at + Sample.state, SampleState.dead, true);
+  }
+
+  /** The engine has just collected: what is there now is known of all objects but those that were made in the job at hand. */
+  settle(): void {
+    for (const followed of this.#followed) {
+      if (followed.token.deref() === undefined) {
+        this.#died(followed);
+        continue;
+      }
+      const isKnown = followed.job.deref() === undefined;
+      const state = isKnown ? SampleState.live : SampleState.unknown;
+      this.#view.setUint32(this.#rowAt(followed.row) + Sample.state, state, true);
+    }
+    this.#view.setFloat64(Control.settled, this.#now(), true);
+  }
+
+  #now(): number {
+    const view = this.#view;
+    return (
+      view.getFloat64(Control.allocated, true) + view.getInt32(Control.loaded, true) - this.#countdown.value
+    );
+  }
+
+  /** The table is full: each sample stays with a probability of one half, stands for twice as many, and they get as rare from now on. */
+  #giveUpHalf(): void {
+    const view = this.#view;
+    const count = view.getUint32(Control.samples, true);
+    const rows = new Int32Array(count).fill(-1);
+    const table = new Uint8Array(view.buffer);
+    let kept = 0;
+    for (let row = 0; row < count; row++) {
+      if (this.#random.next() < 0.5) continue;
+      const from = this.#rowAt(row);
+      const to = this.#rowAt(kept);
+      table.copyWithin(to, from, from + SAMPLE_BYTES);
+      view.setFloat64(to + Sample.weight, view.getFloat64(to + Sample.weight, true) * 2, true);
+      rows[row] = kept++;
+    }
+    for (const followed of this.#followed) {
+      followed.row = rows[followed.row];
+      if (followed.row < 0) this.#followed.delete(followed);
+    }
+    view.setUint32(Control.samples, kept, true);
+    view.setFloat64(Control.mean, view.getFloat64(Control.mean, true) * 2, true);
+  }
+
+  /** Draws the bytes until the next sample. */
+  #distance(): number {
+    const mean = this.#view.getFloat64(Control.mean, true);
+    return Math.max(1, Math.round(-Math.log(1 - this.#random.next()) * mean));
+  }
+
+  #startCountdown(): number {
+    const bytes = Math.min(LONGEST_COUNTDOWN, this.#untilSample, this.#untilInterval);
+    this.#view.setInt32(Control.loaded, bytes, true);
+    return bytes;
+  }
+
+  #rowAt(row: number): number {
+    return this.#layout.samples + row * SAMPLE_BYTES;
+  }
+}

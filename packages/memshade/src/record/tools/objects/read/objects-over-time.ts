@@ -1,0 +1,157 @@
+import type { ContextOverTime, ObjectsOverTime } from "../../../../profile/model/objects/objects.ts";
+import { FRAME_HEADER_BYTES } from "../../../contexts/layout.ts";
+import { allocates, fixedLength } from "../instructions.ts";
+import { COUNTER_BYTES } from "../layout.ts";
+import type { ObjectsLayout } from "../memory-plan.ts";
+import type { SizeModel } from "../size-model.ts";
+import type { Counts } from "./counts.ts";
+import type { KnownObjects } from "./module-objects.ts";
+import type { IntervalChanges } from "./read-intervals.ts";
+import type { CountedInstance, SiteContexts } from "./site-contexts.ts";
+
+/** Contexts that are told of; what the others made is in the intervals' sums alone. */
+const MOST_CONTEXTS = 256;
+
+/** What it means that a counter goes up by one. */
+interface Meaning {
+  readonly context: number;
+  readonly objects: number;
+  readonly bytes: number;
+}
+
+interface Sums {
+  objects: number;
+  bytes: number;
+}
+
+/** What an instance allocated over time since `before`; undefined where no interval has ended. */
+export function objectsOverTime(
+  instance: CountedInstance,
+  before: Counts | undefined,
+  known: KnownObjects,
+  model: SizeModel,
+  made: SiteContexts,
+): ObjectsOverTime | undefined {
+  const { tables, counts } = instance;
+  const ended = changesSince(tables.intervals(), before, tables.layout);
+  const open = without(valuesOf(counts, tables.layout), ended);
+  const meanings = meaningsOf(instance, known, model, made);
+  const intervals = [...ended, open].map((changes) => {
+    const byContext = new Map<number, Sums>();
+    for (const [address, amount] of changes)
+      for (const { context, objects, bytes } of meanings.get(address) ?? [])
+        if (amount > 0) add(byContext, context, { objects: objects * amount, bytes: bytes * amount });
+    return byContext;
+  });
+  while (intervals.length > 0 && intervals[0].size === 0) intervals.shift();
+  while (intervals.length > 0 && intervals.at(-1)!.size === 0) intervals.pop();
+  if (intervals.length < 2) return undefined;
+  let end = 0;
+  const columns: ObjectsOverTime["intervals"] = { end: [], objects: [] };
+  const contexts = new Map<number, ContextOverTime & { all: number }>();
+  intervals.forEach((byContext, interval) => {
+    let all = 0;
+    for (const [context, { objects, bytes }] of byContext) {
+      end += bytes;
+      all += objects;
+      const of = contexts.get(context) ?? { context, intervals: [], objects: [], bytes: [], all: 0 };
+      contexts.set(context, of);
+      of.intervals.push(interval);
+      of.objects.push(objects);
+      of.bytes.push(bytes);
+      of.all += bytes;
+    }
+    columns.end.push(end);
+    columns.objects.push(all);
+  });
+  return {
+    intervals: columns,
+    contexts: [...contexts.values()]
+      .sort((a, b) => b.all - a.all || a.context - b.context)
+      .slice(0, MOST_CONTEXTS)
+      .map(({ all: _, ...context }) => context),
+  };
+}
+
+/** What changed in the intervals, but for what had been counted before. */
+function changesSince(
+  intervals: readonly IntervalChanges[],
+  before: Counts | undefined,
+  layout: ObjectsLayout,
+): IntervalChanges[] {
+  if (before === undefined) return [...intervals];
+  const left = valuesOf(before, layout);
+  return intervals.map((changes) => {
+    const since = new Map<number, number>();
+    for (const [address, amount] of changes) {
+      const forgotten = Math.min(left.get(address) ?? 0, amount);
+      left.set(address, (left.get(address) ?? 0) - forgotten);
+      if (amount > forgotten) since.set(address, amount - forgotten);
+    }
+    return since;
+  });
+}
+
+/** Counters by their addresses, without what changed in the intervals. */
+function without(values: Map<number, number>, intervals: readonly IntervalChanges[]): IntervalChanges {
+  for (const changes of intervals)
+    for (const [address, amount] of changes) values.set(address, (values.get(address) ?? 0) - amount);
+  return values;
+}
+
+function valuesOf({ table, frames }: Counts, { contexts, counters }: ObjectsLayout): Map<number, number> {
+  const values = new Map<number, number>();
+  const add = (from: number, all: Float64Array): void =>
+    all.forEach((value, number) => {
+      values.set(from + number * COUNTER_BYTES, value);
+    });
+  if (!contexts) add(counters, table);
+  for (const [address, { counts }] of frames) add(address + FRAME_HEADER_BYTES, counts);
+  return values;
+}
+
+/** What counters mean, by their addresses. */
+function meaningsOf(
+  { tables, counts }: CountedInstance,
+  { events, module }: KnownObjects,
+  model: SizeModel,
+  made: SiteContexts,
+): Map<number, Meaning[]> {
+  const meanings = new Map<number, Meaning[]>();
+  const mean = (address: number, meaning: Meaning): void => {
+    const known = meanings.get(address);
+    if (known === undefined) meanings.set(address, [meaning]);
+    else known.push(meaning);
+  };
+  const framesOf = new Map<number, number[]>();
+  for (const [address, { defined }] of counts.frames) {
+    const frames = framesOf.get(defined) ?? [];
+    framesOf.set(defined, frames);
+    frames.push(address);
+  }
+  events.forEach(({ op, first, second, defined, counter, elements }, event) => {
+    if (!allocates(op)) return;
+    const type = module.types[first];
+    const each = model.elementBytes(type);
+    const bytes = model.fixedBytes(type) + (elements === 0 ? fixedLength(op, second) * each : 0);
+    const isInTable = (counter & 1) === 0;
+    for (const frame of isInTable ? [0] : (framesOf.get(defined) ?? [])) {
+      const context = made.indexOf(event, tables, frame);
+      if (context === undefined) continue;
+      const records = isInTable ? tables.layout.counters : frame + FRAME_HEADER_BYTES;
+      mean(records + (counter >>> 1) * COUNTER_BYTES, { context, objects: 1, bytes });
+      if (elements !== 0)
+        mean(records + (elements >>> 1) * COUNTER_BYTES, { context, objects: 0, bytes: each });
+    }
+  });
+  return meanings;
+}
+
+function add(sums: Map<number, Sums>, context: number, { objects, bytes }: Sums): void {
+  const of = sums.get(context);
+  if (of === undefined) sums.set(context, { objects, bytes });
+  else {
+    of.objects += objects;
+    of.bytes += bytes;
+  }
+}

@@ -1,0 +1,331 @@
+import { placeBound } from "../../../../profile/model/bound.ts";
+import { counted } from "../../../../profile/model/counted.ts";
+import { namedModuleOf } from "../../../../profile/model/named-module.ts";
+import {
+  type ModuleObjects,
+  OBJECTS_SCHEMA,
+  OBJECTS_VERSION,
+  type ObjectSamples,
+  type ObjectSite,
+  type ObjectsProfile,
+} from "../../../../profile/model/objects/objects.ts";
+import type { RunEnd } from "../../../../profile/model/run.ts";
+import { MEMSHADE_VERSION } from "../../../../profile/model/version.ts";
+import type { StackFrame } from "../../../../profile/model/working-set/working-set.ts";
+import { HostCallers, type ToldStacks, withoutStart } from "../../heap/read/host-callers.ts";
+import { ModuleFunctions } from "../../module-functions.ts";
+import type { InstrumentedInfo } from "../../options.ts";
+import type { ToolOptions } from "../../run-options.ts";
+import { sentencesOfTool } from "../../sentences.ts";
+import type { InstanceHandle, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
+import { innermostMembers } from "../../source-places.ts";
+import { hostFrameNumbers } from "../../working-set/read/describe-stacks.ts";
+import { DEFAULT_SAMPLE_BYTES, type ObjectsLayout } from "../memory-plan.ts";
+import { SizeModel } from "../size-model.ts";
+import { addUp } from "./add-up.ts";
+import { CallPaths } from "./call-paths.ts";
+import { CounterSums, type Counts, counterIn, countsSince } from "./counts.ts";
+import { KnownObjects } from "./module-objects.ts";
+import { ObjectTables } from "./object-tables.ts";
+import { objectsOverTime } from "./objects-over-time.ts";
+import { type CountedInstance, SiteContexts } from "./site-contexts.ts";
+
+/** Name of the tool's file in a run folder. */
+export const OBJECTS_FILE = "objects.json";
+
+const CUT_SHORT =
+  "The program did not end by itself: where its code was stopped in the middle of a stretch that is counted as one, allocations and accesses of all of the stretch count.";
+const NOT_COLLECTED =
+  "The engine was not asked to collect garbage before all of the tables were read, or does not let itself be asked: objects that it has not taken away yet count as in use.";
+
+interface SessionInstance {
+  readonly number: number;
+  readonly thread: number;
+  /** They stay when the instance is gone: what becomes of its objects is still written there. */
+  readonly tables: ObjectTables;
+  isGone: boolean;
+  /** Counters at the last reset. */
+  before: Counts | undefined;
+}
+
+interface DescribedInstance extends SessionInstance, CountedInstance {
+  /** `counts` with those from before the last reset. */
+  readonly now: Counts;
+}
+
+interface SessionModule {
+  readonly index: number;
+  readonly layout: ObjectsLayout;
+  readonly original: Uint8Array | (() => Uint8Array);
+  readonly sentences: readonly string[];
+  readonly instances: SessionInstance[];
+  known: KnownObjects | undefined;
+}
+
+/** The garbage-collected objects of the instances of one run. */
+export class ObjectsSession implements ToolSession {
+  readonly tool = "objects";
+  readonly #options: ToolOptions;
+  readonly #modules = new Map<number, SessionModule>();
+  readonly #callers = new HostCallers();
+
+  constructor(options: ToolOptions) {
+    this.#options = options;
+  }
+
+  addInstance(
+    { number, module: index }: InstanceHandle,
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    _tables: readonly WebAssembly.Memory[] = [],
+    thread = 0,
+  ): void {
+    const layout = info.toolLayouts?.objects as ObjectsLayout;
+    const module = this.#modules.get(index) ?? {
+      index,
+      layout,
+      original,
+      sentences: sentencesOfTool(info, "objects"),
+      instances: [],
+      known: undefined,
+    };
+    this.#modules.set(index, module);
+    const tables = new ObjectTables(memory.buffer, layout);
+    module.instances.push({ number, thread, tables, isGone: false, before: undefined });
+  }
+
+  get isEmpty(): boolean {
+    return this.#modules.size === 0;
+  }
+
+  learnStacks(thread: number, told: ToldStacks): void {
+    this.#callers.learn(thread, told);
+  }
+
+  releaseInstance(handle: InstanceHandle): void {
+    for (const { instances } of this.#modules.values())
+      for (const instance of instances) if (instance.number === handle.number) instance.isGone = true;
+  }
+
+  reset(): void {
+    for (const { instances } of this.#modules.values())
+      for (const instance of instances) instance.before = instance.tables.counts();
+  }
+
+  snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot {
+    const {
+      fields = true,
+      contexts = true,
+      sampleBytes = DEFAULT_SAMPLE_BYTES,
+      references = 4,
+    } = this.#options.objects ?? {};
+    const model = new SizeModel(references);
+    const { structHeader, arrayHeader } = model;
+    const described = [...this.#modules.values()].map((module) =>
+      this.#describe(module, model, fields, facts),
+    );
+    const parts = described.map(({ part }) => part);
+    const withoutCallers = described.reduce((sum, { withoutCallers }) => sum + withoutCallers, 0);
+    const notTracked = this.#notTracked(parts, withoutCallers, end, facts);
+    const profile: ObjectsProfile = {
+      schema: OBJECTS_SCHEMA,
+      version: OBJECTS_VERSION,
+      memshade: MEMSHADE_VERSION,
+      command: [...facts.command],
+      program: facts.modules[parts[0]?.module ?? 0]?.name ?? "",
+      sizes: { engine: "V8", references, structHeader, arrayHeader },
+      fields,
+      contexts,
+      sampleBytes,
+      modules: facts.modules.map(namedModuleOf),
+      parts,
+      notTracked,
+    };
+    const all = [...this.#modules.values()].flatMap(({ instances }) => instances);
+    return {
+      description: { fields, contexts, sampleBytes, references },
+      file: { name: OBJECTS_FILE, contents: `${JSON.stringify(profile)}\n` },
+      shadowBytes: all.reduce((sum, { tables }) => sum + tables.usedBytes, 0),
+      notTracked,
+      bounds: [
+        ...(withoutCallers > 0
+          ? [placeBound(["objects", "in-use"], "there are more calling contexts than are kept")]
+          : []),
+        ...(parts.some(({ samples }) => samples.site.length > 0 && !samples.settled)
+          ? [
+              {
+                figures: ["in-use"] as const,
+                are: "most" as const,
+                because: "the engine did not collect garbage at the end",
+              },
+            ]
+          : []),
+      ],
+      warnings: this.#options.tools === undefined ? parts.map((part) => chosen(part, facts)) : [],
+    };
+  }
+
+  #notTracked(
+    parts: readonly ModuleObjects[],
+    withoutCallers: number,
+    end: RunEnd,
+    { modules }: RunFacts,
+  ): string[] {
+    const said = [...this.#modules.values()].flatMap(({ index, sentences }) =>
+      sentences.map((sentence) => `${modules[index]?.name ?? "module"}: ${sentence}`),
+    );
+    if (withoutCallers > 0)
+      said.push(
+        `${counted(withoutCallers, "object")} ${withoutCallers === 1 ? "counts" : "count"} without callers: there are more calling contexts than are kept.`,
+      );
+    if (end.kind === "trap" || end.kind === "signal") said.push(CUT_SHORT);
+    const sampled = parts.filter(({ samples }) => samples.site.length > 0);
+    if (sampled.some(({ samples }) => !samples.settled)) said.push(NOT_COLLECTED);
+    const unknown = sampled.reduce(
+      (sum, { samples }) => sum + samples.unknown.filter((isUnknown) => isUnknown).length,
+      0,
+    );
+    if (unknown > 0)
+      said.push(
+        `Of ${counted(unknown, "object")} that ${unknown === 1 ? "was" : "were"} chosen it is not known whether ${unknown === 1 ? "it is" : "they are"} gone: the code that made them had not come to its end, or was gone itself.`,
+      );
+    if (parts.length > 1)
+      said.push(
+        "Accesses of one module to objects that another one made are counted with the module that accesses.",
+      );
+    return [...new Set(said)];
+  }
+
+  #describe(
+    module: SessionModule,
+    model: SizeModel,
+    countsFields: boolean,
+    facts: RunFacts,
+  ): { part: ModuleObjects; withoutCallers: number } {
+    const original = typeof module.original === "function" ? module.original() : module.original;
+    module.known ??= new KnownObjects(original, module.layout);
+    const { known } = module;
+    const instances = module.instances.map((instance): DescribedInstance => {
+      const now = instance.tables.counts();
+      return { ...instance, now, counts: countsSince(now, instance.before) };
+    });
+    const sums = new CounterSums(instances.map(({ counts }) => counts));
+    const { types, sites, siteOfEvent } = addUp(
+      known,
+      sums,
+      instances.length,
+      // Lengths are no counts: they stand from the start.
+      (place) => instances.reduce((sum, { now }) => sum + counterIn(place, now.table, undefined), 0),
+      model,
+      countsFields,
+    );
+    const used = sites
+      .map((site, index) => ({ site, index }))
+      .filter(({ site }) => site.objects > 0)
+      .sort((a, b) => a.site.offset - b.site.offset);
+    const places = new Map(used.map(({ index }, place) => [index, place]));
+    const frameAt = frameDescriber(original, facts);
+    const callPaths = new CallPaths();
+    const made = new SiteContexts(known, callPaths, model, instances, (event) =>
+      places.get(siteOfEvent[event]),
+    );
+    const samples = this.#samples(instances, known, model, facts, callPaths, made);
+    const told = [...made.told.map(({ path }) => path), ...samples.host];
+    const { frames, paths, numberOf } = callPaths.describe(told, frameAt);
+    const column = (name: "site" | "objects" | "elements" | "bytes") => made.told.map((row) => row[name]);
+    const bytesOf = new Map(
+      instances.map((instance) => [
+        instance,
+        new CounterSums([instance.counts]).allocatedBytes(known, model),
+      ]),
+    );
+    const [largest] = instances.toSorted((a, b) => bytesOf.get(b)! - bytesOf.get(a)!);
+    const part: ModuleObjects = {
+      module: module.index,
+      instances: instances.length,
+      types,
+      sites: used.map(({ site }): ObjectSite => ({ ...site, frame: frameAt(site.offset) })),
+      frames,
+      paths,
+      contexts: {
+        site: column("site"),
+        path: made.told.map(({ path }) => numberOf(path)),
+        objects: column("objects"),
+        elements: column("elements"),
+        bytes: column("bytes"),
+      },
+      samples: { ...samples, host: samples.host.map(numberOf) },
+      overTime: largest && objectsOverTime(largest, largest.before, known, model, made),
+    };
+    return { part, withoutCallers: made.withoutCallers };
+  }
+
+  /** Paths of the host are numbers of `callPaths`. */
+  #samples(
+    instances: readonly DescribedInstance[],
+    known: KnownObjects,
+    model: SizeModel,
+    facts: RunFacts,
+    callPaths: CallPaths,
+    made: SiteContexts,
+  ): ObjectSamples {
+    const samples: ObjectSamples = {
+      site: [],
+      size: [],
+      weight: [],
+      birth: [],
+      death: [],
+      unknown: [],
+      context: [],
+      host: [],
+      now: [],
+      settled: instances.every(({ tables }) => tables.settled >= 0 || tables.sampleCount === 0),
+    };
+    const hostFrame = hostFrameNumbers();
+    const bytesOf = (counts: Counts) => new CounterSums([counts]).allocatedBytes(known, model);
+    for (const { tables, before, now: counts, isGone, thread } of instances) {
+      const now = tables.settled >= 0 ? tables.settled : bytesOf(counts);
+      const forgotten = before === undefined ? -1 : bytesOf(before);
+      for (const row of tables.samples()) {
+        const { site: event, size, weight, birth, death, state } = row;
+        const isDead = state === "dead";
+        const context = made.indexOf(event, tables, row.frame);
+        if (context === undefined || (isDead && death <= forgotten)) continue;
+        samples.site.push(made.told[context].site);
+        samples.size.push(size);
+        samples.weight.push(weight);
+        samples.birth.push(birth);
+        samples.death.push(isDead ? death : -1);
+        samples.unknown.push(state === "unknown" || (state === "taken" && (isGone || tables.settled >= 0)));
+        samples.context.push(context);
+        const host = tables.hostOf(row);
+        const callers = host < 0 ? [] : this.#callers.framesOfTold(thread, host);
+        samples.host.push(
+          callPaths.ofOthers(callers.map((frame) => hostFrame((facts.describeFrame ?? withoutStart)(frame)))),
+        );
+        samples.now.push(Math.max(now, birth));
+      }
+    }
+    return samples;
+  }
+}
+
+/** Describes the instruction at an offset of the code section. */
+function frameDescriber(original: Uint8Array, facts: RunFacts): (offset: number) => StackFrame {
+  const functions = new ModuleFunctions(original);
+  const placeAt = facts.linesOf?.(original);
+  return (offset) => {
+    const holder = functions.holding(offset);
+    return {
+      function: holder?.index ?? -1,
+      offset,
+      ...(holder?.name === undefined ? {} : { name: holder.name }),
+      ...innermostMembers(placeAt?.(offset)),
+    };
+  };
+}
+
+function chosen({ module }: ModuleObjects, { modules }: RunFacts): string {
+  return `${modules[module]?.name ?? "module"} has garbage-collected objects and no allocator: the tool objects was chosen for it`;
+}

@@ -1,0 +1,183 @@
+import { NOWHERE } from "../../../contexts/layout.ts";
+import { allocates, fixedLength } from "../instructions.ts";
+import type { SizeModel } from "../size-model.ts";
+import { type CallPaths, NO_PATH } from "./call-paths.ts";
+import { type Counts, counterIn } from "./counts.ts";
+import type { KnownObjects, ObjectEvent } from "./module-objects.ts";
+import type { ObjectTables } from "./object-tables.ts";
+
+/** Contexts of a module that are told; so is the file of a bounded size. */
+const MOST_CONTEXTS = 65_536;
+
+/** What a site made in one context. */
+export interface SiteContext {
+  readonly site: number;
+  /** Offset of its instruction, and the path that ends there. */
+  readonly offset: number;
+  readonly path: number;
+  objects: number;
+  elements: number;
+  bytes: number;
+}
+
+/** An instance's tables and what it counted. */
+export interface CountedInstance {
+  readonly tables: ObjectTables;
+  readonly counts: Counts;
+}
+
+/** An instruction that makes objects, and its site. */
+interface SiteEvent {
+  readonly event: ObjectEvent;
+  readonly site: number;
+}
+
+/** What the sites of a module made in the contexts of its instances. */
+export class SiteContexts {
+  readonly #known: KnownObjects;
+  readonly #paths: CallPaths;
+  readonly #model: SizeModel;
+  readonly #siteOf: (event: number) => number | undefined;
+  readonly #eventsOf = new Map<number, SiteEvent[]>();
+  readonly #rows = new Map<string, SiteContext>();
+  readonly #callerOfFrame = new Map<ObjectTables, Map<number, number>>();
+  /** Where rows are told of. */
+  readonly #indices = new Map<string, number>();
+  /** The contexts with most bytes; in the others, objects count without their callers. */
+  readonly told: readonly SiteContext[];
+  /** Objects whose callers are not told: the tables of frames were full, or there are too many contexts. */
+  withoutCallers = 0;
+
+  /** `siteOf`: the index of an event's site. `most`: contexts with callers that are told. */
+  constructor(
+    known: KnownObjects,
+    paths: CallPaths,
+    model: SizeModel,
+    instances: readonly CountedInstance[],
+    siteOf: (event: number) => number | undefined,
+    most = MOST_CONTEXTS,
+  ) {
+    this.#known = known;
+    this.#paths = paths;
+    this.#model = model;
+    this.#siteOf = siteOf;
+    known.events.forEach((event, number) => {
+      const site = siteOf(number);
+      if (!allocates(event.op) || site === undefined) return;
+      const events = this.#eventsOf.get(event.defined) ?? [];
+      this.#eventsOf.set(event.defined, events);
+      events.push({ event, site });
+    });
+    for (const instance of instances) this.#addInstance(instance);
+    this.told = this.#tell(most);
+  }
+
+  /** Index in `told` of what an event made in a frame, whose address is 0 where there are none; undefined: nothing. */
+  indexOf(event: number, tables: ObjectTables, frame: number): number | undefined {
+    const site = this.#siteOf(event);
+    if (site === undefined) return undefined;
+    const caller = this.#callerOfFrame.get(tables)?.get(frame) ?? NO_PATH;
+    return this.#indices.get(keyOf(site, this.#paths.at(caller, this.#known.events[event].offset)));
+  }
+
+  #addInstance({ tables, counts: { table, frames } }: CountedInstance): void {
+    const pathOf = pathsOfNodes(tables, this.#paths);
+    const callerOf = new Map<number, number>();
+    this.#callerOfFrame.set(tables, callerOf);
+    for (const [address, { defined, node, counts }] of frames) {
+      if (counts.every((count) => count === 0)) continue;
+      const caller = pathOf(node);
+      callerOf.set(address, caller);
+      const made = this.#addFunction(defined, caller, undefined, counts);
+      if (node === NOWHERE) this.withoutCallers += made;
+    }
+    for (const defined of this.#eventsOf.keys()) this.#addFunction(defined, NO_PATH, table, undefined);
+  }
+
+  /** @returns objects */
+  #addFunction(
+    defined: number,
+    caller: number,
+    table: Float64Array | undefined,
+    frame: Float64Array | undefined,
+  ): number {
+    let made = 0;
+    for (const { event, site } of this.#eventsOf.get(defined) ?? []) {
+      const { offset, op, first, second, counter, elements: lengths } = event;
+      const objects = counterIn(counter, table, frame);
+      if (objects === 0) continue;
+      const type = this.#known.module.types[first];
+      const elements = lengths === 0 ? objects * fixedLength(op, second) : counterIn(lengths, table, frame);
+      const bytes = objects * this.#model.fixedBytes(type) + elements * this.#model.elementBytes(type);
+      add(this.#row(site, offset, caller), { objects, elements, bytes });
+      made += objects;
+    }
+    return made;
+  }
+
+  #row(site: number, offset: number, caller: number): SiteContext {
+    const path = this.#paths.at(caller, offset);
+    const key = keyOf(site, path);
+    const known = this.#rows.get(key);
+    if (known !== undefined) return known;
+    const row = { site, offset, path, objects: 0, elements: 0, bytes: 0 };
+    this.#rows.set(key, row);
+    return row;
+  }
+
+  #tell(most: number): SiteContext[] {
+    // Of those with as many bytes as the first that has no room, some would have to be chosen: none of them is.
+    const all = [...this.#rows];
+    const least =
+      all.length <= most
+        ? -1
+        : Float64Array.from(all, ([, { bytes }]) => bytes).sort()[all.length - most - 1];
+    const told: SiteContext[] = [];
+    const tell = (key: string, row: SiteContext): number => {
+      const index = this.#indices.get(key) ?? told.push(row) - 1;
+      this.#indices.set(key, index);
+      return index;
+    };
+    for (const [key, row] of all) if (row.bytes > least) tell(key, row);
+    for (const [key, row] of all) {
+      if (row.bytes > least) continue;
+      const { site, offset } = row;
+      const alone = this.#row(site, offset, NO_PATH);
+      const index = tell(keyOf(site, alone.path), alone);
+      this.#indices.set(key, index);
+      if (row === alone) continue;
+      add(alone, row);
+      this.withoutCallers += row.objects;
+    }
+    return told;
+  }
+}
+
+type Made = Pick<SiteContext, "objects" | "elements" | "bytes">;
+
+function add(sums: SiteContext, { objects, elements, bytes }: Made): void {
+  sums.objects += objects;
+  sums.elements += elements;
+  sums.bytes += bytes;
+}
+
+function keyOf(site: number, path: number): string {
+  return `${site}:${path}`;
+}
+
+/** The paths of the nodes of an instance's calling context tree. */
+function pathsOfNodes(tables: ObjectTables, paths: CallPaths): (node: number) => number {
+  const known = new Map<number, number>([
+    [0, NO_PATH],
+    [NOWHERE, NO_PATH],
+  ]);
+  const pathOf = (node: number): number => {
+    const found = known.get(node);
+    if (found !== undefined) return found;
+    const { offset, parent } = tables.call(node);
+    const path = paths.at(pathOf(parent), offset);
+    known.set(node, path);
+    return path;
+  };
+  return pathOf;
+}

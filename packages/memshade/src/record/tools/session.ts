@@ -1,0 +1,112 @@
+import type { BlockType } from "../../profile/model/block-type.ts";
+import type { Bound } from "../../profile/model/bound.ts";
+import type { RunEnd, RunModule, ToolDescription } from "../../profile/model/run.ts";
+import type { DescribeHostFrame, ToldStacks } from "./heap/read/host-callers.ts";
+import type { InstrumentedInfo, WovenToolName } from "./index.ts";
+import type { ModuleRuns } from "./waste/read/site-runs.ts";
+
+/** A place in the source, as far as it is known. */
+export interface SourcePlace {
+  readonly function?: string | undefined;
+  readonly file?: string | undefined;
+  /** 0: not known. */
+  readonly line: number;
+  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  readonly handsOutMemory?: boolean | undefined;
+  /** The line is that of an earlier place: this one has none. */
+  readonly approximate?: boolean | undefined;
+  readonly column?: number | undefined;
+  /** First line of the function; 0: not known. */
+  readonly startLine?: number | undefined;
+  /** The functions that the place is inlined into, the innermost first. */
+  readonly outer?: readonly SourcePlace[] | undefined;
+}
+
+/** Finds the places of a module's code offsets; undefined for a module without debug information. */
+export type LinesOf = (original: Uint8Array) => ((offset: number) => SourcePlace | undefined) | undefined;
+
+/** The type of blocks that the call at a code offset allocates, by their smallest and largest size. */
+export type TypeAt = (offset: number, smallest: number, largest: number) => BlockType | undefined;
+
+/** Finds the types of a module's blocks; undefined for a module without debug information. */
+export type TypesOf = (original: Uint8Array) => TypeAt | undefined;
+
+/** An instance of a run, as the recorder and the sessions of the tools name it. */
+export interface InstanceHandle {
+  readonly number: number;
+  /** Index of its module in the run. */
+  readonly module: number;
+}
+
+/** Where an instance stands among those that share its tables. */
+export interface SharedPlace {
+  /** Names the tables. */
+  group: string;
+  /** Its number among the instances that share them. */
+  local: number;
+}
+
+/** What a tool needs to know of the run to describe what it recorded. */
+export interface RunFacts {
+  /** The program and its arguments. */
+  command: readonly string[];
+  /** The modules of the run; `InstanceHandle.module` is an index into them. */
+  modules: readonly RunModule[];
+  /** Undefined where nobody can read debug information. */
+  linesOf: LinesOf | undefined;
+  typesOf?: TypesOf | undefined;
+  describeFrame?: DescribeHostFrame | undefined;
+}
+
+/** A file of a profile, by its name in the run folder. */
+export interface ProfileFile {
+  name: string;
+  contents: string | Uint8Array;
+}
+
+/** What one tool recorded up to a moment. */
+export interface ToolSnapshot {
+  /** How it measured: becomes `tools.<tool>` of run.json. */
+  description: ToolDescription;
+  /** Its file in the run folder: becomes `files.<tool>`. */
+  file: ProfileFile;
+  /** Shadow memory and tables that it touched, bytes, about. */
+  shadowBytes: number;
+  /** Sentences: what it did not see. */
+  notTracked: string[];
+  /** Those of them on what the program did not get because of the tool: what other tools recorded is of such a run, too. */
+  keptBack?: string[];
+  /** Which figures are no exact counts. */
+  bounds?: Bound[];
+  /** Those of them that whoever ran the program should see at once: what the tool kept from working. */
+  warnings?: string[];
+  /** How often what is in the modules ran, for later runs of them. */
+  siteRuns?: ModuleRuns[];
+}
+
+/** Everything one tool recorded in one run, read from the tool's own memories. */
+export interface ToolSession {
+  readonly tool: WovenToolName;
+  /**
+   * `memory`: the instance's `memshade.<tool>`; `info.toolLayouts[tool]` says what lies where in it, and in `tables`, its
+   * further memories.
+   */
+  addInstance(
+    handle: InstanceHandle,
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    tables: readonly WebAssembly.Memory[],
+    thread: number,
+  ): void;
+  /** A thread tells of stacks of its own that have entered instances. */
+  learnStacks?(thread: number, told: ToldStacks): void;
+  /** The instance is gone: its figures are kept, its memory is not. Unknown handles mean nothing. */
+  releaseInstance(handle: InstanceHandle): void;
+  /** Whether there was nothing for the tool in any module; absent: it has a part in every run. */
+  readonly isEmpty?: boolean;
+  /** Forgets what was counted so far. */
+  reset(): void;
+  /** The figures up to now. Changes nothing, so that it can be taken while the program runs. */
+  snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot;
+}

@@ -1,0 +1,462 @@
+import {
+  ACCESS_BYTES,
+  ACCESS_KIND,
+  AccessKind,
+  I32,
+  I64,
+  IMMEDIATE_KIND,
+  ImmediateKind,
+  importsOf,
+  memoryType,
+  OPCODE_NAME,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+  type ValType,
+} from "../../../../code/wasm/index.ts";
+import * as Op from "../../../../code/wasm/op.generated.ts";
+import { CallFrames } from "../../../contexts/frames/call-frames.ts";
+import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
+import { declaredBytes, hasLongDisplacement } from "../../../rewrite/walk/displacements.ts";
+import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
+import { CONSTANT, NO_LOCAL, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
+import { type Insertion, OptionalInsertion } from "../../../rewrite/write/insertions.ts";
+import { callOf } from "../../../rewrite/write/replacements.ts";
+import { extraLocal } from "../../../rewrite/write/temporaries.ts";
+import type { ToolSurroundings } from "../../tool.ts";
+import { SiteClass, type SiteTable } from "../site-table.ts";
+import type { AccessFunctions } from "./access-functions.ts";
+import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
+import { LoopStreams } from "./loop-streams.ts";
+import { NodeCalls } from "./node-calls.ts";
+import type { PassTargets, SummaryParts } from "./pass-parts.ts";
+import { RepeatedAccesses } from "./repeated-accesses.ts";
+import { SiteKeys } from "./sites/site-keys.ts";
+import { zeroingFunctions } from "./sites/zeroing-functions.ts";
+import { Steps } from "./steps.ts";
+import type { Place } from "./summary-snippets.ts";
+
+const HAS_MEMORY_INDEX = 0x40;
+
+/** A load, store or atomic, as `ToolPass.access` is told of it, and its site. */
+interface Access {
+  op: number;
+  at: number;
+  displacement: number;
+  start: number;
+  end: number;
+  site: number;
+}
+
+/** Asks for what follows each access: inline where it can be, else a function in the place of the instruction. */
+export class WastePass implements ToolPass {
+  readonly everywhere = "wrappers";
+  readonly #around: ToolSurroundings;
+  readonly #sites: SiteTable;
+  readonly #functions: AccessFunctions;
+  readonly #summary: SummaryParts | undefined;
+  readonly #targets: PassTargets;
+  /** Functions that allocate or free, and those that only pass requests on to them. */
+  readonly #allocating: ReadonlySet<number>;
+  readonly #wrappers: ReadonlySet<number>;
+  /** Indirect calls may lead to other modules on the same memory: their table comes from outside. */
+  readonly #callsOut: boolean;
+  readonly #zeroing: ReadonlySet<number>;
+  /** How far a function's instructions were looked at for who makes vectors. */
+  #lastLooked = 0;
+  /** Imported functions of which it is known what they read and write. */
+  readonly #exact: ReadonlySet<number>;
+  /** Most that the memory can have as the module declares it. */
+  readonly #declaredBytes: number;
+  readonly followedGlobal: number;
+  /** A bit per site: followed inline; begins a block of them. */
+  readonly inline: Uint8Array;
+  readonly leaders: Uint8Array;
+  /** A bit per site: it accesses a place in its function's own frame. */
+  readonly frames: Uint8Array;
+  /** A bit per site: it stores where its block has loaded from before. */
+  readonly updates: Uint8Array;
+  /** Where the block at hand has loaded from: value number and constant. */
+  readonly #loaded = new Set<string>();
+  /** Accesses that come to one place in all trips of a loop, where that is counted. */
+  readonly repeated: RepeatedAccesses | undefined;
+  #state!: WalkState;
+  #cursor = 0;
+  #blockIsOpen = false;
+  #codeStart = 0;
+  readonly #callFrames: CallFrames | undefined;
+  readonly #nodeCalls: NodeCalls | undefined;
+  readonly #keys: SiteKeys;
+  readonly #steps: Steps;
+  /** What loops of the function at hand do as a whole, where that is followed. */
+  #streams: LoopStreams | undefined;
+  /** Locals with the place and the context that asked the function at hand, which only passes that on; NO_LOCAL: not needed yet. */
+  #asker = NO_LOCAL;
+  #askerNode = NO_LOCAL;
+  /** Where the block opened last begins. */
+  #opened = 0;
+  /** First site followed inline in the block at hand. */
+  #leader = 0;
+  readonly #extraLocals = new Map<number, number>();
+  readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
+
+  /** Without `summary` every access becomes a call. */
+  constructor(
+    around: ToolSurroundings,
+    sites: SiteTable,
+    functions: AccessFunctions,
+    summary: SummaryParts | undefined,
+    targets: PassTargets,
+  ) {
+    this.#around = around;
+    this.followedGlobal = around.stackPointer;
+    this.#sites = sites;
+    this.#functions = functions;
+    this.#summary = summary;
+    this.#targets = targets;
+    const framed = summary?.framed;
+    if (framed !== undefined) this.#callFrames = new CallFrames(framed.frames);
+    const { module } = around;
+    this.#declaredBytes = declaredBytes(memoryType(module, around.memory));
+    if (targets.nodes !== undefined)
+      this.#nodeCalls = new NodeCalls(targets.nodes, module.importedTagCount + module.tags.length > 0);
+    this.#wrappers = new Set(around.allocator.wrappers);
+    this.#allocating = new Set([...this.#wrappers, ...around.allocator.functions.map(({ index }) => index)]);
+    this.#callsOut = targets.hostMayRead >= 0 && importsOf(around.module, "table").length > 0;
+    this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
+    this.#exact = targets.exactImports;
+    this.#keys = new SiteKeys(sites, framed?.sites, targets);
+    const { loopsOf } = targets;
+    if (loopsOf !== undefined)
+      this.repeated = new RepeatedAccesses({
+        memory: around.shadowMemory,
+        of: (site) =>
+          sites.store[site] === 0
+            ? loopsOf(this.#keys.load(site), false)
+            : loopsOf(this.#keys.store(site), true),
+      });
+    this.#steps = new Steps({ sites, keys: this.#keys, targets, memory: around.shadowMemory });
+    this.inline = new Uint8Array((sites.length + 7) >>> 3);
+    this.leaders = new Uint8Array((sites.length + 7) >>> 3);
+    this.frames = new Uint8Array((sites.length + 7) >>> 3);
+    this.updates = new Uint8Array((sites.length + 7) >>> 3);
+  }
+
+  begin(state: WalkState, codeStart: number): void {
+    this.#state = state;
+    this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
+    this.#beginBlock();
+    this.repeated?.begin(state);
+    this.#codeStart = codeStart;
+    this.#nodeCalls?.begin(state, codeStart);
+    this.#streams =
+      this.#summary !== undefined && state.hasLoops && !this.#around.memory64
+        ? new LoopStreams(state, this.#summary.streams)
+        : undefined;
+    this.#extraLocals.clear();
+    this.#asker = NO_LOCAL;
+    this.#askerNode = NO_LOCAL;
+    const fixed = this.#summary?.fixed;
+    if (fixed !== undefined) {
+      fixed.base = NO_LOCAL;
+      fixed.idsBase = NO_LOCAL;
+      fixed.first = this.#cursor;
+    }
+    const records = this.#summary?.framed?.records;
+    if (this.#callFrames === undefined || records === undefined) return;
+    this.#callFrames.begin(state, codeStart, true);
+    records.frame = this.#callFrames.local;
+  }
+
+  #beginBlock(): void {
+    this.#blockIsOpen = false;
+    this.#loaded.clear();
+  }
+
+  access(op: number, at: number, displacement: number, start: number, end: number): void {
+    const site = this.#siteAt(start);
+    const { stack, values } = this.#state;
+    const { memory64, module } = this.#around;
+    const isLong = memory64 && hasLongDisplacement(module.bytes, start);
+    // No memory that is followed reaches there. Engines that see it say so, even where another trap would be as right.
+    if (isLong || (displacement >>> 0) + ACCESS_BYTES[op] > this.#declaredBytes) {
+      this.#streams?.abandon();
+      return;
+    }
+    if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
+    else if (this.#sites.siteClass[site] === SiteClass.Plain) this.repeated?.access(site, stack.value[at]);
+    this.#noteUpdate(op, site, `${stack.value[at]} ${(stack.offset[at] + displacement) | 0}`);
+    const summary = this.#summary;
+    const access: Access = { op, at, displacement, start, end, site };
+    if (summary === undefined || !this.#isPlain(op, site)) {
+      this.#streams?.abandon();
+      this.#replace(access);
+    } else if (summary.inlined[site] === 0 || !this.#isInline(at, displacement)) {
+      this.#streams?.abandon();
+      if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane) this.#replace(access);
+      else this.#replaceCold(summary, access);
+    } else this.#follow(summary, access);
+  }
+
+  /** `place`: what the address is known by. */
+  #noteUpdate(op: number, site: number, place: string): void {
+    if (ACCESS_KIND[op] === AccessKind.Load) this.#loaded.add(place);
+    else if (this.#loaded.has(place)) setBit(this.updates, site);
+  }
+
+  bulk(_op: number, _first: number, _second: number, start: number): void {
+    this.#streams?.abandon();
+    const site = this.#siteAt(start);
+    this.#noteKey(start, this.#targets.storeSite, this.#keys.store(site));
+    if (this.#sites.load[site] !== 0) this.#noteKey(start, this.#targets.loadSite, this.#keys.load(site));
+  }
+
+  endBlock(): void {
+    this.#beginBlock();
+  }
+
+  enterBlock(start: number): void {
+    this.#opened = start;
+  }
+
+  enterLoop(body: number): void {
+    this.#beginBlock();
+    if (this.repeated !== undefined) this.#add(this.#opened, this.repeated.enter());
+    if (this.#streams !== undefined) this.#add(this.#opened, this.#streams.enter());
+    // Clauses of a `try_table` may lead here.
+    this.#nodeCalls?.caught(body);
+  }
+
+  caught(position: number): void {
+    this.#nodeCalls?.caught(position);
+  }
+
+  leaveLoop(_start: number, end: number, oneBlock: boolean): void {
+    this.#beginBlock();
+    this.repeated?.leave();
+    const streams = this.#streams;
+    const loop = streams?.leave(end, oneBlock, this.#keys.runsAt(this.#leader));
+    if (streams === undefined || loop === undefined) return;
+    this.#add(end, {
+      write: (sink) => {
+        for (const store of loop.stores) this.#summary?.snippets.flushSilent(sink, store);
+        streams.write(sink, loop, this.#targets.records);
+      },
+    });
+  }
+
+  setGlobal(global: number, start: number): number {
+    if (global !== this.#around.stackPointer) return -1;
+    this.#streams?.abandon();
+    if (this.#targets.notesPlaces)
+      this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
+    return this.#targets.stackMoved;
+  }
+
+  grow(memory: number, start: number, end: number): void {
+    if (memory !== this.#around.memory) return;
+    if (this.#targets.growing >= 0) this.#add(start, callOf(this.#targets.growing));
+    this.#add(end, callOf(this.#targets.grown));
+  }
+
+  call(callee: number, tail: boolean, start: number, end: number): void {
+    const { importedFunctionCount, codePayloadStart } = this.#around.module;
+    const offset = start - codePayloadStart;
+    if (callee >= 0 && callee < importedFunctionCount) {
+      this.#noteKey(start, this.#targets.storeSite, this.#keys.store(this.#siteAt(start)));
+      const { hostMayRead } = this.#targets;
+      const isOpaque = hostMayRead >= 0 && !this.#exact.has(callee);
+      if (isOpaque) this.#add(start, callOf(hostMayRead));
+      // Behind the call too: the host may have called back and looked at what that left.
+      if (!tail) this.#add(end, callOf(isOpaque ? hostMayRead : this.#targets.notePages));
+    }
+    if (callee < 0 && this.#callsOut) {
+      this.#add(start, callOf(this.#targets.hostMayRead));
+      if (!tail) this.#add(end, callOf(this.#targets.hostMayRead));
+    }
+    if (this.#zeroing.has(callee))
+      this.#noteKey(start, this.#targets.zeroedSite, this.#keys.store(this.#siteAt(start)));
+    if (this.#targets.notesPlaces && (callee < 0 || this.#allocating.has(callee))) this.#asks(start, offset);
+    if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
+    else this.#nodeCalls?.call(callee, tail, start, end);
+  }
+
+  /** A call of the allocator. Whoever calls a function that only passes requests on is the one that asks. */
+  #asks(start: number, offset: number): void {
+    const { allocationSite, allocationNode } = this.#targets;
+    if (!this.#wrappers.has(this.#state.function)) {
+      this.#note(start, allocationSite, offset);
+      this.#nodeCalls?.note(start, allocationNode);
+      return;
+    }
+    // Other requests may have come before this one.
+    if (this.#asker === NO_LOCAL) {
+      this.#asker = this.#keep(allocationSite);
+      if (this.#nodeCalls !== undefined) this.#askerNode = this.#keep(allocationNode);
+    }
+    this.#add(start, this.#steps.putBack(allocationSite, this.#asker));
+    if (this.#nodeCalls !== undefined) this.#add(start, this.#steps.putBack(allocationNode, this.#askerNode));
+  }
+
+  /** A local that keeps a word of the tool's memory from the function's start on. */
+  #keep(word: number): number {
+    const local = extraLocal(this.#state.temporaries, I32);
+    this.#add(this.#codeStart, this.#steps.keep(word, local));
+    return local;
+  }
+
+  /** Sites come in the order of the walk; those that are never reached are skipped. */
+  #siteAt(start: number): number {
+    const offset = start - this.#around.module.codePayloadStart;
+    while (this.#sites.offset[this.#cursor] < offset) this.#cursor++;
+    return this.#cursor;
+  }
+
+  #isPlain(op: number, site: number): boolean {
+    if (this.#sites.siteClass[site] !== SiteClass.Plain) return false;
+    return ACCESS_KIND[op] === AccessKind.Load || hasComparison(op);
+  }
+
+  /** A function in the place of the instruction: the memarg's displacement and the site's ids become operands. */
+  #replace({ op, at, displacement, start, end, site }: Access): void {
+    const bytes = this.#around.module.bytes;
+    const immediates = skipOpcode(bytes, start);
+    const flags = bytes[immediates];
+    const lane = IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? bytes[end - 1] : -1;
+    const target = this.#functions.get(op, flags & (HAS_MEMORY_INDEX - 1), lane, this.#lanesOf(op, at));
+    const { insertions } = this.#state;
+    insertions.addLate(start, this.#steps.accessOperands(displacement, site));
+    insertions.replace(start, end, callOf(target));
+  }
+
+  #replaceCold({ functions }: SummaryParts, { op, displacement, start, end, site }: Access): void {
+    const key = ACCESS_KIND[op] === AccessKind.Store ? this.#keys.store(site) : this.#keys.load(site);
+    const { insertions } = this.#state;
+    insertions.addLate(start, this.#steps.coldOperands(displacement, key));
+    insertions.replace(start, end, callOf(functions.get(op)));
+  }
+
+  /** A constant address too high traps, or this module's memory is larger than what is followed. */
+  #isInline(at: number, displacement: number): boolean {
+    const { stack } = this.#state;
+    return (
+      stack.value[at] !== CONSTANT || (stack.offset[at] >>> 0) + displacement < this.#targets.covered - 16
+    );
+  }
+
+  #follow({ snippets }: SummaryParts, { op, at, displacement, start, end, site }: Access): void {
+    const { stack, values } = this.#state;
+    const isConstant = stack.value[at] === CONSTANT;
+    setBit(this.inline, site);
+    this.#needBase();
+    const isStore = ACCESS_KIND[op] === AccessKind.Store;
+    const place: Place = {
+      op,
+      size: ACCESS_BYTES[op],
+      site,
+      key: isStore ? this.#keys.store(site) : this.#keys.load(site),
+      address: {
+        local: isConstant ? -1 : keepAddress(this.#state, at, op, start),
+        constant: isConstant ? stack.offset[at] : 0,
+        displacement,
+        isWide: this.#around.memory64,
+      },
+      value: { local: 0, isHeld: false },
+      lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,
+      silent: undefined,
+      ids: NO_LOCAL,
+    };
+    if (!isStore) snippets.reserve(place, this.#scratch);
+    if (isStore) {
+      this.#needIds(place);
+      const holder = stack.holder(at + 1, values);
+      place.value.isHeld = holder !== NO_LOCAL;
+      place.value.local = place.value.isHeld
+        ? holder
+        : this.#extraLocal(valueTypeOfStore(OPCODE_NAME[op] as string), 0);
+      this.#add(start, { write: (sink) => snippets.compareStore(sink, place) });
+    }
+    const steps: OptionalInsertion[] = [];
+    if (!this.#blockIsOpen) {
+      this.#blockIsOpen = true;
+      this.#leader = site;
+      setBit(this.leaders, site);
+      steps.push(new OptionalInsertion((sink) => snippets.countRun(sink, this.#keys.runsAt(site))));
+    }
+    steps.push(
+      new OptionalInsertion((sink) => {
+        if (isStore) snippets.markStore(sink, place);
+        else snippets.testLoad(sink, place, this.#scratch);
+      }),
+    );
+    for (const step of steps) this.#add(end, step);
+    const offset = (stack.offset[at] + displacement) | 0;
+    if (stack.value[at] === 0) this.#streams?.abandon();
+    else this.#streams?.add({ place, base: stack.value[at], offset, steps });
+  }
+
+  /** Bytes of the floats that a vector store stores, as far as the instruction that made them shows it; else 0. */
+  #lanesOf(op: number, at: number): number {
+    if (op !== Op.V128_STORE) return 0;
+    const produced = this.#state.stack.produced[at + 1];
+    const bytes = this.#around.module.bytes;
+    let pos = Math.max(this.#lastLooked, this.#codeStart);
+    for (let next = pos; next < produced; pos = next) {
+      const id = opcodeIdAt(bytes, pos);
+      next = skipImmediates(bytes, skipOpcode(bytes, pos), IMMEDIATE_KIND[id]);
+      this.#lastLooked = next;
+      if (next === produced) return laneBytes(OPCODE_NAME[id] ?? "");
+    }
+    return 0;
+  }
+
+  /** Counters are counted from a local. */
+  #needBase(): void {
+    const fixed = this.#summary?.fixed;
+    if (fixed === undefined || fixed.base !== NO_LOCAL) return;
+    fixed.base = extraLocal(this.#state.temporaries, I32);
+    this.#add(this.#codeStart, { write: (sink) => fixed.computeBase(sink) });
+  }
+
+  /** Ids of stores are kept in a local while they are stored; without contexts their table is reached from one. */
+  #needIds(place: Place): void {
+    const fixed = this.#summary?.fixed;
+    place.ids = this.#extraLocal(I64, 1);
+    if (fixed === undefined || fixed.idsBase !== NO_LOCAL) return;
+    fixed.idsBase = extraLocal(this.#state.temporaries, I32);
+    fixed.firstStore = place.key;
+    this.#add(this.#codeStart, { write: (sink) => fixed.computeIdsBase(sink) });
+  }
+
+  #extraLocal(type: ValType, number: number): number {
+    const key = type * 8 + number;
+    const known = this.#extraLocals.get(key);
+    if (known !== undefined) return known;
+    const local = extraLocal(this.#state.temporaries, type);
+    this.#extraLocals.set(key, local);
+    return local;
+  }
+
+  #note(position: number, word: number, value: number): void {
+    this.#add(position, this.#steps.note(word, value));
+  }
+
+  #noteKey(position: number, word: number, key: number): void {
+    this.#add(position, this.#steps.noteKey(word, key));
+  }
+
+  #add(position: number, insertion: Insertion): void {
+    this.#state.insertions.add(position, insertion);
+  }
+}
+
+/** Size of the lanes of a result that is made of floats, 0 for others. */
+function laneBytes(name: string): number {
+  const [, shape, operation = ""] = /^(f32x4|f64x2)\.(?:relaxed_)?([a-z]+)/.exec(name) ?? [];
+  if (shape === undefined || /^(eq|ne|lt|gt|le|ge|extract)/.test(operation)) return 0;
+  return shape === "f32x4" ? 4 : 8;
+}
+
+function setBit(bits: Uint8Array, index: number): void {
+  bits[index >>> 3] |= 1 << (index & 7);
+}

@@ -1,0 +1,387 @@
+import { encodeConstantExpression, I32, memoryType, type ValType } from "../../../../code/wasm/index.ts";
+import * as Op from "../../../../code/wasm/op.generated.ts";
+import { base64Of } from "../../../../ground/bytes/base64.ts";
+import { ByteWriter } from "../../../../ground/bytes/writer.ts";
+import { fixedFrameBase } from "../../../contexts/frame-base.ts";
+import type { Frames } from "../../../contexts/frames/call-frames.ts";
+import { entryStack, FrameSnippets, type FrameTargets } from "../../../contexts/frames/frame-snippets.ts";
+import { encodeSlots } from "../../../contexts/frames/slot-table.ts";
+import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
+import { STACK_FRAME_BYTES } from "../../../contexts/layout.ts";
+import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
+import { StackPlan } from "../../../contexts/stack-plan.ts";
+import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
+import type { MemoryListeners } from "../../../rewrite/tool.ts";
+import type { ToolSurroundings, WovenTool } from "../../tool.ts";
+import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
+import {
+  begunAt,
+  LARGEST_MEMORY_BYTES,
+  ownMemories,
+  PAGE_BYTES,
+  ShadowIds,
+  STACK_BASE_BYTES,
+  WORD_TABLES,
+  wasteConstants,
+} from "../memory-plan.ts";
+import { encodeSites } from "../site-table.ts";
+import { AccessFunctions } from "./access-functions.ts";
+import { inlinedSites, knownFrequencies, siteFrequencies } from "./inlining.ts";
+import { LoopTable } from "./loop-streams.ts";
+import type { PassTargets, SummaryParts } from "./pass-parts.ts";
+import { runtimeBytes } from "./runtime-bytes.ts";
+import { isQuiet } from "./sites/quiet-functions.ts";
+import { FixedRecords, FramedRecords } from "./sites/site-records.ts";
+import { runsPerSite } from "./sites/site-runs.ts";
+import { SummaryFunctions } from "./summary-functions.ts";
+import { SummarySnippets } from "./summary-snippets.ts";
+import { unseenBy } from "./unseen.ts";
+import { WastePass } from "./waste-pass.ts";
+import { inFrameOfZeroing } from "./weave-frames.ts";
+import { onPages, onStackMoved, starter } from "./weave-functions.ts";
+import { planWeaving, refusal, type WeavingPlan } from "./weaving-plan.ts";
+
+const ACCESS_SIZES = [1, 2, 4, 8, 16];
+
+/** Weaves the waste tool into a module. */
+export function weaveWaste(around: ToolSurroundings): WovenTool | string {
+  const plan = planWeaving(around);
+  return refusal(plan) ?? new WasteWeaver(plan).weave();
+}
+
+/** Adds the runtime to a module as planned, and makes the pass that calls it. */
+class WasteWeaver {
+  readonly #plan: WeavingPlan;
+  readonly #around: ToolSurroundings;
+  readonly #runtime: MergedRuntime;
+  /** The shadow stack that tells who asks for blocks, its frames those of another tool or of its own. */
+  readonly #stack: ShadowStack | undefined;
+  readonly #stackPlan: StackPlan | undefined;
+  readonly #frameTargets: FrameTargets;
+  readonly #frames: Frames | undefined;
+  readonly #framedRecords: FramedRecords;
+  readonly #fixedRecords: FixedRecords;
+  readonly #loopTable: LoopTable;
+
+  constructor(plan: WeavingPlan) {
+    const { around, framed, layout } = plan;
+    this.#plan = plan;
+    this.#around = around;
+    this.#stackPlan = plan.wishes.ownStack
+      ? new StackPlan(around.module, around.scan, around.allocator)
+      : undefined;
+    this.#stack = this.#stackPlan === undefined ? around.stack : this.#ownStack();
+    this.#runtime = this.#mergeRuntime();
+    this.#framedRecords = new FramedRecords(layout, around.shadowMemory);
+    this.#fixedRecords = new FixedRecords(layout, around.shadowMemory);
+    this.#frameTargets = this.#findFrameTargets();
+    this.#frames = framed && { ...framed, snippets: new FrameSnippets(this.#frameTargets) };
+    this.#loopTable = new LoopTable(layout.endBytes, LARGEST_MEMORY_BYTES - layout.endBytes);
+  }
+
+  weave(): WovenTool {
+    const { around, isCompatible, contexts, wishes, layout } = this.#plan;
+    const { shadowMemory } = around;
+    const target = this.#target;
+    const pass = this.#makePass();
+    const allocations = this.#allocations();
+    const loopTable = this.#loopTable;
+    const stack = this.#stack;
+    const stackPlan = this.#stackPlan;
+    return {
+      name: "waste",
+      pass,
+      ...(stack === undefined || stackPlan === undefined
+        ? {}
+        : {
+            beside: new ShadowStackPass(stackPlan, stack, new HostFrameFunctions(around.appended, stack)),
+            followedStack: { ...stack, entries: stackPlan.entries },
+            stack,
+          }),
+      followedCalls: contexts && {
+        shadowMemory,
+        ...entryStack(this.#frameTargets),
+        entries: contexts.entries,
+      },
+      get shadowBytes() {
+        return Math.ceil(loopTable.endBytes / PAGE_BYTES) * PAGE_BYTES;
+      },
+      data: () => loopTable.segments(shadowMemory),
+      tableBytes: Array(ownMemories(layout, wishes)).fill(layout.covered * 4),
+      describe: () => this.#describe(pass),
+      start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),
+      memoryLimit: layout.covered < around.memoryBytes ? layout.covered : undefined,
+      globals: this.#globals(),
+      exports: {
+        hostRead: target("hostRead"),
+        hostWrote: target("hostWrote"),
+        hostWriting: target("initializing"),
+        hostWroteOver: target("initialized"),
+        hostMayRead: target("hostMayRead"),
+      },
+      listeners: this.#memoryListeners(),
+      allocations: allocations && {
+        ...allocations,
+        reallocated: target("reallocated"),
+        released: target("released"),
+      },
+      entered: wishes.opaque ? target("hostMayRead") : -1,
+      isQuiet: (index) => isQuiet(around, index),
+      notTracked: unseenBy(this.#plan),
+    };
+  }
+
+  /** A function of the runtime by its name, −1 if it has none of that. */
+  readonly #target = (name: string): number => this.#runtime.functions.get(name) ?? -1;
+
+  /** Precise mode keeps the node of the context at hand in a global, where contexts are told apart. */
+  get #hasNodes(): boolean {
+    return this.#plan.contexts !== undefined && this.#plan.isPrecise;
+  }
+
+  /** A stack in the tool's own memory. The global with its newest frame is the first one. */
+  #ownStack(): ShadowStack {
+    const { stackWord } = this.#plan.layout;
+    return {
+      shadowMemory: this.#around.shadowMemory,
+      stackGlobal: this.#around.firstGlobal,
+      frames: fixedFrameBase({ stack: stackWord + STACK_BASE_BYTES, hostWord: stackWord }),
+    };
+  }
+
+  /** Index of the first global behind that of the stack. */
+  get #firstGlobal(): number {
+    return this.#around.firstGlobal + (this.#stackPlan === undefined ? 0 : 1);
+  }
+
+  #mergeRuntime(): MergedRuntime {
+    const { around, layout, wishes, isCompatible } = this.#plan;
+    const { shadowMemory } = around;
+    const firstGlobal = this.#firstGlobal;
+    const hasNodes = this.#hasNodes;
+    return mergeRuntime(runtimeBytes(wishes.engine), {
+      appended: around.appended,
+      shadowMemory,
+      firstGlobal: firstGlobal + (hasNodes ? 1 : 0),
+      constants: {
+        ...wasteConstants(layout, wishes, isCompatible),
+        NODE: hasNodes ? nodeAtHand(firstGlobal) : 0,
+      },
+      hosts: {},
+      programMemory: around.memory,
+      programMemory64: around.memory64,
+      stackPointer: around.stackPointer,
+      frames: this.#stack && { memory: this.#stack.shadowMemory, global: this.#stack.stackGlobal },
+      tables: Object.fromEntries(
+        WORD_TABLES.slice(0, ownMemories(layout, wishes)).map((table, i) => [table, shadowMemory + 1 + i]),
+      ),
+    });
+  }
+
+  /** What frames need; in precise mode the slot's global has the node of the context itself, 0 being the root. */
+  #findFrameTargets(): FrameTargets {
+    const { around, framed, layout } = this.#plan;
+    const hasNodes = this.#hasNodes;
+    return {
+      memory: around.shadowMemory,
+      slotGlobal: this.#firstGlobal + (hasNodes ? 0 : this.#runtime.globals.length),
+      enterFrame: framed === undefined ? -1 : this.#target("enterFrame"),
+      hostWord: layout.control + Control.hostWord,
+      rootSlot: hasNodes ? 0 : layout.control + Control.rootSlot,
+    };
+  }
+
+  /** That of the stack, then the runtime's globals with one more for contexts, where they are told apart. */
+  #globals(): NonNullable<WovenTool["globals"]> {
+    const { globals } = this.#runtime;
+    const stack =
+      this.#stackPlan === undefined
+        ? []
+        : [i32Global(this.#plan.layout.stackWord + STACK_BASE_BYTES - STACK_FRAME_BYTES)];
+    if (this.#plan.contexts === undefined) return [...stack, ...globals];
+    const { slotGlobal, rootSlot } = this.#frameTargets;
+    const place = slotGlobal - this.#firstGlobal;
+    return [...stack, ...globals.slice(0, place), i32Global(rootSlot), ...globals.slice(place)];
+  }
+
+  #makePass(): WastePass {
+    const { around, sites, isPrecise, isCompatible } = this.#plan;
+    const target = this.#target;
+    const functions = new AccessFunctions(
+      around.appended,
+      {
+        loaded: target("loaded"),
+        storing: target("storing"),
+        stored: target("stored"),
+        touched: target("hostRead"),
+      },
+      !isCompatible,
+      around.memory64,
+    );
+    const summary = isPrecise ? undefined : this.#summaryParts();
+    return new WastePass(around, sites, functions, summary, this.#passTargets());
+  }
+
+  #summaryParts(): SummaryParts {
+    const { around, framed, isCompatible, layout } = this.#plan;
+    const snippets = this.#summarySnippets();
+    return {
+      snippets,
+      functions: new SummaryFunctions(around.appended, snippets, around.memory64),
+      inlined: this.#inlinedSites(),
+      streams: {
+        followsStores: !isCompatible,
+        looped: this.#target("looped"),
+        table: this.#loopTable,
+        ends: layout.control + Control.ends,
+        memory: around.shadowMemory,
+      },
+      framed:
+        framed === undefined || this.#frames === undefined
+          ? undefined
+          : { frames: this.#frames, sites: framed.sites, records: this.#framedRecords },
+      fixed: framed === undefined ? this.#fixedRecords : undefined,
+    };
+  }
+
+  #summarySnippets(): SummarySnippets {
+    const { around, framed, isCompatible, layout } = this.#plan;
+    const target = this.#target;
+    const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
+    return new SummarySnippets(
+      layout,
+      around.shadowMemory,
+      {
+        same: target("same"),
+        fresh: bySize("fresh"),
+        assigned: target("assigned"),
+        mixed: bySize("mixed"),
+        markLineDirty: target("markLineDirty"),
+      },
+      framed === undefined ? this.#fixedRecords : this.#framedRecords,
+      !isCompatible,
+    );
+  }
+
+  #inlinedSites(): Uint8Array {
+    const { around, sites } = this.#plan;
+    const { siteRuns } = around.options.waste ?? {};
+    const guessed = siteFrequencies(around.module, sites);
+    const frequencies =
+      siteRuns === undefined ? guessed : knownFrequencies(sites, runsPerSite(sites, siteRuns), guessed);
+    return inlinedSites(around.module, sites, frequencies);
+  }
+
+  #passTargets(): PassTargets {
+    const { around, contexts, exact, framed, isPrecise, layout, wishes } = this.#plan;
+    const target = this.#target;
+    const { control, covered } = layout;
+    return {
+      exactImports: exact,
+      covered,
+      notePages: target("notePages"),
+      growing: this.#isHeldByPass() ? onPages(around, target("growing")) : -1,
+      grown: onPages(around, target("grown")),
+      hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
+      stackMoved: onStackMoved(around, target),
+      records: framed === undefined ? this.#fixedRecords : this.#framedRecords,
+      firstId: isPrecise ? 1 : ShadowIds.first,
+      nodes:
+        contexts === undefined || !isPrecise
+          ? undefined
+          : {
+              plan: contexts,
+              nodeGlobal: this.#frameTargets.slotGlobal,
+              memory: around.shadowMemory,
+              enter: target("enter"),
+              snippets: new FrameSnippets(this.#frameTargets),
+            },
+      storeSite: control + Control.storeSite,
+      loadSite: control + Control.loadSite,
+      allocationSite: control + Control.allocationSite,
+      allocationNode: control + Control.allocationNode,
+      zeroedSite: control + Control.zeroedSite,
+      returnSite: control + Control.returnSite,
+      loopsOf:
+        contexts === undefined ? (key, isStore) => begunAt(layout, key, { isStore, isPrecise }) : undefined,
+      notesPlaces: isPrecise,
+    };
+  }
+
+  /** Whether the pass keeps the memory from growing: one from outside has the maximum that its maker gave it. */
+  #isHeldByPass(): boolean {
+    const { module, memory, memoryBytes } = this.#around;
+    return memoryType(module, memory).pageSizeLog2 === 16 && this.#plan.layout.covered < memoryBytes;
+  }
+
+  /** What is called when a block is handed out, and what it is told of zeroed ones; undefined: nobody allocates. */
+  #allocations(): { allocated: number; zeroedBy(index: number): number } | undefined {
+    const { around, framed, isPrecise, layout, sites, zeroing } = this.#plan;
+    const first = sites.stores - zeroing.length + (isPrecise ? 1 : ShadowIds.first);
+    const zeroedBy = new Map(zeroing.map((index, i) => [index, first + i]));
+    const told = this.#target("allocated");
+    const allocated =
+      this.#frames === undefined || framed === undefined
+        ? told
+        : inFrameOfZeroing(around, this.#frames, framed.sites, {
+            first: sites.length - zeroing.length,
+            ids: [...zeroedBy.values()],
+            zeroedSite: layout.control + Control.zeroedSite,
+            records: this.#framedRecords,
+            allocated: told,
+          });
+    if (around.allocator.functions.length === 0) return undefined;
+    return { allocated, zeroedBy: (index) => zeroedBy.get(index) ?? 0 };
+  }
+
+  #memoryListeners(): MemoryListeners {
+    const target = this.#target;
+    return {
+      copy: target("copying"),
+      fill: target("filling"),
+      arrived: target("initialized"),
+      left: target("left"),
+      init: target("initialized"),
+      arrivingPiece: target("initializing"),
+      pieceBuffer: {
+        memory: this.#around.shadowMemory,
+        address: this.#plan.layout.control + Control.initBytes,
+        bytes: INIT_BUFFER_BYTES,
+      },
+    };
+  }
+
+  #describe(pass: WastePass): ReturnType<WovenTool["describe"]> {
+    const { around, contexts, framed, isVisible, layout, sites, wishes } = this.#plan;
+    return {
+      ...layout,
+      engine: wishes.engine,
+      contexts: wishes.contexts,
+      objects: wishes.objects,
+      compat: around.options.waste?.compat ?? "",
+      siteTable: base64Of(encodeSites(sites)),
+      inline: base64Of(pass.inline),
+      leaders: base64Of(pass.leaders),
+      frames: base64Of(pass.frames),
+      updates: base64Of(pass.updates),
+      ...(pass.repeated === undefined ? {} : { repeated: base64Of(pass.repeated.encode()) }),
+      loops: this.#loopTable.address,
+      loopsEnd: this.#loopTable.endBytes,
+      ...(framed === undefined ? {} : { slots: base64Of(encodeSlots(framed)) }),
+      ...(contexts === undefined ? {} : { hostWord: this.#frameTargets.hostWord }),
+      exportsMemory: isVisible,
+      opaque: wishes.opaque,
+      limited: layout.covered < around.memoryBytes,
+      mostPages: wishes.mostPages,
+    };
+  }
+}
+
+function i32Global(value: number): { type: ValType; initial: Uint8Array } {
+  return { type: I32, initial: encodeConstantExpression(I32, value | 0) };
+}
+
+/** Code that pushes the node of the context at hand. */
+function nodeAtHand(global: number): Uint8Array {
+  return new ByteWriter(8).u8(Op.GLOBAL_GET).u32Leb(global).finish();
+}

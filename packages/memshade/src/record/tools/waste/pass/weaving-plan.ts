@@ -1,0 +1,152 @@
+import {
+  ACCESS_KIND,
+  AccessKind,
+  IMMEDIATE_KIND,
+  type MemoryType,
+  memoryType,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+  type WasmModule,
+} from "../../../../code/wasm/index.ts";
+import * as Op from "../../../../code/wasm/op.generated.ts";
+import { readU32Leb } from "../../../../ground/bytes/leb128.ts";
+import { allFrameBytes } from "../../../contexts/frames/call-frames.ts";
+import type { FramePlan } from "../../../contexts/frames/frame-plan.ts";
+import type { ToolSurroundings } from "../../tool.ts";
+import { tooLargeSentence } from "../memory-limit.ts";
+import { isPreciseMode, planWaste, type WasteLayout, type WasteWishes } from "../memory-plan.ts";
+import { HOST_CALL, type SiteTable, siteTable, ZEROING_CALL } from "../site-table.ts";
+import { exactImports, isCommand } from "./sites/wasi-functions.ts";
+import { zeroingFunctions } from "./sites/zeroing-functions.ts";
+import { contextPlan, framesOf, type PlannedFrames } from "./weave-frames.ts";
+
+const HAS_MEMORY_INDEX = 0x40;
+
+/** `zeroing`: functions that hand out zeroed blocks, by index. Direct calls of them are stores. */
+export function findSites(module: WasmModule, zeroing: readonly number[]): SiteTable {
+  const { bytes, bodies, codePayloadStart, importedFunctionCount } = module;
+  const [offset, op]: [number[], number[]] = [[], []];
+  const firstOfFunction = new Int32Array(bodies.length + 1);
+  const add = (pos: number, what: number): void => {
+    offset.push(pos - codePayloadStart);
+    op.push(what);
+  };
+  const siteOf = (opcode: number, immediates: number): number | undefined => {
+    const kind = ACCESS_KIND[opcode];
+    if (kind !== AccessKind.None && kind !== AccessKind.Notify) {
+      const memory = bytes[immediates] & HAS_MEMORY_INDEX ? readU32Leb(bytes, immediates + 1) : 0;
+      return memory === 0 ? opcode : undefined;
+    }
+    if (opcode === Op.MEMORY_COPY || opcode === Op.MEMORY_FILL || opcode === Op.MEMORY_INIT) return opcode;
+    if (opcode !== Op.CALL && opcode !== Op.RETURN_CALL) return undefined;
+    const callee = readU32Leb(bytes, immediates);
+    if (callee < importedFunctionCount) return HOST_CALL;
+    return zeroing.includes(callee) ? ZEROING_CALL : undefined;
+  };
+  bodies.forEach((body, defined) => {
+    firstOfFunction[defined] = op.length;
+    for (let pos = body.codeStart; pos < body.end; ) {
+      const opcode = opcodeIdAt(bytes, pos);
+      const immediates = skipOpcode(bytes, pos);
+      const site = siteOf(opcode, immediates);
+      if (site !== undefined) add(pos, site);
+      pos = skipImmediates(bytes, immediates, IMMEDIATE_KIND[opcode]);
+    }
+  });
+  firstOfFunction[bodies.length] = op.length;
+  const definedOf = zeroing.map((index) => index - importedFunctionCount);
+  for (const defined of definedOf) add(bodies[defined].codeStart, ZEROING_CALL);
+  return siteTable({
+    offset: Int32Array.from(offset),
+    op: Int32Array.from(op),
+    firstOfFunction,
+    zeroing: definedOf,
+  });
+}
+
+/** What is known of the tool in one module before anything is added to the module. */
+export interface WeavingPlan {
+  around: ToolSurroundings;
+  /** Writers, readers and values are kept per byte, instead of one id. */
+  isPrecise: boolean;
+  /** The tool counts as the Valgrind tool deadstores does. */
+  isCompatible: boolean;
+  sites: SiteTable;
+  /** Functions that hand out zeroed blocks, by index. */
+  zeroing: readonly number[];
+  /** How calls change the context; undefined where contexts are not told apart. */
+  contexts: FramePlan | undefined;
+  /** The frames of contexts; undefined without contexts, and in precise mode, which keeps nodes instead. */
+  framed: PlannedFrames | undefined;
+  /** Whether the host can look at the memory. */
+  isVisible: boolean;
+  /** Imported functions of which it is known what they read and write, by index. */
+  exact: ReadonlySet<number>;
+  wishes: WasteWishes;
+  layout: WasteLayout;
+}
+
+/** Looks at a module, and places the tool's tables. */
+export function planWeaving(around: ToolSurroundings): WeavingPlan {
+  const { module, memory, memoryBytes, allocator } = around;
+  const { waste = {} } = around.options;
+  const { contexts, objects, compat, mostIds } = waste;
+  const isPrecise = isPreciseMode(waste);
+  const zeroing = zeroingFunctions(allocator.functions);
+  const sites = findSites(module, zeroing);
+  const plan = contexts === true ? contextPlan(around, sites, isPrecise) : undefined;
+  const framed = plan === undefined || isPrecise ? undefined : framesOf(around, plan, sites);
+  const isVisible = isMemoryVisible(module, memory);
+  const exact = exactImports(module, around.options.glue);
+  // In precise mode contexts are paths too.
+  const keepsPaths = allocator.functions.length > 0 && !(isPrecise && contexts === true);
+  const wishes: WasteWishes = {
+    memoryBytes,
+    mostPages: mostPages(memoryType(module, memory)),
+    stores: sites.stores,
+    loads: sites.loads,
+    sites: sites.length,
+    engine: isPrecise ? "full" : "brief",
+    contexts: contexts === true,
+    objects: objects === true,
+    opaque: isVisible && !isCommand(module, exact),
+    paths: keepsPaths,
+    ownStack: keepsPaths && around.stack === undefined,
+    frames: framed && { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
+    mostIds,
+  };
+  return {
+    around,
+    isPrecise,
+    isCompatible: compat === "deadstores",
+    sites,
+    zeroing,
+    contexts: plan,
+    framed,
+    isVisible,
+    exact,
+    wishes,
+    layout: planWaste(wishes),
+  };
+}
+
+/** What engines give a memory at most, by the type of its addresses, where it is not declared smaller: 4 GiB, 16 GiB. */
+function mostPages({ maximum = Number.POSITIVE_INFINITY, index64 }: MemoryType): number {
+  return Math.min(maximum, index64 ? 2 ** 18 : 2 ** 16);
+}
+
+/** Why the tool can follow nothing of a module, as a sentence; undefined: it can. */
+export function refusal({ around, layout }: WeavingPlan): string | undefined {
+  const { minimum, pageSizeLog2 } = memoryType(around.module, around.memory);
+  const bytes = minimum * 2 ** pageSizeLog2;
+  if (bytes <= layout.covered) return undefined;
+  return tooLargeSentence("The module's memory begins with", bytes, layout.covered);
+}
+
+function isMemoryVisible(module: WasmModule, memory: number): boolean {
+  return (
+    memory < module.importedMemoryCount ||
+    module.exports.some(({ kind, index }) => kind === "memory" && index === memory)
+  );
+}

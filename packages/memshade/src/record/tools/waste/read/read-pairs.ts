@@ -1,0 +1,144 @@
+import type { PairKind } from "../../../../profile/model/waste/waste.ts";
+import { eachIndexEntry } from "../../../contexts/frames/index-table.ts";
+import { IndexEntry, IndexKind } from "../../../contexts/layout.ts";
+import { GREW, MOVED, PAIR_BYTES, Pair } from "../layout.ts";
+import { readPathPlaces } from "./read-path-blocks.ts";
+import { callersOf } from "./site-paths.ts";
+import { readCount, type WasteTables } from "./tables.ts";
+import { KEY_MASK } from "./written-bytes.ts";
+
+const PAIR_KINDS = new Map<number, PairKind>(
+  (["overwritten", "deallocated", "returned", "silent", "redundant"] as const).map((kind) => [
+    Pair[kind],
+    kind,
+  ]),
+);
+
+/** A pair of paths; undefined: no store or load of the program. */
+export interface PairFigures {
+  kind: PairKind;
+  first: string | undefined;
+  origin: "init" | "zero" | undefined;
+  second: string | undefined;
+  /** The place that freed a block or ended a frame; undefined where it is not known. */
+  end: number[] | undefined;
+  bytes: number;
+  operations: number;
+}
+
+/** Reallocations of one place. */
+export interface ReallocationFigures {
+  /** Code offsets, innermost first; empty where the place is not known. */
+  path: number[];
+  calls: number;
+  /** Bytes that blocks grew by. */
+  grown: number;
+  /** How often the block got a new place, and bytes that were copied there. */
+  moves: number;
+  moved: number;
+}
+
+/** An entry of the table of pairs. */
+interface PairEntry {
+  first: number;
+  second: number;
+  kind: number;
+  bytes: number;
+  operations: number;
+}
+
+function* entriesOf({ view, description: { pairs, pairCapacity } }: WasteTables): Generator<PairEntry> {
+  for (let at = pairs; at < pairs + pairCapacity * PAIR_BYTES; at += PAIR_BYTES) {
+    const kind = view.getUint32(at + 8, true);
+    if (kind === 0) continue;
+    yield {
+      first: view.getUint32(at, true),
+      second: view.getUint32(at + 4, true),
+      kind,
+      bytes: readCount(view, at + 16),
+      operations: readCount(view, at + 24),
+    };
+  }
+}
+
+/** Code offsets of the places that allocate, free and return, by key; empty where the place is not known. */
+export function readPlaces(tables: WasteTables): Map<number, number[]> {
+  const { view, description } = tables;
+  const places = new Map<number, number[]>();
+  if (description.engine !== "full") return places;
+  eachIndexEntry(view, description.index, (at) => {
+    const field = (distance: number): number => view.getUint32(at + distance, true);
+    const [kind, first, offset] = [IndexEntry.kind, IndexEntry.first, IndexEntry.second].map(field);
+    const key = field(IndexEntry.value);
+    if (kind === IndexKind.path) places.set(key, readPathPlaces(tables, first));
+    else if (kind === IndexKind.place)
+      places.set(key, offset === 0 ? [] : [offset, ...callersOf(tables, first)]);
+  });
+  return places;
+}
+
+/** Paths by key. */
+type Paths = ReadonlyMap<number, string>;
+
+/** Who did something in vain, and who undid it. */
+export function readPairs(
+  tables: WasteTables,
+  storePaths: Paths,
+  loadPaths: Paths,
+  places: ReadonlyMap<number, number[]>,
+): PairFigures[] {
+  const pairs: PairFigures[] = [];
+  for (const { first, second, kind: of, bytes, operations } of entriesOf(tables)) {
+    const kind = PAIR_KINDS.get(of);
+    if (kind === undefined) continue;
+    const paths = kind === "redundant" ? loadPaths : storePaths;
+    const isEnd = kind === "deallocated" || kind === "returned";
+    const place = isEnd ? places.get(second) : undefined;
+    pairs.push({
+      kind,
+      first: paths.get(first),
+      origin: kind !== "silent" ? undefined : first === 0 ? "zero" : first === KEY_MASK ? "init" : undefined,
+      second: isEnd ? undefined : paths.get(second),
+      end: place?.length === 0 ? undefined : place,
+      bytes,
+      operations,
+    });
+  }
+  return pairs;
+}
+
+export function readReallocations(
+  tables: WasteTables,
+  places: ReadonlyMap<number, number[]>,
+): ReallocationFigures[] {
+  const found = new Map<number, ReallocationFigures>();
+  for (const { first: place, second: what, kind, bytes, operations } of entriesOf(tables)) {
+    if (kind !== Pair.reallocated) continue;
+    const path = places.get(place) ?? [];
+    const figures = found.get(place) ?? { path, calls: 0, grown: 0, moves: 0, moved: 0 };
+    found.set(place, figures);
+    if (what === GREW) Object.assign(figures, { grown: bytes, calls: operations });
+    else if (what === MOVED) Object.assign(figures, { moved: bytes, moves: operations });
+  }
+  return [...found.values()];
+}
+
+/** Bytes by the key of a load or store, by the entry of the allocation site whose blocks they were in. */
+type SiteBytes = ReadonlyMap<number, ReadonlyMap<number, number>>;
+
+/** What reached into the blocks of each allocation site: stores whose bytes died there, all stores, all loads. */
+export function readSitePairs(tables: WasteTables): Record<"dead" | "written" | "read", SiteBytes> {
+  const of = { dead: new Map(), written: new Map(), read: new Map() };
+  const kinds = new Map<number, Map<number, Map<number, number>>>([
+    [Pair.into, of.dead],
+    [Pair.writesInto, of.written],
+    [Pair.readsFrom, of.read],
+  ]);
+  for (const { first: key, second: site, kind, bytes } of entriesOf(tables)) {
+    const into = kinds.get(kind);
+    if (into === undefined) continue;
+    const known = into.get(site) ?? new Map<number, number>();
+    into.set(site, known.set(key, bytes));
+  }
+  return of;
+}

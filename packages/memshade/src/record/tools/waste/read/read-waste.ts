@@ -1,0 +1,217 @@
+import { bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
+import { ByteReader } from "../../../../ground/bytes/reader.ts";
+import type { InstrumentedInfo } from "../../options.ts";
+import { type WasteDescription, wasteDescription } from "../description.ts";
+import {
+  Control,
+  LOOP_BYTES,
+  LOOP_STREAM_BYTES,
+  Loop,
+  OBJECT_SITE_BYTES,
+  PAIR_BYTES,
+  PATH_BLOCKS_BYTES,
+  RECORD_BYTES,
+  Store,
+  VALUES_BYTES,
+} from "../layout.ts";
+import { begunAt, ShadowIds, wasteBytesTouched } from "../memory-plan.ts";
+import { decodeSites, type SiteTable } from "../site-table.ts";
+import {
+  type FigureSources,
+  figuresOf,
+  type LoadFigures,
+  loadFigures,
+  type StoreFigures,
+  storeFigures,
+} from "./figures.ts";
+import { FrameReader } from "./read-frames.ts";
+import { type ObjectFigures, readObjects } from "./read-objects.ts";
+import {
+  type PairFigures,
+  type ReallocationFigures,
+  readPairs,
+  readPlaces,
+  readReallocations,
+} from "./read-pairs.ts";
+import { type PathBlocksFigures, readPathBlocks } from "./read-path-blocks.ts";
+import { pathKey, readSitePaths, type SiteInContext } from "./site-paths.ts";
+import { controlWord, readCount, type WasteTables } from "./tables.ts";
+import { forgetWriters, readBytes, unreadBytes } from "./written-bytes.ts";
+
+export interface WasteContents {
+  stores: StoreFigures[];
+  loads: LoadFigures[];
+  pairs: PairFigures[];
+  reallocations: ReallocationFigures[];
+  objects: ObjectFigures[];
+  /** In summary mode: blocks by the calls that ask for them. */
+  blocks: PathBlocksFigures[];
+  /** Loops that were cut short. */
+  openLoops: OpenLoop[];
+  outside: number;
+  keysLost: number;
+  /** Seldom used contexts that are left out, and the accesses that they had. */
+  contextsLeft: number;
+  accessesLeft: number;
+  pairsLost: number;
+  /** Shadow memory that was touched, bytes, at most. */
+  shadowBytes: number;
+  /** Whether the program's memory grew beyond what is followed. */
+  grewBeyond: boolean;
+  /** Bytes at which it was kept from growing; undefined: it did not get there. */
+  heldAt: number | undefined;
+  /** Requests for more memory than can be followed, which failed; undefined: none did. */
+  refused: { times: number; pages: number; covered: number } | undefined;
+}
+
+/** Reads the waste tool's memory of one instance. */
+export class WasteReader {
+  readonly description: WasteDescription;
+  readonly #tables: WasteTables;
+  #sites: SiteTable | undefined;
+  #frames: FrameReader | undefined;
+
+  /** `further`: its further memories. */
+  constructor(
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    further: readonly WebAssembly.Memory[] = [],
+  ) {
+    const description = wasteDescription(info);
+    if (description === undefined) throw new RangeError("the waste tool is not in this module");
+    this.description = description;
+    this.#tables = { view: new DataView(memory.buffer), further, description };
+  }
+
+  /** `exitVisible`: bytes that are unread now count as read by the host. */
+  read(exitVisible: boolean): WasteContents {
+    const tables = this.#tables;
+    const sites = this.#siteTable();
+    const { covered, limited, frames, updates = "" } = this.description;
+    const framed = this.#frameReader()?.read(tables.view);
+    const paths = framed ?? readSitePaths(tables, sites);
+    // Only precise mode tells of pairs and objects.
+    const isPrecise = this.description.engine === "full";
+    const [storePaths, loadPaths] = [paths.stores, paths.loads].map((of) => pathsOf(isPrecise ? of : []));
+    const places = readPlaces(tables);
+    const sources: FigureSources = {
+      tables,
+      sites,
+      frames: bytesOfBase64(frames),
+      updates: bytesOfBase64(updates),
+      unread: unreadBytes(tables),
+      read: readBytes(tables),
+      begun: readBegun(tables, sites),
+      exitVisible,
+    };
+    const reached = controlWord(tables, Control.pages) * 65536;
+    const times = controlWord(tables, Control.refused);
+    return {
+      stores: figuresOf(paths.stores, (one) => storeFigures(sources, one)),
+      loads: figuresOf(paths.loads, (one) => loadFigures(sources, one)),
+      pairs: readPairs(tables, storePaths, loadPaths, places),
+      reallocations: readReallocations(tables, places),
+      objects: readObjects(tables, places, { stores: storePaths, loads: loadPaths }, exitVisible),
+      blocks: readPathBlocks(tables, exitVisible),
+      openLoops: readOpenLoops(tables, sites),
+      outside: controlWord(tables, Control.outside),
+      keysLost: controlWord(tables, Control.keysLost) + (framed?.accessesLost ?? 0),
+      contextsLeft: framed?.contextsLeft ?? 0,
+      accessesLeft: framed?.accessesLeft ?? 0,
+      pairsLost: controlWord(tables, Control.pairsLost),
+      shadowBytes: Math.ceil(Math.min(reached, covered) * wasteBytesTouched(this.description)),
+      grewBeyond: reached > covered,
+      heldAt: limited && reached === covered ? covered : undefined,
+      refused: times === 0 ? undefined : { times, pages: controlWord(tables, Control.asked), covered },
+    };
+  }
+
+  /** Sets all counts to zero; bytes that are unread now belong to nobody. */
+  reset(): void {
+    resetTables(this.#tables);
+    this.#frameReader()?.reset(this.#tables.view);
+  }
+
+  #siteTable(): SiteTable {
+    this.#sites ??= decodeSites(bytesOfBase64(this.description.siteTable));
+    return this.#sites;
+  }
+
+  #frameReader(): FrameReader | undefined {
+    if (this.description.arena !== 0) this.#frames ??= new FrameReader(this.description, this.#siteTable());
+    return this.#frames;
+  }
+}
+
+function pathsOf(sites: readonly SiteInContext[]): Map<number, string> {
+  return new Map(sites.map(({ key, path }) => [key, pathKey(path)]));
+}
+
+/** A loop of which runs have begun and not ended: what its accesses did in them is not counted. */
+export interface OpenLoop {
+  /** Code offsets of its accesses. */
+  path: number[];
+  runs: number;
+}
+
+/** The loops that something has cut short, or that are running now. */
+export function readOpenLoops({ view, description }: WasteTables, sites: SiteTable): OpenLoop[] {
+  const loops: OpenLoop[] = [];
+  for (let at = description.loops; at < description.loopsEnd; ) {
+    const streams = view.getUint32(at + Loop.streams, true);
+    const runs = view.getUint32(at + Loop.open, true);
+    const first = view.getUint32(at + Loop.site, true);
+    if (runs > 0) loops.push({ path: [...sites.offset.subarray(first, first + streams)], runs });
+    at += LOOP_BYTES + streams * LOOP_STREAM_BYTES;
+  }
+  return loops;
+}
+
+/** How often the loop has begun in all whose trips an access comes to one place, by site. */
+export function readBegun({ view, description }: WasteTables, sites: SiteTable): Map<number, number> {
+  const { repeated, engine } = description;
+  const isPrecise = engine === "full";
+  const begun = new Map<number, number>();
+  if (repeated === undefined) return begun;
+  const reader = new ByteReader(bytesOfBase64(repeated));
+  for (let groups = reader.u32Leb(); groups > 0; groups--) {
+    const group = Array.from({ length: reader.u32Leb() }, () => reader.u32Leb());
+    const [first] = group;
+    const isStore = sites.store[first] !== 0;
+    const key = isStore ? sites.store[first] + (isPrecise ? 1 : ShadowIds.first) - 1 : sites.load[first];
+    const count = readCount(view, begunAt(description, key, { isStore, isPrecise }));
+    for (const site of group) begun.set(site, count);
+  }
+  return begun;
+}
+
+/** Sets all counts to zero; bytes that are unread now belong to nobody. */
+export function resetTables(tables: WasteTables): void {
+  const { view, description } = tables;
+  forgetWriters(tables);
+  const bytes = new Uint8Array(view.buffer);
+  const clear = (from: number, size: number): void => void bytes.fill(0, from, from + size);
+  const clearRecords = (from: number, size: number): void => {
+    if (description.engine === "brief") clear(from, size);
+    else for (let at = from; at < from + size; at += RECORD_BYTES) clearCounts(bytes, at);
+  };
+  // Neither stores nor records have ids any more.
+  if (description.recordOf !== 0) clear(description.recordOf, (description.lastId + 1) * 4);
+  clearRecords(description.stores, description.storeCapacity * 2 ** description.recordShift);
+  clearRecords(description.loads, description.loadCapacity * 2 ** description.loadShift);
+  bytes.fill(0, description.counters, description.sizes);
+  if (description.engine === "full") clear(description.values, description.loadCapacity * VALUES_BYTES);
+  clear(description.pairs, description.pairCapacity * PAIR_BYTES);
+  clear(description.sites, description.siteCapacity * OBJECT_SITE_BYTES);
+  if (description.pathBlocks !== 0) {
+    clear(description.pathBlocks, description.pathCapacity * PATH_BLOCKS_BYTES);
+    const next = view.getUint32(description.control + Control.fatesNext, true);
+    clear(description.fates, Math.max(0, next - description.fates));
+    view.setUint32(description.control + Control.fatesNext, 0, true);
+  }
+}
+
+/** Clears a record of precise mode: it stays the record of its site in its context. */
+function clearCounts(bytes: Uint8Array, at: number): void {
+  bytes.fill(0, at, at + Store.node).fill(0, at + Store.site + 4, at + RECORD_BYTES);
+}

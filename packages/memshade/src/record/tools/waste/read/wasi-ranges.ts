@@ -1,0 +1,166 @@
+/** Ranges of memory that one WASI call touches: [address, bytes] each. */
+export interface TouchedRanges {
+  reads: [number, number][];
+  writes: [number, number][];
+}
+
+/** What a parameter of a WASI function points to. Numbers name other parameters, or bytes where `bytes` says so. */
+type Effect =
+  /** Reads `bytes(length parameter)` at the pointer. */
+  | { in: number; length: number }
+  /** Writes a fixed number of bytes. */
+  | { out: number; bytes: number }
+  /** Writes as many bytes as a parameter says. */
+  | { out: number; length: number }
+  /** Writes as many bytes as the call stored at another pointer, which it writes as well. */
+  | { out: number; used: number }
+  /** Reads from buffers as many bytes as the call stored at `done`. */
+  | { gathers: number; count: number; done: number }
+  /** Writes into buffers as many bytes as the call stored at `done`. */
+  | { scatters: number; count: number; done: number };
+
+const path = (at: number): Effect => ({ in: at, length: at + 1 });
+const out = (at: number, bytes: number): Effect => ({ out: at, bytes });
+/** In place of a number of bytes: as many as a size has. */
+const SIZE = 0;
+
+/** Every function of WASI preview 1 that touches memory, by its parameters from 0. `args_get` and `environ_get` are apart. */
+const EFFECTS: Readonly<Record<string, readonly Effect[]>> = {
+  args_sizes_get: [out(0, SIZE), out(1, SIZE)],
+  environ_sizes_get: [out(0, SIZE), out(1, SIZE)],
+  clock_res_get: [out(1, 8)],
+  clock_time_get: [out(2, 8)],
+  fd_fdstat_get: [out(1, 24)],
+  fd_filestat_get: [out(1, 64)],
+  fd_pread: [{ scatters: 1, count: 2, done: 4 }],
+  fd_prestat_get: [out(1, 8)],
+  fd_prestat_dir_name: [{ out: 1, length: 2 }],
+  fd_pwrite: [{ gathers: 1, count: 2, done: 4 }],
+  fd_read: [{ scatters: 1, count: 2, done: 3 }],
+  fd_readdir: [{ out: 1, used: 4 }],
+  fd_seek: [out(3, 8)],
+  fd_tell: [out(1, 8)],
+  fd_write: [{ gathers: 1, count: 2, done: 3 }],
+  path_create_directory: [path(1)],
+  path_filestat_get: [path(2), out(4, 64)],
+  path_filestat_set_times: [path(2)],
+  path_link: [path(2), path(5)],
+  path_open: [path(2), out(8, 4)],
+  path_readlink: [path(1), { out: 3, used: 5 }],
+  path_remove_directory: [path(1)],
+  path_rename: [path(1), path(4)],
+  path_symlink: [path(0), path(3)],
+  path_unlink_file: [path(1)],
+  random_get: [{ out: 0, length: 1 }],
+  sock_accept: [out(2, 4)],
+  sock_recv: [{ scatters: 1, count: 2, done: 4 }, out(5, 2)],
+  sock_send: [{ gathers: 1, count: 2, done: 4 }],
+};
+
+const SUBSCRIPTION_BYTES = 48;
+const EVENT_BYTES = 32;
+
+/** Follows the WASI calls of one instance. */
+export class WasiRanges {
+  readonly #memory: () => DataView;
+  /** Bytes of a pointer, and of a size. */
+  readonly #word: number;
+  /** Number of strings and their bytes, as the sizes calls said. */
+  readonly #sizes = new Map<string, [number, number]>();
+
+  /** `memory`: a view of the program's memory as it is now; `memory64`: the program was built for 64 bits. */
+  constructor(memory: () => DataView, memory64 = false) {
+    this.#memory = memory;
+    this.#word = memory64 ? 8 : 4;
+  }
+
+  /** Whether a function touches no memory, or in ways known here. Unknown functions of later versions do not. */
+  static knows(name: string): boolean {
+    return name in EFFECTS || /^(args_get|environ_get|poll_oneoff)$/.test(name);
+  }
+
+  /** What the call may write at most; to be asked before it. Parts may lie outside of the memory. */
+  mayWrite(name: string, operands: readonly unknown[]): [number, number][] {
+    const at = (parameter: number): number => Number(operands[parameter]) >>> 0;
+    if (name === "args_get" || name === "environ_get") {
+      const [count, bytes] = this.#sizesFor(name);
+      return [
+        [at(0), count * this.#word],
+        [at(1), bytes],
+      ];
+    }
+    if (name === "poll_oneoff")
+      return [
+        [at(1), at(2) * EVENT_BYTES],
+        [at(3), this.#word],
+      ];
+    const word = this.#wordReader();
+    const vector = 2 * this.#word;
+    const ranges: [number, number][] = [];
+    for (const effect of EFFECTS[name] ?? []) {
+      if ("in" in effect) continue;
+      if ("gathers" in effect || "scatters" in effect) {
+        const count = "scatters" in effect ? at(effect.count) : 0;
+        const vectors = "scatters" in effect ? at(effect.scatters) : 0;
+        for (let i = 0; i < count && vectors + (i + 1) * vector <= this.#memory().byteLength; i++)
+          ranges.push([word(vectors + i * vector), word(vectors + i * vector + this.#word)]);
+        ranges.push([at(effect.done), this.#word]);
+        // The length of a buffer stands behind its address.
+      } else if ("used" in effect)
+        ranges.push([at(effect.out), at(effect.out + 1)], [at(effect.used), this.#word]);
+      else ranges.push([at(effect.out), "bytes" in effect ? effect.bytes || this.#word : at(effect.length)]);
+    }
+    return ranges;
+  }
+
+  #wordReader(): (address: number) => number {
+    const view = this.#memory();
+    // The upper half of a size or address is zero in memories below 4 GiB.
+    return (address) => (address + 4 <= view.byteLength ? view.getUint32(address, true) : 0);
+  }
+
+  #sizesFor(name: string): [number, number] {
+    return this.#sizes.get(name.replace("_get", "_sizes_get")) ?? [0, 0];
+  }
+
+  /** What the call touched; to be asked behind it. A call that failed has read its arguments and written nothing. */
+  touched(name: string, operands: readonly unknown[], result: unknown): TouchedRanges {
+    const ranges: TouchedRanges = { reads: [], writes: [] };
+    const succeeded = result === 0;
+    const at = (parameter: number): number => Number(operands[parameter]) >>> 0;
+    const word = this.#wordReader();
+    const vector = 2 * this.#word;
+    const write = (address: number, bytes: number): void => {
+      if (succeeded && bytes > 0) ranges.writes.push([address, bytes]);
+    };
+    if (name === "args_get" || name === "environ_get") {
+      const [count, bytes] = this.#sizesFor(name);
+      write(at(0), count * this.#word);
+      write(at(1), bytes);
+    } else if (name === "poll_oneoff") {
+      ranges.reads.push([at(0), at(2) * SUBSCRIPTION_BYTES]);
+      write(at(1), word(at(3)) * EVENT_BYTES);
+      write(at(3), this.#word);
+    }
+    for (const effect of EFFECTS[name] ?? [])
+      if ("in" in effect) ranges.reads.push([at(effect.in), at(effect.length)]);
+      else if ("gathers" in effect || "scatters" in effect) {
+        const vectors = at("gathers" in effect ? effect.gathers : effect.scatters);
+        const count = at(effect.count);
+        ranges.reads.push([vectors, count * vector]);
+        let left = succeeded ? word(at(effect.done)) : 0;
+        for (let i = 0; i < count && left > 0; i++) {
+          const bytes = Math.min(left, word(vectors + i * vector + this.#word));
+          const range: [number, number] = [word(vectors + i * vector), bytes];
+          if (bytes > 0) ("gathers" in effect ? ranges.reads : ranges.writes).push(range);
+          left -= bytes;
+        }
+        write(at(effect.done), this.#word);
+      } else if ("used" in effect) {
+        write(at(effect.out), word(at(effect.used)));
+        write(at(effect.used), this.#word);
+      } else write(at(effect.out), "bytes" in effect ? effect.bytes || this.#word : at(effect.length));
+    if (succeeded && name.endsWith("_sizes_get")) this.#sizes.set(name, [word(at(0)), word(at(1))]);
+    return ranges;
+  }
+}

@@ -1,0 +1,160 @@
+import { BUCKETS, bucketOf } from "../../../../../profile/model/working-set/working-set-series.ts";
+import { Control } from "../../layout.ts";
+import type { WorkingSetLayout } from "../../memory-plan.ts";
+import { Histories, intervalOf } from "../../read/histories.ts";
+import { BLOCK_BYTES, Block, FREED_BYTES, Freed, Key, Kind } from "../layout.ts";
+import type { AttributionLayout } from "../memory-plan.ts";
+import { OpenShares, UNTOUCHED } from "./open-shares.ts";
+
+const LINE_BYTES = 64;
+const GRANULE_BYTES = 8;
+/** The mark of a byte that was touched while it was in the block that it is in. */
+const TOUCHED = 1;
+/** More than any kind of entry. */
+const KINDS = 4;
+
+/** What the lines of one interval with a key add up to, by kind and by how many time scales they are new at. */
+export interface AttributionEntry {
+  key: number;
+  kind: number;
+  bucket: number;
+  weight: number;
+}
+
+/**
+ * The lines of the open interval, as `tools/working-set/attribution/assembly/snapshot.ts` would attribute them if it ended
+ * now. Changes nothing. `lines`: those of the program's memory.
+ */
+export function attributeOpenInterval(
+  buffer: ArrayBufferLike,
+  workingSet: WorkingSetLayout,
+  layout: AttributionLayout,
+  lines: number,
+): AttributionEntry[] {
+  return new OpenInterval(buffer, workingSet, layout).attribute(lines);
+}
+
+class OpenInterval {
+  readonly #view: DataView;
+  readonly #layout: AttributionLayout;
+  readonly #workingSet: WorkingSetLayout;
+  readonly #interval: number;
+  readonly #histories: Histories;
+  readonly #shares: OpenShares;
+  /** Of the line at hand: keys of its bytes, and 1 for those of live blocks. */
+  readonly #keys = new Uint32Array(LINE_BYTES);
+  readonly #isLive = new Uint8Array(LINE_BYTES);
+  readonly #entries = new Map<number, AttributionEntry>();
+
+  constructor(buffer: ArrayBufferLike, workingSet: WorkingSetLayout, layout: AttributionLayout) {
+    this.#view = new DataView(buffer);
+    this.#layout = layout;
+    this.#workingSet = workingSet;
+    this.#interval = this.#view.getUint32(workingSet.control + Control.interval, true);
+    this.#histories = new Histories(buffer, workingSet, this.#interval);
+    this.#shares = new OpenShares(this.#view, layout, this.#interval);
+  }
+
+  attribute(lines: number): AttributionEntry[] {
+    const { written, both } = this.#workingSet;
+    const { buffer } = this.#view;
+    const planes = [0, written, both].map((at) => ({
+      quads: new Int32Array(buffer, at, lines / 4),
+      marks: new Uint8Array(buffer, at, lines),
+    }));
+    for (let line = 0; line < lines; line++) {
+      // Four marks at a time: nearly all of them are zero.
+      if ((line & 3) === 0 && planes.every(({ quads }) => quads[line >> 2] === 0)) line += 3;
+      else if (planes.some(({ marks }) => marks[line] !== 0)) this.#attributeLine(line);
+    }
+    return [...this.#entries.values()];
+  }
+
+  #add(key: number, kind: number, bucket: number, weight: number): void {
+    const name = (key * KINDS + kind) * BUCKETS + bucket;
+    const entry = this.#entries.get(name);
+    if (entry === undefined) this.#entries.set(name, { key, kind, bucket, weight });
+    else entry.weight += weight;
+  }
+
+  #u32(address: number): number {
+    return this.#view.getUint32(address, true);
+  }
+
+  #bucketAt(stampAt: number): number {
+    return bucketOf(this.#interval, intervalOf(this.#view.getUint16(stampAt, true)));
+  }
+
+  #attributeLine(line: number): void {
+    const { firstTouch, fill, owners, touchers, covered, byteStamps } = this.#layout;
+    const { read, written } = this.#histories.of(line);
+    const bucket = Math.min(read, written);
+    if (firstTouch) this.#add(this.#u32(touchers + line * 4), Kind.touch, bucket, 1);
+    if (!fill && !owners) return;
+    const isCovered = (line + 1) * LINE_BYTES <= covered;
+    if (isCovered) this.#findOwners(line);
+    else this.#keys.fill(UNTOUCHED);
+    if (fill) this.#countBytes(byteStamps + line * LINE_BYTES * 2);
+    if (!owners) return;
+    const region = this.#regionKey(line);
+    if (isCovered) this.#shares.add(line, this.#keys, region, bucket, this.#addShare);
+    else this.#addShare(region, bucket, 1);
+  }
+
+  readonly #addShare = (key: number, bucket: number, weight: number): void =>
+    this.#add(key, Kind.share, bucket, weight);
+
+  /** Bytes touched, by the buckets of their stamps, which begin at `stamps`. */
+  #countBytes(stamps: number): void {
+    const counts = new Uint8Array(BUCKETS);
+    for (let byte = 0; byte < LINE_BYTES; byte++)
+      if (this.#keys[byte] !== UNTOUCHED) counts[this.#bucketAt(stamps + byte * 2)]++;
+    counts.forEach((count, bucket) => {
+      if (count > 0) this.#add(Key.bytes, Kind.fill, bucket, count);
+    });
+  }
+
+  /** Keys by byte of a line. */
+  #findOwners(line: number): void {
+    const { bytes, owners, starts, firsts, heads, freed } = this.#layout;
+    const base = line * LINE_BYTES;
+    const marks = new Uint8Array(this.#view.buffer, bytes + base, LINE_BYTES);
+    const region = this.#regionKey(line);
+    const keys = this.#keys;
+    for (let byte = 0; byte < LINE_BYTES; byte++) keys[byte] = marks[byte] === 0 ? UNTOUCHED : region;
+    if (!owners) return;
+    const isLive = this.#isLive.fill(0);
+    this.#ownBytes(this.#u32(firsts + line * 4), base, marks);
+    for (let start = base; start < base + LINE_BYTES; start += GRANULE_BYTES)
+      this.#ownBytes(this.#u32(starts + (start / GRANULE_BYTES) * 4), base, marks);
+    for (let number = this.#u32(heads + line * 4); number !== 0; ) {
+      const entry = freed + number * FREED_BYTES;
+      for (let byte = 0; byte < LINE_BYTES; byte++) {
+        const isSet = (this.#view.getUint8(entry + Freed.mask + (byte >>> 3)) >>> (byte & 7)) & 1;
+        if (isSet === 1 && isLive[byte] === 0) keys[byte] = this.#u32(entry + Freed.key);
+      }
+      number = this.#u32(entry + Freed.next);
+    }
+  }
+
+  /** The bytes of the line at `base` that were touched in a live block. */
+  #ownBytes(number: number, base: number, marks: Uint8Array): void {
+    if (number === 0) return;
+    const block = this.#layout.blocks + number * BLOCK_BYTES;
+    const from = this.#u32(block + Block.address) - base;
+    const to = Math.min(LINE_BYTES, from + this.#u32(block + Block.size));
+    const key = this.#u32(block + Block.key);
+    for (let byte = Math.max(0, from); byte < to; byte++) {
+      if (marks[byte] !== TOUCHED || this.#isLive[byte] === 1) continue;
+      this.#keys[byte] = key;
+      this.#isLive[byte] = 1;
+    }
+  }
+
+  #regionKey(line: number): number {
+    const { control } = this.#workingSet;
+    if (line >= this.#u32(control + Control.stackFrom) && line < this.#u32(control + Control.stackTo))
+      return Key.stack;
+    return line >= this.#u32(control + Control.heapFrom) ? Key.heap : Key.statics;
+  }
+}

@@ -1,0 +1,200 @@
+import { UserError } from "../../../../ground/bytes/errors.ts";
+import type { LocalityOptions } from "../../options.ts";
+import { describedLayout } from "../described-layout.ts";
+import {
+  BIN_BYTES,
+  BLOCK_SHIFT,
+  ENTRY_BYTES,
+  FINE_BITS,
+  SINGLE_BITS,
+  SITE_BYTES,
+  STATE_BYTES,
+  WAITING_BYTES,
+} from "./layout.ts";
+
+/** Bins of a histogram of values up to 2^64. */
+export const HISTOGRAM_BINS = 2 ** SINGLE_BITS + 2 ** FINE_BITS * (64 - SINGLE_BITS);
+const STAMPS_PER_WORD = 64;
+const WORDS_PER_BLOCK = 2 ** BLOCK_SHIFT / STAMPS_PER_WORD;
+/** A byte per word, two for eight of 16 words each, and the count of the block. */
+const TREE_BYTES_PER_BLOCK = WORDS_PER_BLOCK + 2 * 8 + 4;
+const MARK_WORD_BYTES = STAMPS_PER_WORD / 8;
+const STAMPS_PER_ENTRY = 2;
+const SPARE_STAMPS = 8192;
+/** Hashes of lines are below this: 32 bits of the line times a multiplier. */
+export const HASH_RANGE = 2 ** 32;
+const GOLDEN_MULTIPLIER = 0x9e3779b1;
+/** The golden ratio without its one. */
+const GOLDEN_REST = 0.6180339887;
+/** Up to this rate one comparison tells that neither of two neighbouring lines is sampled. */
+const LARGEST_LINEAR_RATE = 1 / 8;
+/** The steps of linear hashes are larger than the limit by this at least, so that neighbours are not both sampled. */
+const LINEAR_MARGIN = 0.9;
+/** Size of the buffer of references that wait for the next poll: a power of two. */
+export const BUFFER_BYTES = 1 << 22;
+const SMALLEST_RATE = 1e-6;
+const LARGEST_CACHE_BYTES = 2 ** 36;
+const LINE_BYTES = 64;
+const DEFAULT_RATE = 0.01;
+const DEFAULT_CACHE_BYTES = 32 * 1024;
+
+/** Where the tables of `--locality` lie; `README.md` shows what they are. */
+export interface LocalityLayout {
+  readonly [key: string]: number | boolean;
+  lines: number;
+  entries: number;
+  /** Of 2 to the power of this lines at most one is followed. */
+  linesShift: number;
+  marks: number;
+  tree: number;
+  treeWords: number;
+  distances: number;
+  times: number;
+  firsts: number;
+  sites: number;
+  siteCapacity: number;
+  state: number;
+  endBytes: number;
+  exact: boolean;
+  buffer: number;
+  /** A line's hash: the lower 32 bits of its number times this. */
+  multiplier: number;
+  /** Address of the working set's countdown. */
+  clock: number;
+  /** Lines whose hash is at most this are sampled. */
+  limit: number;
+  /** Size of the cache whose misses are counted per site. */
+  cacheLines: number;
+}
+
+/** @throws UserError for options that mean nothing */
+export function planLocality(
+  options: LocalityOptions,
+  from: number,
+  lines: number,
+  accesses: number,
+  clock: number,
+): LocalityLayout {
+  const { cacheBytes = DEFAULT_CACHE_BYTES } = options;
+  const { exact, rate } = samplingOf(options);
+  if (exact && options.rate !== undefined)
+    throw new UserError("the exact locality samples nothing: it takes no rate");
+  if (!(rate >= SMALLEST_RATE && rate <= 1))
+    throw new UserError(`the sampling rate of the locality must be between ${SMALLEST_RATE} and 1`);
+  if (!(cacheBytes >= LINE_BYTES && cacheBytes <= LARGEST_CACHE_BYTES))
+    throw new UserError("the size of the cache must be between 64 bytes and 64 GiB");
+  let end = from;
+  const place = (bytes: number): number => {
+    const at = end;
+    end += Math.ceil(bytes / 64) * 64;
+    return at;
+  };
+  const { limit, multiplier, linesShift } = hashing(rate);
+  const entries = Math.ceil(lines / 2 ** linesShift) + 1;
+  const stamps = STAMPS_PER_ENTRY * entries + SPARE_STAMPS;
+  const treeWords = WORDS_PER_BLOCK * Math.ceil((stamps / STAMPS_PER_WORD + 1) / WORDS_PER_BLOCK);
+  const siteCapacity = 2 ** Math.ceil(Math.log2(Math.max(1024, accesses * 2)));
+  const histogram = () => place(HISTOGRAM_BINS * BIN_BYTES);
+  const layout = {
+    lines,
+    entries: place(entries * ENTRY_BYTES),
+    linesShift,
+    marks: place(treeWords * MARK_WORD_BYTES),
+    tree: place((treeWords / WORDS_PER_BLOCK) * TREE_BYTES_PER_BLOCK),
+    treeWords,
+    distances: histogram(),
+    times: histogram(),
+    firsts: histogram(),
+    sites: place(siteCapacity * SITE_BYTES),
+    siteCapacity,
+    buffer: place(exact ? 0 : BUFFER_BYTES + WAITING_BYTES),
+    state: place(STATE_BYTES),
+    endBytes: 0,
+    exact,
+    multiplier,
+    clock,
+    limit,
+    cacheLines: Math.floor(cacheBytes / LINE_BYTES),
+  };
+  layout.endBytes = end;
+  return layout;
+}
+
+/**
+ * Bytes of tables per byte of program memory: an entry for so many lines, with its stamps in the tree. What reads them at
+ * the end of a sampled run takes some 250 bytes more for each line that was followed: as much as 4 per byte at a rate of 1.
+ */
+export function localityBytesPerByte(options: LocalityOptions): number {
+  const { linesShift } = hashing(samplingOf(options).rate);
+  const bytesPerWord = MARK_WORD_BYTES + TREE_BYTES_PER_BLOCK / WORDS_PER_BLOCK;
+  const perEntry = ENTRY_BYTES + (STAMPS_PER_ENTRY / STAMPS_PER_WORD) * bytesPerWord;
+  return perEntry / (2 ** linesShift * LINE_BYTES);
+}
+
+function samplingOf({ method = "shards", rate = DEFAULT_RATE }: LocalityOptions): {
+  exact: boolean;
+  rate: number;
+} {
+  const exact = method === "exact";
+  return { exact, rate: exact ? 1 : rate };
+}
+
+function hashing(rate: number): Pick<LocalityLayout, "limit" | "multiplier" | "linesShift"> {
+  const limit = Math.max(1, Math.round(rate * HASH_RANGE)) - 1;
+  const multiplier = hashMultiplier(rate);
+  return { limit, multiplier, linesShift: Math.floor(Math.log2(leastGap(limit, multiplier))) };
+}
+
+/**
+ * What a line's number is multiplied with for its hash: multiples of numbers that fractions are far from spread evenly
+ * over every array, whatever its stride. Low rates take one of those that is a little above the rate itself: the hashes for
+ * which a line or the one behind it is sampled are then one range. Others take the golden ratio.
+ */
+export function hashMultiplier(rate: number): number {
+  if (rate > LARGEST_LINEAR_RATE) return GOLDEN_MULTIPLIER;
+  return (Math.round(HASH_RANGE / (Math.floor(LINEAR_MARGIN / rate) - 1 + GOLDEN_REST)) | 1) >>> 0;
+}
+
+/** Least distance of two lines whose hashes are both at most `limit`. */
+function leastGap(limit: number, multiplier: number): number {
+  for (let gap = 1, hash = multiplier; ; gap++, hash = (hash + multiplier) >>> 0)
+    if (Math.min(hash, HASH_RANGE - hash) <= limit) return gap;
+}
+
+/** Values of the runtime's imported constants. */
+export function localityConstants(
+  layout: LocalityLayout,
+  control: number,
+  accesses: number,
+): Record<string, number> {
+  return {
+    LINES: layout.lines,
+    ENTRIES: layout.entries,
+    LINES_SHIFT: layout.linesShift,
+    MARKS: layout.marks,
+    TREE: layout.tree,
+    TREE_WORDS: layout.treeWords,
+    DISTANCES: layout.distances,
+    TIMES: layout.times,
+    FIRSTS: layout.firsts,
+    SITES: layout.sites,
+    SITE_MASK: layout.siteCapacity - 1,
+    STATE: layout.state,
+    EXACT: layout.exact ? 1 : 0,
+    BUFFER: layout.buffer,
+    LIMIT: layout.limit,
+    MULTIPLIER: layout.multiplier,
+    CACHE_LINES: layout.cacheLines,
+    CONTROL: control,
+    ACCESSES: accesses,
+  };
+}
+
+export const PREFIX = "locality.";
+
+/** The layout of the locality's tables from what a module says of the tool; undefined where it has none. */
+export function localityLayoutOf(
+  described: Readonly<Record<string, number | string | boolean>>,
+): LocalityLayout | undefined {
+  return describedLayout(PREFIX, described);
+}

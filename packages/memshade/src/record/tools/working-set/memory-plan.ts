@@ -1,0 +1,160 @@
+import { UserError } from "../../../ground/bytes/errors.ts";
+import { CONTROL_BYTES, Control, SNAPSHOT_BYTES } from "./layout.ts";
+
+const LINE_BYTES = 64;
+/** Lines of 4 GiB, and one that stands for everything above. */
+const ADDRESSABLE_LINES = 2 ** 26 + LINE_BYTES;
+/** Lines touched, written, and both. */
+const PLANES = 3;
+const PAGE_BYTES = 65536;
+/** Room for the call stacks of snapshots. */
+export const STACKS_BYTES = 1 << 20;
+/** Intervals cannot be merged more often than this in any run. */
+const MOST_DOUBLINGS = 40;
+const MOST_INTERVALS = 16_384;
+const FEWEST_INTERVALS = 8;
+
+/** Where the tables lie in the tool's memory, bytes, and what else the host must know to read them. */
+export interface WorkingSetLayout {
+  readonly [key: string]: number | string | boolean;
+  lines: number;
+  written: number;
+  both: number;
+  history: number;
+  pages: number;
+  bigPages: number;
+  control: number;
+  records: number;
+  recordCapacity: number;
+  stacks: number;
+  stacksEnd: number;
+  locality: number;
+  endBytes: number;
+  interval: number;
+  maxIntervals: number;
+  unit: string;
+  assumeAligned: boolean;
+  /** Whether intervals may become longer to keep the cost of snapshots down. */
+  adaptive: boolean;
+  longestCountdown: number;
+  /** Lines of the program's stack and first line of its heap; `heapFrom` is −1 where it is not known. */
+  stackFrom: number;
+  stackTo: number;
+  heapFrom: number;
+  /** Where calls and polls stand that may be on the stack at a snapshot, as `CodeMarks` reads it; empty: not known. */
+  calls: string;
+}
+
+export interface WorkingSetWishes {
+  /** Largest size the program's memory can reach, bytes. */
+  memoryBytes: number;
+  interval: number;
+  maxIntervals: number;
+  unit: "accesses" | "wall" | "cpu";
+  assumeAligned: boolean;
+  adaptive: boolean;
+  /** Accesses after which the next poll calls the runtime, due or not. */
+  mostAccessesToPoll?: number | undefined;
+  stackFrom: number;
+  stackTo: number;
+  heapFrom: number;
+}
+
+/** The countdown never starts higher, so that what one poll is late by cannot wrap it. */
+const LONGEST_COUNTDOWN = 1 << 30;
+
+/** Bytes of tables per byte of program memory: a byte in each of the planes and in the history per line; pages take little. */
+export function workingSetBytesPerByte(): number {
+  return (PLANES + 1) / LINE_BYTES;
+}
+
+export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout {
+  const { interval, maxIntervals } = wishes;
+  if (!Number.isSafeInteger(interval) || interval < 1 || interval > 2 ** 48)
+    throw new UserError("the length of an interval must be between 1 and 2^48 units");
+  if (
+    !Number.isInteger(maxIntervals) ||
+    maxIntervals % 2 !== 0 ||
+    maxIntervals < FEWEST_INTERVALS ||
+    maxIntervals > MOST_INTERVALS
+  )
+    throw new UserError(
+      `the number of intervals to keep must be even and between ${FEWEST_INTERVALS} and ${MOST_INTERVALS}`,
+    );
+  const coveredBytes = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
+  const lines = coveredBytes / LINE_BYTES;
+  // Marks of addresses beyond the program's memory, whose access is about to trap, must not reach other tables.
+  const written = ADDRESSABLE_LINES;
+  const both = written + ADDRESSABLE_LINES;
+  const history = ADDRESSABLE_LINES * PLANES;
+  const pages = history + lines;
+  const bigPages = pages + roundUp((coveredBytes / 4096) * 2, 16);
+  const control = roundUp(bigPages + (coveredBytes / PAGE_BYTES) * 2 + 16, 4096);
+  const records = control + CONTROL_BYTES;
+  const recordCapacity = maxIntervals + (maxIntervals / 2) * MOST_DOUBLINGS;
+  const stacks = roundUp(records + recordCapacity * SNAPSHOT_BYTES, 16);
+  const locality = roundUp(stacks + STACKS_BYTES, PAGE_BYTES);
+  return {
+    lines,
+    written,
+    both,
+    history,
+    pages,
+    bigPages,
+    control,
+    records,
+    recordCapacity,
+    stacks,
+    stacksEnd: stacks + STACKS_BYTES,
+    locality,
+    endBytes: locality,
+    interval,
+    maxIntervals,
+    unit: wishes.unit,
+    assumeAligned: wishes.assumeAligned,
+    adaptive: wishes.adaptive,
+    longestCountdown: wishes.mostAccessesToPoll ?? LONGEST_COUNTDOWN,
+    stackFrom: wishes.stackFrom,
+    stackTo: wishes.stackTo,
+    heapFrom: wishes.heapFrom,
+    calls: "",
+  };
+}
+
+/** Where the tool's memory has the accesses up to the last poll that looked: in virtual time they are the time. */
+export function accessesAt({ control, unit }: WorkingSetLayout): number {
+  return unit === "accesses" ? control : control + Control.accesses;
+}
+
+/** Where the tool's memory has the countdown as it was when the host got control last. */
+export function clockAt({ control }: WorkingSetLayout): number {
+  return control + Control.clock;
+}
+
+/** Values of the runtime's imported constants. */
+export function workingSetConstants(layout: WorkingSetLayout): Record<string, number> {
+  return {
+    LINES: layout.lines,
+    WRITTEN: layout.written,
+    BOTH: layout.both,
+    HISTORY: layout.history,
+    PAGES: layout.pages,
+    BIG_PAGES: layout.bigPages,
+    CONTROL: layout.control,
+    RECORDS: layout.records,
+    RECORD_CAPACITY: layout.recordCapacity,
+    INTERVAL_LOW: layout.interval >>> 0,
+    INTERVAL_HIGH: Math.floor(layout.interval / 2 ** 32),
+    MOST_INTERVALS: layout.maxIntervals,
+    STACK_FROM: layout.stackFrom,
+    STACK_TO: layout.stackTo,
+    HEAP_FROM: layout.heapFrom < 0 ? 0xffffffff : layout.heapFrom,
+    LONGEST_COUNTDOWN: layout.longestCountdown,
+    ADAPTIVE: layout.adaptive ? 1 : 0,
+    ACCESSES: accessesAt(layout),
+  };
+}
+
+function roundUp(value: number, to: number): number {
+  return Math.ceil(value / to) * to;
+}

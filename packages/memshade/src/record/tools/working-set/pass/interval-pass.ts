@@ -1,0 +1,346 @@
+import { ACCESS_BYTES, ACCESS_KIND, AccessKind, functionType, I32 } from "../../../../code/wasm/index.ts";
+import * as Op from "../../../../code/wasm/op.generated.ts";
+import { LARGE_FUNCTION_BYTES } from "../../../rewrite/facts/large-functions.ts";
+import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
+import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
+import { CONSTANT, NO_LOCAL, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
+import { type Insertion, OptionalInsertion } from "../../../rewrite/write/insertions.ts";
+import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
+import { extraLocal } from "../../../rewrite/write/temporaries.ts";
+import { Countdown, type CountdownTargets } from "./countdown.ts";
+import { alignmentHint } from "./marks/alignment-hint.ts";
+import { LineMarks } from "./marks/line-marks.ts";
+import { MarkPlaces } from "./marks/mark-places.ts";
+import { type MarkTargets, MarkWriter } from "./marks/mark-writer.ts";
+import { Kind } from "./marks/place-group.ts";
+import type { PollPlan } from "./poll-plan.ts";
+
+/** Counts the accesses of a basic block. */
+export class AccessCount implements Insertion {
+  accesses = 0;
+  readonly #countdown: Countdown;
+
+  constructor(countdown: Countdown) {
+    this.#countdown = countdown;
+  }
+
+  write(sink: SnippetSink): void {
+    this.#countdown.advance(sink, this.accesses);
+  }
+}
+
+/** What the inserted code refers to, and what is known of the module as a whole. */
+export interface IntervalTargets extends CountdownTargets, MarkTargets {
+  /** () → (): notes how large the program's memory is. */
+  noteSize: number;
+  polls: PollPlan;
+  /** Whether the host may call a function. */
+  isEntered(index: number): boolean;
+  /** Whether the host may have control when a function returns. */
+  publishes(index: number): boolean;
+  /** Accesses lie in one line where their alignment hint says so. */
+  assumeAligned: boolean;
+  /** Functions may end by exceptions: the countdown must not stay in their locals. */
+  exceptions: boolean;
+  /** Functions that take the countdown and give it back. */
+  carriers: { has(index: number): boolean };
+}
+
+/** An open loop, innermost last. */
+interface OpenLoop {
+  poll: OptionalInsertion;
+  calls: number;
+  accesses: number;
+  /** Each trip calls a function that polls where it begins. */
+  pollsInCall: boolean;
+}
+
+/** A function that calls nothing keeps the countdown in a local from so many places on that count accesses. */
+const FEWEST_PLACES = 2;
+
+/** Block type without results. */
+const NO_RESULT = 0x40;
+
+/**
+ * Marks the line of every access, and counts accesses down to the next snapshot. Snapshots happen where loops begin a
+ * trip and where recursive functions begin; between two such places a line needs one mark.
+ *
+ * The countdown is a global; a function with loops that call nothing keeps it in a local, and so does one that calls nothing
+ * and would change it in several places.
+ */
+export class IntervalPass implements ToolPass {
+  readonly everywhere = true;
+  readonly #targets: IntervalTargets;
+  readonly #marks: LineMarks;
+  readonly #countdown: Countdown;
+  #state!: WalkState;
+  #loops: OpenLoop[] = [];
+  /** Calls of functions that may access memory. */
+  #calls = 0;
+  #accesses = 0;
+  /** What counts the accesses of the basic block at hand, if something does yet. */
+  #current: AccessCount | undefined;
+  /** The walk is in the block that each trip of the innermost loop begins with. */
+  #inHeader = false;
+  /** Places that count accesses. */
+  #counts = 0;
+  #polls: OptionalInsertion[] = [];
+  /** What only makes sense where the countdown is in a local. */
+  #transfers: OptionalInsertion[] = [];
+  /** A loop without calls was seen: the countdown goes to a local. */
+  #hasTightLoop = false;
+  /** No call was seen. */
+  #isLeaf = true;
+  /** The function takes the countdown and gives it back. */
+  #carries = false;
+
+  constructor(targets: IntervalTargets) {
+    this.#targets = targets;
+    this.#countdown = new Countdown(targets);
+    const places = new MarkPlaces(new MarkWriter(targets), targets.lines);
+    this.#marks = new LineMarks(targets.assumeAligned, (group, marks, tested) =>
+      places.mark(this.#state.insertions, group, marks, tested),
+    );
+  }
+
+  begin(state: WalkState, codeStart: number): void {
+    this.#state = state;
+    const { start, end } = state.module.bodies[state.function - state.module.importedFunctionCount];
+    this.#marks.reset(end - start <= LARGE_FUNCTION_BYTES);
+    this.#countdown.local = NO_LOCAL;
+    this.#countdown.scratch = NO_LOCAL;
+    this.#loops = [];
+    this.#calls = 0;
+    this.#accesses = 0;
+    this.#current = undefined;
+    this.#inHeader = false;
+    this.#counts = 0;
+    this.#polls = [];
+    this.#transfers = [];
+    this.#hasTightLoop = false;
+    this.#isLeaf = true;
+    this.#carries = this.#targets.carriers.has(state.function);
+    if (this.#carries) this.#enter(codeStart);
+    else this.#load(codeStart);
+    if (this.#targets.isEntered(state.function)) this.#resume(codeStart);
+    if (this.#targets.polls.pollsAtEntry(state.function)) this.#poll(codeStart);
+  }
+
+  /** Takes the countdown from where the function's first local will be. */
+  #enter(codeStart: number): void {
+    const { module, locals, temporaries } = this.#state;
+    const { params, results } = functionType(module, this.#state.function);
+    temporaries.moreParameter = true;
+    this.#add(codeStart, (sink) => {
+      sink.local(Op.LOCAL_GET, params.length);
+      sink.local(Op.LOCAL_SET, this.#countdown.local);
+      if (locals.length > params.length) {
+        sink.i32(0);
+        sink.local(Op.LOCAL_SET, params.length);
+      }
+      // Branches out of the function lead to the end of this block.
+      sink.open(Op.BLOCK, results[0] ?? NO_RESULT);
+    });
+  }
+
+  access(op: number, at: number, displacement: number, start: number, end: number): void {
+    const { stack, values, module } = this.#state;
+    this.#count(start);
+    let base = stack.value[at];
+    if (base === 0) {
+      base = values.fresh(ValueClass.Unknown, NO_LOCAL);
+      stack.value[at] = base;
+    }
+    const size = ACCESS_BYTES[op];
+    const hint = 1 << alignmentHint(module.bytes, start);
+    const access = ACCESS_KIND[op];
+    const both = access === AccessKind.Rmw || access === AccessKind.Cmpxchg;
+    const kinds = both ? Kind.Both : access === AccessKind.Store ? Kind.Written : Kind.Read;
+    // In a memory of 32 bits distances are those of addresses that wrap around.
+    const isWide = this.#targets.memory64 && base !== CONSTANT;
+    const offset = isWide ? stack.offset[at] + (displacement >>> 0) : (stack.offset[at] + displacement) | 0;
+    const group = this.#marks.access(base, offset, size, kinds, hint >= size);
+    if (group === undefined) return;
+    group.local = base === CONSTANT ? NO_LOCAL : keepAddress(this.#state, at, op, start);
+    group.held = stack.offset[at];
+    group.position = start;
+    group.end = end;
+  }
+
+  /** One access more in this block. */
+  #count(start: number): void {
+    this.#accesses++;
+    if (!this.#countdown.isVirtual) return;
+    if (this.#current === undefined) {
+      this.#current = new AccessCount(this.#countdown);
+      this.#state.insertions.add(start, this.#current);
+      this.#counts++;
+    }
+    this.#current.accesses++;
+  }
+
+  bulk(_op: number, _first: number, _second: number, start: number): void {
+    this.#count(start);
+    // Who listens to it looks at the countdown.
+    this.#save(start);
+  }
+
+  endBlock(): void {
+    this.#current = undefined;
+    this.#inHeader = false;
+    this.#marks.endBlock();
+  }
+
+  merge(position: number): void {
+    this.#marks.forgetSince(position);
+  }
+
+  enterLoop(body: number): void {
+    this.#marks.forgetAll();
+    this.#loops.push({
+      poll: this.#poll(body),
+      calls: this.#calls,
+      accesses: this.#accesses,
+      pollsInCall: false,
+    });
+    this.#inHeader = true;
+  }
+
+  leaveLoop(): void {
+    this.endBlock();
+    const loop = this.#loops.pop();
+    if (loop === undefined) return;
+    const isQuiet = this.#calls === loop.calls;
+    const isEmpty = this.#accesses === loop.accesses;
+    if (loop.pollsInCall || (isQuiet && isEmpty)) loop.poll.isLeftOut = true;
+    else if (isQuiet) this.#hasTightLoop = true;
+  }
+
+  grow(_memory: number, _start: number, end: number): void {
+    this.#add(end, (sink) => sink.indexed(Op.CALL, this.#targets.noteSize));
+  }
+
+  call(callee: number, tail: boolean, start: number, end: number): void {
+    const { polls } = this.#targets;
+    this.#isLeaf = false;
+    if (polls.mayPoll(callee)) {
+      // It may be on the stack at a snapshot.
+      if (!tail) this.#add(start, (sink) => sink.mark(start));
+      this.#marks.forgetAll();
+      const loop = this.#loops[this.#loops.length - 1];
+      if (loop !== undefined && this.#inHeader && polls.pollsAtEntry(callee)) loop.pollsInCall = true;
+    }
+    const accesses = polls.mayAccess(callee);
+    if (accesses) this.#calls++;
+    // What a reference leads to may be the host's.
+    const leadsOut = polls.isHost(callee) || callee < 0;
+    if (!tail && (leadsOut || this.#targets.publishes(callee))) this.#resume(end);
+    if (this.#targets.carriers.has(callee)) {
+      this.#handOn(start);
+      this.#add(end, (sink) => this.#countdown.take(sink));
+      return;
+    }
+    if (accesses || polls.mayExit(callee)) this.#save(start);
+    if (leadsOut) this.#publish(start);
+    // The host may have let the memory grow.
+    if (!tail && callee >= 0 && callee < this.#state.module.importedFunctionCount)
+      this.#add(end, (sink) => sink.indexed(Op.CALL, this.#targets.noteSize));
+    if (!tail && accesses) this.#load(end);
+  }
+
+  leave(start: number): void {
+    const opcode = this.#state.module.bytes[start];
+    const throws = opcode === Op.THROW || opcode === Op.RETHROW || opcode === Op.THROW_REF;
+    const publishes = throws || opcode === Op.UNREACHABLE || this.#targets.publishes(this.#state.function);
+    if (this.#carries && opcode !== Op.UNREACHABLE) {
+      // Other ways lead to its last `end`.
+      if (opcode !== Op.RETURN) return;
+      if (publishes) this.#publish(start);
+      this.#handOn(start);
+      return;
+    }
+    this.#save(start);
+    if (publishes) this.#publish(start);
+  }
+
+  /** Before the host gets control. */
+  #publish(position: number): void {
+    this.#add(position, (sink) => this.#countdown.publish(sink));
+  }
+
+  /** Where the host may have had control. */
+  #resume(position: number): void {
+    this.#add(position, (sink) => this.#countdown.resume(sink));
+  }
+
+  /** Before a call of a function that carries the countdown, or a return from one: pushes it behind the other operands. */
+  #handOn(position: number): void {
+    this.#state.insertions.addLate(position, { write: (sink) => this.#countdown.write(sink) });
+  }
+
+  end(): void {
+    this.#marks.endBlock();
+    const { temporaries } = this.#state;
+    const { isVirtual } = this.#countdown;
+    if (this.#accesses + this.#calls === 0) for (const poll of this.#polls) poll.isLeftOut = true;
+    const staysInLocal = this.#hasTightLoop || (this.#isLeaf && this.#counts >= FEWEST_PLACES);
+    const inLocal =
+      this.#carries || (staysInLocal && isVirtual && !this.#targets.exceptions && this.#accesses > 0);
+    if (this.#carries) this.#close();
+    if (inLocal) this.#countdown.local = extraLocal(temporaries, I32);
+    else {
+      for (const transfer of this.#transfers) transfer.isLeftOut = true;
+      if (isVirtual && this.#polls.some(({ isLeftOut }) => !isLeftOut))
+        this.#countdown.scratch = extraLocal(temporaries, I32);
+    }
+  }
+
+  /** Gives the countdown back where the function's last `end` is. */
+  #close(): void {
+    const { module, insertions, function: index } = this.#state;
+    const body = module.bodies[index - module.importedFunctionCount];
+    insertions.addLate(body.end - 1, {
+      write: (sink) => {
+        sink.end();
+        if (this.#targets.publishes(index)) this.#countdown.publish(sink);
+        this.#countdown.write(sink);
+      },
+    });
+  }
+
+  #poll(position: number): OptionalInsertion {
+    const poll = new OptionalInsertion((sink) => {
+      sink.mark(position);
+      this.#countdown.poll(sink);
+    });
+    this.#state.insertions.add(position, poll);
+    this.#polls.push(poll);
+    return poll;
+  }
+
+  /** The countdown goes from its global to the function's local. */
+  #load(position: number): void {
+    this.#transfer(position, new OptionalInsertion((sink) => this.#countdown.load(sink)));
+  }
+
+  /** The countdown goes back to its global. */
+  #save(position: number): void {
+    this.#transfer(position, new OptionalInsertion((sink) => this.#countdown.save(sink)));
+  }
+
+  #transfer(position: number, transfer: OptionalInsertion): void {
+    if (!this.#countdown.isVirtual) return;
+    if (!this.#state.hasLoops && !this.#isLeaf && !this.#carries) return;
+    this.#state.insertions.add(position, transfer);
+    this.#transfers.push(transfer);
+  }
+
+  #add(position: number, write: (sink: SnippetSink) => void): void {
+    this.#state.insertions.add(position, { write });
+  }
+
+  /** Pushes the countdown. */
+  writeClock(sink: SnippetSink): void {
+    this.#countdown.write(sink);
+  }
+}

@@ -1,0 +1,73 @@
+import { importsOf, type WasmModule } from "../../../../code/wasm/index.ts";
+import { breakCircles, functionsReaching } from "../../../rewrite/facts/call-graph.ts";
+import { FunctionFact, type ModuleScan } from "../../../rewrite/facts/module-scan.ts";
+
+/** Imports of these modules never call back into the program. */
+const NEVER_COMES_BACK = new Set(["wasi_snapshot_preview1", "wasi_unstable"]);
+
+/** Ends the program. */
+const EXIT = "proc_exit";
+
+/**
+ * Where a program has to ask whether an interval has ended: loops do at their header, and functions where they begin if
+ * calls alone can go on forever through them. Whoever enters from outside asks first.
+ */
+export class PollPlan {
+  readonly #imported: number;
+  readonly #pollsAtEntry: Uint8Array;
+  readonly #mayPoll: Uint8Array;
+  readonly #mayAccess: Uint8Array;
+  readonly #mayExit: Uint8Array;
+
+  constructor(module: WasmModule, scan: ModuleScan) {
+    this.#imported = module.importedFunctionCount;
+    const polling: number[] = [];
+    const accessing: number[] = [];
+    const exiting: number[] = [];
+    importsOf(module, "function").forEach((entry, index) => {
+      if (NEVER_COMES_BACK.has(entry.module)) {
+        if (entry.field === EXIT) exiting.push(index);
+        return;
+      }
+      polling.push(index);
+      accessing.push(index);
+    });
+    const callsUnknown = Uint8Array.from(scan.facts, (facts) =>
+      (facts & FunctionFact.HasIndirectCall) !== 0 ? 1 : 0,
+    );
+    this.#pollsAtEntry = breakCircles(module, scan, callsUnknown);
+    scan.facts.forEach((facts, defined) => {
+      const index = defined + this.#imported;
+      if ((facts & FunctionFact.HasLoop) !== 0 || this.#pollsAtEntry[defined] === 1) polling.push(index);
+      if (callsUnknown[defined] === 1 || (facts & FunctionFact.HasAccess) !== 0) accessing.push(index);
+    });
+    this.#mayPoll = functionsReaching(module, scan, polling);
+    this.#mayAccess = functionsReaching(module, scan, accessing);
+    this.#mayExit = functionsReaching(module, scan, exiting);
+  }
+
+  /** Every circle of calls leads through such a function; so does every call of one unknown. */
+  pollsAtEntry(index: number): boolean {
+    return index >= this.#imported && this.#pollsAtEntry[index - this.#imported] === 1;
+  }
+
+  /** Whether the host gives the function; −1 is one unknown, taken for one of the module. */
+  isHost(callee: number): boolean {
+    return callee >= 0 && callee < this.#imported;
+  }
+
+  /** Whether an interval can end while the function runs; −1 is one unknown. */
+  mayPoll(callee: number): boolean {
+    return callee < 0 || this.#mayPoll[callee] === 1;
+  }
+
+  /** Whether the program may end in the function; one unknown counts as one that may poll. */
+  mayExit(callee: number): boolean {
+    return callee < 0 || this.#mayExit[callee] === 1;
+  }
+
+  /** Whether the function, or one that it calls, may access memory. */
+  mayAccess(callee: number): boolean {
+    return callee < 0 || this.#mayAccess[callee] === 1;
+  }
+}

@@ -1,0 +1,393 @@
+import { placeBound, unseenBounds } from "../../../../profile/model/bound.ts";
+import { counted } from "../../../../profile/model/counted.ts";
+import { namedModuleOf } from "../../../../profile/model/named-module.ts";
+import type { RunEnd, RunHostFrame } from "../../../../profile/model/run.ts";
+import { MEMSHADE_VERSION } from "../../../../profile/model/version.ts";
+import {
+  type InstanceWorkingSet,
+  MEASURES,
+  WORKING_SET_SCHEMA,
+  WORKING_SET_VERSION,
+  type WorkingSetLevel,
+  type WorkingSetProfile,
+} from "../../../../profile/model/working-set/working-set.ts";
+import {
+  buildLevels,
+  type SnapshotRecord,
+  totalOf,
+} from "../../../../profile/model/working-set/working-set-series.ts";
+import { HostCallers, type ToldStacks, withoutStart } from "../../heap/read/host-callers.ts";
+import { ModuleFunctions } from "../../module-functions.ts";
+import type { InstrumentedInfo } from "../../options.ts";
+import type { ToolOptions } from "../../run-options.ts";
+import { sentencesOfTool } from "../../sentences.ts";
+import type { InstanceHandle, LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
+import { type AttributionLayout, attributionLayoutOf } from "../attribution/memory-plan.ts";
+import { AttributionDescriber, stackDescriber } from "../attribution/read/describe-attribution.ts";
+import { type AttributionTables, readAttribution } from "../attribution/read/read-attribution.ts";
+import { Control } from "../layout.ts";
+import { type LocalityLayout, localityLayoutOf } from "../locality/memory-plan.ts";
+import { describeLocality } from "../locality/read/describe-locality.ts";
+import { type LocalityTables, readLocality } from "../locality/read/read-locality.ts";
+import type { WorkingSetLayout } from "../memory-plan.ts";
+import { describeStacks } from "./describe-stacks.ts";
+import type { NotedFrame } from "./note-stack.ts";
+import { WorkingSetReader, type WorkingSetTables } from "./read-tables.ts";
+
+/** Processor time is looked at this often, so that an interval ends soon after it is due. */
+const CPU_LOOKS_PER_INTERVAL = 4;
+const SHORTEST_LOOK_MS = 1;
+
+/**
+ * Real time for an instance that another thread runs: writes the time into its memory and sets the flag that the
+ * program polls. In the program's own thread it can only do so while the program returns to its host.
+ */
+export class IntervalTimer {
+  readonly #view: DataView;
+  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #begin: number;
+  readonly #now: () => number;
+  #due: number;
+
+  constructor(memory: WebAssembly.Memory, layout: WorkingSetLayout) {
+    this.#view = new DataView(memory.buffer, layout.control);
+    this.#now = layout.unit === "cpu" ? cpuNanoseconds : () => Math.round(performance.now() * 1e6);
+    this.#begin = this.#now();
+    this.#due = layout.interval;
+    const looks = layout.unit === "cpu" ? CPU_LOOKS_PER_INTERVAL : 1;
+    const pause = Math.max(SHORTEST_LOOK_MS, layout.interval / 1e6 / looks);
+    this.#timer = setInterval(() => this.#look(layout.interval), pause);
+    (this.#timer as { unref?(): void }).unref?.();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(interval: number): void {
+    const now = this.#now() - this.#begin;
+    this.#view.setBigUint64(Control.now, BigInt(now), true);
+    if (now < this.#due) return;
+    this.#due = (Math.floor(now / interval) + 1) * interval;
+    this.#view.setUint32(Control.flag, 1, true);
+  }
+}
+
+/** Processor time of this process: the thread that only watches uses next to none. */
+function cpuNanoseconds(): number {
+  const { user, system } = (globalThis as { process?: NodeJS.Process }).process?.cpuUsage() ?? {
+    user: 0,
+    system: 0,
+  };
+  return (user + system) * 1000;
+}
+
+/** Name of the tool's file in a run folder. */
+export const WORKING_SET_FILE = "workingset.json";
+
+interface SessionInstance {
+  number: number;
+  module: number;
+  thread: number;
+  layout: WorkingSetLayout;
+  /** What the tool does not see of the module. */
+  sentences: readonly string[];
+  original: Uint8Array | (() => Uint8Array);
+  timer: IntervalTimer | undefined;
+  /** Undefined once the instance is gone; its last figures are in `last` then. */
+  reader: WorkingSetReader | undefined;
+  /** The tool's memory, while the instance is there. */
+  memory: WebAssembly.Memory | undefined;
+  locality: LocalityLayout | undefined;
+  attribution: AttributionLayout | undefined;
+  last: Readings | undefined;
+  /** Records before a reset, which are left out. */
+  forgotten: number;
+  /** How often its code had not come to its end before that. */
+  forgottenCuts: number;
+}
+
+interface Readings extends WorkingSetTables {
+  /** Frames of the noted stacks by their number. */
+  frames: Map<number, NotedFrame[]>;
+  locality: LocalityTables | undefined;
+  attribution: AttributionTables | undefined;
+}
+
+/** The working sets of the instances of one run. */
+export class WorkingSetSession implements ToolSession {
+  readonly tool = "workingset";
+  readonly #instances: SessionInstance[] = [];
+  readonly #options: ToolOptions;
+  readonly #callers = new HostCallers();
+
+  constructor(options: ToolOptions) {
+    this.#options = options;
+  }
+
+  addInstance(
+    handle: InstanceHandle,
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    _tables: readonly WebAssembly.Memory[] = [],
+    thread = 0,
+  ): void {
+    const layout = info.toolLayouts?.workingset as WorkingSetLayout;
+    this.#instances.push({
+      number: handle.number,
+      module: handle.module,
+      thread,
+      layout,
+      original,
+      sentences: sentencesOfTool(info, "workingset"),
+      timer: layout.unit === "accesses" ? undefined : new IntervalTimer(memory, layout),
+      reader: new WorkingSetReader(memory, layout),
+      memory,
+      locality: localityLayoutOf(layout),
+      attribution: attributionLayoutOf(layout),
+      last: undefined,
+      forgotten: 0,
+      forgottenCuts: 0,
+    });
+  }
+
+  learnStacks(thread: number, told: ToldStacks): void {
+    this.#callers.learn(thread, told);
+  }
+
+  releaseInstance(handle: InstanceHandle): void {
+    const instance = this.#instances.find(({ number }) => number === handle.number);
+    if (instance?.reader === undefined) return;
+    instance.timer?.stop();
+    instance.last = read(instance);
+    instance.reader = undefined;
+    instance.memory = undefined;
+  }
+
+  reset(): void {
+    for (const instance of this.#instances) {
+      const { records, cutShort } = read(instance);
+      instance.forgotten = records.length;
+      instance.forgottenCuts = cutShort;
+    }
+  }
+
+  snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot {
+    const readings = this.#instances.map((instance) => {
+      const readings = read(instance);
+      const incomplete = readings.cutShort > instance.forgottenCuts || isCutShort(instance, end);
+      return { instance, readings, incomplete };
+    });
+    const [first] = this.#instances;
+    const { workingset = {} } = this.#options;
+    const options = {
+      interval: first?.layout.interval ?? workingset.interval ?? 0,
+      maxIntervals: first?.layout.maxIntervals ?? workingset.maxIntervals ?? 0,
+      assumeAligned: first?.layout.assumeAligned ?? workingset.assumeAligned === true,
+      firstTouch: first?.attribution?.firstTouch === true,
+      fill: first?.attribution?.fill === true,
+      owners: first?.attribution?.owners === true,
+    };
+    const locality = describeOptions(first?.locality);
+    const unit = workingset.unit ?? "accesses";
+    const lost = readings.reduce((sum, { readings: { lost } }) => sum + lost, 0);
+    const notTracked = [
+      ...(lost > 0 ? [`${lost} snapshots of the working set found no room and are missing.`] : []),
+      ...(readings.some(({ incomplete }) => incomplete) ? [CUT_SHORT] : []),
+      ...new Set(
+        readings.flatMap(({ instance, readings }) => {
+          const name = facts.modules[instance.module]?.name ?? "module";
+          return [...instance.sentences, ...untracked(instance, readings)].map((said) => `${name}: ${said}`);
+        }),
+      ),
+    ];
+    const profile: WorkingSetProfile = {
+      schema: WORKING_SET_SCHEMA,
+      version: WORKING_SET_VERSION,
+      memshade: MEMSHADE_VERSION,
+      command: [...facts.command],
+      program: facts.modules[first?.module ?? 0]?.name ?? "",
+      lineBytes: 64,
+      unit,
+      options: { ...options, ...locality },
+      modules: facts.modules.map(namedModuleOf),
+      instances: readings.map(({ instance, readings, incomplete }) => ({
+        ...describe(instance, readings, facts.linesOf, (number) =>
+          this.#callers.framesOfTold(instance.thread, number).map(facts.describeFrame ?? withoutStart),
+        ),
+        ...(incomplete ? { incomplete } : {}),
+      })),
+      notTracked,
+    };
+    return {
+      description: {
+        unit,
+        ...options,
+        ...(locality === undefined ? {} : { locality: locality.locality.method }),
+      },
+      shadowBytes: profile.instances.reduce((sum, { profilerBytes }) => sum + profilerBytes, 0),
+      bounds: [
+        ...(lost > 0 ? unseenBounds("snapshots of the working set found no room", ["lines"]) : []),
+        ...(readings.some(({ incomplete }) => incomplete)
+          ? [
+              {
+                figures: ["lines"] as const,
+                are: "either" as const,
+                because: "code of the program was stopped in the middle",
+              },
+            ]
+          : []),
+        ...(readings.some(({ instance, readings }) => untracked(instance, readings).length > 0)
+          ? [placeBound(["lines"], "blocks, pieces of lines or contexts found no room in the tables")]
+          : []),
+      ],
+      file: { name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` },
+      notTracked,
+    };
+  }
+}
+
+const CUT_SHORT =
+  "Code of the program trapped or was stopped in the middle: the interval of the working set in which it was is incomplete. Accesses since that began, or since the host was called last, may be missing from the time, and lines that were about to be touched may be counted.";
+
+/** Whether the run ended where the program does not tell its host what it has counted. Exceptions pass through such places. */
+function isCutShort({ reader, layout }: SessionInstance, { kind }: RunEnd): boolean {
+  if (reader === undefined) return false;
+  return kind === "trap" || (kind === "signal" && layout.unit === "accesses");
+}
+
+function read(instance: SessionInstance): Readings {
+  const { reader } = instance;
+  if (reader === undefined) return instance.last as Readings;
+  const tables = reader.read();
+  const frames = new Map([...new Set(tables.stacks)].map((number) => [number, reader.stack(number)]));
+  const { memory, locality: layout } = instance;
+  const locality =
+    memory === undefined || layout === undefined ? undefined : readLocality(memory, layout, tables.accesses);
+  const attribution =
+    memory === undefined || instance.attribution === undefined
+      ? undefined
+      : readAttribution(memory, instance.layout, instance.attribution, tables.memoryBytes / 64, () =>
+          originalOf(instance),
+        );
+  return { ...tables, frames, locality, attribution };
+}
+
+function originalOf({ original }: SessionInstance): Uint8Array {
+  return typeof original === "function" ? original() : original;
+}
+
+/** Sentences: what found no room in the tables of the attribution. */
+function untracked({ attribution: layout }: SessionInstance, readings: Readings): string[] {
+  const { attribution, memoryBytes } = readings;
+  if (layout === undefined || attribution === undefined) return [];
+  const { blocksLost, freedLost, ownedLost, listsLost, keysLost } = attribution;
+  const sentences: string[] = [];
+  if (layout.isLimited && memoryBytes > layout.covered)
+    sentences.push(
+      `Memory from ${layout.covered} bytes on is too large for what follows single bytes: its lines have no fill and no owners.`,
+    );
+  if (blocksLost > 0)
+    sentences.push(`${counted(blocksLost, "block")} found no room: their lines count as the heap's own.`);
+  if (freedLost > 0)
+    sentences.push(
+      `${counted(freedLost, "piece")} of freed blocks found no room: they count for who came behind.`,
+    );
+  if (ownedLost > 0)
+    sentences.push(
+      `${counted(ownedLost, "piece")} of lines found no room: in longer intervals these lines count for their other pieces.`,
+    );
+  if (listsLost > 0) sentences.push(`${counted(listsLost, "interval")} found no room for their contexts.`);
+  if (keysLost > 0) sentences.push(`Intervals with very many contexts have some of them without names.`);
+  return sentences;
+}
+
+/** How the locality was followed. */
+function describeOptions(layout: LocalityLayout | undefined) {
+  if (layout === undefined) return undefined;
+  const { exact, limit, cacheLines } = layout;
+  const method = exact ? ("exact" as const) : ("shards" as const);
+  return { locality: { method, rate: (limit + 1) / 2 ** 32, cacheBytes: cacheLines * 64 } };
+}
+
+function describe(
+  instance: SessionInstance,
+  readings: Readings,
+  linesOf: LinesOf | undefined,
+  hostFramesOf: (number: number) => readonly RunHostFrame[],
+): InstanceWorkingSet {
+  const { layout } = instance;
+  const bytes = () => originalOf(instance);
+  const records = readings.records.slice(Math.min(instance.forgotten, readings.records.length - 1));
+  const levels = buildLevels(records, readings.lastIsPartial);
+  const scale = records[records.length - 1].scale;
+  const total = Object.fromEntries(MEASURES.map((measure) => [measure, totalOf(records, measure)]));
+  const { stacks, numbers } = describeStacks(readings.frames, bytes, linesOf, hostFramesOf);
+  // Merged intervals keep the stack of their later half.
+  const stackOf: number[] = new Array(levels[0].start.length).fill(-1);
+  const offset = readings.records.length - records.length;
+  records.forEach((record, i) => {
+    const number = numbers.get(readings.stacks[i + offset]);
+    if (number !== undefined) stackOf[Math.floor(record.interval / 2 ** (scale - record.scale))] = number;
+  });
+  return {
+    module: instance.module,
+    instance: instance.number,
+    duration: readings.duration - records[0].start,
+    period: layout.interval * 2 ** scale,
+    snapshots: records.length - (readings.lastIsPartial ? 1 : 0),
+    memoryBytes: readings.memoryBytes,
+    profilerBytes: profilerBytes(instance, readings, records.length),
+    total,
+    levels,
+    stackOf,
+    stacks,
+    ...describeAttribution(instance, readings, records, levels, linesOf),
+    ...(instance.locality === undefined || readings.locality === undefined
+      ? {}
+      : {
+          locality: describeLocality(
+            instance.locality,
+            readings.locality,
+            () => new ModuleFunctions(bytes()),
+            linesOf?.(bytes()),
+          ),
+        }),
+  };
+}
+
+function describeAttribution(
+  instance: SessionInstance,
+  { attribution: tables, records: all }: Readings,
+  records: readonly SnapshotRecord[],
+  levels: readonly WorkingSetLevel[],
+  linesOf: LinesOf | undefined,
+): Pick<InstanceWorkingSet, "firstTouch" | "owners" | "fill"> {
+  const { attribution: layout } = instance;
+  if (layout === undefined || tables === undefined) return {};
+  const scales = levels.map(({ factor, start }) => ({ factor, intervals: start.length }));
+  const describer = new AttributionDescriber(tables, records, all.length - records.length, scales);
+  const original = originalOf(instance);
+  const stackOf = stackDescriber(new ModuleFunctions(original), linesOf?.(original));
+  return {
+    ...(layout.firstTouch ? { firstTouch: describer.firstTouch(stackOf) } : {}),
+    ...(layout.owners ? { owners: describer.owners(stackOf) } : {}),
+    ...(layout.fill ? { fill: describer.fill() } : {}),
+  };
+}
+
+/** Marks and histories of the lines in use, snapshots, stacks. */
+function profilerBytes(
+  { attribution: layout }: SessionInstance,
+  { memoryBytes, stackBytes, attribution }: Readings,
+  snapshots: number,
+): number {
+  const lines = memoryBytes / 64;
+  const working = lines * 3 + Math.ceil(memoryBytes / 2048) + snapshots * 608 + stackBytes;
+  if (layout === undefined || attribution === undefined) return working;
+  const { firstTouch, fill, owners, covered } = layout;
+  const followed = Math.min(memoryBytes, covered);
+  const perByte = (fill || owners ? 1 : 0) + (fill ? 2 : 0) + (owners ? 1 : 0);
+  return working + (firstTouch ? lines * 4 : 0) + Math.ceil(followed * perByte) + attribution.usedBytes;
+}

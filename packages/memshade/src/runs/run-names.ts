@@ -1,0 +1,210 @@
+import fs from "node:fs";
+import path from "node:path";
+import { readRegular } from "../names/load/file.ts";
+import { writeWholeFile } from "../names/load/whole-file.ts";
+import type { Frame } from "../names/symbolize/frame.ts";
+import { NAMES_FILE, type RunModule } from "../profile/model/run.ts";
+
+/** What is known of a place in an object. */
+interface NamedPlace {
+  /** Innermost first. */
+  frames?: readonly Frame[];
+  /** Where the function begins that the place is in, by unwind tables and by symbols. */
+  start?: number | undefined;
+  symbolStart?: number | undefined;
+}
+
+/** Of one object. */
+interface ObjectNames {
+  readonly places: Map<number, NamedPlace>;
+  /** What was missing when it was asked, as the end of a sentence that begins with its path. */
+  missing: readonly string[];
+}
+
+const [SCHEMA, VERSION] = ["memshade-names", 1];
+
+/** A frame as it is kept: names and files are numbers of texts, −1 where there is none. */
+type KeptFrame = [
+  name: number,
+  linkageName: number,
+  file: number,
+  line: number,
+  column: number,
+  startLine: number,
+  flags: number,
+];
+const FLAG = { inlined: 1, handsOutMemory: 2, approximate: 4 } as const;
+
+interface KeptNames {
+  schema: string;
+  version: number;
+  texts: string[];
+  frames: KeptFrame[];
+  objects: {
+    /** As in run.json. */
+    start: string;
+    missing: string[];
+    /** By address: its frames, where its function begins by unwind tables, and by symbols; null where that was not asked for. */
+    places: [address: number, frames: number[] | null, start: number | null, symbolStart: number | null][];
+  }[];
+}
+
+/**
+ * Names and lines of the places of a native program, as they were known when its run had ended: objects are replaced by newer ones, and
+ * those of containers go with them.
+ */
+export class RunNames {
+  readonly #objects = new Map<string, ObjectNames>();
+
+  /** Of the object that begins at a place of the run; undefined where nothing is known of it. */
+  of(start: string): ObjectNames | undefined {
+    return this.#objects.get(start);
+  }
+
+  /** The same, to be added to. */
+  ofNew(start: string): ObjectNames {
+    const names = this.#objects.get(start) ?? { places: new Map(), missing: [] };
+    this.#objects.set(start, names);
+    return names;
+  }
+
+  /** Adds to what is known of a place. */
+  note(start: string, address: number, more: NamedPlace): void {
+    const { places } = this.ofNew(start);
+    places.set(address, { ...places.get(address), ...more });
+  }
+
+  /** Writes them beside a run; nothing where there are none. @throws UserError if they cannot be written */
+  write(folder: string): void {
+    if (this.#objects.size === 0) return;
+    const text = JSON.stringify(this.#kept());
+    writeWholeFile(path.join(folder, NAMES_FILE), (file) => file.write(`${text}\n`));
+  }
+
+  #kept(): KeptNames {
+    const texts = new Numbers<string>();
+    const frames = new Numbers<string>();
+    const numberOf = (text: string | undefined): number => (text === undefined ? -1 : texts.of(text));
+    const frameOf = (frame: Frame): number => {
+      const flags =
+        (frame.inlined ? FLAG.inlined : 0) |
+        (frame.handsOutMemory ? FLAG.handsOutMemory : 0) |
+        (frame.approximate ? FLAG.approximate : 0);
+      const kept: KeptFrame = [
+        ...([frame.function, frame.linkageName, frame.file].map(numberOf) as [number, number, number]),
+        ...([frame.line, frame.column, frame.startLine] as const),
+        flags,
+      ];
+      return frames.of(JSON.stringify(kept));
+    };
+    const objects = [...this.#objects].map(([start, { places, missing }]) => ({
+      start,
+      missing: [...missing],
+      places: [...places]
+        .sort(([a], [b]) => a - b)
+        .map(([address, place]): KeptNames["objects"][number]["places"][number] => [
+          address,
+          place.frames?.map(frameOf) ?? null,
+          place.start ?? null,
+          place.symbolStart ?? null,
+        ]),
+    }));
+    return {
+      schema: SCHEMA,
+      version: VERSION,
+      texts: texts.all,
+      frames: frames.all.map((text) => JSON.parse(text) as KeptFrame),
+      objects,
+    };
+  }
+
+  /** What was written beside a run; undefined where that is missing, damaged or of another version: then the objects are asked. */
+  static read(folder: string): RunNames | undefined {
+    const file = path.join(folder, NAMES_FILE);
+    if (!fs.existsSync(file)) return undefined;
+    try {
+      const kept = JSON.parse(readRegular(file).toString()) as KeptNames;
+      return kept.schema === SCHEMA && kept.version === VERSION ? RunNames.#of(kept) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  static #of({ texts, frames, objects }: KeptNames): RunNames {
+    const names = new RunNames();
+    const textOf = (number: number): string | undefined => {
+      if (number === -1) return undefined;
+      const text: unknown = texts[number];
+      if (typeof text !== "string") throw new TypeError("there is no such text");
+      return text;
+    };
+    const all = frames.map(([name, linkageName, file, line, column, startLine, flags]): Frame => {
+      if (![line, column, startLine, flags].every(Number.isSafeInteger))
+        throw new TypeError("it is no frame");
+      return {
+        function: textOf(name),
+        linkageName: textOf(linkageName),
+        file: textOf(file),
+        line,
+        column,
+        startLine,
+        discriminator: 0,
+        inlined: (flags & FLAG.inlined) !== 0,
+        ...((flags & FLAG.handsOutMemory) !== 0 ? { handsOutMemory: true } : {}),
+        ...((flags & FLAG.approximate) !== 0 ? { approximate: true } : {}),
+      };
+    });
+    const frameOf = (number: number): Frame => {
+      const frame = all[number];
+      if (frame === undefined) throw new TypeError("there is no such frame");
+      return frame;
+    };
+    for (const { start, missing, places } of objects) {
+      names.ofNew(start).missing = missing.filter((sentence) => typeof sentence === "string");
+      for (const [address, inner, begins, symbolStart] of places)
+        names.note(start, address, {
+          ...(inner === null ? {} : { frames: inner.map(frameOf) }),
+          ...(begins === null ? {} : { start: begins }),
+          ...(symbolStart === null ? {} : { symbolStart }),
+        });
+    }
+    return names;
+  }
+}
+
+/** Numbers of values, in the order in which these come. */
+class Numbers<T> {
+  readonly all: T[] = [];
+  readonly #numbers = new Map<T, number>();
+
+  of(value: T): number {
+    let number = this.#numbers.get(value);
+    if (number === undefined) {
+      number = this.all.push(value) - 1;
+      this.#numbers.set(value, number);
+    }
+    return number;
+  }
+}
+
+/** Folders of runs, by the modules of what was read of them. */
+const folders = new WeakMap<
+  readonly RunModule[],
+  { folder: string; names?: RunNames | undefined; isRead?: boolean }
+>();
+
+/** Tells where a run was read from that has these modules. */
+export function cameFrom(modules: readonly RunModule[], folder: string): void {
+  folders.set(modules, { folder });
+}
+
+/** The names that a run has beside it, by its modules; undefined where it has none. */
+export function namesOf(modules: readonly RunModule[] | undefined): RunNames | undefined {
+  const from = modules && folders.get(modules);
+  if (from === undefined || modules?.some(({ object }) => object !== undefined) !== true) return undefined;
+  if (from.isRead !== true) {
+    from.names = RunNames.read(from.folder);
+    from.isRead = true;
+  }
+  return from.names;
+}

@@ -1,0 +1,73 @@
+import { findMeasure, recordedWith } from "../../explain/measures/index.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { canBeDhat } from "./dhat.ts";
+import {
+  EXPORTED_TOOLS,
+  type ExportFormat,
+  fitsFormat,
+  type ToolProfile,
+  weightsOf,
+} from "./export-formats.ts";
+import type { ExportedSamples } from "./samples.ts";
+
+/** What somebody asks for, and how to name that in a sentence. */
+export interface WeightChoice {
+  /** A key, or a name in files; undefined: what is usually looked at first. */
+  readonly by: string | undefined;
+  /** What the choice is called: `--by`. */
+  readonly option: string;
+  /** What the profile is called. */
+  readonly input: string;
+}
+
+/**
+ * Index of the weight that a file shows first, or has alone.
+ *
+ * @throws UserError for a word that says no weight of the tool, one that was not recorded, or that the format has no room for
+ */
+export function chooseWeight(
+  format: ExportFormat,
+  recorded: ToolProfile,
+  { weights, shown }: ExportedSamples,
+  { by, option, input }: WeightChoice,
+): number {
+  const { tool } = recorded;
+  if (format === "dhat" && tool === "heap" && !canBeDhat({ weights }))
+    throw new UserError(`dhat files have blocks and bytes in total, which ${input} does not know`);
+  if (format === "dhat" && tool === "heap" && by !== undefined)
+    throw new UserError(`dhat files of the heap have all that they can hold: leave out ${option}`);
+  const keys = (fitting = weights): string =>
+    fitting
+      .toReversed()
+      .map(({ key }) => key)
+      .join(", ");
+  const isOf = (one: ToolProfile["tool"]) =>
+    weightsOf(one).some(({ key, type }) => by === type || key === keyOf(by, one));
+  const word = keyOf(by, tool);
+  const index = by === undefined ? shown : weights.findIndex(({ key, type }) => word === key || by === type);
+  if (index < 0) {
+    if (isOf(tool)) throw new UserError(`${input} does not know ${by}: it has ${keys()}`);
+    const other = EXPORTED_TOOLS.find(isOf);
+    throw new UserError(
+      other === undefined
+        ? `${option} takes one of ${keys()}, not "${by}"`
+        : `${option} ${by} is for --tool ${other === "cpu" ? other : recordedWith(other)}; that of ${tool} takes one of ${keys()}`,
+    );
+  }
+  if (fitsFormat(format, recorded, weights[index]!)) return index;
+  const fitting = weights.filter((weight) => fitsFormat(format, recorded, weight));
+  if (fitting.length === 0)
+    throw new UserError(
+      `${format} files hold bytes, and samples have none: --format pprof or firefox has them`,
+    );
+  throw new UserError(
+    `${format} files hold bytes: ${option} takes one of ${keys(fitting)} with it, not "${weights[index]!.key}"`,
+  );
+}
+
+/** The key of a weight of a tool by any word for it. */
+function keyOf(by: string | undefined, tool: ToolProfile["tool"]): string | undefined {
+  if (by === undefined || tool === "cpu") return by;
+  const found = findMeasure(by, "export", tool);
+  return found?.tool === tool ? found.id : by;
+}

@@ -1,0 +1,148 @@
+import { LONGEST_TEMPORARY_LIFETIME } from "../../explain/analyses/temporary.ts";
+import { measure } from "../../explain/measures/index.ts";
+import {
+  type DhatColumns,
+  type DhatHeader,
+  type DhatLives,
+  writeDhat,
+} from "../../profile/formats/dhat/write.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { knowsField } from "../../profile/model/known-fields.ts";
+import type { SampleProfile } from "../../profile/model/sample-profile.ts";
+import { commandLine } from "../../profile/model/shell-words.ts";
+import type { CountedWeight, ExportedSamples } from "./samples.ts";
+
+/** Clocks whose units DHAT's own files have other words for. */
+const DHAT_UNITS: Readonly<Record<string, { unit: string; million: string } | undefined>> = {
+  ms: { unit: "ms", million: "ks" },
+  instructions: { unit: "instrs", million: "Minstr" },
+};
+
+/**
+ * The heap for DHAT's viewer: totals, and of runs also lifetimes, maxima, the peak and the end. It has blocks and bytes in total:
+ * `canBeDhat`.
+ */
+export function heapDhat(profile: HeapProfile, { profile: samples }: ExportedSamples): Generator<string> {
+  const { description } = profile;
+  const column = (id: string): readonly number[] | undefined => columnOf(samples, measure(id).sample!.type);
+  const [rb, wb] = [column("read-bytes"), column("written-bytes")];
+  const columns: DhatColumns = {
+    tb: column("bytes")!,
+    tbk: column("blocks")!,
+    lives: livesOf(profile, samples.samples.length, column),
+    accesses: rb && wb && { rb, wb },
+  };
+  const { unit } = description.clock;
+  const clock = DHAT_UNITS[unit] ?? { unit, million: `million ${unit}` };
+  const end = unit === "allocations" ? description.totals?.allocations : undefined;
+  const header: DhatHeader = {
+    mode: "heap",
+    verb: "Allocated",
+    command: (description.command && commandLine(description.command)) ?? samples.name,
+    units: { byte: "byte", bytes: "bytes", blocks: "blocks" },
+    notes: [
+      "Recorded by memshade.",
+      "The maximum of a point is what is certain: it had as much at a time at least.",
+      ...samples.notes,
+    ],
+    time: {
+      ...clock,
+      end: end ?? latestEnd(profile),
+      peak: peakTime(profile),
+      short: LONGEST_TEMPORARY_LIFETIME,
+    },
+  };
+  return writeDhat(samples, header, columns);
+}
+
+/** Whether a heap profile has what each point of a DHAT file must have. */
+export function canBeDhat({ weights }: Pick<ExportedSamples, "weights">): boolean {
+  return ["bytes", "blocks"].every((key) => weights.some((weight) => weight.key === key));
+}
+
+/** Undefined where nobody followed lives. Of a context's own maximum what is certain is known. */
+function livesOf(
+  profile: HeapProfile,
+  rows: number,
+  column: (id: string) => readonly number[] | undefined,
+): DhatLives | undefined {
+  const [gb, gbk, eb, ebk] = [column("peak"), column("peak-blocks"), column("left"), column("left-blocks")];
+  if (!knowsField(profile, "totalLifetime") || !gb || !gbk || !eb || !ebk) return undefined;
+  const { length, mibs } = profile.contexts;
+  const ofRows = (value: (row: number) => number) =>
+    Array.from({ length: rows }, (_, row) => (row < length ? value(row) : 0));
+  const largest = ofRows((row) => mibs.maxSize[row]!);
+  const any = ofRows((row) => Math.min(1, mibs.allocCount[row]!));
+  return {
+    gb,
+    gbk,
+    eb,
+    ebk,
+    tl: ofRows((row) => Number(mibs.totalLifetime[row])),
+    mb: largest.map((bytes, row) => Math.max(bytes, gb[row]!, eb[row]!)),
+    mbk: any.map((blocks, row) => Math.max(blocks, gbk[row]!, ebk[row]!)),
+  };
+}
+
+/** When the heap was largest, by the intervals in which an instance had most; the end where that is not known. */
+function peakTime(profile: HeapProfile): number {
+  const { overTime, description } = profile;
+  const end = overTime === undefined ? latestEnd(profile) : (description.totals?.allocations ?? 0);
+  let [most, time] = [-1, end];
+  for (const { intervals } of overTime?.instances ?? [])
+    for (const [i, bytes] of intervals.maxBytes.entries())
+      if (bytes > most) [most, time] = [bytes, intervals.end[i]!];
+  return Math.min(time, end);
+}
+
+function latestEnd({ contexts: { mibs } }: HeapProfile): number {
+  return mibs.deallocTimestamp.reduce((latest, time) => Math.max(latest, time), 0);
+}
+
+/**
+ * One weight of a tool for DHAT's viewer, as bytes that something was done with.
+ *
+ * @param lineBytes bytes of one of what is counted, where no weight counts it
+ * @param end accesses of the whole run
+ */
+export function weightDhat(
+  { profile }: ExportedSamples,
+  { says, type, with: counted }: CountedWeight,
+  { lineBytes, end }: { lineBytes: number; end: number },
+): Generator<string> {
+  const tb = columnOf(profile, type)!;
+  const tbk = columnOf(profile, counted.type) ?? tb.map((bytes) => Math.ceil(bytes / lineBytes));
+  const header: DhatHeader = {
+    mode: says,
+    notes: ["Recorded by memshade.", ...profile.notes],
+    verb: counted.verb,
+    command: profile.name,
+    units: { byte: "byte", bytes: "bytes", blocks: counted.counted },
+    time: { unit: "accesses", million: "million accesses", end, peak: 0, short: 0 },
+  };
+  return writeDhat(withRows(profile, tb), header, columnsWhere(tb, tbk));
+}
+
+/** Without the rows that have nothing: their stacks would be points of nothing. */
+function withRows(profile: SampleProfile, amounts: readonly number[]): SampleProfile {
+  const kept = amounts.flatMap((amount, row) => (amount > 0 ? [row] : []));
+  const { stack, thread, values } = profile.samples;
+  return {
+    ...profile,
+    samples: {
+      length: kept.length,
+      stack: kept.map((row) => stack[row]!),
+      thread: kept.map((row) => thread[row]!),
+      values: values.map((column) => kept.map((row) => column[row]!)),
+    },
+  };
+}
+
+function columnsWhere(tb: readonly number[], tbk: readonly number[]): DhatColumns {
+  const isKept = (_: number, row: number) => tb[row]! > 0;
+  return { tb: tb.filter(isKept), tbk: tbk.filter(isKept) };
+}
+
+function columnOf({ valueTypes, samples }: SampleProfile, type: string): readonly number[] | undefined {
+  return samples.values[valueTypes.findIndex((valueType) => valueType.type === type)];
+}

@@ -1,0 +1,171 @@
+import {
+  firstOfTool,
+  isAdditive,
+  measuresOfTool,
+  placedMeasures,
+  sampleUnit,
+} from "../../explain/measures/index.ts";
+import type { Measure, MeasuredProfiles, SampleType } from "../../explain/measures/measure.ts";
+import {
+  type Column,
+  framesOf,
+  type MeasuredFrame,
+  type MeasuredStacks,
+} from "../../explain/measures/measured-stacks.ts";
+import {
+  type CounterTrack,
+  type SampleFrame,
+  type SampleModule,
+  type SampleProfile,
+  SampleProfileBuilder,
+  type ValueType,
+} from "../../profile/model/sample-profile.ts";
+import { gapsOfTool } from "../report/gaps.ts";
+import { allocationHistory, heapCounters, workingSetCounters } from "./counters.ts";
+
+/** An amount that call stacks of a tool have: a value type with what is known of it. */
+export interface Weight extends ValueType {
+  /** Word for it on the command line: the id of a measure. */
+  readonly key: string;
+  readonly says: string;
+  /** What is done with the bytes, and what to count beside them: for formats that have both. */
+  readonly with?: { readonly verb: string; readonly type: string; readonly counted: string } | undefined;
+}
+
+/** A weight of bytes that something was done with. */
+export type CountedWeight = Weight & { readonly with: NonNullable<Weight["with"]> };
+
+/** What a tool recorded as weighted call stacks. */
+export interface ExportedSamples {
+  readonly profile: SampleProfile;
+  /** What its value types are, in their order. */
+  readonly weights: readonly Weight[];
+  /** Index of the weight to look at first. */
+  readonly shown: number;
+}
+
+const NO_PATH: SampleFrame = { function: "[no call path]" };
+const REST: SampleFrame = { function: "[in no context]" };
+const OTHERS: SampleFrame = { function: "[others, not listed]" };
+
+/** What stacks of a tool can be weighed by, in the order of files: what readers look at first comes last. */
+export function weightsOfTool(tool: MeasuredStacks["tool"]): Weight[] {
+  return measuresOfTool(tool).filter(isAdditive).map(weightOf).reverse();
+}
+
+function weightOf(one: Measure): Weight {
+  const { id: key, tool, meaning: says } = one;
+  const { type, done }: SampleType = one.sample ?? { type: key.replaceAll("-", "_") };
+  const counted = measuresOfTool(tool).find(({ id }) => id === done?.count)?.sample;
+  return {
+    key,
+    type,
+    unit: sampleUnit(one),
+    says,
+    with: done && { verb: done.verb, type: counted?.type ?? done.count, counted: done.counted },
+  };
+}
+
+/** The call stacks of a tool with all measures that add up, and what was followed over time beside them. */
+export function exportedSamples(measured: MeasuredStacks, profiles: MeasuredProfiles): ExportedSamples {
+  const { tool, name, stacks, rows, notes, gaps } = measured;
+  const measures = placedMeasures(tool, profiles).reverse();
+  const weights = measures.map(weightOf);
+  const columns = measures.map((one) => wholeNumbers(one.column(profiles)!));
+  const builder = new SampleProfileBuilder({
+    name,
+    valueTypes: weights.map(({ type, unit, says }) => ({ type, unit, says })),
+    counters: countersOf(tool, profiles),
+    notes: [
+      ...notes,
+      ...measures.flatMap(({ remark }) => remark?.(profiles) ?? []),
+      ...gapsOfTool(tool, profiles),
+      ...gaps,
+    ],
+  });
+  for (const module of modulesOf(measured)) builder.addModule(module);
+  const thread = builder.addThread({ pid: 0, tid: 0, name });
+  const frames = stacks.frames.map(sampleFrame);
+  const stackOf = (row: number): number => {
+    const path = framesOf({ ...stacks, frames }, rows[row]!);
+    return builder.stackOf(path.length === 0 ? [NO_PATH] : path);
+  };
+  for (let row = 0; row < rows.length; row++) {
+    const values = columns.map(({ amounts }) => Number(amounts[row]));
+    if (values.some((value) => value !== 0)) builder.addSample(thread, stackOf(row), values);
+  }
+  const rest = columns.map((column) => Math.max(0, column.rest ?? 0));
+  if (rest.some((value) => value > 0)) builder.addSample(thread, builder.stackOf([REST]), rest);
+  const history = tool === "heap" && profiles.heap ? allocationHistory(profiles.heap) : undefined;
+  const profile = builder.finish(
+    history && {
+      name: history.name,
+      unit: history.unit,
+      times: history.events.map(({ time }) => time),
+      stacks: history.events.map(({ row }) => (row === undefined ? builder.stackOf([OTHERS]) : stackOf(row))),
+      values: history.events.map(({ value }) => value),
+    },
+  );
+  const candidates = firstOfTool(tool)
+    .map((id) => weights.findIndex(({ key }) => key === id))
+    .filter((index) => index >= 0);
+  const hasAny = (index: number) => profile.samples.values[index]!.some((value) => value > 0);
+  return { profile, weights, shown: candidates.find(hasAny) ?? candidates[0] ?? 0 };
+}
+
+function countersOf(
+  tool: MeasuredStacks["tool"],
+  { heap, workingset }: MeasuredProfiles,
+): CounterTrack[] | undefined {
+  if (tool === "heap" && heap !== undefined) return heapCounters(heap);
+  return tool === "workingset" && workingset !== undefined ? workingSetCounters(workingset) : undefined;
+}
+
+/** Addresses are offsets in the module's code, as in all reports. */
+function modulesOf({ modules, stacks: { frames } }: MeasuredStacks): SampleModule[] {
+  const ends = modules.map(({ bytes = 0 }) => bytes);
+  for (const { moduleIndex, offset = 0 } of frames)
+    if (moduleIndex !== undefined && moduleIndex < ends.length)
+      ends[moduleIndex] = Math.max(ends[moduleIndex]!, offset + 1);
+  return modules.map(({ name, buildId }, index) => ({ name, buildId, start: 0, end: ends[index]! }));
+}
+
+function sampleFrame(frame: MeasuredFrame): SampleFrame {
+  const { file, line, column, isInlined, language, library, offset, moduleIndex } = frame;
+  // A frame of JavaScript has no address.
+  const place = moduleIndex === undefined ? {} : { address: offset, module: moduleIndex };
+  return { function: nameOf(frame), file, line, column, inlined: isInlined, language, library, ...place };
+}
+
+/** `parse of draw.wasm`, `[static data]`, `[unknown code]+0x1a2b` */
+export function nameOf({ function: name, module, isWord, offset }: MeasuredFrame): string {
+  if (isWord === true) return `[${name}]`;
+  if (name === undefined)
+    return `[${module ?? "unknown code"}]${offset === undefined ? "" : `+0x${offset.toString(16)}`}`;
+  return module === undefined ? name : `${name} of ${module}`;
+}
+
+/** A column of whole numbers with the same sum, rounded. */
+function wholeNumbers(column: Column): Column {
+  const { amounts, rest = 0 } = column;
+  let isWhole = Number.isInteger(rest);
+  for (let row = 0; isWhole && row < amounts.length; row++)
+    isWhole = typeof amounts[row] === "bigint" || Number.isInteger(amounts[row]);
+  if (isWhole) return column;
+  const all = wholeAmounts([...Array.from(amounts as ArrayLike<number>), rest]);
+  return { ...column, amounts: all.slice(0, -1), rest: all.at(-1) };
+}
+
+/**
+ * Amounts that may be fractions as whole numbers with the same sum, rounded: each is rounded so that all up to it are.
+ */
+export function wholeAmounts(amounts: readonly number[]): number[] {
+  let exact = 0;
+  let written = 0;
+  return amounts.map((amount) => {
+    exact += amount;
+    const whole = Math.max(0, Math.round(exact) - written);
+    written += whole;
+    return whole;
+  });
+}

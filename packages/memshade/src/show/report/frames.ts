@@ -1,0 +1,59 @@
+import { ambiguousFunctions } from "../../explain/analyses/ambiguous-functions.ts";
+import { frameName } from "../../explain/analyses/frames/frame-name.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { type IndexIntoFrameTable, NONE } from "../../profile/model/indices.ts";
+
+/** A frame as reports show it. */
+export interface FrameDescription {
+  /** Demangled name; where there is none, `func[12]` or the place itself. */
+  function: string;
+  /** Index in the original module; null where it is not known. */
+  index: number | null;
+  /** Of the call in the original module's code section, bytes. */
+  offset: number;
+  module?: string;
+  file?: string;
+  line?: number;
+  column?: number;
+  /** The line is that of the nearest earlier place in the function: this one has none. */
+  approximate?: true;
+  /** The function was inlined into that of the next outer frame. */
+  inlined?: true;
+  /** The host called this allocation function itself: the offset is that of the function. */
+  calledByHost?: true;
+  /** The library or runtime that the function is of, in words. */
+  library?: string;
+  /** Code that called a module; the offset is a number of this call among all. */
+  language?: "JavaScript";
+}
+
+export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable): FrameDescription {
+  const { frames, functions, strings, modules } = profile;
+  const row = frames.function[frame]!;
+  const module = functions.module[row]!;
+  const index = functions.wasmIndex[row]!;
+  const offset = frames.offset[frame]!;
+  const description: FrameDescription = {
+    function: frameName(profile, frame),
+    index: index === NONE || (module !== NONE && modules[module]!.objectAddress !== undefined) ? null : index,
+    offset,
+  };
+  if (module !== NONE) description.module = modules[module]!.name;
+  if (frames.file[frame] !== NONE) description.file = strings[frames.file[frame]!]!;
+  if (frames.line[frame] !== 0) description.line = frames.line[frame]!;
+  if (frames.column[frame] !== 0) description.column = frames.column[frame]!;
+  if (frames.approximate?.[frame] === 1) description.approximate = true;
+  if (frames.inlined[frame] === 1) description.inlined = true;
+  if (frames.fromHost[frame] === 1) description.calledByHost = true;
+  if (frames.host?.[frame] !== undefined) description.language = "JavaScript";
+  const library = frames.library?.[frame];
+  if (library !== undefined) description.library = library;
+  return description;
+}
+
+/** ` of draw.wasm` where a function's name alone would not tell it from those of other modules. */
+export function ofModule(profile: HeapProfile, { function: name, index, module }: FrameDescription): string {
+  if (module === undefined || profile.modules.length < 2) return "";
+  const isTelling = name !== `func[${index}]` && !ambiguousFunctions(profile).has(name);
+  return isTelling ? "" : ` of ${module}`;
+}

@@ -1,0 +1,89 @@
+import type { CallNode, CallTree } from "../../../explain/call-tree/call-tree.ts";
+import type { StackGrouping, StackMetric } from "../../../explain/call-tree/weighted-stacks.ts";
+import type { StackFrame } from "../../../explain/measures/measured-stacks.ts";
+import { jsonText } from "./text.ts";
+
+export const TREE_SCHEMA = "memshade-tree";
+export const TREE_VERSION = 2;
+
+export interface CallTreeJsonOptions {
+  readonly input: string;
+  readonly tool: string;
+  readonly metric: StackMetric;
+  readonly group: StackGrouping;
+  readonly isInverted: boolean;
+  readonly depth?: number | undefined;
+  /** As a part of the total, 0…1. */
+  readonly least: number;
+  readonly gaps: readonly string[];
+}
+
+interface JsonNode extends Partial<Omit<StackFrame, "isWord">> {
+  /** Instead of a function: what is no code, or a library's. */
+  word?: string | undefined;
+  places: number;
+  total: number;
+  own: number;
+  children: JsonNode[];
+  /** What was left out of `children`. */
+  omitted?: { nodes: number; total: number } | undefined;
+}
+
+/** A call tree as JSON (docs/report-json.md). */
+export function callTreeJson(tree: CallTree, options: CallTreeJsonOptions): string {
+  const { input, tool, metric, group, isInverted, gaps, depth = Number.POSITIVE_INFINITY } = options;
+  const least = options.least * tree.total;
+  const { roots, omitted } = nodesJson(tree.roots, least, depth);
+  return jsonText({
+    schema: TREE_SCHEMA,
+    version: TREE_VERSION,
+    input,
+    tool,
+    by: metric.key,
+    unit: metric.unit,
+    group,
+    inverted: isInverted,
+    total: tree.total,
+    paths: tree.paths,
+    notTracked: gaps,
+    roots,
+    omitted,
+  });
+}
+
+function nodesJson(
+  nodes: readonly CallNode[],
+  least: number,
+  depth: number,
+): { roots: JsonNode[]; omitted: JsonNode["omitted"] } {
+  const shown = nodes.filter(({ total }) => total >= least);
+  const rest = nodes.slice(shown.length);
+  return { roots: shown.map((node) => nodeJson(node, least, depth)), omitted: omittedOf(rest) };
+}
+
+function nodeJson(node: CallNode, least: number, depth: number): JsonNode {
+  const { frame, places, total, own, children } = node;
+  const { isWord, function: name, module, file, line, startLine, inlined, address, library } = frame;
+  const inside =
+    depth <= 0 ? { roots: [], omitted: omittedOf(children) } : nodesJson(children, least, depth - 1);
+  return {
+    ...(isWord === true ? { word: name } : { function: name }),
+    module,
+    file,
+    line,
+    startLine,
+    inlined,
+    address,
+    library,
+    places,
+    total,
+    own,
+    children: inside.roots,
+    omitted: inside.omitted,
+  };
+}
+
+function omittedOf(nodes: readonly CallNode[]): JsonNode["omitted"] {
+  if (nodes.length === 0) return undefined;
+  return { nodes: nodes.length, total: nodes.reduce((sum, { total }) => sum + total, 0) };
+}

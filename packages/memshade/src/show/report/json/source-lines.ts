@@ -1,0 +1,31 @@
+import type { SourceTable } from "../../../explain/source/source-table.ts";
+import type { SourceReader } from "../terminal/common/source-report.ts";
+
+export interface SourceLinesJsonOptions {
+  /** How the user named the profile. */
+  readonly input: string;
+  readonly rows?: number | undefined;
+}
+
+/** What a tool tells of source lines as JSON, each with its text where the file was found (docs/report-json.md). */
+export function sourceLinesJson(
+  { tool, columns, lines }: SourceTable,
+  read: SourceReader,
+  { input, rows }: SourceLinesJsonOptions,
+): string {
+  const shown = lines.slice(0, rows);
+  const document = {
+    schema: "memshade-source-lines",
+    version: 2,
+    input,
+    tool,
+    lines: shown.map(({ file, line, values }) => ({
+      file,
+      line,
+      ...Object.fromEntries(columns.map(({ key }, index) => [key, values[index] ?? null])),
+      text: read(file)?.[line - 1] ?? null,
+    })),
+    omitted: lines.length - shown.length,
+  };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}

@@ -1,0 +1,134 @@
+// The numbers per context that all views show: of the whole run, or of a range where the record tells it.
+import { FRAME_FLAGS, type PageData, type PageTimeline, type PageWeight } from "../../data/page-data.ts";
+import type { PageRange, PageState } from "../state/state.ts";
+
+/** A weight as the state asks for it. */
+export interface Figure extends Omit<PageWeight, "before" | "totalBefore"> {
+  /** A range is chosen, and nobody recorded when this happened: it is of the whole run. */
+  readonly isWholeRun: boolean;
+  /** Of the older run, if these are differences or one side of a comparison. */
+  readonly before?: Float64Array | undefined;
+  readonly after?: Float64Array | undefined;
+}
+
+/** All weights as the state asks for them, then what only a range has. */
+export function figuresOf(data: PageData, range: PageRange | undefined, side: PageState["side"]): Figure[] {
+  const timeline = range && timelineOf(data, range);
+  const figures = data.weights.map((weight): Figure => {
+    if (weight.before !== undefined) return sideOf(weight, weight.before, side, range !== undefined);
+    const inRange = timeline?.tool === weight.tool && sumRange(data, timeline, range!, [[weight.id, 1]]);
+    return inRange
+      ? { ...weight, values: inRange, total: sum(inRange), deviations: undefined, isWholeRun: false }
+      : { ...weight, isWholeRun: range !== undefined };
+  });
+  return timeline === undefined ? figures : [...figures, ...rangeFigures(data, timeline, range!)];
+}
+
+function sideOf(
+  weight: PageWeight,
+  before: Float64Array,
+  side: PageState["side"],
+  isWholeRun: boolean,
+): Figure {
+  const after = weight.values;
+  const values =
+    side === "after" ? after : side === "before" ? before : after.map((value, i) => value - before[i]);
+  return { ...weight, values, total: sum(values), deviations: undefined, before, after, isWholeRun };
+}
+
+/** The timeline that a range is of, if it has one. */
+export function timelineOf(data: PageData, { tool }: PageRange): PageTimeline | undefined {
+  return data.timelines.find((timeline) => timeline.tool === tool);
+}
+
+/** Of the heap: what is live where the range ends, and what that is more than where it begins. */
+function rangeFigures(data: PageData, timeline: PageTimeline, range: PageRange): Figure[] {
+  const live = liveAt(data, timeline, range.to);
+  if (live === undefined) return [];
+  const grown = sumRange(data, timeline, range, [
+    ["bytes", 1],
+    ["freed", -1],
+  ])!;
+  const figure = (id: string, label: string, values: Float64Array): Figure => ({
+    id,
+    label,
+    word: "live",
+    unit: "bytes",
+    tool: timeline.tool,
+    values,
+    total: sum(values),
+    isWholeRun: false,
+  });
+  return [
+    figure("live", "bytes live at the range's end", live),
+    figure("grown", "bytes grown in the range", grown),
+  ];
+}
+
+/** Bytes of each context that are live when interval `to` begins. */
+function liveAt(data: PageData, timeline: PageTimeline, to: number): Float64Array | undefined {
+  const live = sumRange(data, timeline, { from: 0, to }, [
+    ["bytes", 1],
+    ["freed", -1],
+  ]);
+  const { begin } = timeline.deltas ?? {};
+  begin?.context.forEach((context, row) => {
+    if (live) live[context] += begin.bytes[row];
+  });
+  return live;
+}
+
+/** Per context, the sum of some columns over some intervals; undefined if one is not there. */
+function sumRange(
+  data: PageData,
+  { deltas }: PageTimeline,
+  { from, to }: { from: number; to: number },
+  terms: readonly (readonly [column: string, factor: number])[],
+): Float64Array | undefined {
+  const columns = terms.map(([id]) => deltas?.columns.find(({ weight }) => weight === id)?.values);
+  if (deltas === undefined || !columns.every((column) => column !== undefined)) return undefined;
+  const values = new Float64Array(data.contexts.length);
+  const last = deltas.offset.length - 1;
+  const [begin, end] = [deltas.offset[Math.min(from, last)], deltas.offset[Math.min(to, last)]];
+  for (const [term, [, factor]] of terms.entries()) {
+    const column = columns[term];
+    for (let row = begin; row < end; row++) values[deltas.context[row]] += factor * column[row];
+  }
+  return values;
+}
+
+export function sum(values: Float64Array): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
+
+/** How far sums may be off, where callers in JavaScript were sampled: as `marginOf` of the terminal's report has it. */
+export class Margins {
+  /** Of each context, the innermost one of its callers that is JavaScript. */
+  readonly #caller: Int32Array;
+
+  constructor({ contexts: { parent, frame }, frames: { flags } }: PageData) {
+    this.#caller = new Int32Array(parent.length);
+    for (let context = 0; context < parent.length; context++) {
+      const isScript = (flags[frame[context]] & FRAME_FLAGS.script) !== 0;
+      const above = parent[context];
+      this.#caller[context] = isScript ? context : above < 0 ? -1 : this.#caller[above];
+    }
+  }
+
+  /** 19 times of 20 a figure's sum over contexts is off by no more. */
+  of({ deviations }: Figure, contexts: Iterable<number>): number {
+    if (deviations === undefined) return 0;
+    // What one caller made is off together.
+    const sums = new Map<number, number>();
+    for (const context of contexts)
+      if (deviations[context] > 0) {
+        const caller = this.#caller[context];
+        sums.set(caller, (sums.get(caller) ?? 0) + deviations[context]);
+      }
+    let variance = 0;
+    for (const sum of sums.values()) variance += sum ** 2;
+    return 2 * Math.sqrt(variance);
+  }
+}

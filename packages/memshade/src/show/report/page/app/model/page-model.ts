@@ -1,0 +1,224 @@
+// What views ask the data. Each answer is kept until the state asks for another one.
+import type { PageData, PageFinding } from "../../data/page-data.ts";
+import { contextsOfBox } from "../../graph/layout/contexts-of-box.ts";
+import { groupFrames, libraryFrames, removedFrames } from "../../graph/layout/frame-groups.ts";
+import { checkedView } from "../../graph/view.ts";
+import type { Group, PageState, SelectedBox } from "../state/state.ts";
+import { type Figure, figuresOf, Margins } from "./figures.ts";
+import { type Filter, readFilter, type TextTerm } from "./filter-language.ts";
+import { frameKeys, type Grouping, groupContexts, namingFrames } from "./grouping.ts";
+import { LifeLines } from "./life.ts";
+import { FrameNames } from "./names.ts";
+
+export class PageModel {
+  readonly data: PageData;
+  readonly names: FrameNames;
+  readonly life: LifeLines | undefined;
+  readonly margins: Margins;
+  /** One a context: whether a weight says anything of it. */
+  readonly #isUsed: Uint8Array;
+  readonly #kept = new Map<string, readonly [key: string, value: unknown]>();
+
+  constructor(data: PageData) {
+    this.data = data;
+    this.names = new FrameNames(data);
+    this.life = LifeLines.of(data);
+    this.margins = new Margins(data);
+    this.#isUsed = new Uint8Array(data.contexts.length);
+    for (const { values, before } of data.weights)
+      for (let context = 0; context < values.length; context++)
+        if (values[context] !== 0 || (before !== undefined && before[context] !== 0))
+          this.#isUsed[context] = 1;
+  }
+
+  figures({ range, side }: PageState): Figure[] {
+    return this.#keep("figures", JSON.stringify([range, side]), () => figuresOf(this.data, range, side));
+  }
+
+  /**
+   * The chosen weight; where none is chosen the first one, and of a range the first one that is of the range. Undefined in a page
+   * without any.
+   */
+  weight(state: PageState): Figure | undefined {
+    const figures = this.figures(state);
+    const ofRange = figures.find(({ tool, isWholeRun }) => tool === state.range?.tool && !isWholeRun);
+    return figures.find(({ id }) => id === state.weight) ?? ofRange ?? figures[0];
+  }
+
+  /** The frame that names each context. */
+  naming({ folded }: PageState): Int32Array {
+    return this.#keep("naming", String(folded), () => namingFrames(this.data, folded));
+  }
+
+  grouping(state: PageState, group: Group = state.group): Grouping {
+    return this.#keep(`grouping ${group}`, String(state.folded), () =>
+      groupContexts(this.data, this.names, group, this.naming(state), this.#isUsed),
+    );
+  }
+
+  filter(state: PageState): Filter {
+    const ids = this.figures(state).map(({ id }) => id);
+    return this.#keep("filter", JSON.stringify([state.filter, ids]), () => readFilter(state.filter, ids));
+  }
+
+  /** One a context: whether the words of the filter match it; undefined without words. */
+  matches(state: PageState): Uint8Array | undefined {
+    const { texts } = this.filter(state);
+    return this.#keep("matches", JSON.stringify([state.filter, state.folded]), () =>
+      matchingContexts(this.data, this.names, this.naming(state), texts),
+    );
+  }
+
+  /** One a context: whether it is selected; undefined if nothing is. */
+  selected(state: PageState): Uint8Array | undefined {
+    const { site, frame, frameOf, box, alone, finding, folded } = state;
+    const removed = box && state.graph?.removed;
+    const key = JSON.stringify([site, frame, frameOf, box, alone, removed, finding, folded]);
+    return this.#keep("selected", key, () => {
+      if (box !== undefined) {
+        const selected = this.#ofBox(box, state);
+        // An address may name a box that there is not.
+        if (selected.includes(1)) return selected;
+      }
+      if (alone === true && site !== undefined && site < this.data.contexts.length) return this.#only([site]);
+      if (site !== undefined && site < this.data.contexts.length) return this.#below(site);
+      if (frame !== undefined && frame < this.data.frames.length)
+        return this.#withFrame(frame, frameOf, this.naming(state));
+      const contexts = finding === undefined ? undefined : this.data.findings[finding]?.contexts;
+      return contexts && this.#only(contexts);
+    });
+  }
+
+  /** The finding that the state has selected, if nothing inside of it is. */
+  selectedFinding({ site, frame, finding }: PageState): PageFinding | undefined {
+    return site === undefined && frame === undefined && finding !== undefined
+      ? this.data.findings[finding]
+      : undefined;
+  }
+
+  /** The frames of a context from the innermost one outwards. */
+  path(context: number): number[] {
+    const { parent, frame } = this.data.contexts;
+    const path: number[] = [];
+    for (let at = context; at >= 0; at = parent[at]) path.push(frame[at]);
+    return path;
+  }
+
+  /** The same from the site on, if libraries are folded; without other frames of libraries. */
+  shownPath(context: number, { folded }: PageState): number[] {
+    if (!folded) return this.path(context);
+    const { parent, frame, site } = this.data.contexts;
+    const path: number[] = [];
+    for (let at = site[context] < 0 ? context : site[context]; at >= 0; at = parent[at])
+      if (path.length === 0 || !this.names.is(frame[at], "library")) path.push(frame[at]);
+    return path;
+  }
+
+  #only(contexts: Iterable<number>): Uint8Array {
+    const selected = new Uint8Array(this.data.contexts.length);
+    for (const context of contexts) selected[context] = 1;
+    return selected;
+  }
+
+  /** How far a figure of a box of the graph may be off. */
+  marginOfBox(figure: Figure, box: SelectedBox, state: PageState): number {
+    const isInside = this.#ofBox(box, state);
+    return this.margins.of(
+      figure,
+      [...isInside.keys()].filter((context) => isInside[context] === 1),
+    );
+  }
+
+  #ofBox(box: SelectedBox, { folded, graph }: PageState): Uint8Array {
+    const { frames, contexts } = this.data;
+    const groupOf = groupFrames(frames, this.names, box.by);
+    const { removed } = checkedView(graph, frames.length);
+    return contextsOfBox(
+      contexts,
+      {
+        groupOf,
+        isFolded: folded ? libraryFrames(frames) : undefined,
+        isRemoved: removedFrames(groupOf, removed),
+      },
+      box,
+    );
+  }
+
+  #below(top: number): Uint8Array {
+    const { parent } = this.data.contexts;
+    const selected = this.#only([top]);
+    for (let context = top + 1; context < selected.length; context++)
+      if (parent[context] >= 0 && selected[parent[context]]) selected[context] = 1;
+    return selected;
+  }
+
+  /** Contexts that such a frame names; if there are none, all that go through one. */
+  #withFrame(wanted: number, group: Group, naming: Int32Array): Uint8Array {
+    const { parent, frame } = this.data.contexts;
+    const keys = frameKeys(this.data, this.names, group);
+    const key = keys(wanted);
+    const selected = Uint8Array.from(naming, (of, context) =>
+      this.#isUsed[context] === 1 && keys(of) === key ? 1 : 0,
+    );
+    if (selected.includes(1)) return selected;
+    for (let context = 0; context < selected.length; context++)
+      selected[context] =
+        keys(frame[context]) === key || (parent[context] >= 0 && selected[parent[context]]) ? 1 : 0;
+    return selected;
+  }
+
+  #keep<Value>(name: string, key: string, make: () => Value): Value {
+    const kept = this.#kept.get(name);
+    if (kept !== undefined && kept[0] === key) return kept[1] as Value;
+    const value = make();
+    this.#kept.set(name, [key, value]);
+    return value;
+  }
+}
+
+// Which contexts the words of a filter are on.
+
+/** One a context: whether all terms hold; undefined where there are none. */
+export function matchingContexts(
+  data: PageData,
+  names: FrameNames,
+  naming: Int32Array,
+  terms: readonly TextTerm[],
+): Uint8Array | undefined {
+  if (terms.length === 0) return undefined;
+  const matches = new Uint8Array(data.contexts.length).fill(1);
+  for (const term of terms) {
+    const wanted = term.isWanted ? 1 : 0;
+    const found = term.field === "path" ? onPath(data, names, term) : atSite(data, names, naming, term);
+    for (let context = 0; context < matches.length; context++)
+      if (found[context] !== wanted) matches[context] = 0;
+  }
+  return matches;
+}
+
+/** A caller that matches makes all that it calls match. */
+function onPath({ contexts, frames }: PageData, names: FrameNames, term: TextTerm): Uint8Array {
+  const ofFrame = Uint8Array.from({ length: frames.length }, (_, frame) =>
+    term.matches(`${names.function(frame)} ${names.file(frame) ?? ""} ${names.place(frame)}`) ? 1 : 0,
+  );
+  const found = new Uint8Array(contexts.length);
+  for (let context = 0; context < found.length; context++) {
+    const parent = contexts.parent[context];
+    found[context] = ofFrame[contexts.frame[context]] | (parent < 0 ? 0 : found[parent]);
+  }
+  return found;
+}
+
+function atSite({ frames }: PageData, names: FrameNames, naming: Int32Array, term: TextTerm): Uint8Array {
+  const textOf = (frame: number): string => {
+    if (term.field === "function") return names.function(frame);
+    if (term.field === "package") return names.package(frame);
+    return names.line(frame) > 0
+      ? `${names.file(frame) ?? ""}:${names.line(frame)}`
+      : (names.file(frame) ?? "");
+  };
+  const ofFrame = Uint8Array.from({ length: frames.length }, (_, frame) =>
+    term.matches(textOf(frame)) ? 1 : 0,
+  );
+  return Uint8Array.from(naming, (frame) => ofFrame[frame]);
+}

@@ -1,0 +1,454 @@
+// The findings of all tools in one list: what it costs, what it is, where, and what to try.
+import { h } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { glossaryEntry } from "../../../glossary.ts";
+import type { PageFinding } from "../../data/page-data.ts";
+import { sum } from "../model/figures.ts";
+import { frameKeys } from "../model/grouping.ts";
+import type { PageModel } from "../model/page-model.ts";
+import { sumRows } from "../model/site-rows.ts";
+import { amount, amountInWords, amountOf, difference, formatPercent } from "../parts/amounts.ts";
+import { copyText } from "../parts/copy-text.ts";
+import { FrameName } from "../parts/frame-name.ts";
+import { Hints, NotTracked } from "../parts/hints.ts";
+import { Bar } from "../parts/pictures.ts";
+import { shown } from "../parts/shown-text.ts";
+import { SourceExcerpt } from "../parts/source-excerpt.ts";
+import { select, type ViewProps } from "./view.ts";
+
+/** Paths of a finding that are listed. */
+const PATHS = 6;
+/** Frames of a path that are shown. */
+const FRAMES = 6;
+/** Sites that are listed below the findings. */
+const LARGEST = 8;
+
+export function Findings({ model, state, change }: ViewProps) {
+  const { findings, head } = model.data;
+  const list = useRef<HTMLOListElement>(null);
+  const matches = model.matches(state);
+  const listed = [...findings.keys()].filter(
+    (index) =>
+      !state.hidden.includes(findings[index].kind) && isOnPath(findings[index], matches, state.filter),
+  );
+  const open = state.open ?? listed.slice(0, 1);
+  const toggle = (index: number) =>
+    change({
+      ...select({ finding: index }),
+      open: open.includes(index) ? open.filter((other) => other !== index) : [...open, index],
+    });
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === "j" ? 1 : event.key === "k" ? -1 : 0;
+    if (step === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    const heads = [...list.current!.querySelectorAll<HTMLElement>(".finding-head")];
+    const at = heads.findIndex((head) => head.closest("li")!.contains(document.activeElement));
+    heads[Math.min(heads.length - 1, Math.max(0, at + step))]?.focus();
+    event.preventDefault();
+  };
+  useEffect(() => {
+    // From anywhere that does not take letters itself.
+    const follow = (event: KeyboardEvent) => {
+      const at = event.target as HTMLElement;
+      if (!at.matches("input, select, textarea, [role=grid] *, canvas, [role=tree] *")) onKeyDown(event);
+    };
+    addEventListener("keydown", follow);
+    return () => removeEventListener("keydown", follow);
+  });
+
+  return h(
+    "div",
+    { class: "findings" },
+    h(Hints, { hints: head.hints }),
+    model.data.kind === "diff" && findings.length > 0
+      ? h("p", { class: "changes" }, changesOf(findings))
+      : null,
+    findings.length > 1 ? h(Kinds, { model, state, change }) : null,
+    findings.length > 0 && listed.length === 0
+      ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
+      : null,
+    h(
+      "ol",
+      { ref: list, class: "finding-list" },
+      listed.map((index) =>
+        h(Finding, {
+          key: index,
+          model,
+          state,
+          change,
+          index,
+          isOpen: open.includes(index),
+          onToggle: () => toggle(index),
+        }),
+      ),
+    ),
+    h(Largest, { model, state, change }),
+  );
+}
+
+/** How many findings of a comparison came, went and stayed. */
+function changesOf(findings: readonly PageFinding[]): string {
+  const count = (wanted: PageFinding["change"]) => findings.filter(({ change }) => change === wanted).length;
+  return `Findings: ${count("new")} new, ${count("gone")} gone, ${count("kept")} as before.`;
+}
+
+/** Who has the most: the answer where there is nothing to mend. */
+function Largest({ model, state, change }: ViewProps) {
+  const { kind, findings } = model.data;
+  const weight = model.weight(state);
+  if (weight === undefined) return h("p", { class: "nothing" }, nothingToRank(model.data));
+  const grouping = model.grouping(state, "site");
+  const sums = sumRows(grouping, weight.values);
+  const isDifference = model.data.kind === "diff" && state.side === "difference";
+  const order = [...sums.keys()]
+    .filter((row) => sums[row] !== 0)
+    .sort((a, b) => Math.abs(sums[b]) - Math.abs(sums[a]) || a - b);
+  const nothing = findings.length === 0 && kind !== "diff" ? noFinding(model.data) : undefined;
+  if (order.length === 0)
+    return [
+      h("p", { class: "nothing" }, isDifference ? `No change: ${weight.label}.` : nothing),
+      // Why there is nothing is all that there is to say.
+      isEmpty(model.data) ? h(NotTracked, { sentences: model.data.head.notTracked }) : null,
+    ];
+  return h(
+    "section",
+    { class: "largest", "aria-labelledby": "largest" },
+    nothing === undefined ? null : h("p", { class: "nothing" }, nothing),
+    h(
+      "h2",
+      { id: "largest" },
+      `${isDifference ? "Where most changed" : "Who has the most"}: ${weight.label}`,
+    ),
+    h(
+      "ol",
+      null,
+      order.slice(0, LARGEST).map((row) =>
+        h(
+          "li",
+          { key: row },
+          h(
+            "span",
+            { class: "amount" },
+            (isDifference ? difference : amount)(sums[row], weight.unit, weight.clock),
+          ),
+          h(
+            "span",
+            { class: "part" },
+            h(Bar, { part: Math.abs(sums[row] / sums[order[0]]), of: "strong" }),
+            h("span", { class: "percent" }, isDifference ? "" : formatPercent(sums[row], weight.total)),
+          ),
+          h(
+            "button",
+            {
+              type: "button",
+              class: "path",
+              onClick: () => change(select({ frame: grouping.frames[row], frameOf: "site" })),
+            },
+            h(FrameName, { names: model.names, frame: grouping.frames[row] }),
+            state.folded && model.names.is(grouping.frames[row], "library")
+              ? h("span", { class: "change" }, shown(model.names.package(grouping.frames[row])))
+              : null,
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Of a working set by itself no more is known than how large it is when. */
+function nothingToRank({ timelines }: PageModel["data"]): string {
+  return timelines.length === 0
+    ? "Nothing was recorded."
+    : "What was recorded stands above, over time: there are no call paths to rank.";
+}
+
+function isEmpty({ weights }: Pick<PageModel["data"], "weights">): boolean {
+  return weights.every(({ total, totalBefore = 0 }) => total === 0 && totalBefore === 0);
+}
+
+/** What is not recorded cannot be found. */
+function noFinding({ head, weights, objects }: PageModel["data"]): string {
+  if (isEmpty({ weights })) return "No finding: nothing was recorded.";
+  const knowsUse =
+    weights.some(({ id }) => ["accesses", "dead", "unread"].includes(id)) ||
+    head.keys.some(({ word }) => word === "never-read") ||
+    objects.some(({ tool, cells }) => tool === "objects" && cells.reads !== undefined);
+  if (knowsUse)
+    return "No finding: nothing in the program's own code, as far as it has names, is worth a change.";
+  return `No finding. Accesses were not recorded: what is never read was not looked for${head.notTracked.length > 0 ? " (Help says more)" : ""}.`;
+}
+
+/** Kinds of findings as switches. */
+function Kinds({ model, state, change }: ViewProps) {
+  const counts = new Map<string, number>();
+  for (const { kind } of model.data.findings) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  if (counts.size < 2) return null;
+  return h(
+    "div",
+    { class: "kinds", role: "group", "aria-label": "Kinds of findings that are shown" },
+    [...counts].map(([kind, count]) =>
+      h(
+        "button",
+        {
+          key: kind,
+          type: "button",
+          class: "chip",
+          "aria-pressed": !state.hidden.includes(kind),
+          title: glossaryEntry(kind)?.text,
+          onClick: () =>
+            change({
+              hidden: state.hidden.includes(kind)
+                ? state.hidden.filter((other) => other !== kind)
+                : [...state.hidden, kind],
+            }),
+        },
+        shown(kind),
+        h("span", { class: "count" }, count),
+      ),
+    ),
+  );
+}
+
+interface FindingProps extends ViewProps {
+  readonly index: number;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+}
+
+function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps) {
+  const finding = model.data.findings[index];
+  const isSelected = model.selectedFinding(state) === finding;
+  const place = finding.path.length > 0 ? model.names.place(finding.path[0]) : "";
+  return h(
+    "li",
+    { class: isSelected ? "finding selected" : "finding" },
+    h(
+      "h2",
+      null,
+      h(
+        "button",
+        { type: "button", class: "finding-head", "aria-expanded": isOpen, onClick: onToggle },
+        h("span", { class: "rank", "aria-hidden": "true" }, index + 1),
+        h("span", { class: "kind" }, shown(finding.kind)),
+        h("span", { class: "amount" }, amountInWords(finding.amount, finding.unit)),
+        h(
+          "span",
+          { class: "where" },
+          finding.path.length > 0
+            ? [
+                h(
+                  "span",
+                  // Where there is little room, the sentence that names the place is enough.
+                  { class: !isOpen && finding.says.includes(place) ? "told" : undefined },
+                  h(FrameName, { names: model.names, frame: finding.path[0] }),
+                ),
+                isOpen ? null : h("span", { class: "short" }, shown(finding.says)),
+              ]
+            : shown(finding.says),
+          finding.change && finding.change !== "kept" ? h("span", { class: "change" }, finding.change) : null,
+        ),
+        h(
+          "span",
+          { class: "part", title: `${formatPercent(finding.part, 1)}: ${finding.partOf.long}` },
+          h(Bar, { part: finding.part, of: "strong" }),
+          h("span", { class: "percent" }, formatPercent(finding.part, 1)),
+          h("span", { class: "of" }, finding.partOf.short),
+        ),
+      ),
+    ),
+    isOpen ? h(Details, { model, state, change, index }) : null,
+  );
+}
+
+function Details({ model, state, change, index }: ViewProps & { readonly index: number }) {
+  const finding = model.data.findings[index];
+  const figures = model.figures(state);
+  const [copied, setCopied] = useState("");
+  const frame = finding.path[0];
+  const marks =
+    frame === undefined ? [] : [{ line: model.names.line(frame), note: lineNote(model, finding) }];
+  return h(
+    "div",
+    { class: "details" },
+    h("p", { class: "says" }, shown(finding.says)),
+    h(InRange, { model, state, finding }),
+    frame === undefined ? null : h(SourceExcerpt, { model, frame, marks }),
+    finding.contexts.length > 0 ? h(Paths, { model, state, change, index }) : null,
+    finding.advice === undefined ? null : h("p", { class: "advice" }, shown(finding.advice)),
+    h(
+      "div",
+      { class: "actions" },
+      finding.contexts.length === 0 || figures.length === 0
+        ? null
+        : [
+            h(
+              "button",
+              {
+                type: "button",
+                onClick: () =>
+                  change({
+                    ...select({ finding: index }),
+                    tab: "graph",
+                    weight: finding.weight ?? state.weight,
+                  }),
+              },
+              "Show in graph",
+            ),
+            h(
+              "button",
+              {
+                type: "button",
+                onClick: () =>
+                  change({
+                    ...select({ finding: index }),
+                    tab: "sites",
+                    weight: finding.weight ?? state.weight,
+                    sort: finding.weight,
+                  }),
+              },
+              "Sites",
+            ),
+          ],
+      frame !== undefined && model.names.file(frame) !== undefined
+        ? h(
+            "button",
+            {
+              type: "button",
+              onClick: () =>
+                change({
+                  ...select({ finding: index }),
+                  tab: "source",
+                  weight: finding.weight ?? state.weight,
+                }),
+            },
+            "Source",
+          )
+        : null,
+      finding.objects.length > 0
+        ? h(
+            "button",
+            { type: "button", onClick: () => change({ ...select({ finding: index }), tab: "blocks" }) },
+            "Blocks",
+          )
+        : null,
+      h(
+        "button",
+        {
+          type: "button",
+          onClick: async () => {
+            change({ ...select({ finding: index }), tab: "findings", open: [index] });
+            setCopied((await copyText(location.href)) ? "Link copied" : location.href);
+          },
+        },
+        "Copy link",
+      ),
+      h("span", { role: "status", class: "dim" }, copied),
+    ),
+  );
+}
+
+/** Sums of what the finding selects, for beside its line. */
+function lineNote({ data }: PageModel, { contexts, weight }: PageFinding): string {
+  const ids = [...new Set([weight, "bytes", "blocks", "left"])];
+  return data.weights
+    .filter(({ id }) => ids.includes(id))
+    .map((found) => ({ ...found, sum: contexts.reduce((sum, context) => sum + found.values[context], 0) }))
+    .filter((found) => found.sum !== 0)
+    .map((found) => amountOf(found.sum, found))
+    .join(" · ");
+}
+
+/** What of the finding falls into the chosen range, as far as that was recorded. */
+function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { finding: PageFinding }) {
+  if (state.range === undefined) return null;
+  const inRange = model
+    .figures(state)
+    .filter((figure) => !figure.isWholeRun && figure.tool === finding.tool)
+    .map((figure) => {
+      const part = finding.contexts.reduce((sum, context) => sum + figure.values[context], 0);
+      return amountOf(part, figure);
+    });
+  return h(
+    "p",
+    { class: "in-range" },
+    inRange.length === 0 || finding.contexts.length === 0
+      ? "Whole run: nobody recorded when this happened."
+      : `In the range: ${inRange.join(" · ")}. All other numbers are of the whole run.`,
+  );
+}
+
+/** The call paths of a finding, with their shares of it. */
+function Paths({ model, state, change, index }: ViewProps & { readonly index: number }) {
+  const finding = model.data.findings[index];
+  const weight = model.data.weights.find(({ id }) => id === finding.weight);
+  const keyOf = frameKeys(model.data, model.names, "site");
+  const byPath = new Map<string, { context: number; path: number[]; amount: number }>();
+  for (const context of finding.contexts) {
+    const path = model.shownPath(context, state);
+    const key = path.map(keyOf).join("\n");
+    const found = byPath.get(key) ?? { context, path, amount: 0 };
+    found.amount += weight?.values[context] ?? 0;
+    byPath.set(key, found);
+  }
+  const paths = [...byPath.values()].sort((a, b) => b.amount - a.amount);
+  const total = sum(Float64Array.from(paths, (path) => path.amount));
+  const left = paths.slice(PATHS);
+  return h(
+    "div",
+    { class: "paths" },
+    h("h3", null, paths.length === 1 ? "Call path" : `Call paths (${paths.length})`),
+    h(
+      "ul",
+      null,
+      paths.slice(0, PATHS).map(({ context, path, amount: part }) =>
+        h(
+          "li",
+          { key: context },
+          total > 0 && weight && paths.length > 1
+            ? h(
+                "span",
+                { class: "path-share" },
+                `${amount(part, weight.unit, weight.clock)} · ${formatPercent(part, total)}`,
+              )
+            : null,
+          h(
+            "button",
+            {
+              type: "button",
+              class: "path",
+              title: "Select this call path",
+              onClick: () => change(select({ site: context, alone: true })),
+            },
+            path.map((frame, depth) =>
+              // Of a long path the beginning and the outermost caller.
+              path.length > FRAMES + 1 && depth >= FRAMES && depth < path.length - 1
+                ? depth === FRAMES
+                  ? h("span", { class: "arrow" }, ` ← … ${path.length - 1 - FRAMES} more`)
+                  : null
+                : [
+                    depth === 0 ? null : h("span", { class: "arrow" }, " ← "),
+                    h(FrameName, { names: model.names, frame }),
+                  ],
+            ),
+          ),
+        ),
+      ),
+      left.length === 0
+        ? null
+        : h(
+            "li",
+            { class: "dim" },
+            `${left.length} more`,
+            weight && total > 0
+              ? ` with ${amount(sum(Float64Array.from(left, (path) => path.amount)), weight.unit, weight.clock)}`
+              : "",
+            ": Sites, grouped by path, has all of them",
+          ),
+    ),
+  );
+}
+
+function isOnPath(finding: PageFinding, matches: Uint8Array | undefined, filter: string): boolean {
+  if (matches === undefined || finding.contexts.some((context) => matches[context] === 1)) return true;
+  return finding.contexts.length === 0 && finding.says.toLowerCase().includes(filter.toLowerCase());
+}

@@ -1,0 +1,115 @@
+// What is selected, in a line at the foot of the page: it is the same in all views.
+import { h } from "preact";
+import { useMemo } from "preact/hooks";
+import type { PageModel } from "../model/page-model.ts";
+import { rowName } from "../model/row-name.ts";
+import { amount, difference, formatCount, formatPercent, margin } from "../parts/amounts.ts";
+import { Sparkline } from "../parts/pictures.ts";
+import { shown } from "../parts/shown-text.ts";
+import { Word } from "../parts/word.ts";
+import type { PageState } from "../state/state.ts";
+import { select, type ViewProps } from "./view.ts";
+
+export function Selected({ model, state, change }: ViewProps) {
+  const selected = model.selected(state);
+  const figures = model.figures(state);
+  const contexts = useMemo(
+    () => Int32Array.from(selected?.keys() ?? []).filter((context) => selected![context] === 1),
+    [selected],
+  );
+  const sums = useMemo(
+    () =>
+      figures.map((figure) => ({
+        ...{ figure, sum: sumOf(figure.values, contexts) },
+        off: model.margins.of(figure, contexts),
+      })),
+    [figures, contexts],
+  );
+  const line = useMemo(() => model.life?.line(contexts), [model, contexts]);
+  if (selected === undefined)
+    return h(
+      "footer",
+      { class: "selected", "aria-label": "Selected" },
+      h("span", { class: "title" }, "Nothing selected"),
+      h("span", { class: "dim" }, "A click on a finding, a row, a line or a box shows its numbers here."),
+    );
+  const ratios = model.data.ratios.flatMap((ratio) => {
+    const of = sums.find(({ figure }) => figure.id === ratio.of);
+    const by = sums.find(({ figure }) => figure.id === ratio.by);
+    return of && by && by.sum > 0 && of.sum > 0 ? [{ ratio, value: of.sum / by.sum }] : [];
+  });
+  const isDifference = model.data.kind === "diff" && state.side === "difference";
+  return h(
+    "footer",
+    { class: "selected", "aria-label": "Selected" },
+    h("span", { class: "title" }, shown(titleOfSelection(model, state))),
+    line === undefined ? null : h(Sparkline, { values: line }),
+    h(
+      "dl",
+      // It scrolls.
+      { tabIndex: 0 },
+      sums
+        .filter(({ sum }) => sum !== 0)
+        .map(({ figure, sum, off }) =>
+          h(
+            "div",
+            { key: figure.id, class: figure.id === model.weight(state)?.id ? "chosen" : undefined },
+            h("dt", null, h(Word, { word: figure.word, children: figure.label })),
+            h(
+              "dd",
+              null,
+              (isDifference ? difference : amount)(sum, figure.unit, figure.clock),
+              h("span", { class: "dim" }, margin(off, figure.unit)),
+              isDifference || figure.unit === "clock"
+                ? null
+                : h("span", { class: "dim" }, ` ${formatPercent(sum, figure.total)}`),
+              figure.isWholeRun ? h("span", { class: "dim" }, " whole run") : null,
+            ),
+          ),
+        ),
+      isDifference
+        ? null
+        : ratios.map(({ ratio, value }) =>
+            h(
+              "div",
+              { key: ratio.id },
+              h("dt", null, h(Word, { word: ratio.word, children: ratio.label })),
+              h("dd", null, amount(value, ratio.unit, ratio.clock)),
+            ),
+          ),
+    ),
+    h(
+      "button",
+      {
+        type: "button",
+        "aria-label": "Select nothing",
+        title: "Select nothing (Escape)",
+        onClick: () => change(select({})),
+      },
+      "×",
+    ),
+  );
+}
+
+function sumOf(values: Float64Array, contexts: Int32Array): number {
+  let sum = 0;
+  for (const context of contexts) sum += values[context];
+  return sum;
+}
+
+function titleOfSelection(model: PageModel, state: PageState): string {
+  const { names, data } = model;
+  if (state.site !== undefined && state.site < data.contexts.length) {
+    const [frame, caller] = model.shownPath(state.site, state);
+    const by = caller === undefined ? "" : ` ← ${names.function(caller)}`;
+    return `${names.function(frame)} ${names.place(frame)}${by}`;
+  }
+  if (state.frame !== undefined && state.frame < data.frames.length) {
+    const { name, place } = rowName(names, state.frame, state.frameOf);
+    return `${name} ${place}`;
+  }
+  const finding = model.selectedFinding(state)!;
+  const at = finding.path[0];
+  const where = at === undefined ? "" : ` ${names.function(at)} ${names.place(at)}`;
+  return `Finding ${formatCount(data.findings.indexOf(finding) + 1)}: ${finding.kind}${where}`;
+}

@@ -1,0 +1,357 @@
+// Files with their sums, and the lines of one with its numbers in the gutter.
+import { h } from "preact";
+import { useMemo } from "preact/hooks";
+import type { PageCode } from "../../data/page-data.ts";
+import type { Figure } from "../model/figures.ts";
+import { lastPart, plainPath } from "../model/names.ts";
+import type { PageModel } from "../model/page-model.ts";
+import { type FileSums, type LineSums, sumLines } from "../model/source-lines.ts";
+import { amount, difference, margin } from "../parts/amounts.ts";
+import { useMedia } from "../parts/media.ts";
+import { Bar } from "../parts/pictures.ts";
+import { shown, shownLine } from "../parts/shown-text.ts";
+import { missingText } from "../parts/source-excerpt.ts";
+import { Word } from "../parts/word.ts";
+import type { PageState } from "../state/state.ts";
+import { select, type ViewProps } from "./view.ts";
+
+/** Columns of numbers where there is little room. */
+const NARROW_COLUMNS = 3;
+/** Weights that the gutter has, where there are numbers of them. */
+const GUTTER = ["bytes", "blocks", "left", "accesses", "dead", "silent", "redundant", "misses"];
+
+export function Source({ model, state, change }: ViewProps) {
+  const { data } = model;
+  const chosen = model.weight(state);
+  const figures = model
+    .figures(state)
+    .filter(
+      ({ id, values }) => (GUTTER.includes(id) || id === chosen?.id) && values.some((value) => value !== 0),
+    );
+  const key = JSON.stringify([state.range, state.side, state.folded, state.weight]);
+  const files = useMemo(
+    () =>
+      sumLines(data, model.naming(state), figures, chosen).sort(
+        (a, b) =>
+          Math.abs(b.chosen) - Math.abs(a.chosen) ||
+          Math.abs(b.through) - Math.abs(a.through) ||
+          a.file - b.file,
+      ),
+    [model, key],
+  );
+  if (files.length === 0)
+    return h(
+      "p",
+      { class: "nothing" },
+      "No file and no line of this program is known. A build with debug information (-g) shows them.",
+    );
+  const frame = selectedFrame(model, state);
+  const wanted = frame === undefined ? undefined : data.frames.file[frame];
+  const isOwn = ({ lines }: FileSums) => lines.some((line) => !model.names.is(line.frame, "library"));
+  const file =
+    files.find(({ file }) => file === wanted) ?? (state.folded ? files.find(isOwn) : undefined) ?? files[0];
+  return h(
+    "div",
+    { class: "source" },
+    h(FileTree, { model, change, files, file, chosen }),
+    h(FileLines, { model, state, change, file, figures, chosen }),
+  );
+}
+
+/** The frame whose file is shown. */
+function selectedFrame(model: PageModel, state: PageState): number | undefined {
+  if (state.frame !== undefined) return state.frame;
+  if (state.site !== undefined) return model.shownPath(state.site, state)[0];
+  return model.selectedFinding(state)?.path[0];
+}
+
+interface TreeProps extends Pick<ViewProps, "model" | "change"> {
+  readonly files: readonly FileSums[];
+  readonly file: FileSums;
+  readonly chosen: Figure | undefined;
+}
+
+/** Files below their folders. */
+function FileTree({ model, change, files, file: shownFile, chosen }: TreeProps) {
+  const pathOf = ({ file }: FileSums) => plainPath(model.data.strings[file]);
+  const folders = new Map<string, FileSums[]>();
+  for (const file of files) {
+    const path = pathOf(file);
+    const folder = path.slice(0, path.length - lastPart(path).length).replace(/\/$/, "");
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  const most = Math.max(...files.map(({ chosen }) => Math.abs(chosen)));
+  const offOf = ({ lines }: FileSums): string => {
+    const estimated = lines.flatMap(({ estimated }) => estimated);
+    return chosen === undefined ? "" : margin(model.margins.of(chosen, estimated), chosen.unit);
+  };
+  return h(
+    "nav",
+    { class: "files", "aria-label": "Files" },
+    [...folders].map(([folder, inside]) =>
+      h(
+        "details",
+        { key: folder, open: true },
+        h("summary", { title: shown(folder) }, shown(folder === "" || folder === "." ? "./" : folder)),
+        h(
+          "ul",
+          null,
+          inside.map((file) =>
+            h(
+              "li",
+              { key: file.file },
+              h(
+                "button",
+                {
+                  type: "button",
+                  "aria-current": file === shownFile ? "true" : undefined,
+                  title: shown(pathOf(file)),
+                  onClick: () => change(select({ frame: heaviest(file).frame, frameOf: "file" })),
+                },
+                h("span", { class: "name" }, shown(lastPart(pathOf(file)))),
+                chosen
+                  ? h(
+                      "span",
+                      { class: "value" },
+                      file.chosen === 0 ? "·" : written(chosen, file.chosen) + offOf(file),
+                    )
+                  : null,
+                h(Bar, { part: most > 0 ? Math.abs(file.chosen) / most : 0 }),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function heaviest({ lines }: FileSums): LineSums {
+  return lines.reduce((best, line) => (Math.abs(line.through) > Math.abs(best.through) ? line : best));
+}
+
+interface LinesProps extends ViewProps {
+  readonly file: FileSums;
+  readonly figures: readonly Figure[];
+  readonly chosen: Figure | undefined;
+}
+
+function share(file: FileSums, { figure, index }: { figure: Figure; index: number }): number {
+  return Math.abs(file.own[index] / (figure.total || 1));
+}
+
+/** Lines between which there is no text are told as a gap. */
+type Row =
+  | { readonly line: number; readonly text?: string | undefined }
+  | { readonly gap: true; readonly line: number };
+
+function FileLines({ model, state, change, file, figures, chosen }: LinesProps) {
+  const { data } = model;
+  const source = data.sources.find((source) => source.file === file.file);
+  const sums = new Map(file.lines.map((line) => [line.line, line]));
+  const selectedLine = lineOfSelection(model, state, file);
+  const rows = rowsOf(file, source?.parts ?? []);
+  // Columns without a number in this file take room from its text.
+  const present = figures
+    .map((figure, index) => ({
+      figure,
+      index,
+      most: Math.max(...file.lines.map(({ own }) => Math.abs(own[index]))),
+    }))
+    .filter(({ most }) => most > 0);
+  const ofFile = data.code?.filter((code) => code.file === file.file) ?? [];
+  const code = new Map(state.instructions ? ofFile.map((code) => [code.line, code]) : []);
+  const isNarrow = useMedia("(max-width: 1500px)") || code.size > 0;
+  // Those of which most is in this file.
+  const off = (figure: Figure, contexts: readonly number[] = []): string =>
+    margin(model.margins.of(figure, contexts), figure.unit);
+  const columns = isNarrow
+    ? present
+        .toSorted(
+          (a, b) =>
+            Number(b.figure === chosen) - Number(a.figure === chosen) || share(file, b) - share(file, a),
+        )
+        .slice(0, NARROW_COLUMNS)
+        .sort((a, b) => a.index - b.index)
+    : present;
+  return h(
+    "div",
+    { class: "lines" },
+    h(
+      "h2",
+      null,
+      shown(plainPath(data.strings[file.file])),
+      columns.length < present.length
+        ? h(
+            "small",
+            { class: "dim" },
+            ` ${columns.length} of ${present.length} figures: a wider window${code.size > 0 ? " without instructions" : ""} has all`,
+          )
+        : null,
+    ),
+    ofFile.length === 0
+      ? null
+      : h(
+          "button",
+          {
+            type: "button",
+            class: "chip",
+            "aria-pressed": state.instructions,
+            title: "Instructions of measured lines, by their offsets in the module's code",
+            onClick: () => change({ instructions: !state.instructions }),
+          },
+          "Instructions",
+        ),
+    source === undefined
+      ? h("p", { class: "dim" }, missingText(data))
+      : source.isNewer
+        ? h("p", { class: "newer" }, "This file was changed since the run: its lines may be others.")
+        : null,
+    h(
+      "div",
+      { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Lines with their numbers" },
+      h(
+        "table",
+        null,
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            columns.map(({ figure }) =>
+              h(
+                "th",
+                { key: figure.id, scope: "col", class: "number" },
+                h(Word, { word: figure.word, children: figure.label }),
+                figure.isWholeRun ? h("small", null, " whole run") : null,
+              ),
+            ),
+            chosen ? h("th", { scope: "col", class: "number" }, `${chosen.label}, with calls`) : null,
+            h("th", { scope: "col", class: "number" }, "line"),
+            h("th", { scope: "col" }, "source"),
+          ),
+        ),
+        h(
+          "tbody",
+          null,
+          rows.map((row) => {
+            if ("gap" in row)
+              return h(
+                "tr",
+                { key: `gap ${row.line}`, class: "gap" },
+                h("td", { colSpan: columns.length + (chosen ? 3 : 2) }, "⋯"),
+              );
+            const line = sums.get(row.line);
+            return h(
+              "tr",
+              {
+                key: row.line,
+                class: row.line === selectedLine ? "marked" : undefined,
+                ref: row.line === selectedLine ? scrollTo : null,
+              },
+              columns.map(({ figure, index, most }) => {
+                const value = line?.own[index] ?? 0;
+                return h(
+                  "td",
+                  { key: figure.id, class: "number" },
+                  value === 0
+                    ? null
+                    : [
+                        h("span", { class: "value" }, written(figure, value)),
+                        h("span", { class: "dim" }, off(figure, line?.estimated)),
+                        h(Bar, { part: Math.abs(value) / most }),
+                      ],
+                );
+              }),
+              chosen
+                ? h(
+                    "td",
+                    { class: "number through" },
+                    line?.through
+                      ? [
+                          written(chosen, line.through),
+                          h("span", { class: "dim" }, off(chosen, line.estimatedThrough)),
+                        ]
+                      : null,
+                  )
+                : null,
+              h(
+                "td",
+                { class: "number" },
+                line
+                  ? h(
+                      "button",
+                      {
+                        type: "button",
+                        class: "line-number",
+                        title: "Select what this line does",
+                        onClick: () => change(select({ frame: line.frame, frameOf: "line" })),
+                      },
+                      row.line,
+                    )
+                  : h("span", { class: "line-number" }, row.line),
+              ),
+              h(
+                "td",
+                { class: "text" },
+                h("code", null, row.text === undefined ? "" : shownLine(row.text)),
+                h(Instructions, { code: code.get(row.line) }),
+              ),
+            );
+          }),
+        ),
+      ),
+    ),
+  );
+}
+
+/** What a line has become. */
+function Instructions({ code }: { readonly code: PageCode | undefined }) {
+  if (code === undefined) return null;
+  const offset = (index: number) => code.address[index].toString(16).padStart(6, "0");
+  return h(
+    "pre",
+    { class: "instructions" },
+    code.text.map((text, index) =>
+      h(
+        "div",
+        { key: index },
+        h("span", { class: "dim" }, `${offset(index)}  `),
+        // Calls name functions of the program.
+        shown(text),
+      ),
+    ),
+    code.more === undefined ? null : h("div", { class: "dim" }, `${code.more} more`),
+  );
+}
+
+function scrollTo(row: Element | null): void {
+  row?.scrollIntoView({ block: "center" });
+}
+
+function lineOfSelection(model: PageModel, state: PageState, file: FileSums): number | undefined {
+  const frame = selectedFrame(model, state);
+  if (frame === undefined || model.data.frames.file[frame] !== file.file) return undefined;
+  return state.frame !== undefined && (state.frameOf === "file" || state.frameOf === "package")
+    ? undefined
+    : model.names.line(frame);
+}
+
+/** All lines with text, and all with numbers. */
+function rowsOf(file: FileSums, parts: readonly { first: number; lines: readonly string[] }[]): Row[] {
+  const texts = new Map<number, string>();
+  for (const { first, lines } of parts)
+    for (const [index, text] of lines.entries()) texts.set(first + index, text);
+  const lines = [...new Set([...texts.keys(), ...file.lines.map(({ line }) => line)])].sort((a, b) => a - b);
+  return lines.flatMap((line, index): Row[] => [
+    ...(index > 0 && line > lines[index - 1] + 1 ? [{ gap: true as const, line }] : []),
+    { line, text: texts.get(line) },
+  ]);
+}
+
+function written(figure: Figure, value: number): string {
+  const isDifference =
+    figure.before !== undefined && figure.values !== figure.before && figure.values !== figure.after;
+  return (isDifference ? difference : amount)(value, figure.unit, figure.clock);
+}

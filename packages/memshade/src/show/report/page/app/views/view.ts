@@ -1,0 +1,24 @@
+import type { PageModel } from "../model/page-model.ts";
+import type { Change } from "../state/page-address.ts";
+import type { PageState } from "../state/state.ts";
+
+/** What every view gets. */
+export interface ViewProps {
+  readonly model: PageModel;
+  readonly state: PageState;
+  readonly change: Change;
+}
+
+/** Selects this and nothing else. */
+export function select(
+  part: Pick<Partial<PageState>, "site" | "frame" | "frameOf" | "finding" | "alone">,
+): Partial<PageState> {
+  return {
+    site: undefined,
+    frame: undefined,
+    box: undefined,
+    alone: undefined,
+    finding: undefined,
+    ...part,
+  };
+}

@@ -1,0 +1,304 @@
+import { whyHeapUnknown } from "../../../../explain/analyses/heap/followed-heap.ts";
+import { wholeSurvival } from "../../../../explain/analyses/objects/survival.ts";
+import { objectTotals } from "../../../../explain/analyses/objects/totals.ts";
+import { heapTotals } from "../../../../explain/analyses/totals.ts";
+import { neverAccessed, writtenNeverRead } from "../../../../explain/analyses/unused-blocks.ts";
+import { measure } from "../../../../explain/measures/index.ts";
+import { CPU_VALUES, type CpuProfile } from "../../../../profile/model/cpu/cpu-profile.ts";
+import { formatBlocks, formatBytes, formatPercent, plural } from "../../../../profile/model/format.ts";
+import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
+import { type IndexIntoContextTable, NONE } from "../../../../profile/model/indices.ts";
+import { isOfNativeProgram, knowsField } from "../../../../profile/model/known-fields.ts";
+import type { ObjectsProfile } from "../../../../profile/model/objects/objects.ts";
+import type { Presence } from "../../../../profile/model/run.ts";
+import { commandLine } from "../../../../profile/model/shell-words.ts";
+import { siteFrameOfContext } from "../../../../profile/model/site-frame.ts";
+import { MEMSHADE_VERSION } from "../../../../profile/model/version.ts";
+import type { WasteFile } from "../../../../profile/model/waste/waste.ts";
+import type { WorkingSetProfile } from "../../../../profile/model/working-set/working-set.ts";
+import { gapsOf } from "../../gaps.ts";
+import { endInWords, type HeadFact, heapFacts } from "../../terminal/common/header.ts";
+import { createPaint } from "../../terminal/common/paint.ts";
+import { presenceInWords } from "../../terminal/common/presence.ts";
+import { Screen } from "../../terminal/common/screen.ts";
+import { cpuFacts } from "../../terminal/cpu/cpu-report.ts";
+import { sizesInWords } from "../../terminal/objects/objects-report.ts";
+import { wasteFacts } from "../../terminal/waste/waste-report.ts";
+import { lengthInWords } from "../../terminal/working-set/working-set-report.ts";
+import type { PageHead, PageKey } from "./page-data.ts";
+
+/** What a page's head is made of. */
+export interface HeadOf {
+  readonly heap?: HeapProfile | undefined;
+  readonly waste?: WasteFile | undefined;
+  readonly workingset?: WorkingSetProfile | undefined;
+  readonly objects?: ObjectsProfile | undefined;
+  readonly cpu?: CpuProfile | undefined;
+  readonly presence?: Presence | undefined;
+  /** How the user named what is shown. */
+  readonly input: string;
+}
+
+export function headOfRun(run: HeadOf): PageHead {
+  const { heap, waste, workingset, objects, cpu, input } = run;
+  const words = heap?.description.command ?? workingset?.command ?? objects?.command ?? cpu?.command;
+  const command = words === undefined ? waste?.command : commandLine(words);
+  const end = heap?.description.end;
+  const notTracked = [
+    ...(heap === undefined ? [] : gapsOf(heap)),
+    ...(waste?.notTracked ?? []),
+    ...(workingset?.notTracked ?? []),
+    ...(objects?.notTracked ?? []),
+    ...(cpu?.notTracked ?? []),
+    ...notRecorded(run),
+  ];
+  return {
+    writtenBy: MEMSHADE_VERSION,
+    program:
+      heap?.description.program ??
+      workingset?.program ??
+      objects?.program ??
+      cpu?.program ??
+      waste?.command ??
+      input,
+    ...(command === undefined ? {} : { command }),
+    ...(end === undefined
+      ? {}
+      : { ended: endInWords(end) + (end.message === undefined ? "" : `: ${end.message}`) }),
+    facts: factsOf(run).map(([label, value]) => ({ label, value })),
+    keys: [
+      ...heapKeys(heap),
+      ...wasteKeys(waste),
+      ...workingSetKeys(workingset),
+      ...objectKeys(objects),
+      ...cpuKeys(cpu),
+    ],
+    notTracked: [...new Set(notTracked)],
+    hints: hintsOf(run),
+  };
+}
+
+function factsOf({ heap, waste, workingset, objects, cpu, presence }: HeadOf): HeadFact[] {
+  const screen = new Screen({ paint: createPaint(false), width: 80, isWide: true });
+  return [
+    ...(heap === undefined ? [] : heapFacts(screen, heap)),
+    ...(waste === undefined ? [] : wasteFacts(waste)),
+    ...(workingset?.instances ?? []).map(
+      (instance): HeadFact => ["Working set", lengthInWords(workingset!, instance)],
+    ),
+    ...(objects === undefined ? [] : [["Objects", sizesInWords(objects)] as HeadFact]),
+    ...(cpu === undefined ? [] : cpuFacts(cpu)),
+    ...presenceInWords(screen, presence),
+  ];
+}
+
+function heapKeys(heap: HeapProfile | undefined): PageKey[] {
+  if (heap === undefined || whyHeapUnknown({ heap }) !== undefined) return [];
+  const { totals, counters, knownHost } = heap.description;
+  const { allocatedBytes, allocations } = heapTotals(heap);
+  const keys: PageKey[] = [];
+  const add = (
+    [label, word, weight]: readonly [label: string, word: string, weight: string],
+    value: number | undefined,
+    blocks: number | undefined,
+    least = "",
+  ): void => {
+    if (value === undefined) return;
+    const note = blocks === undefined ? undefined : `${least}in ${formatBlocks(blocks)}`;
+    keys.push({ label, word, value, unit: "bytes", weight, ...(note === undefined ? {} : { note }) });
+  };
+  add(["peak", "peak", "peak"], totals?.peakBytes, totals?.peakBlocks);
+  add(["left", "live", "left"], totals?.liveBytes, totals?.liveBlocks);
+  if (keys.length === 0 && knowsField(heap, "totalSize"))
+    add(
+      ["allocated", "block", "bytes"],
+      allocatedBytes,
+      knowsField(heap, "allocCount") ? allocations : undefined,
+    );
+  if (counters === "none") return keys;
+  // What is written may be for the host, where it is not known what that reads.
+  const unread = knownHost === true ? writtenNeverRead(heap) : undefined;
+  if (unread !== undefined)
+    add(["never read", "never-read", "unread"], unread.totalBytes, unread.totalBlocks);
+  else if (knowsField(heap, "totalAccessCount")) {
+    const unused = neverAccessed(heap);
+    const least = unused.isLowerBound ? "or more, " : "";
+    add(["never accessed", "unused", "unaccessed"], unused.totalBytes, unused.totalBlocks, least);
+  }
+  return keys;
+}
+
+function wasteKeys(waste: WasteFile | undefined): PageKey[] {
+  if (waste === undefined || waste.totals.bytesWritten === 0) return [];
+  const { deadOverwritten, bytesWritten, silentStores, stores } = waste.totals;
+  return [
+    {
+      label: "dead",
+      word: "dead",
+      value: deadOverwritten / bytesWritten,
+      unit: "part",
+      weight: "dead",
+      note: "of the bytes stored",
+    },
+    {
+      label: "silent",
+      word: "silent",
+      value: silentStores / Math.max(1, stores),
+      unit: "part",
+      weight: "silent",
+      note: "of the stores",
+    },
+  ];
+}
+
+function workingSetKeys(workingset: WorkingSetProfile | undefined): PageKey[] {
+  const lines = (workingset?.instances ?? []).map(({ levels }) => levels[0]?.counts.lines ?? []);
+  const most = lines.reduce((largest, counts) => Math.max(largest, ...counts), 0);
+  if (workingset === undefined || most === 0) return [];
+  const value = most * workingset.lineBytes;
+  return [
+    { label: "working set", word: "working set", value, unit: "bytes", note: "at most, in an interval" },
+  ];
+}
+
+function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
+  if (objects === undefined) return [];
+  const { bytes, objects: count } = objectTotals(objects);
+  const live = objects.parts.flatMap((part) => wholeSurvival(part) ?? []);
+  const estimate = live.reduce((sum, one) => sum + one.bytes, 0);
+  const error = Math.sqrt(live.reduce((sum, one) => sum + one.error ** 2, 0));
+  const areSettled = objects.parts.every(({ samples }) => samples.site.length === 0 || samples.settled);
+  const most = areSettled ? "" : "at most, ";
+  return [
+    {
+      label: "objects",
+      word: "object",
+      value: bytes,
+      unit: "bytes",
+      weight: "object-bytes",
+      note: `in ${plural(count, "object")}`,
+    },
+    ...(live.length === 0
+      ? []
+      : [
+          {
+            ...({ label: "in use", word: "in use", unit: "bytes", weight: "objects-in-use" } as const),
+            value: estimate,
+            note: `${most}± ${formatBytes(error)}, estimated`,
+          },
+        ]),
+  ];
+}
+
+function cpuKeys(cpu: CpuProfile | undefined): PageKey[] {
+  if (cpu === undefined) return [];
+  const value = cpu.samples.samples.values[CPU_VALUES.nanoseconds]!.reduce((sum, one) => sum + one, 0);
+  const note = `in ${plural(cpu.samples.samples.length, "sample")}`;
+  return [{ label: "CPU time", word: "call path", value, unit: "ns", weight: "cpu", note }];
+}
+
+/** Of native programs no module was rewritten in memory. They have one tool at a time, without its options. */
+function isOfNative(presence: Presence | undefined): boolean {
+  return presence?.modules === 0;
+}
+
+/** Views that options of recording fill, and this run does not. */
+function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
+  if (isOfNative(presence)) return [];
+  const hasCells = heap?.contexts.mibs.histogram.some((counts) => counts !== undefined) === true;
+  const isRun = heap?.description.recordedBy !== undefined || waste !== undefined;
+  const hasCaches = workingset?.instances.some(({ locality }) => locality !== undefined) === true;
+  return [
+    ...(isRun && !hasCells && waste?.objects === undefined
+      ? [
+          "What happens inside of blocks was not recorded: --exact-histogram does that, --objects for reads and writes apart.",
+        ]
+      : []),
+    ...(workingset !== undefined && !hasCaches
+      ? ["What caches miss was not recorded: --locality does that, and --who tells whose the lines are."]
+      : []),
+  ];
+}
+
+/** What to do so that more is to be seen. */
+function hintsOf({ heap, waste, workingset, objects, presence }: HeadOf): string[] {
+  // The other tools look at linear memory.
+  if (objects !== undefined && heap === undefined) return [];
+  const missing = [
+    ...(heap === undefined ? ["heap"] : []),
+    ...(waste === undefined ? ["waste"] : []),
+    ...(workingset === undefined ? ["workingset"] : []),
+  ];
+  const isNative = isOfNative(presence) || (heap !== undefined && isOfNativeProgram(heap));
+  const isRecorded = heap?.description.recordedBy !== undefined || (heap === undefined && missing.length < 3);
+  const hints: string[] = [];
+  const unknown = whyHeapUnknown({ heap });
+  if (unknown !== undefined) hints.push(unknown.charAt(0).toUpperCase() + unknown.slice(1));
+  if (isRecorded && missing.length > 0 && !isNative)
+    hints.push(
+      `Not recorded: ${missing.map((tool) => NAMES[tool]).join(" and ")}. --tool heap,waste,workingset records all of it in one run.`,
+    );
+  const hashed = heap === undefined ? 0 : hashedFrames(heap);
+  if (hashed > 0)
+    hints.push(
+      `${formatPercent(hashed, 1)} of the frames are known by a hash of their function's name alone. --binary-path PROGRAM names them ` +
+        "and their lines: the program that was recorded, with its debug information (-g).",
+    );
+  const nameless = heap === undefined ? undefined : namelessSites(heap);
+  if (nameless !== undefined && nameless.part > 0.5)
+    hints.push(
+      `Who has ${formatPercent(nameless.part, 1)} of the ${nameless.of} is known neither by name nor by line. ` +
+        (heap!.description.importedFrom !== undefined
+          ? `${DEBUG_SYMBOLS}, or build it with -g, and record it again.`
+          : isNative
+            ? `${DEBUG_SYMBOLS}, or name a folder with them with --binary-path FOLDER.`
+            : "Give the module as it was before its names were stripped with --binary-path FOLDER, or build it with -g."),
+    );
+  return hints;
+}
+
+const DEBUG_SYMBOLS =
+  "Install the debug symbols of the program and its libraries (on Debian, packages whose names end in -dbgsym or -dbg)";
+
+const NAMES: Readonly<Record<string, string>> = {
+  heap: "blocks of the heap",
+  waste: "stores and loads in vain",
+  workingset: "the working set",
+};
+
+/** As an indexed MemProf profile knows functions. */
+const HASH_FOR_NAME = /^GUID 0x[0-9a-f]+$/;
+
+/** Part of a profile's frames, scripts apart, of which a hash is known and no line. */
+function hashedFrames(heap: HeapProfile): number {
+  let all = 0;
+  let found = 0;
+  for (let frame = 0; frame < heap.frames.length; frame++) {
+    if (heap.frames.host?.[frame] !== undefined) continue;
+    all++;
+    if (heap.frames.line[frame] === 0 && HASH_FOR_NAME.test(nameOf(heap, frame) ?? "")) found++;
+  }
+  return all === 0 ? 0 : found / all;
+}
+
+/** Part of the bytes, those at the peak where that is known, that have a place with neither a name nor a line. */
+function namelessSites(heap: HeapProfile): { readonly part: number; readonly of: string } | undefined {
+  const peak = measure("peak").column({ heap });
+  const amounts = (peak ?? measure("bytes").column({ heap }))?.amounts;
+  if (amounts === undefined) return undefined;
+  let [all, found] = [0, 0];
+  for (let context = 0; context < heap.contexts.length; context++) {
+    const amount = Number(amounts[context]);
+    const frame = siteFrameOfContext(heap, context as IndexIntoContextTable);
+    all += amount;
+    if (frame === undefined || heap.frames.host?.[frame] !== undefined || heap.frames.line[frame] !== 0)
+      continue;
+    if (nameOf(heap, frame) === undefined) found += amount;
+  }
+  return { part: all === 0 ? 0 : found / all, of: peak === undefined ? "bytes" : "bytes at the peak" };
+}
+
+function nameOf({ frames, functions, strings }: HeapProfile, frame: number): string | undefined {
+  const name = functions.name[frames.function[frame]!]!;
+  return name === NONE ? undefined : strings[name];
+}

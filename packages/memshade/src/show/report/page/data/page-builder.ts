@@ -1,0 +1,280 @@
+import { mainName } from "../../../../explain/analyses/frames/function-names.ts";
+import { LAYER } from "../../../../explain/analyses/frames/libraries.ts";
+import { StackTree } from "../../../../profile/model/memprof/stack-tree.ts";
+import { boundContexts } from "./bound-contexts.ts";
+import {
+  FRAME_FLAGS,
+  type PageContexts,
+  type PageFrames,
+  type PageModule,
+  type PageWeight,
+} from "./page-data.ts";
+
+/** So many contexts are kept; others are merged where they hang, with their sums. */
+export const MOST_CONTEXTS = 100_000;
+
+/** A frame as readers of profiles know it. */
+export interface FrameRow {
+  readonly function: string;
+  /** Number that `PageBuilder.module` gave; absent: none. */
+  readonly module?: number | undefined;
+  /** Offset in the module's code, or the address; without a module, what tells frames of one function apart. */
+  readonly address?: number | undefined;
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  /** Bits of `FRAME_FLAGS`, without those of libraries. */
+  readonly flags?: number | undefined;
+  /** In words; undefined for the program's own. */
+  readonly library?: string | undefined;
+}
+
+/** What is known of a frame that may be there already. */
+interface KnownOfFrame {
+  readonly name: string | undefined;
+  readonly module: number | undefined;
+  readonly address: number | undefined;
+  readonly file: string | undefined;
+  readonly line: number | undefined;
+}
+
+export type WeightKind = Omit<PageWeight, "values" | "total" | "deviations" | "before" | "totalBefore">;
+
+/** What contexts have of a weight: two columns of equal length. */
+interface Share {
+  readonly contexts: ArrayLike<number>;
+  readonly values: ArrayLike<number>;
+}
+
+/** The tables that a page is made of, and where rows went that were merged. */
+export interface BuiltTables {
+  readonly strings: readonly string[];
+  readonly modules: readonly PageModule[];
+  readonly frames: PageFrames;
+  readonly contexts: PageContexts;
+  readonly weights: readonly PageWeight[];
+  /** The row of each context as `PageBuilder.context` numbered it; several may have one row. */
+  readonly rowOf: Int32Array;
+  /** 1 for each such context that was merged with others. */
+  readonly isMerged: Uint8Array;
+  /** How many contexts with numbers of their own were merged into each row. */
+  readonly ownMerged: Int32Array;
+  readonly mergedContexts: number;
+}
+
+/** Collects strings, modules, frames, the tree of contexts and weights from the profiles of all tools; equal rows are there once. */
+export class PageBuilder {
+  readonly strings = new Numbering();
+  readonly #modules: PageModule[] = [];
+  readonly #frames: FrameRow[] = [];
+  readonly #frameNumbers = new Map<string, number>();
+  /** By module and address; by name, file and line: the first of them. */
+  readonly #framesAt = new Map<string, readonly number[]>();
+  readonly #framesIn = new Map<string, number>();
+  /** Number 0 is the empty stack. */
+  readonly #tree = new StackTree();
+  readonly #sites: number[] = [];
+  readonly #weights: { kind: WeightKind; shares: Share[]; variances: Share[] }[] = [];
+
+  /** The number of the module with an index in the run. */
+  module(index: number, module: PageModule): number {
+    this.#modules[index] ??= module;
+    return index;
+  }
+
+  hasModule(index: number): boolean {
+    return this.#modules[index] !== undefined;
+  }
+
+  frame(row: FrameRow): number {
+    const { function: name, module = -1, address = -1, file = "", line = 0, column = 0, flags = 0 } = row;
+    // Code that was not inlined is one function's at each address, which tools may know by different names.
+    const isPlain = (flags & FRAME_FLAGS.inlined) === 0;
+    const key =
+      address < 0 || module < 0
+        ? `${module} ${address} ${flags} ${line}:${column} ${file}\n${name}`
+        : `${module}:${address}${isPlain ? "" : ` ${line} ${name}`}`;
+    const known = this.#frameNumbers.get(key);
+    if (known !== undefined) return known;
+    const number = this.#frames.push(row) - 1;
+    this.#frameNumbers.set(key, number);
+    if (address >= 0) this.#framesAt.set(`${module}:${address}`, [...this.framesAt(module, address), number]);
+    const source = sourceKey(name, file, line);
+    if (!this.#framesIn.has(source)) this.#framesIn.set(source, number);
+    return number;
+  }
+
+  /** The frames at an address. */
+  framesAt(module: number, address: number): readonly number[] {
+    return this.#framesAt.get(`${module}:${address}`) ?? [];
+  }
+
+  /** A frame that was added before, as far as it is known what it is; otherwise one is added. */
+  knownFrame({ name, module, address, file, line }: KnownOfFrame): number {
+    if (module !== undefined && address !== undefined) {
+      const there = this.framesAt(module, address);
+      const isIt = (number: number) => {
+        const row = this.#frames[number]!;
+        return (name ?? row.function) === row.function && (line ?? 0) === (row.line ?? 0);
+      };
+      const isPlain = (number: number) => ((this.#frames[number]!.flags ?? 0) & FRAME_FLAGS.inlined) === 0;
+      const found = there.find(isIt) ?? there.find(isPlain);
+      if (found !== undefined) return found;
+    }
+    const text = name ?? (address === undefined ? "[no name]" : `0x${address.toString(16)}`);
+    const inSource = file === undefined ? undefined : this.#framesIn.get(sourceKey(text, file, line ?? 0));
+    return inSource ?? this.frame({ function: text, module, address, file, line });
+  }
+
+  frameRow(frame: number): FrameRow {
+    return this.#frames[frame]!;
+  }
+
+  /** The context of `frame` called by the context `caller`, which is −1 for an outermost frame. */
+  context(caller: number, frame: number): number {
+    return this.#tree.child(caller + 1, frame) - 1;
+  }
+
+  /** The context of a path of frames, innermost first; −1 without frames. */
+  path(frames: readonly number[]): number {
+    let context = -1;
+    for (let index = frames.length - 1; index >= 0; index--) context = this.context(context, frames[index]!);
+    return context;
+  }
+
+  callerOf(context: number): number {
+    return this.#tree.parentOf(context + 1) - 1;
+  }
+
+  frameOf(context: number): number {
+    return this.#tree.frameOf(context + 1);
+  }
+
+  /** Says which context, itself or one of its callers, names the site of a context; the first word counts. */
+  setSite(context: number, site: number): void {
+    this.#sites[context] ??= site;
+  }
+
+  siteOf(context: number): number {
+    return this.#sites[context] ?? -1;
+  }
+
+  /** Gives contexts some of a weight; what is given several times adds up. */
+  addWeight(kind: WeightKind, contexts: ArrayLike<number>, values: ArrayLike<number>): void {
+    const known = this.#weights.find(({ kind: { id } }) => id === kind.id);
+    if (known === undefined) this.#weights.push({ kind, shares: [{ contexts, values }], variances: [] });
+    else known.shares.push({ contexts, values });
+  }
+
+  /** The same of a weight that is there already; nothing happens where it is not. */
+  addTo(id: string, contexts: ArrayLike<number>, values: ArrayLike<number>): void {
+    this.#weights.find(({ kind }) => kind.id === id)?.shares.push({ contexts, values });
+  }
+
+  /** Says how far values of a weight may be off: those of one context were estimated apart. */
+  addVariances(id: string, contexts: ArrayLike<number>, values: ArrayLike<number>): void {
+    this.#weights.find(({ kind }) => kind.id === id)?.variances.push({ contexts, values });
+  }
+
+  /**
+   * The tables, with so many contexts at most. The others are merged below those that called them.
+   *
+   * @param mostContexts without those that stand for merged ones
+   */
+  build(mostContexts: number): BuiltTables {
+    this.#tree.seal();
+    const { length, parent, frame } = this.#tree.view();
+    const callers = Int32Array.from({ length: length - 1 }, (_, context) => parent[context + 1]! - 1);
+    const sites = Int32Array.from({ length: length - 1 }, (_, context) => this.#sites[context] ?? -1);
+    const added = (shares: readonly Share[]): Float64Array => {
+      const values = new Float64Array(length - 1);
+      for (const { contexts, values: own } of shares)
+        for (let index = 0; index < contexts.length; index++)
+          if (contexts[index]! >= 0) values[contexts[index]!]! += own[index]!;
+      return values;
+    };
+    const columns = this.#weights.map(
+      ({ shares }) =>
+        () =>
+          added(shares),
+    );
+    const bounded = boundContexts(callers, columns, mostContexts, {
+      frame: (context) => frame[context + 1]!,
+      site: sites,
+    });
+    const rows = bounded.origin.length;
+    const frames = new Int32Array(rows);
+    const site = new Int32Array(rows);
+    for (let row = 0; row < rows; row++) {
+      const [from, like] = [bounded.origin[row]!, bounded.like[row]!];
+      const named = from >= 0 ? from : like;
+      frames[row] =
+        named >= 0
+          ? frame[named + 1]!
+          : this.frame({ function: `others (${bounded.mergedBelow[row]})`, flags: FRAME_FLAGS.others });
+      site[row] = from < 0 ? bounded.site[row]! : sites[from] === -1 ? -1 : bounded.rowOf[sites[from]!]!;
+    }
+    const ofRows = (all: Float64Array): Float64Array => {
+      const values = new Float64Array(rows);
+      for (let context = 0; context < all.length; context++)
+        values[bounded.rowOf[context]!]! += all[context]!;
+      return values;
+    };
+    const weights = this.#weights.map(({ kind, variances }, index): PageWeight => {
+      const all = columns[index]!();
+      const total = all.reduce((sum, value) => sum + value, 0);
+      const deviations =
+        variances.length === 0 ? {} : { deviations: ofRows(added(variances).map(Math.sqrt)) };
+      return { ...kind, values: ofRows(all), total, ...deviations };
+    });
+    return {
+      strings: this.strings.texts,
+      modules: Array.from(this.#modules, (module) => module ?? { name: "unknown module" }),
+      frames: this.#buildFrames(),
+      contexts: { length: rows, parent: bounded.parent, frame: frames, site },
+      weights,
+      rowOf: bounded.rowOf,
+      isMerged: bounded.isMerged,
+      ownMerged: bounded.mergedInto,
+      mergedContexts: bounded.mergedContexts,
+    };
+  }
+
+  #buildFrames(): PageFrames {
+    const rows = this.#frames;
+    const text = (value: string | undefined) => (value === undefined ? -1 : this.strings.of(value));
+    return {
+      length: rows.length,
+      function: Int32Array.from(rows, (row) => text(mainName(row.function))),
+      module: Int32Array.from(rows, ({ module = -1 }) => module),
+      file: Int32Array.from(rows, ({ file }) => text(file)),
+      line: Int32Array.from(rows, ({ line = 0 }) => line),
+      column: Int32Array.from(rows, ({ column = 0 }) => column),
+      address: Float64Array.from(rows, ({ address = -1, module = -1 }) => (module < 0 ? -1 : address)),
+      flags: Uint8Array.from(rows, flagsOf),
+      library: Int32Array.from(rows, ({ library }) => text(library)),
+    };
+  }
+}
+
+function flagsOf({ flags = 0, library }: FrameRow): number {
+  if (library === undefined) return flags;
+  return flags | FRAME_FLAGS.library | (library === LAYER ? FRAME_FLAGS.allocator : 0);
+}
+
+/** Texts by number, equal ones once. */
+class Numbering {
+  readonly texts: string[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  of(text: string): number {
+    const known = this.#numbers.get(text);
+    if (known !== undefined) return known;
+    this.#numbers.set(text, this.texts.length);
+    return this.texts.push(text) - 1;
+  }
+}
+
+function sourceKey(name: string, file: string, line: number): string {
+  return `${name}\n${file}\n${line}`;
+}

@@ -1,0 +1,155 @@
+import { groupContexts } from "../../../../explain/analyses/groups.ts";
+import {
+  firstOfTool,
+  knownMeasures,
+  measuresOfTool,
+  placedMeasures,
+  sampleUnit,
+} from "../../../../explain/measures/index.ts";
+import type { Measure, MeasuredProfiles, MeasureUnit } from "../../../../explain/measures/measure.ts";
+import type { Column, MeasuredFrame, MeasuredStacks } from "../../../../explain/measures/measured-stacks.ts";
+import { formatBytes, formatCount } from "../../../../profile/model/format.ts";
+import { NONE } from "../../../../profile/model/indices.ts";
+import type { PageBuilder, WeightKind } from "./page-builder.ts";
+import { FRAME_FLAGS, type PageRatio, type PageTool, type PageUnit } from "./page-data.ts";
+
+/** What stands for rows of which no call path is known. */
+const NO_PATH = { function: "[no call path]", flags: FRAME_FLAGS.notCode };
+
+/** Units of measures that have another name here. */
+const UNITS: Readonly<Partial<Record<MeasureUnit, PageUnit>>> = {
+  misses: "accesses",
+  references: "accesses",
+  objects: "count",
+  intervals: "count",
+  accessesPerByte: "count",
+};
+
+function pageUnit(unit: MeasureUnit): PageUnit {
+  return UNITS[unit] ?? (unit as PageUnit);
+}
+
+/** Static data is recorded with the heap. */
+function pageTool({ tool }: Pick<Measure, "tool">): PageTool {
+  return tool === "statics" ? "heap" : tool;
+}
+
+function clockOf({ unit }: Measure, { heap }: MeasuredProfiles): { clock?: string } {
+  return unit === "clock" && heap !== undefined ? { clock: heap.description.clock.unit } : {};
+}
+
+/** Gives a page what a tool has of modules, frames, contexts and weights. @returns the page's context of each row */
+export function addStacks(
+  builder: PageBuilder,
+  measured: MeasuredStacks,
+  profiles: MeasuredProfiles,
+): Int32Array {
+  const { tool, modules, stacks, rows, sites } = measured;
+  for (const { index, name, path, buildId, knows } of modules)
+    builder.module(index, {
+      name,
+      ...(path === undefined ? {} : { path }),
+      ...(buildId === undefined ? {} : { buildId }),
+      ...(knows === undefined ? {} : { knows }),
+    });
+  const frames = stacks.frames.map((frame) => frameOf(builder, measured, frame));
+  const ofStack = new Int32Array(stacks.frame.length);
+  for (let stack = 0; stack < ofStack.length; stack++) {
+    const caller = stacks.prefix[stack]!;
+    ofStack[stack] = builder.context(caller === NONE ? -1 : ofStack[caller]!, frames[stacks.frame[stack]!]!);
+  }
+  const noPath = () => builder.context(-1, builder.frame(NO_PATH));
+  const contextOf = Int32Array.from({ length: rows.length }, (_, row) => {
+    const [stack, site] = [rows[row]!, sites[row]!];
+    if (stack === NONE) return noPath();
+    if (site !== NONE) builder.setSite(ofStack[stack]!, ofStack[site]!);
+    return ofStack[stack]!;
+  });
+  const first = firstOfTool(tool);
+  const all = placedMeasures(tool, profiles);
+  const measures = [...all.filter(({ id }) => first[0] === id), ...all.filter(({ id }) => first[0] !== id)];
+  for (const one of measures) {
+    const column = one.column(profiles)!;
+    const { id, title: label, explainedBy: word } = one;
+    const cautions = cautionsOf(one, column, measured, profiles);
+    const kind: WeightKind = {
+      id,
+      label,
+      word,
+      unit: pageUnit(one.unit),
+      tool: pageTool(one),
+      ...clockOf(one, profiles),
+      ...(cautions.length === 0 ? {} : { caution: cautions.join(" ") }),
+    };
+    const values = Float64Array.from(column.amounts as ArrayLike<number | bigint>, Number);
+    builder.addWeight(kind, contextOf, values);
+    const varianceIn = one.unit === "clock" ? undefined : measured.varianceIn?.(column, sampleUnit(one));
+    const variances = varianceIn && values.map((_, row) => varianceIn(row));
+    if (variances?.some((variance) => variance > 0)) builder.addVariances(id, contextOf, variances);
+    if ((column.rest ?? 0) > 0) builder.addTo(id, [noPath()], [column.rest!]);
+  }
+  return contextOf;
+}
+
+function frameOf(builder: PageBuilder, { modules }: MeasuredStacks, frame: MeasuredFrame): number {
+  const { function: name, file, line, column, offset, library, language, isWord } = frame;
+  const module = frame.moduleIndex === undefined ? undefined : modules[frame.moduleIndex]?.index;
+  const of = frame.moduleIndex === undefined ? undefined : modules[frame.moduleIndex]?.name;
+  const unnamed = `[${of ?? "unknown code"}]+0x${(offset ?? 0).toString(16)}`;
+  const flags =
+    (frame.isInlined ? FRAME_FLAGS.inlined : 0) |
+    (frame.isFromHost ? FRAME_FLAGS.fromHost : 0) |
+    (language === undefined ? 0 : FRAME_FLAGS.script) |
+    (isWord ? FRAME_FLAGS.notCode : 0);
+  return builder.frame({
+    function: isWord ? `[${name}]` : (name ?? unnamed),
+    module,
+    file,
+    line,
+    column,
+    flags,
+    library,
+    // Of a call of a script it is a number alone, and 0 where only names are known.
+    address: language === undefined && offset !== undefined && offset > 0 ? offset : undefined,
+  });
+}
+
+function cautionsOf(
+  one: Measure,
+  column: Column,
+  measured: MeasuredStacks,
+  profiles: MeasuredProfiles,
+): string[] {
+  const remark = one.remark?.(profiles);
+  return [
+    ...(column.isLowerBound === true ? ["There may be more of them."] : []),
+    ...(one.unit === "clock" ? [] : estimateOf(one, column, measured, profiles)),
+    ...(remark === undefined ? [] : [remark]),
+  ];
+}
+
+/** A sentence where a sample of the callers was asked: how far a figure of a place may be off for that. */
+function estimateOf(
+  one: Measure,
+  column: Column,
+  { marginOf }: MeasuredStacks,
+  { heap }: MeasuredProfiles,
+): string[] {
+  if (heap?.contexts.variances === undefined || marginOf === undefined) return [];
+  const unit = sampleUnit(one);
+  const margins = groupContexts(heap, "site").contexts.map((rows) => marginOf(column, unit, rows) ?? 0);
+  const most = Math.ceil(margins.reduce((all, margin) => Math.max(all, margin), 0));
+  if (most === 0) return [];
+  const amount = unit === "bytes" ? formatBytes(most) : formatCount(most);
+  return [`Callers in JavaScript were sampled: a place may be off by ±${amount} at most, 19 times of 20.`];
+}
+
+/** One measure by another, of a tool that a run was recorded with. */
+export function ratiosOf({ tool }: MeasuredStacks, profiles: MeasuredProfiles): PageRatio[] {
+  const known = new Set(knownMeasures(tool, profiles));
+  return measuresOfTool(tool).flatMap((one): PageRatio[] => {
+    const { id, title: label, explainedBy: word, unit, combine } = one;
+    if (typeof combine === "string" || !known.has(one)) return [];
+    return [{ id, label, word, unit: pageUnit(unit), ...clockOf(one, profiles), ...combine }];
+  });
+}

@@ -1,0 +1,263 @@
+import { h } from "preact";
+import { useMemo, useRef } from "preact/hooks";
+import { amount, amountInWords, formatCount, formatPercent } from "../app/parts/amounts.ts";
+import { shown } from "../app/parts/shown-text.ts";
+import type { SelectedBox } from "../app/state/state.ts";
+import { BoxesTable } from "./boxes-table.ts";
+import { GraphBar, Legend, Removed, WHOLE, Zoomed } from "./controls.ts";
+import { amountOf, describeBox } from "./describe.ts";
+import type { GraphProps, GraphWeight } from "./graph-props.ts";
+import type { MeasuredTree } from "./layout/measured-tree.ts";
+import { boxAt, type CallTree, childOf, pathTo, restFrom } from "./layout/tree.ts";
+import { byCategory, byDifference, byRatio, type Colouring, largestCategories } from "./paint/colouring.ts";
+import type { Palette } from "./paint/palette.ts";
+import { usePalette } from "./paint/use-palette.ts";
+import { Picture } from "./picture.ts";
+import { type GraphModel, useGraph } from "./use-graph.ts";
+import { checkedView, type GraphView, isFromTop } from "./view.ts";
+
+/** Calling contexts as boxes: who called whom, and how much each of them has. */
+export function Graph(props: GraphProps) {
+  const { state, weight, onChange } = props;
+  const view = checkedView(state.graph, props.data.frames.length);
+  const { layout = "icicle", boxes = "line", zoom = [], removed = [] } = view;
+  const element = useRef<HTMLDivElement>(null);
+  const palette = usePalette(element);
+  const model = useGraph(props);
+  const colourings = useColouring(props, model, palette);
+  const { boxNames, colour, colours, trees } = model;
+
+  const changeView = (part: Partial<GraphView>) => onChange({ graph: { ...view, ...part } });
+  const words = (value: number) => amountInWords(value, weight.unit, weight.clock);
+  const main = trees[0].tree;
+  const zoomed = boxAt(main, zoom);
+  const from = restOf(main, zoomed, view);
+  const more = from === undefined ? undefined : restFrom(main, from);
+  const drawing = { props, view, model, colourings, palette };
+  return h(
+    "div",
+    { class: "graph", ref: element },
+    h(GraphBar, {
+      layout,
+      boxes,
+      colours,
+      colour: colour.id,
+      onChange: changeView,
+    }),
+    h(Notes, { weight, model }),
+    h(Removed, {
+      frames: removed,
+      names: boxNames,
+      amount: words(model.removed),
+      onChange: (frames) => changeView({ removed: frames }),
+    }),
+    layout !== "sandwich" &&
+      h(Zoomed, {
+        path: pathTo(main, zoomed),
+        names: boxNames,
+        rest: more && `${formatCount(more.count)} more`,
+        onZoom: (path) => pickBox(drawing, 0, boxAt(main, path)),
+      }),
+    trees.map((_, index) => h(Half, { key: `${layout}${index}`, ...drawing, index })),
+    colourings !== undefined && h(Legend, { colourings }),
+  );
+}
+
+/** Zooms to a box, and selects what it stands for: all places of the page have its sum then. */
+function pickBox(
+  { props: { onChange }, view, model }: Pick<HalfProps, "props" | "view" | "model">,
+  index: number,
+  box: number,
+  isRest = false,
+): void {
+  const { boxes = "line" } = view;
+  const isHalf = model.trees.length > 1;
+  const path = pathTo(model.trees[index].tree, box);
+  const frame = path.at(-1);
+  if (frame === undefined) {
+    onChange({ ...NOTHING_SELECTED, graph: { ...view, ...WHOLE } });
+    return;
+  }
+  if (isRest) {
+    if (!isHalf) onChange({ ...NOTHING_SELECTED, graph: { ...view, zoom: path.slice(0, -1), rest: frame } });
+    return;
+  }
+  const picked = boxPath(view, isHalf, index, path);
+  onChange({
+    ...NOTHING_SELECTED,
+    graph: { ...view, centre: frame, ...(isHalf ? {} : { ...WHOLE, zoom: path }) },
+    // In a sandwich a box becomes the middle: the selection is all that goes through it.
+    box: picked,
+    ...(picked.from === "root" ? { site: model.contextOf(box) } : { frame, frameOf: boxes }),
+  });
+}
+
+function boxPath(
+  { layout = "icicle", boxes = "line" }: GraphView,
+  isHalf: boolean,
+  index: number,
+  path: readonly number[],
+): SelectedBox {
+  const from = isHalf ? (index === 0 ? "callers" : "callees") : isFromTop(layout) ? "root" : "site";
+  return { from, by: boxes, path };
+}
+
+const NOTHING_SELECTED = {
+  site: undefined,
+  frame: undefined,
+  box: undefined,
+  alone: undefined,
+  finding: undefined,
+};
+
+/** The box from which on the children of the zoomed one are seen, if that is chosen. */
+function restOf(tree: CallTree, zoomed: number, { rest }: GraphView): number | undefined {
+  return rest === undefined ? undefined : childOf(tree, zoomed, rest);
+}
+
+interface HalfProps {
+  props: GraphProps;
+  view: GraphView;
+  model: GraphModel;
+  colourings: readonly Colouring[] | undefined;
+  palette: Palette | undefined;
+  /** Which tree of the model. */
+  index: number;
+}
+
+/** One tree as a picture and a table: the only one, or half of a sandwich. */
+function Half({ props, view, model, colourings, palette, index }: HalfProps) {
+  const { state, weight, onChange } = props;
+  const { layout = "icicle" } = view;
+  const { boxNames, colour, trees, centre } = model;
+  const measured = trees[index];
+  const { tree } = measured;
+  const isHalf = trees.length > 1;
+  const hasCallersBelow = layout === "callers" || (isHalf && index === 0);
+  const zoomed = boxAt(tree, isHalf && centre !== undefined ? [centre] : (view.zoom ?? []));
+  const from = isHalf ? undefined : restOf(tree, zoomed, view);
+  const words = (value: number) => amountInWords(value, weight.unit, weight.clock);
+
+  const pick = (box: number, isRest = false) => pickBox({ props, view, model }, index, box, isRest);
+  const marginOf = (box: number): string => {
+    const path = pathTo(tree, box);
+    return path.length === 0 ? "" : (props.marginOf?.(boxPath(view, isHalf, index, path)) ?? "");
+  };
+  const described = { names: boxNames, weight, colour, isFolded: model.isFolded, hasOwn: !hasCallersBelow };
+  const describe = (box: number, rest?: { count: number; value: number }) =>
+    describeBox(measured, described, box, rest, rest === undefined ? marginOf(box) : "");
+  const heading = !isHalf
+    ? undefined
+    : hasCallersBelow
+      ? `Callers of ${boxNames.line(centre!)}`
+      : `What ${boxNames.line(centre!)} called`;
+  return h(
+    "div",
+    { class: "graph-half" },
+    heading !== undefined && h("h3", null, heading),
+    palette !== undefined &&
+      colourings?.[index] !== undefined &&
+      h(Picture, {
+        tree,
+        zoomed,
+        from,
+        palette,
+        describe,
+        names: boxNames,
+        colouring: colourings[index],
+        amountOf: (box) => amountOf(measured, weight, state.side, box),
+        top: isHalf ? 1 : 0,
+        isUp: layout === "flame" || (isHalf && hasCallersBelow),
+        label: `${heading ?? "Calling contexts"}, ${weight.label}: ${words(tree.total[0][0])}`,
+        matched: measured.of("matched"),
+        selected: measured.of("selected"),
+        side: state.side === "difference" ? undefined : measured.of(state.side),
+        onPick: pick,
+        onRemove: (box) =>
+          onChange({ graph: { ...view, removed: [...(view.removed ?? []), tree.frame[box]] } }),
+        onLeave:
+          (view.zoom ?? []).length === 0 && from === undefined
+            ? undefined
+            : () => onChange({ graph: { ...view, ...WHOLE } }),
+      }),
+    h(BoxesTable, {
+      tree,
+      zoomed,
+      describe,
+      marginOf,
+      format: words,
+      onPick: pick,
+      hasOwn: !hasCallersBelow,
+      share: (value) => formatPercent(value, tree.total[0][0]),
+    }),
+  );
+}
+
+/** What has to be known of the numbers, and what a search found. */
+export function Notes({ weight, model }: { weight: GraphWeight; model: GraphModel }) {
+  const words = (value: number) => amountInWords(value, weight.unit, weight.clock);
+  const { shown, matched, negative } = model;
+  const sentences = [
+    weight.isWholeRun && "Of the whole run: it was not recorded when this happened.",
+    weight.caution,
+    shown === 0 && "Nothing of this was counted here.",
+    negative < 0 && `${words(negative)} have no width: contexts that gave back more than they took.`,
+  ].filter((sentence) => typeof sentence === "string");
+  return h(
+    "div",
+    { class: "graph-notes" },
+    matched !== undefined &&
+      h(
+        "p",
+        { class: "graph-note", role: "status" },
+        h("mark", null, `found ${words(matched)}`),
+        ` of ${words(shown)}, ${formatPercent(matched, shown)}`,
+      ),
+    sentences.map((sentence) => h("p", { class: "graph-note", key: sentence }, sentence)),
+  );
+}
+
+/** The colours of each tree's boxes; undefined until the page's colours are known. */
+export function useColouring(
+  { data, names }: GraphProps,
+  { trees, colour, isLibrary }: GraphModel,
+  palette: Palette | undefined,
+): readonly Colouring[] | undefined {
+  const isByFile = colour.id === "file";
+  const colourCount = palette?.series.length ?? 1;
+  // Of the whole run and its first weight: a range or another weight leaves the colours as they are.
+  const categories = useMemo(() => {
+    const known: string[] = [];
+    const categoryOf = (frame: number): string => {
+      known[frame] ??= shown(
+        isByFile ? (names.file(frame) ?? names.module(frame) ?? "unknown") : names.package(frame),
+      );
+      return known[frame];
+    };
+    const values = data.weights[0]?.values ?? new Float64Array(data.contexts.length);
+    return {
+      named: largestCategories(data.contexts, values, categoryOf, colourCount),
+      of: categoryOf,
+      isLibrary,
+    };
+  }, [data, names, isByFile, colourCount, isLibrary]);
+
+  return useMemo(() => {
+    if (palette === undefined) return undefined;
+    const colouringOf = (measured: MeasuredTree): Colouring => {
+      const [of, by, before, after] = (["of", "by", "before", "after"] as const).map((name) =>
+        measured.of(name),
+      );
+      if (colour.ratio !== undefined && of && by) {
+        const { label, unit, clock } = colour.ratio.words;
+        return byRatio([of, by], palette, {
+          label,
+          format: (ratio) => amount(ratio, unit, clock),
+        });
+      }
+      if (colour.id === "difference" && before && after) return byDifference(before, after, palette);
+      return byCategory(measured.tree, categories, palette);
+    };
+    return trees.map(colouringOf);
+  }, [trees, colour, palette, categories]);
+}

@@ -1,0 +1,41 @@
+import type { FrameNames } from "../../app/model/names.ts";
+import { FRAME_FLAGS, type PageFrames } from "../../data/page-data.ts";
+import type { BoxGroup } from "../view.ts";
+
+/** For every frame the first one that is shown as the same box. */
+export function groupFrames(frames: PageFrames, names: FrameNames, by: BoxGroup): Int32Array {
+  const first = new Map<string, number>();
+  return Int32Array.from({ length: frames.length }, (_, frame) => {
+    const key = keyOf(frames, names, by, frame);
+    const known = first.get(key);
+    if (known === undefined) first.set(key, frame);
+    return known ?? frame;
+  });
+}
+
+function keyOf(frames: PageFrames, names: FrameNames, by: BoxGroup, frame: number): string {
+  const isShownFolded = isLibraryFrame(frames, frame) ? "library" : "";
+  if (by === "package") return `${isShownFolded} ${names.package(frame)}`;
+  const file = frames.file[frame];
+  const inFile = `${isShownFolded} ${frames.module[frame]} ${file}`;
+  if (by === "file") return file >= 0 ? `${isShownFolded} ${file}` : inFile;
+  const inFunction = `${inFile} ${frames.function[frame]}`;
+  return by === "function" ? inFunction : `${inFunction} ${frames.line[frame]}`;
+}
+
+/** What is folded into the call that entered it: code of libraries, and code that hands requests on to the allocator. */
+function isLibraryFrame({ flags }: PageFrames, frame: number): boolean {
+  return (flags[frame] & (FRAME_FLAGS.library | FRAME_FLAGS.allocator)) !== 0;
+}
+
+/** 1 for each frame of a library. */
+export function libraryFrames(frames: PageFrames): Uint8Array {
+  return Uint8Array.from({ length: frames.length }, (_, frame) => Number(isLibraryFrame(frames, frame)));
+}
+
+/** 1 for each group that was taken out. */
+export function removedFrames(groupOf: Int32Array, removed: readonly number[] = []): Uint8Array {
+  const isRemoved = new Uint8Array(groupOf.length);
+  for (const frame of removed) if (frame < isRemoved.length) isRemoved[groupOf[frame]] = 1;
+  return isRemoved;
+}

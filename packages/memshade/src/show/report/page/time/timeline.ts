@@ -1,0 +1,385 @@
+import { h, type TargetedEvent, type TargetedKeyboardEvent, type TargetedPointerEvent } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { withoutSignature } from "../../../../explain/analyses/frames/function-names.ts";
+import { frameKeys } from "../app/model/grouping.ts";
+import type { FrameNames } from "../app/model/names.ts";
+import { amount, amountInWords, difference, formatCount } from "../app/parts/amounts.ts";
+import { shown } from "../app/parts/shown-text.ts";
+import { tableHead } from "../app/parts/table-head.ts";
+import type { PageData, PageLane, PageTimeline } from "../data/page-data.ts";
+import { mix, toText } from "../graph/paint/colours.ts";
+import type { Palette } from "../graph/paint/palette.ts";
+import { usePalette } from "../graph/paint/use-palette.ts";
+import { useSize } from "../graph/paint/use-size.ts";
+import { drawPlots, topsOf } from "./draw-plots.ts";
+import { beginOf, chunks, type Intervals, intervalAt, partAt, sumLane } from "./intervals.ts";
+import { largestGroups, partsOf, splitLane } from "./parts.ts";
+import { type Plot, plotsOf } from "./plots.ts";
+
+/** As many rows are read in a table; more intervals are told several in a row. */
+const MOST_ROWS = 500;
+
+/** All lanes of a timeline as a table. */
+export function TimeTable({ timeline }: { timeline: PageTimeline }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return h(
+    "details",
+    {
+      class: "timeline-table",
+      onToggle: (event: TargetedEvent<HTMLDetailsElement>) => setIsOpen(event.currentTarget.open),
+    },
+    h("summary", null, "as a table"),
+    isOpen && h(Rows, { timeline }),
+  );
+}
+
+function Rows({ timeline }: { timeline: PageTimeline }) {
+  const { lanes, phases, unit } = timeline;
+  const phaseAt = (interval: number) =>
+    phases.find(({ from, to }) => from <= interval && interval < to)?.name;
+  return h(
+    "table",
+    null,
+    tableHead([`to ${unit}`, ...(phases.length > 0 ? ["phase"] : []), ...lanes.map(({ label }) => label)]),
+    h(
+      "tbody",
+      null,
+      chunks(timeline.ends.length, MOST_ROWS).map((part) =>
+        h(
+          "tr",
+          { key: part.from },
+          h("th", { scope: "row" }, formatCount(beginOf(timeline, part.to))),
+          phases.length > 0 && h("td", null, shown(phaseAt(part.from) ?? "")),
+          lanes.map((lane) => h("td", { key: lane.id }, amount(sumLane(lane, part).value, lane.unit))),
+        ),
+      ),
+    ),
+  );
+}
+
+export interface TimelineProps {
+  data: PageData;
+  names: FrameNames;
+  timeline: PageTimeline;
+  selected?: Uint8Array | undefined;
+  range?: Intervals | undefined;
+  /** @param range undefined: the whole run */
+  onRange(range: Intervals | undefined): void;
+}
+
+/** As many sites have a colour of their own. */
+const SITES = 4;
+
+/** The lanes of one clock below each other, with its phases, a range, and what that says in numbers. */
+export function Timeline({ data, names, timeline, selected, range, onRange }: TimelineProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const area = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const palette = usePalette(element);
+  const { width } = useSize(area);
+  const plots = useMemo(() => plotsOf(timeline), [timeline]);
+  const sites = useMemo(() => largestSites(data, names, timeline), [data, names, timeline]);
+  const ofSelected = useMemo(
+    () =>
+      selected &&
+      partsOf(
+        timeline,
+        Int32Array.from(selected, (is) => is - 1),
+        1,
+      )[0],
+    [timeline, selected],
+  );
+  // What is dragged, and what the keyboard is at.
+  const [drag, setDrag] = useState<{ from: number; to: number } | undefined>(undefined);
+  const [cursor, setCursor] = useState<number | undefined>(undefined);
+  const isSplit = plots[0]?.area.id === splitLane(timeline);
+  const tops = topsOf(plots);
+  const height = tops[tops.length - 1];
+
+  useLayoutEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context || palette === undefined || width === 0) return;
+    const ratio = devicePixelRatio;
+    context.canvas.width = Math.round(width * ratio);
+    context.canvas.height = Math.round(height * ratio);
+    context.scale(ratio, ratio);
+    const layers = isSplit
+      ? sites.parts.map((values, index) => ({ values, colour: palette.series[index] }))
+      : [];
+    drawPlots(
+      context,
+      { timeline, plots, layers, palette, selected: isSplit ? ofSelected : undefined },
+      width,
+    );
+  }, [timeline, plots, sites, ofSelected, palette, width, height]);
+
+  const at = (event: TargetedPointerEvent<HTMLDivElement>): number => {
+    const { left, width: whole } = event.currentTarget.getBoundingClientRect();
+    return intervalAt(timeline, Math.min(1, Math.max(0, (event.clientX - left) / whole)));
+  };
+  const chosen =
+    drag === undefined ? range : { from: Math.min(drag.from, drag.to), to: Math.max(drag.from, drag.to) + 1 };
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
+    if (event.key === "Escape" && range !== undefined) onRange(undefined);
+    else {
+      const next = stepRange(event.key, event.shiftKey, { cursor, range, intervals: timeline.ends.length });
+      if (next === undefined) return;
+      setCursor(next.cursor);
+      if (next.range !== range) onRange(next.range);
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const says =
+    chosen !== undefined
+      ? rangeInWords(timeline, chosen, plots)
+      : cursor !== undefined
+        ? momentInWords(timeline, cursor, plots)
+        : `${rangeInWords(timeline, { from: 0, to: timeline.ends.length }, plots)}${timeline.of === undefined ? "" : `; ${shown(timeline.of)}`}`;
+  return h(
+    "div",
+    { class: "timeline", ref: element },
+    h(
+      "div",
+      { class: "timeline-labels", style: { height: `${height}px` } },
+      plots.map(({ area: lane, line }, index) =>
+        h(
+          "div",
+          { key: lane.id, style: { top: `${tops[index]}px` } },
+          h("strong", null, lane.label),
+          lane.shape === "amount"
+            ? null
+            : h(
+                "div",
+                null,
+                `to ${amountInWords(
+                  Math.max(...[lane, ...(line === undefined ? [] : [line])].map(highestOf)),
+                  lane.unit,
+                )}`,
+              ),
+        ),
+      ),
+    ),
+    h(
+      "div",
+      {
+        ref: area,
+        class: "timeline-area",
+        tabIndex: 0,
+        role: "application",
+        "aria-roledescription": "timeline",
+        "aria-label": `${plots.map(({ area: lane }) => lane.label).join(", ")} over ${timeline.unit}. Arrows go through the time, with Shift they choose a range, Escape leads back to the whole run.`,
+        onKeyDown,
+        onBlur: () => setCursor(undefined),
+        onPointerDown: (event: TargetedPointerEvent<HTMLDivElement>) => {
+          if (event.button !== 0) return;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          setDrag({ from: at(event), to: at(event) });
+        },
+        onPointerMove: (event: TargetedPointerEvent<HTMLDivElement>) => {
+          if (drag !== undefined) setDrag({ ...drag, to: at(event) });
+          else setCursor(at(event));
+        },
+        onPointerLeave: () => drag === undefined && setCursor(undefined),
+        onPointerUp: () => {
+          // A click chooses nothing: it may be the first of two.
+          if (drag !== undefined && drag.from !== drag.to) onRange(chosen);
+          setDrag(undefined);
+        },
+        onPointerCancel: () => setDrag(undefined),
+        onDblClick: () => onRange(undefined),
+      },
+      h("canvas", {
+        ref: canvas,
+        style: { width: `${width}px`, height: `${height}px` },
+        "aria-hidden": "true",
+      }),
+      chosen !== undefined && h("div", { class: "timeline-range", style: across(timeline, chosen) }),
+      cursor !== undefined &&
+        h("div", {
+          class: "timeline-cursor",
+          style: { left: percent((partAt(timeline, cursor) + partAt(timeline, cursor + 1)) / 2) },
+        }),
+    ),
+    timeline.phases.length > 0 && h(Phases, { timeline, range, onRange }),
+    h(
+      "div",
+      { class: "timeline-says" },
+      h("output", { "aria-live": "polite", title: says }, says),
+      h(
+        "div",
+        { class: "timeline-more" },
+        isSplit && palette !== undefined && h(Sites, { sites: sites.frames, names, palette }),
+        h(TimeTable, { timeline }),
+      ),
+    ),
+  );
+}
+
+/** The sites that had most, and what each had in every interval. */
+function largestSites(
+  data: PageData,
+  names: FrameNames,
+  timeline: PageTimeline,
+): { frames: number[]; parts: Float64Array[] } {
+  const { contexts } = data;
+  // Several calls in one line are one site, as they are in Sites: the first of their frames stands for all.
+  const keyOf = frameKeys(data, names, "site");
+  const first = new Map<string | number, number>();
+  const siteOf = contexts.site.map((site) => {
+    if (site < 0) return -1;
+    const frame = contexts.frame[site];
+    const key = keyOf(frame);
+    const known = first.get(key);
+    if (known === undefined) first.set(key, frame);
+    return known ?? frame;
+  });
+  const frames = largestGroups(
+    timeline,
+    siteOf,
+    siteOf.reduce((most, frame) => Math.max(most, frame), -1) + 1,
+    SITES,
+  );
+  const rank = new Map(frames.map((frame, index) => [frame, index]));
+  return {
+    frames,
+    parts: partsOf(
+      timeline,
+      siteOf.map((frame) => rank.get(frame) ?? -1),
+      frames.length,
+    ),
+  };
+}
+
+function Sites({ sites, names, palette }: { sites: readonly number[]; names: FrameNames; palette: Palette }) {
+  // Where there is little room, a line says more than its function.
+  const entry = (key: number, label: string, place: string, colour: string, hasLine = false) =>
+    h(
+      "li",
+      { key, title: `${label} ${place}` },
+      h("i", { style: { background: colour } }),
+      h("span", { class: hasLine ? "function" : undefined }, label),
+      place === "" ? null : h("span", { class: "place" }, place),
+    );
+  return h(
+    "ul",
+    { class: "timeline-sites", "aria-label": "Sites" },
+    sites.map((frame, index) =>
+      entry(
+        frame,
+        shown(withoutSignature(names.function(frame))),
+        shown(names.place(frame)),
+        toText(palette.series[index]),
+        names.line(frame) > 0,
+      ),
+    ),
+    entry(-1, "other", "", toText(mix(palette.panel, palette.dim, 0.45))),
+  );
+}
+
+/** Each phase as a button that chooses it. */
+function Phases({ timeline, range, onRange }: Pick<TimelineProps, "timeline" | "range" | "onRange">) {
+  return h(
+    "div",
+    { class: "timeline-phases", role: "group", "aria-label": "Phases" },
+    timeline.phases.map(({ name, from, to }) => {
+      const isChosen = range?.from === from && range.to === to;
+      return h(
+        "button",
+        {
+          key: from,
+          type: "button",
+          title: shown(name),
+          "aria-pressed": isChosen,
+          style: across(timeline, { from, to }),
+          onClick: () => onRange(isChosen ? undefined : { from, to }),
+        },
+        shown(name),
+      );
+    }),
+  );
+}
+
+function highestOf({ values }: PageLane): number {
+  return values.reduce((most, value) => Math.max(most, value), 0);
+}
+
+function across(timeline: PageTimeline, { from, to }: Intervals): Record<string, string> {
+  const left = partAt(timeline, from);
+  return { left: percent(left), width: percent(partAt(timeline, to) - left) };
+}
+
+function percent(part: number): string {
+  return `${100 * part}%`;
+}
+
+/** What the lanes say of a range: `1,000 – 2,000 allocations: live heap 12 MiB at its end, +3 MiB; …`. */
+export function rangeInWords(timeline: PageTimeline, range: Intervals, plots: readonly Plot[]): string {
+  const [begin, end] = [beginOf(timeline, range.from), beginOf(timeline, range.to)];
+  const lanes = plots.flatMap(({ area, line }) => (line === undefined ? [area] : [area, line]));
+  return `${clock(timeline, begin)} – ${clock(timeline, end)}${unitOf(timeline)}: ${lanes.map((lane) => laneInWords(lane, range)).join(", ")}`;
+}
+
+/** What the lanes say of one interval. */
+export function momentInWords(timeline: PageTimeline, interval: number, plots: readonly Plot[]): string {
+  return rangeInWords(timeline, { from: interval, to: interval + 1 }, plots);
+}
+
+function laneInWords(lane: PageLane, range: Intervals): string {
+  const { value, kind } = sumLane(lane, range);
+  const words = amountInWords(value, lane.unit);
+  if (kind === "sum") return `${lane.label} ${words}`;
+  if (kind === "most") return lane.shape === "most" ? `at most ${words}` : `${lane.label} at most ${words}`;
+  const before = range.from > 0 ? lane.values[range.from - 1] : undefined;
+  const change = before === undefined ? "" : ` (${difference(value - before, lane.unit)})`;
+  return `${lane.label} ${words} at the end${change}`;
+}
+
+/** Nanoseconds have their unit in each amount. */
+function unitOf({ unit }: PageTimeline): string {
+  return unit === "ns" ? "" : ` ${unit}`;
+}
+
+function clock({ unit }: PageTimeline, value: number): string {
+  return unit === "ns" ? amount(value, "ns") : formatCount(value);
+}
+
+export interface RangePlace {
+  /** The interval that the keyboard is at; undefined: nowhere yet. */
+  cursor?: number | undefined;
+  range?: Intervals | undefined;
+}
+
+/**
+ * Where a key leads: the cursor goes through the intervals, and with Shift the range grows or shrinks with it. Undefined
+ * for keys that mean nothing here.
+ *
+ * @param intervals how many there are
+ */
+export function stepRange(
+  key: string,
+  isRange: boolean,
+  { cursor, range, intervals }: RangePlace & { intervals: number },
+): { cursor: number; range: Intervals | undefined } | undefined {
+  const from = cursor ?? 0;
+  const far = Math.max(1, Math.round(intervals / 10));
+  const targets: Readonly<Record<string, number>> = {
+    ArrowLeft: from - 1,
+    ArrowRight: from + 1,
+    PageUp: from - far,
+    PageDown: from + far,
+    Home: 0,
+    End: intervals - 1,
+  };
+  if (!Object.hasOwn(targets, key)) return undefined;
+  const to = cursor === undefined && !isRange ? from : Math.min(intervals - 1, Math.max(0, targets[key]));
+  if (!isRange) return { cursor: to, range };
+  // The end of the range that the cursor is not at stays.
+  const anchor =
+    range === undefined || from < range.from || from >= range.to
+      ? from
+      : from === range.from
+        ? range.to - 1
+        : range.from;
+  return { cursor: to, range: { from: Math.min(anchor, to), to: Math.max(anchor, to) + 1 } };
+}

@@ -1,0 +1,96 @@
+import { isLibraryCaller, LAYER, START_UP } from "../../../../explain/analyses/frames/libraries.ts";
+import { shortPlace } from "../../../../explain/analyses/frames/place-names.ts";
+import type { Screen } from "./screen.ts";
+import { displayWidth, printable } from "./text.ts";
+
+/** Both ends of a path and how many lie between them fit on a line. */
+const LONGEST_NAME = 28;
+
+/** A frame of a path, as it is printed. */
+export interface PathFrame {
+  readonly name: string;
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  /** The library that it is of; undefined for the program's own. */
+  readonly library?: string | undefined;
+}
+
+/**
+ * Prints calls, innermost first: on one line, with those in the middle left out where they do not fit, or in full on a wide
+ * screen. The last one shown is the outermost of the program's own. Nothing if there are none.
+ *
+ *     ← readPage (pager.c:88) ← … 4 more ← main (shell.c:9)
+ */
+export function printCallers(screen: Screen, all: readonly PathFrame[], indent: string): void {
+  printChain(screen, all, `${indent}← `);
+}
+
+/** The same behind other words than an arrow. */
+export function printChain(screen: Screen, all: readonly PathFrame[], lead: string): void {
+  if (screen.isWide) {
+    if (all.length > 0)
+      screen.print(screen.paint.faint(lead + all.map((frame) => printable(wholeText(frame))).join(" ← ")));
+    return;
+  }
+  const own = all.findLastIndex(({ library }) => !isLibraryCaller(library));
+  // What called the program's main function tells nobody anything, but where that is all there is.
+  const shownFrames = all.slice(0, own + 1);
+  if (shownFrames.length === 0) return;
+  const names = foldLibraries(shownFrames).map((frame) =>
+    typeof frame === "string" ? `[${frame}]` : shortText(frame),
+  );
+  const line = (shown: number): string => {
+    const left = names.length - shown;
+    const path =
+      left === 0 ? names : [...names.slice(0, shown - 1), `… ${left} more`, names[names.length - 1]];
+    return `${lead}${path.join(" ← ")}`;
+  };
+  if (screen.allFrames) {
+    const words = names.map((name, index) => (index < names.length - 1 ? `${name} ←` : name));
+    const rest = " ".repeat(displayWidth(lead));
+    fillLines(words, screen.width - displayWidth(lead)).forEach((text, index) => {
+      screen.print(screen.paint.faint((index === 0 ? lead : rest) + text));
+    });
+    return;
+  }
+  let shown = names.length;
+  while (shown > 1 && displayWidth(line(shown)) > screen.width) shown--;
+  if (shown < names.length) screen.isShortened = true;
+  screen.print(screen.paint.faint(line(shown)));
+}
+
+/** Frames with the name of the library for those that follow each other and are of one. */
+export function foldLibraries<Frame extends { readonly library?: string | undefined }>(
+  frames: readonly Frame[],
+): (Frame | string)[] {
+  const folded: (Frame | string)[] = [];
+  for (const frame of frames) {
+    const { library } = frame;
+    const word = library === undefined || library === START_UP || library === LAYER ? frame : library;
+    if (typeof word !== "string" || folded.at(-1) !== word) folded.push(word);
+  }
+  return folded;
+}
+
+function wholeText({ name, file, line }: PathFrame): string {
+  return file === undefined ? name : `${name} (${file}:${line ?? 0})`;
+}
+
+function shortText(frame: PathFrame): string {
+  const name = printable(frame.name);
+  const place = shortPlace(frame);
+  const short = displayWidth(name) <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;
+  return place === undefined ? short : `${short} (${printable(place)})`;
+}
+
+/** Words on lines of at most `width` columns; a wider word stands alone. */
+export function fillLines(words: readonly string[], width: number): string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last !== undefined && displayWidth(last) + 1 + displayWidth(word) <= width)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}

@@ -1,0 +1,270 @@
+import { areAccessesCut } from "../../../../explain/analyses/granule-accesses.ts";
+import { heapTotals } from "../../../../explain/analyses/totals.ts";
+import { formatBlocks, formatBytes, formatCount, plural } from "../../../../profile/model/format.ts";
+import type { HeapProfile, ModuleKnowledge } from "../../../../profile/model/heap-profile.ts";
+import { knowsField } from "../../../../profile/model/known-fields.ts";
+import type { Clock, RunAllocator, RunChild, RunEnd, RunThreads } from "../../../../profile/model/run.ts";
+import { commandLine } from "../../../../profile/model/shell-words.ts";
+import { gapsOf } from "../../gaps.ts";
+import { presenceInWords } from "./presence.ts";
+import type { Screen } from "./screen.ts";
+import { cutMiddle, printable, wrapWords } from "./text.ts";
+
+const GAPS_SHOWN = 12;
+const ALLOCATORS_SHOWN = 3;
+
+/** What ran and how it ended, then everything that the profile does not cover. */
+export function printTitle(screen: Screen, profile: HeapProfile): void {
+  const { program, command, end } = profile.description;
+  const title = `Heap profile${program === undefined ? "" : ` of ${cutMiddle(printable(program), 40)}`}`;
+  screen.printEnds(title, end === undefined ? "" : endInWords(end), screen.paint.strong);
+  if (command !== undefined && command.length > 0) {
+    const line = printable(commandLine(command));
+    screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
+  }
+  if (end?.message !== undefined)
+    printWrapped(screen, printable(end.message), "  ", "  ", screen.paint.warning);
+  printGaps(screen, gapsOf(profile));
+}
+
+/** What the numbers do not cover, but for what the reader was told before. */
+export function printGaps(screen: Screen, all: readonly string[]): void {
+  const gaps = all.filter((gap) => !screen.said.has(gap));
+  for (const gap of gaps) screen.said.add(gap);
+  if (gaps.length === 0) return;
+  screen.print("", screen.paint.warning("! Read this first"));
+  const limit = screen.isWide ? gaps.length : GAPS_SHOWN;
+  for (const gap of gaps.slice(0, limit))
+    printWrapped(screen, printable(gap), "  · ", "    ", screen.paint.warning);
+  if (gaps.length > limit)
+    screen.print(screen.paint.warning(`  · … and ${gaps.length - limit} more: --wide shows them`));
+}
+
+/** A line of a report's head: what it is of, empty where the line above says it, and what there is to say. */
+export type HeadFact = readonly [label: string, value: string];
+
+/** Totals of the run, one line each. */
+export function printSummary(screen: Screen, profile: HeapProfile): void {
+  screen.print("");
+  printFacts(screen, heapFacts(screen, profile), 12);
+}
+
+/** Lines of a report's head, with so many columns for their labels. */
+export function printFacts(screen: Screen, facts: readonly HeadFact[], columns: number): void {
+  for (const [label, value] of facts)
+    printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(columns))}`, " ".repeat(columns + 2));
+}
+
+/** What the head of a report on a heap says. */
+export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
+  const { clock, counters, host, importedFrom, totals } = profile.description;
+  const { allocations, allocatedBytes, heapAccesses } = heapTotals(profile);
+  const facts: HeadFact[] = [];
+  const line = (label: string, value: string) => void facts.push([label, value]);
+  const { frees, peakBytes, peakBlocks, liveBytes, liveBlocks, otherAccesses } = totals ?? {};
+  const blocks = (bytes: number | undefined, count: number | undefined) =>
+    bytes === undefined
+      ? undefined
+      : `${formatBytes(bytes)}${count === undefined ? ` (blocks ${NOT_RECORDED})` : ` in ${formatBlocks(count)}`}`;
+  const freed = frees === undefined ? "" : `, ${formatCount(frees)} of them freed`;
+  const allocated = blocks(allocatedBytes, knowsField(profile, "allocCount") ? allocations : undefined);
+  line("Allocated", knowsField(profile, "totalSize") ? `${allocated}${freed}` : NOT_RECORDED);
+  const peak = blocks(peakBytes, peakBlocks);
+  line("Peak", peak ?? (totals === undefined ? "not known" : NOT_RECORDED));
+  if (totals !== undefined) {
+    const live = blocks(liveBytes, liveBlocks);
+    line("At the end", live === undefined ? NOT_RECORDED : `${live} still live`);
+  }
+  const elsewhere = otherAccesses === undefined ? "" : `, ${formatCount(otherAccesses)} elsewhere in memory`;
+  line(
+    "Accesses",
+    knowsField(profile, "totalAccessCount")
+      ? `${formatCount(heapAccesses)}${areAccessesCut(profile) ? " or more" : ""} to heap blocks${elsewhere}`
+      : (readAndWritten(profile) ?? (importedFrom === undefined ? "not known" : NOT_RECORDED)),
+  );
+  line("Lifetimes", knowsField(profile, "totalLifetime") ? lifetimesInWords(clock) : NOT_RECORDED);
+  if (importedFrom !== undefined) line("Recorded by", importedFrom);
+  if (counters !== undefined)
+    line(
+      "Counters",
+      counters === "merged"
+        ? "exact for every block (merged inside basic blocks)"
+        : counters === "exact"
+          ? "exact for every granule"
+          : "none: accesses were not counted",
+    );
+  if (host !== undefined && host.leftOut > 0) {
+    const all = formatCount(host.asked + host.leftOut);
+    line(
+      "Callers",
+      `in JavaScript: ${formatCount(host.asked)} of ${all} calls asked; what has ≈ is estimated`,
+    );
+  }
+  const threads = threadsInWords(totals?.threads ?? []);
+  if (threads !== undefined) line("Threads", threads);
+  allocatorsInWords(profile).forEach((words, index) => {
+    line(index === 0 ? "Allocator" : "", words);
+  });
+  const { children } = profile.description;
+  if (children !== undefined) line("Children", childrenInWords(children));
+  facts.push(...binaryFacts(screen, profile, "Binaries"));
+  const taken = presenceInWords(screen, profile.description.presence);
+  for (const [who, took] of taken) line(who, took);
+  if (taken.length === 0 && totals?.profilerBytes !== undefined)
+    line("Profiler", `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
+  return facts;
+}
+
+/** Names of programs that are named, those that allocated most. */
+const CHILDREN_SHOWN = 5;
+
+function childrenInWords(children: readonly RunChild[]): string {
+  const largest = children.toSorted((a, b) => (b.allocatedBytes ?? 0) - (a.allocatedBytes ?? 0));
+  const names = [...new Set(largest.map(({ program }) => printable(program)))];
+  const more = names.length > CHILDREN_SHOWN ? ", …" : "";
+  const shown = names.length === 0 ? "" : ` (${names.slice(0, CHILDREN_SHOWN).join(", ")}${more})`;
+  return `${formatCount(children.length)} with runs of their own${shown}`;
+}
+
+const THREADS_SHOWN = 6;
+
+/** Who allocates, those who allocate most first; undefined where there is one thread alone. */
+function threadsInWords(all: readonly RunThreads[]): string | undefined {
+  if (all.reduce((sum, { threads }) => sum + threads, 0) < 2) return undefined;
+  const named = all
+    .toSorted((a, b) => b.allocatedBytes - a.allocatedBytes)
+    .map(({ name, threads, allocations, allocatedBytes }) => {
+      const times = threads === 1 ? "" : ` ×${threads}`;
+      return `${printable(name) || "(no name)"}${times} ${formatBytes(allocatedBytes)} in ${formatBlocks(allocations)}`;
+    });
+  const more = named.length > THREADS_SHOWN ? [`… ${named.length - THREADS_SHOWN} more names`] : [];
+  return [...named.slice(0, THREADS_SHOWN), ...more].join(", ");
+}
+
+/** What another tool's file does not have. */
+const NOT_RECORDED = "not recorded";
+
+/** Where a profile has bytes in place of accesses. */
+function readAndWritten({ contexts: { site } }: HeapProfile): string | undefined {
+  if (site?.readBytes === undefined || site.writtenBytes === undefined) return undefined;
+  const sum = (column: Float64Array) => column.reduce((total, bytes) => total + bytes, 0);
+  return `${formatBytes(sum(site.readBytes))} read from heap blocks, ${formatBytes(sum(site.writtenBytes))} written`;
+}
+
+function lifetimesInWords({ kind, unit }: Clock): string {
+  if (kind === "wall") return `in ${printable(unit)} (wall clock)`;
+  const done = unit === "allocations" ? "made" : "executed";
+  return `in ${printable(unit)} ${done} meanwhile (virtual clock)`;
+}
+
+/** What to look at when nothing was allocated. */
+export function printNothingAllocated(screen: Screen, profile: HeapProfile): void {
+  screen.print("", screen.paint.strong("No allocations were recorded."));
+  const advice: string[] = [];
+  for (const { name, allocator } of profile.modules) {
+    // Of one without an allocator the head of the report says why.
+    if (allocator === undefined || allocator.functions.length === 0) continue;
+    const functions = allocator.functions.map((hooked) => hooked.name ?? `func[${hooked.index}]`);
+    advice.push(`${name}: the program never called its allocator (${functions.join(", ")}).`);
+  }
+  if (advice.length === 0 && profile.modules.every(({ allocator }) => allocator === undefined))
+    advice.push("No WebAssembly module with an allocator was run, or the program ended before it allocated.");
+  if (advice.length > 0) screen.print("");
+  for (const sentence of advice) printWrapped(screen, printable(sentence), "  · ", "    ");
+}
+
+const HOW_FOUND: { readonly [How in Exclude<RunAllocator["how"], "none">]: string } = {
+  names: "found by name",
+  exports: "found by its exports",
+  glue: "found through the JavaScript glue",
+  wrapper: "found through its wrappers",
+  structure: "recognized by its structure",
+  option: "as --allocator says",
+};
+
+/** The allocation functions of each module that has some, and how sure it is that they are. */
+function allocatorsInWords({ modules }: HeapProfile): string[] {
+  const known = modules.filter(
+    ({ allocator }) => allocator?.refused === undefined && (allocator?.functions.length ?? 0) > 0,
+  );
+  const lines = known.slice(0, ALLOCATORS_SHOWN).map(({ name, allocator }) => {
+    const { how, confirmed, functions } = allocator!;
+    const names = functions
+      .slice(0, 3)
+      .map(({ role, index, name = `func[${index}]` }) => (name.includes(role) ? name : `${name} (${role})`));
+    const more = functions.length > 3 ? ` and ${functions.length - 3} more` : "";
+    const found = how === "none" ? "" : `, ${HOW_FOUND[how]}`;
+    const sure = confirmed === true ? ", borne out by the run" : "";
+    return printable(`${names.join(", ")}${more}${known.length > 1 ? ` of ${name}` : ""}${found}${sure}`);
+  });
+  return known.length > ALLOCATORS_SHOWN
+    ? [...lines, `and those of ${plural(known.length - ALLOCATORS_SHOWN, "more module")}`]
+    : lines;
+}
+
+const BINARIES_SHOWN = 6;
+
+/** Lines about the files of a native program's modules. */
+export function printBinaries(screen: Screen, profile: HeapProfile, label = "Binaries"): void {
+  printFacts(screen, binaryFacts(screen, profile, label), 12);
+}
+
+function binaryFacts(screen: Screen, profile: HeapProfile, label: string): HeadFact[] {
+  return binariesInWords(screen, profile).map((words, index) => [index === 0 ? label : "", words]);
+}
+
+/** Where the files of a native program's modules were found, and what they know; which ones were not. */
+function binariesInWords({ isWide }: Screen, { modules }: HeapProfile): string[] {
+  const native = modules.filter(({ knows }) => knows !== undefined);
+  const shown = isWide ? native : native.slice(0, BINARIES_SHOWN);
+  const lines = shown.map(({ path, buildId, knows }) => {
+    if (path === undefined) return `not found: ${buildId === "" ? "a module without a build id" : buildId}`;
+    return printable(path) + KNOWLEDGE[knows!];
+  });
+  const more = native.length - shown.length;
+  return more === 0 ? lines : [...lines, `and ${plural(more, "more module")}: --wide shows them`];
+}
+
+const KNOWLEDGE: { readonly [Knows in ModuleKnowledge]: string } = {
+  lines: "",
+  functions: " (functions without lines)",
+  nothing: " (no names of functions)",
+};
+
+export function endInWords({ kind, exitCode, signal }: RunEnd): string {
+  switch (kind) {
+    case "exit":
+      return exitCode === undefined ? "returned" : `exit code ${exitCode}`;
+    case "trap":
+      return "ended by a trap";
+    case "exception":
+      return "ended by an uncaught exception";
+    case "signal":
+      return `ended by ${printable(signal ?? "a signal")}`;
+    case "dump":
+      return "dumped while it ran";
+    case "ended":
+      return "ended";
+    default:
+      throw new RangeError(`no such end: ${kind satisfies never}`);
+  }
+}
+
+/** `1,234 call paths at 56 sites`. */
+export function pathsAndSites(paths: number, sites: number): string {
+  return `${plural(paths, "call path")} at ${plural(sites, "site")}`;
+}
+
+/** Prints words in lines no wider than the screen. */
+export function printWrapped(
+  screen: Screen,
+  text: string,
+  first: string,
+  hanging: string,
+  paint: (line: string) => string = (line) => line,
+): void {
+  const width = screen.isWide ? Number.POSITIVE_INFINITY : screen.width - hanging.length;
+  wrapWords(text, width).forEach((line, index) => {
+    screen.print((index === 0 ? first : hanging) + paint(line));
+  });
+}

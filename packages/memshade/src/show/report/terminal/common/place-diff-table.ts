@@ -1,0 +1,62 @@
+import { bareName, functionInWords, shortPlace } from "../../../../explain/analyses/frames/place-names.ts";
+import type { Change } from "../../../../explain/diff/changes.ts";
+import type { PlaceChange, PlaceDiff } from "../../../../explain/diff/place-diff.ts";
+import { measure } from "../../../../explain/measures/index.ts";
+import type { Measure } from "../../../../explain/measures/measure.ts";
+import type { StackFrame } from "../../../../explain/measures/measured-stacks.ts";
+import { amountFormat } from "../../measure-format.ts";
+import { type DiffTableOptions, diffTableText } from "./diff-table.ts";
+import { shortenName } from "./names.ts";
+import type { Screen } from "./screen.ts";
+import { cutMiddle, displayWidth, printable } from "./text.ts";
+
+const NOUNS = { path: "call path", site: "site", function: "function" } as const;
+
+/** Totals of two runs, then the places that changed most, and the findings that came or went. */
+export function placeDiffTable(
+  diff: PlaceDiff,
+  change: PlaceChange,
+  options: DiffTableOptions & { readonly whole: string },
+): string {
+  return diffTableText(
+    {
+      whole: options.whole,
+      pairs: diff.pairs,
+      changes: diff.changes.map(ofMeasure),
+      by: ofMeasure(change),
+      noun: NOUNS[diff.group],
+      formatOf: ({ unit }) => amountFormat(unit),
+      headOf: ({ head }) => head,
+      nameOf: (screen, pair, width) => {
+        const { old, new: now } = diff.pairs[pair]!;
+        const { path } = now === undefined ? diff.old[old!]! : diff.new[now]!;
+        return nameOf(screen, diff.group, path, width);
+      },
+    },
+    options,
+  );
+}
+
+function ofMeasure(change: PlaceChange): Change<Measure> {
+  return { ...change, measure: measure(change.measure.id) };
+}
+
+/** `parse (parse.c:88)`; of a call path with the functions that led there. */
+function nameOf(
+  screen: Screen,
+  group: PlaceDiff["group"],
+  path: readonly StackFrame[],
+  room: number,
+): string {
+  const [own, ...callers] = path;
+  if (own === undefined) return "no code";
+  if (own.isWord === true) return `[${own.function}]`;
+  const line = group === "function" ? undefined : shortPlace(own);
+  const place = line === undefined ? "" : ` (${printable(line)})`;
+  const behind = callers.map(({ function: name = "?" }) => ` ← ${bareName(name)}`).join("");
+  const name = functionInWords({ function: own.function });
+  if (screen.isWide) return `${name}${place}${behind}`;
+  const short = screen.shorten(name, shortenName(name, Math.max(1, room - displayWidth(place))));
+  const rest = room - displayWidth(short) - displayWidth(place);
+  return `${short}${place}${screen.shorten(behind, cutMiddle(behind, Math.max(0, rest)))}`;
+}

@@ -1,0 +1,109 @@
+export { printable } from "../../../../profile/model/printable.ts";
+
+/** The terminal columns that a text takes. It must not contain escape sequences. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character.codePointAt(0)!);
+  return width;
+}
+
+export function padLeft(text: string, width: number): string {
+  return " ".repeat(Math.max(0, width - displayWidth(text))) + text;
+}
+
+export function padRight(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
+}
+
+/** A linker's name of C++ (Itanium, Microsoft) or Rust that nobody could read, with what may stand in front of it. */
+const MANGLED = /(?<![\w@?])(?:\w+\$)?(?:_{1,4}Z[\w$.]+|_{1,2}R[A-Z0-9][\w$.]*|\?[\w?@$]+@[\w?@$]*)/g;
+
+/**
+ * Cuts the middle out of a text that is too wide: `std::vec…::push_back`. Where that would leave the two ends of one mangled
+ * name, which are of no use to anybody, the end is cut off.
+ */
+export function cutMiddle(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  if (width <= 1) return "…".slice(0, Math.max(0, width));
+  const tail = Math.floor((width - 1) / 2);
+  const start = takeStart(text, width - 1 - tail);
+  const end = takeEnd(text, tail);
+  const endAt = text.length - end.length;
+  for (const { 0: name, index } of text.matchAll(MANGLED)) {
+    const after = index + name.length;
+    const isSplit = index < start.length && start.length < after;
+    if (isSplit || (index < endAt && endAt < after)) return `${takeStart(text, width - 1)}…`;
+  }
+  return `${start}…${end}`;
+}
+
+/** Cuts the end off a text that is too wide. */
+export function cutEnd(text: string, width: number): string {
+  return displayWidth(text) <= width ? text : `${takeStart(text, Math.max(width - 1, 0))}…`;
+}
+
+/** A pause between words: a number stays with its sign of percent, and what is quoted for the shell in one piece. */
+const PAUSE = /((?<=\s)'[^']*'\S*)|\s+(?!%(?:\W|$))/;
+/** What is to be typed as it stands: quoted for the shell, or an option's `name=value`. */
+const TYPED = /^(?:'.|\w+=)/;
+
+/**
+ * Lines of words, each line at most `width` columns. A word that is wider stands alone, cut; but what is to be typed
+ * stays whole.
+ */
+export function wrapWords(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(PAUSE).filter((part) => part !== undefined && part !== "")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (displayWidth(longer) <= width) {
+      line = longer;
+      continue;
+    }
+    if (line !== "") lines.push(line);
+    line = TYPED.test(word) ? word : cutMiddle(word, width);
+  }
+  return line === "" ? lines : [...lines, line];
+}
+
+/** A bar of `width` columns at most, in eighths of a column; never empty for a part above 0. */
+export function bar(part: number, whole: number, width: number): string {
+  if (part <= 0 || whole <= 0) return "";
+  const eighths = Math.max(1, Math.round(Math.min(part / whole, 1) * width * 8));
+  return "█".repeat(eighths >> 3) + ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths & 7]!;
+}
+
+function takeStart(text: string, width: number): string {
+  let taken = "";
+  let used = 0;
+  for (const character of text) {
+    used += characterWidth(character.codePointAt(0)!);
+    if (used > width) break;
+    taken += character;
+  }
+  return taken;
+}
+
+export function takeEnd(text: string, width: number): string {
+  return [...takeStart([...text].reverse().join(""), width)].reverse().join("");
+}
+
+function characterWidth(codePoint: number): number {
+  if (codePoint < 0x300) return 1;
+  if (/^[\p{Mn}\p{Me}\p{Cf}]$/u.test(String.fromCodePoint(codePoint))) return 0;
+  return isWide(codePoint) ? 2 : 1;
+}
+
+/** The blocks of East Asian wide characters and of pictographs. */
+function isWide(codePoint: number): boolean {
+  return (
+    (codePoint >= 0x1100 && codePoint <= 0x115f) ||
+    (codePoint >= 0x2e80 && codePoint <= 0xa4cf) ||
+    (codePoint >= 0xac00 && codePoint <= 0xd7a3) ||
+    (codePoint >= 0xf900 && codePoint <= 0xfaff) ||
+    (codePoint >= 0xfe30 && codePoint <= 0xfe6f) ||
+    (codePoint >= 0xff00 && codePoint <= 0xff60) ||
+    (codePoint >= 0x1f300 && codePoint <= 0x1faff) ||
+    (codePoint >= 0x20000 && codePoint <= 0x3fffd)
+  );
+}

@@ -1,0 +1,307 @@
+import { type CallerNode, callerTree } from "../../../../explain/analyses/caller-tree.ts";
+import { isLibraryCaller, START_UP } from "../../../../explain/analyses/frames/libraries.ts";
+import { bareName, compactName, shortPlace } from "../../../../explain/analyses/frames/place-names.ts";
+import { counted } from "../../../../profile/model/counted.ts";
+import { formatPercent, plural } from "../../../../profile/model/format.ts";
+import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
+import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../../profile/model/indices.ts";
+import { isOfNativeProgram } from "../../../../profile/model/known-fields.ts";
+import { siteFrameOfContext, siteStackOfContext } from "../../../../profile/model/site-frame.ts";
+import { framesOfStack } from "../../../../profile/model/stacks.ts";
+import { describeFrame, type FrameDescription, ofModule } from "../../frames.ts";
+import { fillLines, foldLibraries } from "../common/call-path.ts";
+import { shortenName } from "../common/names.ts";
+import type { Screen } from "../common/screen.ts";
+import { cutMiddle, displayWidth, printable } from "../common/text.ts";
+import { placeInWords } from "./site-names.ts";
+
+/** Callers below this part of their site are counted, not shown. */
+const SMALLEST_PART = 0.05;
+const LINES_PER_CHAIN = 2;
+const LONGEST_NAME = 36;
+
+/**
+ * The callers of a site, innermost first, as a tree: frames with a single caller follow each other on a
+ * line, a fork gets a branch for each caller with its part of the site.
+ *
+ *     ← fetchPage (pager.c:88) ← readPage (pager.c:140)
+ *     ├ 80.0 % ← moveToRoot (btree.c:12) ← … 3 more ← main (shell.c:9)
+ *     └ 20.0 % ← balance (btree.c:70) ← … 5 more ← main (shell.c:9)
+ *
+ * At most `lineLimit` lines, or what a wide screen has for them: the heaviest branches come first, and "…" stands where
+ * a fork is not shown.
+ */
+export function callerLines(
+  screen: Screen,
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  values: ArrayLike<number>,
+  indent: number,
+  lineLimit: number,
+): string[] {
+  const total = contexts.reduce((sum, context) => sum + values[context]!, 0);
+  const site = siteFrameOfContext(profile, contexts[0]!);
+  const callers = callerTree(profile, contexts, values);
+  if (callers.length === 0) return pathLine(screen, profile, contexts[0]!, indent);
+  const margin = " ".repeat(indent);
+  const draw = (isShown: (caller: CallerNode) => boolean) =>
+    new CallerTreeLines(screen, profile, total, isShown).lines(callers, site, total, margin);
+  const all = screen.isWide ? draw(() => true) : [];
+  if (screen.isWide && all.length <= screen.callerLines) return all;
+  const mostLines = screen.isWide
+    ? screen.callerLines
+    : screen.allFrames
+      ? Number.POSITIVE_INFINITY
+      : lineLimit;
+  const shown = new Set<CallerNode>();
+  const candidates = [...forkAbove(callers, total)];
+  for (;;) {
+    const heaviest = candidates.sort((a, b) => a.value - b.value).pop();
+    if (heaviest === undefined || (!screen.isWide && heaviest.value < SMALLEST_PART * total)) break;
+    shown.add(heaviest);
+    if (draw((caller) => shown.has(caller)).length > mostLines) {
+      shown.delete(heaviest);
+      break;
+    }
+    candidates.push(...forkAbove(heaviest.callers, heaviest.value));
+  }
+  const lines = draw((caller) => shown.has(caller));
+  return screen.isWide ? screen.bounded(lines, margin, all.length) : lines;
+}
+
+/** The branches of the next fork outwards: callers that are alone are no fork. */
+function forkAbove(callers: readonly CallerNode[], value: number): readonly CallerNode[] {
+  let level = callers;
+  while (level.length === 1 && level[0]!.value === value) level = level[0]!.callers;
+  return level;
+}
+
+/**
+ * One line: some facts, the heaviest call path of a site, and how many more there are. A wide screen gets
+ * the tree of all of them below the facts.
+ */
+export function heaviestPathLine(
+  screen: Screen,
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  values: ArrayLike<number>,
+  indent: number,
+  facts = "",
+): string[] {
+  if (screen.isWide) {
+    const tree = callerLines(screen, profile, contexts, values, indent, Number.POSITIVE_INFINITY);
+    return facts === "" ? tree : [" ".repeat(indent) + facts, ...tree];
+  }
+  const weighty = contexts.filter((context) => values[context]! > 0);
+  const heaviest = weighty.reduce((best, context) => (values[context]! > values[best]! ? context : best));
+  const others = new Set(weighty.map((context) => profile.contexts.stack[context])).size - 1;
+  if (others > 0) screen.isShortened = true;
+  return pathLine(
+    screen,
+    profile,
+    heaviest,
+    indent,
+    facts,
+    others === 0 ? "" : `  (+${plural(others, "path")})`,
+  );
+}
+
+/** The callers of one context on one line (several on a wide screen), between some facts and a remark. */
+export function pathLine(
+  screen: Screen,
+  profile: HeapProfile,
+  context: IndexIntoContextTable,
+  indent: number,
+  facts = "",
+  remark = "",
+): string[] {
+  const path = framesOfStack(profile, siteStackOfContext(profile, context));
+  const [site, ...callers] = path;
+  const shown = screen.isWide ? callers : withoutStartUp(profile, site, callers);
+  const margin = " ".repeat(indent);
+  const first = facts === "" ? margin : `${margin}${facts} `;
+  if (shown.length === 0) {
+    const isKnown = path.length !== 1 || profile.frames.host?.[site!] !== undefined;
+    const root = isKnown ? "" : `${facts === "" ? "" : "· "}${rootInWords(profile)}`;
+    if (facts + root + remark === "") return [];
+    const line = first + (facts + root === "" ? remark.trimStart() : root + remark);
+    const fits = facts === "" || screen.isWide || displayWidth(line) <= screen.width;
+    return fits ? [line] : [first, `${margin}${root}${remark}`];
+  }
+  const place = { first, hanging: margin, lineLimit: 1, reservedWidth: displayWidth(remark) };
+  let lines = chainLines(screen, profile, shown, place);
+  const width = displayWidth(lines.at(-1)! + remark);
+  // Facts that leave no room for a caller have a line of their own.
+  const isApart = facts !== "" && !screen.isWide && width > screen.width;
+  if (isApart) lines = [first.trimEnd(), ...chainLines(screen, profile, shown, { ...place, first: margin })];
+  const told = [...lines.slice(0, -1), lines.at(-1)! + remark];
+  return screen.isWide ? screen.bounded(told, margin) : told;
+}
+
+function rootInWords(profile: HeapProfile): string {
+  const { program, importedFrom } = profile.description;
+  const isRun = program !== undefined && importedFrom === undefined && !isOfNativeProgram(profile);
+  return isRun ? "called by the host" : "no caller recorded";
+}
+
+class CallerTreeLines {
+  readonly #screen: Screen;
+  readonly #profile: HeapProfile;
+  readonly #total: number;
+  readonly #isShown: (caller: CallerNode) => boolean;
+
+  constructor(screen: Screen, profile: HeapProfile, total: number, isShown: (caller: CallerNode) => boolean) {
+    this.#screen = screen;
+    this.#profile = profile;
+    this.#total = total;
+    this.#isShown = isShown;
+  }
+
+  /** Lines for `callers` of a frame that weighs `value`, of which a rest may have no caller. */
+  lines(
+    callers: readonly CallerNode[],
+    inner: IndexIntoFrameTable | undefined,
+    value: number,
+    margin: string,
+  ): string[] {
+    const [only] = callers;
+    if (only !== undefined && only.value === value) return this.#chain(only, inner, margin, margin);
+    if (only === undefined) return [];
+    const parts = callers.filter(this.#isShown);
+    const branches = parts.map(
+      (caller) => (first: string, rest: string) =>
+        this.#chain(caller, inner, `${first}${this.#percent(caller.value)} `, rest),
+    );
+    const withoutCaller = value - callers.reduce((sum, caller) => sum + caller.value, 0);
+    if (withoutCaller > 0)
+      branches.push((first) => [`${first}${this.#percent(withoutCaller)} ${rootInWords(this.#profile)}`]);
+    const hidden = callers.length - parts.length;
+    if (hidden > 0) {
+      this.#screen.isShortened = true;
+      const hiddenValue = callers.slice(-hidden).reduce((sum, caller) => sum + caller.value, 0);
+      branches.push((first) => [`${first}${this.#percent(hiddenValue)} ${counted(hidden, "more caller")}`]);
+    }
+    return branches.flatMap((branch, index) =>
+      index < branches.length - 1
+        ? branch(`${margin}├ `, `${margin}│ `)
+        : branch(`${margin}└ `, `${margin}  `),
+    );
+  }
+
+  #chain(start: CallerNode, inner: IndexIntoFrameTable | undefined, first: string, margin: string): string[] {
+    const frames = [start.frame];
+    let node = start;
+    while (node.callers.length === 1 && node.callers[0]!.value === node.value) {
+      node = node.callers[0]!;
+      frames.push(node.frame);
+    }
+    if (node.callers.length === 0 && !this.#screen.isWide) {
+      const shown = withoutStartUp(this.#profile, inner, frames).length;
+      if (shown < frames.length && first === margin && shown === 0) return [];
+      frames.splice(Math.max(shown, 1));
+    }
+    const hanging = margin + " ".repeat(displayWidth(first) - displayWidth(margin));
+    const isForkHidden = node.callers.length > 0 && !node.callers.some(this.#isShown);
+    const end = isForkHidden ? " ← …" : "";
+    const place = { first, hanging, lineLimit: LINES_PER_CHAIN, reservedWidth: end.length };
+    const chain = chainLines(this.#screen, this.#profile, frames, place);
+    if (isForkHidden) {
+      this.#screen.isShortened = true;
+      return [...chain.slice(0, -1), chain.at(-1)! + end];
+    }
+    return [...chain, ...this.lines(node.callers, node.frame, node.value, margin)];
+  }
+
+  #percent(value: number): string {
+    return formatPercent(value, this.#total);
+  }
+}
+
+/** Where a chain is printed. */
+interface ChainPlace {
+  /** What the first line begins with, and the others. */
+  first: string;
+  hanging: string;
+  lineLimit: number;
+  /** Columns to leave free behind it. */
+  reservedWidth: number;
+}
+
+/**
+ * `← a (a.c:1) ← b (b.c:2)` in at most `lineLimit` lines. What does not fit is left out before the last frame of the
+ * program's own; frames of libraries between its own are one word.
+ */
+function chainLines(
+  screen: Screen,
+  profile: HeapProfile,
+  frames: readonly IndexIntoFrameTable[],
+  { first, hanging, lineLimit, reservedWidth }: ChainPlace,
+): string[] {
+  const described = frames.map((frame) => describeFrame(profile, frame));
+  if (screen.isWide)
+    return described.map((frame, index) => {
+      const place = frame.file === undefined ? "" : ` (${placeInWords(profile, frame)})`;
+      const name = screen.fit(frame.function, 0) + printable(ofModule(profile, frame));
+      return `${index === 0 ? first : hanging}← ${name}${place}${markOf(frame)}`;
+    });
+  const room = screen.width - displayWidth(first) - reservedWidth;
+  const wordOf = (frame: FrameDescription | string, width: number): string => {
+    if (typeof frame === "string") return `← [${frame}]`;
+    const place = shortPlace(frame);
+    const source = place === undefined ? "" : ` (${printable(place)})`;
+    const after = printable(ofModule(profile, frame)) + source + markOf(frame);
+    const most = Math.min(LONGEST_NAME, Math.max(8, width - 2 - displayWidth(after)));
+    const name = screen.shorten(
+      frame.function,
+      shortenName(frame.file === undefined ? compactName(frame.function) : bareName(frame.function), most),
+    );
+    return cutMiddle(`← ${name}${after}`, Math.max(width, 12));
+  };
+  const folded = foldLibraries(described);
+  const words = folded.map((frame) => wordOf(frame, room));
+  // There the next caller tells most; programs in other languages have a main function.
+  const keepsInner = described[0]?.language === "JavaScript";
+  for (let kept = words.length; ; kept--) {
+    const left = words.length - kept;
+    const gap = `← … ${left} more`;
+    const isLeast = kept <= 1;
+    const shown =
+      left === 0
+        ? words
+        : keepsInner
+          ? [wordOf(folded[0]!, room - displayWidth(gap) - 1), ...words.slice(1, kept), gap]
+          : isLeast
+            ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
+            : [...words.slice(0, kept - 1), gap, words.at(-1)!];
+    const lines = fillLines(shown, room);
+    if (lines.length <= lineLimit || isLeast || screen.allFrames) {
+      if (left > 0) screen.isShortened = true;
+      return lines.map((line, index) => (index === 0 ? first : hanging) + line);
+    }
+  }
+}
+
+function markOf({ inlined }: FrameDescription): string {
+  return inlined === true ? " (inl)" : "";
+}
+
+/**
+ * The callers of a frame without those outside of the program's own, up to the end of the path. Start-up code that calls no
+ * `main` may have it inlined.
+ */
+function withoutStartUp(
+  profile: HeapProfile,
+  inner: IndexIntoFrameTable | undefined,
+  callers: readonly IndexIntoFrameTable[],
+): readonly IndexIntoFrameTable[] {
+  const { library } = profile.frames;
+  const own = callers.slice(0, callers.findLastIndex((frame) => !isLibraryCaller(library?.[frame])) + 1);
+  const last = own.at(-1) ?? inner;
+  if (last === undefined || library === undefined || library[last] === START_UP) return own;
+  const rest = callers.slice(own.length);
+  const start =
+    bareName(describeFrame(profile, last).function) === "main"
+      ? -1
+      : rest.findIndex((frame) => library[frame] === START_UP);
+  return [...own, ...rest.slice(0, start + 1)];
+}

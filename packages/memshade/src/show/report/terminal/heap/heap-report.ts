@@ -1,0 +1,367 @@
+import type { BlockMeasure } from "../../../../explain/analyses/block-measure.ts";
+import { draggedBlocks, dragOfContexts, lastUse } from "../../../../explain/analyses/dragged-blocks.ts";
+import { placedAccesses } from "../../../../explain/analyses/granule-accesses.ts";
+import { type ContextGroups, groupContexts, sumOf } from "../../../../explain/analyses/groups.ts";
+import { capacityOf, copiedBytes, growthOf, spareBytes } from "../../../../explain/analyses/growth.ts";
+import { leaks, liveAtPeak } from "../../../../explain/analyses/heap/leaks.ts";
+import { marginOf } from "../../../../explain/analyses/host-stacks.ts";
+import { classifySites } from "../../../../explain/analyses/hot-cold.ts";
+import { reachOf } from "../../../../explain/analyses/live-blocks.ts";
+import type { StaticsReport } from "../../../../explain/analyses/statics/static-objects.ts";
+import { temporaryBlocks } from "../../../../explain/analyses/temporary.ts";
+import { heapTotals } from "../../../../explain/analyses/totals.ts";
+import { neverAccessed, writtenNeverRead } from "../../../../explain/analyses/unused-blocks.ts";
+import type { Finding } from "../../../../explain/findings/index.ts";
+import { agreeing, counted } from "../../../../profile/model/counted.ts";
+import {
+  formatBlocks,
+  formatBytes,
+  formatCount,
+  formatPercent,
+  plural,
+} from "../../../../profile/model/format.ts";
+import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../../../../profile/model/indices.ts";
+import { knowsField } from "../../../../profile/model/known-fields.ts";
+import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../../profile/model/memprof/hot-cold.ts";
+import { NO_DRAG } from "../../../../profile/model/over-time/drag.ts";
+import { printFindings } from "../../findings/finding-lines.ts";
+import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "../common/header.ts";
+import { printModules } from "../common/modules.ts";
+import { printRankings } from "../common/rankings.ts";
+import { Screen, type ScreenOptions } from "../common/screen.ts";
+import { printable } from "../common/text.ts";
+import { accessedPlaces } from "./accessed-places.ts";
+import { printBlockHistograms } from "./block-histograms.ts";
+import { callerLines, heaviestPathLine } from "./callers.ts";
+import { printHotCold } from "./hot-cold.ts";
+import { printLiveKinds, reachFacts } from "./live-kinds.ts";
+import { printOverTime } from "./over-time.ts";
+import { SiteFacts } from "./site-facts.ts";
+import { around, printSiteRows, type SiteRows } from "./site-rows.ts";
+import { printStaticData } from "./static-data.ts";
+
+const DETAIL_INDENT = 6;
+/** Lines of callers for a site that is the whole table; others get their part of it, but some. */
+const MOST_CALLER_LINES = 16;
+const LEAST_CALLER_LINES = 4;
+/** Rows that make up so much of a table's total are enough, unless a number of rows was asked for. */
+const ENOUGH = 0.99;
+
+export interface HeapReportOptions extends ScreenOptions {
+  /** Sites per table; without it, the tables have the lengths that suit them. */
+  readonly rows?: number | undefined;
+  /** How the user named the profile, for hints. */
+  readonly input: string;
+  /** Limits of the hot/cold classification; LLVM's without them. */
+  readonly thresholds?: HotColdThresholds | undefined;
+  /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
+  readonly findings?: readonly Finding[] | undefined;
+  readonly statics?: StaticsReport | undefined;
+}
+
+/** The report of a heap profile as text for a terminal. */
+export function heapReport(profile: HeapProfile, options: HeapReportOptions): string {
+  const screen = new Screen(options);
+  printTitle(screen, profile);
+  printModules(screen, profile.modules);
+  if (profile.contexts.length === 0 && heapTotals(profile).allocations === 0) {
+    printNothingAllocated(screen, profile);
+    if (options.findings !== undefined && options.findings.length > 0)
+      printFindings(screen, options.findings);
+    if (options.statics !== undefined) printStaticData(screen, options.statics, options.rows);
+    return screen.text();
+  }
+  printSummary(screen, profile);
+  if (options.findings !== undefined) printFindings(screen, options.findings);
+  if (profile.contexts.length > 0) {
+    new HeapSections(screen, profile, options.rows).print();
+    if (options.statics !== undefined) printStaticData(screen, options.statics, options.rows);
+    printBlockHistograms(screen, profile);
+    // Lifetimes that are not milliseconds mean nothing to the compiler.
+    if (profile.description.clock.unit === "ms" && knowsField(profile, "totalLifetime")) {
+      const thresholds = options.thresholds ?? LLVM_THRESHOLDS;
+      printHotCold(screen, profile, classifySites(profile, thresholds), thresholds, options.rows ?? 8);
+    }
+  }
+  printHints(screen, profile, options.input, options.statics !== undefined);
+  return screen.text();
+}
+
+class HeapSections {
+  readonly #screen: Screen;
+  readonly #profile: HeapProfile;
+  readonly #rows: number | undefined;
+  readonly #sites: ContextGroups;
+  readonly #facts: SiteFacts;
+  readonly #quiet: string[] = [];
+
+  constructor(screen: Screen, profile: HeapProfile, rows: number | undefined) {
+    this.#screen = screen;
+    this.#profile = profile;
+    this.#rows = rows;
+    this.#sites = groupContexts(profile, "site");
+    this.#facts = new SiteFacts(screen, profile);
+  }
+
+  print(): void {
+    const profile = this.#profile;
+    this.#printOwners(liveAtPeak(profile));
+    printOverTime(this.#screen, profile, this.#rows);
+    this.#printLive(leaks(profile));
+    if (profile.description.counters !== "none") this.#printUnused();
+    this.#printDragged(draggedBlocks(profile));
+    this.#printTemporary(temporaryBlocks(profile));
+    this.#printGrowth(copiedBytes(profile));
+    this.#printCapacity(spareBytes(profile));
+    this.#printPlaces(placedAccesses(profile));
+    this.#printQuiet();
+  }
+
+  #printUnused(): void {
+    this.#printFinding("Never accessed", neverAccessed(this.#profile), "every block was accessed");
+    this.#printFinding(
+      "Written but never read",
+      writtenNeverRead(this.#profile),
+      "every block that was written was also read",
+    );
+  }
+
+  /** The sites that make up the peak with their callers, then those that allocate most. */
+  #printOwners(peak: BlockMeasure | undefined): void {
+    const { contexts } = this.#profile;
+    const bytes = contexts.mibs.totalSize;
+    const totals = heapTotals(this.#profile);
+    const paths = pathsAndSites(groupContexts(this.#profile, "path").length, this.#sites.length);
+    if (peak !== undefined && peak.totalBytes > 0) {
+      const size = sizeOf(peak);
+      this.#printSection(
+        "Who owns the heap at its peak",
+        size,
+        peak.bytes,
+        formatBytes,
+        8,
+        this.#fullDetails,
+      );
+    }
+    if (peak !== undefined && peak.totalBytes > 0 && this.#sites.length === 1) return;
+    if (!knowsField(this.#profile, "totalSize")) return;
+    const title = peak === undefined ? "Who allocates" : "Who allocates most";
+    const size = `${formatBytes(totals.inContexts.bytes)} in ${paths}`;
+    const details = peak === undefined ? this.#fullDetails : this.#pathDetails;
+    this.#printSection(title, size, bytes, formatBytes, peak === undefined ? 8 : 5, details);
+  }
+
+  #printLive(live: BlockMeasure | undefined): void {
+    const screen = this.#screen;
+    const profile = this.#profile;
+    if (live === undefined) return;
+    if (live.totalBlocks === 0 && live.totalBytes === 0) {
+      this.#quiet.push("nothing was live at the end");
+      return;
+    }
+    this.#printHeading("Still live at the end", sizeOf(live));
+    printLiveKinds(screen, profile);
+    this.#printRows(live.bytes, formatBytes, 5, (contexts, values) => {
+      const counted = knowsField(profile, "allocCount")
+        ? this.#foundOf(live, contexts)
+        : formatBlocks(sumOf(live.blocks, contexts));
+      const facts = live.lacksBlocks ? undefined : counted;
+      const reach = reachFacts(profile, contexts);
+      return [
+        ...(reach === "" ? [] : [`${" ".repeat(DETAIL_INDENT)}${reach}`]),
+        ...heaviestPathLine(screen, profile, contexts, values, DETAIL_INDENT, facts),
+      ];
+    });
+  }
+
+  #printFinding(title: string, finding: BlockMeasure | undefined, ifNone: string): void {
+    if (finding === undefined) return;
+    if (finding.totalBlocks === 0) {
+      if (!finding.isLowerBound) this.#quiet.push(ifNone);
+      return;
+    }
+    const least = finding.isLowerBound ? "at least " : "";
+    const size = `${least}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
+    this.#printSection(title, size, finding.bytes, formatBytes, 5, (contexts, values) => {
+      const facts = this.#foundOf(finding, contexts);
+      return heaviestPathLine(this.#screen, this.#profile, contexts, values, DETAIL_INDENT, facts);
+    });
+  }
+
+  /** `27 of 120 blocks`, or `27 ±2 of 120 ±5 blocks` where a sample of the callers was asked. */
+  #foundOf({ blocks }: BlockMeasure, contexts: readonly IndexIntoContextTable[]): string {
+    const { allocCount } = this.#profile.contexts.mibs;
+    const margin = (column: ArrayLike<number>): string =>
+      around(marginOf(this.#profile, column, contexts, "allocCount"), formatCount);
+    const all = sumOf(allocCount, contexts);
+    const found = `${formatCount(sumOf(blocks, contexts))}${margin(blocks)}`;
+    const ofAll = margin(allocCount);
+    return `${found} of ${ofAll === "" ? formatBlocks(all) : `${formatCount(all)}${ofAll} blocks`}`;
+  }
+
+  /** Blocks that are kept after their last use, and when that was. */
+  #printDragged(finding: BlockMeasure | undefined): void {
+    if (finding === undefined) return;
+    if (finding.totalBlocks === 0) {
+      this.#quiet.push("no block is known to live long after its last access");
+      return;
+    }
+    const all = this.#profile.description.totals?.keptAfterUse ?? NO_DRAG;
+    const about = all.lateFollowed < all.lateBlocks ? "about " : "";
+    const size = `${about}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
+    this.#printSection("Kept after the last use", size, finding.bytes, formatBytes, 5, (contexts, values) => {
+      const drag = dragOfContexts(this.#profile, contexts);
+      const facts = `${this.#foundOf(finding, contexts)}, last used ${formatPercent(lastUse(drag), 1)} into their life`;
+      return heaviestPathLine(this.#screen, this.#profile, contexts, values, DETAIL_INDENT, facts);
+    });
+  }
+
+  #printTemporary(finding: BlockMeasure | undefined): void {
+    if (finding === undefined || finding.totalBlocks === 0) return;
+    const { clock } = this.#profile.description;
+    const { allocations } = heapTotals(this.#profile).inContexts;
+    const within =
+      clock.unit === "allocations"
+        ? "within one allocation"
+        : finding.isLowerBound
+          ? `within 1 ${printable(clock.unit)}`
+          : "at once";
+    const least = finding.isLowerBound ? "at least " : "";
+    const share = formatPercent(finding.totalBlocks, allocations);
+    const size = `${least}${formatBlocks(finding.totalBlocks)} (${share}) freed ${within}`;
+    this.#printSection("Short-lived", size, finding.blocks, formatCount, 5, (contexts, values) => {
+      const facts = this.#facts.life(contexts).join(" · ");
+      return heaviestPathLine(this.#screen, this.#profile, contexts, values, DETAIL_INDENT, facts);
+    });
+  }
+
+  /** Blocks that grew by copying, with the size that would have been enough from the start. */
+  #printGrowth(copied: Float64Array | undefined): void {
+    const growth = this.#profile.description.totals?.growth;
+    if (copied === undefined || growth === undefined) return;
+    if (growth.copiedBytes === 0) {
+      this.#quiet.push("no block was copied as it grew");
+      return;
+    }
+    const size = `${formatBytes(growth.copiedBytes)} in ${counted(growth.copies, "copy", "copies")}`;
+    this.#printSection("Copied as blocks grew", size, copied, formatBytes, 5, (contexts, values) => {
+      const { chains, copies, mostCopies, usedBytes, finalBytes } = growthOf(this.#profile, contexts)!;
+      const isOne = chains === 1;
+      const mean = (bytes: number) => `${isOne ? "" : "≈"}${formatBytes(bytes / chains)}`;
+      const often = isOne
+        ? counted(copies, "copy", "copies")
+        : `${counted(copies, "copy", "copies")} for ${plural(chains, "block")}, at most ${mostCopies} for one`;
+      const facts = `${often} · ${mean(usedBytes)} of ${mean(finalBytes)} used at the end`;
+      return heaviestPathLine(this.#screen, this.#profile, contexts, values, DETAIL_INDENT, facts);
+    });
+  }
+
+  /** Large blocks that were used up to less than half. */
+  #printCapacity(spare: Float64Array | undefined): void {
+    const profile = this.#profile;
+    if (spare === undefined) return;
+    const wide = spare.map((bytes, context) => {
+      const capacity = capacityOf(profile, [context as IndexIntoContextTable])!;
+      return bytes * 2 >= capacity.bytes ? bytes : 0;
+    });
+    const total = wide.reduce((sum, bytes) => sum + bytes, 0);
+    if (total === 0) return;
+    const title = "Used up to less than half";
+    this.#printSection(title, `${formatBytes(total)} unused`, wide, formatBytes, 5, (contexts, values) => {
+      const { blocks, bytes, unusedBytes } = capacityOf(profile, contexts)!;
+      const mean = (sum: number) => `${blocks === 1 ? "" : "≈"}${formatBytes(sum / blocks)}`;
+      const facts = `${mean(bytes - unusedBytes)} of ${mean(bytes)} used in ${plural(blocks, "large block")}`;
+      return heaviestPathLine(this.#screen, profile, contexts, values, DETAIL_INDENT, facts);
+    });
+  }
+
+  /** Where in their blocks accesses went, for profiles that have histograms of it. */
+  #printPlaces(accesses: Float64Array | undefined): void {
+    if (accesses === undefined) return;
+    const sum = accesses.reduce((total, count) => total + count, 0);
+    this.#printSection(
+      "Where in their blocks accesses go",
+      `${formatCount(sum)} ${agreeing(sum, "access", "accesses")}`,
+      accesses,
+      formatCount,
+      5,
+      (contexts) => accessedPlaces(this.#profile, contexts, DETAIL_INDENT),
+    );
+  }
+
+  #printQuiet(): void {
+    if (this.#quiet.length > 0) {
+      const { heading, faint } = this.#screen.paint;
+      this.#screen.print("", heading("Nothing found"));
+      this.#screen.print(...this.#quiet.map((sentence) => faint(`  · ${sentence}`)));
+    }
+  }
+
+  #printSection(
+    title: string,
+    size: string,
+    values: SiteRows["values"],
+    format: SiteRows["format"],
+    usualRows: number,
+    details: SiteRows["details"],
+  ): void {
+    this.#printHeading(title, size);
+    this.#printRows(values, format, usualRows, details);
+  }
+
+  #printHeading(title: string, size: string): void {
+    this.#screen.print("");
+    this.#screen.printEnds(title, size, this.#screen.paint.heading);
+    this.#screen.print(this.#screen.paint.faint("─".repeat(this.#screen.width)));
+  }
+
+  #printRows(
+    values: SiteRows["values"],
+    format: SiteRows["format"],
+    usualRows: number,
+    details: SiteRows["details"],
+  ): void {
+    const limit = this.#rows ?? usualRows;
+    const enough = this.#rows === undefined ? ENOUGH : Number.POSITIVE_INFINITY;
+    printSiteRows(this.#screen, this.#profile, {
+      groups: this.#sites,
+      values,
+      format,
+      limit,
+      enough,
+      details,
+    });
+  }
+
+  readonly #fullDetails: SiteRows["details"] = (contexts, values, part) => {
+    const lineLimit = Math.max(LEAST_CALLER_LINES, Math.round(MOST_CALLER_LINES * part));
+    return [
+      ...this.#facts.lines(contexts, DETAIL_INDENT),
+      ...callerLines(this.#screen, this.#profile, contexts, values, DETAIL_INDENT, lineLimit),
+    ];
+  };
+
+  readonly #pathDetails: SiteRows["details"] = (contexts, values) =>
+    heaviestPathLine(this.#screen, this.#profile, contexts, values, DETAIL_INDENT);
+}
+
+function sizeOf({ totalBytes, totalBlocks, lacksBlocks }: BlockMeasure): string {
+  return `${formatBytes(totalBytes)}${lacksBlocks ? "" : ` in ${formatBlocks(totalBlocks)}`}`;
+}
+
+function printHints(screen: Screen, profile: HeapProfile, input: string, knowsStatics: boolean): void {
+  const { faint } = screen.paint;
+  screen.print("");
+  if (screen.isShortened)
+    screen.print(faint("Names and call paths are shortened: --wide shows them in full."));
+  const keys = [
+    ...(leaks(profile) === undefined ? [] : ["left"]),
+    ...(reachOf(profile) === undefined ? [] : ["lost"]),
+    ...(knowsField(profile, "allocCount") ? ["blocks"] : []),
+    ...(knowsField(profile, "totalAccessCount") ? ["accesses", "density"] : []),
+    ...(knowsField(profile, "totalLifetime") ? ["lifetime"] : []),
+    ...(knowsStatics ? ["static-accesses", "static-unread"] : []),
+  ];
+  printRankings(screen, input, keys);
+}

@@ -1,0 +1,172 @@
+import { LAYER } from "../../../../explain/analyses/frames/libraries.ts";
+import { bareName, shortPlace } from "../../../../explain/analyses/frames/place-names.ts";
+import type { ContextGroups, GroupBy } from "../../../../explain/analyses/groups.ts";
+import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
+import {
+  type IndexIntoContextTable,
+  type IndexIntoFrameTable,
+  NONE,
+} from "../../../../profile/model/indices.ts";
+import { framesInsideSite, siteFrameOfContext } from "../../../../profile/model/site-frame.ts";
+import { describeFrame, type FrameDescription, ofModule } from "../../frames.ts";
+import { shortenName } from "../common/names.ts";
+import type { Screen } from "../common/screen.ts";
+import { cutMiddle, displayWidth, printable } from "../common/text.ts";
+
+/** What a row of a table is. */
+export const GROUP_NOUNS: { readonly [Key in GroupBy]: string } = {
+  path: "call path",
+  site: "site",
+  function: "function",
+};
+
+/** Part of a name's columns that the function keeps beside the library that it called. */
+const NAME_PART = 0.55;
+/** Part of a row's columns that a place may take. */
+const PLACE_PART = 0.8;
+/** With less room, that library is left out. */
+const LEAST_VIA = 12;
+
+/**
+ * Names for the rows of a table: the program's own function with its place, and the library or layer through which it allocates:
+ * `load (load.cc:7) via std::vector::push_back`. Without debug information places of one function are told apart by
+ * their offsets, `parse @0x1a2b`. Where the host allocates through an export with a name of its own, the role is there:
+ * `Ia (malloc)`.
+ */
+export class SiteNames {
+  readonly #profile: HeapProfile;
+  readonly #groups: ContextGroups;
+  /** Columns, or frames without lines, by what they are called without them. */
+  readonly #placesOf = new Map<string, Set<number>>();
+
+  constructor(profile: HeapProfile, groups: ContextGroups) {
+    this.#profile = profile;
+    this.#groups = groups;
+    for (let context = 0; context < profile.contexts.length; context++) {
+      const leaf = siteFrameOfContext(profile, context as IndexIntoContextTable);
+      if (leaf !== undefined) {
+        const frame = describeFrame(profile, leaf);
+        const key = this.#keyOf(frame);
+        this.#placesOf.set(key, (this.#placesOf.get(key) ?? new Set()).add(frame.column ?? leaf));
+      }
+    }
+  }
+
+  /** The painted name of a group in at most `width` columns. */
+  paint(screen: Screen, group: number, width: number): string {
+    const contexts = this.#groups.contexts[group]!;
+    const frame = siteFrame(this.#profile, contexts);
+    if (frame === undefined) return screen.paint.strong("(call path not recorded)");
+    const module = printable(ofModule(this.#profile, frame));
+    const whole = module + (frame.calledByHost ? this.#roleOf(frame) : this.#placeOf(frame, screen.isWide));
+    const place = screen.shorten(whole, cutMiddle(whole, Math.ceil(width * PLACE_PART)));
+    const room = width - displayWidth(place);
+    const via = this.#via(screen, contexts, frame, room);
+    const name =
+      (frame.file === undefined && via === "") || screen.isWide
+        ? screen.fit(frame.function, room - displayWidth(via))
+        : screen.shorten(frame.function, shortenName(bareName(frame.function), room - displayWidth(via)));
+    return screen.paint.strong(name) + screen.paint.faint(place + via);
+  }
+
+  /** ` via std::vector::push_back`: what the site called, of which a group may have several. */
+  #via(
+    screen: Screen,
+    contexts: readonly IndexIntoContextTable[],
+    frame: FrameDescription,
+    room: number,
+  ): string {
+    if (this.#groups.by === "function") return "";
+    const inner = this.#heaviestFirst(contexts).map((context) => calledFrame(this.#profile, context));
+    const names = new Set(
+      inner.flatMap((called) => (called === undefined ? [] : this.#calledName(called, screen.isWide))),
+    );
+    const [first] = names;
+    if (first === undefined) return "";
+    const others = names.size === 1 ? "" : ` and ${names.size - 1} more`;
+    if (screen.isWide) return ` via ${[...names].join(", ")}`;
+    const own = Math.min(displayWidth(bareName(frame.function)), Math.ceil(room * NAME_PART));
+    const left = room - own - displayWidth(` via ${others}`);
+    if (left < Math.min(LEAST_VIA, displayWidth(first))) {
+      screen.isShortened = true;
+      return "";
+    }
+    return ` via ${screen.shorten(first, shortenName(first, left))}${others}`;
+  }
+
+  /** Callers in JavaScript call several functions as a rule. */
+  #heaviestFirst(contexts: readonly IndexIntoContextTable[]): readonly IndexIntoContextTable[] {
+    if (this.#profile.frames.host === undefined) return contexts;
+    const { totalSize } = this.#profile.contexts.mibs;
+    return contexts.toSorted((a, b) => Number(totalSize[b]! - totalSize[a]!));
+  }
+
+  /** A function that the program called to allocate; of its own layers with the place too. */
+  #calledName(called: IndexIntoFrameTable, isWide: boolean): string {
+    const frame = describeFrame(this.#profile, called);
+    const place = frame.library === LAYER ? shortPlace(frame) : undefined;
+    const name = isWide ? printable(frame.function) : bareName(frame.function);
+    return name + (place === undefined ? "" : ` (${printable(place)})`);
+  }
+
+  /** What the host called: ` (malloc)` behind a name that does not say so itself. */
+  #roleOf({ module, index, function: name }: FrameDescription): string {
+    const { allocator } = this.#profile.modules.find((candidate) => candidate.name === module) ?? {};
+    const role = allocator?.functions.find((hooked) => hooked.index === index)?.role;
+    return role === undefined || name.includes(role) ? "" : ` (${role})`;
+  }
+
+  #keyOf(frame: FrameDescription): string {
+    return frame.function + ofModule(this.#profile, frame) + (shortPlace(frame) ?? "");
+  }
+
+  #placeOf(frame: FrameDescription, isWide: boolean): string {
+    const { index, offset, column } = frame;
+    if (this.#groups.by === "function") return "";
+    const place = shortPlace(frame);
+    const isAlone = this.#placesOf.get(this.#keyOf(frame))!.size === 1;
+    if (place !== undefined && isWide) return ` (${placeInWords(this.#profile, frame)})`;
+    if (place !== undefined)
+      return ` (${printable(place)}${isAlone || column === undefined ? "" : `:${column}`})`;
+    return index === null || isAlone ? "" : ` @0x${offset.toString(16)}`;
+  }
+}
+
+/** Shorter names are those of exports that a tool has made as short as can be. */
+const SHORTEST_TELLING = 3;
+
+/**
+ * The function that a context's site called. From JavaScript it is the one of the module that its call entered, if that has a name:
+ * what is between them is glue.
+ */
+function calledFrame(profile: HeapProfile, context: IndexIntoContextTable): IndexIntoFrameTable | undefined {
+  const { frames, functions, strings } = profile;
+  const inside = framesInsideSite(profile, context);
+  const site = siteFrameOfContext(profile, context);
+  if (site === undefined || frames.host?.[site] === undefined) return inside.at(-1);
+  const entered = inside.findLast((frame) => frames.host?.[frame] === undefined);
+  const name = entered === undefined ? NONE : functions.name[frames.function[entered]!]!;
+  return name !== NONE && strings[name]!.length >= SHORTEST_TELLING ? entered : inside.at(-1);
+}
+
+/** The frame that names the site of contexts that have one in common. */
+export function siteFrame(
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+): FrameDescription | undefined {
+  const leaf = siteFrameOfContext(profile, contexts[0]!);
+  return leaf === undefined ? undefined : describeFrame(profile, leaf);
+}
+
+/** Where a site lies, in words: file and line, else module and code offset. */
+export function placeInWords(
+  profile: HeapProfile,
+  { file, line, column, module, offset }: FrameDescription,
+): string {
+  if (file !== undefined)
+    return printable(
+      line === undefined ? file : `${file}:${line}${column === undefined ? "" : `:${column}`}`,
+    );
+  const place = `code offset 0x${offset.toString(16)}`;
+  return profile.modules.length > 1 && module !== undefined ? `${printable(module)} ${place}` : place;
+}

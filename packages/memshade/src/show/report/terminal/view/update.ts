@@ -1,0 +1,226 @@
+import { type Finding, kindOf } from "../../../../explain/findings/index.ts";
+import type { Key } from "./keys.ts";
+import { keyLines } from "./keys.ts";
+import { bodyRows } from "./layout.ts";
+import { searched } from "./search.ts";
+import { atPath, inwards, openedBelow, outwards, rowAtCursor, rowsOf, toggled } from "./tree-cursor.ts";
+import type { TreeRow } from "./tree-rows.ts";
+import type { TreeChoice, ViewModel } from "./view-model.ts";
+import {
+  type Size,
+  shownScreen,
+  type TreeScreen,
+  treeScreen,
+  type ViewScreen,
+  type ViewState,
+} from "./view-state.ts";
+
+/** What a key makes of what is shown. */
+export function update(model: ViewModel, state: ViewState, key: Key, size: Size): ViewState {
+  const { message: _, ...quiet } = state;
+  if (state.typed !== undefined) return typedKey(model, quiet, state.typed, key);
+  const screen = shownScreen(state);
+  const moved = movedCursor(model, screen, key, size);
+  if (moved !== undefined) return shown(quiet, moved);
+  switch (key) {
+    case "q":
+      return screen.kind === "help" ? back(quiet) : { ...quiet, isDone: true };
+    case "escape":
+    case "backspace":
+      return back(quiet);
+    case "?":
+    case "h":
+      return screen.kind === "help" ? quiet : pushed(quiet, { kind: "help", cursor: 0, top: 0 });
+    case "/":
+      return screen.kind === "help" ? quiet : { ...quiet, typed: "" };
+    case "n":
+    case "N":
+      return found(model, quiet, key === "n" ? 1 : -1);
+    case "f":
+      return toFindings(model, quiet);
+    case "t":
+      return nextTool(model, quiet);
+    case "enter":
+      return entered(model, quiet);
+    case "right":
+      return screen.kind === "tree" ? shown(quiet, inwards(model, screen)) : entered(model, quiet);
+    case "left":
+      return screen.kind === "tree" ? shown(quiet, outwards(model, screen)) : back(quiet);
+    default:
+      return screen.kind === "tree" ? treeKey(model, quiet, screen, key) : quiet;
+  }
+}
+
+function treeKey(model: ViewModel, state: ViewState, screen: TreeScreen, key: Key): ViewState {
+  const { choice } = screen;
+  switch (key) {
+    case "e":
+      return shown(state, openedBelow(model, screen));
+    case "a":
+      return toSource(model, state, screen);
+    case "i":
+      return otherTree(model, state, screen, { ...choice, isInverted: !choice.isInverted });
+    case "s": {
+      const { length } = model.stacks(choice).metrics;
+      return otherTree(model, state, screen, { ...choice, metric: (choice.metric + 1) % length });
+    }
+    default:
+      return state;
+  }
+}
+
+/** The same screen with the cursor, or the text, somewhere else; undefined for keys that move nothing. */
+function movedCursor(model: ViewModel, screen: ViewScreen, key: Key, size: Size): ViewScreen | undefined {
+  const page = Math.max(1, bodyRows(size) - 1);
+  const step = STEPS[key] ?? (key in PAGES ? PAGES[key]! * page : undefined);
+  if (screen.kind === "source" && key in PAGES)
+    return { ...screen, top: screen.top + PAGES[key]! * (page >> 1) };
+  if (step === undefined) return undefined;
+  const last = Math.max(0, rowCount(model, screen, size) - 1);
+  const cursor = Math.max(0, Math.min(screen.cursor + step, last));
+  // The text of another frame begins at its line again.
+  const top = screen.kind === "source" && cursor !== screen.cursor ? 0 : screen.top;
+  return { ...screen, cursor, top };
+}
+
+const STEPS: Readonly<Record<Key, number>> = {
+  up: -1,
+  k: -1,
+  down: 1,
+  j: 1,
+  home: Number.NEGATIVE_INFINITY,
+  g: Number.NEGATIVE_INFINITY,
+  end: Number.POSITIVE_INFINITY,
+  G: Number.POSITIVE_INFINITY,
+};
+const PAGES: Readonly<Record<Key, number>> = { pageup: -1, b: -1, pagedown: 1, " ": 1 };
+
+function rowCount(model: ViewModel, screen: ViewScreen, size: Size): number {
+  switch (screen.kind) {
+    case "findings":
+      return model.contents.findings.length;
+    case "source":
+      return screen.path.length;
+    case "tree":
+      return rowsOf(model, screen).length;
+    case "help":
+      return keyLines(size).length;
+    default:
+      throw new RangeError(`no such screen: ${screen satisfies never}`);
+  }
+}
+
+/** Keys while a pattern is typed. */
+function typedKey(model: ViewModel, { typed: _, ...state }: ViewState, typed: string, key: Key): ViewState {
+  switch (key) {
+    case "escape":
+      return state;
+    case "backspace":
+      return typed === "" ? state : { ...state, typed: [...typed].slice(0, -1).join("") };
+    case "enter":
+      // As in less, nothing typed is what was searched for before.
+      return found(model, typed === "" ? state : { ...state, pattern: typed }, 1);
+    default:
+      return { ...state, typed: [...key].length === 1 ? typed + key : typed };
+  }
+}
+
+function found(model: ViewModel, state: ViewState, direction: 1 | -1): ViewState {
+  const { pattern } = state;
+  if (pattern === undefined) return { ...state, message: "No previous search: / begins one" };
+  const screen = searched(model, shownScreen(state), pattern, direction);
+  return screen === undefined ? { ...state, message: `Not found: ${pattern}` } : shown(state, screen);
+}
+
+function entered(model: ViewModel, state: ViewState): ViewState {
+  const screen = shownScreen(state);
+  switch (screen.kind) {
+    case "findings": {
+      const finding = model.contents.findings[screen.cursor];
+      if (finding === undefined) return state;
+      const { path } = finding.place;
+      return pushed(state, { kind: "source", path, finding: screen.cursor, cursor: 0, top: 0 });
+    }
+    case "source":
+      return screen.finding === undefined
+        ? back(state)
+        : toTree(model, state, model.contents.findings[screen.finding]!);
+    case "tree":
+      return shown(state, toggled(model, screen));
+    case "help":
+      return back(state);
+    default:
+      throw new RangeError(`no such screen: ${screen satisfies never}`);
+  }
+}
+
+/** The place of a finding in the call tree of its tool. */
+function toTree(model: ViewModel, state: ViewState, finding: Finding): ViewState {
+  const { tool, place } = finding;
+  const { treeWeights, isOfVariable } = kindOf(finding);
+  const tools = model.contents.stacks.map((stacks) => stacks.tool);
+  const candidates = treeWeights.flatMap((key) =>
+    [tool, ...tools].flatMap((name): TreeChoice[] => {
+      const index = tools.indexOf(name);
+      const metric = model.contents.stacks[index]?.metrics.findIndex((one) => one.key === key) ?? -1;
+      return metric < 0 ? [] : [{ tool: index, metric, isInverted: false }];
+    }),
+  );
+  for (const choice of candidates) {
+    const at = atPath(model, treeScreen(model, choice), place.path);
+    if (at !== undefined) return pushed(state, at);
+  }
+  const what = isOfVariable ? "Static data was allocated by nobody" : "No call path leads there";
+  return { ...state, message: `${what}: t shows the call tree` };
+}
+
+function toSource(model: ViewModel, state: ViewState, screen: TreeScreen): ViewState {
+  const rows = rowsOf(model, screen);
+  const row = rows[screen.cursor];
+  if (row === undefined) return state;
+  const path: TreeRow[] = [row];
+  for (let at = rows.indexOf(row); at >= 0 && path.at(-1)!.parent !== undefined; at--)
+    if (rows[at]!.node === path.at(-1)!.parent) path.push(rows[at]!);
+  const frames = path.map(({ node }) => node.frame);
+  // In an inverted tree what stands above a row is what it called.
+  const innermostFirst = screen.choice.isInverted ? frames.toReversed() : frames;
+  const cursor = screen.choice.isInverted ? frames.length - 1 : 0;
+  return pushed(state, { kind: "source", path: innermostFirst, finding: undefined, cursor, top: 0 });
+}
+
+/** Another tree in the place of one, with the cursor on the same function where that is in it. */
+function otherTree(model: ViewModel, state: ViewState, screen: TreeScreen, choice: TreeChoice): ViewState {
+  const other = treeScreen(model, choice);
+  const row = rowAtCursor(model, screen);
+  return shown(state, (row === undefined ? undefined : atPath(model, other, [row.node.frame])) ?? other);
+}
+
+function nextTool(model: ViewModel, state: ViewState): ViewState {
+  const screen = shownScreen(state);
+  const { stacks } = model.contents;
+  if (screen.kind !== "tree")
+    return pushed(state, treeScreen(model, { tool: 0, metric: 0, isInverted: false }));
+  if (stacks.length === 1)
+    return { ...state, message: `No other tool recorded call paths: ${stacks[0]!.tool} alone` };
+  const tool = (screen.choice.tool + 1) % stacks.length;
+  return shown(state, treeScreen(model, { tool, metric: 0, isInverted: screen.choice.isInverted }));
+}
+
+function toFindings(model: ViewModel, state: ViewState): ViewState {
+  const at = state.screens.findIndex(({ kind }) => kind === "findings");
+  if (at >= 0) return { ...state, screens: state.screens.slice(0, at + 1) };
+  if (model.contents.findings.length === 0) return { ...state, message: "No findings" };
+  return { ...state, screens: [{ kind: "findings", cursor: 0, top: 0 }] };
+}
+
+function shown(state: ViewState, screen: ViewScreen): ViewState {
+  return { ...state, screens: [...state.screens.slice(0, -1), screen] };
+}
+
+function pushed(state: ViewState, screen: ViewScreen): ViewState {
+  return { ...state, screens: [...state.screens, screen] };
+}
+
+function back(state: ViewState): ViewState {
+  return state.screens.length === 1 ? state : { ...state, screens: state.screens.slice(0, -1) };
+}

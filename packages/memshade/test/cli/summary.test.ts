@@ -1,0 +1,45 @@
+import { closeSync, ftruncateSync, mkdtempSync, openSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { summaryLines } from "../../src/cli/summary.ts";
+import { heapPicture, writePicture } from "../heap-picture.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "memshade-test-summary-"));
+
+const LEAKS = "main > parse  100 x 1000  peak 100  live 100";
+
+/** A run whose module has so many bytes. */
+function runWith(name: string, moduleBytes: number, picture = LEAKS): string {
+  const { run, raw } = heapPicture(picture);
+  const module = path.join(folder, `${name}.wasm`);
+  const file = openSync(module, "w");
+  ftruncateSync(file, moduleBytes);
+  closeSync(file);
+  run.modules[0]!.path = module;
+  return writePicture(path.join(folder, name), { run, raw });
+}
+
+describe("the findings at the end of a run", () => {
+  it("are told of a small one", async () => {
+    expect(await summaryLines(runWith("small", 1000))).toEqual([expect.stringMatching(/^leak .* of parse/)]);
+  });
+
+  it("are told to be none with what is live all the same, which may be an object that was forgotten", async () => {
+    const linesOf = (blocks: string) => summaryLines(runWith("one", 1000, `main > open  ${blocks}`));
+    expect(await linesOf("9 x 3000  life 99  access 9  peak 1  live 1")).toEqual([
+      "no findings",
+      expect.stringMatching(/^2\.93 KiB in 1 block is live at the end: memshade top \S+one --by left$/),
+    ]);
+    expect(await linesOf("9 x 1000  life 99  access 9  peak 1  live 1")).toEqual(["no findings"]);
+  });
+
+  it("never go without a word: of a large one the line has the command that shows them", async () => {
+    const run = runWith("large one", 25 * 2 ** 20);
+    const [line, ...others] = await summaryLines(run);
+    expect(line).toMatch(
+      /^findings: memshade report '.*large one' \(not told here: 25\.0 MiB of profile and modules take a while\)$/,
+    );
+    expect(others).toEqual([]);
+  });
+});

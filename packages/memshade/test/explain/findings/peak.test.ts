@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { FrameRules } from "../../../src/explain/analyses/frames/frame-rules.ts";
+import { withOwnSites } from "../../../src/explain/analyses/frames/mark-frames.ts";
+import { runFindings } from "../../../src/explain/findings/run-findings.ts";
+import { NO_DRAG } from "../../../src/profile/model/over-time/drag.ts";
+import { profileOfPicture } from "../../heap-picture.ts";
+
+/** Findings of contexts whose blocks live for so much of the program's work each, in the order of the picture. */
+function peaksOf(picture: string, meanwhile: readonly number[], otherAccesses = 0) {
+  const profile = withOwnSites(
+    profileOfPicture(picture, {}, { otherAccesses, keptAfterUse: NO_DRAG }),
+    new FrameRules(),
+  );
+  const { contexts } = profile;
+  const keptAfterUse = meanwhile.map((work, row) => {
+    const bytes = Number(contexts.mibs.totalSize[row]);
+    return { ...NO_DRAG, followed: 1, blocks: contexts.mibs.allocCount[row]!, bytes, byteWork: bytes * work };
+  });
+  const heap = { ...profile, contexts: { ...contexts, site: { ...contexts.site!, keptAfterUse } } };
+  return runFindings({ heap }).filter(({ kind }) => kind === "peak");
+}
+
+// 38,000 accesses to a matrix and 61,900 to the rest, and 50 for each of two allocations: 100,000.
+const MATRIX = `
+  main > middle  1 x 980000  life 1  access 38000  peak 1
+  main > load    1 x 20000   life 9  access 61900  peak 1
+`;
+
+describe("a peak", () => {
+  it("is one place's that makes more than half of it, for a part of the run", () => {
+    expect(peaksOf(MATRIX, [40_000, 100_000])).toMatchObject([
+      {
+        kind: "peak",
+        amount: 980_000,
+        unit: "bytes",
+        peak: 1_000_000,
+        held: 0.4,
+        part: 0.98 * 0.6,
+        place: { path: [{ function: "middle" }, { function: "main" }] },
+      },
+    ]);
+  });
+
+  it("is nobody's where the program does its other work meanwhile", () => {
+    // Of 62,000 accesses to the rest, 31,000 are half.
+    expect(peaksOf(MATRIX, [38_000 + 31_000, 100_000])).toHaveLength(1);
+    expect(peaksOf(MATRIX, [38_000 + 31_001, 100_000])).toEqual([]);
+  });
+
+  it("is nobody's where hardly anything is done without the blocks: they are what the program is about", () => {
+    expect(peaksOf(MATRIX.replace("61900", "9900"), [40_000, 48_000])).toEqual([]);
+    // Of 51,050 accesses 13,050 are without them: 0.98 times as much is a quarter of the peak for all of the run.
+    expect(peaksOf(MATRIX.replace("61900", "12950"), [38_000, 51_050])).toHaveLength(1);
+    expect(peaksOf(MATRIX.replace("61900", "12950"), [38_030, 51_050])).toEqual([]);
+  });
+
+  it("is nobody's where the blocks grew out of each other: a table has its data for good", () => {
+    const grown = (copied: number) =>
+      MATRIX.replace("access 38000", `access 38000  chains 1  copies 5  copied ${copied}`);
+    expect(peaksOf(grown(490_000), [40_000, 100_000])).toEqual([]);
+    expect(peaksOf(grown(480_000), [40_000, 100_000])).toHaveLength(1);
+  });
+
+  it("is nobody's where memory grows in larger steps than it would be lower", () => {
+    expect(peaksOf(MATRIX.replace("980000", "60000"), [40_000, 100_000])).toEqual([]);
+  });
+
+  it("is nobody's where others have as much", () => {
+    expect(peaksOf(MATRIX.replace("20000 ", "990000 "), [40_000, 100_000])).toEqual([]);
+  });
+
+  it("is nobody's where most of it stays to the end", () => {
+    expect(peaksOf(MATRIX.replace("38000  peak 1", "38000  peak 1  live 1"), [40_000, 100_000])).toEqual([]);
+  });
+
+  it("is the caller's for whom a function makes blocks that others have for longer", () => {
+    const picture = MATRIX.replace("middle", "middle > grid").replace("load ", "load > grid");
+    const [peak, ...others] = peaksOf(picture, [40_000, 100_000]);
+    expect(others).toEqual([]);
+    expect(peak!.place).toMatchObject({
+      path: [{ function: "middle" }, { function: "main" }],
+      via: { function: "grid" },
+    });
+  });
+});

@@ -1,0 +1,125 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { newFolder, type Started, startMemshade } from "../../../cli/support/command-line.ts";
+import { CHROMIUM, isInstalled, serve } from "./support/browse.ts";
+
+const isLinux = process.platform === "linux";
+if (!isLinux) console.warn("SKIPPED: processes are looked for in /proc");
+
+/** A run whose browser keeps all it has of temporary files below a folder of the test. */
+function begin(temporary: string, browser: string, url: string): { started: Started; cwd: string } {
+  const cwd = newFolder();
+  const args = ["browser", "--headless", "--browser", browser, "--out", "run", url];
+  return { cwd, started: startMemshade(args, { cwd, input: "", env: { TMPDIR: temporary } }) };
+}
+
+/** Command lines of the processes that have the folder in their environment, or their arguments, which some write over. */
+function processesOf(temporary: string): string[] {
+  return readdirSync("/proc").flatMap((id) => {
+    try {
+      const [line, environment] = ["cmdline", "environ"].map((name) =>
+        readFileSync(`/proc/${id}/${name}`, "latin1"),
+      );
+      return (line + environment).includes(temporary) ? [line] : [];
+    } catch {
+      // It is no process, or has ended.
+      return [];
+    }
+  });
+}
+
+/** The paths of sockets below it are short. */
+function shortFolder(): string {
+  const folder = mkdtempSync("/tmp/memshade-test-");
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** The process that a folder is for the time of. */
+function ownerOf(folder: string): number | undefined {
+  try {
+    return JSON.parse(readFileSync(join(folder, "owner"), "utf8")).pid;
+  } catch {
+    // It is somebody else's, or no such folder.
+    return undefined;
+  }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await wait(50);
+}
+
+/** A page that tells that it is there. */
+const SITE = { "/": '<script>fetch("/told", { method: "POST", body: "here" })</script>' };
+
+describe.skipIf(!isInstalled || !isLinux)("memshade browser that is ended", () => {
+  it.each([
+    ["SIGTERM", "early"],
+    ["SIGTERM", "late"],
+    ["SIGHUP", "late"],
+  ] as const)("by %s that comes %s leaves no process and no file", async (signal, when) => {
+    const [temporary, page] = [shortFolder(), await serve(SITE)];
+    const { started, cwd } = begin(temporary, CHROMIUM, page.url);
+    if (when === "late") await page.next();
+    else await until(() => readdirSync(temporary).length > 0);
+    started.child.kill(signal);
+    expect((await started.ended).signal).toBe(signal);
+    expect(readdirSync(temporary)).toEqual([]);
+    expect(readdirSync(cwd)).toEqual([]);
+    await until(() => processesOf(temporary).length === 0);
+  });
+
+  it("by SIGKILL leaves what the next run removes", async () => {
+    const temporary = shortFolder();
+    const page = await serve(SITE);
+    const killed = begin(temporary, CHROMIUM, page.url);
+    await page.next();
+    killed.started.child.kill("SIGKILL");
+    await killed.started.ended;
+    await until(() => processesOf(temporary).length === 0);
+    expect(readdirSync(temporary)).toEqual([expect.stringMatching(/^memshade-chromium-/)]);
+    const next = begin(temporary, CHROMIUM, page.url);
+    await page.next();
+    next.started.child.kill("SIGINT");
+    expect((await next.started.ended).code).toBe(0);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it("by SIGKILL leaves what the next run removes where the folder for temporary files is deep, too", async () => {
+    const temporary = join(shortFolder(), "a-name-that-leaves-no-room-for-a-socket-below".repeat(2));
+    mkdirSync(temporary);
+    const page = await serve(SITE);
+    const killed = begin(temporary, CHROMIUM, page.url);
+    await page.next();
+    killed.started.child.kill("SIGKILL");
+    await killed.started.ended;
+    await until(() => processesOf(temporary).length === 0);
+    const left = readdirSync("/tmp").filter(
+      (name) => ownerOf(join("/tmp", name)) === killed.started.child.pid,
+    );
+    expect(left).toEqual([expect.stringMatching(/^memshade-chromium-/)]);
+    const next = begin(temporary, CHROMIUM, page.url);
+    await page.next();
+    next.started.child.kill("SIGINT");
+    expect((await next.started.ended).code).toBe(0);
+    expect(readdirSync("/tmp")).not.toContain(left[0]);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+});
+
+describe.skipIf(!isLinux)("a browser that never answers", () => {
+  it("does not keep a signal from ending the run", async () => {
+    const temporary = shortFolder();
+    const silent = join(newFolder(), "chrome");
+    writeFileSync(silent, "#!/bin/sh\nsleep 300\n");
+    chmodSync(silent, 0o755);
+    const { started, cwd } = begin(temporary, silent, "http://localhost:1/");
+    await until(() => processesOf(temporary).some((line) => line.startsWith("sleep")));
+    started.child.kill("SIGTERM");
+    expect((await started.ended).signal).toBe("SIGTERM");
+    expect([...readdirSync(temporary), ...readdirSync(cwd)]).toEqual([]);
+    await until(() => processesOf(temporary).length === 0);
+  });
+});

@@ -1,0 +1,38 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const MODULE = new URL("../../../../src/record/host/run/die-by-signal.ts", import.meta.url).href;
+
+describe.skipIf(process.platform === "win32")("a process that dies by the signal of its program", () => {
+  it.each([
+    "SIGTERM",
+    "SIGSEGV",
+    "SIGKILL",
+    "SIGUSR2",
+    // Node ignores this one, and starts a debugger by the next.
+    "SIGPIPE",
+    "SIGUSR1",
+  ])("shows it to its parent: %s", (name) => {
+    const source = `import { dieBySignal } from ${JSON.stringify(MODULE)}; dieBySignal("${name}");`;
+    const { signal, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", source], {
+      encoding: "utf8",
+    });
+    expect({ signal, stderr }).toEqual({ signal: name, stderr: "" });
+  });
+
+  it.skipIf(process.platform !== "linux")(
+    "leaves no core, which would be in the place of the program's",
+    () => {
+      const source = `import { dieBySignal } from ${JSON.stringify(MODULE)}; dieBySignal("SIGSEGV");`;
+      const folder = mkdtempSync(join(tmpdir(), "memshade-core-"));
+      const script = 'ulimit -c unlimited 2> /dev/null; exec "$@"';
+      const words = ["-c", script, "sh", process.execPath, "--input-type=module", "-e", source];
+      const { signal } = spawnSync("sh", words, { cwd: folder });
+      expect({ signal, left: readdirSync(folder) }).toEqual({ signal: "SIGSEGV", left: [] });
+      rmSync(folder, { recursive: true });
+    },
+  );
+});

@@ -1,0 +1,86 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Run } from "../../../src/profile/model/run.ts";
+import { canCompile, compileProgram, memshadeRun, runIn } from "./support/record.ts";
+
+describe.skipIf(!canCompile)("a native program that starts others", () => {
+  const folder = mkdtempSync(join(tmpdir(), "memshade-family-"));
+  const program = join(folder, "family");
+  afterAll(() => rmSync(folder, { recursive: true }));
+  beforeAll(() => compileProgram("family.c", program));
+
+  it("leaves them alone, and neither it nor they see anything of the recording", () => {
+    const out = join(folder, "alone");
+    const ended = memshadeRun(folder, ["--quiet", "--out", out, program]);
+    expect(ended).toMatchObject({ status: 3, stderr: "" });
+    expect(ended.stdout.trim().split("\n")).toEqual(
+      ["main", "executed", "after vfork", "spawned", "piped"].map((who) => `${who}: 0 variables, 0 files`),
+    );
+    // 10 blocks, the buffer of printf, and 3 of setenv.
+    expect(runIn(out).heap).toMatchObject({ allocations: 14, notTracked: [expect.any(String)] });
+    expect(runIn(out).children).toBeUndefined();
+    expect(readdirSync(folder).filter((name) => name.startsWith("alone"))).toEqual(["alone"]);
+  });
+
+  it("has a run for each with --trace-children, which its end and its report name", () => {
+    const out = join(folder, "traced");
+    const ended = memshadeRun(folder, ["--trace-children", "--out", out, program]);
+    expect(ended.status).toBe(3);
+    expect(ended.stdout).toContain("spawned: 1 variables, 0 files");
+    const runs = readdirSync(folder).filter((name) => name.startsWith("traced."));
+    const byCommand = new Map(
+      runs.map((name): [string, [string, Run]] => {
+        const run = runIn(join(folder, name));
+        return [[run.program, ...run.command.slice(1)].join(" "), [name, run]];
+      }),
+    );
+    const blocks = (command: string) => byCommand.get(`family${command}`)![1].heap!.allocations;
+    // What was forked goes on as the program; those that print have a buffer too.
+    expect(blocks("")).toBe(200);
+    expect(blocks(" executed 300")).toBe(301);
+    expect(blocks(" after vfork 400")).toBe(401);
+    expect(blocks(" spawned 500")).toBe(501);
+    expect(blocks(" piped 600")).toBe(601);
+    expect(byCommand.get("family")![1].heap!.notTracked).toContainEqual(
+      expect.stringMatching(/^This process was forked: /),
+    );
+    expect(byCommand.get("family executed 300")![1].heap!.notTracked).toContainEqual(
+      expect.stringMatching(/a copy of its parent, and made 5 allocations that are in no run/),
+    );
+    // The shell of system() and cat are two more.
+    expect(runs).toHaveLength(7);
+    expect(ended.stderr).toContain("7 child processes have runs of their own:");
+    for (const name of runs) expect(ended.stderr).toContain(`${name}: `);
+    const { children } = runIn(out);
+    expect(children).toHaveLength(7);
+    expect(children).toContainEqual({
+      program: "family",
+      command: ["family", "spawned", "500"],
+      allocations: 501,
+      allocatedBytes: 500 * 77 + 4096,
+    });
+  });
+
+  it("is not waited for when it leaves one behind, which is told", () => {
+    // With our pipes open, it would be waited for by whoever reads them.
+    const script = join(folder, "leaves.sh");
+    writeFileSync(script, "#!/bin/sh\nsleep 30 >/dev/null 2>&1 &\necho $!\nexit 5\n", { mode: 0o755 });
+    const out = join(folder, "left");
+    const ended = memshadeRun(folder, ["--trace-children", "--out", out, script], {});
+    process.kill(Number(ended.stdout));
+    expect(ended.status).toBe(5);
+    expect(ended.stderr).toMatch(/processes that the program has started are running still/);
+    const [left] = readdirSync(folder).filter((name) => name.startsWith("left."));
+    expect(runIn(join(folder, left!)).end).toEqual({ kind: "dump" });
+  });
+
+  it("has a child counted that could make no memory", () => {
+    const out = join(folder, "limited");
+    const command = `ulimit -f 100; ${program} child 7; exit 0`;
+    const ended = memshadeRun(folder, ["--trace-children", "--out", out, "sh", "-c", command]);
+    expect(ended).toMatchObject({ status: 0, stdout: "child: 1 variables, 0 files\n" });
+    expect(ended.stderr).toContain("1 child process could not be recorded: a limit");
+  });
+});

@@ -1,0 +1,39 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Run } from "../../../../src/profile/model/run.ts";
+
+export const MEMSHADE = fileURLToPath(new URL("../../../../src/cli/main.ts", import.meta.url));
+
+/** Whether programs can be made here that are recorded. */
+export const canCompile =
+  process.platform === "linux" &&
+  process.arch === "x64" &&
+  spawnSync("gcc", ["--version"], { stdio: "ignore" }).status === 0;
+if (!canCompile)
+  console.warn("SKIPPED: gcc for x86-64 Linux is not installed: no native program is recorded");
+
+/** Compiles a program of `programs/`. */
+export function compileProgram(source: string, target: string, options: readonly string[] = []): void {
+  const path = fileURLToPath(new URL(`../programs/${source}`, import.meta.url));
+  const { status, stderr } = spawnSync("gcc", ["-g", "-O1", path, "-o", target, ...options], {
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(stderr);
+}
+
+/** `memshade` with these arguments, in a folder that has its tables, too. */
+export function memshade(folder: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
+  const env = { ...process.env, XDG_CACHE_HOME: folder, ...more };
+  return spawnSync(process.execPath, [MEMSHADE, ...args], { encoding: "utf8", env, cwd: folder });
+}
+
+/** `memshade run` with these arguments. */
+export function memshadeRun(folder: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
+  return memshade(folder, ["run", ...args], more);
+}
+
+export function runIn(folder: string): Run {
+  return JSON.parse(readFileSync(join(folder, "run.json"), "utf8"));
+}

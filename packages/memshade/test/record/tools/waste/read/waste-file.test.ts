@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { instrument } from "../../../../../src/record/tools/index.ts";
+import { wasteFile } from "../../../../../src/record/tools/waste/read/waste-file.ts";
+import { wat } from "../../../../support/assemble.ts";
+
+const OPTIONS = {
+  engine: "brief",
+  contexts: false,
+  objects: false,
+  compat: "",
+} as const;
+
+/** What is said of a run with these modules and their names. */
+function saidOf(modules: Record<string, string>): string[] {
+  const built = Object.entries(modules).map(([name, text], index) => {
+    const original = wat(`(module ${text})`);
+    const { info } = instrument(original, { tools: ["waste"], name });
+    return { index, info: { ...info, name }, original, contents: [] };
+  });
+  return wasteFile([], OPTIONS, built).notTracked;
+}
+
+describe("what a run with several modules does not see", () => {
+  const shared = '(import "env" "memory" (memory 1)) (func (export "f") (drop (i32.load (i32.const 0))))';
+  const malloc =
+    '(func (export "malloc") (param i32) (result i32) (i32.const 8)) (func (export "free") (param i32))';
+
+  it("is said once where it holds for all of them, else with the module's name", () => {
+    const said = saidOf({ "main.wasm": `${shared} ${malloc}`, "side.wasm": shared });
+    expect(said).toEqual([
+      "The host does not say what it reads: whatever is unread when it is in control counts as read by it.",
+      "The memory comes from outside: other modules that share it are part of the host, and what they store is not seen.",
+      "side.wasm: No allocator was found: freed memory counts as memory that is still in use.",
+    ]);
+  });
+
+  it("is what other threads do, where they share the memory", () => {
+    for (const memory of ['(import "env" "memory" (memory 1 1 shared))', '(memory (export "m") 1 1 shared)'])
+      expect(saidOf({ "app.wasm": memory })).toContain(
+        "The memory is shared: other threads and modules that share it are part of the host, and what they store is not seen.",
+      );
+  });
+
+  it("stands without a name in a run with one", () => {
+    expect(saidOf({ "side.wasm": shared })[0]).toBe(
+      "No allocator was found: freed memory counts as memory that is still in use.",
+    );
+  });
+});

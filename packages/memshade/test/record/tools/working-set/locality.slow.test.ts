@@ -1,0 +1,284 @@
+import { describe, expect, it } from "vitest";
+import {
+  instrument,
+  type LocalityOptions,
+  type WorkingSetLayout,
+  type WorkingSetOptions,
+} from "../../../../src/record/tools/index.ts";
+import {
+  hashMultiplier,
+  localityLayoutOf,
+} from "../../../../src/record/tools/working-set/locality/memory-plan.ts";
+import {
+  type LocalityTables,
+  readLocality,
+} from "../../../../src/record/tools/working-set/locality/read/read-locality.ts";
+import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/read-tables.ts";
+import { wat } from "../../../support/assemble.ts";
+
+/** The locality of one call of the exported function `run`. */
+function locality(
+  body: string,
+  options: LocalityOptions,
+  memory = "4 4",
+  time: WorkingSetOptions = {},
+): LocalityTables {
+  const module = wat(`(module (memory (export "memory") ${memory}) (data $bytes "0123456789")
+    (func (export "run") (param $a i32) (param $n i32) (local $i i32) (local $j i32) ${body}))`);
+  const { bytes, info } = instrument(module, {
+    tools: ["workingset"],
+    workingset: { ...time, locality: options },
+  });
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
+  (exports.run as (address: number, count: number) => void)(0x1000, 200);
+  const layout = info.toolLayouts?.workingset as WorkingSetLayout;
+  const shadow = exports["memshade.workingset"] as WebAssembly.Memory;
+  const tables = localityLayoutOf(layout);
+  if (tables === undefined) throw new Error("there is no locality");
+  return readLocality(shadow, tables, new WorkingSetReader(shadow, layout).read().accesses);
+}
+
+/** What a sample of all lines has in common with the exact method. */
+const pick = ({ distances, times, firsts, cold, sites }: LocalityTables) => ({
+  distances,
+  times,
+  firsts,
+  cold,
+  sites,
+});
+const exact = (body: string, memory?: string) => locality(body, { method: "exact" }, memory);
+const sum = (entries: readonly [number, number][]) =>
+  entries.reduce((total, [, weight]) => total + weight, 0);
+
+/** Touches `lines` lines `rounds` times from address $a on, each by a loop. */
+const sweeps = (lines: number, rounds: number, stride = 64) => `
+  (loop $round
+    (local.set $i (i32.const 0))
+    (loop $line
+      (drop (i32.load (i32.add (local.get $a) (i32.mul (local.get $i) (i32.const ${stride})))))
+      (br_if $line (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${lines}))))
+    (br_if $round (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const ${rounds}))))`;
+
+describe("exact references", () => {
+  it("are one per line of an access, lower line first", () => {
+    const crossing = exact(
+      "(drop (i64.load offset=60 align=1 (local.get $a))) (drop (i32.load (local.get $a)))",
+    );
+    expect(crossing).toMatchObject({ references: 3, cold: 2, distances: [[1, 1]], times: [[2, 1]] });
+  });
+
+  it("are one for an atomic access", () => {
+    const atomic = exact("(drop (i32.atomic.rmw.add (local.get $a) (i32.const 1)))", "4 4 shared");
+    expect(atomic).toMatchObject({ references: 1, cold: 1 });
+  });
+
+  it("of a copy are those to its source and then those to its destination", () => {
+    const copy = "(memory.copy (i32.const 0x2000) (local.get $a) (i32.const 128))";
+    const found = exact(`${copy} (drop (i32.load (i32.const 0x2040))) (drop (i32.load (local.get $a)))`);
+    expect(found).toMatchObject({
+      references: 6,
+      cold: 4,
+      distances: [
+        [0, 1],
+        [3, 1],
+      ],
+    });
+  });
+
+  it("of nothing are none", () => {
+    expect(exact("(memory.fill (local.get $a) (i32.const 1) (i32.const 0))")).toMatchObject({
+      references: 0,
+      distances: [],
+    });
+  });
+
+  it("keep their order when stamps are given anew many times", () => {
+    const found = exact(sweeps(100, 1000));
+    expect(found.renumbered).toBeGreaterThan(5);
+    expect(found).toMatchObject({ references: 100_000, cold: 100, distances: [[99, 99_900]] });
+    expect(found.times).toEqual([[100, 99_900]]);
+  });
+
+  it("are charged to the instructions that make them", () => {
+    const found = locality(sweeps(100, 10), { method: "exact", cacheBytes: 64 * 64 });
+    expect(found.sites).toMatchObject([{ references: 1000, misses: 1000, cold: 100 }]);
+    const larger = locality(sweeps(100, 10), { method: "exact", cacheBytes: 100 * 64 });
+    expect(larger.sites).toMatchObject([{ references: 1000, misses: 100, cold: 100 }]);
+  });
+
+  it("of an access that traps are not counted", () => {
+    const body = `(block (drop (i32.load (local.get $a)))) (if (local.get $n) (then (drop (i32.load (i32.const -4)))))`;
+    const module = wat(`(module (memory 1 1) (func (export "run") (param $a i32) (param $n i32) ${body}))`);
+    const { bytes, info } = instrument(module, {
+      tools: ["workingset"],
+      workingset: { locality: { method: "exact" } },
+    });
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
+    expect(() => (exports.run as (a: number, n: number) => void)(0, 1)).toThrow(/out of bounds/);
+    const tables = localityLayoutOf(info.toolLayouts?.workingset as WorkingSetLayout);
+    const memory = exports["memshade.workingset"] as WebAssembly.Memory;
+    expect(readLocality(memory, tables as NonNullable<typeof tables>, 0).references).toBe(1);
+  });
+});
+
+describe("sampled references", () => {
+  it("to all lines have the distances of all references", () => {
+    const all = locality(sweeps(100, 1000), { rate: 1 });
+    expect(all).toMatchObject({ references: 100_000, rate: 1, cold: 100, distances: [[99, 99_900]] });
+  });
+
+  it("in a row to one line are the references of the exact method", () => {
+    const masked = `(loop $more
+      (drop (i32.load (i32.and (i32.mul (local.get $i) (i32.const 12)) (i32.const 0xfffc))))
+      (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 50000))))`;
+    const { distances, times, cold, sites } = exact(masked);
+    expect(sum(distances.filter(([distance]) => distance === 0))).toBeGreaterThan(30_000);
+    expect(locality(masked, { rate: 1 })).toMatchObject({ distances, times, cold, sites, sampled: 50_000 });
+  });
+
+  describe.each([0.01, 0.05, 0.125, 0.3, 1])("of which a part of %d is", (rate) => {
+    const count = 40_000;
+    /** Two places 40 bytes apart, accessed in either order. */
+    const pairs = (order: readonly number[]) => `
+      (loop $l
+        (local.set $a (i32.and (i32.mul (local.get $i) (i32.const 1237)) (i32.const 0x1ffff)))
+        ${order.map((offset) => `(drop (i32.load8_u offset=${offset} (local.get $a)))`).join("\n")}
+        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${count}))))`;
+    const limit = Math.round(rate * 2 ** 32);
+    const isSampled = (line: number) => Math.imul(line, hashMultiplier(rate)) >>> 0 < limit;
+    const lower: number[] = [];
+    const upper: number[] = [];
+    for (let i = 0; i < count; i++) {
+      const address = (i * 1237) & 0x1ffff;
+      const [first, second] = [(address + 8) >>> 6, (address + 48) >>> 6];
+      if (isSampled(first)) lower.push(first);
+      if (second !== first && isSampled(second)) upper.push(second);
+    }
+    const cold = new Set([...lower, ...upper]).size;
+
+    it.each([[[8, 48]], [[48, 8]]])(
+      "taken, of places less than a line apart, once for each line: %o",
+      (order) => {
+        const found = locality(pairs(order), { rate });
+        expect(found).toMatchObject({ sampled: lower.length + upper.length, cold });
+        const sites = found.sites.map(({ references }) => references);
+        expect(sites.sort((a, b) => b - a)).toEqual([lower.length, upper.length].filter((n) => n > 0));
+      },
+    );
+  });
+
+  it.each([8, 64])(
+    "to places %i bytes apart are as many as their lines where all are sampled too",
+    (apart) => {
+      const body = `(loop $l
+        (local.set $a (i32.and (i32.mul (local.get $i) (i32.const 1237)) (i32.const 0x1ffff)))
+        (drop (i32.load8_u (local.get $a))) (drop (i32.load8_u offset=${apart} (local.get $a)))
+        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 40000))))`;
+      const found = locality(body, { rate: 1 });
+      let expected = 0;
+      for (let i = 0; i < 40_000; i++) {
+        const address = (i * 1237) & 0x1ffff;
+        expected += address >>> 6 === (address + apart) >>> 6 ? 1 : 2;
+      }
+      expect(found.sampled).toBe(expected);
+    },
+  );
+
+  it("are complete though the last ones still wait for a poll", () => {
+    const few = locality(sweeps(50, 4), { rate: 1 });
+    expect(few).toMatchObject({ references: 200, sampled: 200, cold: 50, distances: [[49, 150]] });
+    expect(few.sites).toMatchObject([{ references: 200, misses: 50, cold: 50 }]);
+  });
+
+  it("of a part of the lines stand for the others", () => {
+    const tenth = locality(sweeps(2000, 50), { rate: 0.1 });
+    expect(tenth.rate).toBeCloseTo(0.1, 6);
+    expect(tenth.cold / tenth.rate).toBeCloseTo(2000, -2);
+    expect(sum(tenth.distances) + tenth.cold).toBeCloseTo(tenth.sampled, 6);
+    for (const [distance] of tenth.distances) expect(Math.abs(distance - 1999)).toBeLessThan(40);
+    for (const [time] of tenth.times) expect(time).toBe(2000);
+  });
+
+  it.each([8, -8, 4, 32])("of a loop that walks in steps of %i are those of the exact method", (stride) => {
+    const walk = `
+      (loop $round
+        (local.set $i (i32.const ${stride < 0 ? 0x8000 : 0x1000}))
+        (local.set $n (i32.const 1024))
+        (loop $l
+          (drop (i32.load (local.get $i)))
+          (local.set $i (i32.add (local.get $i) (i32.const ${stride})))
+          (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
+        (br_if $round (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const 20))))`;
+    const found = locality(walk, { rate: 1 });
+    expect(pick(found)).toEqual(pick(exact(walk)));
+    expect(found.sampled).toBe(20 * 1024);
+  });
+
+  it.each(
+    [0.01, 0.125, 0.3].flatMap((rate) =>
+      [
+        [1, 3],
+        [-4, 16],
+        [8, 100],
+        [-8, 800],
+        [12, 431],
+        [32, 300],
+      ].map(([stride, steps]) => [rate, stride, steps] as const),
+    ),
+  )(
+    "of walks from anywhere are those of their lines: %d of the lines, steps of %i, %i of them",
+    (rate, stride, steps) => {
+      const count = 200;
+      const startOf = (walk: number) => 0x20000 + ((walk * 1237) & 0x3ffff);
+      const found = locality(
+        `(loop $walk
+        (local.set $i (i32.add (i32.const ${startOf(0)})
+          (i32.and (i32.mul (local.get $j) (i32.const 1237)) (i32.const 0x3ffff))))
+        (local.set $n (i32.const ${steps}))
+        (loop $l
+          (drop (i32.load8_u (local.get $i)))
+          (drop (i32.load8_u offset=40 (local.get $i)))
+          (local.set $i (i32.add (local.get $i) (i32.const ${stride})))
+          (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
+        (br_if $walk (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const ${count}))))`,
+        { rate },
+        "16 16",
+      );
+      let sampled = 0;
+      for (let walk = 0; walk < count; walk++)
+        for (let step = 0; step < steps; step++) {
+          const address = startOf(walk) + step * stride;
+          for (const line of new Set([address >>> 6, (address + 40) >>> 6]))
+            if (Math.imul(line, hashMultiplier(rate)) >>> 0 < Math.round(rate * 2 ** 32)) sampled++;
+        }
+      expect(found).toMatchObject({ references: 2 * steps * count, sampled });
+    },
+  );
+
+  it("are the same in every run", () => {
+    expect(locality(sweeps(2000, 20), {})).toEqual(locality(sweeps(2000, 20), {}));
+  });
+});
+
+describe("options of the locality", () => {
+  it.each([
+    [{ method: "exact", rate: 0.5 }, /takes no rate/],
+    [{ rate: 0 }, /rate .* must be between/],
+    [{ rate: 2 }, /rate .* must be between/],
+    [{ cacheBytes: 63 }, /size of the cache must be/],
+  ] as const)("%j are refused in one line", (options, message) => {
+    expect(() => locality("", options)).toThrow(message);
+  });
+});
+
+describe("beside intervals of real time, references", () => {
+  it.each([{ method: "exact" }, { method: "shards", rate: 0.2 }] as const)(
+    "are those of virtual time: %j",
+    (options) => {
+      const body = sweeps(300, 40);
+      const inTime = locality(body, options, "4 4", { unit: "wall", interval: 2e6 });
+      expect(inTime.references).toBe(300 * 40);
+      expect(inTime).toEqual(locality(body, options));
+    },
+  );
+});
