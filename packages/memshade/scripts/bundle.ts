@@ -80,6 +80,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   // What rewrites native programs, in threads of its own.
   rewriting: ["record/native/", "code/x64/"],
   reports: [
+    "explain/",
     "record/rewrite/",
     "record/allocator/",
     "record/contexts/",
