@@ -2,14 +2,20 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Before all tests: what they and the programs that they start put aside lies in one folder, which goes when they are over. */
+/**
+ * Before all tests: what they and the programs that they start put aside lies in one folder, which goes when they are over. What memshade
+ * keeps from run to run lies there too: the C library is rewritten once for all tests.
+ */
 export default function setup(): () => void {
-  const before = process.env.TMPDIR;
+  const before = { TMPDIR: process.env.TMPDIR, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
   const folder = mkdtempSync(join(tmpdir(), "memshade-tests-"));
   process.env.TMPDIR = folder;
+  process.env.XDG_CACHE_HOME = join(folder, "cache");
   return () => {
-    if (before === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = before;
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
     rmSync(folder, { recursive: true, force: true });
   };
 }

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Browser, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAIN } from "../command.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
 /*
@@ -267,8 +268,7 @@ describe("on a terminal", () => {
 
   /** What a command prints to a terminal of its own. */
   function onTerminal(...words: string[]): string {
-    const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
-    const line = [process.execPath, main, ...words].join(" ");
+    const line = [process.execPath, MAIN, ...words].join(" ");
     return spawnSync("script", ["-qec", line, "/dev/null"], { cwd, encoding: "utf8" }).stdout;
   }
 

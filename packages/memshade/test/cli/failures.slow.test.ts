@@ -1,8 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-
-const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+import { MAIN } from "../command.ts";
 
 it.skipIf(process.platform === "win32")("a current folder that was removed is told in a line", () => {
   const script = 'cd "$(mktemp -d)"; rmdir "$PWD"; exec "$@"';

@@ -24,10 +24,8 @@ describe.skipIf(!isBuilt || !isNative || !canBlock)("what a program inherits", (
 
   /** Runs lines of a shell in which `memshade` is the command as it is installed. */
   function shell(lines: string) {
-    const env = { ...process.env, XDG_CACHE_HOME: folder };
     const { stdout, status } = spawnSync("bash", ["-c", `memshade() { "${MEMSHADE}" "$@"; }\n${lines}`], {
       cwd: folder,
-      env,
       encoding: "utf8",
       timeout: 100_000,
     });

@@ -3,10 +3,9 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { MAIN } from "../command.ts";
 import { wat } from "../support/assemble.ts";
 import { BUMP } from "../support/profiled.ts";
-
-const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
 /** Loads 40 blocks of 1,000 bytes, which it writes and reads at once, keeps or loses and never uses again, and works with small ones. */
 const program = (keep: string) =>

@@ -3,9 +3,9 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { MEMSHADE_VERSION } from "../../src/profile/model/version.ts";
+import { MAIN } from "../command.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const LINES = fileURLToPath(new URL("../fixtures/programs/debug/lines.wasm", import.meta.url));
 const cwd = newFolder();
 

@@ -1,18 +1,17 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { newFolder } from "../cli/support/command-line.ts";
+import { MAIN } from "../command.ts";
 
 /** A folder in which commands of the documentation are typed: `npm` does nothing, and `npx memshade` runs the sources. */
 export function folderOfUser(): string {
   const cwd = newFolder();
   const bin = join(cwd, "bin");
   mkdirSync(bin);
-  const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
   for (const [name, text] of [
     ["npm", "exit 0"],
-    ["npx", `[ "$1" = memshade ] && shift && exec "${process.execPath}" "${main}" "$@"`],
+    ["npx", `[ "$1" = memshade ] && shift && exec "${process.execPath}" "${MAIN}" "$@"`],
   ]) {
     writeFileSync(join(bin, name!), `#!/bin/sh\n${text}\n`);
     chmodSync(join(bin, name!), 0o755);

@@ -15,17 +15,17 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodePage } from "../../../src/show/report/page/data/decode.ts";
 import type { PageData } from "../../../src/show/report/page/data/page-data.ts";
+import { MAIN } from "../../command.ts";
 import { heapPicture, writePicture } from "../../heap-picture.ts";
 import { DATABASE } from "../../show/report/pictures.ts";
 
-const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 const demo = fileURLToPath(new URL("../../../demo", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "memshade-page-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function memshade(...words: string[]) {
   const environment = { ...process.env, DISPLAY: "", WAYLAND_DISPLAY: "", WSL_DISTRO_NAME: "" };
-  const { stdout, stderr, status } = spawnSync(process.execPath, [main, ...words], {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [MAIN, ...words], {
     cwd: folder,
     encoding: "utf8",
     env: environment,

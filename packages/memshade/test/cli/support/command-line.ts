@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 import type { Run } from "../../../src/profile/model/run.ts";
-
-const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
+import { MAIN } from "../../command.ts";
 
 // Erasing types and compiling takes most of the time of a short process; this way it is done once for all of them.
 const COMPILE_CACHE = fileURLToPath(

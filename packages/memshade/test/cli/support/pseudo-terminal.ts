@@ -3,10 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import headless from "@xterm/headless";
+import { MAIN } from "../../command.ts";
 
-const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 const POLL_MS = 20;
 /** Longer than anything takes on a busy machine; what is not there by then never comes. */
 const PATIENCE_MS = 40_000;

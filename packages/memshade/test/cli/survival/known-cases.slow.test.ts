@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { isProcess } from "../../../src/record/host/run/process-identity.ts";
+import { MAIN } from "../../command.ts";
 import { memshade, newFolder, readRun, startMemshade } from "../support/command-line.ts";
 import { ALLOCATOR, EXIT_7, LIBRARY, manySites, SPIN, TRAP, writeProgram } from "../support/programs.ts";
 
@@ -97,10 +98,9 @@ describe("a profile that cannot be written", () => {
           `(func (export "sites") ${"(call $free (call $malloc (i32.const 32)))".repeat(SITES)}) (func (export "spin")`,
         ),
       );
-      const main = new URL("../../../src/cli/main.ts", import.meta.url).pathname;
       // The limit is of the shell's blocks, of half a KiB or one.
       const limited = (args: string) =>
-        spawnSync("sh", ["-c", `ulimit -f 16; exec "${process.execPath}" "${main}" ${args}`], {
+        spawnSync("sh", ["-c", `ulimit -f 16; exec "${process.execPath}" "${MAIN}" ${args}`], {
           cwd,
           encoding: "utf8",
           env: { ...process.env, NODE_COMPILE_CACHE: "", NODE_DISABLE_COMPILE_CACHE: "1" },

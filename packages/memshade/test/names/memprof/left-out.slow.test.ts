@@ -1,14 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../src/ground/bytes/byte-source.ts";
 import { besidesMemprof } from "../../../src/profile/formats/memprof-indexed/index.ts";
 import { memshade, newFolder } from "../../cli/support/command-line.ts";
+import { MAIN } from "../../command.ts";
 
 const LLVM = "llvm-profdata-22";
-const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 const cwd = newFolder();
 
 const MEMORY = `---

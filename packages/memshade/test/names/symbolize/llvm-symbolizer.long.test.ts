@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { MAIN } from "../../command.ts";
 import {
   codeAddresses,
   isInstalled,
@@ -9,7 +10,6 @@ import {
   llvmAnswers,
   npmModule,
   ourAnswers,
-  ROOT,
   sampledAddresses,
   sh,
   temporaryFolder,
@@ -32,8 +32,6 @@ if (!hasWasm)
   console.warn("SKIPPED: wasm programs are not compared with llvm-symbolizer-22: clang-22 missing");
 
 afterAll(() => rmSync(temporaryFolder(), { recursive: true, force: true }));
-
-const MEMSHADE = path.join(ROOT, "packages/memshade/src/cli/main.ts");
 
 /** Nothing of a target's own is needed to compile for it. */
 const BARE = "-fno-rtti -fno-exceptions -ffreestanding -nostdlib";
@@ -135,7 +133,7 @@ describe.skipIf(!hasNative)("prints what llvm-symbolizer prints, in whatever ord
     expect(ascending.length).toBeGreaterThan(200);
     for (const addresses of [ascending, shuffled(ascending)]) {
       const input = addresses.map((address) => `0x${address.toString(16)}`).join("\n");
-      expect(printed([process.execPath, MEMSHADE, "symbolize", "--obj", file], input)).toEqual(
+      expect(printed([process.execPath, MAIN, "symbolize", "--obj", file], input)).toEqual(
         printed([LLVM_SYMBOLIZER, "--obj", file], input),
       );
     }
@@ -175,7 +173,7 @@ describe.skipIf(!hasNative)("prints what llvm-symbolizer prints", () => {
         "017",
       ].join("\n");
       const args = ["--obj", file(), ...options.split(" ")];
-      expect(printed([process.execPath, MEMSHADE, "symbolize", ...args], input)).toEqual(
+      expect(printed([process.execPath, MAIN, "symbolize", ...args], input)).toEqual(
         printed([LLVM_SYMBOLIZER, ...args], input),
       );
     });

@@ -1,18 +1,17 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, renameSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { openObject } from "../../../src/code/objects/index.ts";
 import { fileSource } from "../../../src/names/load/file.ts";
+import { MAIN } from "../../command.ts";
 import { isInstalled, LLVM_SYMBOLIZER, sh, temporaryFolder } from "./support.ts";
 
-const MEMSHADE = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 const installed = isInstalled(LLVM_SYMBOLIZER, "clang-22", "gcc");
 if (!installed) console.warn("SKIPPED: questions are not compared with what llvm-symbolizer-22 answers");
 
 const ours = (args: readonly string[], input: string) =>
-  printed(process.execPath, [MEMSHADE, "symbolize", ...args], input);
+  printed(process.execPath, [MAIN, "symbolize", ...args], input);
 const theirs = (args: readonly string[], input: string) => printed(LLVM_SYMBOLIZER, args, input);
 
 function printed(command: string, args: readonly string[], input: string): string[] {
@@ -132,7 +131,7 @@ describe.skipIf(!installed)("lines of input are read as llvm-symbolizer reads th
 
   it("says in one line what is wrong with a build id", () => {
     for (const args of [["--build-id=abx"], ["--build-id=abcd"], ["--build-id=abcd", "--obj=program"]]) {
-      const { status, stderr } = spawnSync(process.execPath, [MEMSHADE, "symbolize", ...args, "0"], {
+      const { status, stderr } = spawnSync(process.execPath, [MAIN, "symbolize", ...args, "0"], {
         encoding: "utf8",
       });
       expect({ status, lines: stderr.trim().split("\n").length }).toEqual({ status: 2, lines: 1 });

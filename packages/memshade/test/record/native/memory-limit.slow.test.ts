@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { canCompile, compileProgram, MEMSHADE, memshade, memshadeRun, runIn } from "./support/record.ts";
+import { MAIN } from "../../command.ts";
+import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./support/record.ts";
 
 const SHARED_MEMORY = "/dev/shm";
 const LIMIT = 20 * 2 ** 20;
@@ -67,9 +68,8 @@ describe.skipIf(!canCompile)("memory that recording a native program takes", () 
   });
 
   it("is given back when somebody kills memshade", async () => {
-    const recorder = spawn(process.execPath, [MEMSHADE, "run", "--tool", "heap", program], {
+    const recorder = spawn(process.execPath, [MAIN, "run", "--tool", "heap", program], {
       cwd: folder,
-      env: { ...process.env, XDG_CACHE_HOME: folder },
       stdio: ["pipe", "pipe", "ignore"],
     });
     const [text] = await once(recorder.stdout, "data");

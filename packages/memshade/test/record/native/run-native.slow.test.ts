@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import type { Run } from "../../../src/profile/model/run.ts";
 import { loadHeap } from "../../../src/runs/heap.ts";
+import { MAIN } from "../../command.ts";
 
-const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 const canCompile =
   process.platform === "linux" &&
   process.arch === "x64" &&
@@ -45,10 +45,8 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
 
   beforeAll(() => {
     compileProgram("several.c", program, ["-fno-inline", "-pthread"]);
-    const env = { ...process.env, XDG_CACHE_HOME: folder };
     ended = spawnSync(process.execPath, [MAIN, "run", "--quiet", "--out", out, program], {
       encoding: "utf8",
-      env,
     });
   });
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -62,8 +60,7 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
     async (sent) => {
       const to = join(folder, sent);
       const command = ["sh", "-c", "echo ready; exec sleep 60"];
-      const env = { ...process.env, XDG_CACHE_HOME: folder };
-      const memshade = spawn(process.execPath, [MAIN, "run", "--quiet", "--out", to, ...command], { env });
+      const memshade = spawn(process.execPath, [MAIN, "run", "--quiet", "--out", to, ...command]);
       const signal = new Promise((done) => memshade.on("exit", (_, by) => done(by)));
       await new Promise((ready) => memshade.stdout.once("data", ready));
       memshade.kill(sent);
@@ -123,10 +120,7 @@ describe.skipIf(!canCompile)("a library that a native program loads late", () =>
       "-shared",
       "-fPIC",
     ]);
-    const env = { ...process.env, XDG_CACHE_HOME: folder };
-    const memshade = spawn(process.execPath, [MAIN, "run", "--quiet", "--out", out, program, library], {
-      env,
-    });
+    const memshade = spawn(process.execPath, [MAIN, "run", "--quiet", "--out", out, program, library]);
     const ended = new Promise((done) => memshade.on("exit", done));
     await new Promise((ready) => memshade.stdout.once("data", ready));
     memshade.kill("SIGUSR2");

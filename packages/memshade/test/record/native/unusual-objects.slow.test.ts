@@ -7,8 +7,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { frameName } from "../../../src/explain/analyses/frames/frame-name.ts";
 import type { IndexIntoFrameTable } from "../../../src/profile/model/indices.ts";
 import { loadHeap } from "../../../src/runs/heap.ts";
+import { MAIN } from "../../command.ts";
 
-const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 const SOURCES = fileURLToPath(new URL("programs", import.meta.url));
 const canCompile =
   process.platform === "linux" &&
@@ -28,8 +28,7 @@ describe.skipIf(!canCompile)("objects of unusual form", () => {
     spawnSync("gcc", ["-O1", "-fno-inline", "-pthread", ...options, source, "-o", program], {
       stdio: "inherit",
     });
-    const env = { ...process.env, XDG_CACHE_HOME: folder };
-    const { status } = spawnSync(process.execPath, [MAIN, "run", "--quiet", "--out", out, program], { env });
+    const { status } = spawnSync(process.execPath, [MAIN, "run", "--quiet", "--out", out, program]);
     expect(status).toBe(7);
     return (await loadHeap(out)).profile;
   }

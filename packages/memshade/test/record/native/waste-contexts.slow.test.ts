@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WasteFile, WasteStore } from "../../../src/profile/model/waste/waste.ts";
-import { canCompile, compileProgram, MEMSHADE, memshade, memshadeRun } from "./support/record.ts";
+import { MAIN } from "../../command.ts";
+import { canCompile, compileProgram, memshade, memshadeRun } from "./support/record.ts";
 
 const TURNS = 2000;
 const ALL = 100 * TURNS;
@@ -88,9 +89,7 @@ describe.skipIf(!canCompile)("stores of a native program by their contexts", () 
   it("are in a dump while it runs, and in the profile when a signal ends it", async () => {
     const out = join(folder, "killed");
     const args = ["run", "--quiet", "--tool", "waste", "--out", out, program, "20", "wait"];
-    const recorder = spawn(process.execPath, [MEMSHADE, ...args], {
-      env: { ...process.env, XDG_CACHE_HOME: folder },
-    });
+    const recorder = spawn(process.execPath, [MAIN, ...args]);
     const ended = new Promise((done) => recorder.on("exit", (_code, signal) => done(signal)));
     await new Promise((ready) => recorder.stdout.once("data", ready));
     recorder.kill("SIGUSR2");

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { WasteFile, WasteLoad, WasteStore } from "../../../src/profile/model/waste/waste.ts";
-import { canCompile, compileProgram, MEMSHADE, memshade, memshadeRun, runIn } from "./support/record.ts";
+import { MAIN } from "../../command.ts";
+import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./support/record.ts";
 
 describe.skipIf(!canCompile)("dead and silent stores of a native program", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-native-waste-"));
@@ -95,11 +96,10 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
 
   it("are not taken for none where they find no room to be counted", () => {
     compileProgram("waste.c", program, ["-pthread"]);
-    const command = [process.execPath, MEMSHADE, "run", "--tool", "waste", "--out", join(folder, "limited")];
+    const command = [process.execPath, MAIN, "run", "--tool", "waste", "--out", join(folder, "limited")];
     const limited = `ulimit -f 9000000; exec ${[...command, program, "5"].join(" ")}`;
     const { status, stderr } = spawnSync("bash", ["-c", limited], {
       encoding: "utf8",
-      env: { ...process.env, XDG_CACHE_HOME: folder },
     });
     expect(stderr).toContain("the program could make no file to share by what it counts");
     expect(status).not.toBe(0);

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findPhases } from "../../../src/explain/analyses/working-set/phases.ts";
 import type { InstanceWorkingSet } from "../../../src/profile/model/working-set/working-set.ts";
 import { loadWorkingSet } from "../../../src/runs/working-set.ts";
-import { canCompile, compileProgram, MEMSHADE, memshade, memshadeRun, runIn } from "./support/record.ts";
+import { MAIN } from "../../command.ts";
+import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./support/record.ts";
 
 /** Lines that a process touches beside its own work. */
 const BESIDE = 300;
@@ -90,21 +91,10 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
 
   it("says so where its marks find no room", () => {
     const out = join(folder, "limited");
-    const command = [
-      process.execPath,
-      MEMSHADE,
-      "run",
-      "--tool",
-      "workingset",
-      "--out",
-      out,
-      program,
-      "phases",
-    ];
+    const command = [process.execPath, MAIN, "run", "--tool", "workingset", "--out", out, program, "phases"];
     // Room for the tables, and none for the marks.
     const limited = `ulimit -f 9000000; exec ${command.join(" ")}`;
-    const env = { ...process.env, XDG_CACHE_HOME: folder };
-    expect(spawnSync("bash", ["-c", limited], { env }).status).toBe(3);
+    expect(spawnSync("bash", ["-c", limited]).status).toBe(3);
     expect(runIn(out).notTracked.join("\n")).toMatch(
       /The marks of lines found no room outside of the program \(.*\): there is no working set\./,
     );
@@ -232,7 +222,7 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
       program,
       "waits",
     ];
-    const run = spawn(process.execPath, [MEMSHADE, ...args], { cwd: folder });
+    const run = spawn(process.execPath, [MAIN, ...args], { cwd: folder });
     const ended = new Promise((done) => run.once("exit", done));
     await new Promise((ready) => run.stdout.once("data", ready));
     await new Promise((later) => setTimeout(later, 200));

@@ -35,8 +35,9 @@ export function functionsThatAreData(code: Code, object: ObjectFile): Set<number
   const takers = new Takers(code);
   const pointers = new FunctionPointers(code, object);
   const add = ({ start }: CodeFunction): unknown => found.add(code.base + start);
-  const addLines = (one: CodeFunction): void => functionsInLines(code, one).forEach(add);
+  const addLines = (range: Range): void => functionsInLines(code, range).forEach(add);
   for (const one of code.functions) {
+    for (const gap of dataBetween(code, one)) addLines(gap);
     const addresses = codeAddresses(code, one);
     for (let i = one.first; i < one.last; i++) {
       const isTaken = code.flows[i] === FLOW.call && takers.has(code.targets[i]);
@@ -65,15 +66,30 @@ export function functionsThatAreData(code: Code, object: ObjectFile): Set<number
   return found;
 }
 
+/** Offsets `[start, end)`. */
+type Range = Pick<CodeFunction, "start" | "end">;
+
 /** Functions of which something lies in the same lines of memory. */
-function functionsInLines(code: Code, { start, end }: CodeFunction): CodeFunction[] {
-  const lineOf = (offset: number): number => Math.floor((code.base + offset) / LINE_BYTES);
-  let first = code.functionAt(start);
-  let last = first;
-  while (first > 0 && lineOf(code.functions[first - 1].end - 1) >= lineOf(start)) first--;
-  while (last + 1 < code.functions.length && lineOf(code.functions[last + 1].start) <= lineOf(end - 1))
-    last++;
-  return code.functions.slice(first, last + 1);
+function functionsInLines(code: Code, { start, end }: Range): CodeFunction[] {
+  const { base, functions } = code;
+  const lineOf = (offset: number): number => Math.floor((base + offset) / LINE_BYTES);
+  let first = code.lastFunction(start) + 1;
+  let last = code.lastFunction(end - 1);
+  while (first > 0 && lineOf(functions[first - 1].end - 1) >= lineOf(start)) first--;
+  while (last + 1 < functions.length && lineOf(functions[last + 1].start) <= lineOf(end - 1)) last++;
+  return functions.slice(first, last + 1);
+}
+
+/** What lies between functions and has its address taken by one: data, and code without frames. Reads there may go on behind it. */
+function* dataBetween(code: Code, { first, last }: CodeFunction): Iterable<Range> {
+  const { functions, relativeAt, opcodes } = code;
+  for (let i = first; i < last; i++) {
+    if (relativeAt[i] === 0 || opcodes[i] !== LEA) continue;
+    const offset = relativeAddress(code, i) - code.base;
+    if (offset < 0 || offset >= code.bytes.length || code.functionAround(offset) >= 0) continue;
+    const before = code.lastFunction(offset);
+    yield { start: functions[before]?.end ?? 0, end: functions[before + 1]?.start ?? code.bytes.length };
+  }
 }
 
 /** The function of an instruction, and those that follow it up to another one. */

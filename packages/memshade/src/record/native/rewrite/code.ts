@@ -145,6 +145,12 @@ export class Code {
 
   /** The function that an offset lies in; −1: none. */
   functionAround(offset: number): number {
+    const found = this.lastFunction(offset);
+    return found >= 0 && offset < this.functions[found].end ? found : -1;
+  }
+
+  /** The last function that begins at an offset or before it; −1: none. */
+  lastFunction(offset: number): number {
     let low = 0;
     let high = this.functions.length;
     while (low < high) {
@@ -152,7 +158,7 @@ export class Code {
       if (this.functions[middle].start <= offset) low = middle + 1;
       else high = middle;
     }
-    return low > 0 && offset < this.functions[low - 1].end ? low - 1 : -1;
+    return low - 1;
   }
 
   #readAll(object: ObjectFile, frames: readonly FrameEntry[], fixed: ReadonlySet<number>): void {

@@ -6,19 +6,32 @@ import { type Code, TRAIT } from "./code.ts";
 import { LEAVE_RED_ZONE, SKIP_RED_ZONE } from "./insertion/red-zone.ts";
 import type { Insertion } from "./plan.ts";
 
-/** System calls that are looked at before they are made: those that open files or tell of them, let memory be written, or start programs. */
+/**
+ * System calls that are looked at before they are made: those that open files or tell of them, let memory be written, start programs, or
+ * read and write memory by its address.
+ */
 export const SYSTEM_CALL = {
   open: 2,
   stat: 4,
   lstat: 6,
+  lseek: 8,
   mprotect: 10,
+  pread: 17,
+  pwrite: 18,
+  execve: 59,
+  ptrace: 101,
   openat: 257,
   newfstatat: 262,
+  preadv: 295,
+  pwritev: 296,
+  processVmReadv: 310,
+  processVmWritev: 311,
+  execveat: 322,
+  preadv2: 327,
+  pwritev2: 328,
   pkeyMprotect: 329,
   statx: 332,
   openat2: 437,
-  execve: 59,
-  execveat: 322,
 } as const;
 /** Where the address of what looks at them stands, in every process: behind the words of slow paths. */
 export const WATCH_WORD = 0x7ff0_0ff8;

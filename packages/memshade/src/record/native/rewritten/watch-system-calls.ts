@@ -26,13 +26,29 @@ import { tellOfStarted } from "./watch-started.ts";
 /** What the code is to be told of, by `relocations`: the table of `original-files.ts`, and the dynamic linker's list of objects. */
 export const SYMBOL = { originals: "originals", objects: "objects" } as const;
 
-const [WRITE, CLOSE, FSTAT] = [1, 3, 5];
+const [WRITE, CLOSE, FSTAT, FSTATFS] = [1, 3, 5, 138];
 const STDERR = 2;
 const [STAT_BYTES, STATX_INODE_AT, STATX_MAJOR_AT, STATX_MINOR_AT] = [144, 32, 136, 140];
 const [AT_FDCWD, AT_EMPTY_PATH] = [-100, 0x1000];
 /** O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY, O_NOFOLLOW: the file is there, and no link. */
 const OF_OPENING_ALONE = 0x40 | 0x80 | 0x200 | 0x1_0000 | 0x2_0000;
 const PROT_WRITE = 2;
+/** Of `struct statfs`, which begins with the type of the file system: procfs has files that are the memory of processes. */
+const [STATFS_BYTES, PROC_SUPER_MAGIC] = [120, 0x9fa0];
+/** What a call reads at least from where it seeks to: of streams a page, which begins there or before. */
+const SEEK_BYTES = 4096;
+/** Calls with an offset in r10. */
+const READS_AT = [
+  SYSTEM_CALL.pread,
+  SYSTEM_CALL.pwrite,
+  SYSTEM_CALL.preadv,
+  SYSTEM_CALL.pwritev,
+  SYSTEM_CALL.preadv2,
+  SYSTEM_CALL.pwritev2,
+];
+/** PTRACE_PEEKTEXT, PTRACE_PEEKDATA, PTRACE_POKETEXT, PTRACE_POKEDATA */
+const PTRACE_WORDS = [1, 2, 4, 5];
+const [IOVEC_BYTES, IOVEC_LENGTH_AT] = [16, 8];
 const PAGE_MASK = -0x1000;
 const ELF_MAGIC = 0x464c_457f;
 const [E_PHOFF, E_PHNUM, PROGRAM_HEADER_BYTES] = [32, 56, 56];
@@ -43,28 +59,36 @@ const [FIRST_MAP, NEXT_MAP] = [8, 24];
 
 const CHANGES_CODE =
   "memshade: the program makes its own code writable. What it changes there would not be run, as rewritten code runs in its place: it ends here; run it without --tool, which records its allocations alone\n";
+const READS_CODE =
+  "memshade: the program reads or changes its own code through the system, by /proc/self/mem, process_vm_readv or ptrace. What is rewritten there is not the code of its file: it ends here; run it without --tool, which records its allocations alone\n";
 
 /** Kept while a system call is done in the place of the program's, in the order in which they are pushed. */
 const KEPT = [RBX, RDI, RSI, RDX, R8, R9, R10];
 
 /**
- * What rewritten code calls in front of system calls that open files, tell of files, make memory writable, or start programs (`watchSystemCall`). It keeps
- * all registers and flags but rcx and r11, which a system call loses, and rax. rcx is 0 where the call has been made; else it is to be made.
+ * What rewritten code calls in front of the system calls of `SYSTEM_CALL`. It keeps all registers and flags but rcx and r11, which a system call loses, and rax. rcx is 0 where the call has been made; else it is to be made.
  *
  * - Files that stand in the place of others are given as the others: only the system and the dynamic linker, which is not rewritten, see
  *   what stands there.
- * - A program that makes rewritten code writable is ended with a line.
+ * - A program that makes rewritten code writable, or has the system read or write it, is ended with a line.
  * - What a program starts is noted: what has another dynamic linker or none is not kept from rewritten files.
  */
 export function watchingCode(): AssembledCode {
   const asm = new Assembler();
-  const [opens, tells, protects, starts, done, find] = Array.from({ length: 6 }, () => asm.label());
+  const [opens, tells, protects, starts, seeks, reads, moves, traces, done, find, has, keep] = Array.from(
+    { length: 12 },
+    () => asm.label(),
+  );
   asm.put("pushf", 4);
   for (const [target, numbers] of [
     [opens, [SYSTEM_CALL.open, SYSTEM_CALL.openat, SYSTEM_CALL.openat2]],
     [tells, [SYSTEM_CALL.stat, SYSTEM_CALL.lstat, SYSTEM_CALL.newfstatat, SYSTEM_CALL.statx]],
     [protects, [SYSTEM_CALL.mprotect, SYSTEM_CALL.pkeyMprotect]],
     [starts, [SYSTEM_CALL.execve, SYSTEM_CALL.execveat]],
+    [seeks, [SYSTEM_CALL.lseek]],
+    [reads, READS_AT],
+    [moves, [SYSTEM_CALL.processVmReadv, SYSTEM_CALL.processVmWritev]],
+    [traces, [SYSTEM_CALL.ptrace]],
   ] as [Label, number[]][])
     for (const number of numbers) {
       asm.put("cmp", 4, RAX, number);
@@ -88,8 +112,18 @@ export function watchingCode(): AssembledCode {
   asm.bind(protects);
   asm.put("test", 4, RDX, PROT_WRITE);
   asm.jump(isOthers, "e");
-  checkCode(asm);
-  for (const register of KEPT.toReversed()) asm.put("pop", 8, register);
+  for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  asm.put("mov", 8, RBX, RDI);
+  asm.put("and", 8, RBX, PAGE_MASK);
+  asm.put("lea", 8, R8, place(RDI, 0, RSI));
+  asm.call(has);
+  asm.put("test", 4, RAX, RAX);
+  asm.jump(keep, "e");
+  endWith(asm, CHANGES_CODE);
+
+  readsCode(asm, { seeks, reads, moves, traces }, { has, keep, isOthers });
+  asm.bind(keep);
+  for (const register of [...KEPT, RAX].toReversed()) asm.put("pop", 8, register);
   asm.jump(isOthers);
 
   asm.bind(starts);
@@ -100,6 +134,8 @@ export function watchingCode(): AssembledCode {
 
   asm.bind(find);
   findOriginal(asm);
+  asm.bind(has);
+  hasCode(asm);
   return asm.finish();
 }
 
@@ -236,47 +272,128 @@ function findOriginal(asm: Assembler): void {
   asm.put("ret", 4);
 }
 
-/** Ends the process if memory at rdi, rsi bytes, has code of a rewritten file. */
-function checkCode(asm: Assembler): void {
-  const [check, nextMap, checked] = [asm.label(), asm.label(), asm.label()];
-  for (const register of KEPT) asm.put("push", 8, register);
-  asm.put("push", 8, RAX);
-  asm.put("mov", 8, RBX, RDI);
-  asm.put("and", 8, RBX, PAGE_MASK);
-  asm.put("lea", 8, R8, place(RDI, 0, RSI));
+/** Ends a process that has the system read or write memory with code of a rewritten file. */
+function readsCode(
+  asm: Assembler,
+  { seeks, reads, moves, traces }: Readonly<Record<"seeks" | "reads" | "moves" | "traces", Label>>,
+  { has, keep, isOthers }: Readonly<Record<"has" | "keep" | "isOthers", Label>>,
+): void {
+  const [isAt, ends, next] = [asm.label(), asm.label(), asm.label()];
+  asm.bind(seeks);
+  // No code lies below the program's, and few files reach that far.
+  asm.put("cmp", 8, RSI, place(undefined, PROGRAM_BIAS));
+  asm.jump(isOthers, "b");
+  for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  asm.put("mov", 8, RBX, RSI);
+  asm.put("mov", 4, R8, SEEK_BYTES);
+  asm.jump(isAt);
+
+  asm.bind(reads);
+  asm.put("cmp", 8, R10, place(undefined, PROGRAM_BIAS));
+  asm.jump(isOthers, "b");
+  for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  asm.put("mov", 8, RBX, R10);
+  // Of vectors the third argument is their number: a part of what is read.
+  asm.put("mov", 8, R8, RDX);
+  asm.bind(isAt);
+  asm.put("add", 8, R8, RBX);
+  asm.put("push", 8, RDI);
+  asm.call(has);
+  asm.put("pop", 8, RDI);
+  asm.put("test", 4, RAX, RAX);
+  asm.jump(keep, "e");
+  asm.put("sub", 8, RSP, STATFS_BYTES);
+  asm.put("mov", 8, RSI, RSP);
+  systemCall(asm, FSTATFS);
+  asm.put("mov", 8, RCX, place(RSP));
+  asm.put("add", 8, RSP, STATFS_BYTES);
+  asm.put("test", 8, RAX, RAX);
+  asm.jump(keep, "ne");
+  asm.put("cmp", 8, RCX, PROC_SUPER_MAGIC);
+  asm.jump(keep, "ne");
+  asm.bind(ends);
+  endWith(asm, READS_CODE);
+
+  // r10: vectors of the other process, r8 of them. That may be this one, or a copy of it.
+  asm.bind(moves);
+  for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  asm.put("mov", 8, RSI, R10);
+  asm.put("mov", 4, RDX, R8);
+  asm.bind(next);
+  asm.put("test", 4, RDX, RDX);
+  asm.jump(keep, "e");
+  asm.put("push", 8, RSI);
+  asm.put("push", 8, RDX);
+  asm.put("mov", 8, RBX, place(RSI));
+  asm.put("mov", 8, R8, place(RSI, IOVEC_LENGTH_AT));
+  asm.put("add", 8, R8, RBX);
+  asm.call(has);
+  asm.put("pop", 8, RDX);
+  asm.put("pop", 8, RSI);
+  asm.put("test", 4, RAX, RAX);
+  asm.jump(ends, "ne");
+  asm.put("add", 8, RSI, IOVEC_BYTES);
+  asm.put("sub", 4, RDX, 1);
+  asm.jump(next);
+
+  asm.bind(traces);
+  for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  const isWord = asm.label();
+  for (const request of PTRACE_WORDS) {
+    asm.put("cmp", 4, RDI, request);
+    asm.jump(isWord, "e");
+  }
+  asm.jump(keep);
+  asm.bind(isWord);
+  asm.put("mov", 8, RBX, RDX);
+  asm.put("lea", 8, R8, place(RDX, 8));
+  asm.call(has);
+  asm.put("test", 4, RAX, RAX);
+  asm.jump(ends, "ne");
+  asm.jump(keep);
+}
+
+/** Whether memory from rbx to r8 has code of a rewritten file: eax is 1, or 0. All that is in `KEPT` is lost, too, but rbx and r8. */
+function hasCode(asm: Assembler): void {
+  const [check, nextMap, none, found] = Array.from({ length: 4 }, () => asm.label());
   asm.put("mov", 8, R9, place(undefined, PROGRAM_HEADERS));
   asm.put("mov", 4, R10, place(undefined, HEADER_COUNT));
   asm.put("mov", 8, RDI, place(undefined, PROGRAM_BIAS));
   asm.call(check);
+  asm.put("test", 4, RAX, RAX);
+  asm.jump(found, "ne");
   // The first one is the program.
   asm.put("lea", 8, RDX, relative(SYMBOL.objects));
   asm.put("mov", 8, RDX, place(RDX, FIRST_MAP));
   asm.put("test", 8, RDX, RDX);
-  asm.jump(checked, "e");
+  asm.jump(none, "e");
   asm.bind(nextMap);
-  const skip = asm.here();
   asm.put("mov", 8, RDX, place(RDX, NEXT_MAP));
   asm.put("test", 8, RDX, RDX);
-  asm.jump(checked, "e");
+  asm.jump(none, "e");
   asm.put("mov", 8, RDI, place(RDX));
   asm.put("test", 8, RDI, RDI);
-  asm.jump(skip, "e");
+  asm.jump(nextMap, "e");
   asm.put("cmp", 4, place(RDI), ELF_MAGIC);
-  asm.jump(skip, "ne");
+  asm.jump(nextMap, "ne");
   asm.put("mov", 8, R9, place(RDI, E_PHOFF));
   asm.put("add", 8, R9, RDI);
   asm.put("movzx.w", 4, R10, place(RDI, E_PHNUM));
   asm.call(check);
-  asm.jump(skip);
+  asm.put("test", 4, RAX, RAX);
+  asm.jump(nextMap, "e");
+  asm.bind(found);
+  asm.put("ret", 4);
+  asm.bind(none);
+  asm.put("xor", 4, RAX, RAX);
+  asm.put("ret", 4);
   asm.bind(check);
-  checkObject(asm);
-  asm.bind(checked);
-  asm.put("pop", 8, RAX);
+  hasCodeOf(asm);
 }
 
-/** Of the program headers at r9, r10 of them, of an object that was moved by rdi: memory from rbx to r8. */
-function checkObject(asm: Assembler): void {
-  const [nothing, isMarked, next, nextSegment, changes] = Array.from({ length: 5 }, () => asm.label());
+/** The same of one object, with its program headers at r9, r10 of them, that was moved by rdi. */
+function hasCodeOf(asm: Assembler): void {
+  const [nothing, isMarked, next, nextSegment] = Array.from({ length: 4 }, () => asm.label());
   asm.put("mov", 8, RCX, R9);
   asm.put("mov", 4, R11, R10);
   const headers = asm.here();
@@ -291,6 +408,7 @@ function checkObject(asm: Assembler): void {
   asm.put("sub", 4, R11, 1);
   asm.jump(headers);
   asm.bind(nothing);
+  asm.put("xor", 4, RAX, RAX);
   asm.put("ret", 4);
 
   asm.bind(isMarked);
@@ -308,14 +426,18 @@ function checkObject(asm: Assembler): void {
   asm.put("cmp", 8, RCX, R8);
   asm.jump(nextSegment, "ae");
   asm.put("cmp", 8, RBX, R11);
-  asm.jump(changes, "b");
+  asm.jump(nextSegment, "ae");
+  asm.put("mov", 4, RAX, 1);
+  asm.put("ret", 4);
   asm.bind(nextSegment);
   asm.put("add", 8, R9, PROGRAM_HEADER_BYTES);
   asm.put("sub", 4, R10, 1);
   asm.jump(segments);
+}
 
-  asm.bind(changes);
-  const text = new TextEncoder().encode(CHANGES_CODE);
+/** Ends the process with a line. */
+function endWith(asm: Assembler, line: string): void {
+  const text = new TextEncoder().encode(line);
   asm.put("mov", 4, RDI, STDERR);
   asm.put("lea", 8, RSI, relative(asm.literal(text)));
   asm.put("mov", 4, RDX, text.length);

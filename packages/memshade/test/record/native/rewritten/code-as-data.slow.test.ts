@@ -14,6 +14,7 @@ if (canCompile && !hasNamespaces)
 const outside = sharedPath("fixtures/outside/native");
 const HAS_READ =
   /^memshade: the program has read its own code as data \(program\), .* may be wrong; the next run has that file as it is\n$/;
+const READS_CODE = /^memshade: the program reads or changes its own code through the system, .*--tool.*\n$/;
 const CHANGES_CODE = /^memshade: the program makes its own code writable\. .*--tool.*\n$/;
 
 describe.skipIf(!canCompile || !hasNamespaces)("a rewritten program that uses its code as data", () => {
@@ -91,15 +92,16 @@ describe.skipIf(!canCompile || !hasNamespaces)("a rewritten program that uses it
   it.each(["heap", "waste", "workingset"])(
     "says so at its end where it has read jumps in the place of its code, and has its own code the next time (%s)",
     (tool) => {
+      // What runs have found out is kept by paths of programs.
+      const program = join(mkdtempSync(join(folder, tool)), "program");
       compileProgram("../rewritten/programs/code-read.c", program, ["-O2"]);
-      const cache = { XDG_CACHE_HOME: join(folder, `${tool}-chosen`) };
       const options = ["--quiet", "--tool", tool, "--out", join(folder, "out"), program, "chosen"];
-      const first = memshadeRun(folder, options, cache);
+      const first = memshadeRun(folder, options);
       expect(first.status).toBe(0);
       expect(first.stderr).toMatch(HAS_READ);
       const gapsOf = ({ heap, notTracked }: Run): string => (heap?.notTracked ?? notTracked).join("\n");
       expect(gapsOf(runIn(join(folder, "out")))).toContain("read its own code as data (program)");
-      const { status, stdout, stderr } = memshadeRun(folder, options, cache);
+      const { status, stdout, stderr } = memshadeRun(folder, options);
       const alone = spawnSync(program, ["chosen"], { encoding: "utf8" });
       expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: alone.stdout, stderr: "" });
       expect(gapsOf(runIn(join(folder, "out")))).toContain("program (the program has read its code as data");
@@ -123,6 +125,31 @@ describe.skipIf(!canCompile || !hasNamespaces)("a rewritten program that uses it
     expect(stdout).toBe(spawnSync(program, { encoding: "utf8" }).stdout);
     expect(stderr).toMatch(CHANGES_CODE);
   });
+
+  it.each(["pread", "preadv", "pwrite", "stream", "vm", "ptrace"])(
+    "is ended with a line when the system is to read or write that (%s), and has its data",
+    (way) => {
+      compileProgram("../rewritten/programs/code-by-system.c", program);
+      const { status, stdout, stderr } = run("heap", way);
+      expect({ status, stdout }).toEqual({ status: REFUSED, stdout: "15\n" });
+      expect(stderr).toMatch(READS_CODE);
+      const alone = spawnSync(program, ["heap", way], { encoding: "utf8" });
+      const data = run("heap", "heap", way);
+      expect(data).toMatchObject({ status: 0, stdout: alone.stdout, stderr: "" });
+      expect(data.stdout).toContain("\n64 ");
+    },
+  );
+
+  it.each(["heap", "waste", "workingset"])(
+    "reads code without frames and a byte behind it, as its file has them (%s)",
+    (tool) => {
+      compileProgram("../rewritten/programs/code-without-frames.c", program, ["-O1"]);
+      const alone = spawnSync(program, { encoding: "utf8" });
+      const { status, stdout, stderr } = run(tool);
+      expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: alone.stdout, stderr: "" });
+      expect(Object.keys(runIn(join(folder, "out")).tools)).toContain(tool);
+    },
+  );
 
   it("stays as it is, and is named, where the dynamic linker writes into its code, or anybody may", () => {
     const source = "../rewritten/programs/code-relocation.c";

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Site } from "../../../../src/record/native/layout.ts";
+import { MAIN } from "../../../command.ts";
 import { contextsIn } from "../support/compare-runs.ts";
 import { canCompile, compileProgram, memshadeRun, runIn } from "../support/record.ts";
 
-const MAIN = fileURLToPath(new URL("../../../../src/cli/main.ts", import.meta.url));
 const SHARED_MEMORY = "/dev/shm";
 const hasNamespaces = spawnSync("unshare", ["--mount", "true"]).status === 0;
 const hasCpp = spawnSync("g++", ["--version"], { stdio: "ignore" }).status === 0;
@@ -128,11 +128,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
           inFolder("late"),
           inFolder("late-library.so"),
         ],
-        {
-          encoding: "utf8",
-          input: "\n",
-          env: { ...process.env, XDG_CACHE_HOME: folder },
-        },
+        { encoding: "utf8", input: "\n" },
       );
     const first = run("late-1");
     expect(first).toMatchObject({ status: 0, stdout: "ready\n" });
@@ -149,7 +145,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
     compileProgram("../rewritten/programs/plugin.c", inFolder("plugin.so"), ["-shared", "-fPIC"]);
     const command = [inFolder("plugin-user"), inFolder("plugin.so")];
     for (const out of ["met", "known"].map(inFolder)) {
-      expect(rewritten(["--out", out, ...command], { XDG_CACHE_HOME: folder }).status).toBe(0);
+      expect(rewritten(["--out", out, ...command]).status).toBe(0);
       const objects = runIn(out).modules.filter(({ object }) => object?.isUncounted === true);
       expect(objects.some(({ name }) => name === "plugin.so")).toBe(out.endsWith("met"));
       const { stdout } = spawnSync(process.execPath, [MAIN, "report", out], { encoding: "utf8" });
@@ -165,16 +161,15 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
   });
 
   it("is written anew where what was kept is damaged, and by two at once", async () => {
+    const env = { ...process.env, XDG_CACHE_HOME: folder };
+    rewritten(["--out", inFolder("kept"), inFolder("several")], env);
     const kept = inFolder("memshade/native/rewritten");
     for (const name of readdirSync(kept)) truncateSync(join(kept, name, "file"), 5000);
     const start = (out: string) =>
       spawn(
         process.execPath,
         [MAIN, "run", "--quiet", "--tool", "heap", "--out", inFolder(out), inFolder("several")],
-        {
-          stdio: "ignore",
-          env: { ...process.env, XDG_CACHE_HOME: folder },
-        },
+        { stdio: "ignore", env },
       );
     const ends = await Promise.all(["both-1", "both-2"].map((out) => once(start(out), "exit")));
     expect(ends.map(([code]) => code)).toEqual([7, 7]);
@@ -196,10 +191,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
         "heap",
         inFolder("several"),
       ],
-      {
-        encoding: "utf8",
-        env: { ...process.env, XDG_CACHE_HOME: folder },
-      },
+      { encoding: "utf8" },
     );
     // An unlimited one where Node itself does not start.
     expect(limited.status).not.toBe(0);

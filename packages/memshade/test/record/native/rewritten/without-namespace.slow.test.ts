@@ -3,15 +3,16 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAIN } from "../../../command.ts";
 import { contextsIn } from "../support/compare-runs.ts";
-import { canCompile, compileProgram, MEMSHADE } from "../support/record.ts";
+import { canCompile, compileProgram } from "../support/record.ts";
 
 describe.skipIf(!canCompile)("a program whose system gives out no namespace", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-without-namespace-"));
   const inFolder = (name: string): string => join(folder, name);
-  const command = (args: readonly string[]) => [process.execPath, MEMSHADE, "run", ...args];
+  const command = (args: readonly string[]) => [process.execPath, MAIN, "run", ...args];
   const start = ([file, ...args]: readonly string[]) =>
-    spawnSync(file, args, { encoding: "utf8", cwd: folder, env: { ...process.env, XDG_CACHE_HOME: folder } });
+    spawnSync(file, args, { encoding: "utf8", cwd: folder });
   const refused = (args: readonly string[]) => start([inFolder("without-namespaces"), ...command(args)]);
 
   beforeAll(() => {

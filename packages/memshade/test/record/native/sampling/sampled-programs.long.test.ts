@@ -6,15 +6,14 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CpuSamples } from "../../../../src/profile/model/cpu/cpu-samples.ts";
 import type { Run } from "../../../../src/profile/model/run.ts";
+import { MAIN } from "../../../command.ts";
 
-const MAIN = fileURLToPath(new URL("../../../../src/cli/main.ts", import.meta.url));
 const isHere = process.platform === "linux" && process.arch === "x64";
 const canCompile = isHere && spawnSync("gcc", ["--version"], { stdio: "ignore" }).status === 0;
 if (!canCompile)
   console.warn("SKIPPED: gcc for x86-64 Linux is not installed: no program of its own is sampled");
 
 const folder = mkdtempSync(join(tmpdir(), "memshade-sampled-"));
-const env = { ...process.env, XDG_CACHE_HOME: folder };
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function compileProgram(source: string): string {
@@ -33,7 +32,7 @@ function compileProgram(source: string): string {
 }
 
 function memshade(...args: readonly string[]) {
-  return spawnSync(process.execPath, [MAIN, ...args], { encoding: "utf8", env, maxBuffer: 2 ** 28 });
+  return spawnSync(process.execPath, [MAIN, ...args], { encoding: "utf8", maxBuffer: 2 ** 28 });
 }
 
 function samplesOf(out: string): CpuSamples {
@@ -174,7 +173,7 @@ describe.skipIf(!isHere)("programs of Debian", () => {
       const sampled = spawnSync(
         process.execPath,
         [MAIN, "run", "--quiet", "--sample", "997hz", "--out", out, file, ...args],
-        { cwd: folder, env, maxBuffer: 2 ** 28 },
+        { cwd: folder, maxBuffer: 2 ** 28 },
       );
       expect(sampled.stdout.equals(alone.stdout)).toBe(true);
       expect(sampled.stderr.toString()).toBe(alone.stderr.toString());

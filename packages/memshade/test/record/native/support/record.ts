@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Run } from "../../../../src/profile/model/run.ts";
-
-export const MEMSHADE = fileURLToPath(new URL("../../../../src/cli/main.ts", import.meta.url));
+import { MAIN } from "../../../command.ts";
 
 /** Whether programs can be made here that are recorded. */
 export const canCompile =
@@ -23,10 +22,10 @@ export function compileProgram(source: string, target: string, options: readonly
   if (status !== 0) throw new Error(stderr);
 }
 
-/** `memshade` with these arguments, in a folder that has its tables, too. */
+/** `memshade` with these arguments, in a folder. */
 export function memshade(folder: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
-  const env = { ...process.env, XDG_CACHE_HOME: folder, ...more };
-  return spawnSync(process.execPath, [MEMSHADE, ...args], { encoding: "utf8", env, cwd: folder });
+  const env = { ...process.env, ...more };
+  return spawnSync(process.execPath, [MAIN, ...args], { encoding: "utf8", env, cwd: folder });
 }
 
 /** `memshade run` with these arguments. */

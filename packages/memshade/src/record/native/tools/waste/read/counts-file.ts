@@ -105,7 +105,8 @@ export class CountsFile {
 
   #read(from: number, bytes: number): Uint8Array<ArrayBuffer> {
     const read = new Uint8Array(bytes);
-    readSync(this.#descriptor, read, 0, bytes, from - ARENA);
+    // Files without a site have no slots anywhere.
+    if (bytes > 0) readSync(this.#descriptor, read, 0, bytes, from - ARENA);
     return read;
   }
 }
