@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readRegular } from "../../../names/load/file.ts";
@@ -8,6 +8,9 @@ import { isRunning, ownIdentity } from "./process-identity.ts";
 /* Folders for the time of one process, which say whose they are: what a killed process leaves goes when the next one comes. */
 
 const OWNER = "owner";
+
+/** Longer than a folder is there without saying whose it is while it is made or removed, ms. */
+const NAMELESS_MS = 3_600_000;
 
 /** Bytes that the path of a socket may have, on every system. */
 const SOCKET_PATH_LIMIT = 103;
@@ -46,10 +49,25 @@ function namesIn(folder: string): string[] {
 
 function removeIfLeft(folder: string): void {
   try {
-    if (!isOwn(folder)) return;
-    if (isRunning(readRegular(join(folder, OWNER)).toString()) === false)
-      rmSync(folder, { recursive: true, force: true });
+    if (!isOwn(folder) || !isLeft(folder)) return;
+    // Whose it was is told until all else is gone: where something cannot be removed now, the next process finds it again.
+    for (const name of readdirSync(folder))
+      if (name !== OWNER) rmSync(join(folder, name), { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   } catch {
-    // Somebody else's, or gone.
+    // Somebody else's, gone, or still written to by what the process has started.
   }
+}
+
+/** Whether its process has ended. One that was killed while it made the folder, or removed it, has not said or says no more whose it is. */
+function isLeft(folder: string): boolean {
+  const isOwnerRunning = isRunning(ownerOf(folder));
+  return isOwnerRunning === undefined
+    ? Date.now() - statSync(folder).mtimeMs > NAMELESS_MS
+    : !isOwnerRunning;
+}
+
+/** Who says to be the owner; "" where nobody does. @throws where that cannot be read */
+function ownerOf(folder: string): string {
+  return readdirSync(folder).includes(OWNER) ? readRegular(join(folder, OWNER)).toString() : "";
 }
