@@ -62,9 +62,7 @@ function removeIfLeft(folder: string): void {
 /** Whether its process has ended. One that was killed while it made the folder, or removed it, has not said or says no more whose it is. */
 function isLeft(folder: string): boolean {
   const isOwnerRunning = isRunning(ownerOf(folder));
-  return isOwnerRunning === undefined
-    ? Date.now() - statSync(folder).mtimeMs > NAMELESS_MS
-    : !isOwnerRunning;
+  return isOwnerRunning === undefined ? Date.now() - statSync(folder).mtimeMs > NAMELESS_MS : !isOwnerRunning;
 }
 
 /** Who says to be the owner; "" where nobody does. @throws where that cannot be read */

@@ -11,7 +11,8 @@ const KILLED = JSON.stringify({ pid: 4_194_304, host: hostname(), started: "" })
 const HOUR_S = 3600;
 
 const canMount = spawnSync("unshare", ["--mount", "true"]).status === 0;
-if (!canMount) console.warn("SKIPPED: nothing can be mounted here: no folder is tried that cannot be removed");
+if (!canMount)
+  console.warn("SKIPPED: nothing can be mounted here: no folder is tried that cannot be removed");
 
 describe("folders for the time of one process", () => {
   const parent = mkdtempSync(join(tmpdir(), "memshade-folders-"));

@@ -8,9 +8,8 @@ export interface BoundedContexts {
   readonly like: Int32Array;
   /** The row that names the site of a row of merged contexts; −1 for others. */
   readonly site: Int32Array;
-  /** How many contexts that have numbers of their own were merged into a row, and into it and those below it. */
+  /** How many contexts that have numbers of their own were merged into a row. */
   readonly mergedInto: Int32Array;
-  readonly mergedBelow: Int32Array;
   /** The row of each context of the larger tree. */
   readonly rowOf: Int32Array;
   /** 1 for each context of the larger tree that was merged. */
@@ -47,7 +46,6 @@ export function boundContexts(
       like: none,
       site: none,
       mergedInto: new Int32Array(count),
-      mergedBelow: new Int32Array(count),
       isMerged: new Uint8Array(count),
       mergedContexts: 0,
     };
@@ -76,7 +74,6 @@ function mergeOthers(
   const like: number[] = [];
   const site: number[] = [];
   const mergedInto: number[] = [];
-  const mergedBelow: number[] = [];
   const rowOf = new Int32Array(count);
   const isMerged = new Uint8Array(count);
   /** The row of all that is merged below the same kept context. */
@@ -91,7 +88,6 @@ function mergeOthers(
     like.push(frameOf);
     site.push(siteRow);
     mergedInto.push(0);
-    mergedBelow.push(0);
     return parent.length - 1;
   };
   const rowBelow = (above: number, context: number, siteRow: number): number => {
@@ -122,7 +118,6 @@ function mergeOthers(
     const own = at === context ? siteRow : rowBelow(isMerged[at] === 1 ? siteRow : row, context, siteRow);
     rowOf[context] = own;
     mergedInto[own]!++;
-    mergedBelow[row]!++;
     mergedContexts++;
   }
   return {
@@ -131,7 +126,6 @@ function mergeOthers(
     like: Int32Array.from(like),
     site: Int32Array.from(site),
     mergedInto: Int32Array.from(mergedInto),
-    mergedBelow: Int32Array.from(mergedBelow),
     rowOf,
     isMerged,
     mergedContexts,

@@ -2,7 +2,7 @@ import type { FindingDiff } from "../../../../explain/diff/finding-diff.ts";
 import { pairRows } from "../../../../explain/diff/pair-rows.ts";
 import { exactKey, type PathKey } from "../../../../explain/diff/path-keys.ts";
 import type { Finding } from "../../../../explain/findings/index.ts";
-import { FRAME_FLAGS, type PageData, type PageFinding, type PageKey, type PageWeight } from "./page-data.ts";
+import type { PageData, PageFinding, PageKey, PageWeight } from "./page-data.ts";
 import { withContexts } from "./run-page.ts";
 
 /** One side of a comparison. `findings`: what its page's findings were made of, in their order. */
@@ -70,6 +70,7 @@ export function diffPage(old: PageSide, now: PageSide, changes: FindingDiff): Pa
     modules: frames.modules,
     frames: frames.table,
     contexts: { length: tree.parent.length, parent: tree.parent, frame: tree.frame, site },
+    throughMerged: undefined,
     weights,
     timelines: now.page.timelines.map(({ deltas, ...timeline }) => ({
       ...timeline,
@@ -102,7 +103,18 @@ function headOfBoth({ head: old }: PageData, { head: now }: PageData): PageData[
     const before = old.keys.find(({ label }) => label === key.label);
     return before === undefined ? key : { ...key, before: before.value };
   });
-  return { ...now, before: { program: old.program }, keys, notTracked };
+  const merged = [old.merged, now.merged].filter((one) => one !== undefined);
+  return {
+    ...now,
+    before: { program: old.program },
+    keys,
+    notTracked,
+    ...(merged.length === 0
+      ? {}
+      : {
+          merged: { contexts: merged.reduce((sum, one) => sum + one.contexts, 0), bound: merged[0]!.bound },
+        }),
+  };
 }
 
 interface JoinedFrames {
@@ -251,12 +263,11 @@ function keyedFrames({ frames, strings }: PageData): { keys: PathKey[]; keyOf: I
   const keys: PathKey[] = [];
   const numbers = new Map<string, number>();
   const keyOf = Int32Array.from({ length: frames.length }, (_, frame) => {
-    const isOthers = (frames.flags[frame]! & FRAME_FLAGS.others) !== 0;
     const file = frames.file[frame]!;
     const key: PathKey = {
       frames: [
         {
-          name: isOthers ? "others" : strings[frames.function[frame]!]!,
+          name: strings[frames.function[frame]!]!,
           ...(file < 0 ? {} : { file: strings[file]! }),
           line: frames.line[frame]!,
           column: frames.column[frame]!,

@@ -7,11 +7,16 @@ import {
   type PageContexts,
   type PageFrames,
   type PageModule,
+  type PageThroughMerged,
   type PageWeight,
 } from "./page-data.ts";
+import { throughMerged } from "./through-merged.ts";
 
 /** So many contexts are kept; others are merged where they hang, with their sums. */
 export const MOST_CONTEXTS = 100_000;
+
+/** What stands for all callers of merged call paths that are not kept themselves. */
+const OTHERS = { function: "others, merged", flags: FRAME_FLAGS.others };
 
 /** A frame as readers of profiles know it. */
 export interface FrameRow {
@@ -53,6 +58,7 @@ export interface BuiltTables {
   readonly frames: PageFrames;
   readonly contexts: PageContexts;
   readonly weights: readonly PageWeight[];
+  readonly throughMerged?: PageThroughMerged | undefined;
   /** The row of each context as `PageBuilder.context` numbered it; several may have one row. */
   readonly rowOf: Int32Array;
   /** 1 for each such context that was merged with others. */
@@ -208,10 +214,7 @@ export class PageBuilder {
     for (let row = 0; row < rows; row++) {
       const [from, like] = [bounded.origin[row]!, bounded.like[row]!];
       const named = from >= 0 ? from : like;
-      frames[row] =
-        named >= 0
-          ? frame[named + 1]!
-          : this.frame({ function: `others (${bounded.mergedBelow[row]})`, flags: FRAME_FLAGS.others });
+      frames[row] = named >= 0 ? frame[named + 1]! : this.frame(OTHERS);
       site[row] = from < 0 ? bounded.site[row]! : sites[from] === -1 ? -1 : bounded.rowOf[sites[from]!]!;
     }
     const ofRows = (all: Float64Array): Float64Array => {
@@ -227,12 +230,19 @@ export class PageBuilder {
         variances.length === 0 ? {} : { deviations: ofRows(added(variances).map(Math.sqrt)) };
       return { ...kind, values: ofRows(all), total, ...deviations };
     });
+    const table = this.#buildFrames();
+    const contexts = { length: rows, parent: bounded.parent, frame: frames, site };
+    const isMerged = bounded.mergedContexts > 0;
+    const all = { parent: callers, frame: Int32Array.from(frame.subarray(1, length)) };
     return {
       strings: this.strings.texts,
       modules: Array.from(this.#modules, (module) => module ?? { name: "unknown module" }),
-      frames: this.#buildFrames(),
-      contexts: { length: rows, parent: bounded.parent, frame: frames, site },
+      frames: table,
+      contexts: isMerged ? { ...contexts, merged: bounded.mergedInto } : contexts,
       weights,
+      ...(isMerged
+        ? { throughMerged: throughMerged(table, { all, contexts }, weights, (index) => columns[index]!()) }
+        : {}),
       rowOf: bounded.rowOf,
       isMerged: bounded.isMerged,
       ownMerged: bounded.mergedInto,

@@ -21,6 +21,7 @@ export interface PageData {
   readonly modules: readonly PageModule[];
   readonly frames: PageFrames;
   readonly contexts: PageContexts;
+  readonly throughMerged?: PageThroughMerged | undefined;
   /** In the order in which they are offered; the first one is the one to begin with. */
   readonly weights: readonly PageWeight[];
   readonly ratios: readonly PageRatio[];
@@ -57,7 +58,7 @@ export interface PageHead {
   readonly notTracked: readonly string[];
   /** Sentences that say what to do so that the page shows more: a tool that was not recorded, names that are missing. */
   readonly hints: readonly string[];
-  /** Contexts that were merged into nodes named `others (n)`, and how many contexts were kept at most. Absent: none. */
+  /** Call paths that were merged below frames that are `others`, and how many contexts were kept at most. Absent: none. Of a diff, of both runs. */
   readonly merged?: { readonly contexts: number; readonly bound: number } | undefined;
 }
 
@@ -109,7 +110,7 @@ export const FRAME_FLAGS = {
   script: 4,
   /** Code that hands on what it asks the allocator for. */
   allocator: 8,
-  /** Not a function: contexts that were merged, named `others (n)`. */
+  /** Not a function: stands for all that was on merged call paths between the context above and their sites. One frame has it. */
   others: 16,
   /** The host called this function: the frame stands for the call, and its line is not one that ran. */
   fromHost: 32,
@@ -147,6 +148,24 @@ export interface PageContexts {
   readonly frame: Int32Array;
   /** The context, itself or one of its callers, whose frame names the site: the program's own innermost one. −1: it has none. */
   readonly site: Int32Array;
+  /** How many call paths were merged into each row. Absent: none, or nobody knows, in a diff. */
+  readonly merged?: Int32Array | undefined;
+}
+
+/**
+ * What goes through lines and files on merged call paths, beside what the contexts tell: these have no callers of merged ones. Only of those
+ * lines and files of which something is missing in the contexts, and of whole runs.
+ */
+export interface PageThroughMerged {
+  /** A frame of each line, and of each file. */
+  readonly lines: Int32Array;
+  readonly files: Int32Array;
+  /** In the order of `lines` and of `files`; weights that are not there miss nothing. */
+  readonly columns: readonly {
+    readonly weight: string;
+    readonly ofLines: Float64Array;
+    readonly ofFiles: Float64Array;
+  }[];
 }
 
 /** Numbers that add up: what each context has itself, without what it called. Its sum over all contexts is `total`. */

@@ -100,6 +100,7 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
     modules,
     frames,
     contexts,
+    throughMerged: tables.throughMerged,
     weights,
     ratios: ratios.filter(({ of, by }) => has(of) && has(by)),
     timelines: timelines.filter((timeline) => timeline !== undefined),

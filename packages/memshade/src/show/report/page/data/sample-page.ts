@@ -76,6 +76,7 @@ export function pageOfSamples(profile: SampleProfile, options: SamplePageOptions
     modules: tables.modules,
     frames,
     contexts: tables.contexts,
+    throughMerged: tables.throughMerged,
     weights,
     timelines: timeline === undefined ? [] : [timeline],
     ratios: [],

@@ -99,9 +99,9 @@ export function measuredLines(page: PageData): MeasuredLine[] {
 }
 
 /** The largest part that contexts of each frame have of any weight, with what they call. */
-function frameShares({ contexts, weights, frames }: PageData): Float64Array {
+function frameShares({ contexts, weights, frames, throughMerged }: PageData): Float64Array {
   const shares = new Float64Array(frames.length);
-  for (const { values, total } of weights) {
+  for (const { id, values, total } of weights) {
     if (total === 0) continue;
     const sums = values.slice();
     for (let context = contexts.length - 1; context >= 0; context--) {
@@ -110,6 +110,11 @@ function frameShares({ contexts, weights, frames }: PageData): Float64Array {
       const frame = contexts.frame[context]!;
       shares[frame] = Math.max(shares[frame]!, sums[context]! / total);
     }
+    const missing = throughMerged?.columns.find(({ weight }) => weight === id);
+    missing?.ofLines.forEach((value, row) => {
+      const frame = throughMerged!.lines[row]!;
+      shares[frame] = Math.max(shares[frame]!, value / total);
+    });
   }
   return shares;
 }

@@ -84,9 +84,11 @@ export function Zoomed(props: {
   /** What several boxes below the path are called that are zoomed to together. */
   rest: string | undefined;
   names: BoxNames;
+  /** How many merged call paths each box on the way has, the root first; absent: nobody knows. */
+  merged?: readonly number[] | undefined;
   onZoom(path: readonly number[]): void;
 }) {
-  const { path, rest, names, onZoom } = props;
+  const { path, rest, names, merged, onZoom } = props;
   const here = (label: string) => h("strong", { "aria-current": "location" }, label);
   return h(
     "nav",
@@ -99,11 +101,11 @@ export function Zoomed(props: {
           "li",
           { key: depth },
           depth === path.length && rest === undefined
-            ? here(names.line(frame))
+            ? here(names.line(frame, merged?.[depth]))
             : h(
                 "button",
                 { type: "button", onClick: () => onZoom(path.slice(0, depth)) },
-                names.label(frame),
+                names.label(frame, merged?.[depth]),
               ),
         ),
       ),

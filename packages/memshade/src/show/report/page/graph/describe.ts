@@ -1,3 +1,4 @@
+import { counted } from "../../../../profile/model/counted.ts";
 import { amount, amountInWords, difference, formatPercent } from "../app/parts/amounts.ts";
 import type { PageState } from "../app/state/state.ts";
 import type { GraphWeight } from "./graph-props.ts";
@@ -67,6 +68,8 @@ export function describeBox(
     const { label, unit, clock } = colour.ratio.words;
     if (by > 0) facts.push(`${label}: ${amount(part / by, unit, clock)}`);
   }
+  const merged = of("merged")?.[box] ?? 0;
+  if (merged > 0) facts.push(`${counted(merged, "merged call path")} in it`);
   if (frame >= 0 && isFolded?.[frame] === 1) facts.push("with the library's frames that it calls");
-  return { ...names.full(frame), facts };
+  return { ...names.full(frame, merged), facts };
 }

@@ -1,12 +1,13 @@
 import { h } from "preact";
 import { useMemo, useRef } from "preact/hooks";
+import { counted } from "../../../../profile/model/counted.ts";
 import { amount, amountInWords, formatCount, formatPercent } from "../app/parts/amounts.ts";
 import { shown } from "../app/parts/shown-text.ts";
 import type { SelectedBox } from "../app/state/state.ts";
 import { BoxesTable } from "./boxes-table.ts";
 import { GraphBar, Legend, Removed, WHOLE, Zoomed } from "./controls.ts";
 import { amountOf, describeBox } from "./describe.ts";
-import type { GraphProps, GraphWeight } from "./graph-props.ts";
+import type { GraphProps } from "./graph-props.ts";
 import type { MeasuredTree } from "./layout/measured-tree.ts";
 import { boxAt, type CallTree, childOf, pathTo, restFrom } from "./layout/tree.ts";
 import { byCategory, byDifference, byRatio, type Colouring, largestCategories } from "./paint/colouring.ts";
@@ -44,7 +45,7 @@ export function Graph(props: GraphProps) {
       colour: colour.id,
       onChange: changeView,
     }),
-    h(Notes, { weight, model }),
+    h(Notes, { data: props.data, weight, model }),
     h(Removed, {
       frames: removed,
       names: boxNames,
@@ -55,12 +56,22 @@ export function Graph(props: GraphProps) {
       h(Zoomed, {
         path: pathTo(main, zoomed),
         names: boxNames,
+        merged: mergedOnWay(trees[0], zoomed),
         rest: more && `${formatCount(more.count)} more`,
         onZoom: (path) => pickBox(drawing, 0, boxAt(main, path)),
       }),
     trees.map((_, index) => h(Half, { key: `${layout}${index}`, ...drawing, index })),
     colourings !== undefined && h(Legend, { colourings }),
   );
+}
+
+/** How many merged call paths each box from the root to `box` has; undefined where nobody knows. */
+function mergedOnWay({ tree, of }: MeasuredTree, box: number): number[] | undefined {
+  const merged = of("merged");
+  if (merged === undefined) return undefined;
+  const way: number[] = [];
+  for (let at = box; at >= 0; at = tree.parent[at]) way.push(merged[at]);
+  return way.reverse();
 }
 
 /** Zooms to a box, and selects what it stands for: all places of the page have its sum then. */
@@ -146,11 +157,12 @@ function Half({ props, view, model, colourings, palette, index }: HalfProps) {
   const described = { names: boxNames, weight, colour, isFolded: model.isFolded, hasOwn: !hasCallersBelow };
   const describe = (box: number, rest?: { count: number; value: number }) =>
     describeBox(measured, described, box, rest, rest === undefined ? marginOf(box) : "");
+  const centreName = isHalf ? boxNames.line(centre!, measured.of("merged")?.[0]) : "";
   const heading = !isHalf
     ? undefined
     : hasCallersBelow
-      ? `Callers of ${boxNames.line(centre!)}`
-      : `What ${boxNames.line(centre!)} called`;
+      ? `Callers of ${centreName}`
+      : `What ${centreName} called`;
   return h(
     "div",
     { class: "graph-half" },
@@ -170,6 +182,7 @@ function Half({ props, view, model, colourings, palette, index }: HalfProps) {
         isUp: layout === "flame" || (isHalf && hasCallersBelow),
         label: `${heading ?? "Calling contexts"}, ${weight.label}: ${words(tree.total[0][0])}`,
         matched: measured.of("matched"),
+        merged: measured.of("merged"),
         selected: measured.of("selected"),
         side: state.side === "difference" ? undefined : measured.of(state.side),
         onPick: pick,
@@ -194,13 +207,15 @@ function Half({ props, view, model, colourings, palette, index }: HalfProps) {
 }
 
 /** What has to be known of the numbers, and what a search found. */
-export function Notes({ weight, model }: { weight: GraphWeight; model: GraphModel }) {
+export function Notes({ data, weight, model }: Pick<GraphProps, "data" | "weight"> & { model: GraphModel }) {
   const words = (value: number) => amountInWords(value, weight.unit, weight.clock);
   const { shown, matched, negative } = model;
   const sentences = [
     weight.isWholeRun && "Of the whole run: it was not recorded when this happened.",
     weight.caution,
     shown === 0 && "Nothing of this was counted here.",
+    data.head.merged !== undefined &&
+      `${counted(data.head.merged.contexts, "call path")} with the least are merged: who was called on the way to their sites has no boxes of its own, but “others”. Source has the sums of all lines with calls.`,
     negative < 0 && `${words(negative)} have no width: contexts that gave back more than they took.`,
   ].filter((sentence) => typeof sentence === "string");
   return h(
@@ -230,7 +245,9 @@ export function useColouring(
     const known: string[] = [];
     const categoryOf = (frame: number): string => {
       known[frame] ??= shown(
-        isByFile ? (names.file(frame) ?? names.module(frame) ?? "unknown") : names.package(frame),
+        isByFile && !names.is(frame, "others")
+          ? (names.file(frame) ?? names.module(frame) ?? "unknown")
+          : names.package(frame),
       );
       return known[frame];
     };

@@ -74,11 +74,11 @@ export function Picture(props: PictureProps) {
     scroller.current!.scrollTop = isUp ? edge + ROW - seen : edge;
   }, [tree, zoomed, isUp, seen]);
 
-  const { names, colouring, palette, matched, selected, side } = props;
+  const { names, colouring, palette, matched, merged, selected, side } = props;
   // Not for what stands above the canvas: the pointer's box and the focus.
   useLayoutEffect(
     () => redraw.current(),
-    [drawn, isUp, names, colouring, palette, matched, selected, side, width, seen],
+    [drawn, isUp, names, colouring, palette, matched, merged, selected, side, width, seen],
   );
 
   useEffect(() => {

@@ -124,7 +124,7 @@ export function useGraph(props: GraphProps): GraphModel {
   const base = useMemo(() => baseTree(folded, widths.values), [folded, widths]);
   const full = useMemo(
     () => measured(base, measuresOf(props, colour, widths.values)),
-    [base, colour, weight, matches, selected],
+    [data, base, colour, weight, matches, selected],
   );
   const centre = useMemo(
     () => centreOf(full.tree, [wanted, state.frame, siteFrame(data, state.site)], groupOf, isLibrary),
@@ -156,7 +156,7 @@ export function useGraph(props: GraphProps): GraphModel {
 
 /** The measures that colours, outlines and tips are made of; one value a context. */
 function measuresOf(
-  { weight, matches, selected }: GraphProps,
+  { data, weight, matches, selected }: GraphProps,
   { ratio }: ColourChoice,
   widths: Float64Array,
 ): Map<MeasureName, Float64Array> {
@@ -168,6 +168,8 @@ function measuresOf(
     measures.set("before", before);
     measures.set("after", after);
   }
+  const { merged } = data.contexts;
+  if (merged !== undefined) measures.set("merged", Float64Array.from(merged));
   if (ratio !== undefined) {
     measures.set("of", ratio.of.after ?? ratio.of.values);
     measures.set("by", ratio.by.after ?? ratio.by.values);

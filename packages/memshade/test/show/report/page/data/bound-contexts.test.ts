@@ -86,14 +86,11 @@ describe("contexts above the bound", () => {
     const callers = Int32Array.of(-1, 0, 0, 0, 0);
     const bytes = Float64Array.of(0, 100, 1, 2, 0);
     const leaks = Float64Array.of(0, 0, 0, 0, 5);
-    const { origin, mergedInto, mergedBelow } = boundContexts(
-      callers,
-      [() => bytes.slice(), () => leaks.slice()],
-      3,
-      { frame: (context) => context, site: new Int32Array(5).fill(-1) },
-    );
+    const { origin, mergedInto } = boundContexts(callers, [() => bytes.slice(), () => leaks.slice()], 3, {
+      frame: (context) => context,
+      site: new Int32Array(5).fill(-1),
+    });
     expect([...origin]).toEqual([0, 1, -1, -1, -1, 4]);
     expect([...mergedInto]).toEqual([0, 0, 0, 1, 1, 0]);
-    expect([...mergedBelow]).toEqual([0, 0, 2, 0, 0, 0]);
   });
 });

@@ -35,6 +35,7 @@ export class FrameNames {
 
   /** Library or npm package; else the folder of the file, else the module. */
   package(frame: number): string {
+    if (this.is(frame, "others")) return this.function(frame);
     const library = this.#data.strings[this.#data.frames.library[frame]];
     if (library !== undefined) return library;
     const file = this.file(frame);

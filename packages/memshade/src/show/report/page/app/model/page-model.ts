@@ -8,6 +8,7 @@ import { type Figure, figuresOf, Margins } from "./figures.ts";
 import { type Filter, readFilter, type TextTerm } from "./filter-language.ts";
 import { frameKeys, type Grouping, groupContexts, namingFrames } from "./grouping.ts";
 import { LifeLines } from "./life.ts";
+import { missingOf, notThrough } from "./merged.ts";
 import { FrameNames } from "./names.ts";
 
 export class PageModel {
@@ -87,6 +88,47 @@ export class PageModel {
       const contexts = finding === undefined ? undefined : this.data.findings[finding]?.contexts;
       return contexts && this.#only(contexts);
     });
+  }
+
+  /** How many merged call paths are among contexts; undefined where nobody knows. */
+  mergedIn(contexts: Iterable<number>): number | undefined {
+    const { merged } = this.data.contexts;
+    if (merged === undefined) return this.data.head.merged === undefined ? 0 : undefined;
+    let sum = 0;
+    for (const context of contexts) sum += merged[context];
+    return sum;
+  }
+
+  /**
+   * What a selection of all that goes through a line or file has of a figure beside its contexts: on merged call paths. Undefined
+   * where nobody knows.
+   */
+  missingOfSelection(figure: Figure, state: PageState): number | undefined {
+    const { head, frames } = this.data;
+    if (head.merged === undefined || !this.#isThrough(state)) return 0;
+    if (notThrough(this.data, { ...figure, deviations: undefined }) !== undefined) return undefined;
+    const { throughMerged } = this.data;
+    const missing = missingOf(this.data, figure);
+    const [file, line] = [frames.file[state.frame!], frames.line[state.frame!]];
+    if (state.frameOf === "line" && line > 0) {
+      const row = throughMerged!.lines.findIndex(
+        (at) => frames.file[at] === file && frames.line[at] === line,
+      );
+      return missing?.ofLines[row] ?? 0;
+    }
+    if (state.frameOf !== "file" || file < 0) return undefined;
+    return missing?.ofFiles[throughMerged!.files.findIndex((at) => frames.file[at] === file)] ?? 0;
+  }
+
+  /** Whether all that goes through a frame is selected: nothing is named by it. */
+  #isThrough(state: PageState): boolean {
+    const { frame, frameOf, box, site, alone } = state;
+    if (box !== undefined || site !== undefined || alone === true) return false;
+    if (frame === undefined || frame >= this.data.frames.length) return false;
+    const naming = this.naming(state);
+    const keys = frameKeys(this.data, this.names, frameOf);
+    const key = keys(frame);
+    return !naming.some((of, context) => this.#isUsed[context] === 1 && keys(of) === key);
   }
 
   /** The finding that the state has selected, if nothing inside of it is. */

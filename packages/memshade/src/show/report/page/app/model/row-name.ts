@@ -1,7 +1,18 @@
+import { othersName } from "./merged.ts";
 import { type FrameNames, lastPart } from "./names.ts";
 
-/** As a row of a table is named after its group. */
-export function rowName(names: FrameNames, frame: number, group: string): { name: string; place: string } {
+/**
+ * As a row of a table is named after its group.
+ *
+ * @param merged how many merged call paths it has, where that is known
+ */
+export function rowName(
+  names: FrameNames,
+  frame: number,
+  group: string,
+  merged?: number,
+): { name: string; place: string } {
+  if (names.is(frame, "others")) return { name: othersName(merged), place: "" };
   const name = names.function(frame);
   const file = names.file(frame);
   switch (group) {

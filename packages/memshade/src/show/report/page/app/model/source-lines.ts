@@ -1,6 +1,8 @@
 // Sums per file and line: of sites in a line, and of all that goes through it.
 import type { PageData } from "../../data/page-data.ts";
+import { type FrameKeys, fileKeys, lineKeys, Through, withCalls } from "../../data/through.ts";
 import type { Figure } from "./figures.ts";
+import { missingOf } from "./merged.ts";
 
 interface Sums {
   /** A frame in this line. */
@@ -38,7 +40,7 @@ export function sumLines(
   figures: readonly Figure[],
   chosen: Figure | undefined,
 ): FileSums[] {
-  const { frames } = data;
+  const { frames, contexts } = data;
   const lines = new Map<number, Map<number, Sums>>();
   const lineOf = (frame: number) => {
     const file = frames.file[frame];
@@ -66,14 +68,26 @@ export function sumLines(
       }
   const throughFile = new Map<number, number>();
   if (chosen) {
-    const line = (frame: number) =>
-      frames.line[frame] === 0 ? -1 : frames.file[frame] * 2 ** 24 + frames.line[frame];
-    eachOutermost(data, chosen.values, line, (frame, sum) => {
+    const below = withCalls(contexts, chosen.values);
+    const missing = missingOf(data, chosen);
+    const through = (keys: FrameKeys, add: (frame: number, sum: number) => void) => {
+      const sums = new Through(contexts, keys).sums(below);
+      for (let key = 0; key < sums.length; key++) if (sums[key] !== 0) add(keys.first[key], sums[key]);
+    };
+    const addToLine = (frame: number, sum: number) => {
       lineOf(frame)!.through += sum;
+    };
+    const addToFile = (frame: number, sum: number) => {
+      const file = frames.file[frame];
+      throughFile.set(file, (throughFile.get(file) ?? 0) + sum);
+    };
+    through(lineKeys(frames), addToLine);
+    through(fileKeys(frames), addToFile);
+    missing?.ofLines.forEach((sum, row) => {
+      if (sum !== 0) addToLine(data.throughMerged!.lines[row], sum);
     });
-    const file = (frame: number) => frames.file[frame];
-    eachOutermost(data, chosen.values, file, (frame, sum) => {
-      throughFile.set(file(frame), (throughFile.get(file(frame)) ?? 0) + sum);
+    missing?.ofFiles.forEach((sum, row) => {
+      if (sum !== 0) addToFile(data.throughMerged!.files[row], sum);
     });
   }
   addEstimated(data, naming, figures, (frame) => lines.get(frames.file[frame])?.get(frames.line[frame]));
@@ -103,24 +117,5 @@ function addEstimated(
       const line = lineOf(frame[above]);
       if (line?.estimatedThrough.at(-1) !== context) line?.estimatedThrough.push(context);
     }
-  }
-}
-
-/** Calls `add` with the sum below each context that no caller of the same key has above it; keys below 0 are none. */
-function eachOutermost(
-  { contexts: { parent, frame, length } }: PageData,
-  values: Float64Array,
-  keyOf: (frame: number) => number,
-  add: (frame: number, sum: number) => void,
-): void {
-  const below = values.slice();
-  for (let context = length - 1; context >= 0; context--)
-    if (parent[context] >= 0) below[parent[context]] += below[context];
-  for (let context = 0; context < length; context++) {
-    const key = keyOf(frame[context]);
-    if (key < 0 || below[context] === 0) continue;
-    let above = parent[context];
-    while (above >= 0 && keyOf(frame[above]) !== key) above = parent[above];
-    if (above < 0) add(frame[context], below[context]);
   }
 }

@@ -1,5 +1,6 @@
 // What the numbers leave out, what the words mean, and how the page is used.
 import { h } from "preact";
+import { counted, groupDigits } from "../../../../../profile/model/counted.ts";
 import { GLOSSARY } from "../../../glossary-words.ts";
 import { NotTracked } from "../parts/hints.ts";
 import { shown } from "../parts/shown-text.ts";
@@ -43,8 +44,9 @@ export function Help({ model }: ViewProps) {
         ? h(
             "p",
             null,
-            `${head.merged.contexts} call paths with the least were merged into “others (n)” by site, with exact sums: ` +
-              `a page has at most ${head.merged.bound}.`,
+            `${counted(head.merged.contexts, "call path")} with the least are merged by site and innermost function, with exact sums: a page ` +
+              `keeps ${groupDigits(head.merged.bound)}. What called these is one “others, merged” below each kept caller: the graph and ` +
+              "searches for callers do not tell it apart; lines in Source have their sums with calls.",
           )
         : null,
       head.hints.map((hint) => h("p", { class: "hint" }, shown(hint))),

@@ -20,11 +20,15 @@ export function Selected({ model, state, change }: ViewProps) {
   const sums = useMemo(
     () =>
       figures.map((figure) => ({
-        ...{ figure, sum: sumOf(figure.values, contexts) },
+        figure,
+        sum: sumOf(figure.values, contexts) + (model.missingOfSelection(figure, state) ?? 0),
         off: model.margins.of(figure, contexts),
       })),
     [figures, contexts],
   );
+  const merged = useMemo(() => model.mergedIn(contexts), [model, contexts]);
+  // The same of all: only some of the weights may be of the whole run.
+  const lacks = figures.some((figure) => model.missingOfSelection(figure, state) === undefined);
   const line = useMemo(() => model.life?.line(contexts), [model, contexts]);
   if (selected === undefined)
     return h(
@@ -42,7 +46,7 @@ export function Selected({ model, state, change }: ViewProps) {
   return h(
     "footer",
     { class: "selected", "aria-label": "Selected" },
-    h("span", { class: "title" }, shown(titleOfSelection(model, state))),
+    h("span", { class: "title" }, shown(titleOfSelection(model, state, merged))),
     line === undefined ? null : h(Sparkline, { values: line }),
     h(
       "dl",
@@ -77,6 +81,17 @@ export function Selected({ model, state, change }: ViewProps) {
               h("dd", null, amount(value, ratio.unit, ratio.clock)),
             ),
           ),
+      merged === undefined || merged === 0
+        ? null
+        : h("div", { key: "merged" }, h("dt", null, "merged call paths"), h("dd", null, formatCount(merged))),
+      lacks
+        ? h(
+            "div",
+            { key: "lacks" },
+            h("dt", null, "merged call paths"),
+            h("dd", null, "are not in these sums"),
+          )
+        : null,
     ),
     h(
       "button",
@@ -97,16 +112,18 @@ function sumOf(values: Float64Array, contexts: Int32Array): number {
   return sum;
 }
 
-function titleOfSelection(model: PageModel, state: PageState): string {
+/** @param merged how many merged call paths are selected */
+function titleOfSelection(model: PageModel, state: PageState, merged: number | undefined): string {
   const { names, data } = model;
   if (state.site !== undefined && state.site < data.contexts.length) {
     const [frame, caller] = model.shownPath(state.site, state);
     const by = caller === undefined ? "" : ` ← ${names.function(caller)}`;
-    return `${names.function(frame)} ${names.place(frame)}${by}`;
+    const { name, place } = rowName(names, frame, "site", merged);
+    return `${name} ${place}`.trimEnd() + by;
   }
   if (state.frame !== undefined && state.frame < data.frames.length) {
-    const { name, place } = rowName(names, state.frame, state.frameOf);
-    return `${name} ${place}`;
+    const { name, place } = rowName(names, state.frame, state.frameOf, merged);
+    return `${name} ${place}`.trimEnd();
   }
   const finding = model.selectedFinding(state)!;
   const at = finding.path[0];

@@ -3,6 +3,7 @@ import { h } from "preact";
 import { useMemo } from "preact/hooks";
 import type { PageCode } from "../../data/page-data.ts";
 import type { Figure } from "../model/figures.ts";
+import { notThrough } from "../model/merged.ts";
 import { lastPart, plainPath } from "../model/names.ts";
 import type { PageModel } from "../model/page-model.ts";
 import { type FileSums, type LineSums, sumLines } from "../model/source-lines.ts";
@@ -159,6 +160,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
       most: Math.max(...file.lines.map(({ own }) => Math.abs(own[index]))),
     }))
     .filter(({ most }) => most > 0);
+  const lacking = notThrough(data, chosen);
   const ofFile = data.code?.filter((code) => code.file === file.file) ?? [];
   const code = new Map(state.instructions ? ofFile.map((code) => [code.line, code]) : []);
   const isNarrow = useMedia("(max-width: 1500px)") || code.size > 0;
@@ -207,6 +209,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
       : source.isNewer
         ? h("p", { class: "newer" }, "This file was changed since the run: its lines may be others.")
         : null,
+    lacking === undefined ? null : h("p", { class: "dim" }, lacking),
     h(
       "div",
       { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Lines with their numbers" },

@@ -14,6 +14,7 @@ export function groupFrames(frames: PageFrames, names: FrameNames, by: BoxGroup)
 }
 
 function keyOf(frames: PageFrames, names: FrameNames, by: BoxGroup, frame: number): string {
+  if ((frames.flags[frame] & FRAME_FLAGS.others) !== 0) return "others";
   const isShownFolded = isLibraryFrame(frames, frame) ? "library" : "";
   if (by === "package") return `${isShownFolded} ${names.package(frame)}`;
   const file = frames.file[frame];

@@ -1,7 +1,7 @@
 import type { CallTree } from "./tree.ts";
 
 /** Measures that a tree may have behind the one that its widths show. */
-export type MeasureName = "matched" | "selected" | "before" | "after" | "of" | "by";
+export type MeasureName = "matched" | "selected" | "before" | "after" | "of" | "by" | "merged";
 
 /** A tree whose columns have names. */
 export interface MeasuredTree {

@@ -1,4 +1,5 @@
 import { withoutSignature } from "../../../../../explain/analyses/frames/function-names.ts";
+import { othersName } from "../../app/model/merged.ts";
 import { type FrameNames, lastPart } from "../../app/model/names.ts";
 import { shown } from "../../app/parts/shown-text.ts";
 import type { BoxGroup } from "../view.ts";
@@ -16,9 +17,14 @@ export class BoxNames {
     this.#group = group;
   }
 
-  /** The name without what a function takes; the root, which is no frame, has `all`. */
-  label(frame: number): string {
+  /**
+   * The name without what a function takes; the root, which is no frame, has `all`.
+   *
+   * @param merged how many merged call paths a box has, where that is known
+   */
+  label(frame: number, merged?: number): string {
     if (frame < 0) return "all";
+    if (this.#names.is(frame, "others")) return othersName(merged);
     this.#labels[frame] ??= shown(this.#labelOf(frame));
     return this.#labels[frame];
   }
@@ -40,13 +46,14 @@ export class BoxNames {
   }
 
   /** Label and place: `Tiles::load tile.cpp:41`. */
-  line(frame: number): string {
-    return `${this.label(frame)} ${this.place(frame)}`.trimEnd();
+  line(frame: number, merged?: number): string {
+    return `${this.label(frame, merged)} ${this.place(frame)}`.trimEnd();
   }
 
   /** The name with everything that it has, and the whole path. */
-  full(frame: number): { name: string; place: string } {
+  full(frame: number, merged?: number): { name: string; place: string } {
     if (frame < 0) return { name: "all", place: "" };
+    if (this.#names.is(frame, "others")) return { name: othersName(merged), place: "" };
     const file = this.#names.file(frame);
     const line = this.#group === "line" && this.#names.line(frame) > 0 ? `:${this.#names.line(frame)}` : "";
     const isFunction = this.#group === "line" || this.#group === "function";

@@ -36,7 +36,7 @@ export function colourChoices(
 export function hasPackages(data: PageData, names: FrameNames): boolean {
   let first: string | undefined;
   for (let frame = 0; frame < data.frames.length; frame++) {
-    if (names.is(frame, "library") || names.is(frame, "allocator")) continue;
+    if (names.is(frame, "library") || names.is(frame, "allocator") || names.is(frame, "others")) continue;
     const name = names.package(frame);
     if (first !== undefined && name !== first) return true;
     first = name;

@@ -31,6 +31,8 @@ export interface Painting {
   palette: Palette;
   /** What a box of the tree holds, in words. */
   amountOf(box: number): string;
+  /** How many merged call paths each box of the tree has; absent: none, or nobody knows. */
+  merged?: Float64Array | undefined;
   /** Rows go up from the last line instead of down from the first. */
   isUp: boolean;
   /** Per box of the tree, in the unit of its widths: what matches a search, what is selected, what one side of a comparison has. */
@@ -175,7 +177,13 @@ function paintLabels(
     const { name, place } =
       drawn.rest[index] > 0
         ? fitLabel(widths, `${drawn.rest[index]} more`, "", room)
-        : fitLabel(widths, names.label(frame), names.place(frame), room, painting.amountOf(drawn.box[index]));
+        : fitLabel(
+            widths,
+            names.label(frame, painting.merged?.[drawn.box[index]]),
+            names.place(frame),
+            room,
+            painting.amountOf(drawn.box[index]),
+          );
     const style = styles.of(index);
     context.fillStyle = styles.inks[side === undefined ? style : styles.pale(style)];
     const middle = y + ROW / 2;

@@ -1,0 +1,92 @@
+import type { PageContexts, PageFrames } from "./page-data.ts";
+
+/** What frames have in common: a number for each, and a frame of each number. −1: the frame has none. */
+export interface FrameKeys {
+  readonly of: Int32Array;
+  readonly first: Int32Array;
+}
+
+/** Lines: frames without one have no number. */
+export function lineKeys({ file, line, length }: PageFrames): FrameKeys {
+  return keysOf(length, (frame) =>
+    file[frame]! < 0 || line[frame] === 0 ? undefined : file[frame]! * 2 ** 24 + line[frame]!,
+  );
+}
+
+/** Files. */
+export function fileKeys({ file, length }: PageFrames): FrameKeys {
+  return keysOf(length, (frame) => (file[frame]! < 0 ? undefined : file[frame]!));
+}
+
+function keysOf(frames: number, keyOf: (frame: number) => number | undefined): FrameKeys {
+  const numbers = new Map<number, number>();
+  const first: number[] = [];
+  const of = Int32Array.from({ length: frames }, (_, frame) => {
+    const key = keyOf(frame);
+    if (key === undefined) return -1;
+    let number = numbers.get(key);
+    if (number === undefined) {
+      number = first.push(frame) - 1;
+      numbers.set(key, number);
+    }
+    return number;
+  });
+  return { of, first: Int32Array.from(first) };
+}
+
+type Tree = Pick<PageContexts, "parent" | "frame">;
+
+/** Of each context its own number and those of all below it. */
+export function withCalls({ parent }: Pick<Tree, "parent">, values: Float64Array): Float64Array {
+  const sums = values.slice();
+  for (let context = sums.length - 1; context >= 0; context--)
+    if (parent[context]! >= 0) sums[parent[context]!]! += sums[context]!;
+  return sums;
+}
+
+/** What goes through lines or files: of a number for each context, the sum of all contexts that a frame of the key called, or that are one. */
+export class Through {
+  readonly #keys: FrameKeys;
+  /** The key of each context that no caller of it has; −1 for others. */
+  readonly #keyAt: Int32Array;
+
+  constructor(tree: Tree, keys: FrameKeys) {
+    this.#keys = keys;
+    this.#keyAt = outermostKeys(tree, keys);
+  }
+
+  /** One a key. @param below as of `withCalls` */
+  sums(below: Float64Array): Float64Array {
+    const sums = new Float64Array(this.#keys.first.length);
+    for (let context = 0; context < below.length; context++) {
+      const key = this.#keyAt[context]!;
+      if (key >= 0) sums[key]! += below[context]!;
+    }
+    return sums;
+  }
+}
+
+/** Visits callers before what they call and leaves them behind it: a key that is entered already is not entered again. */
+function outermostKeys({ parent, frame }: Tree, keys: FrameKeys): Int32Array {
+  const keyAt = new Int32Array(parent.length).fill(-1);
+  // By caller and one more: number 0 has the roots.
+  const firstCalled = new Int32Array(parent.length + 1).fill(-1);
+  const next = new Int32Array(parent.length);
+  for (let context = parent.length - 1; context >= 0; context--) {
+    next[context] = firstCalled[parent[context]! + 1]!;
+    firstCalled[parent[context]! + 1] = context;
+  }
+  const entered = new Int32Array(keys.first.length);
+  for (let context = firstCalled[0]!; context >= 0; ) {
+    const key = keys.of[frame[context]!]!;
+    if (key >= 0 && entered[key]!++ === 0) keyAt[context] = key;
+    let following = firstCalled[context + 1]!;
+    for (let left = context; following < 0 && left >= 0; left = parent[left]!) {
+      const leftKey = keys.of[frame[left]!]!;
+      if (leftKey >= 0) entered[leftKey]!--;
+      following = next[left]!;
+    }
+    context = following;
+  }
+  return keyAt;
+}
