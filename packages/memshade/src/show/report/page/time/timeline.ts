@@ -294,7 +294,7 @@ function Phases({ timeline, range, onRange }: Pick<TimelineProps, "timeline" | "
           style: across(timeline, { from, to }),
           onClick: () => onRange(isChosen ? undefined : { from, to }),
         },
-        shown(name),
+        h("span", { style: { "--letters": `${[...shown(name)].length}` } }, shown(name)),
       );
     }),
   );

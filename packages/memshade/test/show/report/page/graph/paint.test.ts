@@ -51,6 +51,12 @@ describe("labels", () => {
     );
   });
 
+  it("are left out where fewer than four characters of a name would be left", () => {
+    const ends = new TextWidths(() => 5);
+    expect([25, 24, 9].map((room) => ends.end("cabbage", room))).toEqual(["…bage", "", ""]);
+    expect(ends.end("ab", 10)).toBe("ab");
+  });
+
   it("measure each character once", () => {
     const asked: string[] = [];
     const counted = new TextWidths((character) => {
@@ -59,7 +65,7 @@ describe("labels", () => {
     });
     counted.of("abba");
     counted.of("abba");
-    expect(counted.end("cabbage", 20)).toBe("…age");
+    expect(counted.end("cabbage", 25)).toBe("…bage");
     expect(asked.sort()).toEqual(["a", "b", "c", "e", "g", "…"].sort());
   });
 

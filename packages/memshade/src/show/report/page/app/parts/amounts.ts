@@ -34,6 +34,12 @@ export function amountOf(value: number, { unit, label, clock }: Measured): strin
   return `${amount(value, unit, clock)} ${words}`;
 }
 
+/** What a column takes whose numbers have a sign and their unit behind them, rem. */
+export function roomOf({ unit, clock }: Pick<Measured, "unit" | "clock">): number {
+  if (unit !== "clock") return 7.5;
+  return clock === "allocations" || clock === "ms" ? 9 : 10.5;
+}
+
 /** How far a sum may be off, behind it: ` ±12.0 KiB`; nothing where it was counted. */
 export function margin(value: number, unit: PageUnit): string {
   return value === 0 ? "" : ` ±${amount(Math.ceil(value), unit)}`;

@@ -3,7 +3,7 @@ import { h } from "preact";
 import { useState } from "preact/hooks";
 import { rowName } from "../model/row-name.ts";
 import { sumRows } from "../model/site-rows.ts";
-import { amount, difference } from "../parts/amounts.ts";
+import { amount, difference, roomOf } from "../parts/amounts.ts";
 import { titleOf } from "../parts/frame-name.ts";
 import { Bar } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
@@ -99,9 +99,10 @@ export function Diff({ model, state, change }: ViewProps) {
         label: "Both runs by place",
         columns: [
           { id: "name", label: grouping.group, width: "minmax(16rem, 1fr)", isNumber: false, canSort: false },
-          { id: "before", label: "before", width: "8rem", isNumber: true },
-          { id: "after", label: "after", width: "8rem", isNumber: true },
-          { id: "difference", label: "difference", width: "9rem", isNumber: true },
+          ...["before", "after", "difference"].map((id) => ({
+            ...{ id, label: id, isNumber: true },
+            width: `${Math.max(id === "difference" ? 9 : 8, roomOf(chosen))}rem`,
+          })),
         ],
         rows: order.length,
         sort,

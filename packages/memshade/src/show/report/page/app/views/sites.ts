@@ -5,7 +5,7 @@ import type { Figure } from "../model/figures.ts";
 import { rowName } from "../model/row-name.ts";
 import { type FigureColumn, NAME, type SiteRows, siteRows } from "../model/site-rows.ts";
 import { asMarkdown, asTsv, type Cell } from "../model/table-text.ts";
-import { amount, difference, formatCount, margin } from "../parts/amounts.ts";
+import { amount, difference, formatCount, margin, roomOf } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
 import { titleOf } from "../parts/frame-name.ts";
 import { useMedia } from "../parts/media.ts";
@@ -79,7 +79,7 @@ export function Sites({ model, state, change }: ViewProps) {
     ...columns.map((column) => ({
       id: column.id,
       label: h(Word, { word: wordOf(column), children: labelOf(column) }),
-      width: isPrinted ? `${PRINTED_WIDTH * printedRoom(column)}rem` : isSampled(column) ? "11rem" : "7.5rem",
+      width: `${isPrinted ? PRINTED_WIDTH * printedRoom(column) : shownRoom(column)}rem`,
       isNumber: true,
     })),
   ];
@@ -147,6 +147,11 @@ export function Sites({ model, state, change }: ViewProps) {
 
 function isSampled({ figure }: FigureColumn): boolean {
   return figure?.deviations !== undefined;
+}
+
+/** What a column takes on a screen, rem: estimates have their margin behind them. */
+function shownRoom(column: FigureColumn): number {
+  return Math.max(isSampled(column) ? 11 : 0, roomOf((column.figure ?? column.ratio)!));
 }
 
 /** What a column takes on paper: estimates have their margin behind them. */

@@ -18,7 +18,7 @@ export class TextWidths {
     return width;
   }
 
-  /** The text, or as much of its end as there is room for behind a `…`; nothing where that is less than two characters. */
+  /** The text, or as much of its end as there is room for behind a `…`; nothing where that is too little to say anything. */
   end(text: string, room: number): string {
     if (this.of(text) <= room) return text;
     const characters = [...text];
@@ -42,7 +42,7 @@ export class TextWidths {
 }
 
 /** Fewer characters of a name say nothing. */
-const LEAST_CHARACTERS = 2;
+const LEAST_CHARACTERS = 4;
 /** Between a name and its place, CSS pixels. */
 const GAP = 8;
 
@@ -77,7 +77,7 @@ export function fitLabel(
   const last = places.at(-1);
   if (last?.startsWith(":")) {
     const end = widths.end(name, room - GAP - widths.of(last));
-    if (end.length > 2 * LEAST_CHARACTERS) return { name: end, place: last };
+    if (end !== "") return { name: end, place: last };
   }
   return { name: widths.end(name, room), place: "" };
 }
