@@ -125,10 +125,12 @@ export class PageModel {
     const { frame, frameOf, box, site, alone } = state;
     if (box !== undefined || site !== undefined || alone === true) return false;
     if (frame === undefined || frame >= this.data.frames.length) return false;
-    const naming = this.naming(state);
-    const keys = frameKeys(this.data, this.names, frameOf);
-    const key = keys(frame);
-    return !naming.some((of, context) => this.#isUsed[context] === 1 && keys(of) === key);
+    return this.#keep("through", JSON.stringify([frame, frameOf, state.folded]), () => {
+      const naming = this.naming(state);
+      const keys = frameKeys(this.data, this.names, frameOf);
+      const key = keys(frame);
+      return !naming.some((of, context) => this.#isUsed[context] === 1 && keys(of) === key);
+    });
   }
 
   /** The finding that the state has selected, if nothing inside of it is. */
