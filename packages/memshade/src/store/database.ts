@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
@@ -11,6 +11,7 @@ import {
   type StoreTable,
   type StoreType,
 } from "../profile/formats/parquet-store/index.ts";
+import { makeOwnedFolder, removeLeftFolders } from "../record/host/run/owned-folders.ts";
 import type { StoreFolder } from "./folder.ts";
 
 const PACKAGE = "@duckdb/node-api";
@@ -63,15 +64,18 @@ export class StoreDatabase {
   ): Promise<StoreDatabase> {
     const { DuckDBInstance } = await loadDuckdb();
     // Questions may read what lies in DuckDB's folder for temporary files: it must be one in which nothing else is.
-    const temporary = mkdtempSync(join(tmpdir(), "memshade-store-"));
-    process.once("exit", () => rmSync(temporary, { recursive: true, force: true }));
+    removeLeftFolders(tmpdir(), "store");
+    const owned = makeOwnedFolder(tmpdir(), "store");
+    process.once("exit", () => rmSync(owned, { recursive: true, force: true }));
+    const temporary = join(owned, "spilled");
+    mkdirSync(temporary);
     const instance = await DuckDBInstance.create(":memory:", {
       memory_limit: MEMORY_LIMIT,
       temp_directory: temporary,
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
     });
-    const database = new StoreDatabase(await instance.connect(), temporary);
+    const database = new StoreDatabase(await instance.connect(), owned);
     for (const table of STORE_TABLES) {
       const files = store.filesOf(table.name);
       // A view whose columns are told looks at no file: a damaged one would not be told of where nothing is asked of it.

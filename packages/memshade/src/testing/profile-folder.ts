@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { UserError } from "../ground/bytes/errors.ts";
 import { originalOf } from "../record/host/profile.ts";
 import { writeRunFolder } from "../record/host/run/folder-claim.ts";
+import { makeOwnedFolder, removeLeftFolders } from "../record/host/run/owned-folders.ts";
 import { profileFiles, type RecordedFiles } from "../record/host/run/recorder.ts";
 
 /** A run that is given by its path, or by what `profile()` or `dump()` gave. */
@@ -18,7 +19,8 @@ export async function withFolders<T>(
   use: (folders: readonly string[], modules: readonly string[]) => Promise<T>,
 ): Promise<T> {
   runs.forEach(assertRun);
-  const parent = mkdtempSync(join(tmpdir(), "memshade-"));
+  removeLeftFolders(tmpdir(), "runs");
+  const parent = makeOwnedFolder(tmpdir(), "runs");
   const folders = runs.map((run, index) => (typeof run === "string" ? run : join(parent, `${index}`)));
   try {
     const modules: string[] = [];

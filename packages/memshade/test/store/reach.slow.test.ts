@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -23,4 +24,17 @@ it("questions to a store read nothing of the folder for temporary files", async 
   const refused = await memshade(["store", "query", "store", reach], { cwd, env });
   expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 2, stdout: "" });
   expect(refused.stderr).toContain("disabled by configuration");
+});
+
+it("a question leaves no folder for temporary files, and removes that of one that was killed", async () => {
+  const cwd = newFolder();
+  const temporary = join(cwd, "tmp");
+  const killed = join(temporary, "memshade-store-killed");
+  mkdirSync(killed, { recursive: true });
+  writeFileSync(join(killed, "owner"), JSON.stringify({ pid: 4_194_304, host: hostname(), started: "" }));
+  expect((await memshade(["run", "--out", "run", PROGRAM], { cwd })).code).toBe(0);
+  expect((await memshade(["store", "add", "--to", "store", "--build", "b", "run"], { cwd })).code).toBe(0);
+  const query = ["store", "query", "store", "select count(*) as n from runs"];
+  expect((await memshade(query, { cwd, env: { TMPDIR: temporary } })).code).toBe(0);
+  expect(readdirSync(temporary)).toEqual([]);
 });
