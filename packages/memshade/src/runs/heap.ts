@@ -51,11 +51,16 @@ export async function loadHeap(
 }
 
 async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedHeap> {
-  const status = fs.statSync(input, { throwIfNoEntry: false });
-  if (status === undefined) throw new UserError(`${input}: there is no such file or directory`);
-  if (status.isDirectory()) return loadDirectory(input, input, places);
+  if (statusOf(input).isDirectory()) return loadDirectory(input, input, places);
   if (path.basename(input) === RUN_FILE) return loadDirectory(input, path.dirname(input), places);
   return loadFile(input, places);
+}
+
+/** @throws UserError in one line where nothing is there */
+export function statusOf(input: string): fs.Stats {
+  const status = fs.statSync(input, { throwIfNoEntry: false });
+  if (status === undefined) throw new UserError(`${input}: there is no such file or directory`);
+  return status;
 }
 
 /** Whether a run's directory or `run.json` says that it has a heap profile; true for other files, which may be one. */

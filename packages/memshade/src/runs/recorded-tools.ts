@@ -2,7 +2,7 @@ import type { RecordedTools } from "../explain/analyses/recorded-tools.ts";
 import type { MeasuredTool } from "../explain/measures/measured-stacks.ts";
 import { UserError } from "../ground/bytes/errors.ts";
 import { hasCpu, loadCpu } from "./cpu.ts";
-import { hasHeap, loadHeap } from "./heap.ts";
+import { hasHeap, loadHeap, statusOf } from "./heap.ts";
 import { hasObjects, loadObjects } from "./objects.ts";
 import type { OwnCode } from "./own-code.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
@@ -16,8 +16,27 @@ export type ReportedTool = (typeof REPORTED_TOOLS)[number];
 /** In the order in which they are shown. */
 export const REPORTED_TOOLS = ["heap", "waste", "workingset", "objects", "cpu"] as const;
 
-/** The tools that a run has profiles of; the heap for what is no run at all: a raw profile, or a mistake that its reader explains. */
+/**
+ * The tools that a run has profiles of; the heap for what is no run at all: a raw profile, or a mistake that its reader explains.
+ *
+ * @throws UserError in one line where nothing is there
+ */
 export function recordedTools(input: string): ReportedTool[] {
+  const found = partsOf(input);
+  return found.length === 0 ? ["heap"] : found;
+}
+
+/**
+ * What a tool that a run lacks is to be told of: nothing else may be wrong.
+ *
+ * @throws UserError in one line where it is neither a run nor a profile
+ */
+export async function assertProfile(input: string): Promise<void> {
+  if (partsOf(input).every((tool) => tool === "heap")) await loadHeap(input);
+}
+
+function partsOf(input: string): ReportedTool[] {
+  statusOf(input);
   const parts: readonly (readonly [ReportedTool, boolean])[] = [
     ["heap", hasHeap(input)],
     ["waste", hasWaste(input)],
@@ -25,8 +44,7 @@ export function recordedTools(input: string): ReportedTool[] {
     ["objects", hasObjects(input)],
     ["cpu", hasCpu(input)],
   ];
-  const found = parts.filter(([, isThere]) => isThere).map(([name]) => name);
-  return found.length === 0 ? ["heap"] : found;
+  return parts.filter(([, isThere]) => isThere).map(([name]) => name);
 }
 
 /**

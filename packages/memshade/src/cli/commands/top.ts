@@ -14,7 +14,7 @@ import type { Measure, MeasuredProfiles } from "../../explain/measures/measure.t
 import { rankMeasure } from "../../explain/measures/ranking.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { knowsField } from "../../profile/model/known-fields.ts";
-import { loadMeasured, recordedTools } from "../../runs/recorded-tools.ts";
+import { assertProfile, loadMeasured, recordedTools } from "../../runs/recorded-tools.ts";
 import { pairsJson, topJson } from "../../show/report/json/top.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
 import { pairTable, topTable } from "../../show/report/terminal/common/top-table.ts";
@@ -113,11 +113,10 @@ function parseKey(text: string): string {
 export async function runTop(input: string, options: TopOptions, terminal: Terminal): Promise<string> {
   const { by, group, rows, reverse = false, json } = options;
   if (by !== undefined && Object.hasOwn(PAIRS, by)) return topPairs(input, by, options, terminal);
-  if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
   const recorded = recordedTools(input);
   const tool = by === undefined ? recorded.find((one) => one !== "cpu") : recordedWith(measureOfTop(by).tool);
   if (tool === undefined) throw new UserError(`${input} has samples alone, which memshade tree shows`);
-  if (by !== undefined && !recorded.includes(tool)) throw lacking(by, input);
+  if (by !== undefined && !recorded.includes(tool)) throw await lackingTool(by, input);
   const profiles = await loadMeasured(
     input,
     by === undefined ? tool : measureOfTop(by).tool,
@@ -137,6 +136,11 @@ export async function runTop(input: string, options: TopOptions, terminal: Termi
 
 function measureOfTop(word: string): Measure {
   return findMeasure(word, "top")!;
+}
+
+async function lackingTool(word: string, input: string): Promise<UserError> {
+  await assertProfile(input);
+  return lacking(word, input);
 }
 
 /** Error that says what a run needs for a ranking, and what it has instead. */
@@ -169,7 +173,7 @@ function isMerged(input: string, { heap }: MeasuredProfiles = {}): boolean {
 async function topPairs(input: string, by: string, options: TopOptions, terminal: Terminal): Promise<string> {
   const { table, title } = PAIRS[by]!;
   const { rows, json, reverse } = options;
-  if (!recordedTools(input).includes("waste")) throw lacking("dead", input);
+  if (!recordedTools(input).includes("waste")) throw await lackingTool("dead", input);
   const { waste } = await loadMeasured(input, "waste", readOptions(options));
   if (waste!.pairs === undefined)
     throw new UserError(

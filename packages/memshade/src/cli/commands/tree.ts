@@ -4,7 +4,13 @@ import type { StackGrouping, StackMetric, WeightedStacks } from "../../explain/c
 import { findMeasure, isAdditive, measureOfWord, recordedWith } from "../../explain/measures/index.ts";
 import type { Measure } from "../../explain/measures/measure.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
-import { loadMeasured, loadTools, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import {
+  assertProfile,
+  loadMeasured,
+  loadTools,
+  type ReportedTool,
+  recordedTools,
+} from "../../runs/recorded-tools.ts";
 import { callTreeJson } from "../../show/report/json/call-tree.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
 import { callTreeReport } from "../../show/report/terminal/tree/call-tree-report.ts";
@@ -127,10 +133,12 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
   if (tool !== undefined && tool !== (isCpu ? "cpu" : (ofMeasure ?? tool)))
     throw new UserError(`--by ${by} is of --tool ${isCpu ? "cpu" : ofMeasure}, not of ${tool}`);
   const chosen = tool ?? (isCpu ? "cpu" : (ofMeasure ?? recorded[0]!));
-  if (!recorded.includes(chosen))
+  if (!recorded.includes(chosen)) {
+    await assertProfile(input);
     throw new UserError(
       `${by === undefined ? `--tool ${chosen}` : `--by ${by}`} needs a run that was recorded with --tool ${chosen}: ${input} has ${recorded.join(", ")}`,
     );
+  }
   const places = readOptions(options);
   const tools =
     chosen === "cpu"

@@ -6,7 +6,7 @@ import type { SampleProfile } from "../../profile/model/sample-profile.ts";
 import { quoteForShell } from "../../profile/model/shell-words.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 import { writePieces } from "../../runs/output.ts";
-import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { assertProfile, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
 import { chooseWeight } from "../../show/exports/choose-weight.ts";
 import {
   EXPORT_FORMATS,
@@ -57,6 +57,7 @@ async function stacks(input: string, options: ExportOptions): Promise<Exported> 
   const format = options.format as Parameters<typeof writeStacks>[0];
   const tool = options.tool ?? firstTool(input);
   const { by } = options;
+  if (tool !== "heap") await assertProfile(input);
   const asked = by === undefined || tool === "cpu" ? undefined : findMeasure(by, "export", tool);
   const recorded = await loadTool(
     input,
@@ -99,6 +100,7 @@ async function overTime(input: string, options: ExportOptions): Promise<Exported
     throw new UserError(
       `${format} files hold amounts over time: samples are in --format firefox with their times`,
     );
+  if (tool !== undefined && tool !== "heap") await assertProfile(input);
   const recorded = recordedTools(input).filter(
     (one) => one !== "waste" && one !== "objects" && one !== "cpu",
   );

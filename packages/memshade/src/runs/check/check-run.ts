@@ -11,7 +11,7 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { gapsOf } from "../../show/report/gaps.ts";
 import type { CheckedRunReport, ReportedLimit } from "../../show/report/limits/checked.ts";
 import { endInWords } from "../../show/report/terminal/common/header.ts";
-import { loadTools, type ReportedTool, recordedTools } from "../recorded-tools.ts";
+import { assertProfile, loadTools, type ReportedTool, recordedTools } from "../recorded-tools.ts";
 import { runAround, runOf } from "../run-of-folder.ts";
 import type { GivenLimits } from "./limits.ts";
 import { repositoryPaths } from "./locate.ts";
@@ -37,15 +37,11 @@ export async function checkRun(
   const limits = given.limits.map(({ limit }) => limit);
   const read = { ...places, suppressions: given.leaks };
   const tools = neededTools(given);
-  const load = async (name: string): Promise<CheckedRun> => ({
-    name,
-    tools: await loadTools(
-      name,
-      recordedTools(name).filter((tool) => tools.includes(tool)),
-      read,
-    ),
-    facts: factsOf(name),
-  });
+  const load = async (name: string): Promise<CheckedRun> => {
+    const recorded = recordedTools(name).filter((tool) => tools.includes(tool));
+    if (recorded.length === 0) await assertProfile(name);
+    return { name, tools: await loadTools(name, recorded, read), facts: factsOf(name) };
+  };
   const isCompared = limits.some(({ from }) => from !== undefined);
   const run = await load(input);
   const baseline = isCompared && given.baseline !== undefined ? await load(given.baseline) : undefined;
