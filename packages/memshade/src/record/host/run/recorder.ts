@@ -1,15 +1,14 @@
 import { writeRaw } from "../../../profile/formats/memprof-raw/index.ts";
-import { type Bound, boundsMember, unseenBounds } from "../../../profile/model/bound.ts";
+import { type Bound, unseenBounds } from "../../../profile/model/bound.ts";
 import { HEAP_INTERVALS_FILE } from "../../../profile/model/over-time/heap-intervals.ts";
-import type { Presence, Run, RunEnd, RunModule } from "../../../profile/model/run.ts";
-import { RUN_FILE, RUN_SCHEMA, RUN_VERSION } from "../../../profile/model/run.ts";
+import { RUN_FILE, type Run, type RunEnd, type RunModule } from "../../../profile/model/run.ts";
 import { STATICS_FILE } from "../../../profile/model/statics/statics.ts";
-import { MEMSHADE_VERSION } from "../../../profile/model/version.ts";
+import { assembleRun, filesOfParts, type RunPart, type RunPartFile } from "../../tools/assemble-run.ts";
 import { HeapSession, type LookThrough } from "../../tools/heap/read/heap-session.ts";
 import type { DescribeHostFrame, ToldStacks } from "../../tools/heap/read/host-callers.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
-import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
+import type { InstrumentedInfo } from "../../tools/index.ts";
 import { recordedToolsOf, type ToolOptions } from "../../tools/run-options.ts";
 import type {
   InstanceHandle,
@@ -211,53 +210,49 @@ export class Recorder {
         describeFrame: this.#options.describeFrame,
       }),
     }));
-    const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
-      Object.fromEntries(others.map((of) => [of.tool, value(of)]));
     const rawBytes = writeRaw(raw, raw.version);
-    const ownFiles: ProfileFile[] = [];
-    const addOwn = (name: string, contents: unknown): void => {
-      if (heapPart) ownFiles.push({ name, contents: `${JSON.stringify(contents)}\n` });
-    };
-    if (intervals.instances.length > 0) addOwn(HEAP_INTERVALS_FILE, intervals);
-    if (statics !== undefined) addOwn(STATICS_FILE, statics);
-    const files = [...others.map(({ file }) => file), ...ownFiles];
-    const hasOwn = (name: string): boolean => ownFiles.some((file) => file.name === name);
-    const sumOf = (figure: (of: (typeof others)[number]) => number): number =>
-      others.reduce((sum, of) => sum + figure(of), 0);
-    const presence: Presence = {
-      modules: rewrittenBytes,
-      shadow: Math.ceil((heapPart ? heap.profilerBytes : 0) + sumOf(({ shadowBytes }) => shadowBytes)),
-      recorded: files.reduce((sum, { contents }) => sum + contents.length, heapPart ? rawBytes.length : 0),
-    };
-    const run: Run = {
-      schema: RUN_SCHEMA,
-      version: RUN_VERSION,
-      memshade: MEMSHADE_VERSION,
-      command: [...this.#options.command],
-      program: this.#options.program,
-      tools: { ...(heapPart ? { heap: tool } : {}), ...byTool(({ description }) => description) },
-      end,
-      modules,
-      ...(heapPart ? { heap: { ...heap, notTracked } } : {}),
-      ...(heapPart && host !== undefined ? { host } : {}),
-      notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
-      ...boundsMember([
-        ...(heapPart ? bounds : []),
-        ...this.#missing,
-        ...others.flatMap((of) => of.bounds ?? []),
-      ]),
-      presence,
-      files: {
-        ...(heapPart ? { heap: HEAP_FILE } : {}),
-        ...(hasOwn(HEAP_INTERVALS_FILE) ? { heapIntervals: HEAP_INTERVALS_FILE } : {}),
-        ...byTool(({ file }) => file.name),
-        ...(hasOwn(STATICS_FILE) ? { statics: STATICS_FILE } : {}),
+    const parts: RunPart[] = others.map(
+      ({ tool: name, description, file, shadowBytes, bounds: ofTool = [] }) => ({
+        tools: { [name]: description },
+        files: [{ member: name, ...file }],
+        shadowBytes,
+        bounds: ofTool,
+      }),
+    );
+    if (heapPart) {
+      const json = (member: "heapIntervals" | "statics", name: string, contents: unknown): RunPartFile => ({
+        member,
+        name,
+        contents: `${JSON.stringify(contents)}\n`,
+      });
+      parts.unshift({
+        tools: { heap: tool },
+        heap: { heap: { ...heap, notTracked }, ...(host === undefined ? {} : { host }) },
+        files: [
+          { member: "heap", name: HEAP_FILE, contents: rawBytes },
+          ...(intervals.instances.length > 0 ? [json("heapIntervals", HEAP_INTERVALS_FILE, intervals)] : []),
+          ...(statics === undefined ? [] : [json("statics", STATICS_FILE, statics)]),
+        ],
+        shadowBytes: heap.profilerBytes,
+        bounds,
+      });
+    }
+    const run = assembleRun(
+      {
+        command: [...this.#options.command],
+        program: this.#options.program,
+        end,
+        modules,
+        notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
+        bounds: this.#missing,
+        rewrittenBytes,
       },
-    };
+      parts,
+    );
     return {
       run,
       raw: rawBytes,
-      toolFiles: files,
+      toolFiles: filesOfParts(parts).filter(({ name }) => name !== HEAP_FILE),
       siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
       warnings: [
         ...(heapPart ? modules.flatMap(unseenHeap) : []),

@@ -1,15 +1,14 @@
 import { writeRaw } from "../../../profile/formats/memprof-raw/index.ts";
-import type { Bound } from "../../../profile/model/bound.ts";
 import { HEAP_INTERVALS_FILE } from "../../../profile/model/over-time/heap-intervals.ts";
-import type { HeapTool, RunEnd, RunHeap, RunThreads } from "../../../profile/model/run.ts";
+import type { RunEnd, RunHeap, RunThreads } from "../../../profile/model/run.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
+import type { RunPart, RunPartFile } from "../../tools/assemble-run.ts";
 import { CONTEXT_BYTES, Context, Control } from "../../tools/heap/layout.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
 import { callPath } from "../../tools/heap/read/read-shadow.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
-import type { ProfileFile } from "../../tools/session.ts";
 import { Header, MOST_THREADS, Place, THREAD_BYTES, Thread } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import type { ProcessModule } from "./modules.ts";
@@ -62,12 +61,9 @@ export interface RecordedBlocks {
 
 /** What a run has of them. */
 export interface HeapPart {
-  tool: HeapTool;
   /** What it does not cover is what accesses tell alone. */
-  heap: RunHeap & { notTracked: string[] };
-  bounds: Bound[];
-  profile: ProfileFile & { contents: Uint8Array };
-  intervals: ProfileFile | undefined;
+  readonly heap: RunHeap & { notTracked: string[] };
+  readonly part: RunPart;
 }
 
 /** The heap's part of a run. */
@@ -94,8 +90,17 @@ export function heapPart({ memory, counters, names, modules, ours, ...how }: Rec
   const contexts = raw.contexts.map((context) => ({ ...context, pcs: withoutOurs(context.pcs, ours) }));
   const contents = writeRaw({ ...raw, contexts, segments: modules.map(segmentOf) }, raw.version);
   const uncounted = isMarked ? UNCOUNTED_BUT_MARKED : isLeftAlone ? UNCOUNTED : `${UNCOUNTED} ${BY_HEAP}`;
+  // What a forked process frees of its parent's is its parent's.
+  const own =
+    view.getUint32(Header.parent, true) === 0 ? bounds : bounds.filter(({ are }) => are !== "least");
+  const files: RunPartFile[] = [{ member: "heap", name: HEAP_FILE, contents }];
+  if (intervals.instances.length > 0)
+    files.push({
+      member: "heapIntervals",
+      name: HEAP_INTERVALS_FILE,
+      contents: `${JSON.stringify(intervals)}\n`,
+    });
   return {
-    tool: mappings ? { ...tool, mappings } : tool,
     heap: {
       ...heap,
       threads: readThreads(memory, names),
@@ -104,13 +109,12 @@ export function heapPart({ memory, counters, names, modules, ours, ...how }: Rec
         ...(isCounted ? uncountedAccesses(view) : []),
       ],
     },
-    // What a forked process frees of its parent's is its parent's.
-    bounds: view.getUint32(Header.parent, true) === 0 ? bounds : bounds.filter(({ are }) => are !== "least"),
-    profile: { name: HEAP_FILE, contents },
-    intervals:
-      intervals.instances.length > 0
-        ? { name: HEAP_INTERVALS_FILE, contents: `${JSON.stringify(intervals)}\n` }
-        : undefined,
+    part: {
+      tools: { heap: mappings ? { ...tool, mappings } : tool },
+      files,
+      shadowBytes: heap.profilerBytes,
+      bounds: own,
+    },
   };
 }
 

@@ -1,178 +1,139 @@
-import { UserError } from "../../../ground/bytes/errors.ts";
 import {
   BLOCK_FIGURES,
   type Bound,
-  boundsMember,
   FIGURES,
   placeBound,
   unseenBounds,
 } from "../../../profile/model/bound.ts";
 import { counted } from "../../../profile/model/counted.ts";
 import { CPU_FILE, type CpuSamples } from "../../../profile/model/cpu/cpu-samples.ts";
-import { namedModuleOf } from "../../../profile/model/named-module.ts";
-import { RUN_SCHEMA, RUN_VERSION, type Run, type RunEnd } from "../../../profile/model/run.ts";
-import { MEMSHADE_VERSION } from "../../../profile/model/version.ts";
-import type { ProfileFile } from "../../tools/session.ts";
-import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
+import type { RunEnd, RunHeap } from "../../../profile/model/run.ts";
+import { assembleRun, filesOfParts, type RunPart } from "../../tools/assemble-run.ts";
 import { Header } from "../layout.ts";
+import type { NativeToolName } from "../native-tool.ts";
 import { bytesLeftAlone, namesOf } from "../rewritten/not-counted.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
-import { describeNative } from "../tools/working-set/read/describe-native.ts";
 import { filesReadAsData } from "./code-read.ts";
-import { contextPath, heapPart } from "./heap-part.ts";
+import { type HeapPart, heapPart } from "./heap-part.ts";
 import type { LeftBehind, NativeRecord, RecordedProgram, RecordingOptions } from "./left-behind.ts";
 import { readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
 import { describeModule, ofCode } from "./run-modules.ts";
-import { unsharedMarks } from "./uncounted-accesses.ts";
+import type { ToolReader } from "./tool-reader.ts";
 import { unseen, unseenBlocks } from "./unseen.ts";
-import { bytesTaken, wasteRun } from "./waste-run.ts";
+import { WASTE_READER } from "./waste-part.ts";
+import { WORKING_SET_READER } from "./working-set-part.ts";
+
+const READERS: Readonly<Record<NativeToolName, ToolReader>> = {
+  heap: { countsAccesses: true },
+  waste: WASTE_READER,
+  "working-set": WORKING_SET_READER,
+};
 
 /**
  * Makes a run of what a process has left in its memory. Its places in code are the numbers of its sites, so that two runs of one
  * program have the same ones.
  */
 export function recordedRun(
-  {
-    memory,
-    counters,
-    names = new Map(),
-    samples: taken,
-    replacedBy,
-    workingSet,
-    counts,
-    maps = "",
-  }: LeftBehind,
+  found: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
   { clock, blocks, mappings, children, rewritten = [], memoryLimit, notCounted = [] }: RecordingOptions,
 ): NativeRecord {
+  const { memory, counters, names = new Map(), replacedBy, workingSet, counts } = found;
   const view = new DataView(memory);
-  const header = (field: number): number => view.getUint32(field, true);
-  const loaded = readModules(memory, header(Header.modules));
+  const reader = program.tool && READERS[program.tool.name];
+  const loaded = readModules(memory, view.getUint32(Header.modules, true));
   const places = new OriginalPlaces(loaded, rewritten);
   places.translate(memory);
-  const isCounting = header(Header.isCounting) !== 0;
+  const isCounting = view.getUint32(Header.isCounting, true) !== 0;
   const readAsData = filesReadAsData(loaded, rewritten, {
     counters: isCounting ? counters : undefined,
-    counts: program.tool?.name === "waste" ? counts : undefined,
+    counts: reader?.hasCounts === true ? counts : undefined,
     lines: workingSet?.lines,
   });
-  const changed = readAsData.length === 0 ? [] : [readSentence(readAsData)];
-  const samples = taken && places.ofSamples(taken);
+  const samples = found.samples && places.ofSamples(found.samples);
   const all = places.modules;
   const ours = all.filter(({ name }) => name === program.image);
   const modules = all
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
-  const counted =
-    program.tool?.name === "heap"
-      ? new Set(rewritten.filter((file) => bytesLeftAlone(file) === 0).map(({ original }) => original))
+  const isWhole = (file: RewrittenFile): boolean => bytesLeftAlone(file) === 0;
+  const whole =
+    reader?.countsAccesses === true
+      ? new Set(rewritten.filter(isWhole).map(({ original }) => original))
       : undefined;
-  const described = modules.map((module, index) => describeModule(module, index, program.file, counted));
-  if (program.tool?.name === "waste") {
-    if (counts === undefined || header(Header.countersFailure) !== 0) throw new UserError(NOT_SHARED);
-    const record = wasteRun({
-      counts,
-      memory,
-      places: modules,
-      maps,
-      program,
-      rewritten,
-      modules: described,
-      end,
-      children,
-      memoryLimit,
-      stackTop: Number(view.getBigUint64(Header.stackTop, true)),
-      unseen: [...changed, ...program.notes, ...unseen(view, replacedBy), ...notCounted],
-      bounds: boundsOfProcess(view, replacedBy),
-    });
-    return { ...record, readAsData };
-  }
-  const marks = program.tool?.name === "working-set" ? unsharedMarks(view) : [];
-  const start = Number(view.getBigUint64(Header.start, true));
-  const lines =
-    marks.length > 0 || workingSet === undefined
-      ? undefined
-      : describeNative(
-          workingSet,
-          {
-            ...program,
-            modules: described.map(namedModuleOf),
-            threads: header(Header.threads),
-            pathOf: (context) => contextPath(view, context, ours),
-          },
-          samples,
-          start,
-        );
-  const isMarked = lines !== undefined;
-  const part = blocks
-    ? heapPart({
-        memory,
-        counters,
-        names,
-        modules,
-        ours,
-        clock,
-        mappings,
-        isMarked,
-        end,
-        isLeftAlone: program.isLeftAlone === true,
-      })
-    : undefined;
+  const described = modules.map((module, index) => describeModule(module, index, program.file, whole));
+  const ofTool = reader?.read?.({
+    left: { ...found, samples },
+    view,
+    program,
+    modules,
+    described,
+    ours,
+    rewritten,
+    isRunning: end.kind === "dump",
+  });
+  const heap =
+    blocks && reader?.withoutBlocks !== true
+      ? heapPart({
+          memory,
+          counters,
+          names,
+          modules,
+          ours,
+          clock,
+          mappings,
+          isMarked: ofTool?.part?.tools.workingset !== undefined,
+          end,
+          isLeftAlone: program.isLeftAlone === true,
+        })
+      : undefined;
   const isNoneExpected = replacedBy !== undefined || program.notes.length > 0;
   const gaps = [
-    ...changed,
-    ...marks,
-    ...(program.tool?.name === "working-set" && !isMarked && marks.length === 0
-      ? [end.kind === "dump" ? NO_LINES_YET : NO_LINES]
-      : []),
-    ...(blocks ? [...program.notes, ...unseenBlocks(view, isNoneExpected)] : []),
+    ...(readAsData.length === 0 ? [] : [readSentence(readAsData)]),
+    ...(ofTool?.gaps ?? []),
+    ...(blocks || reader?.withoutBlocks === true ? program.notes : []),
+    ...(heap === undefined ? [] : unseenBlocks(view, isNoneExpected)),
     ...unseen(view, replacedBy),
     ...notCounted,
   ];
-  // Nobody asked for samples that are there for the working set alone.
-  const cpu = isMarked && samples !== undefined && isEmpty(samples) ? undefined : samples;
-  const files: ProfileFile[] = [
-    ...(part === undefined ? [] : [part.profile, ...(part.intervals === undefined ? [] : [part.intervals])]),
-    ...(cpu === undefined ? [] : [{ name: CPU_FILE, contents: `${JSON.stringify(cpu)}\n` }]),
-    ...(isMarked ? [{ name: WORKING_SET_FILE, contents: `${JSON.stringify(lines.profile)}\n` }] : []),
+  // Nobody asked for samples that are there for a tool alone.
+  const hasCpu = samples !== undefined && !(ofTool?.part !== undefined && isEmpty(samples));
+  const parts: RunPart[] = [
+    ...(heap === undefined ? [] : [{ ...heap.part, heap: { heap: withGaps(heap.heap, gaps) } }]),
+    ...(ofTool?.part === undefined ? [] : [ofTool.part]),
+    ...(hasCpu ? [cpuPart(samples)] : []),
   ];
-  const run: Run = {
-    schema: RUN_SCHEMA,
-    version: RUN_VERSION,
-    memshade: MEMSHADE_VERSION,
-    command: [...program.command],
-    program: program.program,
-    tools: {
-      heap: part?.tool,
-      ...(isMarked ? { workingset: lines.description } : {}),
-      ...(cpu === undefined ? {} : { cpu: { hz: cpu.hz } }),
+  const run = assembleRun(
+    {
+      command: [...program.command],
+      program: program.program,
+      end,
+      modules: [...(ofTool?.modules ?? described)],
+      children: children && [...children],
+      notTracked: heap === undefined ? gaps : [],
+      bounds: boundsOfProcess(view, replacedBy),
+      rewrittenBytes: 0,
+      memoryLimit,
     },
-    end,
-    modules: described,
-    heap: part && { ...part.heap, notTracked: [...part.heap.notTracked, ...gaps] },
-    ...(children === undefined ? {} : { children: [...children] }),
-    notTracked: part === undefined ? gaps : [],
-    ...boundsMember([
-      ...(part?.bounds ?? []),
-      ...(lines?.bounds ?? []),
-      ...boundsOfProcess(view, replacedBy),
-    ]),
-    presence: {
-      modules: 0,
-      shadow: part?.heap.profilerBytes ?? (counts === undefined ? 0 : bytesTaken(counts)),
-      recorded: files.reduce((sum, { contents }) => sum + contents.length, 0),
-      limit: memoryLimit,
-    },
-    files: {
-      heap: part?.profile.name,
-      heapIntervals: part?.intervals?.name,
-      ...(isMarked ? { workingset: WORKING_SET_FILE } : {}),
-      ...(cpu === undefined ? {} : { cpu: CPU_FILE }),
-    },
+    parts,
+  );
+  return { run, files: filesOfParts(parts), readAsData };
+}
+
+function withGaps(heap: HeapPart["heap"], gaps: readonly string[]): RunHeap {
+  return { ...heap, notTracked: [...heap.notTracked, ...gaps] };
+}
+
+function cpuPart(samples: CpuSamples): RunPart {
+  const contents = `${JSON.stringify(samples)}\n`;
+  return {
+    tools: { cpu: { hz: samples.hz } },
+    files: [{ member: "cpu", name: CPU_FILE, contents }],
+    shadowBytes: 0,
+    bounds: [],
   };
-  return { run, files, readAsData };
 }
 
 function readSentence(files: readonly RewrittenFile[]): string {
@@ -183,12 +144,6 @@ function readSentence(files: readonly RewrittenFile[]): string {
 function isEmpty({ samples, notTracked }: CpuSamples): boolean {
   return samples.ms.length === 0 && notTracked.length === 0;
 }
-
-const NOT_SHARED =
-  "the program could make no file to share by what it counts: a limit of file sizes, a sandbox, or no room in /dev/shm";
-
-const NO_LINES_YET = "There is no working set yet: the first interval has not ended.";
-const NO_LINES = "There is no working set: nobody has seen the marks of lines before the process ended.";
 
 /**
  * Which figures of a process are no exact counts for want of what was not seen of it.
