@@ -2,6 +2,7 @@ import type { ObjectFile } from "../../../code/objects/index.ts";
 import { frameEntries } from "../../../code/unwind/index.ts";
 import { Instruction } from "../../../code/x64/decode/index.ts";
 import { loadObject } from "../../../names/load/objects.ts";
+import { MERGED_BYTES } from "../../tools/heap/layout.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { GRANULE_SHIFT } from "../layout.ts";
 import { fillerBytes } from "../rewrite/code.ts";
@@ -23,6 +24,8 @@ export interface NotedReads {
 /** Units of memory, numbered by address. */
 interface ReadUnits {
   readonly bytes: number;
+  /** How far from a unit something may have been read that counts for it, bytes. */
+  readonly reach?: number;
   /** Of units `[first, end)`: not 0 where something of one was read. */
   read(first: number, end: number): ArrayLike<number>;
 }
@@ -50,6 +53,7 @@ export function filesReadAsData(
   if (counters !== undefined)
     return among({
       bytes: 2 ** GRANULE_SHIFT,
+      reach: MERGED_BYTES,
       read: (first, end) => counters.read(first, end).map((count) => count & 1),
     });
   if (lines !== undefined)
@@ -77,8 +81,9 @@ function isChangeRead(file: RewrittenFile, bias: number, units: ReadUnits): bool
         if (read[i] === 0) continue;
         changed ??= changes(original.bytesAt(from, bytes), rewritten.bytesAt(from, bytes));
         const place = (first + i) * units.bytes - bias;
-        const start = Math.max(place - from, 0);
-        if (!changed.subarray(start, place - from + units.bytes).includes(1)) continue;
+        const { reach = 0 } = units;
+        const start = Math.max(place - from - reach, 0);
+        if (!changed.subarray(start, place - from + units.bytes + reach).includes(1)) continue;
         functions ??= new Functions(original);
         // Data may stand between functions, and is read by right.
         if (functions.fill(place, place + units.bytes)) return true;

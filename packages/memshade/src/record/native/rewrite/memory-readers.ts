@@ -75,9 +75,17 @@ export function registersRead(code: Code, i: number, imported: ReadonlyMap<numbe
 function argumentsRead(code: Code, i: number, imported: ReadonlyMap<number, string>): number[] {
   const name = imported.get(slotOfCall(code, i) ?? -1);
   if (name !== undefined) return (READERS.get(name) ?? []).map((number) => ARGUMENTS[number]);
-  const callee = code.flows[i] === FLOW.call ? code.functionAt(code.targets[i]) : -1;
-  if (callee < 0) return [];
+  if (code.flows[i] !== FLOW.call) return [];
+  const target = code.targets[i];
+  const callee = code.functionAt(target);
+  // Of code without frames nobody knows what it does.
+  if (callee < 0) return isUnknown(code, target) ? ARGUMENTS : [];
   return ARGUMENTS.filter((register) => isReadFrom(code, code.functions[callee], register));
+}
+
+function isUnknown(code: Code, target: number): boolean {
+  const isInside = target >= 0 && target < code.bytes.length && code.functionAround(target) < 0;
+  return isInside && !code.stubs.has(target);
 }
 
 /** Where the address of what is called stands (SVMA), where that is at a fixed place. */

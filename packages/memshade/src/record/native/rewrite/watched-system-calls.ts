@@ -7,10 +7,11 @@ import { LEAVE_RED_ZONE, SKIP_RED_ZONE } from "./insertion/red-zone.ts";
 import type { Insertion } from "./plan.ts";
 
 /**
- * System calls that are looked at before they are made: those that open files or tell of them, let memory be written, start programs, or
- * read and write memory by its address.
+ * System calls that are looked at before they are made: those that open files or tell of them, let memory be written, start programs,
+ * write, or read and write memory by its address.
  */
 export const SYSTEM_CALL = {
+  write: 1,
   open: 2,
   stat: 4,
   lstat: 6,
@@ -18,10 +19,14 @@ export const SYSTEM_CALL = {
   mprotect: 10,
   pread: 17,
   pwrite: 18,
+  writev: 20,
+  sendto: 44,
+  sendmsg: 46,
   execve: 59,
   ptrace: 101,
   openat: 257,
   newfstatat: 262,
+  vmsplice: 278,
   preadv: 295,
   pwritev: 296,
   processVmReadv: 310,

@@ -5,12 +5,14 @@ import type { SectionHeaders } from "./section-headers.ts";
 
 const PAGE = 0x1000;
 const PROGRAM_HEADER_BYTES = 56;
+export const FILE_HEADER_BYTES = 64;
 /** Two segments and a mark. */
 const ADDED = 3;
 const [PT_LOAD, PT_PHDR, PT_GNU_EH_FRAME, PT_GNU_STACK] = [1, 6, 0x6474e550, 0x6474e551];
 /** A program header of ours, which the system and the dynamic linker pass over. */
 export const PT_REWRITTEN = REWRITTEN_HEADER;
-/** Of a program header: p_vaddr, p_paddr, p_memsz. */
+/** Of that program header: p_flags has how many the old file has right behind its file header, or 0; then p_vaddr, p_paddr, p_memsz. */
+export const OLD_COUNT_AT = 4;
 const MARK_AT = 16;
 export const HEAP_START_AT = 24;
 export const ADDED_END_AT = 40;
@@ -171,6 +173,7 @@ export class FileLayout {
     const markAt = from + 2 * PROGRAM_HEADER_BYTES;
     view.setUint32(markAt, PT_REWRITTEN, true);
     view.setBigUint64(markAt + MARK_AT, BigInt(mark), true);
+    view.setUint32(markAt + OLD_COUNT_AT, oldAt === FILE_HEADER_BYTES ? programHeaders.length : 0, true);
     if (this.#heapRoom > 0) {
       view.setBigUint64(markAt + HEAP_START_AT, BigInt(this.#heapStart), true);
       view.setBigUint64(markAt + ADDED_END_AT, BigInt(roundUp(framesAddress + (framesBytes ?? 0))), true);

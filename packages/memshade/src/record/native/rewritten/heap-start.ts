@@ -3,6 +3,7 @@ import {
   R8,
   R9,
   R10,
+  R11,
   R12,
   R13,
   R14,
@@ -18,14 +19,25 @@ import {
   RSP,
 } from "../../../code/x64/index.ts";
 import { place } from "../../../code/x64/operands.ts";
-import { ADDED_END_AT, HEAP_START_AT, PT_REWRITTEN } from "../rewrite/write-file.ts";
+import {
+  ADDED_END_AT,
+  FILE_HEADER_BYTES,
+  HEAP_START_AT,
+  OLD_COUNT_AT,
+  PT_REWRITTEN,
+} from "../rewrite/write-file.ts";
 import { systemCall } from "../start/system-calls.ts";
 
-const [BRK, PRCTL] = [12, 157];
+const [MPROTECT, BRK, PRCTL] = [10, 12, 157];
 const [PR_SET_MM, PR_SET_MM_MAP] = [35, 14];
 const [AT_PHDR, AT_PHNUM, AT_EXECFN] = [3, 5, 31];
 const [PT_LOAD, PT_PHDR] = [1, 6];
-const [ADDRESS_AT, PROGRAM_HEADER_BYTES] = [16, 56];
+const [FLAGS_AT, ADDRESS_AT, PROGRAM_HEADER_BYTES] = [4, 16, 56];
+const [PF_X, PF_W] = [1, 2];
+const [PROT_READ, PROT_WRITE] = [1, 2];
+const PAGE_BYTES = 4096;
+/** Of the file header; a field of two bytes follows the second one. */
+const [ELF_MAGIC, E_PHOFF, E_PHNUM, OF_NEXT_FIELD] = [0x464c_457f, 32, 56, -0x1_0000];
 const WORD = 8;
 /** Words behind those of slow paths: the program headers of the program, how many, and where it was moved to. */
 export const PROGRAM_HEADERS = 0x7ff0_0ff0;
@@ -99,6 +111,7 @@ export function putHeapBehindProgram(asm: Assembler): void {
   asm.put("cmp", 8, RCX, R9);
   asm.jump(noSegment, "ae");
   asm.put("mov", 8, R9, RCX);
+  asm.put("mov", 4, R11, place(RSI, FLAGS_AT));
   asm.bind(noSegment);
   asm.put("cmp", 4, RAX, PT_REWRITTEN);
   asm.jump(next, "ne");
@@ -111,6 +124,8 @@ export function putHeapBehindProgram(asm: Assembler): void {
   asm.put("mov", 8, place(undefined, PROGRAM_BIAS), R8);
   asm.put("test", 8, R10, R10);
   asm.jump(done, "e");
+  asm.put("mov", 4, RBP, R11);
+  tellOldHeaders(asm);
   // rbx: where the heap is to begin; r8: the end of what was added.
   asm.put("mov", 8, RBX, place(R10, HEAP_START_AT));
   asm.put("test", 8, RBX, RBX);
@@ -149,4 +164,44 @@ export function putHeapBehindProgram(asm: Assembler): void {
   systemCall(asm, PRCTL);
   asm.put("add", 8, RSP, MAP_BYTES);
   asm.bind(done);
+}
+
+/**
+ * A program that looks for its program headers by its file header in memory (`__ehdr_start`, `dladdr`) finds those of the old file, where they
+ * always were: the new ones lie behind room for a heap, and their offset in the file leads nowhere in memory.
+ *
+ * r8: where the program was moved to; r9: its first segment; ebp: the flags of that; r10: the program header of ours. Keeps these.
+ */
+function tellOldHeaders(asm: Assembler): void {
+  const [isDone, isWritable] = [asm.label(), asm.label()];
+  asm.put("cmp", 4, place(R10, OLD_COUNT_AT), 0);
+  asm.jump(isDone, "e");
+  asm.put("lea", 8, RDI, place(R9, 0, R8));
+  asm.put("cmp", 4, place(RDI), ELF_MAGIC);
+  asm.jump(isDone, "ne");
+  const setRights = (): void => {
+    asm.put("mov", 4, RSI, PAGE_BYTES);
+    systemCall(asm, MPROTECT);
+  };
+  asm.put("test", 4, RBP, PF_W);
+  asm.jump(isWritable, "ne");
+  asm.put("mov", 4, RDX, PROT_READ | PROT_WRITE);
+  setRights();
+  asm.put("test", 8, RAX, RAX);
+  asm.jump(isDone, "ne");
+  asm.bind(isWritable);
+  asm.put("mov", 8, place(RDI, E_PHOFF), FILE_HEADER_BYTES);
+  asm.put("mov", 4, RAX, place(RDI, E_PHNUM));
+  asm.put("and", 4, RAX, OF_NEXT_FIELD);
+  asm.put("or", 4, RAX, place(R10, OLD_COUNT_AT));
+  asm.put("mov", 4, place(RDI, E_PHNUM), RAX);
+  asm.put("test", 4, RBP, PF_W);
+  asm.jump(isDone, "ne");
+  // PF_X is PROT_EXEC, two bits lower.
+  asm.put("mov", 4, RDX, RBP);
+  asm.put("and", 4, RDX, PF_X);
+  asm.put("shl", 4, RDX, 2);
+  asm.put("or", 4, RDX, PROT_READ);
+  setRights();
+  asm.bind(isDone);
 }

@@ -40,7 +40,6 @@ const SEEK_BYTES = 4096;
 /** Calls with an offset in r10. */
 const READS_AT = [
   SYSTEM_CALL.pread,
-  SYSTEM_CALL.pwrite,
   SYSTEM_CALL.preadv,
   SYSTEM_CALL.pwritev,
   SYSTEM_CALL.preadv2,
@@ -49,10 +48,13 @@ const READS_AT = [
 /** PTRACE_PEEKTEXT, PTRACE_PEEKDATA, PTRACE_POKETEXT, PTRACE_POKEDATA */
 const PTRACE_WORDS = [1, 2, 4, 5];
 const [IOVEC_BYTES, IOVEC_LENGTH_AT] = [16, 8];
-const PAGE_MASK = -0x1000;
+/** Of `struct msghdr`. */
+const [MESSAGE_VECTORS_AT, MESSAGE_COUNT_AT] = [16, 24];
+const PAGE_BYTES = 0x1000;
+const PAGE_MASK = -PAGE_BYTES;
 const ELF_MAGIC = 0x464c_457f;
 const [E_PHOFF, E_PHNUM, PROGRAM_HEADER_BYTES] = [32, 56, 56];
-const [P_FLAGS, P_VADDR, P_MEMSZ] = [4, 16, 40];
+const [P_FLAGS, P_OFFSET, P_VADDR, P_MEMSZ] = [4, 8, 16, 40];
 const [PT_LOAD, PF_X] = [1, 1];
 /** Of `struct r_debug` and of link maps. */
 const [FIRST_MAP, NEXT_MAP] = [8, 24];
@@ -60,7 +62,7 @@ const [FIRST_MAP, NEXT_MAP] = [8, 24];
 const CHANGES_CODE =
   "memshade: the program makes its own code writable. What it changes there would not be run, as rewritten code runs in its place: it ends here; run it without --tool, which records its allocations alone\n";
 const READS_CODE =
-  "memshade: the program reads or changes its own code through the system, by /proc/self/mem, process_vm_readv or ptrace. What is rewritten there is not the code of its file: it ends here; run it without --tool, which records its allocations alone\n";
+  "memshade: the program reads or changes its own code through the system, by write, /proc/self/mem, process_vm_readv or ptrace. What is rewritten there is not the code of its file: it ends here; run it without --tool, which records its allocations alone\n";
 
 /** Kept while a system call is done in the place of the program's, in the order in which they are pushed. */
 const KEPT = [RBX, RDI, RSI, RDX, R8, R9, R10];
@@ -75,10 +77,9 @@ const KEPT = [RBX, RDI, RSI, RDX, R8, R9, R10];
  */
 export function watchingCode(): AssembledCode {
   const asm = new Assembler();
-  const [opens, tells, protects, starts, seeks, reads, moves, traces, done, find, has, keep] = Array.from(
-    { length: 12 },
-    () => asm.label(),
-  );
+  const labels = Array.from({ length: 16 }, () => asm.label());
+  const [opens, tells, protects, starts, seeks, reads, moves, traces] = labels;
+  const [writes, gathers, sends, done, find, has, hasProgram, keep] = labels.slice(8);
   asm.put("pushf", 4);
   for (const [target, numbers] of [
     [opens, [SYSTEM_CALL.open, SYSTEM_CALL.openat, SYSTEM_CALL.openat2]],
@@ -86,6 +87,9 @@ export function watchingCode(): AssembledCode {
     [protects, [SYSTEM_CALL.mprotect, SYSTEM_CALL.pkeyMprotect]],
     [starts, [SYSTEM_CALL.execve, SYSTEM_CALL.execveat]],
     [seeks, [SYSTEM_CALL.lseek]],
+    [writes, [SYSTEM_CALL.write, SYSTEM_CALL.pwrite, SYSTEM_CALL.sendto]],
+    [gathers, [SYSTEM_CALL.writev, SYSTEM_CALL.vmsplice]],
+    [sends, [SYSTEM_CALL.sendmsg]],
     [reads, READS_AT],
     [moves, [SYSTEM_CALL.processVmReadv, SYSTEM_CALL.processVmWritev]],
     [traces, [SYSTEM_CALL.ptrace]],
@@ -121,7 +125,10 @@ export function watchingCode(): AssembledCode {
   asm.jump(keep, "e");
   endWith(asm, CHANGES_CODE);
 
-  readsCode(asm, { seeks, reads, moves, traces }, { has, keep, isOthers });
+  const ends = asm.label();
+  const common = { has, hasProgram, keep, isOthers, ends };
+  writesCode(asm, { writes, gathers, sends, reads }, common);
+  readsCode(asm, { seeks, reads, moves, traces }, common);
   asm.bind(keep);
   for (const register of [...KEPT, RAX].toReversed()) asm.put("pop", 8, register);
   asm.jump(isOthers);
@@ -134,8 +141,7 @@ export function watchingCode(): AssembledCode {
 
   asm.bind(find);
   findOriginal(asm);
-  asm.bind(has);
-  hasCode(asm);
+  hasCode(asm, has, hasProgram);
   return asm.finish();
 }
 
@@ -272,13 +278,79 @@ function findOriginal(asm: Assembler): void {
   asm.put("ret", 4);
 }
 
+/** Where the code leads that looks for rewritten code, and what follows. */
+type Common = Readonly<Record<"has" | "hasProgram" | "keep" | "isOthers" | "ends", Label>>;
+
+/**
+ * Ends a process that writes its own code, that of the program alone: few system calls are as frequent. What stands in one segment with the file's
+ * header need not be code.
+ */
+function writesCode(
+  asm: Assembler,
+  { writes, gathers, sends, reads }: Readonly<Record<"writes" | "gathers" | "sends" | "reads", Label>>,
+  { hasProgram, keep, isOthers, ends }: Common,
+): void {
+  asm.bind(writes);
+  for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  asm.put("mov", 8, RBX, RSI);
+  asm.put("lea", 8, R8, place(RSI, 0, RDX));
+  asm.put("mov", 4, RSI, 1);
+  asm.call(hasProgram);
+  asm.put("test", 4, RAX, RAX);
+  asm.jump(ends, "ne");
+  for (const register of [...KEPT, RAX].toReversed()) asm.put("pop", 8, register);
+  asm.put("cmp", 4, RAX, SYSTEM_CALL.pwrite);
+  asm.jump(reads, "e");
+  asm.jump(isOthers);
+
+  const isNowhere = (register: typeof RSI): void => {
+    asm.put("cmp", 8, register, PAGE_BYTES);
+    asm.jump(keep, "b");
+  };
+  asm.bind(sends);
+  for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  isNowhere(RSI);
+  asm.put("mov", 8, RDX, place(RSI, MESSAGE_COUNT_AT));
+  asm.put("mov", 8, RSI, place(RSI, MESSAGE_VECTORS_AT));
+  const isSent = asm.label();
+  asm.jump(isSent);
+  asm.bind(gathers);
+  for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  asm.bind(isSent);
+  isNowhere(RSI);
+  eachVector(asm, { keep, ends }, () => {
+    asm.put("mov", 4, RSI, 1);
+    asm.call(hasProgram);
+  });
+}
+
+/** Of vectors at rsi, edx of them: each from rbx to r8. */
+function eachVector(asm: Assembler, { keep, ends }: Pick<Common, "keep" | "ends">, look: () => void): void {
+  const next = asm.here();
+  asm.put("test", 4, RDX, RDX);
+  asm.jump(keep, "e");
+  asm.put("push", 8, RSI);
+  asm.put("push", 8, RDX);
+  asm.put("mov", 8, RBX, place(RSI));
+  asm.put("mov", 8, R8, place(RSI, IOVEC_LENGTH_AT));
+  asm.put("add", 8, R8, RBX);
+  look();
+  asm.put("pop", 8, RDX);
+  asm.put("pop", 8, RSI);
+  asm.put("test", 4, RAX, RAX);
+  asm.jump(ends, "ne");
+  asm.put("add", 8, RSI, IOVEC_BYTES);
+  asm.put("sub", 4, RDX, 1);
+  asm.jump(next);
+}
+
 /** Ends a process that has the system read or write memory with code of a rewritten file. */
 function readsCode(
   asm: Assembler,
   { seeks, reads, moves, traces }: Readonly<Record<"seeks" | "reads" | "moves" | "traces", Label>>,
-  { has, keep, isOthers }: Readonly<Record<"has" | "keep" | "isOthers", Label>>,
+  { has, keep, isOthers, ends }: Common,
 ): void {
-  const [isAt, ends, next] = [asm.label(), asm.label(), asm.label()];
+  const isAt = asm.label();
   asm.bind(seeks);
   // No code lies below the program's, and few files reach that far.
   asm.put("cmp", 8, RSI, place(undefined, PROGRAM_BIAS));
@@ -314,27 +386,21 @@ function readsCode(
   asm.bind(ends);
   endWith(asm, READS_CODE);
 
-  // r10: vectors of the other process, r8 of them. That may be this one, or a copy of it.
+  // rsi: vectors of this process, rdx of them.
+  const [isElsewhere, areNone] = [asm.label(), asm.label()];
   asm.bind(moves);
+  asm.put("cmp", 4, RAX, SYSTEM_CALL.processVmWritev);
+  asm.jump(isElsewhere, "ne");
+  for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  eachVector(asm, { keep: areNone, ends }, () => asm.call(has));
+  asm.bind(areNone);
+  for (const register of [...KEPT, RAX].toReversed()) asm.put("pop", 8, register);
+  // r10: vectors of the other process, r8 of them. That may be this one, or a copy of it.
+  asm.bind(isElsewhere);
   for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
   asm.put("mov", 8, RSI, R10);
   asm.put("mov", 4, RDX, R8);
-  asm.bind(next);
-  asm.put("test", 4, RDX, RDX);
-  asm.jump(keep, "e");
-  asm.put("push", 8, RSI);
-  asm.put("push", 8, RDX);
-  asm.put("mov", 8, RBX, place(RSI));
-  asm.put("mov", 8, R8, place(RSI, IOVEC_LENGTH_AT));
-  asm.put("add", 8, R8, RBX);
-  asm.call(has);
-  asm.put("pop", 8, RDX);
-  asm.put("pop", 8, RSI);
-  asm.put("test", 4, RAX, RAX);
-  asm.jump(ends, "ne");
-  asm.put("add", 8, RSI, IOVEC_BYTES);
-  asm.put("sub", 4, RDX, 1);
-  asm.jump(next);
+  eachVector(asm, { keep, ends }, () => asm.call(has));
 
   asm.bind(traces);
   for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
@@ -353,13 +419,20 @@ function readsCode(
   asm.jump(keep);
 }
 
-/** Whether memory from rbx to r8 has code of a rewritten file: eax is 1, or 0. All that is in `KEPT` is lost, too, but rbx and r8. */
-function hasCode(asm: Assembler): void {
+/**
+ * Whether memory from rbx to r8 has code of a rewritten file (`has`), or of the program (`hasProgram`, with esi 1 for that in segments
+ * without the file's header): eax is 1, or 0. All that is in `KEPT` is lost, too, but rbx and r8.
+ */
+function hasCode(asm: Assembler, has: Label, hasProgram: Label): void {
   const [check, nextMap, none, found] = Array.from({ length: 4 }, () => asm.label());
+  asm.bind(hasProgram);
   asm.put("mov", 8, R9, place(undefined, PROGRAM_HEADERS));
   asm.put("mov", 4, R10, place(undefined, HEADER_COUNT));
   asm.put("mov", 8, RDI, place(undefined, PROGRAM_BIAS));
-  asm.call(check);
+  asm.jump(check);
+  asm.bind(has);
+  asm.put("xor", 4, RSI, RSI);
+  asm.call(hasProgram);
   asm.put("test", 4, RAX, RAX);
   asm.jump(found, "ne");
   // The first one is the program.
@@ -393,7 +466,7 @@ function hasCode(asm: Assembler): void {
 
 /** The same of one object, with its program headers at r9, r10 of them, that was moved by rdi. */
 function hasCodeOf(asm: Assembler): void {
-  const [nothing, isMarked, next, nextSegment] = Array.from({ length: 4 }, () => asm.label());
+  const [nothing, isMarked, next, nextSegment, isAny] = Array.from({ length: 5 }, () => asm.label());
   asm.put("mov", 8, RCX, R9);
   asm.put("mov", 4, R11, R10);
   const headers = asm.here();
@@ -419,6 +492,11 @@ function hasCodeOf(asm: Assembler): void {
   asm.jump(nextSegment, "ne");
   asm.put("test", 4, place(R9, P_FLAGS), PF_X);
   asm.jump(nextSegment, "e");
+  asm.put("test", 4, RSI, RSI);
+  asm.jump(isAny, "e");
+  asm.put("cmp", 8, place(R9, P_OFFSET), 0);
+  asm.jump(nextSegment, "e");
+  asm.bind(isAny);
   asm.put("mov", 8, RCX, place(R9, P_VADDR));
   asm.put("add", 8, RCX, RDI);
   asm.put("mov", 8, R11, RCX);

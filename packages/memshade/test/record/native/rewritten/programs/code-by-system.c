@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,7 +48,7 @@ int main(int count, char **arguments) {
   unsigned char *block = malloc(BYTES);
   memset(block, 7, BYTES);
   const unsigned char *place = heap ? block : (const unsigned char *)triple;
-  unsigned char bytes[BYTES];
+  unsigned char bytes[BYTES] = {0};
   struct iovec to = {bytes, BYTES}, from = {(void *)place, BYTES};
   long got = -1;
   printf("%d\n", triple(5));
@@ -65,7 +66,16 @@ int main(int count, char **arguments) {
     got = fread(bytes, 1, BYTES, stream);
   }
   if (strcmp(way, "vm") == 0) got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+  if (strcmp(way, "vmwrite") == 0) got = process_vm_writev(getpid(), &from, 1, &to, 1, 0);
   if (strcmp(way, "ptrace") == 0) got = traced(place, bytes);
+  if (strcmp(way, "write") == 0) got = write(STDOUT_FILENO, place, BYTES);
+  if (strcmp(way, "writev") == 0) got = writev(STDOUT_FILENO, &from, 1);
+  if (strcmp(way, "sendmsg") == 0) {
+    int ends[2];
+    socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    struct msghdr message = {.msg_iov = &from, .msg_iovlen = 1};
+    got = sendmsg(ends[0], &message, 0);
+  }
   unsigned sum = 0;
   for (int i = 0; i < BYTES; i++) sum = sum * 31 + bytes[i];
   printf("%ld %08x\n", got, sum);

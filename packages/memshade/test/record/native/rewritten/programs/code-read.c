@@ -65,7 +65,13 @@ int print_sums(const char *what) {
       const unsigned char *bytes = chosen(i);
       printf(" %08x", sum_of(bytes, bytes + 16));
     }
-  else
+  else if (strcmp(what, "far") == 0) {
+    // One count stands for all reads of a turn, where the first one is: in front of the function whose entry is read.
+    const unsigned long *words = (const unsigned long *)((unsigned long)chosen(1) - 64 & ~7ul);
+    unsigned long sum = 0;
+    for (int i = 0; i < 1; i++) sum = sum * 31 + (words[0] ^ words[4] ^ words[8] ^ words[12]);
+    printf(" %08lx", sum);
+  } else
     printf(" %08x", sum_of(numbers, numbers + 32));
 #ifdef ALL
   extern char __executable_start, etext;
