@@ -6,7 +6,8 @@ import type { SampleProfile } from "../../profile/model/sample-profile.ts";
 import { quoteForShell } from "../../profile/model/shell-words.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 import { writePieces } from "../../runs/output.ts";
-import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { recordedTools } from "../../runs/recorded-tools.ts";
+import type { ReportedTool } from "../../runs/shelves.ts";
 import { chooseWeight } from "../../show/exports/choose-weight.ts";
 import {
   EXPORT_FORMATS,

@@ -1,5 +1,6 @@
 import { UserError } from "../../ground/bytes/errors.ts";
-import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { recordedTools } from "../../runs/recorded-tools.ts";
+import type { ReportedTool } from "../../runs/shelves.ts";
 
 /** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */
 export function reportedTools(

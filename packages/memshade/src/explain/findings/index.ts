@@ -51,6 +51,11 @@ export const KINDS = ALL as readonly unknown[] as readonly (FindingKind<Finding>
   readonly kind: Finding["kind"];
 })[];
 
+/** Whether anything is looked for in what a tool recorded. */
+export function findsFrom(tool: string): boolean {
+  return KINDS.some(({ sources }) => sources.some((source) => source === tool));
+}
+
 const BY_WORD = new Map<string, FindingKind<Finding>>(KINDS.map((kind) => [kind.kind, kind]));
 
 export function kindOf({ kind }: { readonly kind: string }): FindingKind<Finding> {

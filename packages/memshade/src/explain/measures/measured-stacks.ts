@@ -1,9 +1,12 @@
 import { NONE } from "../../profile/model/indices.ts";
 import { ownDepth } from "../analyses/frames/own-place.ts";
+import type { GroupBy } from "../analyses/groups.ts";
 
 /** A tool of whose profile stacks are made; static data is recorded with the heap. */
-export const MEASURED_TOOLS = ["heap", "waste", "workingset", "objects", "statics"] as const;
-export type MeasuredTool = (typeof MEASURED_TOOLS)[number];
+export type MeasuredTool = RecordingTool | "statics";
+
+/** A tool by which a run can be recorded, and that measures are declared of. */
+export type RecordingTool = "heap" | "waste" | "workingset" | "objects";
 
 /** A place on a call path, as far as it is known; or a word for what is no code, or for a library's code. */
 export interface StackFrame {
@@ -100,6 +103,16 @@ export interface MeasuredStacks {
   readonly marginOf?:
     | ((column: Column, unit: "bytes" | "count", rows: readonly number[]) => number | undefined)
     | undefined;
+}
+
+/** Rows divided into groups, numbered from 0 in the order of their first row. */
+export interface RowGroups {
+  readonly by: GroupBy;
+  readonly length: number;
+  /** The group of each row. */
+  readonly groupOf: ArrayLike<number>;
+  /** The rows of each group. */
+  readonly rows: readonly (readonly number[])[];
 }
 
 /** Rows with frames as a view has them. */

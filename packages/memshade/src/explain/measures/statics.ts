@@ -38,8 +38,12 @@ const ofObjects =
 
 export const STATIC_MEASURES: ToolMeasures = {
   tool: "statics",
+  name: "static data",
+  whole: "static data",
+  recordedWith: "heap",
   first: ["static-unread", "static-bytes"],
   stacks: ({ statics }) => statics && staticStacks(statics),
+  gaps: () => [],
   measures: measuresOf("statics", { needs: STATICS }, [
     {
       id: "static-accesses",

@@ -23,8 +23,8 @@ import { wasteReport } from "../../show/report/terminal/waste/waste-report.ts";
 import { esanReport } from "../../show/report/terminal/working-set/esan.ts";
 import { workingSetReport } from "../../show/report/terminal/working-set/working-set-report.ts";
 import { heapOverTime } from "../heap.ts";
-import type { ReportedTool } from "../recorded-tools.ts";
 import { presenceOf, runAround } from "../run-of-folder.ts";
+import type { ReportedTool } from "../shelves.ts";
 
 /** How what was recorded is told. */
 export interface PartOptions {

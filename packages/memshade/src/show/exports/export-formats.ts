@@ -1,7 +1,6 @@
 import { objectTotals } from "../../explain/analyses/objects/totals.ts";
 import type { StaticsReport } from "../../explain/analyses/statics/static-objects.ts";
-import { stacksOf } from "../../explain/measures/index.ts";
-import { MEASURED_TOOLS } from "../../explain/measures/measured-stacks.ts";
+import { MEASURED_TOOLS, stacksOf } from "../../explain/measures/index.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { writeChromeTrace } from "../../profile/formats/chrome-trace/write.ts";
 import { writeHeapProfile } from "../../profile/formats/v8-heap-profile/write.ts";

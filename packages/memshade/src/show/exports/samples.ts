@@ -1,5 +1,6 @@
 import {
   firstOfTool,
+  gapsOfTool,
   isAdditive,
   measuresOfTool,
   placedMeasures,
@@ -20,7 +21,6 @@ import {
   SampleProfileBuilder,
   type ValueType,
 } from "../../profile/model/sample-profile.ts";
-import { gapsOfTool } from "../report/gaps.ts";
 import { allocationHistory, heapCounters, workingSetCounters } from "./counters.ts";
 
 /** An amount that call stacks of a tool have: a value type with what is known of it. */

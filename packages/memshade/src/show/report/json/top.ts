@@ -1,11 +1,10 @@
 import { groupContexts } from "../../../explain/analyses/groups.ts";
 import type { PairRow } from "../../../explain/analyses/waste/pairs.ts";
-import { stacksOf } from "../../../explain/measures/index.ts";
+import { gapsOfTool, stacksOf } from "../../../explain/measures/index.ts";
 import type { MeasuredProfiles } from "../../../explain/measures/measure.ts";
 import { insidePlace, type MeasuredFrame, placePath } from "../../../explain/measures/measured-stacks.ts";
 import type { Ranking } from "../../../explain/measures/ranking.ts";
 import { firstRowOf } from "../../../explain/measures/waste.ts";
-import { gapsOfTool } from "../gaps.ts";
 import { createSiteWriter } from "./sites.ts";
 import { staticObjectJson } from "./static-data.ts";
 import { jsonText } from "./text.ts";

@@ -7,19 +7,19 @@ import {
 } from "../../../../explain/analyses/frames/place-names.ts";
 import { groupContexts } from "../../../../explain/analyses/groups.ts";
 import type { PairRow } from "../../../../explain/analyses/waste/pairs.ts";
-import { stacksOf } from "../../../../explain/measures/index.ts";
+import { gapsOfTool, stacksOf } from "../../../../explain/measures/index.ts";
 import type { Measure, MeasuredProfiles } from "../../../../explain/measures/measure.ts";
 import {
   insidePlace,
   type MeasuredFrame,
   type MeasuredStacks,
   placePath,
+  type RowGroups,
 } from "../../../../explain/measures/measured-stacks.ts";
-import type { Ranking, RowGroups } from "../../../../explain/measures/ranking.ts";
+import type { Ranking } from "../../../../explain/measures/ranking.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../../../profile/model/format.ts";
 import type { Clock } from "../../../../profile/model/run.ts";
 import type { PairKind, WasteIp } from "../../../../profile/model/waste/waste.ts";
-import { gapsOfTool } from "../../gaps.ts";
 import { amountFormat } from "../../measure-format.ts";
 import { pathLine } from "../heap/callers.ts";
 import { GROUP_NOUNS, SiteNames } from "../heap/site-names.ts";
