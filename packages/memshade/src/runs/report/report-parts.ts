@@ -7,6 +7,7 @@ import type { HotColdThresholds } from "../../profile/model/memprof/hot-cold.ts"
 import type { ObjectsProfile } from "../../profile/model/objects/objects.ts";
 import type { WasteFile } from "../../profile/model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
+import { requireOverTime } from "../../show/exports/tool-exports.ts";
 import { cpuReportJson } from "../../show/report/json/cpu-report.ts";
 import { heapCsvLines } from "../../show/report/json/heap-csv.ts";
 import { heapReportJsonPieces } from "../../show/report/json/heap-report.ts";
@@ -22,7 +23,6 @@ import { objectsReport } from "../../show/report/terminal/objects/objects-report
 import { wasteReport } from "../../show/report/terminal/waste/waste-report.ts";
 import { esanReport } from "../../show/report/terminal/working-set/esan.ts";
 import { workingSetReport } from "../../show/report/terminal/working-set/working-set-report.ts";
-import { heapOverTime } from "../heap.ts";
 import { presenceOf, runAround } from "../run-of-folder.ts";
 import type { ReportedTool } from "../shelves.ts";
 
@@ -118,7 +118,7 @@ function heapText(
 }
 
 function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
-  heapOverTime(profile, input, "--csv");
+  requireOverTime({ tool: "heap", profile }, input, "--csv");
   for (const line of heapCsvLines(profile)) yield `${line}\n`;
 }
 
