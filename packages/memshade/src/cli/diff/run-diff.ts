@@ -128,9 +128,7 @@ export async function runDiff(
   };
   const told = { ...options, screen: screenOptions(options, { ...terminal, said: new Set() }) };
   const compare = (by: Measure, isWhole: boolean) =>
-    by.tool === "heap"
-      ? compareHeaps(compared, by, told, isWhole)
-      : comparePlaces(compared, by, told, isWhole);
+    (OWN_COMPARISONS[by.tool] ?? comparePlaces)(compared, by, told, isWhole);
   const runs = [...old!, ...now!];
   const shown = new Map<MeasuredTool, Comparison>(
     tools.map((tool, index) => {
@@ -204,13 +202,21 @@ function compareHeaps(
     throw new UserError(
       [...old, ...now].every((run) => isKnown(by, run))
         ? `--by ${by.id} cannot be compared: the two profiles have different clocks`
-        : unknownIn(by),
+        : `--by ${by.id} is not known in both profiles`,
     );
   const { clock } = now[0]!.heap!.description;
   return {
     text,
     changes: diff.changes.map((change) => ({ ...change, format: amountFormat(change.measure.unit, clock) })),
   };
+}
+
+/** Tools whose comparison has more to tell than places: ratios, among others. */
+const OWN_COMPARISONS: Readonly<Partial<Record<MeasuredTool, typeof comparePlaces>>> = { heap: compareHeaps };
+
+/** Whether a comparison can be by a measure. */
+export function isCompared({ tool, combine }: Measure): boolean {
+  return OWN_COMPARISONS[tool] !== undefined || typeof combine === "string";
 }
 
 const NOT_COMPARED: { readonly [Comparable in ComparableFindings]?: readonly string[] } = {
@@ -263,10 +269,8 @@ function comparePlaces(
 }
 
 /** A measure that the two runs do not both know, or not in the same meaning. */
-function unknownIn({ id, tool }: Measure): string {
-  return tool === "heap"
-    ? `--by ${id} is not known in both profiles`
-    : `--by ${id} cannot be compared: the two runs were recorded with other options, or one without it`;
+function unknownIn({ id }: Measure): string {
+  return `--by ${id} cannot be compared: the two runs were recorded with other options, or one without it`;
 }
 
 function sentenceOf({ changes }: Comparison, limit: GrowthLimit): string[] {

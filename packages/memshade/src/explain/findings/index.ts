@@ -68,6 +68,15 @@ export function sentenceOf(finding: Finding): FindingSentence {
 
 /** What a finding's part is of. */
 export function wholeOfPart(finding: Pick<Finding, "kind" | "tool">): Whole {
-  const { waste, whole } = kindOf(finding);
-  return (finding.tool === "waste" ? waste?.whole : undefined) ?? whole;
+  return ofTool(finding)?.whole ?? kindOf(finding).whole;
+}
+
+/** The measure that shows how much a finding is about. */
+export function weightOf(finding: Pick<Finding, "kind" | "tool">): string {
+  return ofTool(finding)?.weight ?? kindOf(finding).weight;
+}
+
+/** What a kind says otherwise where the waste tool found it. */
+function ofTool({ kind, tool }: Pick<Finding, "kind" | "tool">): FindingKind<Finding>["waste"] {
+  return tool === "waste" ? kindOf({ kind }).waste : undefined;
 }

@@ -43,6 +43,7 @@ const heapStacks = once((profile: HeapProfile): MeasuredStacks => {
       frame: stacks.frame,
     },
     rows: contexts.stack,
+    clock: description.clock,
     sites: contexts.siteStack ?? contexts.stack,
     gaps: [],
     notes: [

@@ -1,4 +1,5 @@
 import { NONE } from "../../profile/model/indices.ts";
+import type { Clock } from "../../profile/model/run.ts";
 import { ownDepth } from "../analyses/frames/own-place.ts";
 import type { GroupBy } from "../analyses/groups.ts";
 
@@ -89,6 +90,10 @@ export interface MeasuredStacks {
   readonly rows: ArrayLike<number>;
   /** The stack whose innermost frame names the row's place: libraries that it called are not in it. {@link NONE}: there is none. */
   readonly sites: ArrayLike<number>;
+  /** What a row is, where it is no call path to a place. */
+  readonly noun?: string | undefined;
+  /** What measures in its units are of. */
+  readonly clock?: Clock | undefined;
   /** What is made in rows: the type of objects. */
   readonly labels?: readonly string[] | undefined;
   /** Sentences: what is not in the rows, or is an estimate. */

@@ -23,6 +23,7 @@ const staticStacks = once(({ objects }: StaticsReport): MeasuredStacks => {
     name: "static data",
     modules: [],
     ...collector.finish(),
+    noun: "variable",
     labels: objects.map(({ use }) => use),
     gaps: [],
     notes: [],
