@@ -8,12 +8,12 @@ import { UserError } from "../ground/bytes/errors.ts";
 import type { CpuProfile } from "../profile/model/cpu/cpu-profile.ts";
 import { hasCpu, loadCpu } from "./cpu.ts";
 import { hasHeap, loadHeap } from "./heap.ts";
-import { hasObjects, loadObjects } from "./objects.ts";
+import { OBJECTS_FILE } from "./objects.ts";
 import type { OwnCode } from "./own-code.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
 import { loadStatics } from "./statics.ts";
 import { hasWaste, loadWaste } from "./waste.ts";
-import { hasWorkingSet, loadWorkingSet } from "./working-set.ts";
+import { WORKING_SET_FILE } from "./working-set.ts";
 
 /** A tool whose part of a run is shown. */
 export type ReportedTool = RecordingTool | "cpu";
@@ -67,10 +67,14 @@ export const SHELVES: Readonly<Record<ReportedTool, ToolShelf>> = {
   },
   workingset: {
     whole: WORKING_SET_MEASURES.whole,
-    isIn: hasWorkingSet,
-    parts: { workingset: loadWorkingSet },
+    isIn: (input) => WORKING_SET_FILE.isIn(input),
+    parts: { workingset: (input, places) => WORKING_SET_FILE.load(input, places) },
   },
-  objects: { whole: OBJECT_MEASURES.whole, isIn: hasObjects, parts: { objects: loadObjects } },
+  objects: {
+    whole: OBJECT_MEASURES.whole,
+    isIn: (input) => OBJECTS_FILE.isIn(input),
+    parts: { objects: (input, places) => OBJECTS_FILE.load(input, places) },
+  },
   cpu: {
     whole: "call paths by CPU time",
     isIn: hasCpu,

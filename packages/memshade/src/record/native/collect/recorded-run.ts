@@ -17,6 +17,7 @@ import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-sessi
 import { Header } from "../layout.ts";
 import { bytesLeftAlone, namesOf } from "../rewritten/not-counted.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
+import { nativeTool } from "../tools/index.ts";
 import { describeNative } from "../tools/working-set/read/describe-native.ts";
 import { filesReadAsData } from "./code-read.ts";
 import { contextPath, heapPart } from "./heap-part.ts";
@@ -48,6 +49,7 @@ export function recordedRun(
   { clock, blocks, mappings, children, rewritten = [], memoryLimit, notCounted = [] }: RecordingOptions,
 ): NativeRecord {
   const view = new DataView(memory);
+  const tool = program.tool && nativeTool(program.tool.name, program.tool.options);
   const header = (field: number): number => view.getUint32(field, true);
   const loaded = readModules(memory, header(Header.modules));
   const places = new OriginalPlaces(loaded, rewritten);
@@ -55,7 +57,7 @@ export function recordedRun(
   const isCounting = header(Header.isCounting) !== 0;
   const readAsData = filesReadAsData(loaded, rewritten, {
     counters: isCounting ? counters : undefined,
-    counts: program.tool?.name === "waste" ? counts : undefined,
+    counts: tool?.isWaste === undefined ? undefined : counts,
     lines: workingSet?.lines,
   });
   const changed = readAsData.length === 0 ? [] : [readSentence(readAsData)];
@@ -66,11 +68,11 @@ export function recordedRun(
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
   const counted =
-    program.tool?.name === "heap"
+    tool?.isCounting === true
       ? new Set(rewritten.filter((file) => bytesLeftAlone(file) === 0).map(({ original }) => original))
       : undefined;
   const described = modules.map((module, index) => describeModule(module, index, program.file, counted));
-  if (program.tool?.name === "waste") {
+  if (tool?.isWaste !== undefined) {
     if (counts === undefined || header(Header.countersFailure) !== 0) throw new UserError(NOT_SHARED);
     const record = wasteRun({
       counts,
@@ -89,7 +91,7 @@ export function recordedRun(
     });
     return { ...record, readAsData };
   }
-  const marks = program.tool?.name === "working-set" ? unsharedMarks(view) : [];
+  const marks = tool?.isMarking === true ? unsharedMarks(view) : [];
   const start = Number(view.getBigUint64(Header.start, true));
   const lines =
     marks.length > 0 || workingSet === undefined
@@ -124,7 +126,7 @@ export function recordedRun(
   const gaps = [
     ...changed,
     ...marks,
-    ...(program.tool?.name === "working-set" && !isMarked && marks.length === 0
+    ...(tool?.isMarking === true && !isMarked && marks.length === 0
       ? [end.kind === "dump" ? NO_LINES_YET : NO_LINES]
       : []),
     ...(blocks ? [...program.notes, ...unseenBlocks(view, isNoneExpected)] : []),
