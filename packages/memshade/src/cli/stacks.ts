@@ -1,33 +1,28 @@
 import type { RecordedTools } from "../explain/analyses/recorded-tools.ts";
 import { sampleStacks } from "../explain/call-tree/sample-stacks.ts";
 import { type WeightedStacks, weightedStacks } from "../explain/call-tree/weighted-stacks.ts";
-import { stacksOf } from "../explain/measures/index.ts";
-import { MEASURED_TOOLS, type MeasuredTool } from "../explain/measures/measured-stacks.ts";
+import { gapsOfTool, isMeasured, stacksOf } from "../explain/measures/index.ts";
+import { REPORTED_TOOLS, shelfOf } from "../runs/recorded-tools.ts";
 import type { OriginalPlaces } from "../runs/run-symbols.ts";
-import { gapsOfTool } from "../show/report/gaps.ts";
 import { loadSampleProfile } from "./unwind/sample-profile.ts";
 
-/** The call paths that a tool recorded; undefined where it did not. */
-export function stacksOfTool(tool: MeasuredTool, run: RecordedTools): WeightedStacks | undefined {
-  const measured = stacksOf(tool, run);
-  if (measured === undefined) return undefined;
-  const stacks = weightedStacks(measured, run);
-  return { ...stacks, gaps: [...gapsOfTool(tool, run), ...stacks.gaps] };
+/** The call paths of a part that was recorded; undefined where it was not. */
+export function stacksOfPart(part: keyof RecordedTools, run: RecordedTools): WeightedStacks | undefined {
+  if (!isMeasured(part)) {
+    const sampled = shelfOf(part).samples?.(run);
+    return sampled && withGaps(sampleStacks(sampled.samples), sampled.notTracked);
+  }
+  const measured = stacksOf(part, run);
+  return measured && withGaps(weightedStacks(measured, run), gapsOfTool(part, run));
 }
 
-/** The same of CPU time. */
-export function stacksOfCpu({ cpu }: RecordedTools): WeightedStacks | undefined {
-  if (cpu === undefined) return undefined;
-  const stacks = sampleStacks(cpu.samples);
-  return { ...stacks, gaps: [...cpu.notTracked, ...stacks.gaps] };
+function withGaps(stacks: WeightedStacks, gaps: readonly string[]): WeightedStacks {
+  return { ...stacks, gaps: [...gaps, ...stacks.gaps] };
 }
 
-/** The call paths that tools recorded, in the order heap, waste, working set, objects, CPU time. */
+/** The call paths that tools recorded, in the order in which tools are shown. */
 export function stacksOfTools(run: RecordedTools): WeightedStacks[] {
-  const tools = MEASURED_TOOLS.filter((tool) => tool !== "statics");
-  return [...tools.map((tool) => stacksOfTool(tool, run)), stacksOfCpu(run)].filter(
-    (stacks) => stacks !== undefined,
-  );
+  return REPORTED_TOOLS.flatMap((tool) => stacksOfPart(tool, run) ?? []);
 }
 
 /** The stacks of a core dump, a minidump or perf.data. */

@@ -242,6 +242,9 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   };
 }
 
+/** Tools that `--contexts` is about. */
+const WITH_CONTEXTS: readonly ToolName[] = ["waste", "objects"];
+
 function objectsOptionsOf({ fields, contexts, sampleBytes, references, tool }: ToolFlags): ObjectsOptions {
   const isGiven =
     fields === false || contexts === false || sampleBytes !== undefined || references !== undefined;
@@ -250,7 +253,7 @@ function objectsOptionsOf({ fields, contexts, sampleBytes, references, tool }: T
     throw new UserError(
       "--no-fields, --no-contexts, --sample-bytes and --references are options of the objects tool: add --tool objects",
     );
-  if (contexts === true && !tool?.some((one) => one === "waste" || one === "objects"))
+  if (contexts === true && !tool?.some((one) => WITH_CONTEXTS.includes(one)))
     throw new UserError(
       "--contexts is an option of the waste tool, and the default of the objects tool: add --tool waste",
     );

@@ -72,17 +72,6 @@ export function hasHeap(input: string): boolean {
   return !fs.existsSync(runFile) || loadRun(runFile).tools.heap !== undefined;
 }
 
-/**
- * The heap over time.
- *
- * @param asking what was asked for, as the user wrote it
- * @throws UserError where nobody recorded it
- */
-export function heapOverTime({ overTime }: HeapProfile, input: string, asking: string): HeapIntervals {
-  if (overTime !== undefined) return overTime;
-  throw new UserError(`${input} has no heap over time: ${asking} needs a run of memshade with the heap tool`);
-}
-
 async function loadDirectory(input: string, directory: string, places: OriginalPlaces): Promise<LoadedHeap> {
   const runFile = path.join(directory, RUN_FILE);
   if (!fs.existsSync(runFile))

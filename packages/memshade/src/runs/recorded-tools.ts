@@ -1,20 +1,11 @@
 import type { RecordedTools } from "../explain/analyses/recorded-tools.ts";
-import type { MeasuredTool } from "../explain/measures/measured-stacks.ts";
-import { UserError } from "../ground/bytes/errors.ts";
-import { hasCpu, loadCpu } from "./cpu.ts";
-import { hasHeap, loadHeap, statusOf } from "./heap.ts";
-import { hasObjects, loadObjects } from "./objects.ts";
+import { loadHeap, statusOf } from "./heap.ts";
 import type { OwnCode } from "./own-code.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
-import { loadStatics } from "./statics.ts";
-import { hasWaste, loadWaste } from "./waste.ts";
-import { hasWorkingSet, loadWorkingSet } from "./working-set.ts";
-
-/** A tool whose part of a run is shown. */
-export type ReportedTool = (typeof REPORTED_TOOLS)[number];
+import { type ReportedTool, SHELVES, type ToolShelf } from "./shelves.ts";
 
 /** In the order in which they are shown. */
-export const REPORTED_TOOLS = ["heap", "waste", "workingset", "objects", "cpu"] as const;
+export const REPORTED_TOOLS = Object.keys(SHELVES) as readonly ReportedTool[];
 
 /**
  * The tools that a run has profiles of; the heap for what is no run at all: a raw profile, or a mistake that its reader explains.
@@ -27,38 +18,19 @@ export function recordedTools(input: string): ReportedTool[] {
 }
 
 /**
- * What a tool that a run lacks is to be told of: nothing else may be wrong.
+ * Nothing else may be wrong where somebody is told that a run lacks a tool.
  *
- * @throws UserError in one line where it is neither a run nor a profile
+ * @throws UserError in one line where there is neither a part of that tool, nor a run or profile
  */
-export async function assertProfile(input: string): Promise<void> {
-  if (partsOf(input).every((tool) => tool === "heap")) await loadHeap(input);
+export async function assertProfile(input: string, tool?: ReportedTool): Promise<void> {
+  const parts = partsOf(input);
+  if (parts.length > 1 || (tool !== undefined && parts.includes(tool))) return;
+  if (parts.length === 0 || parts[0] === "heap") await loadHeap(input);
 }
 
 function partsOf(input: string): ReportedTool[] {
   statusOf(input);
-  const parts: readonly (readonly [ReportedTool, boolean])[] = [
-    ["heap", hasHeap(input)],
-    ["waste", hasWaste(input)],
-    ["workingset", hasWorkingSet(input)],
-    ["objects", hasObjects(input)],
-    ["cpu", hasCpu(input)],
-  ];
-  return parts.filter(([, isThere]) => isThere).map(([name]) => name);
-}
-
-/**
- * The profile that the measures of a tool are of, and no other.
- *
- * @throws as `loadTools`
- */
-export async function loadMeasured(
-  input: string,
-  tool: MeasuredTool,
-  places: OriginalPlaces & OwnCode = {},
-): Promise<RecordedTools> {
-  if (tool === "heap") return { heap: (await loadHeap(input, places)).profile };
-  return tool === "statics" ? { statics: loadStatics(input, places) } : loadTools(input, [tool], places);
+  return REPORTED_TOOLS.filter((tool) => SHELVES[tool].isIn(input));
 }
 
 /**
@@ -66,20 +38,43 @@ export async function loadMeasured(
  *
  * @throws UserError in one line where one of them did not, or its file is damaged
  */
-export async function loadTools(
+export function loadTools(
   input: string,
   tools: readonly ReportedTool[],
   places: OriginalPlaces & OwnCode = {},
 ): Promise<RecordedTools> {
-  const waste = tools.includes("waste") ? loadWaste(input, places) : undefined;
-  if (tools.includes("waste") && waste === undefined)
-    throw new UserError(`--tool waste needs a run that was recorded with it: ${input} is none`);
-  return {
-    heap: tools.includes("heap") ? (await loadHeap(input, places)).profile : undefined,
-    waste,
-    workingset: tools.includes("workingset") ? loadWorkingSet(input, places) : undefined,
-    objects: tools.includes("objects") ? loadObjects(input, places) : undefined,
-    cpu: tools.includes("cpu") ? loadCpu(input, places) : undefined,
-    statics: tools.includes("heap") ? loadStatics(input, places) : undefined,
-  };
+  const shelves = REPORTED_TOOLS.filter((tool) => tools.includes(tool)).map((tool) => SHELVES[tool]);
+  return loadParts(
+    input,
+    shelves.flatMap(({ parts }) => Object.keys(parts) as (keyof RecordedTools)[]),
+    places,
+  );
+}
+
+/**
+ * One part of what tools recorded, and no other.
+ *
+ * @throws as `loadTools`
+ */
+export function loadPart(
+  input: string,
+  part: keyof RecordedTools,
+  places: OriginalPlaces & OwnCode = {},
+): Promise<RecordedTools> {
+  return loadParts(input, [part], places);
+}
+
+async function loadParts(
+  input: string,
+  parts: readonly (keyof RecordedTools)[],
+  places: OriginalPlaces & OwnCode,
+): Promise<RecordedTools> {
+  const loaded: [keyof RecordedTools, unknown][] = [];
+  for (const part of parts) loaded.push([part, await shelfOf(part).parts[part]!(input, places)]);
+  return Object.fromEntries(loaded);
+}
+
+/** The shelf of what records a part. */
+export function shelfOf(part: keyof RecordedTools): ToolShelf {
+  return Object.values(SHELVES).find(({ parts }) => parts[part] !== undefined)!;
 }

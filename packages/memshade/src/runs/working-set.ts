@@ -4,12 +4,12 @@ import { NONE } from "../profile/model/indices.ts";
 import type { Run } from "../profile/model/run.ts";
 import { readWorkingSet } from "../profile/model/working-set/read-working-set.ts";
 import type { StackFrame, WorkingSetProfile } from "../profile/model/working-set/working-set.ts";
-import type { OwnCode } from "./own-code.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
 import { SiteNamer } from "./site-namer.ts";
 import { ToolFile } from "./tool-file.ts";
 
-const FILE = new ToolFile({
+/** The working set, of a run's directory, its `run.json`, or a `workingset.json`. */
+export const WORKING_SET_FILE = new ToolFile({
   tool: "workingset",
   name: "workingset.json",
   contents: "working set",
@@ -18,20 +18,6 @@ const FILE = new ToolFile({
   nameSites,
   mark: markWorkingSet,
 });
-
-/** Whether the run's directory (or the file) holds a working set, or says that there is one. */
-export function hasWorkingSet(input: string): boolean {
-  return FILE.isIn(input);
-}
-
-/**
- * Reads the working set of a run's directory, of its `run.json`, or of a `workingset.json`.
- *
- * @throws UserError in one line: nothing there, not recorded, damaged
- */
-export function loadWorkingSet(input: string, options?: OwnCode & OriginalPlaces): WorkingSetProfile {
-  return FILE.load(input, options);
-}
 
 /**
  * Gives the stacks of a native program's working set functions and lines: the file has sites. Functions are numbered as they come; those

@@ -6,8 +6,14 @@ import { runTop } from "../../src/cli/commands/top.ts";
 import { runTree } from "../../src/cli/commands/tree.ts";
 import { runDiff } from "../../src/cli/diff/run-diff.ts";
 import { FLEET_MEASURES } from "../../src/explain/fleet/measures.ts";
-import { isAdditive, MEASURES, measure, recordedWith, stacksOf } from "../../src/explain/measures/index.ts";
-import { MEASURED_TOOLS } from "../../src/explain/measures/measured-stacks.ts";
+import {
+  isAdditive,
+  MEASURED_TOOLS,
+  MEASURES,
+  measure,
+  recordedWith,
+  stacksOf,
+} from "../../src/explain/measures/index.ts";
 import { sumByStack } from "../../src/profile/model/sample-profile.ts";
 import { loadTools, recordedTools } from "../../src/runs/recorded-tools.ts";
 import { exportedSamples } from "../../src/show/exports/samples.ts";

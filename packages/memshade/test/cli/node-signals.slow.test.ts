@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { gapsOf } from "../../src/explain/measures/gaps.ts";
 import { loadHeap } from "../../src/runs/heap.ts";
-import { gapsOf } from "../../src/show/report/gaps.ts";
 import {
   newFolder,
   onlyRun,

@@ -2,12 +2,11 @@ import type { Command } from "commander";
 import { GROUPINGS } from "../../explain/analyses/groups.ts";
 import { type GrowthLimit, parseGrowthLimit } from "../../explain/diff/growth-limit.ts";
 import { measureOfWord } from "../../explain/measures/index.ts";
-import type { Measure } from "../../explain/measures/measure.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 import { pagePath } from "../../runs/page/page-file.ts";
 import { chosenSides } from "../chosen-run.ts";
-import { type DiffOptions, runDiff } from "../diff/run-diff.ts";
+import { type DiffOptions, isCompared, runDiff } from "../diff/run-diff.ts";
 import { print } from "../line-input.ts";
 import { pageOfDiff } from "../report/diff-page.ts";
 import { askedPage } from "../report/html-options.ts";
@@ -25,8 +24,6 @@ import {
 } from "./report-options.ts";
 
 const USUAL_ROWS = 20;
-/** Measures that a comparison takes. Ratios are among them for the heap alone. */
-const isCompared = (measure: Measure) => measure.tool === "heap" || typeof measure.combine === "string";
 /** A limit was exceeded. */
 const LIMIT_EXCEEDED = 1;
 

@@ -7,6 +7,7 @@ import { nameFileInErrors, readModuleFile } from "../../record/host/module/modul
 import { nativeSha256 } from "../../record/host/module/native-sha256.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 import { instrument } from "../../record/tools/index.ts";
+import { BLOCK_TOOLS } from "../../record/tools/options.ts";
 import { toInstrumentOptions } from "../../record/tools/run-options.ts";
 import { sentencesOfModule } from "../../record/tools/sentences.ts";
 import { addHostStacksOption, addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
@@ -55,7 +56,7 @@ export function addInstrumentCommand(program: Command): void {
         `${flags.output} written (${growth} times the size); read its profile with the loader, see docs/loader.md`,
       );
       const { refused } = info.allocator;
-      const seeksBlocks = info.tools.some((tool) => tool === "heap" || tool === "alloc");
+      const seeksBlocks = info.tools.some((tool) => BLOCK_TOOLS.includes(tool));
       const refusals = seeksBlocks && refused !== undefined ? [refused] : [];
       // Why there are no blocks may be why there is nothing else.
       for (const sentence of new Set([...refusals, ...sentencesOfModule(info)])) say(sentence);

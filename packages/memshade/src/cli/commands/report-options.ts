@@ -1,14 +1,15 @@
 import { type Command, Option } from "commander";
 import { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
-import { measuresOfTool, wordsOf } from "../../explain/measures/index.ts";
+import { MEASURED_TOOLS, measuresOfTool, wordsOf } from "../../explain/measures/index.ts";
 import type { Measure, MeasureView } from "../../explain/measures/measure.ts";
-import { MEASURED_TOOLS, type MeasuredTool } from "../../explain/measures/measured-stacks.ts";
+import { TOOLS } from "../../explain/measures/tools.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { type PathMap, parsePathMap } from "../../names/symbolize/path-map.ts";
 import type { OwnCode } from "../../runs/own-code.ts";
-import { REPORTED_TOOLS, type ReportedTool } from "../../runs/recorded-tools.ts";
+import { REPORTED_TOOLS } from "../../runs/recorded-tools.ts";
 import { REPORT_COLUMNS } from "../../runs/report/report-parts.ts";
 import type { OriginalPlaces } from "../../runs/run-symbols.ts";
+import type { ReportedTool } from "../../runs/shelves.ts";
 import { loadSuppressions } from "../../runs/suppressions.ts";
 import type { SourcesKept } from "../../show/report/page/data/sources.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
@@ -191,17 +192,9 @@ export function measuresByTool(isOffered: (measure: Measure) => boolean, view: M
     const measures = measuresOfTool(tool).filter(isOffered);
     const others = measures.flatMap((measure) => wordsOf(measure, view).slice(1));
     const also = others.length === 0 ? "" : ` (or ${others.join(", ")})`;
-    return `${TOOL_NAMES[tool]}: ${measures.map(({ id }) => id).join(", ")}${also}`;
+    return `${TOOLS[tool].name}: ${measures.map(({ id }) => id).join(", ")}${also}`;
   });
 }
-
-const TOOL_NAMES: Readonly<Record<MeasuredTool, string>> = {
-  heap: "heap",
-  waste: "waste",
-  workingset: "working set",
-  objects: "objects",
-  statics: "static data",
-};
 
 export function standardOutput(): Terminal {
   const { isTTY, columns } = process.stdout;

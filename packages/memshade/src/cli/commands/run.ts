@@ -159,13 +159,30 @@ const OF_NATIVE: readonly string[] = [
   "compat",
   "contexts",
 ];
-/** What runs of native programs with `--tool waste` do not have. */
-const NOT_WITH_WASTE: readonly string[] = ["traceChildren", "mmap", "sample", "clock"];
-const NATIVE_NAMES: Readonly<Partial<Record<ToolName, NativeToolName>>> = {
-  heap: "heap",
-  waste: "waste",
-  workingset: "working-set",
+/** A tool whose code is inserted into native programs. */
+interface InsertedByName {
+  readonly name: NativeToolName;
+  /** Options that not all of them have. */
+  readonly takes: readonly string[];
+  /** Options that runs with it do not have. */
+  readonly refuses: readonly string[];
+  /** Nor do they have what `alloc` records. */
+  readonly isAlone?: true;
+}
+
+/** `alloc` is recorded without any. */
+const ALLOC: Omit<InsertedByName, "name"> = { takes: [], refuses: [] };
+const INSERTED: Readonly<Partial<Record<ToolName, InsertedByName>>> = {
+  heap: { name: "heap", takes: ["includeStack"], refuses: [] },
+  waste: {
+    name: "waste",
+    takes: ["includeStack", "compat", "contexts"],
+    refuses: ["traceChildren", "mmap", "sample", "clock"],
+    isAlone: true,
+  },
+  workingset: { name: "working-set", takes: [], refuses: [] },
 };
+const OF_NATIVE_TOOLS = [...Object.keys(INSERTED), "alloc"];
 
 /** What is about blocks, which runs with `--tool workingset` alone do not have. */
 const OF_BLOCKS: readonly string[] = ["mmap", "clock"];
@@ -177,7 +194,7 @@ function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
 /** The tool whose code is inserted: one that was asked for by name. */
 function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
   const { tool = [], includeStack, compat, contexts, who: isOwned } = flags;
-  const names = tool.flatMap((name) => NATIVE_NAMES[name] ?? []);
+  const names = tool.flatMap((one) => INSERTED[one]?.name ?? []);
   return names.length === 0
     ? undefined
     : { name: names[0], options: { includeStack, compat, contexts, isOwned, isCounting: isCounting(flags) } };
@@ -241,28 +258,31 @@ function refuseForNative(command: Command): void {
       `${unknown.long} is for WebAssembly programs: recording native ones has no such option`,
     );
   const { tool: tools = [], includeStack } = command.opts<RunFlags>();
-  const unfit = tools.filter((tool) => tool !== "alloc" && NATIVE_NAMES[tool] === undefined);
+  const unfit = tools.filter((tool) => !OF_NATIVE_TOOLS.includes(tool));
   if (unfit.length > 0)
     throw new UserError(
-      `--tool ${unfit.join()} records WebAssembly programs; native ones are recorded by ${Object.keys(NATIVE_NAMES).join(", ")} or alloc`,
+      `--tool ${unfit.join()} records WebAssembly programs; native ones are recorded by ${Object.keys(INSERTED).join(", ")} or alloc`,
     );
-  const named = tools.filter((tool) => tool !== "alloc");
+  const named = tools.filter((tool) => INSERTED[tool] !== undefined);
   if (named.length > 1)
     throw new UserError(
       `--tool ${named.join()}: native programs are recorded by one tool at a time; run it once with each`,
     );
-  if (includeStack === true && named[0] !== "heap" && named[0] !== "waste")
+  const { takes, refuses, isAlone } = INSERTED[named[0]!] ?? ALLOC;
+  if (includeStack === true && !takes.includes("includeStack"))
     throw new UserError(
       "--include-stack is about accesses of blocks and wasted ones: add --tool heap or waste",
     );
   const ofWaste = given.find((option) => ["compat", "contexts"].includes(option.attributeName()));
-  if (ofWaste !== undefined && named[0] !== "waste")
+  if (ofWaste !== undefined && !takes.includes(ofWaste.attributeName()))
     throw new UserError(`${ofWaste.long} is an option of the waste tool: add --tool waste`);
-  const unfollowed = given.find((option) => NOT_WITH_WASTE.includes(option.attributeName()));
-  if (named[0] === "waste" && unfollowed !== undefined)
-    throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool waste yet`);
-  if (named[0] === "waste" && tools.includes("alloc"))
-    throw new UserError("--tool alloc,waste: blocks of native programs are not recorded with --tool waste");
+  const unfollowed = given.find((option) => refuses.includes(option.attributeName()));
+  if (unfollowed !== undefined)
+    throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool ${named[0]} yet`);
+  if (isAlone === true && tools.includes("alloc"))
+    throw new UserError(
+      `--tool alloc,${named[0]}: blocks of native programs are not recorded with --tool ${named[0]}`,
+    );
   const { who } = command.opts<RunFlags>();
   const ofBlocks = given.find((option) => OF_BLOCKS.includes(option.attributeName()));
   const isOfOwners = ofBlocks?.attributeName() === "mmap" && who === true;

@@ -5,6 +5,7 @@ import { GROUPINGS, type GroupBy } from "../../explain/analyses/groups.ts";
 import { type PairTable, rankPairs } from "../../explain/analyses/waste/pairs.ts";
 import {
   findMeasure,
+  isMeasured,
   isReversed,
   knownMeasures,
   measureOfWord,
@@ -14,7 +15,7 @@ import type { Measure, MeasuredProfiles } from "../../explain/measures/measure.t
 import { rankMeasure } from "../../explain/measures/ranking.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { knowsField } from "../../profile/model/known-fields.ts";
-import { assertProfile, loadMeasured, recordedTools } from "../../runs/recorded-tools.ts";
+import { assertProfile, loadPart, recordedTools } from "../../runs/recorded-tools.ts";
 import { pairsJson, topJson } from "../../show/report/json/top.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
 import { pairTable, topTable } from "../../show/report/terminal/common/top-table.ts";
@@ -114,14 +115,11 @@ export async function runTop(input: string, options: TopOptions, terminal: Termi
   const { by, group, rows, reverse = false, json } = options;
   if (by !== undefined && Object.hasOwn(PAIRS, by)) return topPairs(input, by, options, terminal);
   const recorded = recordedTools(input);
-  const tool = by === undefined ? recorded.find((one) => one !== "cpu") : recordedWith(measureOfTop(by).tool);
+  const tool = by === undefined ? recorded.find(isMeasured) : recordedWith(measureOfTop(by).tool);
   if (tool === undefined) throw new UserError(`${input} has samples alone, which memshade tree shows`);
   if (by !== undefined && !recorded.includes(tool)) throw await lackingTool(by, input);
-  const profiles = await loadMeasured(
-    input,
-    by === undefined ? tool : measureOfTop(by).tool,
-    readOptions(options),
-  );
+  const part = by === undefined ? tool : measureOfTop(by).tool;
+  const profiles = await loadPart(input, part, readOptions(options));
   const measure = by === undefined ? knownMeasures(tool, profiles)[0] : measureOfTop(by);
   const unknown = measure?.unknown?.(profiles);
   if (unknown !== undefined) throw new UserError(`--by ${measure!.id} is not known of ${input}: ${unknown}`);
@@ -174,7 +172,7 @@ async function topPairs(input: string, by: string, options: TopOptions, terminal
   const { table, title } = PAIRS[by]!;
   const { rows, json, reverse } = options;
   if (!recordedTools(input).includes("waste")) throw await lackingTool("dead", input);
-  const { waste } = await loadMeasured(input, "waste", readOptions(options));
+  const { waste } = await loadPart(input, "waste", readOptions(options));
   if (waste!.pairs === undefined)
     throw new UserError(
       `--by ${by} needs a run of a WebAssembly program with --tool waste --pairs: ${input} is none`,

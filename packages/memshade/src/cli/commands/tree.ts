@@ -1,23 +1,24 @@
 import type { Command } from "commander";
 import { callTree } from "../../explain/call-tree/call-tree.ts";
 import type { StackGrouping, StackMetric, WeightedStacks } from "../../explain/call-tree/weighted-stacks.ts";
-import { findMeasure, isAdditive, measureOfWord, recordedWith } from "../../explain/measures/index.ts";
-import type { Measure } from "../../explain/measures/measure.ts";
-import { UserError } from "../../ground/bytes/errors.ts";
 import {
-  assertProfile,
-  loadMeasured,
-  loadTools,
-  type ReportedTool,
-  recordedTools,
-} from "../../runs/recorded-tools.ts";
+  findMeasure,
+  isAdditive,
+  isMeasured,
+  measureOfWord,
+  recordedWith,
+} from "../../explain/measures/index.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { assertProfile, loadPart, REPORTED_TOOLS, recordedTools } from "../../runs/recorded-tools.ts";
+import type { ReportedTool } from "../../runs/shelves.ts";
+import { weightsOf } from "../../show/exports/export-formats.ts";
 import { callTreeJson } from "../../show/report/json/call-tree.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
 import { callTreeReport } from "../../show/report/terminal/tree/call-tree-report.ts";
 import { chosenRun } from "../chosen-run.ts";
 import { hasNativeStacks } from "../kind-of-program.ts";
 import { print } from "../line-input.ts";
-import { stacksOfCpu, stacksOfDump, stacksOfTool } from "../stacks.ts";
+import { stacksOfDump, stacksOfPart } from "../stacks.ts";
 import {
   addShared,
   measuresByTool,
@@ -127,34 +128,33 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
     return stacksOfDump(input, { binaryPaths });
   }
   const recorded = recordedTools(input);
-  const measure = measureOfTree(by, tool);
-  const ofMeasure = measure && recordedWith(measure.tool);
-  const isCpu = measure === undefined && by !== undefined;
-  if (tool !== undefined && tool !== (isCpu ? "cpu" : (ofMeasure ?? tool)))
-    throw new UserError(`--by ${by} is of --tool ${isCpu ? "cpu" : ofMeasure}, not of ${tool}`);
-  const chosen = tool ?? (isCpu ? "cpu" : (ofMeasure ?? recorded[0]!));
+  const ofSamples = by === undefined ? undefined : toolOfSamples(by, tool);
+  const ofMeasures = tool !== undefined && isMeasured(tool) ? tool : undefined;
+  const measure =
+    by === undefined || ofSamples !== undefined
+      ? undefined
+      : measureOfWord(by, "tree", "--by", { tool: ofMeasures, isOffered: isAdditive });
+  const ofWord = ofSamples ?? (measure && recordedWith(measure.tool));
+  if (tool !== undefined && ofWord !== undefined && tool !== ofWord)
+    throw new UserError(`--by ${by} is of --tool ${ofWord}, not of ${tool}`);
+  const chosen = tool ?? ofWord ?? recorded[0]!;
   if (!recorded.includes(chosen)) {
-    await assertProfile(input);
+    await assertProfile(input, chosen);
     throw new UserError(
       `${by === undefined ? `--tool ${chosen}` : `--by ${by}`} needs a run that was recorded with --tool ${chosen}: ${input} has ${recorded.join(", ")}`,
     );
   }
-  const places = readOptions(options);
-  const tools =
-    chosen === "cpu"
-      ? await loadTools(input, [chosen], places)
-      : await loadMeasured(input, measure?.tool ?? chosen, places);
-  const stacks = chosen === "cpu" ? stacksOfCpu(tools) : stacksOfTool(measure?.tool ?? chosen, tools);
+  const part = measure?.tool ?? chosen;
+  const stacks = stacksOfPart(part, await loadPart(input, part, readOptions(options)));
   if (stacks === undefined) throw new UserError(`--by ${by} needs ${measure!.needs}: ${input} is none`);
   return stacks;
 }
 
-const CPU_KEYS: readonly string[] = ["samples", "cpu"];
-
-/** Undefined where nothing is asked for, or what samples have. @throws UserError for words that are none */
-function measureOfTree(by: string | undefined, tool: ReportedTool | undefined): Measure | undefined {
-  if (by === undefined || tool === "cpu" || CPU_KEYS.includes(by)) return undefined;
-  return measureOfWord(by, "tree", "--by", { tool, isOffered: isAdditive });
+/** The tool of samples that a word is of: the one that was named, or the one that has such a weight. */
+function toolOfSamples(word: string, tool: ReportedTool | undefined): ReportedTool | undefined {
+  return REPORTED_TOOLS.find(
+    (one) => !isMeasured(one) && (one === tool || weightsOf(one).some(({ key }) => key === word)),
+  );
 }
 
 function chosenMetric(input: string, { tool, metrics }: WeightedStacks, { by }: TreeOptions): StackMetric {

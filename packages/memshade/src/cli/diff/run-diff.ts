@@ -18,12 +18,21 @@ import { type RenamedFunctions, renamedFunctions } from "../../explain/diff/rena
 import { hasHostFrames, withoutHostFrames } from "../../explain/diff/without-host-frames.ts";
 import type { Finding } from "../../explain/findings/index.ts";
 import { runFindings } from "../../explain/findings/run-findings.ts";
-import { isKnown, measure, measuresOfTool, recordedWith } from "../../explain/measures/index.ts";
+import { gapsOfBoth } from "../../explain/measures/gaps.ts";
+import {
+  gapsOfTool,
+  isKnown,
+  isMeasured,
+  measure,
+  measuresOfTool,
+  recordedWith,
+} from "../../explain/measures/index.ts";
 import type { Measure } from "../../explain/measures/measure.ts";
-import type { MeasuredTool } from "../../explain/measures/measured-stacks.ts";
+import type { MeasuredTool, RecordingTool } from "../../explain/measures/measured-stacks.ts";
+import { TOOLS } from "../../explain/measures/tools.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
-import { loadTools, REPORTED_TOOLS, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
-import { gapsOfBoth } from "../../show/report/gaps.ts";
+import { loadTools, REPORTED_TOOLS, recordedTools } from "../../runs/recorded-tools.ts";
+import { type ReportedTool, SHELVES } from "../../runs/shelves.ts";
 import { type DiffInputs, diffJson, runDiffJson } from "../../show/report/json/diff.ts";
 import { placeDiffJson } from "../../show/report/json/place-diff.ts";
 import { amountFormat } from "../../show/report/measure-format.ts";
@@ -35,9 +44,7 @@ import { type ReadFlags, readOptions, screenOptions, type Terminal } from "../co
 import type { HtmlFlags } from "../report/html-options.ts";
 
 /** Samples vary from run to run by themselves. */
-type ComparedTool = Exclude<ReportedTool, "cpu">;
-
-export const COMPARED_TOOLS = REPORTED_TOOLS.filter((tool) => tool !== "cpu");
+const COMPARED_TOOLS = REPORTED_TOOLS.filter(isMeasured);
 
 export interface DiffOptions extends ReadFlags, HtmlFlags {
   /** Without it, the first measure of the tool that all runs know. */
@@ -85,10 +92,11 @@ export async function runDiff(
   const all = [...inputs.old, ...inputs.new];
   for (const input of all)
     if (!existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
-  if (options.tool === "cpu")
-    throw new UserError("--tool cpu is not compared: samples differ between any two runs");
+  const { tool: asked } = options;
+  if (asked !== undefined && !isMeasured(asked))
+    throw new UserError(`--tool ${asked} is not compared: samples differ between any two runs`);
   const common = COMPARED_TOOLS.filter((tool) => all.every((input) => recordedTools(input).includes(tool)));
-  const tools = comparedTools(all, common, { ...options, tool: options.tool });
+  const tools = comparedTools(all, common, { by: options.by, tool: asked });
   const places = readOptions(options);
   const load = async (side: readonly string[]): Promise<RecordedTools[]> => {
     const loaded: RecordedTools[] = [];
@@ -120,9 +128,7 @@ export async function runDiff(
   };
   const told = { ...options, screen: screenOptions(options, { ...terminal, said: new Set() }) };
   const compare = (by: Measure, isWhole: boolean) =>
-    by.tool === "heap"
-      ? compareHeaps(compared, by, told, isWhole)
-      : comparePlaces(compared, by, told, isWhole);
+    (OWN_COMPARISONS[by.tool] ?? comparePlaces)(compared, by, told, isWhole);
   const runs = [...old!, ...now!];
   const shown = new Map<MeasuredTool, Comparison>(
     tools.map((tool, index) => {
@@ -153,9 +159,9 @@ export async function runDiff(
 /** @throws UserError where one of the runs has not what is to be compared */
 function comparedTools(
   all: readonly string[],
-  common: readonly ComparedTool[],
-  { tool, by }: { readonly tool?: ComparedTool | undefined; readonly by?: Measure | undefined },
-): readonly ComparedTool[] {
+  common: readonly RecordingTool[],
+  { tool, by }: { readonly tool?: RecordingTool | undefined; readonly by?: Measure | undefined },
+): readonly RecordingTool[] {
   const ofMeasure = by && recordedWith(by.tool);
   if (tool !== undefined && ofMeasure !== undefined && ofMeasure !== tool)
     throw new UserError(`--by ${by!.id} is of --tool ${ofMeasure}, not of ${tool}`);
@@ -164,28 +170,19 @@ function comparedTools(
   if (wanted !== undefined && common.includes(wanted)) return [wanted];
   const has = (input: string) =>
     `${input} has ${recordedTools(input)
-      .map((name) => NAMES[name])
+      .map((name) => SHELVES[name].whole)
       .join(", ")}`;
   const count = all.length === 2 ? ["the two", "both"] : ["the runs", "all"];
   const what =
-    wanted === undefined ? `${count[0]} have no tool in common` : `${count[1]} need ${NAMES[wanted]}`;
+    wanted === undefined ? `${count[0]} have no tool in common` : `${count[1]} need ${SHELVES[wanted].whole}`;
   throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
 }
 
 /** The first measure of a tool that all runs know. */
-function usualMeasure(tool: ComparedTool, runs: readonly RecordedTools[]): Measure {
+function usualMeasure(tool: RecordingTool, runs: readonly RecordedTools[]): Measure {
   const [first] = measuresOfTool(tool);
   return measuresOfTool(tool).find((one) => runs.every((run) => isKnown(one, run))) ?? first!;
 }
-
-const NAMES: { readonly [Tool in ReportedTool | MeasuredTool]: string } = {
-  cpu: "call paths by CPU time",
-  heap: "the heap",
-  objects: "garbage-collected objects",
-  waste: "waste",
-  workingset: "the working set",
-  statics: "static data",
-};
 
 type Told = DiffOptions & { readonly screen: ScreenOptions };
 
@@ -205,13 +202,21 @@ function compareHeaps(
     throw new UserError(
       [...old, ...now].every((run) => isKnown(by, run))
         ? `--by ${by.id} cannot be compared: the two profiles have different clocks`
-        : unknownIn(by),
+        : `--by ${by.id} is not known in both profiles`,
     );
   const { clock } = now[0]!.heap!.description;
   return {
     text,
     changes: diff.changes.map((change) => ({ ...change, format: amountFormat(change.measure.unit, clock) })),
   };
+}
+
+/** Tools whose comparison has more to tell than places: ratios, among others. */
+const OWN_COMPARISONS: Readonly<Partial<Record<MeasuredTool, typeof comparePlaces>>> = { heap: compareHeaps };
+
+/** Whether a comparison can be by a measure. */
+export function isCompared({ tool, combine }: Measure): boolean {
+  return OWN_COMPARISONS[tool] !== undefined || typeof combine === "string";
 }
 
 const NOT_COMPARED: { readonly [Comparable in ComparableFindings]?: readonly string[] } = {
@@ -243,7 +248,7 @@ function comparePlaces(
   if (runs.some((run) => run[tool] === undefined)) throw new UserError(unknownIn(by));
   const tables = placeTables(tool, runs, group);
   const gapsIn = (side: readonly RecordedTools[]) => [
-    ...new Set(side.flatMap((run) => (tool === "statics" || tool === "heap" ? [] : run[tool]!.notTracked))),
+    ...new Set(side.flatMap((run) => gapsOfTool(tool, run))),
   ];
   const diff = diffPlaces(tables.slice(0, old.length), tables.slice(old.length), renamed);
   const change = diff.changes.find((one) => one.measure.id === by.id);
@@ -254,7 +259,7 @@ function comparePlaces(
     : placeDiffTable(diff, change, {
         ...shared,
         ...screen,
-        whole: NAMES[tool],
+        whole: TOOLS[tool].whole,
         gaps: gapsOfBoth(gapsIn(old), gapsIn(now)),
       });
   return {
@@ -264,10 +269,8 @@ function comparePlaces(
 }
 
 /** A measure that the two runs do not both know, or not in the same meaning. */
-function unknownIn({ id, tool }: Measure): string {
-  return tool === "heap"
-    ? `--by ${id} is not known in both profiles`
-    : `--by ${id} cannot be compared: the two runs were recorded with other options, or one without it`;
+function unknownIn({ id }: Measure): string {
+  return `--by ${id} cannot be compared: the two runs were recorded with other options, or one without it`;
 }
 
 function sentenceOf({ changes }: Comparison, limit: GrowthLimit): string[] {

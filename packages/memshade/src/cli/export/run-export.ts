@@ -1,24 +1,31 @@
 import { basename, resolve } from "node:path";
-import { findMeasure } from "../../explain/measures/index.ts";
+import { findMeasure, isMeasured, recordedWith } from "../../explain/measures/index.ts";
+import { TOOLS } from "../../explain/measures/tools.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { mapPath, type PathMap } from "../../names/symbolize/path-map.ts";
 import type { SampleProfile } from "../../profile/model/sample-profile.ts";
 import { quoteForShell } from "../../profile/model/shell-words.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 import { writePieces } from "../../runs/output.ts";
-import { assertProfile, type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { assertProfile, loadPart, recordedTools, shelfOf } from "../../runs/recorded-tools.ts";
+import { type ReportedTool, SHELVES } from "../../runs/shelves.ts";
 import { chooseWeight } from "../../show/exports/choose-weight.ts";
 import {
   EXPORT_FORMATS,
   type ExportFormat,
   exportedTool,
-  noTimeline,
-  type OverTime,
   writeCsv,
   writeStacks,
   writeTrace,
 } from "../../show/exports/export-formats.ts";
-import { loadTool } from "./load-tool.ts";
+import {
+  isOverTime,
+  noTimeline,
+  requireOverTime,
+  type ToolProfile,
+  toolExport,
+} from "../../show/exports/tool-exports.ts";
+import { type ReadFlags, readOptions } from "../commands/report-options.ts";
 
 export interface ExportOptions {
   readonly format: ExportFormat;
@@ -57,18 +64,16 @@ async function stacks(input: string, options: ExportOptions): Promise<Exported> 
   const format = options.format as Parameters<typeof writeStacks>[0];
   const tool = options.tool ?? firstTool(input);
   const { by } = options;
-  if (tool !== "heap") await assertProfile(input);
-  const asked = by === undefined || tool === "cpu" ? undefined : findMeasure(by, "export", tool);
-  const recorded = await loadTool(
-    input,
-    asked?.tool === "statics" && tool === "heap" ? "statics" : tool,
-    options,
-  );
+  await assertProfile(input, tool);
+  const asked = by !== undefined && isMeasured(tool) ? findMeasure(by, "export", tool) : undefined;
+  const part = asked !== undefined && recordedWith(asked.tool) === tool ? asked.tool : tool;
+  const recorded = await loadExported(input, part, options);
   const { profile, ...rest } = exportedTool(recorded);
   const exported = { ...rest, profile: withMappedPaths(profile, options.pathMap ?? []) };
   const shown = chooseWeight(format, recorded, exported, { by, option: "--by", input });
   const weight = exported.weights[shown]!;
-  const isSingle = EXPORT_FORMATS[format].hasOneWeight || (format === "dhat" && tool !== "heap");
+  const isSingle =
+    EXPORT_FORMATS[format].hasOneWeight || (format === "dhat" && toolExport(tool).dhat === undefined);
   return {
     pieces: writeStacks(format, recorded, exported, shown),
     part: isSingle ? weight.key : tool,
@@ -95,21 +100,31 @@ async function overTime(input: string, options: ExportOptions): Promise<Exported
     throw new UserError(
       `${format} files have no stacks: leave out ${by !== undefined ? "--by" : "--path-map"}`,
     );
-  if (tool === "waste" || tool === "objects") throw noTimeline(format, tool);
-  if (tool === "cpu")
-    throw new UserError(
-      `${format} files hold amounts over time: samples are in --format firefox with their times`,
-    );
-  if (tool !== undefined && tool !== "heap") await assertProfile(input);
-  const recorded = recordedTools(input).filter(
-    (one) => one !== "waste" && one !== "objects" && one !== "cpu",
-  );
-  const tools = tool !== undefined ? [tool] : recorded.length === 0 ? (["workingset"] as const) : recorded;
-  const profiles = [];
-  for (const one of format === "csv" ? tools.slice(-1) : tools)
-    profiles.push((await loadTool(input, one, { ...options, overTimeFor: format })) as OverTime);
-  const [first] = profiles;
+  if (tool !== undefined && !isOverTime(tool)) throw noTimeline(format, tool);
+  if (tool !== undefined) await assertProfile(input, tool);
+  const recorded = tool === undefined ? recordedTools(input).filter(isOverTime) : [tool];
+  const tools = recorded.length === 0 ? (["workingset"] as const) : recorded;
+  const profiles: ToolProfile[] = [];
+  for (const one of format === "csv" ? tools.slice(-1) : tools) {
+    const loaded = await loadExported(input, one, options);
+    requireOverTime(loaded, input, `--format ${format}`);
+    profiles.push(loaded);
+  }
   if (format !== "csv") return { pieces: writeTrace(basename(resolve(input)), profiles), part: tool ?? "" };
-  if (tools.length > 1) say(`the table of the working set: --tool heap writes that of the heap`);
-  return { pieces: writeCsv(first!), part: first!.tool };
+  const [shown, other] = [tools.at(-1)!, tools[0]!];
+  if (tools.length > 1)
+    say(`the table of ${SHELVES[shown].whole}: --tool ${other} writes that of ${SHELVES[other].whole}`);
+  return { pieces: writeCsv(profiles[0]!), part: shown };
+}
+
+/** @throws UserError in one line where a tool did not record it, or its file is damaged */
+async function loadExported(
+  input: string,
+  part: ToolProfile["tool"],
+  options: ReadFlags,
+): Promise<ToolProfile> {
+  const profile = (await loadPart(input, part, readOptions(options)))[part];
+  if (profile !== undefined) return { tool: part, profile } as ToolProfile;
+  const { absent } = shelfOf(part);
+  throw new UserError(`${input} has no ${isMeasured(part) ? TOOLS[part].whole : part}: ${absent}`);
 }

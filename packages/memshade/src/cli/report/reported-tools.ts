@@ -1,5 +1,7 @@
 import { UserError } from "../../ground/bytes/errors.ts";
-import { type ReportedTool, recordedTools } from "../../runs/recorded-tools.ts";
+import { recordedTools } from "../../runs/recorded-tools.ts";
+import type { ReportedTool } from "../../runs/shelves.ts";
+import { isOverTime } from "../../show/exports/tool-exports.ts";
 
 /** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */
 export function reportedTools(
@@ -16,10 +18,9 @@ export function reportedTools(
     return ["workingset"];
   }
   if (csv === true) {
-    if (tool === "waste" || tool === "objects" || tool === "cpu")
+    if (tool !== undefined && !isOverTime(tool))
       throw new UserError("--csv prints what is over time: a working set, or the heap");
-    const recorded = recordedTools(input);
-    return [tool ?? (recorded.includes("workingset") || !recorded.includes("heap") ? "workingset" : "heap")];
+    return [tool ?? recordedTools(input).filter(isOverTime).at(-1) ?? "workingset"];
   }
   if (tool !== undefined) return [tool];
   return recordedTools(input);

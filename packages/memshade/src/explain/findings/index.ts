@@ -51,6 +51,11 @@ export const KINDS = ALL as readonly unknown[] as readonly (FindingKind<Finding>
   readonly kind: Finding["kind"];
 })[];
 
+/** Whether anything is looked for in what a tool recorded. */
+export function findsFrom(tool: string): boolean {
+  return KINDS.some(({ sources }) => sources.some((source) => source === tool));
+}
+
 const BY_WORD = new Map<string, FindingKind<Finding>>(KINDS.map((kind) => [kind.kind, kind]));
 
 export function kindOf({ kind }: { readonly kind: string }): FindingKind<Finding> {
@@ -63,6 +68,15 @@ export function sentenceOf(finding: Finding): FindingSentence {
 
 /** What a finding's part is of. */
 export function wholeOfPart(finding: Pick<Finding, "kind" | "tool">): Whole {
-  const { waste, whole } = kindOf(finding);
-  return (finding.tool === "waste" ? waste?.whole : undefined) ?? whole;
+  return ofTool(finding)?.whole ?? kindOf(finding).whole;
+}
+
+/** The measure that shows how much a finding is about. */
+export function weightOf(finding: Pick<Finding, "kind" | "tool">): string {
+  return ofTool(finding)?.weight ?? kindOf(finding).weight;
+}
+
+/** What a kind says otherwise where the waste tool found it. */
+function ofTool({ kind, tool }: Pick<Finding, "kind" | "tool">): FindingKind<Finding>["waste"] {
+  return tool === "waste" ? kindOf({ kind }).waste : undefined;
 }

@@ -8,10 +8,15 @@ import { largestInterval } from "./largest-interval.ts";
 import { added, type Chosen, type LimitMeasure, type Measured } from "./measure.ts";
 import { placesOfRows } from "./measured-place.ts";
 
+/** Measures whose places are others than those of rows, by their words. */
+const OWN_PLACES: Readonly<Record<string, LimitMeasure["measure"] | undefined>> = {
+  workingset: largestInterval,
+};
+
 const OF_TOOLS: readonly LimitMeasure[] = MEASURES.map((one) => ({
   ...one,
   also: wordsOf(one, "check").slice(1),
-  measure: one.id === "workingset" ? largestInterval : (run, chosen) => measured(one, run, chosen),
+  measure: OWN_PLACES[one.id] ?? ((run, chosen) => measured(one, run, chosen)),
 }));
 
 /** All that limits can be set for. */

@@ -7,14 +7,16 @@ import type { BlockMeasure } from "../analyses/block-measure.ts";
 import { draggedBlocks } from "../analyses/dragged-blocks.ts";
 import { functionNumber } from "../analyses/frames/frame-name.ts";
 import { areAccessesCut } from "../analyses/granule-accesses.ts";
+import { type GroupBy, groupContexts } from "../analyses/groups.ts";
 import { copiedBytes, spareBytes } from "../analyses/growth.ts";
 import { isUseKnown, whyHeapUnknown, whyLostUnknown } from "../analyses/heap/followed-heap.ts";
 import { marginOf, variancesIn, withVariances } from "../analyses/host-stacks.ts";
 import { liveBlocksOf } from "../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../analyses/temporary.ts";
 import { neverAccessed, writtenNeverRead } from "../analyses/unused-blocks.ts";
+import { gapsOf } from "./gaps.ts";
 import { type MeasuredProfiles, measuresOf, once, type ToolMeasures } from "./measure.ts";
-import type { Column, MeasuredFrame, MeasuredStacks } from "./measured-stacks.ts";
+import type { Column, MeasuredFrame, MeasuredStacks, RowGroups } from "./measured-stacks.ts";
 
 const HEAP = "a run with --tool heap";
 const HEAP_OR_ALLOC = "a run with --tool heap or alloc";
@@ -41,6 +43,7 @@ const heapStacks = once((profile: HeapProfile): MeasuredStacks => {
       frame: stacks.frame,
     },
     rows: contexts.stack,
+    clock: description.clock,
     sites: contexts.siteStack ?? contexts.stack,
     gaps: [],
     notes: [
@@ -150,12 +153,23 @@ function clocksDiffer(older: MeasuredProfiles, newer: MeasuredProfiles): string 
   return old === now ? undefined : `the two runs have different clocks, ${old} and ${now}`;
 }
 
+/** Copies of a call that the compiler made are one site of the heap. */
+function heapGroups(heap: HeapProfile, by: GroupBy): RowGroups {
+  const { contexts: rows, ...groups } = groupContexts(heap, by);
+  return { ...groups, rows };
+}
+
 const PLAIN = ["top", "tree", "diff", "export"] as const;
 
 export const HEAP_MEASURES: ToolMeasures = {
   tool: "heap",
+  name: "heap",
+  whole: "the heap",
+  recordedWith: "heap",
   first: ["peak", "bytes", "left"],
   stacks: ({ heap }) => heap && heapStacks(heap),
+  groups: ({ heap }, by) => heap && heapGroups(heap, by),
+  gaps: ({ heap }) => (heap === undefined ? [] : gapsOf(heap)),
   measures: measuresOf("heap", { needs: HEAP_OR_ALLOC, unknown: whyHeapUnknown }, [
     {
       id: "bytes",

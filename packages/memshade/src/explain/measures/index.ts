@@ -1,20 +1,15 @@
 import { UserError } from "../../ground/bytes/errors.ts";
 import { nearest } from "../analyses/nearest-words.ts";
-import { HEAP_MEASURES } from "./heap.ts";
-import type { Measure, MeasuredProfiles, MeasureView, ToolMeasures } from "./measure.ts";
-import type { MeasuredStacks, MeasuredTool } from "./measured-stacks.ts";
-import { OBJECT_MEASURES } from "./objects.ts";
-import { STATIC_MEASURES } from "./statics.ts";
-import { WASTE_MEASURES } from "./waste.ts";
-import { WORKING_SET_MEASURES } from "./working-set.ts";
+import type { Measure, MeasuredProfiles, MeasureView } from "./measure.ts";
+import type { MeasuredStacks, MeasuredTool, RecordingTool } from "./measured-stacks.ts";
+import { TOOLS } from "./tools.ts";
 
-const TOOLS: Readonly<Record<MeasuredTool, ToolMeasures>> = {
-  heap: HEAP_MEASURES,
-  waste: WASTE_MEASURES,
-  workingset: WORKING_SET_MEASURES,
-  objects: OBJECT_MEASURES,
-  statics: STATIC_MEASURES,
-};
+export const MEASURED_TOOLS = Object.keys(TOOLS) as readonly MeasuredTool[];
+
+/** Whether measures are declared of what a tool records; samples have other weights. */
+export function isMeasured<Tool extends string>(tool: Tool): tool is Tool & MeasuredTool {
+  return Object.hasOwn(TOOLS, tool);
+}
 
 /** All quantities that call paths have, those of a tool together: the first one of each is looked at first. */
 export const MEASURES: readonly Measure[] = Object.values(TOOLS).flatMap(({ measures }) => measures);
@@ -107,8 +102,13 @@ export function stacksOf(tool: MeasuredTool, profiles: MeasuredProfiles): Measur
 }
 
 /** The tool that a run is recorded with to have what a tool's stacks are made of. */
-export function recordedWith(tool: MeasuredTool): Exclude<MeasuredTool, "statics"> {
-  return tool === "statics" ? "heap" : tool;
+export function recordedWith(tool: MeasuredTool): RecordingTool {
+  return TOOLS[tool].recordedWith;
+}
+
+/** What is not in a tool's figures of a run, in sentences. */
+export function gapsOfTool(tool: MeasuredTool, profiles: MeasuredProfiles): readonly string[] {
+  return TOOLS[tool].gaps(profiles);
 }
 
 /** Those measures of a tool that a run has, in their order. */

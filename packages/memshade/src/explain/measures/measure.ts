@@ -1,6 +1,7 @@
 import type { Figure } from "../../profile/model/bound.ts";
+import type { GroupBy } from "../analyses/groups.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
-import type { Column, MeasuredStacks, MeasuredTool } from "./measured-stacks.ts";
+import type { Column, MeasuredStacks, MeasuredTool, RecordingTool, RowGroups } from "./measured-stacks.ts";
 
 /** Profiles of one run that have measures. */
 export type MeasuredProfiles = Pick<RecordedTools, MeasuredTool>;
@@ -87,14 +88,24 @@ export interface SampleType {
   readonly done?: { readonly verb: string; readonly count: string; readonly counted: string } | undefined;
 }
 
-/** What a tool brings: its measures, and its profile as rows. */
+/** What a tool brings so that its profile means something: its measures, and its profile as rows. */
 export interface ToolMeasures {
   readonly tool: MeasuredTool;
+  /** Before a list of its words: "working set". */
+  readonly name: string;
+  /** In the middle of a sentence: "the working set". */
+  readonly whole: string;
+  /** The tool that a run is recorded with to have it. */
+  readonly recordedWith: RecordingTool;
   readonly measures: readonly Measure[];
   /** Those that are looked at first where nobody asks: the first of them that there is any of. */
   readonly first: readonly string[];
   /** Undefined where the run has no profile of the tool. */
   readonly stacks: (profiles: MeasuredProfiles) => MeasuredStacks | undefined;
+  /** Its places, where these are not what a reader can tell rows from each other by. */
+  readonly groups?: ((profiles: MeasuredProfiles, by: GroupBy) => RowGroups | undefined) | undefined;
+  /** Sentences: what is not in its figures of a run. */
+  readonly gaps: (profiles: MeasuredProfiles) => readonly string[];
 }
 
 /** A declaration as a tool writes it: what all of its measures have in common is said once. */

@@ -1,9 +1,13 @@
 import { NONE } from "../../profile/model/indices.ts";
+import type { Clock } from "../../profile/model/run.ts";
 import { ownDepth } from "../analyses/frames/own-place.ts";
+import type { GroupBy } from "../analyses/groups.ts";
 
 /** A tool of whose profile stacks are made; static data is recorded with the heap. */
-export const MEASURED_TOOLS = ["heap", "waste", "workingset", "objects", "statics"] as const;
-export type MeasuredTool = (typeof MEASURED_TOOLS)[number];
+export type MeasuredTool = RecordingTool | "statics";
+
+/** A tool by which a run can be recorded, and that measures are declared of. */
+export type RecordingTool = "heap" | "waste" | "workingset" | "objects";
 
 /** A place on a call path, as far as it is known; or a word for what is no code, or for a library's code. */
 export interface StackFrame {
@@ -86,6 +90,10 @@ export interface MeasuredStacks {
   readonly rows: ArrayLike<number>;
   /** The stack whose innermost frame names the row's place: libraries that it called are not in it. {@link NONE}: there is none. */
   readonly sites: ArrayLike<number>;
+  /** What a row is, where it is no call path to a place. */
+  readonly noun?: string | undefined;
+  /** What measures in its units are of. */
+  readonly clock?: Clock | undefined;
   /** What is made in rows: the type of objects. */
   readonly labels?: readonly string[] | undefined;
   /** Sentences: what is not in the rows, or is an estimate. */
@@ -100,6 +108,16 @@ export interface MeasuredStacks {
   readonly marginOf?:
     | ((column: Column, unit: "bytes" | "count", rows: readonly number[]) => number | undefined)
     | undefined;
+}
+
+/** Rows divided into groups, numbered from 0 in the order of their first row. */
+export interface RowGroups {
+  readonly by: GroupBy;
+  readonly length: number;
+  /** The group of each row. */
+  readonly groupOf: ArrayLike<number>;
+  /** The rows of each group. */
+  readonly rows: readonly (readonly number[])[];
 }
 
 /** Rows with frames as a view has them. */

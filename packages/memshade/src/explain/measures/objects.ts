@@ -109,8 +109,12 @@ const COUNTED = { count: "objects", counted: "objects" } as const;
 
 export const OBJECT_MEASURES: ToolMeasures = {
   tool: "objects",
+  name: "objects",
+  whole: "garbage-collected objects",
+  recordedWith: "objects",
   first: ["object-bytes"],
   stacks: ({ objects }) => objects && objectStacks(objects),
+  gaps: ({ objects }) => objects?.notTracked ?? [],
   measures: measuresOf("objects", { needs: OBJECTS }, [
     {
       id: "object-bytes",

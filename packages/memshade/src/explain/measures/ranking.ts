@@ -1,18 +1,15 @@
 import { NONE } from "../../profile/model/indices.ts";
-import { type GroupBy, groupContexts } from "../analyses/groups.ts";
-import { isAdditive, measure, stacksOf } from "./index.ts";
+import type { GroupBy } from "../analyses/groups.ts";
+import { isAdditive, measure } from "./index.ts";
 import type { Measure, MeasuredProfiles } from "./measure.ts";
-import { framesOf, type MeasuredFrame, type MeasuredStacks, placePath } from "./measured-stacks.ts";
-
-/** Rows divided into groups, numbered from 0 in the order of their first row. */
-export interface RowGroups {
-  readonly by: GroupBy;
-  readonly length: number;
-  /** The group of each row. */
-  readonly groupOf: ArrayLike<number>;
-  /** The rows of each group. */
-  readonly rows: readonly (readonly number[])[];
-}
+import {
+  framesOf,
+  type MeasuredFrame,
+  type MeasuredStacks,
+  placePath,
+  type RowGroups,
+} from "./measured-stacks.ts";
+import { TOOLS } from "./tools.ts";
 
 /** Groups of rows by what a reader can tell their places from others by; of a site also by what is made there. */
 export function groupRows(measured: MeasuredStacks, by: GroupBy): RowGroups {
@@ -114,14 +111,10 @@ export interface Ranking {
 
 /** The places of a tool, as groups of its rows. */
 function groupsOf({ tool }: Measure, profiles: MeasuredProfiles, by: GroupBy): RowGroups | undefined {
-  const { heap } = profiles;
-  if (tool !== "heap" || heap === undefined) {
-    const stacks = stacksOf(tool, profiles);
-    return stacks && groupRows(stacks, by);
-  }
-  // Copies of a call that the compiler made are one site of the heap.
-  const { contexts: rows, ...groups } = groupContexts(heap, by);
-  return { ...groups, rows };
+  const { groups, stacks } = TOOLS[tool];
+  if (groups !== undefined) return groups(profiles, by);
+  const rows = stacks(profiles);
+  return rows && groupRows(rows, by);
 }
 
 /** Undefined where the run has not recorded the measure by place. */

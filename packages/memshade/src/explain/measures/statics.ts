@@ -23,6 +23,7 @@ const staticStacks = once(({ objects }: StaticsReport): MeasuredStacks => {
     name: "static data",
     modules: [],
     ...collector.finish(),
+    noun: "variable",
     labels: objects.map(({ use }) => use),
     gaps: [],
     notes: [],
@@ -38,8 +39,12 @@ const ofObjects =
 
 export const STATIC_MEASURES: ToolMeasures = {
   tool: "statics",
+  name: "static data",
+  whole: "static data",
+  recordedWith: "heap",
   first: ["static-unread", "static-bytes"],
   stacks: ({ statics }) => statics && staticStacks(statics),
+  gaps: () => [],
   measures: measuresOf("statics", { needs: STATICS }, [
     {
       id: "static-accesses",

@@ -129,8 +129,12 @@ const LOADS = { count: "loads", counted: "loads" } as const;
 
 export const WASTE_MEASURES: ToolMeasures = {
   tool: "waste",
+  name: "waste",
+  whole: "waste",
+  recordedWith: "waste",
   first: ["dead", "dead-ended", "silent-bytes", "written", "loaded"],
   stacks: ({ waste }) => waste && wasteStacks(waste),
+  gaps: ({ waste }) => waste?.notTracked ?? [],
   measures: measuresOf("waste", { needs: WASTE, unknown: whyUnknown }, [
     {
       id: "dead",

@@ -260,8 +260,12 @@ const LINES = { count: "lines", counted: "lines" } as const;
 
 export const WORKING_SET_MEASURES: ToolMeasures = {
   tool: "workingset",
+  name: "working set",
+  whole: "the working set",
+  recordedWith: "workingset",
   first: ["first-touch", "share", "new"],
   stacks: ({ workingset }) => workingset && workingSetStacks(workingset),
+  gaps: ({ workingset }) => workingset?.notTracked ?? [],
   measures: measuresOf("workingset", { needs: WORKING_SET }, [
     {
       id: "workingset",

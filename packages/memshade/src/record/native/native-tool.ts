@@ -41,6 +41,12 @@ export interface NativeTool {
   readonly slowPaths: number;
   /** What the first of the ranges begins with that code goes on needing when nothing is recorded any more: bytes. */
   readonly keptBytes?: number | undefined;
+  /** It counts accesses to blocks. */
+  readonly isCounting?: boolean | undefined;
+  /** It tells waste: 1; as another tool counts it: 2. */
+  readonly isWaste?: 1 | 2 | undefined;
+  /** It marks the lines that are touched. */
+  readonly isMarking?: boolean | undefined;
   /** What is preloaded notes whose blocks are. */
   readonly isOwned?: boolean | undefined;
   /** The first word of the first range becomes 1 when others see it: from there on the program may wait for them. */

@@ -35,7 +35,7 @@ import { killedForMemory } from "./start/memory-group.ts";
 import { neededObjects } from "./start/needed-objects.ts";
 import { type ProgramEnd, startProgram } from "./start/start-program.ts";
 import type { TableCache } from "./tables/table-cache.ts";
-import { keptCountsBytes, nativeTool, shadowBytes } from "./tools/index.ts";
+import { isMarking, keptCountsBytes, nativeTool, shadowBytes } from "./tools/index.ts";
 import type { NativeIntervals } from "./tools/working-set/read/native-intervals.ts";
 import { type MarkedProcess, NativeWorkingSetSession } from "./tools/working-set/read/native-session.ts";
 
@@ -208,7 +208,7 @@ class NativeRecording {
   }
 
   get #isMarking(): boolean {
-    return this.#run.tool?.name === "working-set";
+    return isMarking(this.#run.tool);
   }
 
   /** Intervals of the working set have the stacks of samples. */
@@ -238,7 +238,6 @@ class NativeRecording {
       samplePeriod: period,
       tool: inserted,
       isCounting: tool !== undefined,
-      compat: tool?.options.compat,
     });
     this.#image = image;
     // Some file systems do not tell what is free.

@@ -93,7 +93,7 @@ function notes({
   const { heap, alloc } = memory < 0 ? {} : refusals;
   const refused = [heap, alloc].filter((sentence) => sentence !== undefined);
   const isSeen = (sentence: string): boolean =>
-    tools.some(({ name }) => name === "objects") && IN_ENGINE_SENTENCES.includes(sentence);
+    tools.some(({ seesEngine }) => seesEngine === true) && IN_ENGINE_SENTENCES.includes(sentence);
   return {
     allocator,
     notTracked: [...notTracked, ...ofHeap, ...unseen, ...refused].filter((sentence) => !isSeen(sentence)),

@@ -5,6 +5,8 @@ import type { SiteRuns } from "./waste/site-table.ts";
 /** What can be woven into a module, alone or together. */
 export const TOOL_NAMES = ["heap", "alloc", "waste", "workingset", "objects"] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
+/** Those that record blocks. */
+export const BLOCK_TOOLS: readonly ToolName[] = ["heap", "alloc"];
 /** The tools with a session of their own. `heap` and `alloc` share that of the heap profiler, which is always there. */
 export type WovenToolName = Exclude<ToolName, "heap" | "alloc">;
 

@@ -109,6 +109,8 @@ export interface WovenTool {
   readonly tables?: ShadowTables;
   /** A tool that records blocks with their contexts; at most one of a module's. */
   readonly recorder?: BlockRecorder | undefined;
+  /** It sees objects that the engine allocates. */
+  readonly seesEngine?: true;
   /** Sentences: what it does not see in this module. */
   readonly notTracked: readonly string[];
 }

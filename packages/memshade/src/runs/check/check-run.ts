@@ -2,17 +2,18 @@ import fs from "node:fs";
 import path from "node:path";
 import type { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
 import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
+import { findsFrom } from "../../explain/findings/index.ts";
 import type { RunFacts } from "../../explain/limits/bounds.ts";
 import { type CheckedLimit, type CheckedRun, checkLimits } from "../../explain/limits/check-limits.ts";
 import { limitMeasure } from "../../explain/limits/measures.ts";
-import { recordedWith } from "../../explain/measures/index.ts";
+import { gapsOfTool, MEASURED_TOOLS, recordedWith } from "../../explain/measures/index.ts";
 import type { PathMap } from "../../names/symbolize/path-map.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
-import { gapsOf } from "../../show/report/gaps.ts";
 import type { CheckedRunReport, ReportedLimit } from "../../show/report/limits/checked.ts";
 import { endInWords } from "../../show/report/terminal/common/header.ts";
-import { assertProfile, loadTools, type ReportedTool, recordedTools } from "../recorded-tools.ts";
+import { assertProfile, loadTools, REPORTED_TOOLS, recordedTools } from "../recorded-tools.ts";
 import { runAround, runOf } from "../run-of-folder.ts";
+import type { ReportedTool } from "../shelves.ts";
 import type { GivenLimits } from "./limits.ts";
 import { repositoryPaths } from "./locate.ts";
 
@@ -74,12 +75,12 @@ function foldersOfModules(input: string): string[] {
 
 /** What was recorded by other tools need not be read. */
 function neededTools({ limits }: GivenLimits): ReportedTool[] {
-  const needed = limits.map(({ limit }) => {
+  const needed = limits.map(({ limit }): ReportedTool | "findings" => {
     const { tool } = limitMeasure(limit.measure);
     return tool === "findings" ? tool : recordedWith(tool);
   });
-  return (["heap", "waste", "workingset", "objects"] as const).filter(
-    (tool) => needed.includes(tool) || (tool !== "workingset" && needed.includes("findings")),
+  return REPORTED_TOOLS.filter(
+    (tool) => needed.includes(tool) || (needed.includes("findings") && findsFrom(tool)),
   );
 }
 
@@ -92,14 +93,9 @@ function programOf({ name, tools }: CheckedRun): string {
   );
 }
 
-function notesOf({ heap, waste, workingset, objects }: RecordedTools): string[] {
-  const all = [
-    ...(heap === undefined ? [] : [...endOf(heap), ...gapsOf(heap)]),
-    ...(waste?.notTracked ?? []),
-    ...(workingset?.notTracked ?? []),
-    ...(objects?.notTracked ?? []),
-  ];
-  return [...new Set(all)];
+function notesOf(tools: RecordedTools): string[] {
+  const end = tools.heap === undefined ? [] : endOf(tools.heap);
+  return [...new Set([...end, ...MEASURED_TOOLS.flatMap((tool) => gapsOfTool(tool, tools))])];
 }
 
 /** What was stopped might have gone on, and given back what it had. */

@@ -1,18 +1,13 @@
 import { basename, resolve } from "node:path";
 import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
 import type { Finding } from "../../explain/findings/index.ts";
-import type { CpuProfile } from "../../profile/model/cpu/cpu-profile.ts";
-import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import type { HotColdThresholds } from "../../profile/model/memprof/hot-cold.ts";
-import type { ObjectsProfile } from "../../profile/model/objects/objects.ts";
-import type { WasteFile } from "../../profile/model/waste/waste.ts";
-import type { WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
+import { writeCsv } from "../../show/exports/export-formats.ts";
+import { requireOverTime, type ToolProfile } from "../../show/exports/tool-exports.ts";
 import { cpuReportJson } from "../../show/report/json/cpu-report.ts";
-import { heapCsvLines } from "../../show/report/json/heap-csv.ts";
 import { heapReportJsonPieces } from "../../show/report/json/heap-report.ts";
 import { objectsReportJson } from "../../show/report/json/objects.ts";
 import { wasteReportJson } from "../../show/report/json/waste.ts";
-import { workingSetCsv } from "../../show/report/json/working-set-csv.ts";
 import { workingSetReportJson } from "../../show/report/json/working-set-report.ts";
 import { createPaint } from "../../show/report/terminal/common/paint.ts";
 import type { ScreenOptions } from "../../show/report/terminal/common/screen.ts";
@@ -22,9 +17,9 @@ import { objectsReport } from "../../show/report/terminal/objects/objects-report
 import { wasteReport } from "../../show/report/terminal/waste/waste-report.ts";
 import { esanReport } from "../../show/report/terminal/working-set/esan.ts";
 import { workingSetReport } from "../../show/report/terminal/working-set/working-set-report.ts";
-import { heapOverTime } from "../heap.ts";
-import type { ReportedTool } from "../recorded-tools.ts";
+import { REPORTED_TOOLS } from "../recorded-tools.ts";
 import { presenceOf, runAround } from "../run-of-folder.ts";
+import type { ReportedTool } from "../shelves.ts";
 
 /** How what was recorded is told. */
 export interface PartOptions {
@@ -42,23 +37,30 @@ export interface ReportPart {
   readonly print: (shown: Shown) => Iterable<string>;
 }
 
+type Section = (
+  loaded: RecordedTools,
+  input: string,
+  options: PartOptions,
+  findings: Shown,
+) => Iterable<string>;
+
+/** What prints the report of each tool. */
+const SECTIONS: Readonly<Partial<Record<ReportedTool, Section>>> = {
+  heap: heapText,
+  waste: wasteText,
+  workingset: workingSetText,
+  objects: objectsText,
+  cpu: cpuText,
+};
+
 /** The reports of the tools that were recorded, in their order. */
 export function reportParts(loaded: RecordedTools, input: string, options: PartOptions): ReportPart[] {
-  const { heap, waste, workingset, objects, cpu } = loaded;
-  const parts: ReportPart[] = [];
-  if (heap !== undefined)
-    parts.push({ tool: "heap", print: (shown) => heapText(loaded, input, options, shown) });
-  if (waste !== undefined)
-    parts.push({ tool: "waste", print: (shown) => [wasteText(waste, input, options, shown)] });
-  if (workingset !== undefined)
-    parts.push({ tool: "workingset", print: (shown) => [workingSetText(workingset, input, options, shown)] });
   // Where blocks have no accesses, the working set is what was asked for.
-  if (heap?.description.counters === "none")
-    parts.sort((a, b) => Number(b.tool === "workingset") - Number(a.tool === "workingset"));
-  if (objects !== undefined)
-    parts.push({ tool: "objects", print: (shown) => [objectsText(objects, input, options, shown)] });
-  if (cpu !== undefined) parts.push({ tool: "cpu", print: () => [cpuText(cpu, input, options)] });
-  return parts;
+  const first: ReportedTool[] = loaded.heap?.description.counters === "none" ? ["workingset"] : [];
+  return [...new Set([...first, ...REPORTED_TOOLS])].flatMap((tool) => {
+    const print = loaded[tool] && SECTIONS[tool];
+    return print === undefined ? [] : { tool, print: (shown: Shown) => print(loaded, input, options, shown) };
+  });
 }
 
 /** The findings of all tools stand once, below the head of the first report. */
@@ -94,14 +96,15 @@ export function plainText(
 }
 
 function wasteText(
-  waste: WasteFile,
+  { waste }: RecordedTools,
   input: string,
   { json, rows, screen }: PartOptions,
   findings: Shown,
-): string {
+): string[] {
   const presence = presenceOf(input);
-  if (json) return wasteReportJson(waste, { input, rows, presence, summary: findings });
-  return wasteReport(waste, { ...screen, rows, input, presence, findings, end: runAround(input)?.end });
+  if (json) return [wasteReportJson(waste!, { input, rows, presence, summary: findings })];
+  const { end } = runAround(input) ?? {};
+  return [wasteReport(waste!, { ...screen, rows, input, presence, findings, end })];
 }
 
 function heapText(
@@ -110,45 +113,45 @@ function heapText(
   { csv, json, rows, screen, thresholds }: PartOptions,
   findings: Shown,
 ): Iterable<string> {
-  if (profile === undefined) return [];
   const shared = { input, rows, thresholds, findings, statics };
-  if (csv === true) return heapCsv(profile, input);
-  if (json) return heapReportJsonPieces(profile, shared);
-  return [heapReport(profile, { ...screen, ...shared })];
+  if (csv === true) return csvOf({ tool: "heap", profile: profile! }, input);
+  if (json) return heapReportJsonPieces(profile!, shared);
+  return [heapReport(profile!, { ...screen, ...shared })];
 }
 
-function* heapCsv(profile: HeapProfile, input: string): Generator<string, void, undefined> {
-  heapOverTime(profile, input, "--csv");
-  for (const line of heapCsvLines(profile)) yield `${line}\n`;
+function* csvOf(recorded: ToolProfile, input: string): Generator<string, void, undefined> {
+  requireOverTime(recorded, input, "--csv");
+  yield* writeCsv(recorded);
 }
 
-function cpuText(cpu: CpuProfile, input: string, { json, rows, screen }: PartOptions): string {
-  return json ? cpuReportJson(cpu, { input, rows }) : cpuReport(cpu, { ...screen, rows, input });
+function cpuText({ cpu }: RecordedTools, input: string, { json, rows, screen }: PartOptions): string[] {
+  return [json ? cpuReportJson(cpu!, { input, rows }) : cpuReport(cpu!, { ...screen, rows, input })];
 }
 
 function objectsText(
-  profile: ObjectsProfile,
+  { objects }: RecordedTools,
   input: string,
   { json, rows, screen }: PartOptions,
   findings: Shown,
-): string {
+): string[] {
   const presence = presenceOf(input);
-  if (json) return objectsReportJson(profile, { input, rows, presence, summary: findings });
-  return objectsReport(profile, { ...screen, rows, input, presence, findings });
+  if (json) return [objectsReportJson(objects!, { input, rows, presence, summary: findings })];
+  return [objectsReport(objects!, { ...screen, rows, input, presence, findings })];
 }
 
 /** As text, JSON, CSV, or as EfficiencySanitizer prints it. */
 function workingSetText(
-  profile: WorkingSetProfile,
+  { workingset }: RecordedTools,
   input: string,
   { compat, csv, json, rows, screen }: PartOptions,
   findings: Shown,
-): string {
-  if (compat === "esan") return esanReport(profile, processIdOf(input));
-  if (csv) return workingSetCsv(profile);
+): Iterable<string> {
+  const profile = workingset!;
+  if (compat === "esan") return [esanReport(profile, processIdOf(input))];
+  if (csv) return csvOf({ tool: "workingset", profile }, input);
   const presence = presenceOf(input);
-  if (json) return workingSetReportJson(profile, input, presence, findings);
-  return workingSetReport(profile, { ...screen, rows, input, presence, findings });
+  if (json) return [workingSetReportJson(profile, input, presence, findings)];
+  return [workingSetReport(profile, { ...screen, rows, input, presence, findings })];
 }
 
 /** Runs are named after their process by default; profiles themselves do not know it. */

@@ -1,14 +1,10 @@
-import { findMeasure, recordedWith } from "../../explain/measures/index.ts";
+import { findMeasure, isMeasured, recordedWith } from "../../explain/measures/index.ts";
+import { TOOLS } from "../../explain/measures/tools.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { canBeDhat } from "./dhat.ts";
-import {
-  EXPORTED_TOOLS,
-  type ExportFormat,
-  fitsFormat,
-  type ToolProfile,
-  weightsOf,
-} from "./export-formats.ts";
+import { EXPORTED_TOOLS, type ExportFormat, fitsFormat, weightsOf } from "./export-formats.ts";
 import type { ExportedSamples } from "./samples.ts";
+import { type ToolProfile, toolExport } from "./tool-exports.ts";
 
 /** What somebody asks for, and how to name that in a sentence. */
 export interface WeightChoice {
@@ -32,10 +28,13 @@ export function chooseWeight(
   { by, option, input }: WeightChoice,
 ): number {
   const { tool } = recorded;
-  if (format === "dhat" && tool === "heap" && !canBeDhat({ weights }))
+  const isWhole = format === "dhat" && isMeasured(tool) && toolExport(tool).dhat !== undefined;
+  if (isWhole && !canBeDhat({ weights }))
     throw new UserError(`dhat files have blocks and bytes in total, which ${input} does not know`);
-  if (format === "dhat" && tool === "heap" && by !== undefined)
-    throw new UserError(`dhat files of the heap have all that they can hold: leave out ${option}`);
+  if (isWhole && by !== undefined)
+    throw new UserError(
+      `dhat files of ${TOOLS[tool].whole} have all that they can hold: leave out ${option}`,
+    );
   const keys = (fitting = weights): string =>
     fitting
       .toReversed()
@@ -51,7 +50,7 @@ export function chooseWeight(
     throw new UserError(
       other === undefined
         ? `${option} takes one of ${keys()}, not "${by}"`
-        : `${option} ${by} is for --tool ${other === "cpu" ? other : recordedWith(other)}; that of ${tool} takes one of ${keys()}`,
+        : `${option} ${by} is for --tool ${isMeasured(other) ? recordedWith(other) : other}; that of ${tool} takes one of ${keys()}`,
     );
   }
   if (fitsFormat(format, recorded, weights[index]!)) return index;
@@ -67,7 +66,7 @@ export function chooseWeight(
 
 /** The key of a weight of a tool by any word for it. */
 function keyOf(by: string | undefined, tool: ToolProfile["tool"]): string | undefined {
-  if (by === undefined || tool === "cpu") return by;
+  if (by === undefined || !isMeasured(tool)) return by;
   const found = findMeasure(by, "export", tool);
   return found?.tool === tool ? found.id : by;
 }

@@ -7,8 +7,10 @@ import {
   withOwnSites,
 } from "../../explain/analyses/frames/mark-frames.ts";
 import { withEstimatedCallers } from "../../explain/analyses/host-stacks.ts";
+import type { RecordingTool } from "../../explain/measures/measured-stacks.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { loadDemangler } from "../../names/load/demangler.ts";
+import type { Demangle } from "../../names/symbolize/demangle.ts";
 import {
   readableObjects,
   readableWaste,
@@ -29,20 +31,18 @@ import {
   type ExportFormat,
   exportedTool,
   FORMAT_NAMES,
-  noTimeline,
-  type OverTime,
-  type ToolProfile,
   writeCsv,
   writeStacks,
   writeTrace,
 } from "./export-formats.ts";
+import { isOverTime, noTimeline, type ToolProfile } from "./tool-exports.ts";
 
 export interface ExportProfileOptions {
   /**
    * What of the profile is written. If nothing is said, the heap; of what is over time, all in a chrome-trace, and in a csv the working
    * set where it was recorded.
    */
-  tool?: "heap" | "waste" | "workingset" | "objects";
+  tool?: RecordingTool;
   /** The weight that is shown first, or that is the only one: `peak`, `dead`; docs/exporting.md lists them. */
   by?: string;
   /** Bytes of the profiled module: stacks of the heap get the lines that its debug information has. */
@@ -79,14 +79,16 @@ export function exportProfile(
     return contentOf(writeStacks(format as StackFormat, recorded, exported, shown));
   }
   if (by !== undefined) throw new UserError(`${format} files have no stacks: leave out by`);
-  if (tool === "waste" || tool === "objects") throw noTimeline(format, tool);
+  if (tool !== undefined && !isOverTime(tool)) throw noTimeline(format, tool);
   const tools = tool === undefined ? toolsOverTime(profile) : [tool];
-  const recorded = tools.map((one) => recordedBy(profile, one, module) as OverTime);
+  const recorded = tools.map((one) => recordedBy(profile, one, module));
   return contentOf(format === "csv" ? writeCsv(recorded.at(-1)!) : writeTrace(profile.run.program, recorded));
 }
 
-function toolsOverTime({ run }: Profile): OverTime["tool"][] {
-  const tools = (["heap", "workingset"] as const).filter((tool) => run.files[tool] !== undefined);
+function toolsOverTime({ run }: Profile): RecordingTool[] {
+  const tools = (Object.keys(READERS) as RecordingTool[]).filter(
+    (tool) => isOverTime(tool) && run.files[tool] !== undefined,
+  );
   return tools.length === 0 ? ["heap"] : tools;
 }
 
@@ -104,41 +106,51 @@ function contentOf(pieces: Iterable<string | Uint8Array>): Uint8Array {
   return content;
 }
 
-function recordedBy(
-  { run, raw, toolFiles }: Profile,
-  tool: "heap" | "waste" | "workingset" | "objects",
-  module: Uint8Array | undefined,
-): ToolProfile {
-  const textOf = (name: string | undefined): string | undefined => {
+function recordedBy(profile: Profile, tool: RecordingTool, module: Uint8Array | undefined): ToolProfile {
+  const { run, toolFiles } = profile;
+  const missing = new UserError(`the profile has no ${tool}: it was recorded without that tool`);
+  const textOf = (name: string | undefined): string => {
     const contents = toolFiles.find((file) => file.name === name)?.contents;
+    if (contents === undefined) throw missing;
     return contents instanceof Uint8Array ? new TextDecoder().decode(contents) : contents;
   };
-  const rules = new FrameRules();
-  const demangle = loadDemangler();
-  const missing = new UserError(`the profile has no ${tool}: it was recorded without that tool`);
-  if (tool === "heap") {
-    if (run.files.heap === undefined) throw missing;
+  if (run.files[tool] === undefined) throw missing;
+  const read = READERS[tool](profile, { textOf, module, rules: new FrameRules(), demangle: loadDemangler() });
+  return { tool, profile: read } as ToolProfile;
+}
+
+interface Reading {
+  /** @throws UserError where there is no such file */
+  readonly textOf: (name: string | undefined) => string;
+  readonly module: Uint8Array | undefined;
+  readonly rules: FrameRules;
+  readonly demangle: Demangle;
+}
+
+/** What each tool recorded, with names that people know, and frames that say whose code they are. */
+const READERS: Readonly<Record<RecordingTool, (profile: Profile, reading: Reading) => object>> = {
+  heap({ run, raw }, { textOf, module, rules, demangle }) {
     const symbolizer = module && new Symbolizer(openObject(module), { demangle, starts: false });
     const heap = heapProfileFromRaw(readRaw(raw), run, (modules) =>
       withLines(createRunSymbolizer(modules, run, demangle), modules, () => symbolizer),
     );
-    const intervals = textOf(run.files.heapIntervals);
-    const overTime = intervals === undefined ? undefined : readHeapIntervals(intervals);
-    return { tool, profile: withOwnSites({ ...withEstimatedCallers(heap), overTime }, rules) };
-  }
-  const text = textOf(run.files[tool]);
-  if (text === undefined) throw missing;
-  if (tool === "waste") {
-    const profile = readableWaste(readWaste(text), demangle);
-    markWaste(profile, rules);
-    return { tool, profile };
-  }
-  if (tool === "objects") {
-    const profile = readableObjects(readObjects(text), demangle);
-    markObjects(profile, rules, run.modules);
-    return { tool, profile };
-  }
-  const profile = readableWorkingSet(readWorkingSet(text), demangle);
-  markWorkingSet(profile, rules, run.modules);
-  return { tool, profile };
-}
+    const { heapIntervals } = run.files;
+    const overTime = heapIntervals === undefined ? undefined : readHeapIntervals(textOf(heapIntervals));
+    return withOwnSites({ ...withEstimatedCallers(heap), overTime }, rules);
+  },
+  waste({ run }, { textOf, rules, demangle }) {
+    const waste = readableWaste(readWaste(textOf(run.files.waste)), demangle);
+    markWaste(waste, rules);
+    return waste;
+  },
+  workingset({ run }, { textOf, rules, demangle }) {
+    const workingSet = readableWorkingSet(readWorkingSet(textOf(run.files.workingset)), demangle);
+    markWorkingSet(workingSet, rules, run.modules);
+    return workingSet;
+  },
+  objects({ run }, { textOf, rules, demangle }) {
+    const objects = readableObjects(readObjects(textOf(run.files.objects)), demangle);
+    markObjects(objects, rules, run.modules);
+    return objects;
+  },
+};

@@ -1,5 +1,6 @@
 import {
   firstOfTool,
+  gapsOfTool,
   isAdditive,
   measuresOfTool,
   placedMeasures,
@@ -20,8 +21,7 @@ import {
   SampleProfileBuilder,
   type ValueType,
 } from "../../profile/model/sample-profile.ts";
-import { gapsOfTool } from "../report/gaps.ts";
-import { allocationHistory, heapCounters, workingSetCounters } from "./counters.ts";
+import type { History } from "./counters.ts";
 
 /** An amount that call stacks of a tool have: a value type with what is known of it. */
 export interface Weight extends ValueType {
@@ -67,7 +67,11 @@ function weightOf(one: Measure): Weight {
 }
 
 /** The call stacks of a tool with all measures that add up, and what was followed over time beside them. */
-export function exportedSamples(measured: MeasuredStacks, profiles: MeasuredProfiles): ExportedSamples {
+export function exportedSamples(
+  measured: MeasuredStacks,
+  profiles: MeasuredProfiles,
+  { counters, history }: { counters?: CounterTrack[] | undefined; history?: History | undefined } = {},
+): ExportedSamples {
   const { tool, name, stacks, rows, notes, gaps } = measured;
   const measures = placedMeasures(tool, profiles).reverse();
   const weights = measures.map(weightOf);
@@ -75,7 +79,7 @@ export function exportedSamples(measured: MeasuredStacks, profiles: MeasuredProf
   const builder = new SampleProfileBuilder({
     name,
     valueTypes: weights.map(({ type, unit, says }) => ({ type, unit, says })),
-    counters: countersOf(tool, profiles),
+    counters,
     notes: [
       ...notes,
       ...measures.flatMap(({ remark }) => remark?.(profiles) ?? []),
@@ -96,7 +100,6 @@ export function exportedSamples(measured: MeasuredStacks, profiles: MeasuredProf
   }
   const rest = columns.map((column) => Math.max(0, column.rest ?? 0));
   if (rest.some((value) => value > 0)) builder.addSample(thread, builder.stackOf([REST]), rest);
-  const history = tool === "heap" && profiles.heap ? allocationHistory(profiles.heap) : undefined;
   const profile = builder.finish(
     history && {
       name: history.name,
@@ -111,14 +114,6 @@ export function exportedSamples(measured: MeasuredStacks, profiles: MeasuredProf
     .filter((index) => index >= 0);
   const hasAny = (index: number) => profile.samples.values[index]!.some((value) => value > 0);
   return { profile, weights, shown: candidates.find(hasAny) ?? candidates[0] ?? 0 };
-}
-
-function countersOf(
-  tool: MeasuredStacks["tool"],
-  { heap, workingset }: MeasuredProfiles,
-): CounterTrack[] | undefined {
-  if (tool === "heap" && heap !== undefined) return heapCounters(heap);
-  return tool === "workingset" && workingset !== undefined ? workingSetCounters(workingset) : undefined;
 }
 
 /** Addresses are offsets in the module's code, as in all reports. */

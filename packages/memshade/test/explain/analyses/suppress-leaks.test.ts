@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { liveByKind } from "../../../src/explain/analyses/live-blocks.ts";
 import { suppressLeaks } from "../../../src/explain/analyses/suppress-leaks.ts";
 import { runFindings } from "../../../src/explain/findings/run-findings.ts";
+import { gapsOf } from "../../../src/explain/measures/gaps.ts";
 import { readSuppressions } from "../../../src/profile/formats/suppressions/read.ts";
-import { gapsOf } from "../../../src/show/report/gaps.ts";
 import { profileOfPicture, reachOfPicture } from "../../heap-picture.ts";
 
 const PICTURE = `

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { WorkingSetLevel } from "../../../src/profile/model/working-set/working-set.ts";
-import { loadWorkingSet } from "../../../src/runs/working-set.ts";
+import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
 
 const SOURCE = join(import.meta.dirname, "programs/passes.c");
@@ -33,7 +33,7 @@ describe.skipIf(!canCompile)("intervals in accesses have the lines that the sour
     const how = ["--tool", "workingset", "--interval", "1000acc", "--max-intervals", "4096"];
     const { stdout } = memshadeRun(folder, ["--quiet", ...how, "--out", out, program]);
     expect(stdout).toBe("done\n");
-    const [{ levels }] = loadWorkingSet(out).instances;
+    const [{ levels }] = WORKING_SET_FILE.load(out).instances;
     expect(levels[0].end.length).toBeGreaterThan(175);
     const befores = Array.from({ length: MOST_BEFORE }, (_, before) => before);
     expect(befores.filter((before) => fits(levels[0], before))).toHaveLength(1);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Attribution, InstanceWorkingSet } from "../../../src/profile/model/working-set/working-set.ts";
-import { loadWorkingSet } from "../../../src/runs/working-set.ts";
+import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
 import { canStep, type SteppedEvent, steppedEvents } from "./support/stepped-program.ts";
 
@@ -87,7 +87,7 @@ describe.skipIf(!canCompile)("a program that is run one instruction after the ot
     const how = ["--tool", "workingset", "--who", "--interval", "500acc", "--max-intervals", "4096"];
     const { stdout, stderr } = memshadeRun(folder, ["--quiet", ...how, "--out", out, program]);
     expect(stdout, stderr).toBe("done\n");
-    const [instance] = loadWorkingSet(out).instances;
+    const [instance] = WORKING_SET_FILE.load(out).instances;
     const { end } = instance.levels[0];
     const events = steppedEvents(folder, stepped);
     const found = end.map((_, i) => foundInterval(instance, i));

@@ -7,7 +7,7 @@ import type {
   AttributedContext,
   InstanceWorkingSet,
 } from "../../../src/profile/model/working-set/working-set.ts";
-import { loadWorkingSet } from "../../../src/runs/working-set.ts";
+import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./support/record.ts";
 
 /** Shares are written with six digits; so many are added up at most. */
@@ -45,7 +45,7 @@ describe.skipIf(!canCompile)("owners of a native program's working set", () => {
     const how = ["--quiet", "--tool", "workingset", "--who", ...options, "--out", join(folder, out)];
     const { status, stdout, stderr } = memshadeRun(folder, [...how, ...command], { PYTHONHASHSEED: "0" });
     expect(stderr).toBe("");
-    const [instance] = loadWorkingSet(join(folder, out)).instances;
+    const [instance] = WORKING_SET_FILE.load(join(folder, out)).instances;
     return { status, stdout, instance };
   };
   const linesOf = ({ owners }: InstanceWorkingSet, which: (context: AttributedContext) => boolean) =>
@@ -124,7 +124,7 @@ describe.skipIf(!canCompile)("owners of a native program's working set", () => {
     const given = ["--quiet", "--tool", "alloc,workingset", "--who", "--out", out, program, "blocks"];
     expect(memshadeRun(folder, given).status).toBe(0);
     expect(runIn(out).heap!.allocations).toBeGreaterThan(1000);
-    expectWhole(loadWorkingSet(out).instances[0]);
+    expectWhole(WORKING_SET_FILE.load(out).instances[0]);
   });
 
   it("need the tool, in one line", () => {

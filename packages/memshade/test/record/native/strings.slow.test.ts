@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WasteFile } from "../../../src/profile/model/waste/waste.ts";
-import { loadWorkingSet } from "../../../src/runs/working-set.ts";
+import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { accessesBySize } from "./support/accesses.ts";
 import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
 
@@ -116,7 +116,7 @@ describe.skipIf(!canCompile)("string instructions of a native program", () => {
   });
 
   it("mark the lines that they have reached, backwards too", () => {
-    const [{ total }] = loadWorkingSet(record("workingset")).instances;
+    const [{ total }] = WORKING_SET_FILE.load(record("workingset")).instances;
     expect(total.written).toBeGreaterThanOrEqual(20_000);
     expect(total.written).toBeLessThan(20_000 + 1000);
     expect(total.lines).toBeLessThan(20_000 + 2000);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findPhases } from "../../../src/explain/analyses/working-set/phases.ts";
 import type { InstanceWorkingSet } from "../../../src/profile/model/working-set/working-set.ts";
-import { loadWorkingSet } from "../../../src/runs/working-set.ts";
+import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { MAIN } from "../../command.ts";
 import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./support/record.ts";
 
@@ -43,7 +43,7 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
     const out = join(folder, how);
     const given = ["--quiet", "--tool", "workingset", ...options, "--out", out, program, how];
     const { status, signal, stdout, stderr } = memshadeRun(folder, given);
-    const [instance] = loadWorkingSet(out).instances;
+    const [instance] = WORKING_SET_FILE.load(out).instances;
     return { status, signal, stdout, stderr, instance };
   };
   const total = ({ total }: InstanceWorkingSet, beside = BESIDE) =>
@@ -179,7 +179,7 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
     const out = join(folder, `ended-${end}`);
     const options = ["--quiet", "--tool", "workingset", "--interval", "2000acc", "--out", out];
     const ran = memshadeRun(folder, [...options, program, how, ...(end === "" ? [] : [end])]);
-    const [instance] = loadWorkingSet(out).instances;
+    const [instance] = WORKING_SET_FILE.load(out).instances;
     const [last] = findPhases(instance).slice(-1);
     expect(ran.status === 3 || ran.signal !== null).toBe(true);
     expect(last.end).toBe(instance.duration);
@@ -230,8 +230,8 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
     while (!existsSync(join(`${out}.dump1`, "run.json"))) await new Promise((later) => setTimeout(later, 20));
     run.stdin.end("\n");
     expect(await ended).toBe(3);
-    const [dump] = loadWorkingSet(`${out}.dump1`).instances;
-    const [whole] = loadWorkingSet(out).instances;
+    const [dump] = WORKING_SET_FILE.load(`${out}.dump1`).instances;
+    const [whole] = WORKING_SET_FILE.load(out).instances;
     expect(dump.total.heap).toBeGreaterThanOrEqual(3000);
     expect(dump.total.heap).toBeLessThan(3000 + BESIDE);
     expect(whole.total.heap).toBeGreaterThanOrEqual(6000);

@@ -106,7 +106,7 @@ export class Images {
     const images = new Map(
       Object.entries(sizes).map(([name, size]) => [
         name,
-        (name === "heap" ? shared : undefined) ?? imageOf(name, size, info),
+        name === "heap" ? (shared ?? heapImage(size, info)) : new Image(size, undefined),
       ]),
     );
     const heap = images.get("heap");
@@ -207,11 +207,8 @@ export class Images {
   }
 }
 
-function imageOf(name: string, size: number, { layout }: InstrumentedInfo): Image {
-  return new Image(
-    size,
-    name === "heap" && layout !== undefined ? layout.control + Control.instance : undefined,
-  );
+function heapImage(size: number, { layout }: InstrumentedInfo): Image {
+  return new Image(size, layout && layout.control + Control.instance);
 }
 
 function keyOf(context: number, id: number): string {

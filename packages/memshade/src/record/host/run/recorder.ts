@@ -9,6 +9,7 @@ import type { DescribeHostFrame, ToldStacks } from "../../tools/heap/read/host-c
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
+import { BLOCK_TOOLS } from "../../tools/options.ts";
 import { recordedToolsOf, type ToolOptions } from "../../tools/run-options.ts";
 import type {
   InstanceHandle,
@@ -87,10 +88,8 @@ export class Recorder {
       ...(recordsAllocations ? { counters: "none", includeStack: false } : {}),
       observesHost: options.observesHost,
     });
-    this.#recordsHeap = recordsAllocations || tools.includes("heap");
-    this.#sessions = tools.flatMap((tool) =>
-      tool === "heap" || tool === "alloc" ? [] : [SESSIONS[tool](options.tools)],
-    );
+    this.#recordsHeap = tools.some((tool) => BLOCK_TOOLS.includes(tool));
+    this.#sessions = tools.flatMap((tool) => SESSIONS[tool]?.(options.tools) ?? []);
   }
 
   /** Instances added so far, released ones included. */

@@ -85,9 +85,9 @@ export interface ImageOptions extends KeptImage {
   /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
   samplePeriod?: number | undefined;
   /** Whose code is inserted. */
-  tool?: Pick<NativeTool, "name" | "shadows" | "slowPaths" | "isWatched" | "isOwned"> | undefined;
-  /** The other tool that it counts as. */
-  compat?: "deadstores" | undefined;
+  tool?:
+    | Pick<NativeTool, "shadows" | "slowPaths" | "isWatched" | "isCounting" | "isOwned" | "isWaste">
+    | undefined;
 }
 
 /** What is on the file system for the time of a run. */
@@ -116,7 +116,7 @@ export interface PlacedImage {
  *
  * @throws UserError in one line where nothing can be written, or the dynamic linker could not be told of it
  */
-export function placeImage({ children, samplePeriod, tool, compat, ...options }: ImageOptions): PlacedImage {
+export function placeImage({ children, samplePeriod, tool, ...options }: ImageOptions): PlacedImage {
   const folders: string[] = [];
   let stopWaiting: (() => void) | undefined;
   const remove = (isUsed = false): void => {
@@ -136,7 +136,6 @@ export function placeImage({ children, samplePeriod, tool, compat, ...options }:
     const memory = join(memories, MEMORY);
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
-    const isWaste = tool?.name !== "waste" ? 0 : compat === undefined ? 1 : 2;
     const image = keptImage(tables.folder, options);
     setRun(image, {
       memory,
@@ -144,8 +143,8 @@ export function placeImage({ children, samplePeriod, tool, compat, ...options }:
       image: path,
       children,
       samplePeriod,
-      isCounting: tool?.name === "heap",
-      isWaste,
+      isCounting: tool?.isCounting === true,
+      isWaste: tool?.isWaste ?? 0,
       slowPath: (tool?.slowPaths ?? 0) > 0 ? SLOW_PATHS : 0,
       shared: tool?.shadows ?? [],
       isWatched: tool?.isWatched === true,

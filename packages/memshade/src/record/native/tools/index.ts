@@ -14,6 +14,11 @@ export function nativeTool(name: NativeToolName, options: NativeToolOptions = {}
   return MAKERS[name](options);
 }
 
+/** Whether a tool marks the lines that are touched. */
+export function isMarking(tool: InsertedTool | undefined): boolean {
+  return tool !== undefined && nativeTool(tool.name, tool.options).isMarking === true;
+}
+
 /** Addresses that the code of a tool uses, in bytes. */
 export function shadowBytes({ name, options }: InsertedTool): number {
   return nativeTool(name, options).shadows.reduce((sum, { bytes }) => sum + bytes, 0);

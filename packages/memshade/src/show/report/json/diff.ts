@@ -1,6 +1,6 @@
 import type { FindingDiff } from "../../../explain/diff/finding-diff.ts";
 import { groupAt, type HeapDiff, type HeapSide } from "../../../explain/diff/heap-diff.ts";
-import { gapsOf } from "../gaps.ts";
+import { gapsOf } from "../../../explain/measures/gaps.ts";
 import { diffRowsJson } from "./diff-rows.ts";
 import { findingDiffJson } from "./findings.ts";
 import { createSiteWriter } from "./sites.ts";

@@ -1,11 +1,15 @@
 import { groupContexts } from "../../../explain/analyses/groups.ts";
 import type { PairRow } from "../../../explain/analyses/waste/pairs.ts";
-import { stacksOf } from "../../../explain/measures/index.ts";
+import { gapsOfTool, stacksOf } from "../../../explain/measures/index.ts";
 import type { MeasuredProfiles } from "../../../explain/measures/measure.ts";
-import { insidePlace, type MeasuredFrame, placePath } from "../../../explain/measures/measured-stacks.ts";
+import {
+  insidePlace,
+  type MeasuredFrame,
+  type MeasuredTool,
+  placePath,
+} from "../../../explain/measures/measured-stacks.ts";
 import type { Ranking } from "../../../explain/measures/ranking.ts";
 import { firstRowOf } from "../../../explain/measures/waste.ts";
-import { gapsOfTool } from "../gaps.ts";
 import { createSiteWriter } from "./sites.ts";
 import { staticObjectJson } from "./static-data.ts";
 import { jsonText } from "./text.ts";
@@ -21,9 +25,9 @@ export function topJson(
 ): string {
   const { id, tool, unit, isEstimate, combine, column } = measure;
   const stacks = stacksOf(tool, profiles)!;
-  const clock = tool === "heap" ? profiles.heap?.description.clock : undefined;
+  const { clock } = stacks;
   const shown = ranked.slice(0, rows);
-  const moreOf = detailsOf(tool, profiles, groups);
+  const moreOf = DETAILS[tool]?.(profiles, groups);
   return jsonText({
     schema: TOP_SCHEMA,
     version: TOP_VERSION,
@@ -51,7 +55,7 @@ export function topJson(
         place: own === undefined ? null : frameJson(own, groups.by === "function"),
         ...(via === undefined || groups.by === "function" ? {} : { via: frameJson(via, false) }),
         ...(groups.by === "path" ? { callers: callers.map((frame) => frameJson(frame, false)) } : {}),
-        ...moreOf(group),
+        ...moreOf?.(group),
       };
     }),
     rowsOmitted: ranked.length - shown.length,
@@ -65,33 +69,29 @@ function frameJson(frame: MeasuredFrame, isFunction: boolean): object {
 }
 
 /** What only rows of one tool have. */
-function detailsOf(
-  tool: Ranking["measure"]["tool"],
-  profiles: MeasuredProfiles,
-  { by, rows }: Ranking["groups"],
-): (group: number) => object {
-  const { heap, waste, objects, statics } = profiles;
-  switch (tool) {
-    case "heap":
-      return createSiteWriter(heap!, groupContexts(heap!, by));
-    case "waste": {
-      const first = firstRowOf(waste!, "loads");
-      return (group) => {
-        const loads = rows[group]!.flatMap((row) => waste!.loads[row - first] ?? []);
-        const values = loads.flatMap((load) => load.values ?? []);
-        return values.length === 0 ? {} : { values };
-      };
-    }
-    case "objects": {
-      const labels = stacksOf("objects", { objects })!.labels!;
-      return (group) => (by === "function" ? {} : { type: labels[rows[group]![0]!] });
-    }
-    case "statics":
-      return (group) => staticObjectJson(statics!.objects[rows[group]![0]!]!);
-    default:
-      return () => ({});
-  }
-}
+const DETAILS: Readonly<
+  Partial<
+    Record<MeasuredTool, (profiles: MeasuredProfiles, groups: Ranking["groups"]) => (group: number) => object>
+  >
+> = {
+  heap: ({ heap }, { by }) => createSiteWriter(heap!, groupContexts(heap!, by)),
+  waste({ waste }, { rows }) {
+    const first = firstRowOf(waste!, "loads");
+    return (group) => {
+      const loads = rows[group]!.flatMap((row) => waste!.loads[row - first] ?? []);
+      const values = loads.flatMap((load) => load.values ?? []);
+      return values.length === 0 ? {} : { values };
+    };
+  },
+  objects(profiles, { by, rows }) {
+    const labels = stacksOf("objects", profiles)!.labels!;
+    return (group) => (by === "function" ? {} : { type: labels[rows[group]![0]!] });
+  },
+  statics:
+    ({ statics }, { rows }) =>
+    (group) =>
+      staticObjectJson(statics!.objects[rows[group]![0]!]!),
+};
 
 /** Pairs of places as JSON: the same members, and two places a row. */
 export function pairsJson(

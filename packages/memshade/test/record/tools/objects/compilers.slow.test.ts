@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { unreadFields } from "../../../../src/explain/analyses/objects/unread.ts";
 import type { ObjectsProfile } from "../../../../src/profile/model/objects/objects.ts";
-import { loadObjects } from "../../../../src/runs/objects.ts";
+import { OBJECTS_FILE } from "../../../../src/runs/objects.ts";
 import { memshade, newFolder, startNode } from "../../../cli/support/command-line.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../../../fixtures/programs/objects/", import.meta.url));
@@ -54,7 +54,7 @@ describe.skipIf(DART_FMT === undefined)("a program of the Dart compiler: dart_fm
     const profiled = await memshade(["node", "--out", "run", "format.mjs"], { cwd });
     expect({ ...profiled, stderr: "" }).toEqual({ ...plain, stderr: "" });
     expect(profiled.stderr).toContain("the tool objects was chosen for it");
-    const objects = loadObjects(join(cwd, "run"));
+    const objects = OBJECTS_FILE.load(join(cwd, "run"));
     const boxed = objects.parts[0]!.types.find(({ name }) => name === "BoxedInt")!;
     expect(boxed.objects).toBeGreaterThan(100_000);
     const made = objects.parts[0]!.sites.filter(({ type }) => type === boxed.index);
@@ -82,7 +82,7 @@ describe("a program of the Kotlin compiler", () => {
     const { stdout, stderr } = await memshade(["run", "--out", "run", "library.wasm"], { cwd });
     expect(stdout).toBe("found 74556, lent 600, on shelf 3: 177\n");
     expect(stderr).toContain("the tool objects was chosen for it");
-    const objects = loadObjects(join(cwd, "run"));
+    const objects = OBJECTS_FILE.load(join(cwd, "run"));
     const book = objects.parts[0]!.types.find(({ name }) => name === "Book")!;
     expect(book.objects).toBe(3000);
     expect(siteOf(objects, "library.kt").some(({ name }) => name === "Book.<init>")).toBe(true);
@@ -102,7 +102,7 @@ describe("a program of the Kotlin compiler", () => {
     const cwd = newFolder();
     copyFileSync(join(PROGRAMS, "library.wasm"), join(cwd, "library.wasm"));
     await memshade(["run", "--out", "run", "library.wasm"], { cwd });
-    expect(loadObjects(join(cwd, "run")).notTracked.join()).toContain(
+    expect(OBJECTS_FILE.load(join(cwd, "run")).notTracked.join()).toContain(
       "library.wasm has its source map in library.wasm.map, which was not found",
     );
     expect(existsSync(join(cwd, "run", "objects.json"))).toBe(true);
@@ -120,7 +120,7 @@ const { instance } = await WebAssembly.instantiate(readFileSync("words.wasm"));
 console.log(instance.exports.run(5000));`,
     );
     await memshade(["node", "--out", "run", "words.mjs"], { cwd });
-    const objects = loadObjects(join(cwd, "run"));
+    const objects = OBJECTS_FILE.load(join(cwd, "run"));
     expect(objects.parts[0]!.types.map(({ name }) => name)).toContain("@lib.Entry");
     const lines = siteOf(objects, "words.mbt").map(({ name, line }) => `${name}:${line}`);
     expect(lines.some((line) => line.startsWith("@lib.insert:"))).toBe(true);

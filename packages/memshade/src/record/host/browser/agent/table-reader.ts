@@ -34,11 +34,15 @@ export function usedParts(
   info: InstrumentedInfo,
 ): readonly MemoryRange[] {
   const memory = memories[name]!;
-  if (name === "heap" && info.layout !== undefined) return usedOfHeap(memory, info.layout, info);
   const waste = wasteDescription(info);
-  if (name === "waste" && waste !== undefined) return usedOfWaste(memory, waste);
-  if (name.startsWith("waste.") && waste !== undefined) return usedWords(memory, memories.waste!, waste);
   const workingSet = info.toolLayouts?.workingset as WorkingSetLayout | undefined;
-  if (name === "workingset" && workingSet !== undefined) return usedOfWorkingSet(memory, workingSet);
-  return [[0, memory.buffer.byteLength]];
+  const used: Readonly<Record<string, () => readonly MemoryRange[] | undefined>> = {
+    heap: () => info.layout && usedOfHeap(memory, info.layout, info),
+    waste: () =>
+      waste &&
+      (memory === memories.waste ? usedOfWaste(memory, waste) : usedWords(memory, memories.waste!, waste)),
+    workingset: () => workingSet && usedOfWorkingSet(memory, workingSet),
+  };
+  // Further memories have the tool's name and a number.
+  return used[name.split(".")[0]!]?.() ?? [[0, memory.buffer.byteLength]];
 }

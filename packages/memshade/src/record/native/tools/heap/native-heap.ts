@@ -13,5 +13,6 @@ export function nativeHeap({ includeStack = false }: NativeToolOptions = {}): Na
     plan,
     shadows: [{ address: COUNTERS, bytes: 2 ** COUNTERS_BITS }],
     slowPaths: 0,
+    isCounting: true,
   };
 }

@@ -20,6 +20,7 @@ export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
       { address: SHADOW, bytes: 2 ** SHADOW_BITS },
     ],
     slowPaths: contexts ? 1 : 0,
+    isWaste: compat === undefined ? 1 : 2,
     // Slots have ids, which are given out once.
     keptBytes: TABLES_END - ARENA,
   };

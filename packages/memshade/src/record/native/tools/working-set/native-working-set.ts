@@ -30,6 +30,7 @@ export function nativeWorkingSet({
     key: isCounting ? `${KEY}c` : KEY,
     plan,
     isWatched: isCounting,
+    isMarking: true,
     keptBytes: CONTROL_BYTES,
     isOwned,
     shadows: [

@@ -62,6 +62,7 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
   const endBytes = () => endOfCounters(layout, pass.counterCount);
   return {
     name: "objects",
+    seesEngine: true,
     pass,
     get shadowBytes() {
       return endBytes();

@@ -1,8 +1,7 @@
 import { typeName } from "../../../../explain/analyses/objects/names.ts";
 import { type SiteShare, siteShares } from "../../../../explain/analyses/objects/shares.ts";
 import { unreadFields } from "../../../../explain/analyses/objects/unread.ts";
-import type { UnreadFieldFinding } from "../../../../explain/findings/unread-field.ts";
-import type { UnreadObjectsFinding } from "../../../../explain/findings/unread-objects.ts";
+import type { Finding } from "../../../../explain/findings/index.ts";
 import type { ObjectsProfile, ObjectType } from "../../../../profile/model/objects/objects.ts";
 import { placeFields } from "../../../../profile/model/objects/place-fields.ts";
 import type { BuiltObject } from "./objects.ts";
@@ -23,7 +22,7 @@ export interface PageObjects {
   readonly rows: readonly PageRowsOfContexts[];
   /** Types with their fields, as what happened inside of blocks. */
   readonly objects: readonly BuiltObject[];
-  readonly contextsOf: (finding: UnreadFieldFinding | UnreadObjectsFinding) => readonly number[];
+  readonly contextsOf: (finding: Finding) => readonly number[];
 }
 
 /** What `objects.json` has of types and fields. `contexts`: the page's context of each row of the objects' stacks. */
@@ -60,8 +59,10 @@ export function collectedObjects(
   return {
     rows: added.map(({ rows }) => rows),
     objects: objects.sort((a, b) => b.bytes - a.bytes).slice(0, MOST_TYPES),
-    contextsOf: (finding) =>
-      byName.get("type" in finding ? finding.type : (finding.place.path[0]!.function ?? "")) ?? [],
+    contextsOf(finding) {
+      const type = "type" in finding ? finding.type : finding.place.path[0]!.function;
+      return (typeof type === "string" && byName.get(type)) || [];
+    },
   };
 }
 

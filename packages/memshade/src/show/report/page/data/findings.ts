@@ -1,5 +1,5 @@
 import type { PlaceFrame } from "../../../../explain/findings/finding-kind.ts";
-import { type Finding, kindOf, wholeOfPart } from "../../../../explain/findings/index.ts";
+import { type Finding, kindOf, weightOf, wholeOfPart } from "../../../../explain/findings/index.ts";
 import { MODULE_SPAN, type WasteFile } from "../../../../profile/model/waste/waste.ts";
 import { findingInWords } from "../../findings/finding-lines.ts";
 import type { PageObjects } from "./collected-objects.ts";
@@ -26,17 +26,22 @@ export function builtFindings(
   findings: readonly Finding[],
   recorded: RecordedContexts,
 ): BuiltFinding[] {
+  const { heap, waste, objects } = recorded;
+  const contextsOf: Readonly<Record<Finding["tool"], (of: Finding, own: number) => readonly number[]>> = {
+    heap: (finding, own) =>
+      kindOf(finding).isOfVariable
+        ? []
+        : [...(heap ?? [])].filter((context) => isAt(builder, context, own, false)),
+    waste: (finding, own) =>
+      (kindOf(finding).waste?.rows ?? []).flatMap((rows) =>
+        [...waste!.contexts[rows]].filter((context) => isAt(builder, context, own, true)),
+      ),
+    objects: (finding) => objects?.contextsOf(finding) ?? [],
+  };
   return findings.map((finding): BuiltFinding => {
     const { kind, tool, place, amount, unit, part, ...details } = finding;
     const path = place.path.map((frame) => frameOf(builder, frame));
-    const contexts =
-      finding.tool === "objects"
-        ? (recorded.objects?.contextsOf(finding) ?? [])
-        : contextsOf(finding, recorded).filter((context) =>
-            isAt(builder, context, path[0]!, tool === "waste"),
-          );
-    const { advice, waste, ...ofKind } = kindOf(finding);
-    const weight = (tool === "waste" ? waste?.weight : undefined) ?? ofKind.weight;
+    const contexts = contextsOf[tool](finding, path[0]!);
     return {
       kind,
       tool,
@@ -47,19 +52,12 @@ export function builtFindings(
       details,
       partOf: wholeOfPart(finding),
       says: findingInWords(finding, { isShort: true }),
-      advice,
+      advice: kindOf(finding).advice,
       ...(place.via === undefined ? {} : { via: frameOf(builder, place.via) }),
-      weight,
+      weight: weightOf(finding),
       contexts: [...new Set([...contexts, ...clearedBy(finding, contexts, recorded)])],
     };
   });
-}
-
-/** All contexts of the sort that a finding is about. */
-function contextsOf(finding: Finding, { heap, waste }: RecordedContexts): number[] {
-  const kind = kindOf(finding);
-  if (finding.tool === "heap") return [...(kind.isOfVariable ? [] : (heap ?? []))];
-  return (kind.waste?.rows ?? []).flatMap((rows) => [...waste!.contexts[rows]]);
 }
 
 /** The stores that allocate blocks, as calls of calloc do, where the kind counts them: what these clear is theirs. */

@@ -3,6 +3,7 @@ import { wholeSurvival } from "../../../../explain/analyses/objects/survival.ts"
 import { objectTotals } from "../../../../explain/analyses/objects/totals.ts";
 import { heapTotals } from "../../../../explain/analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../../explain/analyses/unused-blocks.ts";
+import { gapsOf } from "../../../../explain/measures/gaps.ts";
 import { measure } from "../../../../explain/measures/index.ts";
 import { CPU_VALUES, type CpuProfile } from "../../../../profile/model/cpu/cpu-profile.ts";
 import { formatBlocks, formatBytes, formatPercent, plural } from "../../../../profile/model/format.ts";
@@ -16,7 +17,6 @@ import { siteFrameOfContext } from "../../../../profile/model/site-frame.ts";
 import { MEMSHADE_VERSION } from "../../../../profile/model/version.ts";
 import type { WasteFile } from "../../../../profile/model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../../../profile/model/working-set/working-set.ts";
-import { gapsOf } from "../../gaps.ts";
 import { endInWords, type HeadFact, heapFacts } from "../../terminal/common/header.ts";
 import { createPaint } from "../../terminal/common/paint.ts";
 import { presenceInWords } from "../../terminal/common/presence.ts";

@@ -2,8 +2,7 @@ import { lifetimeHistogram, sizeHistogram } from "../../../../explain/analyses/b
 import type { RecordedTools } from "../../../../explain/analyses/recorded-tools.ts";
 import type { StaticsReport } from "../../../../explain/analyses/statics/static-objects.ts";
 import { type Finding, kindOf } from "../../../../explain/findings/index.ts";
-import { stacksOf } from "../../../../explain/measures/index.ts";
-import { MEASURED_TOOLS } from "../../../../explain/measures/measured-stacks.ts";
+import { MEASURED_TOOLS, stacksOf } from "../../../../explain/measures/index.ts";
 import { firstRowOf } from "../../../../explain/measures/waste.ts";
 import { firstRowOf as firstRowOfInstance } from "../../../../explain/measures/working-set.ts";
 import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";

@@ -4,6 +4,7 @@ import {
   knownMeasures,
   measuresOfTool,
   placedMeasures,
+  recordedWith,
   sampleUnit,
 } from "../../../../explain/measures/index.ts";
 import type { Measure, MeasuredProfiles, MeasureUnit } from "../../../../explain/measures/measure.ts";
@@ -11,7 +12,7 @@ import type { Column, MeasuredFrame, MeasuredStacks } from "../../../../explain/
 import { formatBytes, formatCount } from "../../../../profile/model/format.ts";
 import { NONE } from "../../../../profile/model/indices.ts";
 import type { PageBuilder, WeightKind } from "./page-builder.ts";
-import { FRAME_FLAGS, type PageRatio, type PageTool, type PageUnit } from "./page-data.ts";
+import { FRAME_FLAGS, type PageRatio, type PageUnit } from "./page-data.ts";
 
 /** What stands for rows of which no call path is known. */
 const NO_PATH = { function: "[no call path]", flags: FRAME_FLAGS.notCode };
@@ -29,13 +30,8 @@ function pageUnit(unit: MeasureUnit): PageUnit {
   return UNITS[unit] ?? (unit as PageUnit);
 }
 
-/** Static data is recorded with the heap. */
-function pageTool({ tool }: Pick<Measure, "tool">): PageTool {
-  return tool === "statics" ? "heap" : tool;
-}
-
-function clockOf({ unit }: Measure, { heap }: MeasuredProfiles): { clock?: string } {
-  return unit === "clock" && heap !== undefined ? { clock: heap.description.clock.unit } : {};
+function clockOf({ unit }: Measure, { clock }: MeasuredStacks): { clock?: string } {
+  return unit === "clock" && clock !== undefined ? { clock: clock.unit } : {};
 }
 
 /** Gives a page what a tool has of modules, frames, contexts and weights. @returns the page's context of each row */
@@ -77,8 +73,8 @@ export function addStacks(
       label,
       word,
       unit: pageUnit(one.unit),
-      tool: pageTool(one),
-      ...clockOf(one, profiles),
+      tool: recordedWith(one.tool),
+      ...clockOf(one, measured),
       ...(cautions.length === 0 ? {} : { caution: cautions.join(" ") }),
     };
     const values = Float64Array.from(column.amounts as ArrayLike<number | bigint>, Number);
@@ -145,11 +141,12 @@ function estimateOf(
 }
 
 /** One measure by another, of a tool that a run was recorded with. */
-export function ratiosOf({ tool }: MeasuredStacks, profiles: MeasuredProfiles): PageRatio[] {
+export function ratiosOf(measured: MeasuredStacks, profiles: MeasuredProfiles): PageRatio[] {
+  const { tool } = measured;
   const known = new Set(knownMeasures(tool, profiles));
   return measuresOfTool(tool).flatMap((one): PageRatio[] => {
     const { id, title: label, explainedBy: word, unit, combine } = one;
     if (typeof combine === "string" || !known.has(one)) return [];
-    return [{ id, label, word, unit: pageUnit(unit), ...clockOf(one, profiles), ...combine }];
+    return [{ id, label, word, unit: pageUnit(unit), ...clockOf(one, measured), ...combine }];
   });
 }

@@ -1,4 +1,4 @@
-import type { PageDeltas, PageTimeline } from "../data/page-data.ts";
+import type { PageDeltas, PageTimeline, PageTool } from "../data/page-data.ts";
 
 /** What of a timeline's rows makes up the lane that is split: what is added to it and taken from it. */
 interface Flow {
@@ -8,17 +8,22 @@ interface Flow {
   stays: boolean;
 }
 
+/** The lane of each tool that is split, and the weights of what is added to it and taken from it. */
+const SPLIT: Readonly<Partial<Record<PageTool, readonly [lane: string, added: string, taken?: string]>>> = {
+  heap: ["live", "bytes", "freed"],
+};
+const LINES = ["lines", "owned"] as const;
+
 function flowOf({ tool, deltas }: PageTimeline): Flow | undefined {
-  const column = (id: string) => deltas?.columns.find(({ weight }) => weight === id)?.values;
-  const stays = tool === "heap";
-  const added = column(stays ? "bytes" : "owned");
-  return added && { added, taken: stays ? column("freed") : undefined, stays };
+  const column = (id?: string) => deltas?.columns.find(({ weight }) => weight === id)?.values;
+  const [, plus, minus] = SPLIT[tool] ?? LINES;
+  const added = column(plus);
+  return added && { added, taken: column(minus), stays: minus !== undefined };
 }
 
 /** The lane that is split into what groups of contexts have of it; undefined where nobody recorded that. */
 export function splitLane(timeline: PageTimeline): string | undefined {
-  if (flowOf(timeline) === undefined) return undefined;
-  return timeline.tool === "heap" ? "live" : "lines";
+  return flowOf(timeline) && (SPLIT[timeline.tool] ?? LINES)[0];
 }
 
 /**

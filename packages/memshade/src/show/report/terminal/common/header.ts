@@ -1,11 +1,11 @@
 import { areAccessesCut } from "../../../../explain/analyses/granule-accesses.ts";
 import { heapTotals } from "../../../../explain/analyses/totals.ts";
+import { gapsOf } from "../../../../explain/measures/gaps.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../../../../profile/model/format.ts";
 import type { HeapProfile, ModuleKnowledge } from "../../../../profile/model/heap-profile.ts";
 import { knowsField } from "../../../../profile/model/known-fields.ts";
 import type { Clock, RunAllocator, RunChild, RunEnd, RunThreads } from "../../../../profile/model/run.ts";
 import { commandLine } from "../../../../profile/model/shell-words.ts";
-import { gapsOf } from "../../gaps.ts";
 import { presenceInWords } from "./presence.ts";
 import type { Screen } from "./screen.ts";
 import { cutMiddle, printable, wrapWords } from "./text.ts";

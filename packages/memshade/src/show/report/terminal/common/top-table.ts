@@ -7,19 +7,20 @@ import {
 } from "../../../../explain/analyses/frames/place-names.ts";
 import { groupContexts } from "../../../../explain/analyses/groups.ts";
 import type { PairRow } from "../../../../explain/analyses/waste/pairs.ts";
-import { stacksOf } from "../../../../explain/measures/index.ts";
+import { gapsOfTool, stacksOf } from "../../../../explain/measures/index.ts";
 import type { Measure, MeasuredProfiles } from "../../../../explain/measures/measure.ts";
 import {
   insidePlace,
   type MeasuredFrame,
   type MeasuredStacks,
+  type MeasuredTool,
   placePath,
+  type RowGroups,
 } from "../../../../explain/measures/measured-stacks.ts";
-import type { Ranking, RowGroups } from "../../../../explain/measures/ranking.ts";
+import type { Ranking } from "../../../../explain/measures/ranking.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../../../profile/model/format.ts";
 import type { Clock } from "../../../../profile/model/run.ts";
 import type { PairKind, WasteIp } from "../../../../profile/model/waste/waste.ts";
-import { gapsOfTool } from "../../gaps.ts";
 import { amountFormat } from "../../measure-format.ts";
 import { pathLine } from "../heap/callers.ts";
 import { GROUP_NOUNS, SiteNames } from "../heap/site-names.ts";
@@ -111,12 +112,11 @@ export function topTable(ranking: Ranking, profiles: MeasuredProfiles, options: 
   const { measure, order, groups, ranked, values, rest, total } = ranking;
   const { tool, title } = measure;
   const stacks = stacksOf(tool, profiles)!;
-  const clock = profiles.heap?.description.clock;
+  const { clock } = stacks;
   const format = formatOf(measure, clock);
-  const noun = tool === "statics" ? "variable" : GROUP_NOUNS[groups.by];
+  const noun = stacks.noun ?? GROUP_NOUNS[groups.by];
   const [most, least] = extremesOf(measure);
-  const names =
-    tool === "heap" ? heapNames(profiles, groups) : stackNames(stacks, groups, measure.id, profiles);
+  const names = ROW_NAMES[tool]?.(profiles, groups) ?? stackNames(stacks, groups, measure.id, profiles);
   const isLowerBound = typeof measure.combine === "string" && measure.column(profiles)?.isLowerBound === true;
   const share: TopColumn = {
     head: "%",
@@ -189,6 +189,11 @@ function heapNames({ heap }: MeasuredProfiles, { by }: RowGroups): RowNames {
     },
   };
 }
+
+/** Tools whose places have names of their own. */
+const ROW_NAMES: Readonly<
+  Partial<Record<MeasuredTool, (profiles: MeasuredProfiles, groups: RowGroups) => RowNames>>
+> = { heap: heapNames };
 
 function stackNames(
   stacks: MeasuredStacks,

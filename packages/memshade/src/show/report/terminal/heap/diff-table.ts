@@ -1,5 +1,5 @@
 import { groupAt, type HeapDiff } from "../../../../explain/diff/heap-diff.ts";
-import { gapsOf, gapsOfBoth } from "../../gaps.ts";
+import { gapsOf, gapsOfBoth } from "../../../../explain/measures/gaps.ts";
 import { amountFormat, clockOf } from "../../measure-format.ts";
 import { type DiffTableOptions, diffTableText } from "../common/diff-table.ts";
 import { printBinaries } from "../common/header.ts";

@@ -15,10 +15,11 @@ export class LifeLines {
 
   /** @returns undefined if nobody recorded what was live when */
   static of(data: PageData): LifeLines | undefined {
-    const timeline = data.timelines.find(({ tool, deltas }) => tool === "heap" && deltas !== undefined);
-    const bytes = timeline?.deltas?.columns.find(({ weight }) => weight === "bytes")?.values;
-    const freed = timeline?.deltas?.columns.find(({ weight }) => weight === "freed")?.values;
-    return timeline && bytes && freed ? new LifeLines(data, timeline, bytes, freed) : undefined;
+    const column = (id: string, { deltas }: PageTimeline) =>
+      deltas?.columns.find(({ weight }) => weight === id)?.values;
+    const timeline = data.timelines.find((one) => column("freed", one) !== undefined);
+    const bytes = timeline && column("bytes", timeline);
+    return bytes && new LifeLines(data, timeline, bytes, column("freed", timeline)!);
   }
 
   private constructor(data: PageData, timeline: PageTimeline, bytes: Float64Array, freed: Float64Array) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { gapsOf } from "../../../src/explain/measures/gaps.ts";
 import { NONE } from "../../../src/profile/model/indices.ts";
-import { gapsOf } from "../../../src/show/report/gaps.ts";
 import { heapPicture, profileOfPicture } from "../../heap-picture.ts";
 
 describe("a heap that consists of a few blocks", () => {

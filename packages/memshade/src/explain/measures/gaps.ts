@@ -1,14 +1,12 @@
-import { areAccessesCut } from "../../explain/analyses/granule-accesses.ts";
-import { dominantBlocks } from "../../explain/analyses/heap/dominant-blocks.ts";
-import { heapTotals } from "../../explain/analyses/totals.ts";
-import { isNameless } from "../../explain/findings/places.ts";
-import type { MeasuredProfiles } from "../../explain/measures/measure.ts";
-import type { MeasuredTool } from "../../explain/measures/measured-stacks.ts";
 import { agreeing, counted, groupDigits } from "../../profile/model/counted.ts";
 import { formatBytes, formatPercent } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { isOfNativeProgram } from "../../profile/model/known-fields.ts";
 import type { RunAllocator } from "../../profile/model/run.ts";
+import { areAccessesCut } from "../analyses/granule-accesses.ts";
+import { dominantBlocks } from "../analyses/heap/dominant-blocks.ts";
+import { heapTotals } from "../analyses/totals.ts";
+import { isNameless } from "../findings/places.ts";
 
 const NAMELESS =
   "The code that allocates has neither names nor lines, and findings of its blocks need one: build with names (docs/guides/names.md).";
@@ -45,12 +43,6 @@ export function gapsOf(profile: HeapProfile): string[] {
       ({ name }) => gap.startsWith(`${name}: `) && sentences.has(gap.slice(name.length + 2)),
     );
   return [...sentences].filter((gap) => !isRepeated(gap));
-}
-
-/** What is not in a tool's figures of a run. */
-export function gapsOfTool(tool: MeasuredTool, profiles: MeasuredProfiles): readonly string[] {
-  if (tool === "heap") return profiles.heap === undefined ? [] : gapsOf(profiles.heap);
-  return tool === "statics" ? [] : (profiles[tool]?.notTracked ?? []);
 }
 
 /** What must be known of two profiles before they are compared; what is so for one of them alone says for which. */

@@ -1,0 +1,84 @@
+import type { RecordedTools } from "../explain/analyses/recorded-tools.ts";
+import { HEAP_MEASURES } from "../explain/measures/heap.ts";
+import type { RecordingTool } from "../explain/measures/measured-stacks.ts";
+import { OBJECT_MEASURES } from "../explain/measures/objects.ts";
+import { WASTE_MEASURES } from "../explain/measures/waste.ts";
+import { WORKING_SET_MEASURES } from "../explain/measures/working-set.ts";
+import { UserError } from "../ground/bytes/errors.ts";
+import type { CpuProfile } from "../profile/model/cpu/cpu-profile.ts";
+import { hasCpu, loadCpu } from "./cpu.ts";
+import { hasHeap, loadHeap } from "./heap.ts";
+import { OBJECTS_FILE } from "./objects.ts";
+import type { OwnCode } from "./own-code.ts";
+import type { OriginalPlaces } from "./run-symbols.ts";
+import { loadStatics } from "./statics.ts";
+import { hasWaste, loadWaste } from "./waste.ts";
+import { WORKING_SET_FILE } from "./working-set.ts";
+
+/** A tool whose part of a run is shown. */
+export type ReportedTool = RecordingTool | "cpu";
+
+/** What a tool brings so that its part of a run is found, read and shown. What its profile means is declared in explain/measures. */
+export interface ToolShelf {
+  /** In the middle of a sentence: "the heap". */
+  readonly whole: string;
+  /** Whether a run has it, by its folder, its `run.json` or a file of the tool. */
+  readonly isIn: (input: string) => boolean;
+  /**
+   * All that the tool records, and what reads it: undefined where a run need not have it.
+   *
+   * @throws UserError in one line where a run has to have it, or it is damaged
+   */
+  readonly parts: {
+    readonly [Part in keyof RecordedTools]?: (
+      input: string,
+      places: OriginalPlaces & OwnCode,
+    ) => RecordedTools[Part] | Promise<RecordedTools[Part]>;
+  };
+  /** Why a run may have no such part, as the end of a sentence. */
+  readonly absent?: string | undefined;
+  /** Its call paths, where they are samples, of which no measures are declared. */
+  readonly samples?:
+    | ((run: RecordedTools) => Pick<CpuProfile, "samples" | "notTracked"> | undefined)
+    | undefined;
+}
+
+/** All tools, in the order in which they are shown. */
+export const SHELVES: Readonly<Record<ReportedTool, ToolShelf>> = {
+  heap: {
+    whole: HEAP_MEASURES.whole,
+    isIn: hasHeap,
+    parts: {
+      heap: async (input, places) => (await loadHeap(input, places)).profile,
+      statics: loadStatics,
+    },
+    absent: "that is recorded with --tool heap, of modules whose data has fixed addresses",
+  },
+  waste: {
+    whole: WASTE_MEASURES.whole,
+    isIn: hasWaste,
+    parts: {
+      waste: (input, places) => {
+        const waste = loadWaste(input, places);
+        if (waste !== undefined) return waste;
+        throw new UserError(`--tool waste needs a run that was recorded with it: ${input} is none`);
+      },
+    },
+  },
+  workingset: {
+    whole: WORKING_SET_MEASURES.whole,
+    isIn: (input) => WORKING_SET_FILE.isIn(input),
+    parts: { workingset: (input, places) => WORKING_SET_FILE.load(input, places) },
+  },
+  objects: {
+    whole: OBJECT_MEASURES.whole,
+    isIn: (input) => OBJECTS_FILE.isIn(input),
+    parts: { objects: (input, places) => OBJECTS_FILE.load(input, places) },
+  },
+  cpu: {
+    whole: "call paths by CPU time",
+    isIn: hasCpu,
+    parts: { cpu: loadCpu },
+    samples: ({ cpu }) => cpu,
+  },
+};

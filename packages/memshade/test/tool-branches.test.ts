@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
+
+/** So many may stand outside. */
+const FEWER_THAN = 10;
+
+/** What knows a tool by right: the tables of shelves, with what stands in them, and the tools' own folders and files. */
+const OWN = [
+  // Tables by the names of tools.
+  /^runs\/shelves\.ts$/,
+  /^explain\/measures\/tools\.ts$/,
+  /^show\/exports\/tool-exports\.ts$/,
+  /^runs\/report\/report-parts\.ts$/,
+  // What stands in them.
+  /^runs\/(heap|waste|working-set|objects|cpu|statics)\.ts$/,
+  /^explain\/measures\/(heap|waste|working-set|objects|statics)\.ts$/,
+  // Folders of tools.
+  /^record\/tools\/(heap|alloc|waste|working-set|objects)\//,
+  /^record\/native\/tools\/(heap|waste|working-set)\//,
+  /^explain\/(analyses|findings)\/(heap|waste|working-set|objects|statics|cpu)\//,
+  /^show\/report\/terminal\/(heap|waste|working-set|objects|cpu)\//,
+];
+
+/** The same words for something else. */
+const NO_TOOLS = [
+  // A line of a text file of gperftools.
+  { file: "profile/formats/heap-text/read-heap-text.ts", text: 'kind === "heap"' },
+];
+
+const NAME = '"(?:heap|alloc|waste|workingset|working-set|objects|statics|cpu)"';
+const BRANCH = new RegExp(`[!=]== ${NAME}|${NAME} [!=]==|case ${NAME}|${NAME} in `, "g");
+
+function branches(): string[] {
+  return readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => path.endsWith(".ts") && !/(^|\/)assembly\/|\.generated\.ts$/.test(path))
+    .filter((path) => !OWN.some((own) => own.test(path)))
+    .flatMap((path) =>
+      readFileSync(join(SOURCE, path), "utf8")
+        .split("\n")
+        .filter((line) => !NO_TOOLS.some(({ file, text }) => file === path && line.includes(text)))
+        .flatMap((line) => (line.match(BRANCH) ?? []).map((found) => `${path}: ${found.trim()}`)),
+    );
+}
+
+describe("branches on a tool's name", () => {
+  it("are found", () => {
+    expect(
+      'if (tool === "waste" || "heap" !== tool) {} case "cpu": "objects" in run'.match(BRANCH),
+    ).toHaveLength(4);
+  });
+
+  it(`are fewer than ${FEWER_THAN} outside of shelves and tools' folders`, () => {
+    const found = branches();
+    expect(found.length, found.join("\n")).toBeLessThan(FEWER_THAN);
+  });
+
+  it("are no tools' where that is said", () => {
+    for (const { file, text } of NO_TOOLS) expect(readFileSync(join(SOURCE, file), "utf8")).toContain(text);
+  });
+});
