@@ -1,7 +1,7 @@
 import { CPU_FILE, CPU_SCHEMA } from "../profile/model/cpu/cpu-samples.ts";
 import { OBJECTS_SCHEMA } from "../profile/model/objects/objects.ts";
 import { HEAP_INTERVALS_FILE, HEAP_INTERVALS_SCHEMA } from "../profile/model/over-time/heap-intervals.ts";
-import { MEASURED_SCHEMA, RUN_FILE, RUN_SCHEMA } from "../profile/model/run.ts";
+import { MEASURED_SCHEMA, NAMES_FILE, NAMES_SCHEMA, RUN_FILE, RUN_SCHEMA } from "../profile/model/run.ts";
 import { STATICS_FILE, STATICS_SCHEMA } from "../profile/model/statics/statics.ts";
 import { WASTE_SCHEMA } from "../profile/model/waste/waste.ts";
 import { WORKING_SET_SCHEMA } from "../profile/model/working-set/working-set.ts";
@@ -22,6 +22,7 @@ const PARTS: ReadonlyMap<string, string> = new Map([
   [MEASURED_SCHEMA, "measured.json"],
   [STATICS_SCHEMA, STATICS_FILE],
   [HEAP_INTERVALS_SCHEMA, HEAP_INTERVALS_FILE],
+  [NAMES_SCHEMA, NAMES_FILE],
 ]);
 
 /** Starts of texts of other tools, and what to do with such a file. */
@@ -74,8 +75,10 @@ export function kindOfContent(bytes: Uint8Array): string | undefined {
   if (bytes.length === 0) return "it is empty";
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, START_BYTES));
   // The type of an ELF file is its 17th byte.
-  if (start.startsWith("\x7fELF") && bytes[16] === 4)
-    return "it is a core dump, which memshade unwind reads and exports";
+  if (start.startsWith("\x7fELF"))
+    return bytes[16] === 4
+      ? "it is a core dump, which memshade unwind reads and exports"
+      : "it is a program or a part of one, not a recorded run: memshade run records programs";
   const text = TEXTS.find(([pattern]) => pattern.test(start));
   if (text !== undefined) return text[1];
   const json = start.replace(/\s+/g, "");

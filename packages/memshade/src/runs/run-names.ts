@@ -3,7 +3,7 @@ import path from "node:path";
 import { readRegular } from "../names/load/file.ts";
 import { writeWholeFile } from "../names/load/whole-file.ts";
 import type { Frame } from "../names/symbolize/frame.ts";
-import { NAMES_FILE, type RunModule } from "../profile/model/run.ts";
+import { NAMES_FILE, NAMES_SCHEMA, type RunModule } from "../profile/model/run.ts";
 
 /** What is known of a place in an object. */
 interface NamedPlace {
@@ -21,7 +21,7 @@ interface ObjectNames {
   missing: readonly string[];
 }
 
-const [SCHEMA, VERSION] = ["memshade-names", 1];
+const VERSION = 1;
 
 /** A frame as it is kept: names and files are numbers of texts, −1 where there is none. */
 type KeptFrame = [
@@ -110,7 +110,7 @@ export class RunNames {
         ]),
     }));
     return {
-      schema: SCHEMA,
+      schema: NAMES_SCHEMA,
       version: VERSION,
       texts: texts.all,
       frames: frames.all.map((text) => JSON.parse(text) as KeptFrame),
@@ -124,7 +124,7 @@ export class RunNames {
     if (!fs.existsSync(file)) return undefined;
     try {
       const kept = JSON.parse(readRegular(file).toString()) as KeptNames;
-      return kept.schema === SCHEMA && kept.version === VERSION ? RunNames.#of(kept) : undefined;
+      return kept.schema === NAMES_SCHEMA && kept.version === VERSION ? RunNames.#of(kept) : undefined;
     } catch {
       return undefined;
     }

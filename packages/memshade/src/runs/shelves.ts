@@ -22,6 +22,8 @@ export type ReportedTool = RecordingTool | "cpu";
 export interface ToolShelf {
   /** In the middle of a sentence: "the heap". */
   readonly whole: string;
+  /** The option of recording that has it recorded. */
+  readonly option: string;
   /** Whether a run has it, by its folder, its `run.json` or a file of the tool. */
   readonly isIn: (input: string) => boolean;
   /**
@@ -47,6 +49,7 @@ export interface ToolShelf {
 export const SHELVES: Readonly<Record<ReportedTool, ToolShelf>> = {
   heap: {
     whole: HEAP_MEASURES.whole,
+    option: "--tool heap",
     isIn: hasHeap,
     parts: {
       heap: async (input, places) => (await loadHeap(input, places)).profile,
@@ -56,6 +59,7 @@ export const SHELVES: Readonly<Record<ReportedTool, ToolShelf>> = {
   },
   waste: {
     whole: WASTE_MEASURES.whole,
+    option: "--tool waste",
     isIn: hasWaste,
     parts: {
       waste: (input, places) => {
@@ -67,16 +71,19 @@ export const SHELVES: Readonly<Record<ReportedTool, ToolShelf>> = {
   },
   workingset: {
     whole: WORKING_SET_MEASURES.whole,
+    option: "--tool workingset",
     isIn: (input) => WORKING_SET_FILE.isIn(input),
     parts: { workingset: (input, places) => WORKING_SET_FILE.load(input, places) },
   },
   objects: {
     whole: OBJECT_MEASURES.whole,
+    option: "--tool objects",
     isIn: (input) => OBJECTS_FILE.isIn(input),
     parts: { objects: (input, places) => OBJECTS_FILE.load(input, places) },
   },
   cpu: {
     whole: "call paths by CPU time",
+    option: "--sample",
     isIn: hasCpu,
     parts: { cpu: loadCpu },
     samples: ({ cpu }) => cpu,

@@ -34,6 +34,7 @@ const POOL: ToolMeasures & ToolShelf = {
   tool: TOOL as MeasuredTool,
   name: "pool",
   whole: "the pool",
+  option: "--tool pool",
   recordedWith: TOOL,
   first: ["pool-bytes"],
   gaps: (run: MeasuredProfiles) => poolOf(run)?.notTracked ?? [],

@@ -10,7 +10,7 @@ import {
 } from "../../explain/measures/index.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { assertProfile, loadPart, REPORTED_TOOLS, recordedTools } from "../../runs/recorded-tools.ts";
-import type { ReportedTool } from "../../runs/shelves.ts";
+import { type ReportedTool, SHELVES } from "../../runs/shelves.ts";
 import { weightsOf } from "../../show/exports/export-formats.ts";
 import { callTreeJson } from "../../show/report/json/call-tree.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
@@ -141,7 +141,7 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
   if (!recorded.includes(chosen)) {
     await assertProfile(input, chosen);
     throw new UserError(
-      `${by === undefined ? `--tool ${chosen}` : `--by ${by}`} needs a run that was recorded with --tool ${chosen}: ${input} has ${recorded.join(", ")}`,
+      `${by === undefined ? `--tool ${chosen}` : `--by ${by}`} needs a run that was recorded with ${SHELVES[chosen].option}: ${input} has ${recorded.join(", ")}`,
     );
   }
   const part = measure?.tool ?? chosen;

@@ -18,6 +18,7 @@ export const DEFAULT_RUNS_FOLDER = "memshade.out";
 export const RUN_FILE = "run.json";
 /** Name of the file beside it with names and lines of native programs. They are known when the run is there already. */
 export const NAMES_FILE = "names.json";
+export const NAMES_SCHEMA = "memshade-names";
 /** Names that pages have by default which are made of a run and lie in its folder: they go with the run. */
 export const RUN_PAGES = { report: "report.html", diff: "diff.html" } as const;
 
