@@ -2,7 +2,6 @@ import type { ObjectFile } from "../../../code/objects/index.ts";
 import { frameEntries } from "../../../code/unwind/index.ts";
 import { Instruction } from "../../../code/x64/decode/index.ts";
 import { loadObject } from "../../../names/load/objects.ts";
-import { MERGED_BYTES } from "../../tools/heap/layout.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { GRANULE_SHIFT } from "../layout.ts";
 import { fillerBytes } from "../rewrite/code.ts";
@@ -24,8 +23,6 @@ export interface NotedReads {
 /** Units of memory, numbered by address. */
 interface ReadUnits {
   readonly bytes: number;
-  /** How far from a unit something may have been read that counts for it, bytes. */
-  readonly reach?: number;
   /** Of units `[first, end)`: not 0 where something of one was read. */
   read(first: number, end: number): ArrayLike<number>;
 }
@@ -48,12 +45,11 @@ export function filesReadAsData(
   const among = (units: ReadUnits): RewrittenFile[] =>
     files.filter((file) => {
       const loaded = modules.filter(({ mark }) => mark === file.mark);
-      return isRewritten(file) && loaded.some(({ bias }) => isChangeRead(file, bias, units));
+      return isRewritten(file) && loaded.some((module) => isCodeRead(file, module, units));
     });
   if (counters !== undefined)
     return among({
       bytes: 2 ** GRANULE_SHIFT,
-      reach: MERGED_BYTES,
       read: (first, end) => counters.read(first, end).map((count) => count & 1),
     });
   if (lines !== undefined)
@@ -67,8 +63,16 @@ export function filesReadAsData(
   }
 }
 
-function isChangeRead(file: RewrittenFile, bias: number, units: ReadUnits): boolean {
+function isCodeRead(file: RewrittenFile, { name, bias }: ProcessModule, units: ReadUnits): boolean {
   const [original, rewritten] = [file.original, file.path].map((path) => loadObject(path).object);
+  // Where a library was, data may lie when it has been unloaded. The program, whose name is empty, stays.
+  return (
+    (name === "" && isNewCodeRead(original, rewritten, bias, units)) ||
+    isChangeRead(original, rewritten, bias, units)
+  );
+}
+
+function isChangeRead(original: ObjectFile, rewritten: ObjectFile, bias: number, units: ReadUnits): boolean {
   let functions: Functions | undefined;
   for (const { flags, address, fileSize } of original.segments) {
     if ((flags & EXECUTABLE) === 0) continue;
@@ -81,9 +85,8 @@ function isChangeRead(file: RewrittenFile, bias: number, units: ReadUnits): bool
         if (read[i] === 0) continue;
         changed ??= changes(original.bytesAt(from, bytes), rewritten.bytesAt(from, bytes));
         const place = (first + i) * units.bytes - bias;
-        const { reach = 0 } = units;
-        const start = Math.max(place - from - reach, 0);
-        if (!changed.subarray(start, place - from + units.bytes + reach).includes(1)) continue;
+        const start = Math.max(place - from, 0);
+        if (!changed.subarray(start, place - from + units.bytes).includes(1)) continue;
         functions ??= new Functions(original);
         // Data may stand between functions, and is read by right.
         if (functions.fill(place, place + units.bytes)) return true;
@@ -91,6 +94,25 @@ function isChangeRead(file: RewrittenFile, bias: number, units: ReadUnits): bool
     }
   }
   return false;
+}
+
+/** Whether something was read of code that was added: by a return address, say. Nothing else lies in its lines. */
+function isNewCodeRead(
+  original: ObjectFile,
+  rewritten: ObjectFile,
+  bias: number,
+  { bytes, read }: ReadUnits,
+): boolean {
+  const known = new Set(original.segments.map(({ address }) => address));
+  return rewritten.segments.some(({ flags, address, fileSize }) => {
+    if ((flags & EXECUTABLE) === 0 || known.has(address)) return false;
+    for (let from = address; from < address + fileSize; from += PIECE_BYTES) {
+      const end = Math.min(from + PIECE_BYTES, address + fileSize);
+      const found = read(Math.floor((from + bias) / bytes), Math.ceil((end + bias) / bytes));
+      if (Array.prototype.some.call(found, (count: number) => count !== 0)) return true;
+    }
+    return false;
+  });
 }
 
 /** Per byte whether it is another one. */
