@@ -51,7 +51,8 @@ describe.skipIf(!canCompile)("owners of a native program's working set", () => {
   const linesOf = ({ owners }: InstanceWorkingSet, which: (context: AttributedContext) => boolean) =>
     owners!.contexts.filter(which).reduce((sum, { total }) => sum + total, 0);
 
-  it("are who allocated, the stack, static data by object, and mapped files", () => {
+  // What is mapped is seen when somebody looks: on a busy machine the program may be over before.
+  it("are who allocated, the stack, static data by object, and mapped files", { retry: 2 }, () => {
     const { stdout, instance } = record("blocks", [program, "blocks"]);
     expect(stdout).toBe("done\n");
     expectWhole(instance);
