@@ -20,7 +20,7 @@ export function verbFor(file: string): "run" | "node" | undefined {
 
 /** Beginnings of core dumps, minidumps and perf.data. */
 const STACK_FILES = ["\x7fELF", "MDMP", "PERF"];
-/** What may come out of that; of what would be more, so few bytes are unpacked. */
+/** Most bytes that are unpacked. Of a file that would give more, fewer of the packed bytes are read. */
 const MOST_UNPACKED = 2 ** 26;
 const FIRST_BYTES = 2 ** 8;
 /** What of a packed file is enough to see the beginning of what it holds: a block of zstd has up to 128 KiB. */

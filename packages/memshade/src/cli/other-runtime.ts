@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { UserError } from "../ground/bytes/errors.ts";
 
-/** What else runs scripts, by its program's name. */
+/** Runtimes of scripts other than Node, by the names of their programs. */
 const RUNTIMES: Readonly<Record<string, string>> = { bun: "Bun", deno: "Deno", workerd: "workerd" };
 
 const INSTEAD = "profile() and the loader record in it (docs/loader.md)";
@@ -24,7 +24,7 @@ export function assertNode(
   );
 }
 
-/** What is said of a native program that runs scripts: their modules are not what is recorded. */
+/** Sentence about a native program that runs scripts: it is recorded, the modules of the scripts are not. */
 export function runtimeInWords(program: string): string | undefined {
   const name = RUNTIMES[basename(program)];
   if (name === undefined) return undefined;

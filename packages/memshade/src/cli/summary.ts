@@ -27,7 +27,7 @@ const COLUMNS = 70;
 const MOST_BYTES = 24 * 2 ** 20;
 
 /**
- * What the report of a run begins with, as lines for the end of the run: where making them would take long, the command that does.
+ * Lines for the end of a run: what its report begins with, or where making them would take long, the command that makes them.
  * None where nothing was recorded that could be found fault with. Of native programs names and lines are written beside the run: finding
  * them takes longest, and nobody may find them later.
  */

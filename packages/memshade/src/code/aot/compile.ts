@@ -14,7 +14,7 @@ import { type NativeCode, nativeCode } from "./native-code.ts";
 const SAVED_BYTES = 8 * ARGUMENTS.length + 16;
 
 /**
- * What an exported function calls when linear memory is not mapped yet: it keeps the function's arguments, calls the one that maps it,
+ * Code that an exported function calls when linear memory is not mapped yet: it keeps the function's arguments, calls the one that maps it,
  * and leaves the address in r15.
  */
 export function emitOpener(asm: Assembler, start: Label, opening: Label): WrittenFunction {

@@ -37,7 +37,7 @@ export const churn: FindingKind<ChurnFinding> = {
   sentence: ({ amount, collected }) => ({
     before: `${agreeing(amount, "block")} of`,
     after: collected === true ? "are soon garbage" : "are freed at once",
-    short: "of",
+    shortAfter: collected === true ? "soon garbage" : "freed at once",
   }),
   whole: OF_WORK,
   weight: "temporary",

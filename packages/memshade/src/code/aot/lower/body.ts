@@ -15,16 +15,16 @@ import { type Entry, OperandStack, ZERO } from "./stack.ts";
 /** A block that is open. */
 export interface ControlFrame {
   kind: "body" | "block" | "loop" | "if" | "else";
-  /** Where branches to it go: its end, or the beginning of a loop. */
+  /** Target of branches: the end of the construct, or the beginning of a loop. */
   label: number;
-  /** What branches to it bring. */
+  /** Values that branches to it set. */
   values: readonly Value[];
   results: readonly ValType[];
   /** Entries of the operand stack below it. */
   height: number;
   /** Whether something branches to its end. */
   used: boolean;
-  /** Of an `if`: where the other part begins, and its operands. */
+  /** Beginning of the `else` of an `if`, and the operands there. */
   otherwise: number;
   operands: readonly Entry[];
 }
