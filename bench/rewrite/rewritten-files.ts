@@ -69,7 +69,7 @@ export class RewrittenFiles {
     const file = readFileSync(original);
     const before = process.cpuUsage();
     try {
-      const { bytes, ...rewritten } = rewriteFile(file, this.#plan, 0, 0, false);
+      const { bytes, ...rewritten } = rewriteFile(file, this.#plan);
       const { user, system } = process.cpuUsage(before);
       const path = join(this.#folder, `${this.#known.size} ${basename(original)}`);
       writeFileSync(path, bytes, { mode: 0o755 });

@@ -37,7 +37,9 @@ function mountsOf({ program, loader }: ReturnType<typeof loadedFiles>): Mount[] 
     const behind = from;
     const waste = new WastePlan(behind === undefined ? undefined : () => ({ from: behind, to: SLOTS_END }));
     const path = `${copy}-${i}`;
-    writeFileSync(path, rewriteFile(readFileSync(original), waste.plan).bytes, { mode: 0o755 });
+    writeFileSync(path, rewriteFile(readFileSync(original), waste.plan, { areCallsWatched: true }).bytes, {
+      mode: 0o755,
+    });
     from = waste.end;
     return { original, path };
   });

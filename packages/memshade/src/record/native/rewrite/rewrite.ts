@@ -35,21 +35,26 @@ export interface Rewritten {
   readonly origins: Uint8Array;
 }
 
+/** How a file is rewritten. Without any of it, it runs with every dynamic linker. */
+export interface RewriteOptions {
+  /** 48 bits that a process finds in the file's program headers, by `PT_REWRITTEN` */
+  readonly mark?: number;
+  /** bytes of addresses that stay free behind what was there, where a heap may begin */
+  readonly heapRoom?: number;
+  /** system calls are looked at, which takes what our copy of the dynamic linker maps (`watched-system-calls.ts`). */
+  readonly areCallsWatched?: boolean;
+}
+
 /**
  * Rewrites an executable or a library: all functions are written anew behind the file, with what `plan` inserts. The old code stays
  * where it is; whoever enters a function there is led to the new one.
  *
- * @param mark 48 bits that a process finds in the file's program headers, by `PT_REWRITTEN`
- * @param heapRoom bytes of addresses that stay free behind what was there, where a heap may begin
- * @param isWatched system calls are looked at, which takes what our copy of the dynamic linker maps (`watched-system-calls.ts`)
  * @throws FormatError `unsupported` for what is no x86-64 ELF file with functions in `.eh_frame`
  */
 export function rewriteFile(
   file: Uint8Array,
   plan: PlanBlock,
-  mark = 0,
-  heapRoom = 0,
-  isWatched = true,
+  { mark = 0, heapRoom = 0, areCallsWatched = false }: RewriteOptions = {},
 ): Rewritten {
   const object = openObject(file);
   if (object.kind !== "elf" || object.architecture !== "x86_64" || object.addressSize !== 8)
@@ -71,7 +76,7 @@ export function rewriteFile(
   const code = fixed.size === 0 ? all : new Code(object, fixed);
   const labels = findLabels(code, object);
   const graph = new FlowGraph(code, labels);
-  const text = emitText(graph, new Liveness(graph), plan, layout.textAddress, isWatched);
+  const text = emitText(graph, new Liveness(graph), plan, layout.textAddress, areCallsWatched);
   const data = layout.dataAddress(text.bytes.length);
   const framesAddress = layout.framesAddress(data);
   const frames = writeFrames(code, text, layout.textAddress, object, framesAddress);

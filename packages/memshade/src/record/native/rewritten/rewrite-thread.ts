@@ -52,7 +52,8 @@ function tryRewrite(content: Uint8Array, key: string, plan: PlanBlock): Rewritte
     // It has no dynamic linker that would map what inserted code uses.
     const object = openObject(content);
     if (isStatic(object)) return { refused: "it is linked statically" };
-    return rewriteFile(content, plan, markOf(key), isLibrary(object) ? 0 : roomBehind(object));
+    const heapRoom = isLibrary(object) ? 0 : roomBehind(object);
+    return rewriteFile(content, plan, { mark: markOf(key), heapRoom, areCallsWatched: true });
   } catch (error) {
     if (error instanceof FormatError) return { refused: error.detail };
     throw error;

@@ -33,7 +33,7 @@ function rewriteAll(program: string, plan: PlanBlock, name: string): string {
 const known = new Map<string, Uint8Array>();
 function rewritten(path: string, plan: PlanBlock, name: string): Uint8Array {
   const key = `${path} ${name}`;
-  const bytes = known.get(key) ?? rewriteFile(readFileSync(path), plan, 0, 0, false).bytes;
+  const bytes = known.get(key) ?? rewriteFile(readFileSync(path), plan).bytes;
   known.set(key, bytes);
   return bytes;
 }

@@ -17,7 +17,7 @@ if (!hasGdb) console.warn("SKIPPED: gdb is not installed: it walks no rewritten 
 function rewritten(path: string, plan = poison(1)): string {
   const to = `${path}.rewritten`;
   // It runs with the dynamic linker of the system, or with none.
-  writeFileSync(to, rewriteFile(readFileSync(path), plan, 0, 0, false).bytes, { mode: 0o755 });
+  writeFileSync(to, rewriteFile(readFileSync(path), plan).bytes, { mode: 0o755 });
   return to;
 }
 
